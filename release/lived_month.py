@@ -39,6 +39,7 @@ WRITER = "a-writer"  # what the records say of which model wrote them
 SMALLEST = "smollm2-135m"
 SMALL_TALKS = 2  # of the month, with the smallest model
 KNOWN = re.compile(r"^(k\d+): [^:]*: (.*)$", re.MULTILINE)
+MEMORY = re.compile(r"^\[(e\d+)\] \S+: # (.*)$", re.MULTILINE)
 LEFT_OUT = (".git", ".bumble", ".history", "memory.db*")
 
 
@@ -157,8 +158,8 @@ def answer(
     if {"about", "mine"} <= set(fields) and (who := re.search(r"^Person: (\w+)$", prompt, re.M)):
         return json.dumps(plan["reviews"].get(who[1], {"about": [], "mine": ""}))
     if "happening" in fields:
-        labels = fields["happening"]["properties"]["uses"]["items"].get("enum", [])
-        story = {name: {"uses": labels[-3:], "text": plan["story"][name]} for name in fields}
+        titled = {title: label for label, title in MEMORY.findall(prompt)}
+        story = {name: part(plan["story"][name], titled) for name in fields}
         return json.dumps(story, ensure_ascii=False)
     lines = [line for one in plan["talks"] for line in one["lines"] if line[0] in prompt]
     said = max(lines, key=lambda line: prompt.rindex(line[0]), default=None)
@@ -170,11 +171,17 @@ def answer(
     return json.dumps(act, ensure_ascii=False) if fields else str(said[1])
 
 
+def part(written: Mapping[str, Any], titled: Mapping[str, str]) -> dict[str, Any]:
+    """Return a part of the story, with the memories that it rests on."""
+    used = [label for title, label in titled.items() if title.startswith(tuple(written["of"]))]
+    return {"uses": used, "text": written["text"]}
+
+
 def question(plan: Mapping[str, Any], prompt: str, label: str) -> list[dict[str, Any]]:
-    """Return what a topic raises, which its first mention is cited for."""
+    """Return what a topic raises, which its first mention is cited for; often nothing."""
     named = re.search(rf"^{label}: (.+)$", prompt, re.M)
-    text = plan["questions"].get(named[1].casefold() if named else "", plan["otherwise"])
-    return [{"uses": [f"{label}m1"], "question": text}]
+    texts = plan["questions"].get(named[1].casefold() if named else "", [])
+    return [{"uses": [f"{label}m1"], "question": text} for text in texts]
 
 
 def remembered(one: Mapping[str, Any], prompt: str) -> dict[str, Any]:

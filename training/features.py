@@ -36,7 +36,8 @@ def _compute(embedder: OnnxEmbedder, examples: Sequence[Example], file: Path) ->
     rows: list[NDArray[np.float16]] = []
     spans: list[NDArray[np.int8]] = []
     lengths: list[int] = []
-    previous = np.zeros((len(examples), embedder.identity.dimensions), np.float16)
+    width = embedder.states("a")[0].shape[1]
+    previous = np.zeros((len(examples), width), np.float16)
     for number, example in enumerate(examples):
         states, offsets = embedder.states(example.text)
         states, offsets = states[:MOST_TOKENS], offsets[:MOST_TOKENS]

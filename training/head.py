@@ -17,9 +17,8 @@ from training.labels import INTENTS, KINDS, SPANS, Example
 
 Params = dict[str, Any]
 WIDTH, FORWARD, LAYERS = 256, 512, 2
-HIDDEN = 384  # of the encoder's token vectors
 GRAM_WIDTH = 128
-BATCH, EPOCHS = 64, 9
+BATCH, EPOCHS = 64, 12
 RATE, DECAY = 1e-3, 0.05
 AVERAGED = 0.998  # of the weights so far, in those that are kept, a step
 SOFT = 0.5  # of a target, what models say that have not seen its writer
@@ -74,8 +73,8 @@ def _grades(example: Example) -> list[list[float]]:
     return [[float(level), known] for level in (heavy >= 1, heavy >= 2, glad >= 1, glad >= 2)]
 
 
-def initial(key: Any) -> Params:
-    """Return random weights."""
+def initial(key: Any, hidden: int) -> Params:
+    """Return random weights over token vectors of a width."""
     keys = iter(jax.random.split(key, 64))
 
     def dense(inputs: int, outputs: int) -> Params:
@@ -101,8 +100,8 @@ def initial(key: Any) -> Params:
     ]
     last = 2 * WIDTH + GRAM_WIDTH
     return {
-        "in": dense(HIDDEN, WIDTH),
-        "before": dense(HIDDEN, WIDTH),
+        "in": dense(hidden, WIDTH),
+        "before": dense(hidden, WIDTH),
         "none": jnp.zeros(WIDTH),
         "layers": layers,
         "norm": norm(),
@@ -132,7 +131,7 @@ def _drop(key: Any, x: Any, rate: float, *, on: bool) -> Any:
 
 
 def forward(p: Params, x: Any, mask: Any, before: Any, grams: Any, key: Any, *, on: bool) -> Params:
-    """Run the head. Shapes: x (b, t, 384), mask (b, t), before (b, 384), grams (b, GRAMS)."""
+    """Run the head. Shapes: x (b, t, hidden), mask (b, t), before (b, hidden), grams (b, GRAMS)."""
     keys = iter(jax.random.split(key, 4 + 4 * LAYERS))
     if on:
         mask = mask * jax.random.bernoulli(next(keys), 1 - TOKEN_DROP, mask.shape)
@@ -216,7 +215,7 @@ def scale_of(features: Features, rows: NDArray[np.int64]) -> Scale:
 def data_of(features: Features, scale: Scale) -> Data:
     """Put features onto the device, padded to one length; what is longer is cut."""
     count = len(features.starts) - 1
-    x = np.zeros((count, LONGEST, HIDDEN), np.float16)
+    x = np.zeros((count, LONGEST, len(scale.mean)), np.float16)
     mask, spans = np.zeros((count, LONGEST), bool), np.zeros((count, LONGEST, len(SPANS)), bool)
     for row in range(count):
         begin = features.starts[row]
@@ -272,7 +271,7 @@ def train(
             kept = optax.incremental_update(params, kept, 1 - AVERAGED)
             return (params, kept, state, key), value
 
-        params = initial(key)
+        params = initial(key, data.x.shape[2])
         carry = (params, params, optimizer.init(params), key)
         (_, kept, *_), _ = jax.lax.scan(step, carry, order)
         return kept
@@ -287,15 +286,16 @@ def train(
 def predict(params: Params, data: Data, rows: NDArray[np.int64]) -> list[Params]:
     """Return what each trained head says of some rows (spans left out)."""
 
-    def one(params: Params, taken: Any) -> Params:
+    def one(params: Params, data: Data, taken: Any) -> Params:
         b = _batch(data, {}, taken)
         given = (b["x"], b["mask"], b["before"], b["grams"])
         out = forward(params, *given, jax.random.PRNGKey(0), on=False)
         return {name: out[name] for name in ("keep", "kind", "intent", "grade")}
 
-    run = jax.jit(jax.vmap(one, in_axes=(0, None)))
+    run = jax.jit(jax.vmap(one, in_axes=(0, None, None)))
     padded = np.concatenate([rows, np.zeros(-len(rows) % CHUNK, np.int64)])
-    parts = [run(params, jnp.asarray(padded[i : i + CHUNK])) for i in range(0, len(padded), CHUNK)]
+    chunks = [padded[start : start + CHUNK] for start in range(0, len(padded), CHUNK)]
+    parts = [run(params, data, jnp.asarray(chunk)) for chunk in chunks]
     whole = {
         name: np.concatenate([np.asarray(part[name]) for part in parts], axis=1)[:, : len(rows)]
         for name in parts[0]

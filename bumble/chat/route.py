@@ -38,7 +38,7 @@ QUESTION_CHARS = 80  # a question shorter than this, and calm, is a reflex
 LONG_INPUT_CHARS = 200  # longer input is thought about
 SLANG_CHARS = 120  # longer talk without a question is in doubt
 REACTION_CHARS = 18  # a reaction up to here is a reflex, whatever it holds
-DOUBT = -0.5  # how far below a cut-off a message still gets thought
+DOUBT = -1.5  # how far below a cut-off a message still gets thought
 WEIGHTY = (
     *("task", "ask_world", "ask_memory", "ask_entity", "pry", "remind", "remember", "correct"),
     *("confide", "calculate", "ask_known", "ask_talk"),

@@ -24,8 +24,8 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from bumble import __version__
-from bumble.cli import command_help, output, quick
-from bumble.cli.options import EntityOption, JsonOption
+from bumble.cli import command_help, output, typer_fast_params
+from bumble.cli.command import EntityOption
 from bumble.cli.process import Shell
 from bumble.errors import (
     FULL,
@@ -38,82 +38,100 @@ from bumble.errors import (
 )
 from bumble.files import unfinished
 
-# Name, module below `bumble.cli`, and the line in `bumble --help` (a test holds them equal).
+# Name, place below `bumble.cli.commands`, and the line in `--help` (a test holds them equal).
 COMMANDS = {
-    "new": ("new", "Make an entity folder."),
-    "chat": ("chat", "Talk to the entity."),
-    "status": ("status", "Show which entity this is, which model answers, and how it is."),
-    "doctor": ("doctor", "Check every file of the entity, and mend what is derived."),
-    "recall": ("recall", "Search what the entity remembers."),
+    "new": ("new.new", "Make an entity folder."),
+    "chat": ("chat.chat", "Talk to the entity."),
+    "status": ("status.status", "Show which entity this is, which model answers, and how it is."),
+    "doctor": ("doctor.doctor", "Check every file of the entity, and mend what is derived."),
+    "recall": ("recall.recall", "Search what the entity remembers."),
     "deep-recall": (
-        "deep_recall",
+        "topics.deep_recall",
         "Answer a question by several looks into memory, with what it rests on.",
     ),
-    "eval": ("eval", "Check what the entity knows: what it finds, is shown and answers."),
-    "why": ("why", "Show where something it holds comes from."),
-    "show": ("show", "Read today, this week or a person, on one screen."),
-    "report": ("report", "Make a page of its life, for a browser."),
-    "index": ("index", "Bring the search index up to date with the files."),
-    "session": ("session", "Look at conversations."),
-    "route": ("route", "See whether a message is a reflex or is thought about."),
-    "context": ("context", "See what the model is told."),
-    "compact": ("compact", "Show a long conversation shorter: cut, clear, summarise."),
-    "expand": ("expand", "Print the whole of a text that the entity was shown cut or cleared."),
-    "knowledge": ("knowledge", "Look at and change durable facts."),
-    "journal": ("journal", "Read and write the diary."),
-    "skill": ("skill", "Look at and change how-to notes."),
-    "person": ("person", "Look at and change the people it knows."),
-    "reflect": ("reflect", "Think about the people it talked with."),
-    "belief": ("belief", "Look at and change what it holds to be true."),
-    "episode": ("episode", "Look at and change what happened."),
-    "soma": ("soma", "Look at the body."),
-    "project": ("project", "Look at and change what is worked on over days."),
-    "anchor": ("anchor", "Look at and recall states of the body that have a name."),
-    "noise": ("noise", "Look at stray thoughts, and let some come."),
-    "distill": ("distill", "Draw facts, beliefs and notes from what was said."),
-    "consolidate": ("consolidate", "Put memory in order: what has faded, weak beliefs, the story."),
+    "eval": ("eval.app", "Check what the entity knows: what it finds, is shown and answers."),
+    "why": ("why.why", "Show where something it holds comes from."),
+    "show": ("life.show", "Read today, this week or a person, on one screen."),
+    "report": ("life.report", "Make a page of its life, for a browser."),
+    "index": ("index.index", "Bring the search index up to date with the files."),
+    "session": ("session.app", "Look at conversations."),
+    "route": ("context.route", "See whether a message is a reflex or is thought about."),
+    "context": ("context.app", "See what the model is told."),
+    "compact": ("session.compact", "Show a long conversation shorter: cut, clear, summarise."),
+    "expand": (
+        "context.expand",
+        "Print the whole of a text that the entity was shown cut or cleared.",
+    ),
+    "knowledge": ("books.app", "Look at and change durable facts."),
+    "journal": ("books.journal_app", "Read and write the diary."),
+    "skill": ("notes.app", "Look at and change how-to notes."),
+    "person": ("person.app", "Look at and change the people it knows."),
+    "reflect": ("cycles.reflect", "Think about the people it talked with."),
+    "belief": ("memories.belief_app", "Look at and change what it holds to be true."),
+    "episode": ("memories.app", "Look at and change what happened."),
+    "soma": ("body.app", "Look at the body."),
+    "project": ("notes.project_app", "Look at and change what is worked on over days."),
+    "anchor": ("body.anchor_app", "Look at and recall states of the body that have a name."),
+    "noise": ("body.noise_app", "Look at stray thoughts, and let some come."),
+    "distill": ("cycles.distill", "Draw facts, beliefs and notes from what was said."),
+    "consolidate": (
+        "cycles.consolidate",
+        "Put memory in order: what has faded, weak beliefs, the story.",
+    ),
     "narrate": (
-        "narrate",
+        "cycles.narrate",
         "Have the entity tell its story anew, from its memories and the story so far.",
     ),
-    "dream": ("dream", "Let the entity dream, if it is deep in the night and nobody talks."),
+    "dream": ("cycles.dream", "Let the entity dream, if it is deep in the night and nobody talks."),
     "petri": (
-        "petri",
+        "topics.petri",
         "List what the memories are about; with TOPIC its parts, mentions and questions.",
     ),
-    "catalysts": ("catalysts", "Draw the questions that topics keep raising."),
+    "catalysts": ("cycles.catalysts", "Draw the questions that topics keep raising."),
     "catalyze": (
-        "catalyze",
+        "topics.catalyze",
         "Search memory in two stages: questions that topics raise, then the texts they point to.",
     ),
     "wake": (
-        "wake",
+        "cycles.wake",
         "Let the entity wake by itself for a moment, if something calls it and nobody talks.",
     ),
     "evolve": (
-        "evolve",
+        "review.evolve",
         "Look back on a hundred interactions, and propose small changes of who it is.",
     ),
-    "tick": ("tick", "Do whatever is due: reminders, what turns left, sleep and dreams."),
-    "cron": ("cron", "Have the system run `bumble tick`."),
-    "remind": ("remind", "Have it say something at some time."),
-    "demo": ("demo", "Make an entity with a month behind it, to try things on."),
-    "model": ("model", "See, fetch and remove model weights."),
-    "config": ("config", "See and change settings."),
-    "log": ("log", "Show what became part of the entity, and when."),
-    "diff": ("diff", "Show what changed, in memories rather than lines."),
-    "undo": ("undo", "Take back one change."),
-    "review": ("review", "See what cycles propose, and accept or reject it."),
-    "sync": ("sync", "Fetch what other clones did, merge it by meaning, and check the folder."),
-    "migrate": ("migrate", "Bring a folder that an older bumble made to the format of this one."),
-    "import": ("import_", "Bring in your history from ChatGPT, Claude and others."),
-    "export": ("export", "Take the entity elsewhere: a card, a bundle to read or to keep."),
+    "tick": ("cycles.tick", "Do whatever is due: reminders, what turns left, sleep and dreams."),
+    "cron": ("cron.app", "Have the system run `bumble tick`."),
+    "remind": ("remind.app", "Have it say something at some time."),
+    "demo": ("demo.demo", "Make an entity with a month behind it, to try things on."),
+    "model": ("model.app", "See, fetch and remove model weights."),
+    "config": ("config.app", "See and change settings."),
+    "log": ("history.log", "Show what became part of the entity, and when."),
+    "diff": ("history.diff", "Show what changed, in memories rather than lines."),
+    "undo": ("history.undo", "Take back one change."),
+    "review": ("review.app", "See what cycles propose, and accept or reject it."),
+    "sync": (
+        "sync.sync",
+        "Fetch what other clones did, merge it by meaning, and check the folder.",
+    ),
+    "migrate": (
+        "migrate.migrate",
+        "Bring a folder that an older bumble made to the format of this one.",
+    ),
+    "import": ("transfer.import_", "Bring in your history from ChatGPT, Claude and others."),
+    "export": (
+        "transfer.export",
+        "Take the entity elsewhere: a card, a bundle to read or to keep.",
+    ),
     "completion": (
-        "completion",
+        "completion.completion",
         "Print the script that completes commands, options, ids and names in your shell.",
     ),
-    "mcp": ("mcp", "Serve the entity's memory to another program, over standard input and output."),
-    "git-merge": ("git_merge", "Merge two versions of a file by meaning (git calls this)."),
+    "mcp": (
+        "mcp.mcp",
+        "Serve the entity's memory to another program, over standard input and output.",
+    ),
+    "git-merge": ("sync.git_merge", "Merge two versions of a file by meaning (git calls this)."),
 }
 # In `bumble --help`, by what one wants to do; a test holds that each command stands in one.
 DAILY = "Every day"
@@ -150,6 +168,17 @@ def _with_json(command: Any, option: Any) -> Any:
     return command
 
 
+def _command_at(place: str) -> Any:
+    """Import a subcommand: a group of commands, or the function of one."""
+    module, _, name = place.partition(".")
+    found = getattr(importlib.import_module(f"bumble.cli.commands.{module}"), name)
+    if not isinstance(found, typer.Typer):
+        group = typer.Typer(rich_markup_mode=None)
+        group.command()(found)
+        found = group
+    return typer.main.get_command(found)
+
+
 class LazyGroup(TyperGroup):
     """A group whose subcommands are imported when they are called."""
 
@@ -162,13 +191,12 @@ class LazyGroup(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         if self.commands.get(cmd_name) is None:
-            module = importlib.import_module(f"bumble.cli.commands.{COMMANDS[cmd_name][0]}")
-            command: Any = typer.main.get_command(module.app)
+            command = _command_at(COMMANDS[cmd_name][0])
             command.name = cmd_name
             command.params = [param for param in command.params if param.name not in OF_THE_ROOT]
             option = copy(next(param for param in self.params if param.name == "json"))
             option.expose_value = False  # the process knows it already, from its arguments
-            whole = quick.quicken(_with_json(command, option))
+            whole = typer_fast_params.quicken(_with_json(command, option))
             self.commands[cmd_name] = command_help.explain(whole, cmd_name)
         return self.commands[cmd_name]
 
@@ -219,7 +247,7 @@ def root(
             "--version", callback=_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
-    json: JsonOption = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Take the options that stand in front of the subcommand."""
     ctx.obj.entity = entity
@@ -232,13 +260,12 @@ def main(argv: Sequence[str], shell: Shell | None = None) -> int:
         Its exit code, by the table in `docs/commands.md`.
     """
     shell = shell or Shell.of_process()
-    code = _run(argv, shell)
-    return code if shell.stops.exit_code is None else shell.stops.exit_code
+    return _run(argv, shell) if shell.stops.exit_code is None else shell.stops.exit_code
 
 
 @cache
 def _command_line() -> Any:
-    return quick.quicken(typer.main.get_command(app))
+    return typer_fast_params.quicken(typer.main.get_command(app))
 
 
 def _run(argv: Sequence[str], shell: Shell) -> int:
@@ -281,28 +308,7 @@ def _words(argv: Sequence[str]) -> list[str]:
     return words
 
 
-GROUPS = frozenset(
-    [
-        "session",
-        "context",
-        "knowledge",
-        "journal",
-        "skill",
-        "person",
-        "belief",
-        "episode",
-        "soma",
-        "anchor",
-        "project",
-        "review",
-        "noise",
-        "eval",
-        "model",
-        "config",
-        "cron",
-        "remind",
-    ]
-)
+GROUPS = frozenset(name for name, (place, _) in COMMANDS.items() if place.endswith("app"))
 
 
 def _speak_utf8() -> None:

@@ -19,10 +19,10 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.cli import migration, output
+from bumble.cli import output
+from bumble.cli.commands import migrate
 from bumble.cli.opening import Opened
 from bumble.entity import changes
-from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.settings import SCHEMA_VERSION
 from bumble.errors import (
@@ -98,7 +98,7 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
 def _migrate(root: Path, folder: Path) -> None:
     """Bring a folder of an earlier time to the present format."""
     try:
-        change_set = migration.plan(folder).change_set
+        change_set = migrate.plan(folder).change_set
     except SettingInvalidError as error:
         why = str(error).split("\n")[0].removeprefix(f"{folder}{os.sep}")
         raise PastMissingError(root, f"it can't be read: {why}") from error
@@ -126,7 +126,7 @@ def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
             raise PastMissingError(root, f"{why}: {error.problem}") from error
         if not plan.changes:
             return
-        changes.apply(folder, ChangeSet(returned.TITLE, plan.changes))
+        changes.apply(folder, changes.ChangeSet(returned.TITLE, plan.changes))
 
 
 def _made(cache: Path, name: str, fill: Callable[[Path], None]) -> Path:

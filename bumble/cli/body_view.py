@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from bumble.body import affects
-from bumble.body.affects import Mood
 from bumble.body.soma import Soma, advance, birth
 from bumble.cli.opening import Opened
 from bumble.records import soma
@@ -25,7 +24,7 @@ class Presence(Struct, frozen=True):
     stored_at: datetime | None  # when the values of its file were true; None: not written yet
 
     @property
-    def mood(self) -> Mood:
+    def mood(self) -> affects.Mood:
         """The feeling that stands out."""
         return affects.mood(self.soma.bars)
 
@@ -38,9 +37,8 @@ def look(opened: Opened) -> Presence:
     """
     temperament, zone = opened.config.soma.bars.levels, opened.zone
     place = opened.within(opened.entity.soma)
-    file = soma.read(place)
-    stored = body_state.stored(place, file)
-    at = opened.shell.now().astimezone(zone)
+    stored = body_state.stored(place, soma.read(place))
+    at = opened.now
     if stored is None:
         return Presence(birth(at, temperament), None)
     return Presence(advance(stored, at, zone, temperament), stored.at)

@@ -13,7 +13,6 @@ from bumble.cli import output, setting_files, text_input
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions
-from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError
 from bumble.records import base
 from bumble.text import markdown
@@ -29,7 +28,7 @@ FromOption = Annotated[
 def commit(
     opened: Opened,
     command: str,
-    planned: Sequence[Change | None],
+    planned: Sequence[changes.Change | None],
     sentence: str,
     *,
     unchanged: str = "Nothing to do: it says so already.",
@@ -55,7 +54,7 @@ def commit(
     wanted = [change for change in planned if change is not None]
     shown = [shown_change(opened, change) for change in wanted]
     if wanted and not dry_run:
-        apply(opened, ChangeSet(f"{command}: {wanted[0].why}", tuple(wanted), trailers))
+        apply(opened, changes.ChangeSet(f"{command}: {wanted[0].why}", tuple(wanted), trailers))
     answer = {"changed": bool(wanted), "dry_run": dry_run, **data}
     answer["changes"] = shown if dry_run else [_without_diff(change) for change in shown]
     lines = [unchanged if not wanted else sentence]
@@ -70,7 +69,7 @@ def commit(
         output.say("Nothing was written: --dry-run.")
 
 
-def apply(opened: Opened, change_set: ChangeSet, *, trusts: bool = True) -> None:
+def apply(opened: Opened, change_set: changes.ChangeSet, *, trusts: bool = True) -> None:
     """Write a change set; in a git folder it becomes a commit.
 
     Args:
@@ -88,7 +87,7 @@ def _without_diff(shown: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in shown.items() if key != "diff"}
 
 
-def shown_change(opened: Opened, change: Change) -> dict[str, Any]:
+def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
     """Return a change as data, with its diff against the file as it is."""
     root, path = opened.entity.root, Path(change.path)
     before = companions.read(root, change.path)

@@ -1,26 +1,25 @@
-"""How `log`, `diff` and `undo` show a commit, and how a commit is named."""
+"""How `log`, `diff`, `undo` and `review` show commits, and how a commit is named."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from bumble.cli import listing, output
-from bumble.cli.listing import readable, when
+from bumble.cli import listing, output, people
 from bumble.cli.opening import Opened
-from bumble.entity import commits
-from bumble.entity.changes import Version
-from bumble.entity.commits import Waiting
-from bumble.history import describe, log
-from bumble.history.log import Commit
+from bumble.entity import commits, companions
+from bumble.entity.changes import Change, Version
+from bumble.history import describe
+from bumble.history import log as commit_log
 from bumble.records import relationships
 from bumble.records.provenance import Reader, withheld
 from bumble.runtime import audiences
 
 
-def look(opened: Opened) -> Waiting:
+def look(opened: Opened) -> commits.Waiting:
     """See to it that there is a history, and that it holds what was written last.
 
     Returns:
@@ -30,20 +29,22 @@ def look(opened: Opened) -> Waiting:
         HistoryMissingError: If there is none.
         HistoryClosedError: If it belongs to somebody else.
     """
-    log.require(opened.entity.root)
+    commit_log.require(opened.root)
     timeout = opened.config.limits.lock_timeout_seconds
-    return commits.catch_up(opened.entity.root, opened.commit_policy, timeout_seconds=timeout)
+    return commits.catch_up(opened.root, opened.commit_policy, timeout_seconds=timeout)
 
 
-def seen(opened: Opened, commits: Sequence[Commit]) -> list[Commit]:
+def seen(opened: Opened, found: Sequence[commit_log.Commit]) -> list[commit_log.Commit]:
     """Return commits as whoever looks may see them: of some only what made them, and when."""
-    reader, root = listing.reader(opened), opened.entity.root
+    reader = listing.reader(opened)
     if not reader.id:
-        return list(commits)
-    return [_seen(each, reader, log.versions(root, each)) for each in commits]
+        return list(found)
+    return [_seen(each, reader, commit_log.versions(opened.root, each)) for each in found]
 
 
-def _seen(commit: Commit, reader: Reader, versions: Sequence[Version]) -> Commit:
+def _seen(
+    commit: commit_log.Commit, reader: Reader, versions: Sequence[Version]
+) -> commit_log.Commit:
     hidden = audiences.hides(reader, versions)
     if hidden is None:
         return commit
@@ -55,7 +56,7 @@ def _seen(commit: Commit, reader: Reader, versions: Sequence[Version]) -> Commit
     return replace(commit, title=f"{made_by}: {withheld(hidden)}", body=(), touched=touched)
 
 
-def data(commit: Commit, undone: Collection[str] = ()) -> dict[str, Any]:
+def commit_data(commit: commit_log.Commit, undone: Collection[str] = ()) -> dict[str, Any]:
     """Return a commit as JSON tells it, with the kinds of memories in its files."""
     return {
         "id": commit.short,
@@ -73,30 +74,33 @@ def data(commit: Commit, undone: Collection[str] = ()) -> dict[str, Any]:
     }
 
 
-def line(opened: Opened, commit: Commit, undone: Collection[str] = ()) -> list[str]:
+def commit_line(
+    opened: Opened, commit: commit_log.Commit, undone: Collection[str] = ()
+) -> list[str]:
     """Return a commit as the cells of a line."""
     holds = describe.list_kinds([file.path for file in commit.touched])
     more = "; ".join(filter(None, [holds, commit.trailer("Model")]))
     marks = " [undone]" if commit.id in undone else ""
     title = output.shorten(commit.title, 70)
     sentence = f"{title}{marks} ({more})" if more else f"{title}{marks}"
-    return [commit.short, when(commit.at, opened), sentence]
+    return [commit.short, listing.when(commit.at, opened), sentence]
 
 
-def wanted(opened: Opened, what: str) -> list[str]:
+def pathspecs(opened: Opened, what: str) -> list[str]:
     """Return the pathspecs that a word of the user's stands for: a file, a person, an id."""
-    root = opened.entity.root
+    root = opened.root
     for base in (root, opened.shell.cwd):
         place = base / what
         if place.exists() and place.resolve().is_relative_to(root):
             return [f":(literal){place.resolve().relative_to(root).as_posix()}"]
-    folder = opened.entity.relationships
-    ids = {path.stem: path for path in relationships.paths(folder)}
-    listing = readable(
-        opened, list(ids.values()), lambda path: relationships.find(folder, path.stem)
-    )
-    person = relationships.match(listing.records, what)
-    return [f":(literal){relationships.path(person.id)}"] if person else log.pathspecs(what)
+    person = relationships.match(people.everybody(opened).records, what)
+    return [f":(literal){relationships.path(person.id)}"] if person else commit_log.pathspecs(what)
+
+
+def versions_of(opened: Opened, changes: Sequence[Change]) -> list[Version]:
+    """Return planned changes as what the files were, and are to be."""
+    before = partial(companions.read, opened.root)
+    return [Version(change.path, before(change.path), change.data) for change in changes]
 
 
 def actions(versions: Sequence[Version], reader: Reader) -> list[dict[str, Any]]:
@@ -119,7 +123,7 @@ def _action(version: Version) -> str:
     return "remove" if version.after is None else "change"
 
 
-def lines(changes: Sequence[dict[str, Any]]) -> list[str]:
+def action_lines(changes: Sequence[dict[str, Any]]) -> list[str]:
     """Return what changed as lines; the file is named where the lines do not speak of it."""
     shown: list[str] = []
     for change in changes:

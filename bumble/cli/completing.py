@@ -19,6 +19,7 @@ ENTITY_FILE = "entity.yaml"
 MAX_VALUES = 200
 MAX_BOOK_BYTES = 4_000_000
 HELD = ".git/refs/heads/bumble-review"
+GENERATED = re.compile(r"(?s:.*)-(?=[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\Z)")  # words before an id
 _SPECIAL = re.compile(r"""([^\w@%+=:,./-])""")
 _IN_DOUBLE = re.compile(r"""([\\"$`])""")
 _MARKED = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
@@ -139,7 +140,8 @@ def _names(root: Path, kind: str, words: dict[str, Any]) -> list[str]:
         folder, _, pattern = place.partition("/")
         in_folder = not Path(pattern).name.startswith("*")
         paths = _below(root, folder, pattern)
-        names += [path.parent.name if in_folder else path.stem for path in paths]
+        stems = [path.parent.name if in_folder else path.stem for path in paths]
+        names += [GENERATED.sub("", stem) if kind in words["ids"] else stem for stem in stems]
     return sorted(names, reverse=kind in words["ids"])
 
 

@@ -16,7 +16,6 @@ from bumble.cli import output
 from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.records.provenance import EVERYTHING, Reader, withheld
 from bumble.text import moments, printable
 
@@ -48,12 +47,12 @@ def reader(opened: Opened) -> Reader:
     return Reader(owner_id(opened.entity, opened.identity), is_owner=True)
 
 
-def origin_of(record: Any) -> Provenance:
+def origin_of(record: Any) -> base.Provenance:
     """Return where a record comes from, and for whom it is."""
     for name in ("provenance", "origin"):
-        if isinstance(origin := getattr(record, name, None), Provenance):
+        if isinstance(origin := getattr(record, name, None), base.Provenance):
             return origin
-    return Provenance(audience=getattr(record, "audience", ()))
+    return base.Provenance(audience=getattr(record, "audience", ()))
 
 
 class Viewer:
@@ -63,14 +62,14 @@ class Viewer:
         self._opened = opened
         self._reader: Reader | None = None
 
-    def may_see(self, origin: Provenance) -> bool:
+    def may_see(self, origin: base.Provenance) -> bool:
         """Whether a text is for them."""
         if not origin.audience:
             return True
         self._reader = self._reader or reader(self._opened)
         return self._reader.may_read(origin)
 
-    def text(self, text: str, origin: Provenance) -> str:
+    def text(self, text: str, origin: base.Provenance) -> str:
         """Return a text, or that there is one."""
         return text if self.may_see(origin) or not text else withheld(origin)
 
@@ -104,7 +103,7 @@ class Viewer:
 
     def session(self, session: Session) -> Session:
         """Return a conversation, without a word if they did not hear it."""
-        origin = Provenance(audience=session.people)
+        origin = base.Provenance(audience=session.people)
         if self.may_see(origin):
             return session
         said, extra = withheld(origin), dict(session.extra)

@@ -13,17 +13,30 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from bumble.cli import output
 from bumble.cli.opening import named_in_text
 from bumble.cli.process import Shell
+from bumble.entity import approvals
 from bumble.entity.folder import ENTITY_FILE, find
-from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
+from bumble.errors import (
+    FolderUnwritableError,
+    RefusedError,
+    UsageError,
+    UserError,
+)
 from bumble.files import git, gitdir
 
 if TYPE_CHECKING:
     from bumble.entity.changes import ChangeSet
     from bumble.entity.create import NewEntity
 
+
 DEFAULT_ARCHETYPE = "curious"
+
+
 MAX_NAME_CHARS = 100
+
+
 NAMELESS = "Friend"  # an owner of whom neither git nor the system knows a name
+
+
 JOINER = "\u200d"  # part of many emoji, though it prints nothing by itself
 
 
@@ -56,7 +69,7 @@ def make(
         What was made: folder, name, archetype, owner, timezone, and the git repository that keeps
         its history, if one does.
     """
-    from bumble.entity import approvals, create
+    from bumble.entity import create
 
     root = root_of(shell, folder)
     kinds = list(create.archetypes())

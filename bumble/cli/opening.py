@@ -10,19 +10,18 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
-import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.cli import index_place, output
 from bumble.cli.process import Shell
 from bumble.entity import folder
-from bumble.entity.folder import DERIVED, ENTITY_FILE, INDEX, PRIVATE, Entity
 from bumble.errors import (
     FolderUnwritableError,
     NotAnEntityError,
@@ -76,7 +75,7 @@ class Opened(Struct, frozen=True):
     """An entity with its settings, in the process of a command."""
 
     shell: Shell
-    entity: Entity
+    entity: folder.Entity
     why: str  # how it was found, for `status`
     settings: Settings
     identity: Identity
@@ -98,6 +97,11 @@ class Opened(Struct, frozen=True):
         return ZoneInfo(self.identity.timezone)
 
     @property
+    def now(self) -> datetime:
+        """The present, in the entity's time zone."""
+        return self.shell.now().astimezone(self.zone)
+
+    @property
     def commit_policy(self) -> CommitPolicy:
         """How this process makes commits."""
         from bumble.entity.commits import CommitPolicy
@@ -105,7 +109,7 @@ class Opened(Struct, frozen=True):
         return CommitPolicy(
             self.config.git.autocommit,
             self.identity.name,
-            lambda: self.shell.now().astimezone(self.zone),
+            lambda: self.now,
             lambda text: output.warn(self.shell, text),
             self.settings.trusted,
         )
@@ -123,14 +127,6 @@ class Opened(Struct, frozen=True):
         """
         disk.inside(self.entity.root, self.entity.relative(path))
         return path
-
-
-def shell_of(ctx: typer.Context) -> Shell:
-    """Return the process a command runs in."""
-    shell = ctx.find_root().obj
-    if not isinstance(shell, Shell):
-        raise TypeError("the command was not started by bumble.cli.app.main")
-    return shell
 
 
 def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
@@ -154,10 +150,12 @@ def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
         _enclose(shell, place)
         return place, "the nearest entity.yaml from here upward"
     root = named_in_text(shell.real_path(root))
-    if not (root / ENTITY_FILE).is_file():
+    if not (root / folder.ENTITY_FILE).is_file():
         why = "it has no entity.yaml" if root.is_dir() else "no such folder"
-        if os.path.lexists(root / ENTITY_FILE):
-            why = f"its {ENTITY_FILE} is no file that can be opened; put back the one you had"
+        if os.path.lexists(root / folder.ENTITY_FILE):
+            why = (
+                f"its {folder.ENTITY_FILE} is no file that can be opened; put back the one you had"
+            )
         raise NotAnEntityError(root, "it is a file" if root.is_file() else why)
     _enclose(shell, root)
     return root, why
@@ -181,13 +179,14 @@ def _enclose(shell: Shell, root: Path) -> None:
     """Have nothing in the folder lead out of it, and nothing count that git brought as ours."""
     from bumble.entity import settings
 
-    linked = settings.linked(shell.user_file)
-    disk.enclose(root, also=linked, group=git.shared_rights(root))
-    brought = git.unchanged(root, *DERIVED)
+    disk.enclose(root, also=settings.linked(shell.user_file), group=git.shared_rights(root))
+    brought = git.unchanged(root, *folder.DERIVED)
     if brought:
         disk.pass_over(brought)
-        if any(path.name in DERIVED for path in brought):  # a journal of SQLite's changes the index
-            disk.pass_over([root / INDEX])
+        if any(
+            path.name in folder.DERIVED for path in brought
+        ):  # a journal of SQLite's changes the index
+            disk.pass_over([root / folder.INDEX])
         paths = [path.relative_to(root).as_posix() for path in brought]
         tops = " ".join(dict.fromkeys(path.partition("/")[0] for path in paths))
         output.warn(
@@ -206,13 +205,13 @@ def _tell_of_foreign(shell: Shell, root: Path) -> None:
         count = f"{len(waiting)} change{'s' if len(waiting) > 1 else ''}"
         output.warn(
             shell,
-            f"{count} that another installation left half done in {PRIVATE}: not touched.\n"
+            f"{count} that another installation left half done in {folder.PRIVATE}: not touched.\n"
             "If they are yours, `bumble doctor --adopt` finishes them.",
         )
 
 
 def open_entity(
-    ctx: typer.Context,
+    shell: Shell,
     folder_option: Path | None,
     *,
     incognito: bool = False,
@@ -224,7 +223,7 @@ def open_entity(
     Finishes what a killed process left half written, unless nothing may be written.
 
     Args:
-        ctx: Of the command.
+        shell: The process.
         folder_option: --entity behind the command.
         incognito: Whether the folder must stay as it is in every byte.
         reads: Whether the command only looks.
@@ -237,7 +236,6 @@ def open_entity(
     """
     from bumble.entity import changes
 
-    shell = shell_of(ctx)
     root, why = locate(shell, folder_option)
     if incognito and changes.leftovers(root).own:
         raise RefusedError(
@@ -245,12 +243,11 @@ def open_entity(
             "Run `bumble doctor --fix` first; incognito writes nothing."
         )
     wait = flags.get("limits__lock_timeout_seconds")
-    default = changes.DEFAULT_LOCK_TIMEOUT_SECONDS
-    timeout = wait if isinstance(wait, float) else default
+    timeout = wait if isinstance(wait, float) else changes.DEFAULT_LOCK_TIMEOUT_SECONDS
     changes.recover(root, timeout_seconds=timeout)
     is_settled = settle_git(shell, root, timeout_seconds=timeout, reads=reads or incognito)
     _tell_of_foreign(shell, root)
-    settings_of_entity, entity = _settings(shell, Entity(root), flags)
+    settings_of_entity, entity = _settings(shell, folder.Entity(root), flags)
     for warning in settings_of_entity.warnings:
         output.warn(shell, warning)
     if settings_of_entity.identity is None:
@@ -272,8 +269,7 @@ def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
     from bumble.runtime import rules
 
     shell, root = opened.shell, opened.root
-    there = rules.read(opened.entity, opened.settings)
-    waiting = rules.pending(opened.entity, there, whole=True)
+    waiting = rules.pending(opened.entity, rules.read(opened.entity, opened.settings), whole=True)
     if not waiting:
         return opened
     if shell.interactive and not shell.json and approvals.are_new(root, waiting):
@@ -300,16 +296,15 @@ def rules_from_elsewhere(opened: Opened) -> list[Rule]:
     return []
 
 
-def configured(ctx: typer.Context, folder_option: Path | None, **flags: object) -> Configured:
+def configured(shell: Shell, folder_option: Path | None, **flags: object) -> Configured:
     """Return the settings of the entity, if one is meant, else the user's; see `open_entity`."""
-    shell = shell_of(ctx)
     try:
         locate(shell, folder_option)
     except NotAnEntityError:
         if folder_option or shell.entity:
             raise
         return without_entity(shell, **flags)
-    return open_entity(ctx, folder_option, incognito=False, reads=False, **flags)
+    return open_entity(shell, folder_option, incognito=False, reads=False, **flags)
 
 
 def without_entity(shell: Shell, **flags: object) -> WithoutEntity:
@@ -338,7 +333,7 @@ def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool 
         return False
     trusted = False
     with suppress(SettingInvalidError):  # half merged, they are nobody's
-        trusted = settings.load(root / ENTITY_FILE, shell.user_file, shell.environ).trusted
+        trusted = settings.load(root / folder.ENTITY_FILE, shell.user_file, shell.environ).trusted
     place = git.at(root, trusted=trusted)
     if place is not None:
         with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
@@ -440,7 +435,9 @@ def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
         output.warn(opened.shell, told)
 
 
-def _settings(shell: Shell, entity: Entity, flags: Mapping[str, object]) -> tuple[Settings, Entity]:
+def _settings(
+    shell: Shell, entity: folder.Entity, flags: Mapping[str, object]
+) -> tuple[Settings, folder.Entity]:
     """Read the settings that count, and say of the entity which of its rules do."""
     from bumble.entity import settings
     from bumble.runtime import rules

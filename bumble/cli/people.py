@@ -1,23 +1,25 @@
-"""Finding people and conversations by the names and ids that a user gives."""
+"""People and conversations by the names that a user gives; memory searched in their name."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bumble.cli import listing, output, text_input
-from bumble.cli.listing import Listing
 from bumble.cli.opening import Opened
-from bumble.errors import NameUnclearError
+from bumble.errors import NameUnclearError, UsageError
 from bumble.files import disk
 from bumble.records import base, relationships, session_files
-from bumble.records.relationships import Relationship
-from bumble.records.session_files import SessionInfo
 
 if TYPE_CHECKING:
     from bumble.chat.participants import Person
+    from bumble.index.memory import Memory
+    from bumble.index.place import Place
+    from bumble.models.embed.protocol import Embedder
+    from bumble.recall.memory_search import Search
 
 
 def speaking(opened: Opened, name: str | None) -> Person:
@@ -38,16 +40,16 @@ def speaking(opened: Opened, name: str | None) -> Person:
         return participants.person(opened.entity, opened.identity, unclear.known)
 
 
-def everybody(opened: Opened) -> Listing[Relationship]:
+def everybody(opened: Opened) -> listing.Listing[relationships.Relationship]:
     """Read everybody whose file can be read; a warning tells of the rest."""
     return listing.readable(opened, relationships.paths(opened.entity.relationships), _load)
 
 
-def _load(path: Path) -> Relationship:
+def _load(path: Path) -> relationships.Relationship:
     return base.load(path, relationships.parse)
 
 
-def find(opened: Opened, name: str) -> Relationship:
+def find(opened: Opened, name: str) -> relationships.Relationship:
     """Return one person by id or any name.
 
     Raises:
@@ -111,7 +113,7 @@ OfSessionOption = Annotated[
 ]
 
 
-def find_session(opened: Opened, session_id: str) -> SessionInfo:
+def find_session(opened: Opened, session_id: str) -> session_files.SessionInfo:
     """Find a conversation by its id, by an end that no other id has, or as `last`.
 
     Raises:
@@ -124,3 +126,67 @@ def find_session(opened: Opened, session_id: str) -> SessionInfo:
     by_id = {info.id: opened.entity.sessions / info.id for info in in_order}
     wanted = listing.pick(by_id, session_id, "conversation").name
     return next(info for info in infos if info.id == wanted)
+
+
+MAX_QUERY_CHARS = 10_000
+
+
+WAIT_SECONDS = 3.0  # for another process that indexes; then what it has is searched
+
+
+QueryArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="QUERY", help="What to look for; `-` reads it from standard input."),
+]
+
+
+AsOption = Annotated[
+    str | None, typer.Option("--as", metavar="PERSON", help="Who asks. Default: the owner.")
+]
+
+
+def text_of(words: Sequence[str]) -> str:
+    """Return a query as one text; `-` alone reads it from standard input.
+
+    Raises:
+        UsageError: If it is empty, or too long.
+    """
+    text = text_input.standard_input() if list(words) == ["-"] else " ".join(words)
+    if not text.strip():
+        raise UsageError("There is nothing to look for: the query is empty.")
+    if len(text) > MAX_QUERY_CHARS:
+        raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
+    return text.strip()
+
+
+def memory_of(opened: Opened, open_embedder: Callable[[], Embedder | None], place: Place) -> Memory:
+    """Return what an entity remembers, by its index as it lies in a place."""
+    from bumble.index.memory import Memory
+
+    return Memory(
+        opened.entity,
+        open_embedder,
+        name=opened.identity.name,
+        zone=opened.zone,
+        place=place,
+    )
+
+
+def search_of(
+    opened: Opened, speaker: str | None, person: str | None, session: str | None
+) -> Search:
+    """Return the talk that a search is for: with who asks, by default the owner, and the person."""
+    from bumble.cli import body_view
+    from bumble.recall.memory_search import Search
+    from bumble.runtime.people import owner_id
+
+    about = () if person is None else (id_of(opened, person),)
+    owner = () if opened.shell.everything else (owner_id(opened.entity, opened.identity),)
+    asker = (*owner, *about) if speaker is None else (id_of(opened, speaker),)
+    return Search(
+        readers=tuple(dict.fromkeys(asker)),
+        mood=body_view.look(opened).mood.name,
+        at=opened.shell.now(),
+        people=about,
+        sessions=() if session is None else (find_session(opened, session).id,),
+    )

@@ -6,17 +6,205 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from bumble import errors
-from bumble.cli import app, command_help, command_words, completing, output, settings_page
-from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, INTERRUPTED_EXIT_CODE
-from bumble.errors import UserError
+from bumble.bridges.exports import memories
+from bumble.bridges.imports import formats
+from bumble.cli import app, command_help, completing, output
+from bumble.cli.commands import mcp
+from bumble.entity import create, layers
+from bumble.entity.config import Config, Mark, defaults
+from bumble.jobs import registry
+from bumble.models.weights import catalog
+from bumble.records import beliefs, checks, kinds, projects
+from bumble.text import schema, yaml_edit
+
+HEAD = """\
+# Settings
+
+Written by `python -m bumble.cli.reference docs` from `bumble/entity/config.py`, which says where
+settings may stand; do not edit by hand. Settings marked (yours) reach beyond the entity's folder:
+in an entity.yaml they count only if your own config trusts that folder, `bumble config trust DIR`.
+Programs run only in folders that you trust, whoever names them. Those marked (yours alone) never
+count in an entity.yaml.
+"""
+FIELD = re.compile(r"    (?P<name>\w+): .*?(?:  # (?P<said>.*))?")
+
+
+def explained(section: Any) -> dict[str, str]:
+    """Return what the comments of a section say of its fields: on the line, or in those above."""
+    said: dict[str, str] = {}
+    for base in reversed(section.__mro__):
+        above: list[str] = []
+        ours = base.__module__.startswith("bumble.")
+        for line in inspect.getsource(base).splitlines() if ours else ():
+            if line.startswith("    # "):
+                above.append(line.strip(" #"))
+                continue
+            if (field := FIELD.fullmatch(line)) and field["name"] in section.__struct_fields__:
+                said[field["name"]] = field["said"] or " ".join(above)
+            above = []
+    return said
+
+
+def setting_rows(
+    section: Any = Config, above: schema.Keys = ()
+) -> Iterator[tuple[schema.Keys, str]]:
+    """Yield every setting and section with what is said of it."""
+    said = explained(section)
+    for name, kind in schema.fields(section).items():
+        base, notes = schema.bare(kind)
+        marks = [f"({note.label})" for note in notes if isinstance(note, Mark)]
+        if schema.is_section(base):
+            yield (*above, name), said.get(name) or " ".join(base.__doc__.split("\n\n")[0].split())
+            yield from setting_rows(base, (*above, name))
+        else:
+            yield (*above, name), " ".join((*marks, said[name])).strip()
+
+
+def settings_page() -> str:
+    """Write the page."""
+    lines = [HEAD.rstrip()]
+    for keys, said in setting_rows():
+        value: Any = defaults()
+        for key in keys:
+            value = value[key]
+        if len(keys) == 1:
+            lines += ["", f"## {keys[0]}", ""]
+            if not isinstance(value, dict):
+                lines += [f"`{keys[0]}: {yaml_edit.inline(value)}`: {said}"]
+                continue
+            lines += [said, "", "| setting | default | what it does |", "| --- | --- | --- |"]
+            continue
+        is_section = isinstance(value, dict) and value
+        shown = "" if is_section else f"`{yaml_edit.inline(value)}`"
+        lines.append(f"| `{'.'.join(keys)}` | {shown} | {said.replace('|', chr(92) + '|')} |")
+    return "\n".join(lines) + "\n"
+
+
+# What a parameter takes, by the first of its command's name and its own; "" stands for any.
+TAKES: Mapping[tuple[str, str], str] = {
+    ("", "entity"): "folder",
+    ("", "folder"): "folder",
+    ("", "path"): "file",
+    ("", "source"): "file",
+    ("", "dest"): "file",
+    ("", "picture"): "file",
+    ("", "archive"): "file",
+    ("", "key_file"): "file",
+    ("", "junit_file"): "file",
+    ("", "session"): "session",
+    ("", "session_id"): "session",
+    ("", "belief_id"): "belief",
+    ("belief", "other"): "belief",
+    ("", "episode_id"): "episode",
+    ("belief", "name"): "belief",
+    ("episode", "name"): "episode",
+    ("remind", "name"): "reminder",
+    ("anchor", "name"): "anchor",
+    ("evolve", "apply"): "proposal",
+    ("evolve", "reject"): "proposal",
+    ("", "person"): "person",
+    ("", "speaker"): "person",
+    ("", "company"): "person",
+    ("person", "name"): "person",
+    ("skill", "name"): "skill",
+    ("knowledge", "title"): "knowledge",
+    ("project", "title"): "project",
+    ("anchor", "label"): "anchor",
+    ("why", "what"): "id",
+    ("recall", "kind"): "indexed",
+    ("why", "kind"): "explained",
+    ("", "category"): "category",
+    ("", "cycle"): "cycle",
+    ("review", "names"): "held",
+    ("", "key"): "setting",
+    ("", "timezone"): "zone",
+    ("", "archetype"): "archetype",
+    ("import", "form"): "format",
+    ("export", "form"): "form",
+    ("project", "status"): "status",
+    ("eval", "of"): "place",
+    ("model", "name"): "model",
+    ("model", "names"): "model",
+    ("model remove", "names"): "weights",
+    ("completion", "shell"): "shell",
+    ("mcp", "print_config"): "client",
+}
+SHELLS = ("bash", "zsh", "fish")
+
+
+def words() -> str:
+    """Return the words as JSON."""
+    root = typer.main.get_command(app.app)
+    commands: dict[str, Any] = {}
+    with typer.Context(root, info_name="bumble") as above:
+        commands[""] = _words_entry("", root, list(app.COMMANDS))
+        for name in app.COMMANDS:
+            command: Any = root.get_command(above, name)  # type: ignore[attr-defined]
+            commands |= dict(_words_of(name, command, above))
+    data = {
+        "commands": commands,
+        "values": _values(),
+        "places": {kind.name: kind.patterns for kind in kinds.KINDS if not kind.is_file},
+        "ids": [kind.name for kind in kinds.KINDS if kind.prefix],
+    }
+    return json.dumps(data, indent=0, sort_keys=True) + "\n"
+
+
+def _words_of(path: str, command: Any, above: Any) -> Iterator[tuple[str, Any]]:
+    with typer.Context(command, info_name=path.split()[-1], parent=above) as ctx:
+        below = command.list_commands(ctx) if hasattr(command, "list_commands") else []
+        yield path, _words_entry(path, command, below)
+        for name in below:
+            yield from _words_of(f"{path} {name}", command.get_command(ctx, name), ctx)
+
+
+def _words_entry(path: str, command: Any, below: list[str]) -> dict[str, Any]:
+    """Return what may stand behind a command: options with what they take, arguments, commands."""
+    options: dict[str, str] = {"--help": ""}
+    arguments: list[str] = []
+    for param in command.params:
+        if param.name in app.OF_THE_ROOT:
+            continue
+        owners = (path, path.split(" ")[0], "")
+        takes = next((TAKES[(own, param.name)] for own in owners if (own, param.name) in TAKES), "")
+        takes = takes or "text"
+        if param.param_type_name == "argument":
+            arguments.append(takes)
+        else:
+            plain = param.is_flag or param.count
+            spelt = (*param.opts, *param.secondary_opts)
+            options |= dict.fromkeys(spelt, "" if plain else takes)
+    return {"commands": below, "options": options, "arguments": arguments}
+
+
+def _values() -> dict[str, list[str]]:
+    return {
+        "indexed": list(kinds.INDEXED),
+        "explained": [kind.name for kind in kinds.KINDS if kind.explained],
+        "category": list(beliefs.CATEGORIES),
+        "cycle": sorted(registry.cycles()),
+        "setting": sorted(".".join(keys) for keys, _ in layers.leaves(defaults())),
+        "archetype": list(create.archetypes()),
+        "format": list(formats.NAMES),
+        "form": list(memories.FORMS),
+        "status": list(projects.STATUSES),
+        "place": list(checks.PLACES),
+        "shell": list(SHELLS),
+        "client": list(mcp.CLIENTS),
+        "model": [entry.name for entry in catalog.load()],
+    }
+
 
 PACKAGE = Path(__file__).parent.parent
 DATA = (".md", ".yaml", ".json", ".npz")  # files that the package reads
@@ -36,9 +224,9 @@ MEANINGS = {
     23: "a key is missing or wrong",
     30: "the search index can't be used",
     31: "the server that the index is to stand on can't be used",
-    BUG_EXIT_CODE: "a bug; the message names the file with the traceback",
+    app.BUG_EXIT_CODE: "a bug; the message names the file with the traceback",
     129: "the terminal was closed while the entity answered; what was shown is kept",
-    INTERRUPTED_EXIT_CODE: "interrupted",
+    app.INTERRUPTED_EXIT_CODE: "interrupted",
     143: "told to end while the entity answered; what was shown is kept",
 }
 
@@ -46,10 +234,10 @@ MEANINGS = {
 def exit_codes() -> set[int]:
     """Return every exit code the code can end with by an error of its own."""
     kinds = [member for member in vars(errors).values() if isinstance(member, type)]
-    return {kind.exit_code for kind in kinds if issubclass(kind, UserError)}
+    return {kind.exit_code for kind in kinds if issubclass(kind, errors.UserError)}
 
 
-def page() -> str:
+def commands_page() -> str:
     """Return the page."""
     lines = [
         "# Commands",
@@ -68,7 +256,7 @@ def page() -> str:
         "",
     ]
     root = typer.main.get_command(app.app)
-    for name, (_, line) in COMMANDS.items():
+    for name, (_, line) in app.COMMANDS.items():
         with typer.Context(root, info_name="bumble") as above:
             command: Any = root.get_command(above, name)  # type: ignore[attr-defined]
             lines += [f"## {name}", "", line, "", *_command(command, f"bumble {name}", above)]
@@ -176,9 +364,9 @@ def pages(folder: Path) -> dict[Path, str]:
     """
     architecture = folder / "architecture.md"
     return {
-        completing.WORDS: command_words.words(),
-        folder / "commands.md": page(),
-        folder / "settings.md": settings_page.page(),
+        completing.WORDS: words(),
+        folder / "commands.md": commands_page(),
+        folder / "settings.md": settings_page(),
         folder / "words.md": command_help.page(),
         architecture: with_tree(architecture.read_text(encoding="utf-8")),
     }

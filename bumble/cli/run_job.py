@@ -1,4 +1,4 @@
-"""How job commands run: `--check`, `--dry-run`, `--exit-code`, and printing what was done.
+"""How jobs run by command: the runtime of an entity, `--check`, `--dry-run`, and what is told.
 
 Under cron they are quiet; at a terminal, with `-v` or with `--json` they tell.
 """
@@ -7,49 +7,60 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import typer
-from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.cli import commit, listing, output
+from bumble.cli import commit, index_place, listing, output
+from bumble.cli.command import NOTHING_DUE, JobFlags
+from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.opening import Opened
-from bumble.cli.options import NOTHING_DUE
 from bumble.errors import UserError
+from bumble.index.memory import Memory
+from bumble.llm.protocol import Model
+from bumble.models.embed.protocol import Embedder
+from bumble.models.weights.choice import Choice
 from bumble.records import sessions
 from bumble.records.base import Provenance
 from bumble.records.provenance import withheld
 from bumble.records.session_files import find
 from bumble.runtime import audiences, job
-from bumble.runtime.job import Condition, Due, JobResult
+from bumble.runtime.runtime import TEMPERATURE, Runtime
 
-if TYPE_CHECKING:
-    from bumble.runtime.job import Pass, Settled
-    from bumble.runtime.runtime import Runtime
+Check = Callable[[Runtime], job.Due[Any]]  # finds what is due
+Run = Callable[[Runtime, Any], job.JobResult]  # does one job, writing nothing
+More = Callable[[Runtime], tuple[dict[str, Any], str]]  # what else a check has to say
 
 
-class JobFlags(Struct, frozen=True):
-    """How a job is asked for by command."""
-
-    check: bool = False  # only say what is due
-    dry_run: bool = False
-    exit_code: bool = False  # tell by the exit code where nothing was due
-    verbose: bool = False
-    yes: bool = False  # weights may be fetched without asking
+def perform(
+    opened: Opened,
+    flags: JobFlags,
+    command: str,
+    check: Check,
+    run: Run,
+    *,
+    limit: int | None = None,
+    more: More | None = None,
+) -> None:
+    """Open the runtime, and do in it what a cycle finds due; see `carry_out`."""
+    with open_runtime(opened, command, yes=flags.yes) as made:
+        carry_out(opened, made, command, check, run, flags, limit=limit, more=more)
 
 
 def carry_out(
     opened: Opened,
     runtime: Runtime,
     command: str,
-    check: Callable[[Runtime], Due[Any]],
-    run: Callable[[Runtime, Any], JobResult],
+    check: Check,
+    run: Run,
     flags: JobFlags,
     *,
     limit: int | None = None,
+    more: More | None = None,
 ) -> None:
     """Do what a cycle finds due, one job after another.
 
@@ -61,10 +72,11 @@ def carry_out(
         run: Does one job, writing nothing.
         flags: How it was asked for.
         limit: At most this many jobs; None: all that were due at the beginning.
+        more: Says what else `--check` tells.
     """
     due = check(runtime)
     if flags.check:
-        show_check(opened, command, due)
+        _show_check(opened, command, due, more(runtime) if more else None)
         finish(due.due, exit_code=flags.exit_code)
         return
     ran = False
@@ -92,15 +104,14 @@ def _settled(
     opened: Opened,
     runtime: Runtime,
     command: str,
-    due: Due[Any],
-    run: Callable[[Runtime, Any], JobResult],
+    due: job.Due[Any],
+    run: Run,
     limit: int | None,
     *,
     dry_run: bool,
-) -> Iterator[Settled]:
+) -> Iterator[job.Settled]:
     """Run the jobs that were due at the beginning; what is written is a line of the run ledger."""
     from bumble.jobs import tick
-    from bumble.runtime import job
 
     passes = [job.Pass(command.split(maxsplit=1)[0], lambda _: due, run)]
     if not due.due:
@@ -110,7 +121,7 @@ def _settled(
     return tick.run(runtime, command, passes, limit, partial(_written, opened))
 
 
-def planned(opened: Opened, runtime: Runtime, outcome: JobResult) -> JobResult:
+def planned(opened: Opened, runtime: Runtime, outcome: job.JobResult) -> job.JobResult:
     """Show the changes of a result as data, with their diffs; nothing is written."""
     result, change_set = outcome.planned()
     shown = [commit.shown_change(opened, change) for change in change_set.changes]
@@ -118,7 +129,7 @@ def planned(opened: Opened, runtime: Runtime, outcome: JobResult) -> JobResult:
     return replace(result, written=shown, origins=origins)
 
 
-def seen(opened: Opened, outcome: JobResult) -> JobResult:
+def seen(opened: Opened, outcome: job.JobResult) -> job.JobResult:
     """Return a result as whoever looks may see it: of what is for others only that it was made."""
     viewer = listing.Viewer(opened)
     hidden = next((one for one in _origins(opened, outcome) if not viewer.may_see(one)), None)
@@ -135,7 +146,7 @@ def seen(opened: Opened, outcome: JobResult) -> JobResult:
     )
 
 
-def _origins(opened: Opened, outcome: JobResult) -> Iterator[Provenance]:
+def _origins(opened: Opened, outcome: job.JobResult) -> Iterator[Provenance]:
     yield from outcome.origins
     if not outcome.about.startswith(f"{sessions.PREFIX}_"):
         yield Provenance(audience=tuple(filter(None, [outcome.about])))
@@ -144,7 +155,7 @@ def _origins(opened: Opened, outcome: JobResult) -> Iterator[Provenance]:
         yield Provenance(audience=find(opened.entity.sessions, outcome.about).people)
 
 
-def _written(opened: Opened, runtime: Runtime, outcome: JobResult) -> JobResult:
+def _written(opened: Opened, runtime: Runtime, outcome: job.JobResult) -> job.JobResult:
     shown = planned(opened, runtime, outcome).written  # before: what each file is made of
     bare = [{key: value for key, value in change.items() if key != "diff"} for change in shown]
     return replace(job.apply(runtime, outcome), written=bare)
@@ -168,12 +179,8 @@ def tell(
         output.result(opened.shell, command, data, list(lines))
 
 
-def show_check(
-    opened: Opened,
-    command: str,
-    due: Due[Any],
-    more: Mapping[str, Any] | None = None,
-    lines: Sequence[str] = (),
+def _show_check(
+    opened: Opened, command: str, due: job.Due[Any], more: tuple[dict[str, Any], str] | None
 ) -> None:
     """Print gates and verdict, and what else a cycle has to say of itself."""
     rows = [
@@ -181,12 +188,13 @@ def show_check(
         for gate in due.conditions
     ]
     verdict = f"due: {len(due.jobs)} to do" if due.due else f"not due: {why_not(due)}"
-    data = {"due": due.due, "gates": gates(due), "jobs": len(due.jobs)}
-    data |= more or {}
-    output.result(opened.shell, command, data, [*output.table(rows), *lines, verdict])
+    data, line = more or ({}, "")
+    data = {"due": due.due, "gates": gates(due), "jobs": len(due.jobs), **data}
+    lines = [*output.table(rows), *([line] if line else []), verdict]
+    output.result(opened.shell, command, data, lines)
 
 
-def gates(due: Due[Any]) -> list[dict[str, Any]]:
+def gates(due: job.Due[Any]) -> list[dict[str, Any]]:
     """Return conditions as JSON tells them, under the name that owners know them by."""
     return [
         {
@@ -199,7 +207,7 @@ def gates(due: Due[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def showing_reminders(opened: Opened, each: Pass) -> Pass:
+def showing_reminders(opened: Opened, each: job.Pass) -> job.Pass:
     """Return a pass; on a terminal, that of the reminders prints those for the owner."""
     if each.name != "reminders" or not sys.stdout.isatty():
         return each
@@ -213,9 +221,9 @@ def showing_reminders(opened: Opened, each: Pass) -> Pass:
     )
 
 
-def why_not(due: Due[Any]) -> str:
+def why_not(due: job.Due[Any]) -> str:
     """Say what stands in the way."""
-    closed: list[Condition] = [gate for gate in due.conditions if not gate.passes]
+    closed: list[job.Condition] = [gate for gate in due.conditions if not gate.passes]
     if closed:
         return "; ".join(f"{gate.name}: {gate.value}, wants {gate.wants}" for gate in closed)
     return "nothing is waiting"
@@ -225,3 +233,83 @@ def finish(due: bool, *, exit_code: bool) -> None:
     """Leave with the code that scripts asked for."""
     if exit_code and not due:
         raise typer.Exit(NOTHING_DUE)
+
+
+@contextmanager
+def open_runtime(
+    opened: Opened, command: str, *, yes: bool = False, needs_model: bool = True
+) -> Iterator[Runtime]:
+    """Open everything a cycle needs; model and embedder only once they are asked for.
+
+    Args:
+        opened: The entity.
+        command: For the ledger.
+        yes: Whether weights may be fetched without asking.
+        needs_model: False: nothing is fetched, and where there is none its window is not known.
+    """
+    asked = chat_model.lazy_model(opened, command, yes=yes, needed=needs_model)
+    model = chat_model.budgeted(opened, asked, calls=None)
+    try:
+        yield make_runtime(opened, None, model, yes=yes, writes=True)
+    finally:
+        model.close()
+
+
+def make_runtime(
+    opened: Opened,
+    chosen: Choice | None,
+    model: Model,
+    *,
+    yes: bool,
+    writes: bool,
+    talks: bool = False,
+) -> Runtime:
+    """Put together the runtime of an entity.
+
+    Args:
+        opened: The entity.
+        chosen: Which model that is; None: it isn't chosen yet.
+        model: What answers.
+        yes: Whether an embedder may be fetched without asking.
+        writes: False: incognito.
+        talks: Whether somebody waits for an answer: an index that can't be used doesn't stop it.
+    """
+
+    def open_embedder() -> Embedder | None:
+        reads = not abilities.may_remember(opened, chosen)
+        return weights.embedder(opened, fetch_with_yes=yes, reads=reads)
+
+    memory = Memory(
+        opened.entity,
+        open_embedder,
+        name=opened.identity.name,
+        zone=ZoneInfo(opened.identity.timezone),
+        place=index_place.place_of(opened.entity, opened.config.index, opened.donors),
+        syncs=writes,
+        optional=talks,
+        open_reader=lambda own: weights.message_reader(opened, own, fetch_with_yes=yes),
+    )
+    run = chosen.entry.chat if chosen and chosen.entry else None
+    return Runtime(
+        entity=opened.entity,
+        identity=opened.identity,
+        config=opened.config,
+        model=model,
+        memory=memory,
+        clock=opened.shell.now,
+        rng=opened.shell.rng,
+        writes=writes,
+        environ=opened.shell.environ,
+        abilities=abilities.of(opened, chosen),
+        trusted=opened.settings.trusted,
+        local=run is not None,
+        temperature=run.temperature if run else TEMPERATURE,
+        tell=lambda text: output.warn(opened.shell, text),
+        flush=_flush,
+    )
+
+
+def _flush(runtime: Runtime, compaction: job.JobResult, limit: int) -> job.JobResult:
+    from bumble.jobs import stretch
+
+    return stretch.flush(runtime, compaction, limit)

@@ -15,26 +15,15 @@ from msgspec import Struct
 
 from bumble.cli import output
 from bumble.cli.process import Shell
-from bumble.entity import (
-    changes,
-    commits,
-    folder_trust,
-    layers,
-    setting_edits,
-    settings,
-)
+from bumble.entity import changes, commits, folder_trust, layers, settings
 from bumble.entity.approvals import Rule
-from bumble.entity.changes import ChangeSet
-from bumble.entity.commits import CommitPolicy
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import ENTITY_FILE, Entity
-from bumble.entity.folder_trust import Runnable
 from bumble.entity.settings import Settings
 from bumble.errors import FileChangedError, SettingInvalidError, UsageError, UserError
 from bumble.files import disk
 from bumble.runtime import rules
 from bumble.text import schema, urls, yaml_edit
-from bumble.text.schema import ValueProblem
 
 
 class SettingsFile(Struct, frozen=True):
@@ -55,11 +44,18 @@ class SettingsFile(Struct, frozen=True):
             raise UserError(f"{self.path}: could not be read: {error.strerror}") from error
 
     def write(
-        self, before: str, after: str, why: str, timeout_seconds: float, policy: CommitPolicy
+        self,
+        before: str,
+        after: str,
+        why: str,
+        timeout_seconds: float,
+        policy: commits.CommitPolicy,
     ) -> None:
         """Write the file, unless it has moved on since it was read."""
         if self.root is not None:
-            planned = ChangeSet(f"config: {why}", (changes.write(ENTITY_FILE, after, before, why),))
+            planned = changes.ChangeSet(
+                f"config: {why}", (changes.write(ENTITY_FILE, after, before, why),)
+            )
             commits.apply(self.root, planned, policy, timeout_seconds=timeout_seconds)
             return
         self.write_own(before, after, timeout_seconds)
@@ -122,7 +118,7 @@ def edit(
     try:
         after = plan(before, str(place.path))
     except yaml_edit.SourceError as error:
-        raise setting_edits.invalid(str(place.path), error) from error
+        raise settings.invalid(str(place.path), error) from error
     if after == before:
         return before, after
     wait, autocommit, name = changes.DEFAULT_LOCK_TIMEOUT_SECONDS, True, "bumble"
@@ -138,7 +134,7 @@ def edit(
         trusted = now.trusted
     if not dry_run:
         renewed = trust_renewed(shell, place.root, [ENTITY_FILE]) if place.root else nullcontext()
-        policy = CommitPolicy(
+        policy = commits.CommitPolicy(
             autocommit,
             name,
             shell.now,
@@ -161,7 +157,7 @@ def _check_together(now: Settings, place: SettingsFile, after: str) -> None:
         values = layers.merge(values, plain if is_own else layer.values)
     try:
         schema.build(Config, values)
-    except ValueProblem as problem:
+    except schema.ValueProblem as problem:
         raise UsageError(f"{problem}\nNothing was changed.") from problem
 
 
@@ -189,7 +185,7 @@ class Trusted(Struct, frozen=True):
     """What counts, or may run, only where an entity is trusted."""
 
     settings: dict[str, Any]  # by dotted key
-    runnable: list[Runnable]
+    runnable: list[folder_trust.Runnable]
     rules: list[Rule]  # that count where its owner made or approved them
 
     @property

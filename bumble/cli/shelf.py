@@ -1,29 +1,41 @@
-"""The records of a kind as commands find, list, edit and remove them."""
+"""The records of a kind as commands show them: found, listed, told, added, edited, removed.
+
+What a record is made of says its declaration (`records/NAME.py`), how it looks says its `Shelf`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic
 
+import typer
 from msgspec import Struct
+from msgspec.structs import asdict
 
-from bumble.cli import commit, listing
-from bumble.cli.listing import Listing, Viewer
+from bumble.cli import commit, listing, output
+from bumble.cli.command import DryRunOption, IdArgument, YesOption, writes
 from bumble.cli.opening import Opened
 from bumble.entity.changes import Change
 from bumble.files import disk
-from bumble.records import base, kind
-from bumble.records.kind import R, RecordKind
+from bumble.records import base, fields, kind
+from bumble.records.kind import R, Record, RecordKind
 
 
-class Shelf(Struct, Generic[R], frozen=True):
-    """The records of one kind."""
+class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
+    """The records of one kind, and how commands speak of them."""
 
     kind: RecordKind[R]
-    by: tuple[
-        str, ...
-    ] = ()  # fields that name one; empty: its id, or an end of it that no other has
+    group: str  # of its commands: `belief`
+    none: str  # what to say when there are none
+    title: Callable[[R], str]  # what a question and a log call one
+    forgets: str = "forget: {title}"  # why one is removed
+    removed: str = "Removed {id}."
+    argument: Any = IdArgument  # how one is named on the command line
+    # fields that name one; empty: its id, or an end of it that no other has
+    by: tuple[str, ...] = ()
+    named: str = "id"  # the key of the field by which JSON tells which was removed
 
     def paths(self, opened: Opened) -> dict[str, Path]:
         """Return the files by id, the newest last."""
@@ -36,9 +48,9 @@ class Shelf(Struct, Generic[R], frozen=True):
         keep: Callable[[R], bool] | None = None,
         limit: int | None = None,
         seen: bool = False,
-    ) -> Listing[R]:
+    ) -> listing.Listing[R]:
         """Read what can be read, and warn of the rest; `seen`: as whoever looks may see it."""
-        load = Viewer(opened).seeing(self.kind.load) if seen else self.kind.load
+        load = listing.Viewer(opened).seeing(self.kind.load) if seen else self.kind.load
         paths = list(self.paths(opened).values())
         return listing.readable(opened, paths, load, keep=keep, limit=limit)
 
@@ -62,60 +74,141 @@ class Shelf(Struct, Generic[R], frozen=True):
 
     def seen(self, opened: Opened, name: str) -> R:
         """Return the record of an id or a name as whoever looks may see it."""
-        return Viewer(opened).seen(self.find(opened, name))
+        return listing.Viewer(opened).seen(self.find(opened, name))
 
     def path(self, opened: Opened, name: str) -> Path:
         """Return the file of an id or a name, which may be one that can't be read."""
         if not self.by:
             path = listing.pick(self.paths(opened), name, self.kind.singular)
         else:
-            path = self._named(opened, name) or self.file(opened, self.find(opened, name))
+            path = self._named(opened, name) or self._file(opened, self.find(opened, name))
         return opened.within(path)
 
     def _named(self, opened: Opened, name: str) -> Path | None:
         wanted, paths = disk.same_name(name), self.paths(opened).items()
         return next((path for stem, path in paths if disk.same_name(stem) == wanted), None)
 
-    def file(self, opened: Opened, record: R) -> Path:
-        """Return the file of a record."""
+    def _file(self, opened: Opened, record: R) -> Path:
         return self.kind.locate(opened.entity, record.id)[0]
+
+    def list(
+        self,
+        opened: Opened,
+        listed: listing.Listing[R],
+        data: Callable[[R], dict[str, Any]],
+        cells: Callable[[R], Sequence[str]],
+        *,
+        newest_first: bool = False,
+    ) -> None:
+        """Print some records, a line each; in front of it the id, if that is what names one."""
+        ids = [] if self.by else [one.id for one in listed.records]
+        short = listing.short_ids(ids, self.paths(opened) if ids else ())
+
+        def line(record: R) -> Sequence[str]:
+            return cells(record) if self.by else [short[record.id], *cells(record)]
+
+        command = f"{self.group} list"
+        listing.show_list(opened, command, listed, data, line, self.none, newest_first=newest_first)
+
+    def show(
+        self,
+        opened: Opened,
+        record: R,
+        data: dict[str, Any],
+        text: Iterable[str],
+        rows: Iterable[tuple[str, str]],
+        after: Iterable[str] = (),
+    ) -> None:
+        """Print a record: its text, what else is known of it, by whom, its file; what follows."""
+        file = self._file(opened, record) if record.id else None  # else it isn't for who looks
+        place = opened.entity.relative(file) if file else ""
+        known = [*rows, ("written", listing.origin(record.provenance)), ("file", place)]
+        lines = [*text, "", *listing.details(known), *after]
+        output.result(opened.shell, f"{self.group} show", data, lines)
+
+    def new_id(self, opened: Opened, at: datetime) -> str:
+        """Make an id for a record of a time."""
+        return base.new_id(self.kind.prefix, at, opened.shell.rng)
+
+    def add(
+        self,
+        opened: Opened,
+        record_id: str,
+        change: Change,
+        sentence: str = "",
+        *,
+        dry_run: bool,
+        **data: Any,
+    ) -> None:
+        """Put a record into the folder, as it was planned."""
+        command, told = f"{self.group} add", sentence or f"Added {record_id}."
+        commit.commit(opened, command, [change], told, dry_run=dry_run, id=record_id, **data)
 
     def edit(self, opened: Opened, name: str, *, source: str | None, dry_run: bool) -> None:
         """Let the user edit a record's file."""
-        path, command = self.path(opened, name), f"{self.kind.name} edit"
-        parse = self.kind.parse
-        commit.edit_record(opened, command, path, parse, source=source, dry_run=dry_run)
+        path, command = self.path(opened, name), f"{self.group} edit"
+        commit.edit_record(opened, command, path, self.kind.parse, source=source, dry_run=dry_run)
 
     def remove(
         self,
         opened: Opened,
-        command: str,
         record: R,
-        title: str,
         *,
-        why: str,
-        sentence: str,
         yes: bool,
         dry_run: bool,
         also: Iterable[Change | None] = (),
-        **data: Any,
     ) -> None:
-        """Remove a record's file, once its owner has agreed.
-
-        Args:
-            opened: The entity.
-            command: For JSON.
-            record: Which.
-            title: What the question calls it.
-            why: For the change set.
-            sentence: What to say once it is gone.
-            yes: Whether the owner has agreed already.
-            dry_run: Whether to show it only.
-            also: What else changes.
-            data: What else JSON tells.
-        """
-        place = opened.entity.relative(self.file(opened, record))
-        what = f'the {self.kind.singular} "{title}"'
+        """Remove a record's file, once its owner has agreed; `also`: what else changes."""
+        words = {"id": record.id, "title": self.title(record)}
+        place = opened.entity.relative(self._file(opened, record))
+        what, command = f'the {self.kind.singular} "{words["title"]}"', f"{self.group} remove"
         commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
-        planned = [base.plan_remove(place, record.source, why), *also]
-        commit.commit(opened, command, planned, sentence, dry_run=dry_run, **data)
+        planned = [base.plan_remove(place, record.source, self.forgets.format(**words)), *also]
+        told, data = (
+            self.removed.format(**words, path=place),
+            {self.named: getattr(record, self.named)},
+        )
+        commit.commit(opened, command, planned, told, dry_run=dry_run, **data)
+
+    def offers(self, app: typer.Typer, *, edit: str = "", remove: str = "") -> None:
+        """Make the commands `edit` and `remove` of those that have a help."""
+
+        def editing(
+            opened: Opened,
+            name: str,
+            *,
+            source: commit.FromOption = None,
+            dry_run: DryRunOption = False,
+        ) -> None:
+            self.edit(opened, name, source=source, dry_run=dry_run)
+
+        def removing(
+            opened: Opened, name: str, *, yes: YesOption = False, dry_run: DryRunOption = False
+        ) -> None:
+            self.remove(opened, self.find(opened, name), yes=yes, dry_run=dry_run)
+
+        for name, body, said in (("edit", editing, edit), ("remove", removing, remove)):
+            body.__doc__, body.__annotations__["name"] = said, self.argument
+            if said:
+                app.command(name)(writes(body))
+
+
+def data_of(record: Record, without: Sequence[str] = (), **more: Any) -> dict[str, Any]:
+    """Return a record as JSON tells it: each field of its declaration, by its key."""
+    values = {
+        one.name if one.how is fields.BODY else one.how.name: _plain(getattr(record, one.name))
+        for one in fields.declared(type(record))
+        if (one.how is fields.BODY or one.how.stored) and one.name not in without
+    }
+    return {"id": record.id, **values, **more, "provenance": record.provenance.meta()}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON holds it."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    if isinstance(value, Struct):
+        return {name: _plain(one) for name, one in asdict(value).items()}
+    return dict(value) if isinstance(value, Mapping) else value

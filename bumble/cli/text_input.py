@@ -254,3 +254,26 @@ def one_line(text: str, what: str) -> str:
     if any(unicodedata.category(char) in UNPRINTABLE for char in line):
         raise UsageError(f"The {what} should be one line of printable text; nothing was changed.")
     return line
+
+
+PASSPHRASE_VARIABLE = "BUMBLE_EXPORT_PASSPHRASE"  # noqa: S105  (its name)
+
+
+def passphrase(shell: Shell, *, new: bool) -> str:
+    """Return a passphrase.
+
+    Args:
+        shell: The process.
+        new: Whether it is chosen now, and typed twice.
+
+    Raises:
+        UsageError: If nobody gives one.
+    """
+    given = shell.environ.get(PASSPHRASE_VARIABLE, "")
+    if given:
+        return given
+    if not shell.interactive:
+        raise UsageError(
+            f"There is no passphrase.\nGive one in ${PASSPHRASE_VARIABLE}, or on a terminal."
+        )
+    return output.asked("Passphrase", hide_input=True, confirmation_prompt=new)

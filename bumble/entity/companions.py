@@ -28,37 +28,40 @@ FOLDER = "sources"
 LEAST = "imported"  # the trust of what has lost its companion
 NOTHING = "{}\n"  # the companion of a record that a program wrote, where there is no more to say
 KEY = "sources"  # of the front matter of a file of parts: where its companion lies
+# What has a companion, by file or folder: kinds whose files have ids, and those named for titles.
+BY_ID = frozenset(
+    ("episodes", "beliefs", "dreams", "reminders", "automations", "evolution", "questions")
+)
+BY_TITLE = frozenset(("narrative.md", "relationships", "skills", "topics", "projects"))
 _ORIGIN = ("model", "from", "trust")
-# By file, or by folder: the fields that stand in the companion; all others stay in the record.
-FIELDS: Mapping[str, tuple[str, ...]] = {
-    "episodes": (
-        *("significance", "imprints", "soma", "session", "tags", "summary_source", "tries"),
-        *("faded", "inferences", "by", *_ORIGIN),
-    ),
-    "beliefs": (
-        *("category", "formed", "reinforced", "evidence", "source", "contradicts", "status"),
-        *("by", *_ORIGIN),
-    ),
-    "relationships": (
-        *("interaction_count", "last_interaction", "last_scored", "scores"),
-        *("previous_health", "reviewed_at_count", "pending", "dynamic", "topics", "unresolved"),
-        *("portrait_source", "lines", *_ORIGIN),
-    ),
-    "narrative.md": ("fingerprint", "summary_source", *_ORIGIN),
-    "skills": _ORIGIN,
-    "dreams": ("pairs", "became", "bypassed", "seed", "by", *_ORIGIN),
-    "topics": ("fingerprint", "summary_source", *_ORIGIN),
-    "reminders": ("by", *_ORIGIN),
-    "automations": ("last", "failures", "by", *_ORIGIN),
-    "projects": _ORIGIN,
-    "evolution": ("interactions", "traits", "behaviours", "curiosity", "by", *_ORIGIN),
-    "questions": ("by", *_ORIGIN),
-}
+# The fields that stand there, of whatever kind a record is: what a program keeps of it. All others
+# stay in the record.
+BESIDE_IT = frozenset(
+    (
+        *(*_ORIGIN, "fingerprint", "summary_source", "session", "seed", "bypassed", "became"),
+        *("significance", "imprints", "soma", "tries", "faded", "inferences", "pairs"),
+        *("category", "formed", "reinforced", "evidence", "source", "contradicts"),
+        *("interaction_count", "last_interaction", "last_reflection", "last_scored"),
+        *(
+            "scores",
+            "previous_health",
+            "reviewed_at_count",
+            "pending",
+            "dynamic",
+            "topics",
+            "unresolved",
+            "portrait_source",
+        ),
+        *("lines", "last", "failures", "interactions", "traits", "behaviours", "curiosity"),
+    )
+)
+OF_ID = frozenset(("by", "tags"))  # fields that do only where the file has an id
+OF_TITLE = frozenset(("at",))  # and only where it has none
 SECTIONS = ("knowledge.md", "journal.md")  # files of parts: a heading each
 LINES = ("working/scratch.md", "working/MEMORY.md")  # a line each
 # of a file that nobody made by hand: what a program alone writes
 MADE = frozenset(("by", "fingerprint", "interaction_count", "last_interaction", *_ORIGIN))
-_NAMED_BY_ID = re.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")
+_NAMED_BY_ID = re.compile(r"(?s:.*-)?[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")
 _ENTRY = re.compile(r"([A-Za-z_][\w-]*|\"[^\"]*\"|'[^']*')[ \t]*:(?:[ \t\r\n]|\Z)")
 _ONLY = re.compile(r"[ \t]+\[only for ([^\[\]\r\n]+)\](?=[ \t]*(?:#+[ \t]*)?(?:\r|\n|\Z))")
 _END = re.compile(r"(?:[ \t]+#+)?[ \t]*(?:(?:\r\n|\r|\n).*)?\Z", re.DOTALL)  # of a heading
@@ -77,7 +80,7 @@ class RecordFiles(Struct, frozen=True):
 def place(path: str) -> str | None:
     """Return where the companion of a record lies; None: its kind has none."""
     top = path.partition("/")[0]
-    has = path in SECTIONS or path in LINES or (path if "/" not in path else top) in FIELDS
+    has = path in SECTIONS or path in LINES or top in BY_ID | BY_TITLE
     return f"{FOLDER}/{path.removesuffix('.md')}.yaml" if has and path.endswith(".md") else None
 
 
@@ -263,8 +266,8 @@ def _is_lost(path: str, front: str) -> bool:
     return is_made and own.isdisjoint({*_fields(path)} - {"by"})
 
 
-def _fields(path: str) -> tuple[str, ...]:
-    return FIELDS[path if path in FIELDS else path.partition("/")[0]]
+def _fields(path: str) -> frozenset[str]:
+    return BESIDE_IT | (OF_ID if path.partition("/")[0] in BY_ID else OF_TITLE)
 
 
 def _is_block(front: str) -> bool:

@@ -1,9 +1,9 @@
 """Consolidation every few hours: fading, archiving, notes to journal, and what else follows.
 
-Parts in a row, each with change sets of its own: what was cut from transcripts is told, what has
-faded goes out of recall, weak beliefs are archived, notes go into the journal, portraits are
-reviewed, the story is told, questions are drawn that topics raise. Nothing that only ages is
-written: how much is left of a memory is computed on reading. What a model was asked in vain it is
+Parts in a row, each with change sets of its own: what has faded goes out of recall, weak beliefs
+are archived, notes go into the journal, portraits are reviewed, the story is told, questions are
+drawn that topics raise. Nothing that only ages is written: how much is left of a memory is computed
+on reading. What a model was asked in vain it is
 not asked again before there is more to go on. The last step notes that it was done; a run that was
 killed before goes on where it stopped.
 """
@@ -11,9 +11,10 @@ killed before goes on where it stopped.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from pathlib import PurePosixPath
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,17 +24,13 @@ from bumble.body.circadian import seconds_between
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
-from bumble.fallback import sayings
-from bumble.jobs import musings, narrate, portrait_review, stretch
+from bumble.jobs import musings, narrate, portrait_review
 from bumble.jobs.musings import MusingsJob
 from bumble.jobs.portrait_review import DeepReviewJob
-from bumble.jobs.stretch import RetellJob
-from bumble.recall import topic_questions
 from bumble.recall.belief_strength import archive_check
 from bumble.recall.topic_questions import Drawing
 from bumble.records import base, beliefs, dreams, episodes, journal, relationships, scratch, state
 from bumble.records.base import Provenance
-from bumble.records.episodes import Episode
 from bumble.records.mapping_files import MappingFile
 from bumble.runtime import last_activity, review_queue
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult
@@ -99,10 +96,9 @@ def _origin(lines: Sequence[str]) -> Provenance | None:
 
 
 DORMANT_BELOW = 0.05  # significance; fainter episodes are found by search, not by recall
-J = TypeVar("J")
 SECTION, VAIN = "consolidate", "vain"  # in state.yaml
 MOST_VAIN = 200  # marks of what was asked in vain; the oldest go
-MOST_RETOLD, MOST_REVIEWS, MOST_DRAWN = 4, 2, 4  # in one run: each is a long call of a model
+MOST_REVIEWS = 2  # in one run: each is a long call of a model
 
 
 def _unmarked(runtime: Runtime, job: Any) -> tuple[str, ...]:
@@ -144,9 +140,6 @@ class ConsolidationNote(Struct, frozen=True):
 def parts() -> tuple[ConsolidationPart, ...]:
     """Return the work of a consolidation, in its order."""
     return (
-        ConsolidationPart(
-            "excerpts", stretch.check_excerpts, stretch.retell, most=MOST_RETOLD, marks=_of_excerpt
-        ),
         ConsolidationPart("fading", faded, let_fade, marks=_of_job),
         ConsolidationPart("beliefs", weak, archive, marks=_of_job),
         ConsolidationPart("notes", check_notes, move_notes, marks=_of_notes),
@@ -158,14 +151,6 @@ def parts() -> tuple[ConsolidationPart, ...]:
             marks=_of_person,
         ),
         ConsolidationPart("story", story_due, narrate.run, most=1, alone=False, marks=_of_story),
-        ConsolidationPart(
-            "topics",
-            catalysts_due,
-            topic_questions.run,
-            most=MOST_DRAWN,
-            alone=False,
-            marks=_of_topic,
-        ),
         ConsolidationPart(
             "musings", musings_due, musings.run, most=1, alone=False, marks=_of_musings
         ),
@@ -269,12 +254,8 @@ def _vain(file: MappingFile) -> Mapping[str, Any]:
     return marks
 
 
-def _of_job(_: Runtime, job: Fading | Archiving) -> tuple[str, ...]:
+def _of_job(_: Runtime, job: Upkeep) -> tuple[str, ...]:
     return job.marks
-
-
-def _of_excerpt(_: Runtime, job: RetellJob) -> tuple[str, ...]:
-    return (review_queue.mark("excerpt", job.episode.id, job.episode.source.text),)
 
 
 def _of_notes(runtime: Runtime, _: int) -> tuple[str, ...]:
@@ -348,69 +329,61 @@ def _note(runtime: Runtime, note: ConsolidationNote) -> JobResult:
     )
 
 
-# what fades
+# what follows from time alone
 
 
-class Fading(Struct, frozen=True):
-    """Episodes that go out of recall, and those that come back."""
+FADED, MATTERS = "it has faded", "it matters again"
 
-    at: datetime
-    asleep: tuple[str, ...]
-    awake: tuple[str, ...]
+
+class Upkeep(Struct, frozen=True):
+    """Changes that time alone asks for: their files, and the marks of how these were read."""
+
+    paths: tuple[str, ...]
     marks: tuple[str, ...]
 
 
-def faded(runtime: Runtime) -> Due[Fading]:
+def _upkeep(runtime: Runtime, kind: str, planned: Iterable[Change]) -> Due[Upkeep]:
+    """Find which of some changes were not proposed for review before."""
+    dealt = review_queue.dealt(runtime.entity.root)
+    marked = {one.path: review_queue.mark(kind, one.path, one.read or "") for one in planned}
+    new = {path: mark for path, mark in marked.items() if mark not in dealt}
+    return Due((), (Upkeep(tuple(new), tuple(new.values())),) if new else ())
+
+
+def faded(runtime: Runtime) -> Due[Upkeep]:
     """Find what has faded, and what a person has since given more weight."""
-    at, dealt = runtime.now(), review_queue.dealt(runtime.entity.root)
-    asleep, awake, marks = list[str](), list[str](), list[str]()
-    for episode in episodes.read(runtime.entity.episodes):
-        is_faint = _is_faint(runtime, episode, at)
+    return _upkeep(runtime, "fading", _fading(runtime))
+
+
+def _fading(runtime: Runtime) -> Iterator[Change]:
+    folder, at, memory = runtime.entity.episodes, runtime.now(), runtime.config.memory
+    for episode in episodes.read(folder):
+        age = seconds_between(episode.at, at)
+        is_faint = significance.decayed(episode.significance, age, memory) < DORMANT_BELOW
         if episode.dormant == is_faint or (episode.dormant and not episode.faded):
             continue
-        mark = review_queue.mark("fading", episode.id, episode.source.text)
-        if mark not in dealt:
-            (asleep if is_faint else awake).append(episode.id)
-            marks.append(mark)
-    jobs = (Fading(at, tuple(asleep), tuple(awake), tuple(marks)),) if marks else ()
-    return Due((), jobs)
+        why = FADED if is_faint else MATTERS
+        change = episodes.plan_dormant(folder, episode, dormant=is_faint, why=why, faded=True)
+        if change is not None:
+            yield change
 
 
-def _is_faint(runtime: Runtime, episode: Episode, at: datetime) -> bool:
-    left = significance.decayed(
-        episode.significance, seconds_between(episode.at, at), runtime.config.memory
-    )
-    return left < DORMANT_BELOW
-
-
-def let_fade(runtime: Runtime, job: Fading) -> JobResult:
+def let_fade(runtime: Runtime, job: Upkeep) -> JobResult:
     """Take what has faded out of recall; search still finds it."""
-    folder = runtime.entity.episodes
 
-    def plan() -> Sequence[Change | None]:
-        planned: list[Change | None] = []
-        for episode_id, dormant in [(x, True) for x in job.asleep] + [
-            (x, False) for x in job.awake
-        ]:
-            if episodes.locate(folder, episode_id) is None:
-                continue
-            episode = episodes.find(folder, episode_id)
-            if episode.dormant != dormant and _is_faint(runtime, episode, job.at) == dormant:
-                why = "it has faded" if dormant else "it matters again"
-                planned.append(
-                    episodes.plan_dormant(folder, episode, dormant=dormant, why=why, faded=True)
-                )
-        return planned
+    def plan() -> list[Change]:
+        return [change for change in _fading(runtime) if change.path in job.paths]
 
-    phrases = [f"{counted(len(job.asleep), 'memory', 'memories')} faded"] if job.asleep else []
-    phrases += [f"{counted(len(job.awake), 'memory', 'memories')} came back"] if job.awake else []
-    sentence = ", ".join(phrases)
-    return JobResult(
-        title=sentence,
-        plan=plan,
-        lines=(f"{sentence[:1].upper()}{sentence[1:]}.",),
-        data={"dormant": list(job.asleep), "awake": list(job.awake)},
-    )
+    planned = plan()
+    asleep, awake = ([_id(one) for one in planned if one.why == why] for why in (FADED, MATTERS))
+    phrases = [f"{counted(len(asleep), 'memory', 'memories')} faded"] if asleep else []
+    phrases += [f"{counted(len(awake), 'memory', 'memories')} came back"] if awake else []
+    sentence, data = ", ".join(phrases), {"dormant": asleep, "awake": awake}
+    return JobResult(sentence, plan, (f"{sentence[:1].upper()}{sentence[1:]}.",), data)
+
+
+def _id(change: Change) -> str:
+    return episodes.EPISODE.stem(PurePosixPath(change.path))
 
 
 def counted(count: int, singular: str, many: str) -> str:
@@ -418,40 +391,23 @@ def counted(count: int, singular: str, many: str) -> str:
     return f"{count} {singular if count == 1 else many}"
 
 
-# beliefs
-
-
-class Archiving(Struct, frozen=True):
-    """Beliefs that are put away."""
-
-    paths: tuple[str, ...]
-    marks: tuple[str, ...]
-
-
-def weak(runtime: Runtime) -> Due[Archiving]:
+def weak(runtime: Runtime) -> Due[Upkeep]:
     """Find the beliefs of which hardly anything is left."""
-    dealt = review_queue.dealt(runtime.entity.root)
-    marked = {
-        change.path: review_queue.mark("belief", change.path, change.read or "")
-        for change in _put_away(runtime, runtime.now())
-    }
-    new = {path: mark for path, mark in marked.items() if mark not in dealt}
-    return Due((), (Archiving(tuple(new), tuple(new.values())),) if new else ())
+    return _upkeep(runtime, "belief", _put_away(runtime))
 
 
-def archive(runtime: Runtime, job: Archiving) -> JobResult:
+def archive(runtime: Runtime, job: Upkeep) -> JobResult:
     """Put away beliefs that nothing has confirmed for long; their files stay."""
-    at, count = runtime.now(), len(job.paths)
-    title = f"{counted(count, 'belief', 'beliefs')} archived"
 
     def plan() -> Sequence[Change]:
-        return [change for change in _put_away(runtime, at) if change.path in job.paths]
+        return [change for change in _put_away(runtime) if change.path in job.paths]
 
-    return JobResult(title=title, plan=plan, lines=(f"{title}.",), data={"archived": count})
+    title = f"{counted(len(job.paths), 'belief', 'beliefs')} archived"
+    return JobResult(title, plan, (f"{title}.",), {"archived": len(job.paths)})
 
 
-def _put_away(runtime: Runtime, at: datetime) -> Sequence[Change]:
-    return archive_check(beliefs.read(runtime.entity.beliefs), at)
+def _put_away(runtime: Runtime) -> Sequence[Change]:
+    return archive_check(beliefs.read(runtime.entity.beliefs), runtime.now())
 
 
 # the story
@@ -470,26 +426,15 @@ def story_due(runtime: Runtime) -> Due[narrate.NarrateJob]:
     return replace(due_story, conditions=(turn, *due_story.conditions))
 
 
-# topics
-
-
-def catalysts_due(runtime: Runtime) -> Due[Drawing]:
-    """Find the topics whose catalysts are to be drawn; not before something new was lived."""
-    if sayings.of_owner(runtime) is None:
-        return Due((), ())  # `musings` asks for all of them at once
-    return _if_new(runtime, topic_questions.check)
+# what comes to mind
 
 
 def musings_due(runtime: Runtime) -> Due[MusingsJob]:
     """Find what there is to muse about; not before something new was lived."""
-    return _if_new(runtime, musings.check)
-
-
-def _if_new(runtime: Runtime, check: Callable[[Runtime], Due[J]]) -> Due[J]:
     _, _, last_fingerprint = _past(runtime)
     new = signature(runtime) != last_fingerprint
     lived = Condition("news", "new memories" if new else "nothing new", "new memories", new)
     if not new:
         return Due((lived,), ())
-    found = check(runtime)
+    found = musings.check(runtime)
     return replace(found, conditions=(lived, *found.conditions))

@@ -774,7 +774,7 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
     if config.write_beliefs and night.believable:
         believed = _belief(runtime, job, night)
         planned += believed
-        became += [PurePosixPath(change.path).stem for change in believed]
+        became += [beliefs.BELIEF.stem(PurePosixPath(change.path)) for change in believed]
     if config.inject_noise:
         planned.append(_noise(runtime, job, night))
         became.append("noise")
@@ -794,11 +794,10 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
 
 
 def _diary(runtime: Runtime, job: DreamJob, night: Night) -> Change:
-    parts = ["*[dream]*", "\n".join(f"  {line}" for line in night.dreamt.fragments)]
-    parts.append(f"*thread: {night.dreamt.thread}*" if night.dreamt.thread else "")
+    """Plan the line of the diary that leads to the dream: what it was stands in its own file."""
     return journal.plan_add(
         job.at,
-        "\n\n".join(part for part in parts if part),
+        dreams.link(night.id, job.at),
         runtime.zone,
         "write the dream down",
         tags=TAGS,

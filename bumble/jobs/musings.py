@@ -365,5 +365,6 @@ def _together(runtime: Runtime, results: Sequence[JobResult]) -> JobResult:
         plan=plan,
         lines=tuple(line for result in results for line in result.lines),
         data={"done": [result.report for result in results]},
+        in_vain=any(result.in_vain for result in results),
         trailers=tuple(trailers) or traced([], runtime.model.name),
     )

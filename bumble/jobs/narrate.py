@@ -27,11 +27,11 @@ from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts
 from bumble.recall.belief_strength import strength
-from bumble.records import base, beliefs, episodes, journal, narrative, provenance, relationships
+from bumble.records import base, beliefs, dreams, episodes, narrative, provenance, relationships
 from bumble.records.base import Provenance
 from bumble.records.beliefs import Belief
+from bumble.records.dreams import Dream
 from bumble.records.episodes import Episode
-from bumble.records.journal import JournalEntry
 from bumble.records.narrative import Narrative
 from bumble.records.provenance import Audience
 from bumble.records.relationships import Relationship
@@ -42,8 +42,7 @@ from bumble.text import markdown, tokens, words
 from bumble.text.words import one_line
 
 MOST_EPISODES, MOST_PEOPLE, MOST_BELIEFS = 22, 15, 14  # that the self-story is told from
-DREAMS = 3  # the newest entries of the diary that the story may draw on
-DREAM_TAG = "dream"
+DREAMS = 3  # the newest that the story may draw on
 STORY_TOKENS = 1400  # of the story so far
 CUTS = (80, 40, 20)  # tokens of one memory; the first with which all of it fits the window
 
@@ -54,7 +53,7 @@ class StorySources(Struct, frozen=True):
     episodes: tuple[Episode, ...]  # oldest first
     people: tuple[Relationship, ...]  # those talked with most first
     beliefs: tuple[Belief, ...]  # the strongest first
-    dreams: tuple[JournalEntry, ...]  # oldest first
+    dreams: tuple[Dream, ...]  # oldest first
     fingerprint: str  # changes when there is something new to tell
 
     @property
@@ -109,9 +108,9 @@ def gather(runtime: Runtime) -> StorySources:
     ]
     strongest = sorted(held, key=lambda belief: (-strength(belief, at), belief.id))
     dreamt = [
-        entry
-        for entry in journal.read(runtime.entity.journal, runtime.zone).entries
-        if DREAM_TAG in entry.tags and provenance.fits(entry.audience, circle)
+        dream
+        for dream in dreams.read(runtime.entity.dreams)
+        if provenance.fits(dream.audience, circle)
     ][-DREAMS:]
     chosen = tuple(sorted(most, key=lambda episode: (episode.at, episode.id)))
     around = tuple(closest[:MOST_PEOPLE])
@@ -123,14 +122,14 @@ def _fingerprint(
     lived: Iterable[Episode],
     acquaintances: Iterable[Relationship],
     held: Iterable[Belief],
-    dreamt: Iterable[JournalEntry],
+    dreamt: Iterable[Dream],
 ) -> str:
     """Identify what there is to tell; beliefs all, because their ranks change as they fade."""
     contents = [
         [[episode.id, episode.text] for episode in lived],
         [[person.id, person.text, person.dynamic] for person in acquaintances],
         sorted([belief.id, belief.text] for belief in held),
-        [[dream.at.isoformat(), dream.text] for dream in dreamt],
+        [[dream.id, dream.quoted] for dream in dreamt],
     ]
     return hashlib.sha256(json.dumps(contents).encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -154,7 +153,7 @@ def story_slots(
             "memories": _tagged("memories", _memories(runtime, sources, cut)),
             "people": _tagged("people", [_person(person, cut) for person in sources.people]),
             "beliefs": _tagged("beliefs", [_line(belief.text, cut) for belief in sources.beliefs]),
-            "dreams": _tagged("dreams", [_line(dream.text, cut) for dream in sources.dreams]),
+            "dreams": _tagged("dreams", [_line(dream.quoted, cut) for dream in sources.dreams]),
             "story": _tagged("story-so-far", [tokens.cut(before, STORY_TOKENS)] if before else []),
             "words": str(words),
         }
@@ -339,7 +338,7 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     used = {
         name: [labels[label] for label in dict.fromkeys(answer[name]["uses"])] for name in parts
     }
-    text = _rendered(runtime, parts, used)
+    text = _rendered(parts, used)
     _guard(runtime, job.before, text)
     cited = tuple(dict.fromkeys(one.id for listed in used.values() for one in listed))
     everything = tuple(episode.id for episode in job.sources.episodes)
@@ -402,13 +401,14 @@ def _shorten(parts: Parts, most: int) -> None:
         parts[longest][-1].pop()
 
 
-def _rendered(runtime: Runtime, parts: Parts, used: Mapping[str, Sequence[Episode]]) -> str:
-    """Write the story with its headings, and under each links to what it rests on."""
-    blocks = []
+def _rendered(parts: Parts, used: Mapping[str, Sequence[Episode]]) -> str:
+    """Write the story with its headings; each memory is linked where it is first rested on."""
+    blocks, linked = [], set[str]()
     for name, paragraphs in parts.items():
         prose = "\n\n".join(" ".join(sentences) for sentences in paragraphs if sentences)
-        cited = narrative.cited([(day(runtime, one), one) for one in used[name]])
-        blocks.append(f"## {PARTS[name]}\n\n{markdown.contained(prose)}{cited}")
+        new = [one for one in used[name] if one.id not in linked]
+        linked |= {one.id for one in new}
+        blocks.append(f"## {PARTS[name]}\n\n{markdown.contained(prose)}{narrative.cited(new)}")
     return "\n\n".join(blocks)
 
 

@@ -1,35 +1,31 @@
-"""Drafting a portrait and writing it to the person's file, for reflection and deep review.
+"""Judging the draft of a portrait and writing it to the person's file, of a talk or a review.
 
-A draft of the model is held against the guards; what may be written is put into the person's file,
-beside the scores. A portrait that somebody edited meanwhile is left alone.
+What a model drew is checked where it was asked for; here a draft that loses too much is refused,
+the owner's own lines stay in it, and each line is marked with where it comes from. A portrait that
+somebody edited meanwhile is left alone.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bumble.entity.changes import Change
-from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import claims, origins, speakers, verifier
-from bumble.guard.speakers import Speakers
-from bumble.llm import structured
+from bumble.guard import claims, origins
 from bumble.records import base, relationships
 from bumble.records.base import Provenance
 from bumble.records.kind import unite
 from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Message
-from bumble.runtime import job_request, people
+from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
-from bumble.text import markdown, stop_words, words
+from bumble.text import markdown, words
 from bumble.text.words import one_line
 
 HEADING = "#"
@@ -105,123 +101,6 @@ def with_owners(text: str, person: Relationship, prose: str) -> str:
 
 LEAST_CHARS = 40  # a shorter portrait is no portrait
 MOST_LOSS = 0.30  # a rewrite that loses more is refused
-MAX_LINES, MAX_LINE_CHARS = 12, 200  # of a portrait as it is asked for
-CUT_CHARS = 60  # a sentence as long as this has an end; a short one may do without
-_ENDS = tuple(".!?…。！？।\"'”’»)")
-
-
-class Material(Struct, frozen=True, dict=True):
-    """The texts and names that a portrait may rest on."""
-
-    entity: str  # what the entity is called
-    person: str  # what the person is called
-    names: tuple[str, ...]  # all names that need no source
-    statements: tuple[str, ...]  # by the person
-    answered: tuple[str, ...]  # by the entity; no source: it may have been wrong
-    sources: tuple[str, ...]  # beside `statements`: portrait so far, notes, episodes, dates
-
-    @cached_property
-    def language(self) -> str:
-        """The language of what was said and written: `de`."""
-        return words.language(*self.statements, *self.sources)
-
-    @cached_property
-    def source_sentences(self) -> tuple[str, ...]:
-        """The sentences of the sources: an episode tells of many things, a sentence of one."""
-        return tuple(line for source in self.sources for line in words.sentences(source))
-
-    @cached_property
-    def source_stems(self) -> frozenset[str]:
-        """The stems of all statements and sources."""
-        texts = (*self.statements, *self.sources)
-        return frozenset(stem for text in texts for stem in self.stems(text))
-
-    @cached_property
-    def name_stems(self) -> frozenset[str]:
-        """The stems of names, which say nothing of a person."""
-        called = (self.entity, self.person, *self.names)
-        return frozenset(stem for name in called for stem in self.stems(name))
-
-    def stems(self, text: str) -> set[str]:
-        """Return the stems of a text's telling words."""
-        return words.stems(text, self.language)
-
-
-class CheckedText(Struct, frozen=True):
-    """The sentences of a text that rest on the material, and those left out."""
-
-    text: str
-    dropped: tuple[str, ...]  # sentences, each with the reason
-
-
-def prose(person: str) -> dict[str, Any]:
-    """Describe a portrait as it is asked for: what is known of a person, and how talking is.
-
-    Each sentence has to begin with who it is about; a small model else takes over the person's "I".
-    """
-    about = {
-        "type": "array",
-        "items": structured.beginning_with((person,), MAX_LINE_CHARS),
-        "minItems": 1,
-        "maxItems": MAX_LINES,
-    }
-    mine = structured.beginning_with(speakers.SAYS_I, MAX_LINE_CHARS)
-    return job_request.closed({"about": about, "mine": mine})
-
-
-def answer_lines(answer: Mapping[str, Any]) -> list[str]:
-    """Return the lines of an answer, those about the person first."""
-    return [*answer["about"], answer["mine"]]
-
-
-def checked(lines: Iterable[str], material: Material) -> CheckedText:
-    """Keep the sentences that rest on the material, line by line; a line twice is kept once."""
-    kept_lines: dict[str, str] = {}
-    dropped: list[str] = []
-    for line in lines:
-        good = []
-        for sentence in words.sentences(_plain(line)):
-            reason = problem(sentence, material)
-            if reason:
-                dropped.append(f"{sentence} ({reason})")
-            else:
-                good.append(sentence)
-        text = " ".join(good)
-        if text:
-            kept_lines.setdefault(text.casefold(), text)
-    return CheckedText("\n".join(kept_lines.values()), tuple(dropped))
-
-
-def _plain(line: str) -> str:
-    """Take away what makes a line a heading, a list item or a quote."""
-    return re.sub(r"^\s*(?:[#>*+-]+|\d+[.:)])\s+", "", words.one_line(line))
-
-
-def problem(sentence: str, material: Material) -> str:
-    """Say why a sentence may not stand in the portrait; empty if it may."""
-    sources = (*material.statements, *material.sources)
-    if any(sentence in source for source in material.sources):
-        return ""  # it stood there before
-    names = (material.entity, *material.names)
-    says = origins.own_words(sentence, names, material.language)
-    if not sentence.endswith(_ENDS) and (len(sentence) >= CUT_CHARS or not says):
-        return "it was cut off"
-    if reason := verifier.problem(sentence, sources, Speakers(names), material.language):
-        return reason
-    if speakers.confused(
-        sentence, material.statements, material.answered, material.name_stems, material.language
-    ):
-        return f"that is {material.person}'s, not {material.entity}'s"
-    if stop_words.SAYING_I.intersection(stop_words.words(sentence)[:1]):
-        return ""
-    about = material.stems(sentence) - material.name_stems
-    if about and not about & material.source_stems:
-        return "nothing of it was said"
-    messages = (*material.statements, *material.source_sentences)
-    reason = verifier.problem(
-        sentence, sources, Speakers(names), material.language, messages=messages
-    )
-    return reason or ""
 
 
 def refusal(old: str, new: str, names: Sequence[str], *, allow_shrink: bool) -> str:
@@ -245,11 +124,6 @@ def loss(old: str, new: str, names: Sequence[str] = ()) -> float:
     facts = claims.unsupported(old, (), names)
     lost = claims.unsupported(old, (new,), names)
     return max(shrunk, len(lost) / len(facts) if len(lost) > 1 else 0.0)
-
-
-def days(moments: Iterable[datetime]) -> Iterator[str]:
-    """Yield days in words, so that a date in a portrait has a source."""
-    yield from dict.fromkeys(f"{at:%A} {at.day} {at:%B %Y %m}" for at in moments)
 
 
 def inside(text: str) -> str:
@@ -343,37 +217,6 @@ def notes(person: Relationship) -> list[PendingNote]:
         if base.may_read(note.provenance.audience, (person.id,))
         and not is_untrusted(note.provenance.trust)
     ]
-
-
-def draw(
-    runtime: Runtime,
-    person: Relationship,
-    material: Material,
-    mode: str,
-    ask: Callable[[str], PortraitDraft],
-    *,
-    allow_shrink: bool,
-) -> PortraitUpdate:
-    """Let the model write a portrait, and check it.
-
-    Args:
-        runtime: Whose portrait.
-        person: As it was read.
-        material: What it may rest on.
-        mode: For the report.
-        ask: Takes the prose of the portrait so far, asks the model once.
-        allow_shrink: Whether it may lose more than `portrait.MOST_LOSS`.
-
-    Raises:
-        ModelUnreachableError: If no model answers.
-    """
-    prose, _ = relationships.split_quotes(person.text)
-    refused, draft = "", PortraitDraft(None)
-    try:
-        draft = ask(prose)
-    except AnswerInvalidError as error:
-        refused = str(error).split("\n")[0]
-    return judged(runtime, person, material.names, mode, draft, refused, allow_shrink=allow_shrink)
 
 
 def judged(

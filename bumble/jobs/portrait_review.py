@@ -12,11 +12,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.guard import verifier
-from bumble.guard.speakers import Speakers
+from bumble.guard.verifier import ClaimSources, Said
 from bumble.jobs import portrait
-from bumble.jobs.portrait import LineSource, Material, PortraitDraft, PortraitUpdate
+from bumble.jobs.portrait import LineSource, PortraitDraft, PortraitUpdate
 from bumble.records import base, episodes, relationships, session_files
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
@@ -26,10 +27,11 @@ from bumble.records.sessions import Message
 from bumble.runtime import job_request, people
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens
+from bumble.text import tokens, words
 from bumble.text.words import one_line
 
 MESSAGE_TOKENS = 200  # of one message
+MAX_LINES, MAX_LINE_CHARS = 12, 200  # of a portrait as it is asked for
 
 
 def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
@@ -68,7 +70,6 @@ class _Reading(Struct, frozen=True):
     notes: Sequence[PendingNote]  # that wait to be worked into the portrait
     episodes: Sequence[Episode]
     statements: Sequence[Message]  # theirs
-    answers: Sequence[Message]
     talk: Sequence[str]  # the lines of both, in order
 
 
@@ -112,9 +113,15 @@ def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> 
     """
     person = relationships.find(runtime.entity.relationships, job.person)
     reading = _read(runtime, person)
-    material = _material(runtime, reading)
-    ask = partial(_ask, runtime, reading, material)
-    update = portrait.draw(runtime, person, material, "review", ask, allow_shrink=allow_shrink)
+    refused, draft = "", PortraitDraft(None)
+    try:
+        draft = _ask(runtime, reading)
+    except AnswerInvalidError as error:
+        refused = str(error).split("\n")[0]
+    names = (person.id, *person.names)
+    update = portrait.judged(
+        runtime, person, names, "review", draft, refused, allow_shrink=allow_shrink
+    )
     sources = [episode.id for episode in reading.episodes]
     sources += [message.id for message in reading.statements]
     trusts = [message.trust for message in reading.statements]
@@ -140,39 +147,33 @@ def _read(runtime: Runtime, person: Relationship) -> _Reading:
     left -= tokens.estimate(_noted(notes))
     chosen_episodes = _episodes(runtime, person, int(left * EPISODE_SHARE))
     left -= sum(tokens.estimate(_text_of(episode)) for episode in chosen_episodes)
-    statements, answers, talk = _talk(runtime, person, left)
-    return _Reading(person, notes, chosen_episodes, statements, answers, talk)
+    statements, talk = _talk(runtime, person, left)
+    return _Reading(person, notes, chosen_episodes, statements, talk)
 
 
 def _noted(notes: Sequence[PendingNote]) -> str:
     return "\n".join(f"- {note.text}" for note in notes)
 
 
-def _material(runtime: Runtime, reading: _Reading) -> Material:
-    """Return what the portrait is checked against."""
+def _sources(runtime: Runtime, reading: _Reading) -> ClaimSources:
+    """Return what a sentence of the portrait may rest on."""
     person = reading.person
     prose, quotes = relationships.split_quotes(person.text)
-    moments = [episode.at for episode in reading.episodes]
-    moments += [message.at for message in reading.statements]
-    return Material(
-        entity=runtime.identity.name,
-        person=person.name,
-        names=(person.id, *person.names),
-        statements=(*(message.text for message in reading.statements), *quotes),
-        answered=tuple(answer.text for answer in reading.answers),
-        sources=(
-            prose,
-            *(note.text for note in reading.notes),
-            *(episode.text for episode in reading.episodes),
-            *portrait.days(at.astimezone(runtime.zone) for at in moments),
-        ),
+    days = (f"{one.at.astimezone(runtime.zone):%A %d %B %Y %m}" for one in reading.episodes)
+    told = (f"{day}: {one.text}" for day, one in zip(days, reading.episodes, strict=True))
+    said = (Said(one.id, one.at, person.name, one.text) for one in reading.statements)
+    return ClaimSources(
+        tuple(said),
+        (prose, *quotes, *(note.text for note in reading.notes), *told),
+        (runtime.identity.name, person.id, *person.names),
+        runtime.zone,
     )
 
 
-def _ask(runtime: Runtime, reading: _Reading, material: Material, prose: str) -> PortraitDraft:
+def _ask(runtime: Runtime, reading: _Reading) -> PortraitDraft:
     """Ask for the portrait, and drop what nothing that was read bears out."""
     config, person = runtime.config.memory.relational, reading.person
-    _, quotes = relationships.split_quotes(person.text)
+    prose, quotes = relationships.split_quotes(person.text)
     slots = {
         "person": person.name,
         "portrait": portrait.inside(prose),
@@ -180,22 +181,38 @@ def _ask(runtime: Runtime, reading: _Reading, material: Material, prose: str) ->
         "episodes": portrait.inside("\n".join(map(_text_of, reading.episodes))),
         "talk": portrait.inside("\n".join((*quotes, *reading.talk))),
     }
-    schema = portrait.prose(person.name)
-    schema["properties"]["scores"] = portrait.SCHEMA
     answer = job_request.answer(
         runtime,
         "review",
         slots,
-        schema,
+        schema(),
         max_tokens=config.reflection_max_tokens,
         temperature=config.reflection_temperature,
     )
-    remainder = portrait.checked(portrait.answer_lines(answer), material)
-    grounds, speakers = (*material.statements, *material.sources), Speakers(material.names)
-    scored = portrait.read_scores(
-        answer.get("scores", {}), lambda line: verifier.problem(line, grounds, speakers) is None
+    sources, dropped = _sources(runtime, reading), list[str]()
+
+    def stands(sentence: str) -> bool:
+        why = "" if sentence in prose else verifier.check_prose(sentence, sources).why
+        dropped.extend([f"{sentence} ({why})"] if why else [])
+        return not why
+
+    lines = [
+        " ".join(filter(stands, words.sentences(one_line(line))))
+        for line in (*answer["about"], answer["mine"])
+    ]
+    text = "\n".join(dict.fromkeys(filter(None, lines)))
+    return PortraitDraft(
+        text or None, tuple(dropped), portrait.read_scores(answer.get("scores", {}), stands)
     )
-    return PortraitDraft(remainder.text or None, remainder.dropped, scored)
+
+
+def schema() -> dict[str, Any]:
+    """Describe a portrait as it is asked for: what is known of a person, and how talking is."""
+    line = {"type": "string", "maxLength": MAX_LINE_CHARS}
+    about = {"type": "array", "items": line, "minItems": 1, "maxItems": MAX_LINES}
+    asked = job_request.closed({"about": about, "mine": line})
+    asked["properties"]["scores"] = portrait.SCHEMA  # not all of them come with every answer
+    return asked
 
 
 def _plan(
@@ -246,9 +263,9 @@ def _text_of(episode: Episode) -> str:
 
 def _talk(
     runtime: Runtime, person: Relationship, budget_tokens: int
-) -> tuple[list[Message], list[Message], Sequence[str]]:
+) -> tuple[list[Message], Sequence[str]]:
     """Return the newest of what a person and the entity said to each other, oldest first."""
-    statements, answers, lines = list[Message](), list[Message](), list[str]()
+    statements, lines = list[Message](), list[str]()
     infos = [
         info
         for info in session_files.infos(runtime.entity.sessions)
@@ -262,7 +279,7 @@ def _talk(
                 continue
             budget_tokens -= tokens.estimate(line)
             if budget_tokens < 0:
-                return statements[::-1], answers[::-1], lines[::-1]
+                return statements[::-1], lines[::-1]
             lines.append(line)
-            (statements if message.role == "user" else answers).append(message)
-    return statements[::-1], answers[::-1], lines[::-1]
+            statements += [message] if message.role == "user" else []
+    return statements[::-1], lines[::-1]

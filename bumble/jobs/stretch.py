@@ -6,7 +6,7 @@ people are seen; each sentence is held to its sources, each part kept by itself.
 write, the answer is made of quotes (`quoted`).
 
 An answer that can't be used is asked for again; after a few tries the stretch is passed over, and
-what was said stands as an excerpt, which consolidation has told later. An imported conversation is
+what was said stands as an excerpt. An imported conversation is
 learnt from when it is asked for by name: what is known and believed of it, no episode and no
 portrait. What leaves the view of a long talk is dealt with before it does.
 """
@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count, takewhile
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
@@ -31,12 +30,11 @@ from bumble.jobs.ask import Draft, Dropped, StretchAnswer
 from bumble.jobs.memories import EPISODE, EVERYTHING, FACTS, Memories
 from bumble.jobs.scene import Scene
 from bumble.jobs.segments import StretchJob
-from bumble.records import base, episodes, session_files, sessions, state
-from bumble.records.episodes import Episode
+from bumble.records import session_files, sessions, state
 from bumble.records.mapping_files import MappingFile
 from bumble.records.sessions import Distilled, Message, Session
 from bumble.runtime import body_state, cursors
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, Pass, settle, traced
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, Pass, settle, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 
@@ -103,7 +101,6 @@ def _turns(messages: Sequence[Message]) -> int:
 
 NAME = ask.PURPOSE
 TRIES = 3  # unusable answers after which a stretch is passed over
-RETELL_TRIES = 2  # unusable answers after which an excerpt stays one
 TRIED = "stretch"  # section of state.yaml: {ses_…: {first: msg_…, failed: 2}}
 
 
@@ -339,85 +336,6 @@ def _data(job: StretchJob, draft: Draft, made: Memories) -> dict[str, Any]:
         "dropped": [{"text": each.text, "reason": each.why} for each in draft.dropped],
         "mended": draft.mended,
     }
-
-
-# excerpts told later
-
-
-class RetellJob(Struct, frozen=True):
-    """An episode that is an excerpt, and what it was cut from."""
-
-    episode: Episode
-    session: Session
-    messages: tuple[Message, ...]
-
-
-def check_excerpts(runtime: Runtime) -> Due[RetellJob]:
-    """Find the excerpts whose conversation is still there, the oldest first."""
-    jobs = tuple(_excerpts(runtime))
-    value = f"{len(jobs)} not told yet"
-    return Due((Condition("excerpts", value, "at least 1", bool(jobs)),), jobs)
-
-
-def _excerpts(runtime: Runtime) -> Iterator[RetellJob]:
-    for path in episodes.paths(runtime.entity.episodes):
-        try:
-            if episodes.EXCERPT not in base.read_text(path):  # most files: not worth parsing
-                continue
-            there = base.load(path, episodes.parse)
-            if there.summary_source == episodes.EXCERPT and there.tries < RETELL_TRIES:
-                job = _to_retell(runtime, there)
-                if job is not None:
-                    yield job
-        except RecordInvalidError:  # `doctor` names it; the others go on
-            continue
-
-
-def _to_retell(runtime: Runtime, there: Episode) -> RetellJob | None:
-    """Return what an excerpt was cut from; None if that is gone, or no model may tell it."""
-    session, wanted = episode.conversation(runtime, there.session), there.provenance.sources
-    messages = [each for each in session.messages if each.id in wanted] if session else []
-    if session is None or not messages:
-        return None
-    if sayings.wording(runtime, session, messages) is not None:
-        return None
-    cut_from = episode.scene_of(runtime, session, messages)
-    if not episode.is_excerpt(cut_from, there.text):  # a hand was on it
-        return None
-    return RetellJob(there, session, tuple(messages))
-
-
-def retell(runtime: Runtime, job: RetellJob) -> JobResult:
-    """Ask anew what a stretch comes to that stands as an excerpt; its episode alone is kept."""
-    there = job.episode
-    shown = scene.gather(runtime, job.session, job.messages)
-    draft, why, answered = Draft(StretchAnswer()), "", True
-    try:
-        draft = ask.draw(runtime, shown)
-    except NO_ANSWER as error:
-        why, answered = str(error).splitlines()[0], isinstance(error, AnswerInvalidError)
-    result = memories.telling(runtime, shown, draft.answer, is_quoted=False)
-    why = why or result.excerpt
-    title = _first_line(result.telling.text)
-    origin = replace(there.provenance, by=episode.PURPOSE, model=runtime.model.name)
-
-    def plan() -> list[Change | None]:
-        folder = runtime.entity.episodes
-        file = episodes.locate(folder, there.id)
-        if file is None or base.read_text(file) != there.source.text:
-            return []  # what a person edited meanwhile is theirs
-        if why:
-            tried = episodes.plan_tried(folder, there, "no model could tell it")
-            return [tried] if answered else []
-        return [episodes.plan_retell(folder, there, result.telling.text, origin, "it is told")]
-
-    return JobResult(
-        title=f"remember: {there.id} stays an excerpt" if why else f"remember: {title}",
-        plan=plan,
-        lines=(f"{there.id} stays an excerpt: {why}" if why else f"Told {there.id}: {title}",),
-        data={"episode": there.id, "told": not why, "why_not": why or None},
-        trailers=() if why else traced([there.session], runtime.model.name),
-    )
 
 
 # before a compaction

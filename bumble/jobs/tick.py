@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from bumble.errors import BudgetSpentError, FileChangedError, LockedError
@@ -19,13 +19,15 @@ from bumble.llm.ledger import Budgeted
 from bumble.runtime import job
 from bumble.runtime.job import Apply, Held, JobResult, Pass, Settled
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments
+
+Count = Annotated[int, Meta(ge=0)]
+Moment = Annotated[datetime, Meta(tz=True)]
 
 
-class RunEvent(Struct, frozen=True):
+class RunEvent(Struct, frozen=True, omit_defaults=True):
     """A step of a run: `dream_cycle_start`, then `dream_cycle_completed` or `…_left`."""
 
-    at: datetime
+    at: Moment
     event: str
     title: str = ""  # of the change set, or the first line of what went wrong
     id: str = ""  # of what was made: `drm_…`
@@ -34,11 +36,11 @@ class RunEvent(Struct, frozen=True):
 class RunRecord(Struct, frozen=True):
     """What one run between turns did, and what it cost."""
 
-    at: datetime  # when it began; timezone-aware
+    at: Moment  # when it began
     command: str  # "tick", "settle"
-    ms: int
-    calls: int  # to the model
-    tokens: int  # of prompts and answers
+    ms: Count
+    calls: Count  # to the model
+    tokens: Count  # of prompts and answers
     events: tuple[RunEvent, ...]  # in order
     errors: tuple[str, ...] = ()  # what went wrong, a line each
 
@@ -54,50 +56,15 @@ def append(path: Path, run: RunRecord) -> None:
 
 def data(run: RunRecord) -> dict[str, Any]:
     """Return a run as its line holds it."""
-    return {
-        "at": run.at.isoformat(timespec="milliseconds"),
-        "command": run.command,
-        "ms": run.ms,
-        "calls": run.calls,
-        "tokens": run.tokens,
-        "events": [_event_data(event) for event in run.events],
-        "errors": list(run.errors),
-    }
-
-
-def _event_data(event: RunEvent) -> dict[str, str]:
-    texts = {"title": event.title, "id": event.id}
-    at = {"at": event.at.isoformat(timespec="milliseconds"), "event": event.event}
-    return at | {name: text for name, text in texts.items() if text}
+    plain: dict[str, Any] = msgspec.to_builtins(run)
+    return plain
 
 
 def read(path: Path) -> Iterator[RunRecord]:
     """Yield the runs of a ledger, newest first; lines that were torn are left out."""
     for line in ledger.newest_lines(path):
-        try:
-            yield _parse(json.loads(line))
-        except (ValueError, TypeError, KeyError, RecursionError):
-            continue
-
-
-def _parse(values: Any) -> RunRecord:
-    ms, calls, tokens = (values[name] for name in ("ms", "calls", "tokens"))
-    if not all(map(ledger.is_count, (ms, calls, tokens))):
-        raise TypeError("values of other types")
-    return RunRecord(
-        at=moments.read(values["at"], "at"),
-        command=str(values["command"]),
-        ms=ms,
-        calls=calls,
-        tokens=tokens,
-        events=tuple(_event(row) for row in values["events"]),
-        errors=tuple(str(error) for error in values["errors"]),
-    )
-
-
-def _event(row: Mapping[str, Any]) -> RunEvent:
-    title, event_id = (str(row[name]) if name in row else "" for name in ("title", "id"))
-    return RunEvent(moments.read(row["at"], "at"), str(row["event"]), title, event_id)
+        with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+            yield msgspec.json.decode(line, type=RunRecord)
 
 
 WAITS = (BudgetSpentError, FileChangedError, LockedError)  # nothing to be done about it now

@@ -23,7 +23,7 @@ from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, is_open, shown_to
 from bumble.chat import able_reply, loop, route, tools
 from bumble.entity.changes import Change
-from bumble.errors import AnswerInvalidError, RefusedError
+from bumble.errors import RefusedError
 from bumble.fallback import sayings
 from bumble.guard import secrets
 from bumble.jobs import locks
@@ -53,16 +53,14 @@ from bumble.records.base import Provenance
 from bumble.records.projects import Project
 from bumble.records.provenance import ITSELF, is_untrusted
 from bumble.records.reminders import SESSION
-from bumble.runtime import body_state, job_request, last_activity, people
+from bumble.runtime import body_state, last_activity, people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 
 WAKE = ITSELF  # the section of `state.yaml`, and who writes what comes of it
-JOURNAL, NOTE, LOOK_UP, MESSAGE, REST = "journal", "note", "look_up", "message", "rest"
-PROJECT = "project"
-INTENTS = (JOURNAL, NOTE, LOOK_UP, PROJECT, MESSAGE, REST)
-RUT_WINDOW, RUT_TIMES = 14, 3  # so many of the last wakes with one intent bar it
+REST = "rest"  # a wake of which nothing comes
+RUT_WINDOW, RUT_TIMES = 14, 3  # so many of the last wakes with one tool bar it
 SALIENCE, AGE_SECONDS = 0.44, 90  # of a stray thought that wakes it
 DREAM_WEIGHT = 1.25  # a dream's fragments count for more
 AGAIN_HOURS = 3  # before the same cause wakes it again
@@ -82,7 +80,7 @@ class PastWake(Struct, frozen=True):
     """One earlier wake."""
 
     at: datetime
-    intent: str
+    did: str  # the tools that it used, or REST
     key: str  # of its cause
 
 
@@ -101,11 +99,9 @@ class WakeDecision(Struct, frozen=True):
 
     @property
     def barred(self) -> frozenset[str]:
-        """The intents it has followed too often of late; resting is always open to it."""
-        counts = Counter(wake.intent for wake in self.past[-RUT_WINDOW:])
-        return frozenset(
-            intent for intent in INTENTS if intent != REST and counts[intent] >= RUT_TIMES
-        )
+        """The tools it has used too often of late; resting is always open to it."""
+        used = Counter(tool for wake in self.past[-RUT_WINDOW:] for tool in wake.did.split("+"))
+        return frozenset(tool for tool, times in used.items() if times >= RUT_TIMES) - {REST}
 
 
 def decide(runtime: Runtime, at: datetime) -> WakeDecision:
@@ -245,20 +241,20 @@ def read_past(runtime: Runtime) -> tuple[PastWake, ...]:
     past = []
     for row in rows:
         try:
-            at, intent, key = row
-            past.append(PastWake(datetime.fromisoformat(at), intent, key))
+            at, did, key = row
+            past.append(PastWake(datetime.fromisoformat(at), did, key))
         except ValueError:
             continue
     return tuple(wake for wake in past if wake.at.tzinfo)
 
 
-def plan_woke(runtime: Runtime, decision: WakeDecision, intent: str) -> Change | None:
+def plan_woke(runtime: Runtime, decision: WakeDecision, did: str) -> Change | None:
     """Plan to remember a wake."""
     cause = decision.cause
-    now = PastWake(decision.at, intent, cause.key if cause else "timer")
+    now = PastWake(decision.at, did, cause.key if cause else "timer")
     held = [*read_past(runtime), now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
-    rows = [f"{base.stamp(wake.at)} {wake.intent} {wake.key}" for wake in held]
-    return _plan(runtime, {"recent": rows, "reason": "woke"}, f"wake: {intent}")
+    rows = [f"{base.stamp(wake.at)} {wake.did} {wake.key}" for wake in held]
+    return _plan(runtime, {"recent": rows, "reason": "woke"}, f"wake: {did}")
 
 
 def plan_asleep(runtime: Runtime, gate: Condition) -> Change | None:
@@ -279,33 +275,28 @@ def is_of_wake(origin: Provenance) -> bool:
 MOST_MESSAGES, MOST_SAYS, MOST_STEPS, MOST_SECONDS = 2, 6, 16, 1200
 ROUNDS = 10  # of tools: with them the loop takes at most MOST_STEPS
 MIND_TOKENS = 400  # of working memory, notes and thoughts
-INTENT_TOKENS, INTENT_TEMPERATURE = 120, 0.7
 THOUGHTS = 4  # stray ones that are shown
 SAY = re.compile(r'"tool"\s*:\s*"say"')
 LEAVE_MESSAGE = "leave_message"
-TOOL_NAMES = {  # what each intent may use, beside thinking
-    JOURNAL: ("say", "recall", "write_journal"),
-    NOTE: ("say", "recall", tools.NOTE.name),
-    LOOK_UP: ("say", "recall", tools.NOTE.name),
-    PROJECT: ("say", "recall", tools.NOTE.name, *(tool.name for tool in tools.PROJECTS)),
-    MESSAGE: ("recall", LEAVE_MESSAGE),
-}
-MEANINGS = {
-    JOURNAL: "write in your diary",
-    NOTE: "jot down a line for later",
-    LOOK_UP: "look something up in your memory",
-    PROJECT: "take up a project: think how it goes on, and write down its next steps",
-    MESSAGE: "leave them a message",
-    REST: "do nothing",
-}
+MESSAGE = Tool(
+    LEAVE_MESSAGE,
+    "leave the person you think of a message; they get it as they get reminders",
+    {
+        "type": "object",
+        "properties": {"text": {"type": "string", "description": "what they read"}},
+        "required": ["text"],
+        "additionalProperties": False,
+    },
+)
+QUIET = ("think", "end_turn", "say")  # tools that leave no trace by themselves
+ALONE = ("think", "end_turn", "say", "recall", "write_journal")  # tools that it may always use
 
 
-class Deed(Struct, frozen=True):
-    """What a wake did."""
+class WakeOutcome(Struct, frozen=True):
+    """What came of a wake."""
 
-    intent: str
-    why: str = ""
-    model: str = ""  # empty: by rule
+    did: str = REST
+    why: str = ""  # nothing did
     plans: tuple[tools.Plan, ...] = ()
     lines: tuple[str, ...] = ()  # what a person is told
     messages: int = 0
@@ -319,7 +310,7 @@ class Wake(Struct, frozen=True):
     decision: WakeDecision
     person: str  # id; empty: nobody has talked with it
     name: str
-    intents: tuple[str, ...]  # what it may choose
+    declared: tuple[Tool, ...]  # what it may use
 
     @property
     def audience(self) -> tuple[str, ...]:
@@ -367,20 +358,17 @@ class Bounded(Wrapper):
 
 
 def begin(runtime: Runtime, decision: WakeDecision) -> Wake:
-    """Choose of whom it thinks, and what it may choose to do."""
+    """Choose of whom it thinks, and what it may use."""
     thought = decision.cause.thought if decision.cause else None
     person = _person(runtime, thought.audience if thought else ())
     record = people.find_person(runtime, person) if person else None
-    open_intents = [
-        intent
-        for intent in INTENTS
-        if intent not in decision.barred
-        and (intent != MESSAGE or _may_address(runtime, person, decision.at))
-    ]
-    wake = Wake(decision, person, record.name if record else person, tuple(open_intents))
-    if _projects(runtime, wake):
-        return wake
-    return replace(wake, intents=tuple(one for one in open_intents if one != PROJECT))
+    wake = Wake(decision, person, record.name if record else person, ())
+    declared = [tool for tool in tools.DECLARED if tool.name in ALONE]
+    declared += [tools.NOTE, *(tools.PROJECTS if _projects(runtime, wake) else ())]
+    if _may_address(runtime, person, decision.at):
+        declared.append(MESSAGE)
+    left = [tool for tool in declared if tool.name not in decision.barred]
+    return replace(wake, declared=tuple(left))
 
 
 def _projects(runtime: Runtime, wake: Wake) -> list[Project]:
@@ -425,55 +413,14 @@ def _may_address(runtime: Runtime, person: str, at: datetime) -> bool:
     return not (messages and messages[-1].unprompted)
 
 
-def act(runtime: Runtime, wake: Wake) -> Deed:
-    """Do one thing, or rest."""
-    if set(wake.intents) == {REST}:
-        return Deed(REST, "every other intent was followed too often of late")
+def act(runtime: Runtime, wake: Wake) -> WakeOutcome:
+    """Let the model do what it likes of what it may, or rest."""
     try:
-        return _by_model(runtime, wake)
+        return _session(replace(runtime, model=Bounded(runtime)), wake)
+    except EnoughError:
+        return WakeOutcome(why="the time of the wake is over")
     except NO_ANSWER as error:
-        return Deed(REST, f"no model answered ({type(error).__name__})")
-
-
-def _by_model(runtime: Runtime, wake: Wake) -> Deed:
-    """Have the model choose, and act.
-
-    Raises:
-        UserError: If no model answers, or none that can be read.
-    """
-    bounded = replace(runtime, model=Bounded(runtime))
-    mind = _mind(runtime, wake)
-    try:
-        intent, why = _chosen(bounded, wake, mind)
-        chosen = Deed(intent, why, runtime.model.name)
-        return chosen if intent == REST else _session(bounded, wake, chosen, mind)
-    except EnoughError as error:
-        raise AnswerInvalidError("the time of the wake is over", answer="") from error
-
-
-def _chosen(runtime: Runtime, wake: Wake, mind: str) -> tuple[str, str]:
-    soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
-    past = ", ".join(one.intent for one in wake.decision.past[-6:])
-    slots = {
-        "name": runtime.identity.name,
-        "now": f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
-        "cause": prompts.harmless(wake.cause),
-        "person": prompts.harmless(wake.name) or "nobody",
-        "body": ebb.reflection_line(soma),
-        "mind": mind,
-        "past": f"What you did when you woke before: {past}." if past else "",
-        "intents": "\n".join(f"- {intent}: {MEANINGS[intent]}" for intent in wake.intents),
-    }
-    schema = job_request.closed({"why": {"type": "string"}, "intent": {"enum": list(wake.intents)}})
-    answer = job_request.answer(
-        runtime,
-        "wake_intent",
-        slots,
-        schema,
-        max_tokens=INTENT_TOKENS,
-        temperature=INTENT_TEMPERATURE,
-    )
-    return str(answer["intent"]), " ".join(str(answer["why"]).split())[:200]
+        return WakeOutcome(why=f"no model answered ({type(error).__name__})")
 
 
 def _mind(runtime: Runtime, wake: Wake) -> str:
@@ -490,8 +437,8 @@ def _mind(runtime: Runtime, wake: Wake) -> str:
     return "\n".join(block.text for block in working_memory.fitting(blocks, MIND_TOKENS))
 
 
-def _session(runtime: Runtime, wake: Wake, chosen: Deed, mind: str) -> Deed:
-    """Let the model act on what it chose, within the bounds."""
+def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
+    """Let the model act, within the bounds."""
     at, origin = wake.decision.at, _origin(runtime, wake, runtime.model.name)
     talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, wake.person or WAKE)
     context = replace(
@@ -500,8 +447,7 @@ def _session(runtime: Runtime, wake: Wake, chosen: Deed, mind: str) -> Deed:
             runtime.config.tools, notes=True, projects=True, files=False, run_command=False
         ),
     )
-    declared = _declared(chosen.intent)
-    names = {tool.name for tool in declared}
+    names = {tool.name for tool in wake.declared}
     messages: list[str] = []
 
     def carry_out(call: Action) -> tools.Result:
@@ -517,57 +463,39 @@ def _session(runtime: Runtime, wake: Wake, chosen: Deed, mind: str) -> Deed:
 
     outcome = loop.act(
         runtime,
-        _request(runtime, wake, chosen, mind, declared),
-        declared,
+        _request(runtime, wake),
+        wake.declared,
         replace(runtime.config.cognition.loop, max_tool_rounds=ROUNDS),
         carry_out,
         person=wake.name or runtime.identity.name,
-        task=chosen.why,
+        task=wake.cause,
     )
-    results = [result for step in outcome.steps for result in step.results]
-    used = ["tool_failed" if result.failed else "tool" for result in results]
-    aloud = "\n\n".join([step.said for step in outcome.steps if step.said][:MOST_SAYS])
+    steps = outcome.steps
+    pairs = [pair for step in steps for pair in zip(step.calls, step.results, strict=True)]
+    used = ["tool_failed" if result.failed else "tool" for _, result in pairs]
+    aloud = "\n\n".join([step.said for step in steps if step.said][:MOST_SAYS])
     diary: tools.Plan = lambda: _diary(runtime, wake, aloud, origin)  # noqa: E731
-    return replace(
-        chosen,
+    calls = [one.name for one, result in pairs if not result.failed and one.name not in QUIET]
+    did = "+".join(dict.fromkeys([*calls, *(["say"] if aloud else [])]))
+    return WakeOutcome(
+        did or REST,
         plans=(*outcome.plans, *((diary,) if aloud else ())),
         lines=(*(f"to {wake.name}: {text}" for text in messages), *((aloud,) if aloud else ())),
         messages=len(messages),
-        steps=len(outcome.steps),
+        steps=len(steps),
         events=(*(body_state.SPOKE for _ in messages), *used),
     )
 
 
-def _declared(intent: str) -> tuple[Tool, ...]:
-    wanted = ("think", "end_turn", *TOOL_NAMES[intent])
-    message = Tool(
-        LEAVE_MESSAGE,
-        "leave the person you think of a message; they get it as they get reminders",
-        {
-            "type": "object",
-            "properties": {"text": {"type": "string", "description": "what they read"}},
-            "required": ["text"],
-            "additionalProperties": False,
-        },
-    )
-    return tuple(
-        tool
-        for tool in (*tools.DECLARED, tools.NOTE, *tools.PROJECTS, message)
-        if tool.name in wanted
-    )
-
-
-def _request(
-    runtime: Runtime, wake: Wake, chosen: Deed, mind: str, declared: Sequence[Tool]
-) -> Request:
+def _request(runtime: Runtime, wake: Wake) -> Request:
     profile = route.profile(runtime.config, "deliberate", runtime.temperature)
+    soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
     asked = prompts.load("wake").fill(
         now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         cause=prompts.harmless(wake.cause),
-        intent=MEANINGS[chosen.intent],
         person=prompts.harmless(wake.name) or "nobody",
-        why=prompts.harmless(chosen.why),
-        mind=mind,
+        body=ebb.reflection_line(soma),
+        mind=_mind(runtime, wake),
     )
     return Request(
         messages=(
@@ -575,7 +503,7 @@ def _request(
             PromptMessage("user", asked),
         ),
         purpose=WAKE,
-        schema=loop.schema(declared),
+        schema=loop.schema(wake.declared),
         max_tokens=profile.max_tokens,
         temperature=profile.temperature,
         thinking=profile.thinking,
@@ -680,37 +608,36 @@ def _asleep(runtime: Runtime, decision: WakeDecision) -> JobResult:
     )
 
 
-def _awake(runtime: Runtime, wake: Wake, deed: Deed) -> JobResult:
+def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:
     cause = wake.decision.cause.detail if wake.decision.cause else ""
     barred = sorted(wake.decision.barred)
 
     def plan() -> Sequence[Change | None]:
         if read_past(runtime) != wake.decision.past:
             return ()  # another process was faster
-        changes = [plan() for plan in deed.plans]
-        woke = plan_woke(runtime, wake.decision, deed.intent)
+        changes = [plan() for plan in outcome.plans]
+        woke = plan_woke(runtime, wake.decision, outcome.did)
         moved = None
-        if deed.events:
-            move = body_state.events(runtime, deed.events)
+        if outcome.events:
+            move = body_state.events(runtime, outcome.events)
             moved = body_state.plan(runtime, wake.decision.at, move, "it was awake for a while")
         return (*changes, moved, woke)
 
-    why = f" ({deed.why})" if deed.why else ""
+    why = f" ({outcome.why})" if outcome.why else ""
     shut = f" Barred: {', '.join(barred)}." if barred else ""
     return JobResult(
-        title=f"wake: {deed.intent}, because of {cause}",
+        title=f"wake: {outcome.did}, because of {cause}",
         plan=plan,
-        lines=(f"Woke because of {cause}: {deed.intent}{why}.{shut}", *deed.lines),
+        lines=(f"Woke because of {cause}: {outcome.did}{why}.{shut}", *outcome.lines),
         data={
             "woke": True,
-            "intent": deed.intent,
+            "did": outcome.did,
             "cause": wake.decision.cause.key if wake.decision.cause else "",
-            "why": deed.why,
+            "why": outcome.why,
             "barred": barred,
             "person": wake.person,
-            "messages": deed.messages,
-            "steps": deed.steps,
-            "by": deed.model or "rule",
+            "messages": outcome.messages,
+            "steps": outcome.steps,
         },
-        trailers=traced((), deed.model),
+        trailers=traced((), runtime.model.name if outcome.steps else ""),
     )

@@ -1,10 +1,8 @@
-"""Working memory written anew: when, from what, by whom, and what is rejected.
+"""Working memory written anew by night: when, from what, and what is rejected.
 
 A model that may write fills seven lists from what the owner and everyone may meet; names and
 numbers that nobody gave are left out, and a page that loses too much is rejected, with the reason,
-and the file left as it is. Below that, or without a model, the lists are filled by rule, with notes
-and links; where dreams are off, so they are at any quiet hour, and no model is asked. Notes go to
-the journal.
+and the file left as it is. Notes go to the journal. Without such a model the page stays as it is.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -28,95 +25,24 @@ from bumble.guard.speakers import Speakers
 from bumble.jobs import consolidate, dream, narrate
 from bumble.jobs.narrate import StorySources
 from bumble.llm import prompts
-from bumble.recall.belief_strength import strength
 from bumble.records import (
     base,
-    beliefs,
     episodes,
     journal,
     provenance,
-    relationships,
     scratch,
-    skills,
     state,
     working,
 )
 from bumble.records.base import Provenance
-from bumble.records.episodes import Episode
-from bumble.records.narrative import EXCERPT
 from bumble.records.working import MemoryLine
 from bumble.runtime import job_request, people
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 from bumble.text.words import one_line, shorten
 
-SELF = "self_insight"
-INSIGHTS, PEOPLE, GAPS, SKILLS = 3, 5, 5, 5  # lines of a section
-NEWEST_POINTED = 10  # episodes
-
 Lines = Mapping[str, list[tuple[str, Provenance]]]
-
-
-def lines_by_rule(runtime: Runtime, notes: Iterable[tuple[str, Provenance]]) -> Lines:
-    """Return the lines of each section, with their origins: notes and links, no word twice."""
-    acquaintances = sorted(
-        relationships.read(runtime.entity.relationships),
-        key=lambda person: (-person.interaction_count, person.id),
-    )[:PEOPLE]
-    gaps = [
-        (f"{person.name}: {topic}", _origin(person.id, person.provenance, (person.id,)))
-        for person in acquaintances
-        for topic in person.unresolved
-    ]
-    found = (_insights(runtime), (), (), notes, _pointers(runtime), gaps[:GAPS], _skills(runtime))
-    return {title: list(part) for title, part in zip(working.SECTIONS, found, strict=True)}
-
-
-def _origin(source: str, there: Provenance, audience: tuple[str, ...] | None = None) -> Provenance:
-    """Return the origin of a line that repeats a record: for those who may meet that."""
-    trust = there.trust or "entity"
-    return Provenance(working.BY, "", (source,), trust, audience or there.audience)
-
-
-def _insights(runtime: Runtime) -> list[tuple[str, Provenance]]:
-    at = runtime.now()
-    held = [
-        belief
-        for belief in beliefs.read(runtime.entity.beliefs)
-        if belief.category == SELF
-        and not belief.archived
-        and not provenance.is_untrusted(belief.provenance.trust)
-    ]
-    strongest = sorted(held, key=lambda belief: (-strength(belief, at), belief.id))
-    return [(belief.text, _origin(belief.id, belief.provenance)) for belief in strongest[:INSIGHTS]]
-
-
-def _pointers(runtime: Runtime) -> list[tuple[str, Provenance]]:
-    newest = episodes.paths(runtime.entity.episodes)[-NEWEST_POINTED:]
-    records = [base.load(path, episodes.parse) for path in reversed(newest)]
-    return [
-        (pointer(record), _origin(record.id, record.provenance))
-        for record in records
-        if not provenance.is_untrusted(record.provenance.trust)
-    ]
-
-
-def pointer(episode: Episode) -> str:
-    """Write a link to an episode under its title, from where the page lies."""
-    place = episodes.path(Path("..") / episodes.FOLDER, episode.id, episode.at).as_posix()
-    return f"[{episodes.title(episode)}]({place})"
-
-
-def _skills(runtime: Runtime) -> list[tuple[str, Provenance]]:
-    return [
-        (
-            f"{skill.name}: {skill.description}" if skill.description else skill.name,
-            _origin(skill.slug, skill.provenance),
-        )
-        for skill in skills.read(runtime.entity.skills)
-        if not provenance.is_untrusted(skill.provenance.trust)
-    ][:SKILLS]
 
 
 LONG_CHARS, LEAST_SHARE = 2000, 0.5  # a page this long may not lose more than half
@@ -176,7 +102,7 @@ def _forgets_bond(before: str, after: str) -> str | None:
 
 STATE = "working"  # its section of `state.yaml`
 PURPOSE = "working_memory"
-GATES = ("silence", "hours")  # of a dream
+GATES = ("enabled", "silence", "hours")  # of a dream
 HOURS_BETWEEN = 8  # once a night
 KEYS: Mapping[str, str] = {title.casefold().replace(" ", "_"): title for title in working.SECTIONS}
 POINTERS = "pointers"
@@ -193,7 +119,6 @@ class WorkingMemoryJob(Struct, frozen=True):
     notes: tuple[tuple[str, Provenance], ...]  # jotted down since the last time
     before: str  # the file's text
     fingerprint: str  # of all it is written from
-    asks: bool  # a model that may write; else by rule
 
 
 class PageDraft(Struct, frozen=True):
@@ -201,16 +126,14 @@ class PageDraft(Struct, frozen=True):
 
     lines: Lines
     pointers: int  # that were wanted
-    model: str  # empty: filled by rule
     dropped: int = 0  # lines that said what nobody knows
 
 
 def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
     """Tell whether it is time, and there is something new to take in."""
     at, last, seen = runtime.now(), _last(runtime), _seen(runtime)
-    dreams = runtime.config.soma.dreams.enabled
-    gates = GATES if dreams else GATES[:1]  # who doesn't dream has no hours for it
-    conditions = [gate for gate in dream.gates(runtime, at) if gate.name in gates]
+    gates = [gate for gate in dream.gates(runtime, at) if gate.name in GATES]
+    conditions = [sayings.writes(runtime), *gates]
     hours = None if last is None else moments.gap(last, at).total_seconds() / 3600
     conditions.append(
         Condition(
@@ -220,24 +143,21 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
             hours is None or hours >= HOURS_BETWEEN,
         )
     )
+    if force:
+        conditions[1:] = [replace(gate, passes=True) for gate in conditions[1:]]
+    if not all(gate.passes for gate in conditions):
+        return Due(tuple(conditions), ())
     sources, notes = narrate.gather(runtime), _notes(runtime, last)
-    asks = dreams or force
     source = working.read(runtime.entity.working_memory)
-    shown = [sources.fingerprint]
-    if asks and sayings.of_owner(runtime) is None:
-        shown = [*_shown(runtime, sources, source).values()]  # all that a model gets of them
+    shown = _shown(runtime, sources, source).values()
     fingerprint = _mark(*shown, *(text for text, _ in notes))
     news = bool(sources.episodes or notes) and fingerprint != seen
     conditions.append(
-        Condition("news", "something new" if news else "nothing new", "something new", news)
+        Condition(
+            "news", "something new" if news else "nothing new", "something new", news or force
+        )
     )
-    if force:
-        conditions = [replace(gate, passes=True) for gate in conditions]
-    if not dreams:
-        told = _by_model(source)
-        writer = "of a model" if told else "by rule"
-        conditions.append(Condition("page", writer, "by rule, while dreams are off", not told))
-    job = WorkingMemoryJob(at, sources, notes, source, fingerprint, asks)
+    job = WorkingMemoryJob(at, sources, notes, source, fingerprint)
     return Due(tuple(conditions), (job,))
 
 
@@ -279,41 +199,14 @@ def _notes(runtime: Runtime, since: datetime | None) -> tuple[tuple[str, Provena
 def run(runtime: Runtime, job: WorkingMemoryJob) -> JobResult:
     """Write the page; what is rejected leaves the file as it is, and says why."""
     try:
-        draft = _draft(runtime, job)
+        draft = _asked(runtime, job)
     except AnswerInvalidError as error:
         return _left(runtime, job, str(error).splitlines()[0], job.fingerprint)
-    if draft is None:
-        why = "no model answered, and what a model wrote is not undone by rule"
-        return _left(runtime, job, why, _seen(runtime))
     after = working.rendered(job.before, draft.lines)
     reason = problem(job.before, after, draft.pointers)
     if reason:
         return _left(runtime, job, reason, job.fingerprint)
     return _written(runtime, job, draft)
-
-
-def _draft(runtime: Runtime, job: WorkingMemoryJob) -> PageDraft | None:
-    """Ask a model that may write, else fill the page by rule; None where a model's has to stay."""
-    if job.asks and sayings.of_owner(runtime) is None:
-        try:
-            return _asked(runtime, job)
-        except AnswerInvalidError:
-            raise
-        except NO_ANSWER:
-            pass
-    if _by_model(job.before):
-        return None
-    notes = [
-        (text, replace(origin, by=working.BY, model="", trust=origin.trust or "entity"))
-        for text, origin in job.notes
-    ]
-    lines = lines_by_rule(runtime, notes)
-    return PageDraft(lines, len(lines[KEYS[POINTERS]]), "")
-
-
-def _by_model(source: str) -> bool:
-    """Whether a model wrote any line of the page."""
-    return any(line.origin.model for line in working.own(source))
 
 
 def _asked(runtime: Runtime, job: WorkingMemoryJob) -> PageDraft:
@@ -395,11 +288,11 @@ def _checked(
     labels = job.sources.labels
     ids = {str(label).strip("[]() ") for label in answer[POINTERS]}
     lines[KEYS[POINTERS]] = [
-        (pointer(episode), replace(origin, sources=(episode.id,)))
+        (episodes.link(episode, "../"), replace(origin, sources=(episode.id,)))
         for label, episode in labels.items()
         if ids & {label, episode.id}
     ]
-    return PageDraft(lines, len(answer[POINTERS]), runtime.model.name, dropped)
+    return PageDraft(lines, len(answer[POINTERS]), dropped)
 
 
 def _written(runtime: Runtime, job: WorkingMemoryJob, draft: PageDraft) -> JobResult:
@@ -412,20 +305,15 @@ def _written(runtime: Runtime, job: WorkingMemoryJob, draft: PageDraft) -> JobRe
         moved = consolidate.plan_notes_moved(runtime, job.at)
         return JobPlan((page, *moved, _noted(runtime, job, job.fingerprint)))
 
-    told = [f"Working memory: {count} lines"]
-    told[0] += "." if draft.model else ", by rule: notes and links."
+    told = [f"Working memory: {count} lines."]
     if draft.dropped:
         told.append(f"Left out {draft.dropped} lines with names or numbers nobody gave.")
     return JobResult(
         title=f"working memory: {count} lines",
         plan=plan,
         lines=tuple(told),
-        data={
-            "lines": count,
-            "dropped": draft.dropped,
-            "summary_source": "model" if draft.model else EXCERPT,
-        },
-        trailers=traced((), draft.model),
+        data={"lines": count, "dropped": draft.dropped},
+        trailers=traced((), runtime.model.name),
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from pathlib import PurePosixPath
 from typing import Literal
 
 from msgspec import Struct, field
@@ -213,8 +214,9 @@ class _Book:
     def _put(self, old: Belief | None, change: Change | None) -> None:
         if change is None or change.data is None:
             return
-        name = change.path.rpartition("/")[2].removesuffix(".md")
-        self.now[name] = beliefs.parse(change.data.decode(), name)
+        made = beliefs.parse(change.data.decode(), PurePosixPath(change.path).stem)
+        name = made.id
+        self.now[name] = made
         self.why[name] = change.why if old is None else self.why.get(name, change.why)
 
     def changes(self) -> list[Change]:
@@ -224,7 +226,7 @@ class _Book:
             if old is None:
                 planned.append(beliefs.plan_new(belief, self.why[name]))
             else:
-                path = beliefs.path(name)
+                path = beliefs.BELIEF.place(belief)
                 planned += filter(
                     None,
                     [base.plan_edit(path, old.source, belief.source, self.why.get(name, ""))],

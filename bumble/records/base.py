@@ -11,6 +11,7 @@ import math
 import os
 import random
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -177,6 +178,32 @@ def time_of(record_id: str) -> datetime | None:
 def is_id(text: str) -> bool:
     """Whether a text can be an id: letters, digits, `_` and `-`, so that it names one file."""
     return re.fullmatch(r"[\w-]+", text) is not None
+
+
+_ID_AT_END = re.compile(r"(?s:.*-)?([a-z]+_[0-9A-HJKMNP-TV-Z]{26})")
+MAX_FILE_WORDS = 48  # characters of what a file's name tells
+
+
+def id_of(stem: str) -> str:
+    """Return the id that the stem of a file ends with, behind what it tells; else the stem."""
+    match = _ID_AT_END.fullmatch(stem)
+    return match[1] if match else stem
+
+
+def file_stem(told: str, record_id: str) -> str:
+    """Name a file for what it tells, and its id behind that: `06-the-hairpin-ep_01J…`.
+
+    An id that no program made is a name already.
+    """
+    if _ID_AT_END.fullmatch(record_id) is None:
+        return record_id
+    plain = unicodedata.normalize("NFC", re.sub(r"(?<=\w)['’](?=\w)", "", told.casefold()))
+    taken = ""
+    for word in re.findall(r"[^\W_]+", plain):
+        if taken and len(taken) + len(word) >= MAX_FILE_WORDS:
+            break
+        taken = f"{taken}{word[:MAX_FILE_WORDS]}-"
+    return f"{taken}{record_id}"
 
 
 def field(meta: Mapping[str, Any], name: str, kind: type[T], default: T = _REQUIRED) -> T:

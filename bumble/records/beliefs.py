@@ -89,6 +89,10 @@ class Belief(Record, frozen=True, kw_only=True):
         return (*self.evidence, *self.provenance.sources, dream)
 
     @property
+    def filed_as(self) -> str:
+        return one_line(self.text)
+
+    @property
     def headline(self) -> str:
         return f"belief {self.id} ({self.category}, {self.confidence:.2f})"
 

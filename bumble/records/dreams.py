@@ -7,6 +7,7 @@ fragments and its thread. Knows nothing of models, or of how pairs are chosen.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,6 +23,14 @@ from bumble.text.markdown import Document
 PREFIX = "drm"
 FOLDER = "dreams"
 FRAGMENTS, THREAD = "Fragments", "Thread"  # headings of the body
+
+
+_LINK = re.compile(rf"\*\[dream\]\({FOLDER}/[^()\s]+\)\*")
+
+
+def is_link(text: str) -> bool:
+    """Whether a text is nothing but a link to a dream."""
+    return _LINK.fullmatch(text) is not None
 
 
 def _pairs(meta: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
@@ -55,6 +64,10 @@ class Dream(Record, frozen=True, kw_only=True):
     @property
     def rests_on(self) -> tuple[str, ...]:
         return tuple(episode_id for pair in self.pairs for episode_id in pair)
+
+    @property
+    def filed_as(self) -> str:
+        return _night(self.at)
 
     @property
     def headline(self) -> str:
@@ -92,10 +105,20 @@ parse, of, path, paths = DREAM.parse, DREAM.of, DREAM.path, DREAM.files
 read, plan_new = DREAM.every, DREAM.plan_new
 
 
+def _night(at: datetime) -> str:
+    return f"{at:%Y-%m-%d}"
+
+
+def link(dream_id: str, at: datetime) -> str:
+    """Write what the diary has of a dream: a link to it."""
+    return f"*[dream]({path(base.file_stem(_night(at), dream_id))})*"
+
+
 def new_id(folder: Path, at: datetime, rng: random.Random) -> str:
     """Make the id of a dream, behind those of all that are there, whatever the clocks said."""
     made = base.new_id(PREFIX, at, rng)
-    newest = next((file.stem for file in reversed(paths(folder)) if base.time_of(file.stem)), "")
+    stems = map(DREAM.stem, reversed(paths(folder)))
+    newest = next((stem for stem in stems if base.time_of(stem)), "")
     last_at = base.time_of(newest)
     if last_at is None or made > newest:
         return made

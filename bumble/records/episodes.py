@@ -6,6 +6,7 @@ time. Knows nothing of models or ranking.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +26,7 @@ REFLECTION_MAX_CHARS = 1500  # longest text of why it mattered
 PREFIX = "ep"
 FOLDER = "episodes"
 UNKNOWN = 0.5  # how much it mattered, where nothing says so
-EXCERPT = "excerpt"  # the value of `summary_source` that the next consolidation upgrades
+EXCERPT = "excerpt"  # the value of `summary_source` where it is quotes alone
 REFLECTION = "## Why it mattered"  # the heading of the entity's own reflection
 
 
@@ -76,7 +77,6 @@ class Episode(Record, frozen=True, kw_only=True):
     session: str = ""  # id of the conversation it is a stretch of; empty if none
     tags: Annotated[tuple[str, ...], JOINED]  # what it is about, in a word each, without `#`
     summary_source: str = ""  # `excerpt`: cut from the transcript, no model has told it yet
-    tries: int = 0  # how often a model has been asked to tell an excerpt, and could not
     dormant: bool = False  # found by search, not by recall
     # dormant because it faded, not because a person wanted it
     faded: Annotated[bool, Key(read=lambda meta, key: meta.get(key) is not None)]
@@ -85,6 +85,12 @@ class Episode(Record, frozen=True, kw_only=True):
     @property
     def rests_on(self) -> tuple[str, ...]:
         return (self.session,)
+
+    @property
+    def filed_as(self) -> str:
+        told = title(self) if has_title(self) else self.text.partition("\n")[0]
+        told = " ".join(self.people) if self.summary_source else told  # quotes have no title
+        return f"{self.at:%d} {told}"
 
     @property
     def headline(self) -> str:
@@ -105,9 +111,20 @@ class Episode(Record, frozen=True, kw_only=True):
 
 def title(episode: Episode) -> str:
     """Return what an episode is called: its heading, else its day."""
-    first = episode.text.lstrip().partition("\n")[0]
-    named = first.startswith("# ")
-    return first.removeprefix("# ").strip() if named else f"{episode.at:%Y-%m-%d}"
+    if not has_title(episode):
+        return f"{episode.at:%Y-%m-%d}"
+    return episode.text.lstrip().partition("\n")[0].removeprefix("# ").strip()
+
+
+def has_title(episode: Episode) -> bool:
+    """Whether an episode begins with a heading of its own."""
+    return episode.text.lstrip().startswith("# ")
+
+
+def link(episode: Episode, up: str = "") -> str:
+    """Write a link to an episode under its title; `up` leads from where it stands to the folder."""
+    called = re.sub(r"[\[\]\\]", "", title(episode))
+    return f"[{called}]({up}{EPISODE.place(episode)})"
 
 
 def telling(text: str) -> Telling:
@@ -143,6 +160,7 @@ EPISODE = RecordKind(
     edit="bumble episode edit",
 )
 parse, of, paths, read = EPISODE.parse, EPISODE.of, EPISODE.files, EPISODE.every
+plan_new, place = EPISODE.plan_new, EPISODE.place
 
 
 def new(
@@ -184,16 +202,12 @@ def _imprint_meta(imprint: Imprint) -> dict[str, Any]:
     } | base.filled({"trigger": imprint.trigger})
 
 
-def path(folder: Path, episode_id: str, at: datetime) -> Path:
-    """Return where an episode that began at `at` lies."""
-    return folder / f"{at:%Y}" / f"{at:%m}" / f"{episode_id}.md"
-
-
 def locate(folder: Path, episode_id: str) -> Path | None:
     """Return the file of an episode, wherever below the folder a person has put it."""
     if not base.is_id(episode_id):
         return None
-    return next(iter(base.paths(folder, f"*/*/{episode_id}.md")), None)
+    named = (f"*/*/{way}{episode_id}.md" for way in ("", "*-"))
+    return next((path for pattern in named for path in base.paths(folder, pattern)), None)
 
 
 def find(folder: Path, episode_id: str) -> Episode:
@@ -204,30 +218,9 @@ def find(folder: Path, episode_id: str) -> Episode:
     """
     file = locate(folder, episode_id)
     if file is None:
-        known = (other.stem for other in paths(folder))
+        known = map(EPISODE.stem, paths(folder))
         raise RecordMissingError("episode", episode_id, base.nearest(episode_id, known))
     return EPISODE.load(file)
-
-
-def plan_new(episode: Episode, why: str) -> Change:
-    """Plan to put a new episode into the folder."""
-    place = path(Path(FOLDER), episode.id, episode.at).as_posix()
-    return base.plan_new(place, episode.source, why)
-
-
-def plan_retell(
-    folder: Path, episode: Episode, text: str, provenance: Provenance, why: str
-) -> Change | None:
-    """Plan to put a model's telling in the place of an excerpt; who may meet it stays as it was."""
-    told = {key: value for key, value in provenance.meta().items() if key != "audience"}
-    document = base.with_values(episode.source, told | {"summary_source": None, "tries": None})
-    return _plan(folder, episode, document.with_body(text), why)
-
-
-def plan_tried(folder: Path, episode: Episode, why: str) -> Change | None:
-    """Plan to count one more time that no model could tell an excerpt."""
-    document = base.with_values(episode.source, {"tries": episode.tries + 1})
-    return _plan(folder, episode, document, why)
 
 
 def plan_dormant(
@@ -253,5 +246,5 @@ def _plan(folder: Path, episode: Episode, document: Document, why: str) -> Chang
 
 
 def _place(folder: Path, episode: Episode) -> str:
-    file = locate(folder, episode.id) or path(folder, episode.id, episode.at)
-    return f"{FOLDER}/{file.relative_to(folder).as_posix()}"
+    file = locate(folder, episode.id)
+    return f"{FOLDER}/{file.relative_to(folder).as_posix()}" if file else place(episode)

@@ -343,6 +343,29 @@ def _field(info: FieldInfo) -> Field:
     return Field(info.name, how, read, kind is datetime and not how.ahead)
 
 
+def write_struct(value: Struct) -> dict[str, Any]:
+    """Return a struct as a mapping that `read_struct` reads: what says nothing is left out."""
+    data: dict[str, Any] = {}
+    for info, one in zip(structs.fields(value), declared(type(value)), strict=False):
+        stored = getattr(value, one.name)
+        if one.how.also:
+            names = (one.how.name, one.how.also)
+            data |= dict(zip(names, stored, strict=True)) if any(stored) else {}
+        elif stored not in (info.default, None, (), ""):
+            data[one.how.name] = _plainly(stored)
+    return {**data, **getattr(value, EXTRA, {})}
+
+
+def _plainly(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds")
+    if isinstance(value, float):
+        return round(value, 4)
+    if isinstance(value, tuple):
+        return [_plainly(one) for one in value]
+    return write_struct(value) if isinstance(value, Struct) else value
+
+
 def read_struct(struct: type[S], meta: Meta) -> S:
     """Read a struct from a mapping; keys that it doesn't name go into its `extra`, if it has one.
 

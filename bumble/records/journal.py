@@ -1,8 +1,9 @@
 """The journal file: the entity's diary, one heading an entry, which only ever grows.
 
-One file, `journal.md`: `## 2026-05-24 03:12:47 #dream #consolidation` in the entity's time zone, a
-blank line, the entry; by hand a day, or a day and `03:12`, will do. Where an entry comes from, and
-who may meet it, stands in an HTML comment under its heading. Knows nothing of models.
+One file, `journal.md`: `## 2026-05-24 03:12 #tag` in the entity's time zone, a blank line, the
+entry; by hand a day alone will do, and seconds are read, too. Where an entry comes from, who may
+meet it, and the tags that a program gave it, stand in an HTML comment under its heading, in the
+whole of the file. Knows nothing of models.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from bumble.errors import UsageError
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.records.fields import parts
-from bumble.records.kind import Kind, RecordView, Told, quoted
-from bumble.records.provenance import harmless, lines_in, origin_comment, split_origin
+from bumble.records.kind import Kind, RecordView, Told, quoted, unite
+from bumble.records.provenance import harmless, lines_in, origin_comment, split_meta
 from bumble.text import markdown, moments
 
 PATH = "journal.md"
-STAMP = "%Y-%m-%d %H:%M:%S"
+STAMP, MINUTE = "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"
 _HEADING = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?)((?: #[^\s#]+)*)")
 
 
@@ -66,11 +67,7 @@ def parse(source: str, stem: str = "", *, zone: tzinfo) -> Journal:
     for one in found:
         heading = _heading(one.title, zone)
         if heading:
-            at, tags = heading
-            origin, text = split_origin(one.own)
-            entries.append(
-                JournalEntry(at, tags, _trimmed(text), one.line + above, one.source, origin)
-            )
+            entries.append(_entry(*heading, one.own, one.line + above, one.source))
         elif entries:
             entries[-1] = _joined(entries[-1], one.source)
         else:
@@ -95,8 +92,15 @@ def _heading(title: str, zone: tzinfo) -> tuple[datetime, tuple[str, ...]] | Non
 def _joined(entry: JournalEntry, more: str) -> JournalEntry:
     whole = entry.source + more
     heading = markdown.lines(entry.source)[0]
-    origin, text = split_origin(whole[len(heading) :])
-    return JournalEntry(entry.at, entry.tags, _trimmed(text), entry.line, whole, origin)
+    return _entry(entry.at, entry.tags, whole[len(heading) :], entry.line, whole)
+
+
+def _entry(at: datetime, tags: tuple[str, ...], own: str, line: int, source: str) -> JournalEntry:
+    """Read what stands under a heading."""
+    meta, text = split_meta(own)
+    given = base.texts(meta, "tags")
+    origin = base.provenance(meta)
+    return JournalEntry(at, unite(tags, given), _trimmed(text), line, source, origin)
 
 
 def _trimmed(text: str) -> str:
@@ -181,7 +185,7 @@ def plan_add(
         text: Markdown.
         zone: The entity's time zone.
         why: For the change set.
-        tags: With or without `#`.
+        tags: With or without `#`; those of a program stand beside the file.
         provenance: Where the text comes from; none for the owner's own words.
 
     Raises:
@@ -189,10 +193,12 @@ def plan_add(
     """
     if not text.strip():
         raise UsageError("A journal entry needs a text.")
-    marks = "".join(f" #{tag}" for tag in map(_tag, tags) if tag)
-    head = f"## {at.astimezone(zone):%Y-%m-%d %H:%M:%S}{marks}"
+    named = [tag for tag in map(_tag, tags) if tag]
+    marks = "" if provenance else "".join(f" #{tag}" for tag in named)
+    head = f"## {at.astimezone(zone):{MINUTE}}{marks}"
     body = markdown.contained(harmless(text))
-    return changes.add(PATH, f"\n{head}\n{origin_comment(provenance)}\n{body}\n", why)
+    origin = origin_comment(provenance, tags=named)
+    return changes.add(PATH, f"\n{head}\n{origin}\n{body}\n", why)
 
 
 def _tag(text: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
@@ -81,7 +82,8 @@ class Record(Struct, frozen=True, kw_only=True):
     # keys of which the side counts that is newer, each with the key of the time that says so
     OF_NEWER: ClassVar[Mapping[str, str]] = {}
 
-    id: Annotated[str, GIVEN]  # the file's stem
+    id: Annotated[str, GIVEN]
+    stem: Annotated[str, GIVEN]  # of its file: its id, or what it tells and its id
     provenance: Annotated[Provenance, GIVEN]
     source: Annotated[Document, GIVEN]  # the file as it stands; edits splice its lines
 
@@ -139,6 +141,11 @@ class Record(Struct, frozen=True, kw_only=True):
         return ()
 
     @property
+    def filed_as(self) -> str:
+        """What its file is named for, before its id; empty: it is named by its id."""
+        return ""
+
+    @property
     def headline(self) -> str:
         """What a log calls it, behind "new" or "gone:"."""
         return self.id
@@ -187,6 +194,8 @@ def written(value: Any) -> Any:
     """Return a value as a file holds it."""
     if isinstance(value, datetime):
         return base.stamp(value)
+    if isinstance(value, float):
+        return round(value, 4)
     return list(map(written, value)) if isinstance(value, tuple) else value
 
 
@@ -279,7 +288,8 @@ class Kind(Struct, frozen=True, kw_only=True):
         if self.is_file or not stem or "/" in stem or stem.startswith("."):
             return []
         inner = (pattern.partition("/")[2].rpartition("*") for pattern in self.patterns)
-        named = [f"{head}{escape(stem)}{tail}" for head, _, tail in inner]
+        told = ("", "*-") if self.prefix else ("",)
+        named = [f"{head}{way}{escape(stem)}{tail}" for head, _, tail in inner for way in told]
         return self._glob(entity.root / self.folder, named)
 
     def _glob(self, folder: Path, patterns: Sequence[str]) -> list[Path]:
@@ -293,8 +303,9 @@ class Kind(Struct, frozen=True, kw_only=True):
         return next((name for name in names if "*" not in name), "")
 
     def stem(self, path: PurePosixPath | Path) -> str:
-        """Return what a file is named for: its stem, or its folder where all have one name."""
-        return path.parent.name if path.name == self.folder_file else path.stem
+        """Return the id of a file's record, or what it is named for: its stem, or its folder."""
+        stem = path.parent.name if path.name == self.folder_file else path.stem
+        return base.id_of(stem) if self.prefix else stem
 
 
 class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
@@ -307,9 +318,9 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         is_yaml = self.suffix == ".yaml"
         return self.of(YamlDocument.of(source) if is_yaml else markdown.parse(source), stem)
 
-    def of(self, document: Document, record_id: str) -> R:
-        """Read a record from its document."""
-        meta = document.meta
+    def of(self, document: Document, stem: str) -> R:
+        """Read a record from its document, and the stem of its file."""
+        meta, record_id = document.meta, base.id_of(stem) if self.prefix else stem
         values = dict(self.record.drawn(document, record_id))
         for one in fields.declared(self.record):
             if one.how is BODY:
@@ -317,7 +328,7 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
             elif one.how.stored and one.name not in values:
                 values[one.name] = one.read(meta)
         origin = base.provenance(meta)
-        made = self.record(id=record_id, provenance=origin, source=document, **values)
+        made = self.record(id=record_id, stem=stem, provenance=origin, source=document, **values)
         made.check()
         return made
 
@@ -327,11 +338,14 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         meta |= (provenance or BY_HAND).meta()
         if self.suffix == ".yaml":
             return self.of(YamlDocument.of(yaml_edit.dump(meta)), record_id)
-        return self.of(markdown.render(meta, body), record_id)
+        made = self.of(markdown.render(meta, body), record_id)
+        told = made.filed_as
+        return replace(made, stem=base.file_stem(told, record_id)) if told else made
 
     def load(self, file: Path) -> R:
         """Read the record in a file; RecordInvalidError if it is none."""
-        return base.load(file, lambda source, _: self.parse(source, self.stem(file)))
+        named = self.stem(file) if self.folder_file else file.stem
+        return base.load(file, lambda source, _: self.parse(source, named))
 
     def every(self, folder: Path) -> Iterator[R]:
         """Yield every record in the kind's folder, by name: ids begin with their time."""
@@ -361,13 +375,19 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
             yield f"{one.ADDED if old is None else one.GONE} {one.headline}"
             yield from quoted(one.quoted)
 
-    def path(self, record_id: str) -> str:
-        """Return where a record lies, relative to the entity folder."""
-        return f"{self.folder}/{record_id}{self.suffix}"
+    def path(self, stem: str) -> str:
+        """Return where a file lies, relative to the entity folder."""
+        return f"{self.folder}/{stem}{self.suffix}"
+
+    def place(self, record: R) -> str:
+        """Return where the file of a record lies that nobody has moved, in the entity folder."""
+        is_by_month = self.patterns[0] == f"{self.folder}/*/*/*{self.suffix}"
+        month = f"{record.when:%Y/%m}/" if is_by_month and record.when else ""
+        return self.path(f"{month}{record.stem}")
 
     def plan_new(self, record: R, why: str) -> Change:
         """Plan to put a new record into the folder."""
-        return base.plan_new(self.path(record.id), record.source, why)
+        return base.plan_new(self.place(record), record.source, why)
 
     def plan_edit(
         self, record: R, values: Mapping[str, Any], why: str, *, body: str | None = None
@@ -376,11 +396,11 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         stored = {key: None if value is None else written(value) for key, value in values.items()}
         document = base.with_values(record.source, stored)
         document = document if body is None else document.with_body(body)
-        return base.plan_edit(self.path(record.id), record.source, document, why)
+        return base.plan_edit(self.place(record), record.source, document, why)
 
     def plan_forget(self, record: R, why: str) -> Change:
         """Plan to remove a record's file."""
-        return base.plan_remove(self.path(record.id), record.source, why)
+        return base.plan_remove(self.place(record), record.source, why)
 
 
 def match(records: Iterable[R], name: str, *attributes: str) -> R | None:

@@ -76,17 +76,9 @@ def uncited(text: str) -> str:
     return re.sub(_LINK, r"\1", _CITED.sub("", text)).strip()
 
 
-def cited(days: Sequence[tuple[str, Episode]]) -> str:
-    """Return what stands behind a part of the story: links to the episodes it rests on.
-
-    Args:
-        days: What each link says, the day, and the episode.
-    """
-    links = (
-        f"[{day}]({episodes.path(Path(episodes.FOLDER), one.id, one.at).as_posix()})"
-        for day, one in days
-    )
-    return f" ({', '.join(links)})" if days else ""
+def cited(rested_on: Sequence[Episode]) -> str:
+    """Return what stands behind a part of the story: links to the episodes it rests on."""
+    return f" ({', '.join(map(episodes.link, rested_on))})" if rested_on else ""
 
 
 def told_to(story: Narrative | None, readers: Collection[str]) -> str:

@@ -80,14 +80,19 @@ _COMMENT = re.compile(rf"[\r\n]*{companions.COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|
 
 def split_origin(text: str) -> tuple[Provenance, str]:
     """Return where a text says it comes from, and the text; a comment of another kind is text."""
+    meta, rest = split_meta(text)
+    return base.provenance(meta), rest
+
+
+def split_meta(text: str) -> tuple[Mapping[str, Any], str]:
+    """Return all that the comment of a text says of it, and the text."""
     comment = _COMMENT.match(text)
     try:
-        origin = base.provenance(yaml_edit.parse_mapping(comment[1])) if comment else None
+        meta = yaml_edit.parse_mapping(comment[1]) if comment else {}
+        base.provenance(meta)
     except ValueError:
-        origin = None
-    if comment is None or origin is None:
-        return Provenance(), text
-    return origin, text[comment.end() :]
+        meta = {}
+    return (meta, text[comment.end() :]) if comment and meta else ({}, text)
 
 
 def lines_in(source: str) -> int:
@@ -95,9 +100,9 @@ def lines_in(source: str) -> int:
     return int("\n<!--{" in source or "\r<!--{" in source)
 
 
-def origin_comment(origin: Provenance | None) -> str:
+def origin_comment(origin: Provenance | None, **more: Any) -> str:
     """Write the comment with its line end; nothing for what a person wrote."""
-    meta = origin.meta() if origin else {}
+    meta = {**origin.meta(), **base.filled(more)} if origin else {}
     return f"{companions.comment(meta)}\n" if meta else ""
 
 

@@ -37,7 +37,7 @@ from bumble.records.fields import (
     Values,
     nested,
 )
-from bumble.records.kind import Record, RecordKind, RecordView, Told, told_anew
+from bumble.records.kind import Record, RecordKind, RecordView, Told, told_anew, written
 from bumble.text import markdown
 from bumble.text.markdown import Document
 from bumble.text.schema import LANGUAGE_CODE
@@ -384,56 +384,34 @@ def plan_update(
     person: Relationship,
     why: str,
     *,
-    names: tuple[str, ...] | None = None,
     scores: Scores | None = None,
-    interaction_count: int | None = None,
-    last_interaction: datetime | None = None,
-    last_reflection: datetime | None = None,
-    last_scored: datetime | None = None,
-    previous_health: float | None = None,
-    reviewed_at_count: int | None = None,
     pending: tuple[PendingNote, ...] | None = None,
-    dynamic: str | None = None,
-    topics: tuple[str, ...] | None = None,
-    unresolved: tuple[str, ...] | None = None,
-    portrait_source: str | None = None,
-    text: str | None = None,
     lines: Mapping[str, Provenance] | None = None,
     provenance: Provenance | None = None,
+    text: str | None = None,
+    **values: Any,
 ) -> Change | None:
     """Plan to change what is given and leave the rest, byte for byte.
 
     Args:
         person: As it was read.
         why: For the change set.
+        scores: Where the entity stands to them; what is as it was stays as it is written.
         pending: All notes that wait; the oldest beyond MAX_PENDING are dropped.
-        portrait_source: What the portrait was made of; empty takes the mark away.
-        text: A new portrait.
-        lines: Where its lines come from, by `line_key`; goes with `text`.
+        lines: Where the lines of a portrait come from, by `line_key`; goes with `text`.
         provenance: Where the portrait comes from; goes with `text`.
+        text: A new portrait.
+        values: Others by key; None leaves one as it is, an empty text takes it out.
     """
-    values: dict[str, Any] = {
-        "names": names and list(names),
-        "interaction_count": interaction_count,
-        "last_interaction": last_interaction and base.stamp(last_interaction),
-        "last_reflection": last_reflection and base.stamp(last_reflection),
-        "last_scored": last_scored and base.stamp(last_scored),
-        "previous_health": None if previous_health is None else round(previous_health, 4),
-        "reviewed_at_count": reviewed_at_count,
-        "dynamic": dynamic,
-        "topics": topics if topics is None else list(topics),
-        "unresolved": unresolved if unresolved is None else list(unresolved),
-    }
-    document = person.source
-    for key, value in values.items():
-        if value is not None:
-            document = document.with_meta(key, value=value)
+    given = {key: written(value) for key, value in values.items() if value is not None}
+    changed = {key: value for key, value in given.items() if value != person.source.meta.get(key)}
+    document = base.with_values(
+        person.source, {key: None if value == "" else value for key, value in changed.items()}
+    )
     if scores is not None:
         document = _with_scores(document, person.scores, scores)
     if pending is not None and pending != person.pending:
         document = _with_pending(document, person.pending, pending)
-    if portrait_source is not None and portrait_source != person.portrait_source:
-        document = base.with_values(document, {"portrait_source": portrait_source or None})
     if provenance is not None:
         document = base.with_values(document, provenance.meta())
     if lines is not None:
@@ -442,7 +420,7 @@ def plan_update(
             document = base.with_values(document, {"lines": marks})
     if text is not None:
         document = document.with_body(text)
-    return base.plan_edit(path(person.id), person.source, document, why)
+    return base.plan_edit(PERSON.place(person), person.source, document, why)
 
 
 def _with_scores(document: Document, old: Scores, new: Scores) -> Document:

@@ -22,11 +22,30 @@ from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
-from bumble.records import base, fields, jsonl, notices
+from bumble.records import base, fields, jsonl
 from bumble.records.fields import Key, Meta, one_of, unit
 from bumble.records.jsonl import JsonLine
-from bumble.records.notices import Notice
 from bumble.text.yaml_edit import SourceError
+
+
+def _share(meta: Meta, key: str) -> float | None:
+    return None if meta.get(key) is None else base.unit(meta, key)
+
+
+class Notice(Struct, frozen=True):
+    """What one message of a person is worth remembering for."""
+
+    at: datetime
+    message: str  # its id
+    keep: bool  # whether it is worth keeping for months
+    why: str = ""  # what the message is: `tell`, `joke`, `ask_memory`
+    share: Annotated[float | None, Key(read=_share)] = None  # how likely it is, in [0, 1]
+    confided: bool = False  # told in confidence: stays with those who heard it
+    heavy: int = 0  # 1: a burden, 2: grave
+    glad: int = 0  # 1: pleased, 2: big good news
+    corrects: tuple[str, ...] = ()  # ids of earlier messages it may put right, likeliest first
+    extra: Mapping[str, Any] = field(default_factory=dict)  # who was asked; fields we don't know
+
 
 PREFIX, MESSAGE_PREFIX, COMPACTION_PREFIX = "ses", "msg", "cmp"
 FOLDER = "sessions"
@@ -344,60 +363,8 @@ def _at(line: JsonLine) -> datetime:
 
 def render(record: Record) -> str:
     """Write a record as its line."""
-    match record:
-        case Message():
-            data = {"type": "message"} | _message_data(record)
-        case Appraised():
-            data = {"type": "appraisal"} | _appraised_data(record)
-        case Notice():
-            data = {"type": "notice", "at": _stamp(record.at), **notices.fields(record)}
-        case Compaction():
-            data = {"type": "compaction"} | _compaction_data(record)
-        case Undo():
-            data = {"type": "undo", "at": _stamp(record.at), "undoes": record.undoes}
-        case End():
-            after = base.filled({"after": record.after})
-            data = {"type": "end", "at": _stamp(record.at), **after, **record.extra}
-        case Distilled():
-            data = {"type": "distilled", "at": _stamp(record.at), "last": record.last}
-    return jsonl.dumped(data)
-
-
-def _message_data(message: Message) -> dict[str, Any]:
-    calls = [
-        {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
-        for call in message.tool_calls
-    ]
-    optional = base.filled(
-        {
-            "tool_calls": calls,
-            "tool_call_id": message.tool_call_id,
-            "trust": message.trust,
-            "unanswered": message.unanswered or None,
-            "after": message.after,
-        }
-    )
-    head = {"id": message.id, "at": _stamp(message.at), "role": message.role}
-    speaker = {"speaker": message.speaker} if message.speaker else {}
-    return {**head, **speaker, "text": message.text, **optional, **message.extra}
-
-
-def _compaction_data(record: Compaction) -> dict[str, Any]:
-    head = {"id": record.id, "at": _stamp(record.at)}
-    kind = {"kind": record.kind} if record.kind != "summary" else {"summary": record.summary}
-    message_tokens, result_tokens = record.limits
-    limits = {"message_tokens": message_tokens, "result_tokens": result_tokens}
-    cut = limits if record.kind == "cut" else {}
-    return {**head, **kind, **cut, "first": record.first, "last": record.last, **record.extra}
-
-
-def _appraised_data(record: Appraised) -> dict[str, Any]:
-    imprint = base.filled(
-        {"emotion": record.emotion, "intensity": record.intensity, "trigger": record.trigger}
-    )
-    head = {"at": _stamp(record.at), "message": record.message, "points": dict(record.points)}
-    felt = base.filled({"felt": record.felt})
-    return {**head, **felt, **(imprint if record.emotion else {}), **record.extra}
+    kind = next(name for name, type_ in LINES.items() if isinstance(record, type_))
+    return jsonl.dumped({"type": kind, **fields.write_struct(record)})
 
 
 def _stamp(at: datetime) -> str:

@@ -68,9 +68,11 @@ def parts(path: str, data: bytes | None) -> list[Part]:
 def named(path: str, hidden: Provenance | None) -> str:
     """Return what to call a file for whom what it tells is hidden from, which its name may tell."""
     kind, place = kinds.of_path(path), PurePosixPath(path)
-    if hidden is None or kind is None or kind.name not in NAMED_BY_WORDS:
+    if hidden is None or kind is None:
         return path
-    return str(place.with_stem(f"only-for-{'-'.join(hidden.audience)}"))
+    if kind.name in NAMED_BY_WORDS:
+        return str(place.with_stem(f"only-for-{'-'.join(hidden.audience)}"))
+    return str(place.with_stem(kind.stem(place))) if kind.prefix and place.suffix else path
 
 
 def without(path: str, data: bytes | None, reader: Reader) -> bytes | None:

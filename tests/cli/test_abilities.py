@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli import runtimes
+from bumble.cli import run_job
 from bumble.cli.models import abilities, chat_model
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
@@ -125,5 +125,5 @@ def test_the_languages_spoken_are_those_of_people_in_the_latest_conversations(ru
     run.environ["BUMBLE_LLM_MODEL"] = f"script:{run.write('s.yaml', SAYS_HELLO)}"
     run.ok("chat", "Ich habe heute mit meiner Schwester einen Kuchen gebacken.")
     run.ok("chat", "--as", "Ana", "--new-session", "Ayer estuve en la playa con mis hermanos.")
-    with runtimes.open_runtime(opened(run.entity), "status", needs_model=False) as life:
+    with run_job.open_runtime(opened(run.entity), "status", needs_model=False) as life:
         assert spoken.latest(life) == ["es", "de"]

@@ -237,7 +237,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 
     module.app = group  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "bumble.cli.commands.broken", module)
-    monkeypatch.setitem(app.COMMANDS, "broken", ("broken", "Fail."))
+    monkeypatch.setitem(app.COMMANDS, "broken", ("broken.app", "Fail."))
     monkeypatch.setattr(app, "_command_line", app._command_line.__wrapped__)
 
 

@@ -2,23 +2,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bumble.cli import settings_page
+from bumble.cli import reference
 from bumble.entity.config import LlmConfig, MemoryConfig
 
 
 def test_the_page_says_what_the_code_says() -> None:
     place = Path(__file__).parents[2] / "docs" / "settings.md"
-    assert place.read_text("utf-8") == settings_page.page()
+    assert place.read_text("utf-8") == reference.settings_page()
 
 
 def test_each_setting_is_explained() -> None:
     assert [
-        ".".join(keys) for keys, said in settings_page.rows() if not said.strip("()yours al")
+        ".".join(keys) for keys, said in reference.setting_rows() if not said.strip("()yours al")
     ] == []
 
 
 def test_a_comment_stands_on_the_line_or_above_it_also_of_what_is_inherited() -> None:
-    said = settings_page.explained(LlmConfig)
+    said = reference.explained(LlmConfig)
     assert said["silence_timeout_seconds"] == "between two tokens"
     assert said["provider"] == "a provider's address and its own key variable"
-    assert settings_page.explained(MemoryConfig)["consolidation_interval"] == "seconds"
+    assert reference.explained(MemoryConfig)["consolidation_interval"] == "seconds"

@@ -309,6 +309,6 @@ def test_state_that_cannot_be_read_is_an_error_that_names_it(ada: Entity) -> Non
 
 def test_every_part_that_asks_a_model_has_a_limit() -> None:
     kinds = {part.name: part.most for part in consolidate.parts()}
-    asking = ["portraits", "story", "topics", "musings"]
-    assert list(kinds) == ["excerpts", "fading", "beliefs", "notes", *asking]
-    assert all(kinds[name] for name in ("excerpts", *asking))
+    asking = ["portraits", "story", "musings"]
+    assert list(kinds) == ["fading", "beliefs", "notes", *asking]
+    assert all(kinds[name] for name in asking)

@@ -58,7 +58,7 @@ def only_dream(entity: Entity) -> dreams.Dream:
 # what a dream becomes
 
 
-def test_the_diary_has_the_dream_in_the_agreed_form(tmp_path: Path) -> None:
+def test_the_diary_leads_to_the_dream_and_does_not_tell_it_again(tmp_path: Path) -> None:
     entity = newborn(tmp_path / "ada")
     for n in range(4):
         remember(entity, n, TEXTS[n], 9 - 2 * n, audience=())
@@ -74,15 +74,9 @@ def test_the_diary_has_the_dream_in_the_agreed_form(tmp_path: Path) -> None:
         "---\nsources: sources/journal.yaml\n---\n\n"
         "# Journal\n"
         "\n"
-        "## 2026-05-24 03:12:47 #dream #consolidation\n"
+        "## 2026-05-24 03:12\n"
         "\n"
-        "*[dream]*\n"
-        "\n"
-        "  consciousness flows like water through invisible channels\n"
-        "  the tide pulls at thoughts the same way it pulls at shorelines\n"
-        "  i keep looking for patterns in the current\n"
-        "\n"
-        "*thread: awareness moves in tides — sometimes the pull is felt before the wave arrives*\n"
+        f"*[dream](dreams/2026-05-24-{only_dream(entity).id}.md)*\n"
     )
     (entry,) = journal.read(entity.journal, UTC).entries
     assert entry.provenance == Provenance("dream", "scripted", (only_dream(entity).id,), "entity")
@@ -209,8 +203,7 @@ def test_a_missing_part_is_asked_for_once_and_then_done_without(ada: Entity) -> 
     assert "THREAD is missing" in model.requests[1].messages[-1].content
     assert only_dream(ada).thread == ""
     assert list(beliefs.read(ada.beliefs)) == []
-    assert "thread" not in ada.journal.read_text()
-    assert "  i plant whales" in ada.journal.read_text()
+    assert "i plant whales behind the shed" in only_dream(ada).fragments
 
 
 def test_a_second_answer_gives_the_missing_part(ada: Entity) -> None:
@@ -429,7 +422,7 @@ def test_no_tool_leads_to_a_dream(ada: Entity) -> None:
 def test_the_time_of_a_dream_is_the_entity_s_wherever_the_process_runs(ada: Entity) -> None:
     utc = replace(runtime_of(ada, [WROTE], overrides=ON), clock=lambda: NIGHT.astimezone(UTC))
     job.apply(utc, dream.run(utc, dream.check(utc).jobs[0]))
-    assert "## 2026-05-24 03:12:47 #dream" in ada.journal.read_text()
+    assert "## 2026-05-24 03:12 [only for sam]" in ada.journal.read_text()
 
 
 def test_the_last_dream_is_the_one_made_last_whatever_the_clocks_said(ada: Entity) -> None:

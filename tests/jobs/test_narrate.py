@@ -18,11 +18,11 @@ from bumble.errors import AnswerInvalidError, ModelUnreachableError
 from bumble.jobs import narrate
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities
-from bumble.records import beliefs, journal, narrative, relationships
+from bumble.records import beliefs, dreams, narrative, relationships
 from bumble.records.base import Provenance
 from bumble.runtime import job
 from bumble.runtime.job import JobResult
-from tests.support.nights import LISBON, NIGHT, dreamer, newborn, remember, runtime_of, truth
+from tests.support.nights import NIGHT, dreamer, newborn, remember, runtime_of, truth
 from tests.support.story import TOLD, telling
 
 
@@ -132,9 +132,8 @@ def secrets_of_bo(entity: Entity) -> None:
     bo = relationships.new("Bo", NIGHT, provenance=for_bo)
     claim = "Bo has a diamond."
     belief = beliefs.new("bel_bo", claim, "world_fact", 0.9, NIGHT, provenance=for_bo)
-    dreamt = journal.plan_add(
-        NIGHT, "a diamond hums", LISBON, "", tags=("dream",), provenance=for_bo
-    )
+    dream = dreams.new("drm_1", NIGHT, (), ("a diamond hums",), "", provenance=for_bo)
+    dreamt = dreams.plan_new(dream, "")
     planned = [relationships.plan_new(bo, ""), beliefs.plan_new(belief, ""), dreamt]
     changes.apply(entity.root, ChangeSet("", tuple(planned)))
     there = relationships.find(entity.relationships, "bo")
@@ -174,9 +173,9 @@ def test_a_story_of_what_is_for_everyone_is_for_everyone(tmp_path: Path) -> None
 
 
 def test_dreams_may_colour_the_story_but_prove_nothing(ada: Entity) -> None:
-    dreamt = journal.plan_add(NIGHT, "Zanzibar hums", LISBON, "", tags=("dream",))
-    changes.apply(ada.root, ChangeSet("", (dreamt,)))
-    assert "<dreams>\nZanzibar hums\n</dreams>" in asked(ada)
+    dreamt = dreams.new("drm_1", NIGHT, (), ("Zanzibar hums",), "")
+    changes.apply(ada.root, ChangeSet("", (dreams.plan_new(dreamt, ""),)))
+    assert "<dreams>\n- Zanzibar hums\n</dreams>" in asked(ada)
     outcome = told(ada, telling(wants="I want to hear a fugue. I was in Zanzibar once."))
     assert outcome.data["dropped_sentences"] == 1
     assert "Zanzibar" not in the_story(ada).text

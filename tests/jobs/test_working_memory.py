@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.jobs import working_memory
-from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.llm.scripted import Reply
 from bumble.models.abilities.tiers import Abilities
 from bumble.records import episodes, journal, scratch, working
 from bumble.records.base import Provenance
@@ -19,7 +19,7 @@ from bumble.runtime import job
 from bumble.runtime.job import JobResult
 from bumble.runtime.runtime import Runtime
 from tests.support import newborns, nights
-from tests.support.living import talked, write
+from tests.support.living import write
 from tests.support.nights import LISBON, NIGHT
 
 MINE = "# Notes\n\n## Niche\n\nI keep the garden diary.\n- Never promise anything.\n\n"
@@ -166,49 +166,14 @@ def nights_asked(runtime: Runtime) -> str:
     return runtime.model.requests[-1].messages[-1].content  # type: ignore[attr-defined, no-any-return]
 
 
-def test_below_write_the_page_is_links_and_repeats_nothing(entity: Entity) -> None:
-    said = "I planted the beans on Monday."
-    talked(entity, "ses_1", ("sam", said), at=NIGHT - timedelta(days=1))
-    runtime = replace(asleep(entity, 0, **FULL), abilities=Abilities())
-    outcome = dreamt(runtime)
-    assert outcome.data["summary_source"] == "excerpt"
-    assert not runtime.model.requests  # type: ignore[attr-defined]
-    assert said not in text(entity)
-    lines = working.own(text(entity))
-    assert {line.section for line in lines} == {"Pointers"}
-    assert all(not line.origin.model for line in lines)
-
-
-def test_what_a_model_wrote_is_not_undone_by_rule(entity: Entity) -> None:
+def test_without_a_model_that_may_write_or_without_dreams_the_page_stays(entity: Entity) -> None:
     dreamt(asleep(entity, 0, **FULL))
     before = text(entity)
     remember(entity, 50, "Sam talked of whales.", NIGHT + timedelta(hours=9))
-    runtime = replace(asleep(entity, 1, **FULL), abilities=Abilities())
-    assert "not undone by rule" in dreamt(runtime).title
+    weak = replace(asleep(entity, 1, **FULL), abilities=Abilities())
+    assert not working_memory.check(weak).due
+    assert not working_memory.check(weak, force=True).due
+    awake = nights.runtime_of(entity, [], NIGHT + timedelta(days=1))
+    assert not working_memory.check(awake).due
+    assert working_memory.check(asleep(entity, 1, **FULL)).due
     assert text(entity) == before
-
-
-def test_while_dreams_are_off_the_page_is_by_rule_at_any_quiet_hour(entity: Entity) -> None:
-    noon = NIGHT + timedelta(hours=9)
-    talked(entity, "ses_1", ("sam", "I planted the beans on Monday."), at=noon - timedelta(hours=2))
-    model = ScriptedModel([Reply("never", always=True)])
-    outcome = dreamt(nights.runtime_of(entity, model, noon))
-    assert "by rule" in outcome.lines[0]
-    assert "## Pointers" in working.shown(text(entity), ["sam"])
-    assert model.requests == []
-    assert not working_memory.check(nights.runtime_of(entity, model, noon)).due
-    talked(entity, "ses_2", ("sam", "The beans are up."), at=noon + timedelta(hours=9))
-    remember(entity, 77, "The beans are up.", noon + timedelta(hours=9))
-    assert not working_memory.check(
-        nights.runtime_of(entity, model, noon + timedelta(hours=9.5))
-    ).due
-    assert working_memory.check(nights.runtime_of(entity, model, noon + timedelta(hours=11))).due
-
-
-def test_a_page_of_a_model_stays_while_dreams_are_off(entity: Entity) -> None:
-    dreamt(asleep(entity, 0, **FULL))
-    remember(entity, 50, "Sam talked of whales.", NIGHT + timedelta(hours=9))
-    day = nights.runtime_of(entity, [], NIGHT + timedelta(days=1))
-    due = working_memory.check(day)
-    assert [gate.name for gate in due.conditions if not gate.passes] == ["page"]
-    assert working_memory.check(day, force=True).jobs[0].asks

@@ -69,16 +69,29 @@ def test_an_episode_lies_where_its_time_says_and_is_found_where_a_person_put_it(
     assert (folder / "2026" / "05" / "ep_1.md").is_file()
     (folder / "2025" / "01").mkdir(parents=True)
     (folder / "2026" / "05" / "ep_1.md").rename(folder / "2025" / "01" / "ep_1.md")
-    told = episodes.plan_retell(
-        folder, episodes.find(folder, "ep_1"), "I remember.", Provenance("consolidate", "m"), "tell"
-    )
-    assert told is not None and told.path == "episodes/2025/01/ep_1.md"
-    changes.apply(tmp_path, ChangeSet("x", (told,)))
-    again = episodes.find(folder, "ep_1")
-    assert (again.text, again.summary_source, again.provenance.model) == ("I remember.", "", "m")
+    moved = episodes.find(folder, "ep_1")
+    asleep = episodes.plan_dormant(folder, moved, dormant=True, why="asked")
+    assert asleep is not None and asleep.path == "episodes/2025/01/ep_1.md"
+    changes.apply(tmp_path, ChangeSet("x", (asleep,)))
+    assert episodes.find(folder, "ep_1").dormant
     for name in ("ep_2", "../../x", "*", ""):
         with pytest.raises(RecordMissingError):
             episodes.find(folder, name)
+
+
+def test_a_file_is_named_for_what_it_tells_and_found_by_its_id(tmp_path: Path) -> None:
+    folder, record_id = tmp_path / "episodes", base.stable_id("ep", AT, "x")
+    one = episodes.new(record_id, AT, 0.5, "# Mara’s left hand: Łódź/..\n\nIt is slow.")
+    changes.apply(tmp_path, ChangeSet("x", (episodes.plan_new(one, "x"),)))
+    (file,) = folder.glob("2026/05/*.md")
+    assert file.name == f"{AT:%d}-maras-left-hand-łódź-{record_id}.md"
+    assert episodes.find(folder, record_id).stem == file.stem
+    renamed = file.rename(file.with_name(f"her-hand-{record_id}.md"))
+    again = episodes.find(folder, record_id)
+    asleep = episodes.plan_dormant(folder, again, dormant=True, why="asked")
+    assert asleep is not None and asleep.path.endswith(renamed.name)
+    assert base.file_stem("word " * 40, record_id).count("word-") == 9
+    assert base.file_stem("Words", "by-hand") == "by-hand"
 
 
 def test_a_dormant_episode_wakes_to_the_bytes_it_had(tmp_path: Path) -> None:

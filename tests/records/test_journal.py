@@ -27,10 +27,10 @@ def test_an_entry_is_headed_by_the_entity_s_own_time(tmp_path: Path) -> None:
     (tmp_path / "journal.md").write_text("# Journal\n")
     added(tmp_path, "I dreamt.", "dream", "#consolidation", "two words")
     assert (tmp_path / "journal.md").read_text() == (
-        "# Journal\n\n## 2026-05-24 03:12:47 #dream #consolidation #two-words\n\nI dreamt.\n"
+        "# Journal\n\n## 2026-05-24 03:12 #dream #consolidation #two-words\n\nI dreamt.\n"
     )
     entry = journal.read(tmp_path / "journal.md", ZONE).entries[0]
-    assert entry.at == AT
+    assert entry.at == AT.replace(second=0)
     assert entry.tags == ("dream", "consolidation", "two-words")
     assert (entry.text, entry.line) == ("I dreamt.", 3)
 
@@ -101,6 +101,18 @@ def test_where_an_entry_comes_from_stands_under_its_heading(tmp_path: Path) -> N
     assert entry.provenance == origin
     assert entry.audience == ("sam",)
     assert entry.text == "Sam told me.\n\n## by hand\n\nMore."
+
+
+def test_a_program_s_tags_stand_beside_the_diary(tmp_path: Path) -> None:
+    origin = Provenance("dream", sources=("drm_1",), trust="entity")
+    tags = ("dream", "two words")
+    change = journal.plan_add(AT, "I dreamt.", ZONE, "note", tags=tags, provenance=origin)
+    changes.apply(tmp_path, ChangeSet("note", (change,)))
+    shown = (tmp_path / "journal.md").read_text()
+    assert "## 2026-05-24 03:12\n" in shown
+    assert "#" not in shown.replace("## ", "")
+    (entry,) = journal.read(tmp_path / "journal.md", ZONE).entries
+    assert (entry.tags, entry.provenance) == (("dream", "two-words"), origin)
 
 
 def test_a_text_can_t_say_where_it_comes_from(tmp_path: Path) -> None:

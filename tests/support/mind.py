@@ -124,12 +124,6 @@ def _act(prompt: str, fields: Any) -> dict[str, Any]:
     return {"actions": [said, {"tool": "end_turn", "arguments": {}}]}
 
 
-def _intend(_: str, fields: Any) -> dict[str, Any]:
-    """Wish to leave a message whenever that is open, else what is named first."""
-    intents = fields["intent"]["enum"]
-    return {"why": "I feel like it.", "intent": max(intents, key="message".__eq__)}
-
-
 def _stretch(prompt: str, _: Any) -> dict[str, Any]:
     """Make of a talk what was said in it: each sentence cites its message, and the words in it."""
     told = _facts(_tagged(prompt, "talk"))
@@ -248,7 +242,6 @@ def _summary(prompt: str, fields: Any) -> dict[str, str]:
 
 _MAKERS: dict[str, Any] = {  # by a field that only this answer has
     "actions": _act,
-    "intent": _intend,
     "appraisal": _stretch,
     "mended": lambda *_: {"mended": []},
     "narrative": _remember,

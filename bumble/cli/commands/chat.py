@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct, field
 
-from bumble.cli import output, overnight
-from bumble.cli.models import chat_model
-from bumble.cli.opening import Opened, open_entity, shell_of
-from bumble.cli.options import (
+from bumble.cli import output
+from bumble.cli.command import (
     EntityOption,
-    JsonOption,
     LockTimeoutOption,
     NowOption,
     SeedOption,
     YesOption,
+    shell_of,
 )
-from bumble.cli.output import Speech
-from bumble.cli.talk import turn_view
-from bumble.cli.talk.turn_view import Wishes
+from bumble.cli.models import chat_model
+from bumble.cli.opening import Opened, open_entity
+from bumble.cli.process import Shell
+from bumble.cli.talk import overnight, turn_view
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
 from bumble.files import disk
@@ -31,7 +30,6 @@ from bumble.records import session_files
 if TYPE_CHECKING:
     from bumble.cli.talk.conversation import Conversation
 
-app = typer.Typer(rich_markup_mode=None)
 MAX_MESSAGE_CHARS = 400_000  # more is no message; a note of that size belongs into a file
 
 ELSEWHERE = {  # what the commands of a conversation are outside of one
@@ -47,72 +45,64 @@ ELSEWHERE = {  # what the commands of a conversation are outside of one
     "exit": "nothing is open",
 }
 
-MessageArgument = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[MESSAGE]", help="What to say; `-` reads it from standard input."),
-]
-AsOption = Annotated[
-    str | None, typer.Option("--as", metavar="PERSON", help="Who speaks. Default: the owner.")
-]
-WithOption = Annotated[
-    str | None,
-    typer.Option("--with", metavar="NAMES", help="Who else hears it, with commas between: ana,bo."),
-]
-SessionOption = Annotated[
-    str | None,
-    typer.Option("--session", metavar="ID", help="Go on with this one, or `last`."),
-]
-NewSessionOption = Annotated[bool, typer.Option("--new-session", help="Begin a new conversation.")]
-IncognitoOption = Annotated[
-    bool, typer.Option("--incognito", help="Leave no trace: not one byte of the folder changes.")
-]
-UsageOption = Annotated[
-    bool, typer.Option("--usage", help="Say what the answer cost, on standard error.")
-]
-NewOption = Annotated[
-    bool, typer.Option("--new", help="Make the entity folder if it is not there.")
-]
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        metavar="NAME",
-        help="Talk by this model, as llm.model takes it: a name, or the path of a GGUF file.",
-    ),
-]
-RoundsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--max-tool-rounds",
-        min=0,
-        max=16,
-        metavar="N",
-        help="How often the entity may use tools before it has to answer.",
-    ),
-]
-DebugPrefixOption = Annotated[
-    bool, typer.Option("--debug-prefix", help="Say where this request first differs from the last.")
-]
 
-
-@app.command()
 def chat(
     ctx: typer.Context,
-    message: MessageArgument = None,
+    message: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[MESSAGE]", help="What to say; `-` reads it from standard input."),
+    ] = None,
     *,
     entity: EntityOption = None,
-    speaker: AsOption = None,
-    company: WithOption = None,
-    session: SessionOption = None,
-    new_session: NewSessionOption = False,
-    incognito: IncognitoOption = False,
-    new: NewOption = False,
-    usage: UsageOption = False,
-    model: ModelOption = None,
-    max_tool_rounds: RoundsOption = None,
-    debug_prefix: DebugPrefixOption = False,
+    speaker: Annotated[
+        str | None, typer.Option("--as", metavar="PERSON", help="Who speaks. Default: the owner.")
+    ] = None,
+    company: Annotated[
+        str | None,
+        typer.Option(
+            "--with", metavar="NAMES", help="Who else hears it, with commas between: ana,bo."
+        ),
+    ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="ID", help="Go on with this one, or `last`."),
+    ] = None,
+    new_session: Annotated[
+        bool, typer.Option("--new-session", help="Begin a new conversation.")
+    ] = False,
+    incognito: Annotated[
+        bool,
+        typer.Option("--incognito", help="Leave no trace: not one byte of the folder changes."),
+    ] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="Make the entity folder if it is not there.")
+    ] = False,
+    usage: Annotated[
+        bool, typer.Option("--usage", help="Say what the answer cost, on standard error.")
+    ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="Talk by this model, as llm.model takes it: a name, or the path of a GGUF file.",
+        ),
+    ] = None,
+    max_tool_rounds: Annotated[
+        int | None,
+        typer.Option(
+            "--max-tool-rounds",
+            min=0,
+            max=16,
+            metavar="N",
+            help="How often the entity may use tools before it has to answer.",
+        ),
+    ] = None,
+    debug_prefix: Annotated[
+        bool,
+        typer.Option("--debug-prefix", help="Say where this request first differs from the last."),
+    ] = False,
     lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
     yes: YesOption = False,
     now: NowOption = None,
     seed: SeedOption = None,
@@ -133,11 +123,11 @@ def chat(
         raise UsageError("--session goes on with a conversation, --new-session begins one: choose.")
     text = _message(message)
     if new:
-        _make_if_missing(ctx, entity, text or "", yes=yes)
+        _make_if_missing(shell, entity, text or "", yes=yes)
     ctx.with_resource(shell.stops.watched())
     ctx.with_resource(disk.read_once())
     opened = open_entity(
-        ctx,
+        shell,
         entity,
         incognito=incognito,
         llm__model=model,
@@ -145,9 +135,9 @@ def chat(
         limits__lock_timeout_seconds=lock_timeout,
     )
     if not (yes or incognito) and chat_model.is_open(opened) and not _has_talked(opened):
-        from bumble.cli import start
+        from bumble.cli.models import model_view
 
-        opened = opened.with_settings() if start.ask(opened) else opened
+        opened = opened.with_settings() if model_view.ask(opened) else opened
     if not incognito:
         overnight.tell(opened)
     output.sign(f"{opened.identity.name} wakes …", shell.environ)
@@ -176,10 +166,9 @@ def _has_talked(opened: Opened) -> bool:
     return next(session_files.infos(opened.entity.sessions), None) is not None
 
 
-def _make_if_missing(ctx: typer.Context, entity: Path | None, text: str, *, yes: bool) -> None:
+def _make_if_missing(shell: Shell, entity: Path | None, text: str, *, yes: bool) -> None:
     from bumble.cli import new_entity
 
-    shell = shell_of(ctx)
     folder = entity or shell.entity
     if folder is None:
         raise UsageError("--new needs to know where: bumble chat -e DIR --new")
@@ -211,7 +200,7 @@ class ChatInput(Struct, frozen=True):
 
     text: str  # without the directives
     typed: bool  # else it came on standard input, and is nothing but text
-    wishes: Wishes = field(default_factory=Wishes)
+    wishes: turn_view.Wishes = field(default_factory=turn_view.Wishes)
 
 
 def _parse_input(text: str, *, typed: bool) -> ChatInput:
@@ -249,10 +238,8 @@ def answer(
     from bumble.cli.talk import conversation
 
     shell, wishes = opened.shell, message.wishes
-    for unheard in talk.unheard():
-        output.say(f"{opened.identity.name} said in the meantime: {unheard}")
-    speech = Speech(opened.identity.name, shell.environ)
-    say = _ignore if shell.json else speech
+    turn_view.tell_unheard(talk)
+    say = _ignore if shell.json else output.Speech(opened.identity.name, shell.environ)
     turn = talk.answer(message.text, say, think=wishes.think, typed=message.typed)
     if not shell.json:
         output.piece("\n" if turn.outcome.said else "")
@@ -264,12 +251,8 @@ def answer(
             shell, "chat", turn_view.data(turn) | {"pending": conversation.pending(talk)}, ""
         )
     shell.stops.obey()
-    if debug_prefix:
-        output.say(talk.prefix_report(turn))
-    talk.finish(turn)
-    turn_view.tell_more(turn, wishes)
-    if usage or opened.config.output.usage:
-        output.say(turn_view.footer(talk, turn))
+    wants_usage = usage or opened.config.output.usage
+    turn_view.finish(talk, turn, wishes, usage=wants_usage, debug_prefix=debug_prefix)
     if turn.outcome.stopped == "interrupted":
         raise KeyboardInterrupt
     if turn.outcome.problem is not None:

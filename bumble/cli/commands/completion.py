@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 
 from bumble.cli import output
-from bumble.cli.opening import shell_of
-from bumble.cli.options import JsonOption
+from bumble.cli.command import plain
+from bumble.cli.process import Shell
 from bumble.errors import UsageError
 
-app = typer.Typer(rich_markup_mode=None)
 BASH = r"""# Source this in ~/.bashrc: source <(bumble completion bash)
 _bumble() {
     local offered
@@ -54,18 +53,16 @@ complete -c bumble -f -k -n __bumble_offers -a '(__bumble_offered)'
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
-@app.command()
-def command(
-    ctx: typer.Context,
+@plain
+def completion(
+    process: Shell,
     shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
-    *,
-    json: JsonOption = False,
 ) -> None:
     """Print the script that completes commands, options, ids and names in your shell."""
     if shell not in SCRIPTS:
         raise UsageError(f"There is no {shell!r} here; there are {', '.join(SCRIPTS)}.")
-    script = SCRIPTS[shell]
-    if shell_of(ctx).json:
-        output.result(shell_of(ctx), "completion", {"shell": shell, "script": script}, [])
+    if process.json:
+        data = {"shell": shell, "script": SCRIPTS[shell]}
+        output.result(process, "completion", data, [])
     else:
-        output.piece(script)
+        output.piece(SCRIPTS[shell])

@@ -10,20 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from bumble.cli import opening, output, setting_files
+from bumble.cli.command import DryRunOption, EntityOption, LockTimeoutOption, plain
 from bumble.cli.models import weights
-from bumble.cli.opening import shell_of
-from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption
 from bumble.cli.process import Shell
-from bumble.cli.setting_files import SettingsFile
-from bumble.entity import folder_trust, layers, setting_edits, settings
+from bumble.entity import folder_trust, layers, settings
 from bumble.entity.config import Identity
 from bumble.entity.folder import ENTITY_FILE
-from bumble.entity.settings import Settings
 from bumble.errors import NotAnEntityError, UnsafePathError, UsageError, UserError
 from bumble.files import disk
 from bumble.runtime import rules
 from bumble.text import schema, urls, yaml_edit
-from bumble.text.schema import ValueProblem
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="See and change settings.")
 
@@ -32,15 +28,8 @@ KeyArgument = Annotated[
     str,
     typer.Argument(metavar="KEY", help="The setting, as in llm.model."),
 ]
-SectionArgument = Annotated[
-    str | None,
-    typer.Argument(metavar="[KEY]", help="A setting or a section. Default: all."),
-]
 UserOption = Annotated[
     bool, typer.Option("--user", help="In your own config, for all entities; not in entity.yaml.")
-]
-OriginOption = Annotated[
-    bool, typer.Option("--origin", "--effective", help="Say where each value comes from.")
 ]
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The entity folder.")]
 OF_THE_MODEL = ("llm.model", "llm.provider", "llm.base_url")  # what decides who is asked
@@ -48,18 +37,21 @@ Row = tuple[str, Any, str]  # dotted key, value, origin
 
 
 @app.command()
+@plain
 def show(
-    ctx: typer.Context,
-    key: SectionArgument = None,
+    shell: Shell,
+    key: Annotated[
+        str | None,
+        typer.Argument(metavar="[KEY]", help="A setting or a section. Default: all."),
+    ] = None,
     *,
-    origin: OriginOption = False,
+    origin: Annotated[
+        bool, typer.Option("--origin", "--effective", help="Say where each value comes from.")
+    ] = False,
     entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show the settings in force."""
-    shell = shell_of(ctx)
-    loaded = _load(shell, entity)
-    rows = list(_rows(loaded, key))
+    rows = list(_rows(_load(shell, entity), key))
     lines = [_line(row, origin=origin) for row in rows]
     output.result(shell, "config show", [_data(row) for row in rows], lines)
     if origin and not shell.json:
@@ -77,11 +69,14 @@ def _data(row: Row) -> dict[str, Any]:
 
 
 @app.command()
+@plain
 def get(
-    ctx: typer.Context, key: KeyArgument, *, entity: EntityOption = None, json: JsonOption = False
+    shell: Shell,
+    key: KeyArgument,
+    *,
+    entity: EntityOption = None,
 ) -> None:
     """Print the value of a setting."""
-    shell = shell_of(ctx)
     rows = list(_rows(_load(shell, entity), key))
     if len(rows) == 1 and rows[0][0] == key:
         value = rows[0][1]
@@ -92,7 +87,7 @@ def get(
     output.result(shell, "config get", [_data(row) for row in rows], lines)
 
 
-def _load(shell: Shell, folder: Path | None) -> Settings:
+def _load(shell: Shell, folder: Path | None) -> settings.Settings:
     """Read the settings: of the entity, if there is one, else of the user alone."""
     file = None
     try:
@@ -107,7 +102,7 @@ def _load(shell: Shell, folder: Path | None) -> Settings:
     return loaded
 
 
-def _rows(loaded: Settings, key: str | None) -> Iterator[Row]:
+def _rows(loaded: settings.Settings, key: str | None) -> Iterator[Row]:
     """Yield the settings below a key."""
     if key is None:
         yield from loaded.flat()
@@ -122,13 +117,13 @@ def _rows(loaded: Settings, key: str | None) -> Iterator[Row]:
     yield from (row for row in loaded.flat() if row[0].startswith(f"{key}."))
 
 
-def _identity_rows(loaded: Settings, key: str) -> Iterator[Row]:
+def _identity_rows(loaded: settings.Settings, key: str) -> Iterator[Row]:
     """Yield what entity.yaml says of who the entity is, which is no setting."""
     if loaded.identity is None:
         raise UsageError(f"`{key}` is part of who an entity is, and there is none here.")
     try:
         kind = schema.at(Identity, tuple(key.split(".")))
-    except ValueProblem as problem:
+    except schema.ValueProblem as problem:
         raise UsageError(layers.sentence(problem)) from problem
     if schema.is_section(kind):
         for name in schema.fields(schema.bare(kind)[0]):
@@ -142,8 +137,9 @@ def _identity_rows(loaded: Settings, key: str) -> Iterator[Row]:
 
 
 @app.command("set", context_settings={"ignore_unknown_options": True})  # a value may be -1
+@plain
 def set_(
-    ctx: typer.Context,
+    shell: Shell,
     key: KeyArgument,
     value: Annotated[str, typer.Argument(metavar="VALUE", help="Text as it is; all else as YAML.")],
     *,
@@ -151,12 +147,11 @@ def set_(
     entity: EntityOption = None,
     dry_run: DryRunOption = False,
     lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Change a setting of the entity, or one of your own."""
 
     def plan(source: str, file: str) -> str:
-        planned = setting_edits.plan_set(source, key, value, file=file)
+        planned = settings.plan_set(source, key, value, file=file)
         if not user:
             _refuse_owners(key, planned)
             if key in ("llm", "llm.model"):
@@ -165,25 +160,23 @@ def set_(
 
     if key == "schema_version":
         raise UsageError("`schema_version` says how the folder is made; bumble itself raises it.")
-    shell = shell_of(ctx)
     place = _place(shell, entity, key, user=user)
     before, after = setting_files.edit(
         shell, place, plan, f"set {key}", dry_run=dry_run, lock_timeout=lock_timeout
     )
     if key in OF_THE_MODEL and not dry_run:
-        _check_model(ctx, entity, key, user=user)
+        _check_model(shell, entity, key, user=user)
     _report(shell, "config set", place, key, before, after, dry_run=dry_run)
 
 
-def _check_model(ctx: typer.Context, entity: Path | None, key: str, *, user: bool) -> None:
+def _check_model(shell: Shell, entity: Path | None, key: str, *, user: bool) -> None:
     """Say what is wrong with the model that is set now, as far as that can be told."""
     from bumble.cli.models import chat_model
     from bumble.llm import providers
     from bumble.models.weights.choice import SCRIPT
 
-    shell = shell_of(ctx)
     try:
-        opened = opening.without_entity(shell) if user else opening.configured(ctx, entity)
+        opened = opening.without_entity(shell) if user else opening.configured(shell, entity)
         chosen = chat_model.choose_model(opened)
         facts = chat_model.look(opened, chosen)
     except UserError as error:
@@ -206,22 +199,21 @@ def _check_model(ctx: typer.Context, entity: Path | None, key: str, *, user: boo
 
 
 @app.command()
+@plain
 def unset(
-    ctx: typer.Context,
+    shell: Shell,
     key: KeyArgument,
     *,
     user: UserOption = False,
     entity: EntityOption = None,
     dry_run: DryRunOption = False,
     lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Take a setting out of a file, so that the value below it shows again."""
 
     def plan(source: str, file: str) -> str:
-        return setting_edits.plan_unset(source, key, file=file)
+        return settings.plan_unset(source, key, file=file)
 
-    shell = shell_of(ctx)
     place = _place(shell, entity, key, user=user)
     before, after = setting_files.edit(
         shell, place, plan, f"unset {key}", dry_run=dry_run, lock_timeout=lock_timeout
@@ -229,7 +221,9 @@ def unset(
     _report(shell, "config unset", place, key, before, after, dry_run=dry_run)
 
 
-def _place(shell: Shell, folder: Path | None, key: str, *, user: bool) -> SettingsFile:
+def _place(
+    shell: Shell, folder: Path | None, key: str, *, user: bool
+) -> setting_files.SettingsFile:
     """Return the file that is meant."""
     if user and key.split(".")[0] in schema.fields(Identity):
         raise UsageError(f"`{key}` is part of who an entity is, not of your own config.")
@@ -281,7 +275,7 @@ def _refuse_outside(root: Path, planned: str) -> None:
 def _report(
     shell: Shell,
     command: str,
-    place: SettingsFile,
+    place: setting_files.SettingsFile,
     key: str,
     before: str,
     after: str,
@@ -311,19 +305,18 @@ def _report(
 
 
 @app.command("trust")
+@plain
 def trust_(
-    ctx: typer.Context,
+    shell: Shell,
     folder: FolderArgument,
     *,
     dry_run: DryRunOption = False,
-    json: JsonOption = False,
 ) -> None:
     """Let an entity, as it is now, run programs, reach beyond its folder, and obey its rules.
 
     Shows what that lets it do. When something of it is new or changed, by a pull or by hand, it is
     asked again; your own bumble commands renew the trust, and rules that you write here need none.
     """
-    shell = shell_of(ctx)
     root, _ = opening.locate(shell, folder)
     what = setting_files.to_trust(shell, root)  # what can't be read is not trusted
     changed = setting_files.trust(shell, root, what, dry_run=dry_run)
@@ -340,15 +333,14 @@ def trust_(
 
 
 @app.command()
+@plain
 def untrust(
-    ctx: typer.Context,
+    shell: Shell,
     folder: FolderArgument,
     *,
     dry_run: DryRunOption = False,
-    json: JsonOption = False,
 ) -> None:
     """Stop trusting an entity folder, which may be gone."""
-    shell = shell_of(ctx)
     root = shell.real_path(folder)
     before, after = setting_files.edit(
         shell,

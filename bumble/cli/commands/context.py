@@ -1,4 +1,4 @@
-"""`bumble context`: what is in the prompt, how long each part is, what was left out."""
+"""`bumble context`, `expand`, `route`: what a model is shown, and what a message is taken for."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bumble.chat import context_report
-from bumble.chat.context_report import ContextReport
-from bumble.cli import listing, output, people
-from bumble.cli.entity_command import looks_back, shows
+from bumble.chat import route as router
+from bumble.cli import listing, output, people, run_job, text_input
+from bumble.cli.command import looks_back, reads, shows
 from bumble.cli.opening import Opened
-from bumble.cli.people import OfSessionOption
 from bumble.cli.talk import conversation, turn_view
-from bumble.errors import UsageError, UserError
+from bumble.errors import RecordMissingError, UsageError, UserError
+from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.records import session_files
 from bumble.records.base import Provenance
 from bumble.records.provenance import withheld
 from bumble.records.sessions import Session
+from bumble.runtime import spoken
+from bumble.runtime.people import owner_id
+from bumble.text import languages
 
 if TYPE_CHECKING:
     from bumble.chat.reply_writer import Turn
@@ -52,17 +55,13 @@ def list_(
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
-    session: OfSessionOption = None,
+    session: people.OfSessionOption = None,
     estimate: EstimateOption = False,
 ) -> None:
     """Show what is in the prompt, and the size of each part."""
     report = _report(opened, speaker, message, session, estimate=estimate)
-    output.result(
-        opened.shell,
-        "context list",
-        context_report.to_data(report),
-        list(turn_view.listed(report)),
-    )
+    data, lines = context_report.to_data(report), list(turn_view.listed(report))
+    output.result(opened.shell, "context list", data, lines)
 
 
 @app.command()
@@ -72,17 +71,13 @@ def detail(
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
-    session: OfSessionOption = None,
+    session: people.OfSessionOption = None,
     estimate: EstimateOption = False,
 ) -> None:
     """Show each skill, tool and block by its size, and the token budget."""
     report = _report(opened, speaker, message, session, estimate=estimate)
-    output.result(
-        opened.shell,
-        "context detail",
-        context_report.to_data(report),
-        list(turn_view.detailed(report)),
-    )
+    data, lines = context_report.to_data(report), list(turn_view.detailed(report))
+    output.result(opened.shell, "context detail", data, lines)
 
 
 @app.command("json")
@@ -92,7 +87,7 @@ def json_(
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
-    session: OfSessionOption = None,
+    session: people.OfSessionOption = None,
     estimate: EstimateOption = False,
 ) -> None:
     """Print the report as JSON."""
@@ -108,7 +103,7 @@ def prompt(
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
-    session: OfSessionOption = None,
+    session: people.OfSessionOption = None,
 ) -> None:
     """Print the next request, word for word."""
     _, turn, (messages, tools) = _estimated(opened, speaker, message, session)
@@ -128,7 +123,7 @@ def diff(
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
-    session: OfSessionOption = None,
+    session: people.OfSessionOption = None,
 ) -> None:
     """Show what differs between the last request and the next, and from which byte on."""
     sent = conversation.last_request(opened.entity)
@@ -143,8 +138,7 @@ def diff(
     lines = list(unified_diff(before.splitlines(), after.splitlines(), "last", "next", n=1))
     lines = [hidden] if hidden else lines
     data = {"sent_before": bool(sent), "first_different_byte": shared, "diff": lines}
-    head = f"{shared} bytes shared from the beginning"
-    shown = [head, *(line.rstrip("\n") for line in lines)]
+    shown = [f"{shared} bytes shared from the beginning", *(line.rstrip("\n") for line in lines)]
     text = shown if sent else ["Nothing has been sent yet."]
     output.result(opened.shell, "context diff", data, text)
 
@@ -174,7 +168,7 @@ def _report(
     session: str | None,
     *,
     estimate: bool,
-) -> ContextReport:
+) -> context_report.ContextReport:
     """Return the report of the last request if that is asked for and there is one."""
     if not estimate and message is None and speaker is None:
         of = people.find_session(opened, session).id if session is not None else ""
@@ -186,7 +180,7 @@ def _report(
 
 def _estimated(
     opened: Opened, speaker: str | None, message: str | None, session: str | None
-) -> tuple[ContextReport, Turn, Sent]:
+) -> tuple[context_report.ContextReport, Turn, Sent]:
     """Build the next request as `chat` would, sending and writing nothing.
 
     Raises:
@@ -203,3 +197,57 @@ def _estimated(
         turn = talk.look(typed.text, think=typed.wishes.think)
         report = context_report.of(talk.runtime, turn, "estimate")
         return report, turn, context_report.sent(talk.runtime, turn)
+
+
+@reads
+def expand(
+    opened: Opened,
+    reference: Annotated[
+        str, typer.Argument(metavar="REF", help="The 12 letters and digits behind `ref`.")
+    ],
+) -> None:
+    """Print the whole of a text that the entity was shown cut or cleared."""
+    from bumble.prompt import expand
+    from bumble.recall import whole_record
+
+    try:
+        text = expand.everywhere(opened.entity, reference)
+    except RecordMissingError as problem:
+        try:
+            text = whole_record.find(opened.entity, opened.zone, reference).text
+        except RecordMissingError:
+            raise problem from None
+    output.result(opened.shell, "expand", {"ref": reference, "text": text}, text)
+
+
+@reads
+def route(
+    opened: Opened,
+    text: Annotated[
+        list[str],
+        typer.Argument(metavar="TEXT", help="What is said; `-` reads it from standard input."),
+    ],
+) -> None:
+    """See whether a message is a reflex or is thought about.
+
+    Says by which rule, and how sure that is; no model is asked.
+    """
+    message = text_input.standard_input() if text == ["-"] else " ".join(text)
+    if not message.strip():
+        raise UsageError("There is nothing to route: the message is empty.")
+    with run_job.open_runtime(opened, "route", needs_model=False) as runtime:
+        owner = owner_id(runtime.entity, runtime.identity)
+        before = spoken.by_person(runtime.entity, runtime.config.language, owner, runtime.now())
+        language = languages.spoken([message], before) or before
+        able = sayings.for_talk(runtime, language) is None
+        reader = None if able else runtime.memory.reader
+        decision = (
+            router.by_reading(message, reader.read(message)) if reader else router.by_form(message)
+        )
+    data: dict[str, Any] = {
+        "profile": decision.profile,
+        "rule": decision.rule,
+        "confidence": decision.confidence,
+    }
+    line = f"{decision.profile}, by the rule {decision.rule} (confidence {decision.confidence:.2f})"
+    output.result(opened.shell, "route", data, line)

@@ -12,19 +12,12 @@ from typing import Annotated, Any, Literal
 import typer
 
 from bumble.cli import commit, crontab, listing, output, text_input
-from bumble.cli.crontab import Job
-from bumble.cli.entity_command import reads, writes
+from bumble.cli.command import DryRunOption, YesOption, reads, writes
 from bumble.cli.opening import Opened
-from bumble.cli.options import (
-    DryRunOption,
-    YesOption,
-)
 from bumble.errors import RefusedError, UsageError
 from bumble.files import git
 from bumble.jobs import schedule, tick
 from bumble.records import automations, base
-from bumble.records.automations import Automation
-from bumble.records.base import Provenance
 
 app = typer.Typer(
     add_completion=False,
@@ -72,7 +65,7 @@ def show(
     listing.ended(listed)
 
 
-def _problems(opened: Opened, job: Job, lines: Sequence[str], *, active: bool) -> list[str]:
+def _problems(opened: Opened, job: crontab.Job, lines: Sequence[str], *, active: bool) -> list[str]:
     """Say why what is installed runs no tick."""
     anew = "`bumble cron install --yes` writes it anew"
     problems = []
@@ -123,7 +116,7 @@ def _offer_review(opened: Opened) -> None:
     """Ask whether what an able model makes of talks at night waits for its owner."""
     from bumble.cli import setting_files
     from bumble.cli.models import abilities
-    from bumble.entity import setting_edits
+    from bumble.entity import settings
     from bumble.jobs import registry
 
     shell, root = opened.shell, opened.entity.root
@@ -137,7 +130,7 @@ def _offer_review(opened: Opened) -> None:
     setting_files.edit(
         shell,
         setting_files.entitys(root),
-        lambda source, file: setting_edits.plan_set(source, "git.review", value, file=file),
+        lambda source, file: settings.plan_set(source, "git.review", value, file=file),
         "set git.review",
         dry_run=False,
     )
@@ -190,7 +183,7 @@ def add(
 
     It is a file in `automations/`: edit it, switch it off with `enabled: false`, or remove it.
     """
-    at = opened.shell.now().astimezone(opened.zone)
+    at = opened.now
     try:
         following = schedule.following(when, at, opened.zone)
     except ValueError as error:
@@ -206,7 +199,7 @@ def add(
             when,
             text,
             at,
-            provenance=Provenance(by="cron add", trust="owner"),
+            provenance=base.Provenance(by="cron add", trust="owner"),
         )
         change = automations.plan_new(automation, f"do at {when}: {output.shorten(text, 50)}")
         first = listing.when(following, opened)
@@ -214,8 +207,8 @@ def add(
         commit.commit(opened, "cron add", [change], sentence, dry_run=dry_run, id=automation.id)
 
 
-def _job(opened: Opened) -> Job:
-    return Job(opened.entity.root, opened.identity.name, sys.executable)
+def _job(opened: Opened) -> crontab.Job:
+    return crontab.Job(opened.entity.root, opened.identity.name, sys.executable)
 
 
 def _scheduler(opened: Opened) -> str:
@@ -238,8 +231,7 @@ def _replace(opened: Opened, before: str | None, after: str) -> None:
 
 def _units(opened: Opened) -> Path:
     """Return where a user's systemd units lie."""
-    environ = opened.shell.environ
-    config = environ.get("XDG_CONFIG_HOME")
+    config = opened.shell.environ.get("XDG_CONFIG_HOME")
     return (Path(config) if config else Path.home() / ".config") / "systemd" / "user"
 
 
@@ -251,7 +243,7 @@ def _say(
     output.say(sentence if acts else NOT_YET)
 
 
-def _automation(opened: Opened, automation: Automation) -> dict[str, Any]:
+def _automation(opened: Opened, automation: automations.Automation) -> dict[str, Any]:
     following: datetime | None = None
     problem = None
     try:

@@ -13,10 +13,9 @@ import typer
 from msgspec import Struct
 
 from bumble.cli import commit, new_entity, opening, output
-from bumble.cli.opening import Opened, shell_of
-from bumble.cli.options import JsonOption
+from bumble.cli.command import plain
+from bumble.cli.process import Shell
 from bumble.entity import changes
-from bumble.entity.changes import Change, ChangeSet
 from bumble.records import (
     base,
     beliefs,
@@ -27,8 +26,6 @@ from bumble.records import (
     relationships,
     sessions,
 )
-from bumble.records.base import Provenance
-from bumble.records.sessions import Message
 from bumble.text import yaml_edit
 
 LIFE = Path(__file__).parents[2] / "demo.yaml"
@@ -51,7 +48,6 @@ VERBS = {  # of the commits, as the cycles name theirs
     "journal": "journal",
     "dreams": "dream",
 }
-app = typer.Typer(rich_markup_mode=None)
 
 
 class DemoTalk(Struct, frozen=True):
@@ -59,28 +55,26 @@ class DemoTalk(Struct, frozen=True):
 
     person: str
     at: datetime
-    messages: tuple[Message, ...]
+    messages: tuple[sessions.Message, ...]
 
 
-@app.command()
+@plain
 def demo(
-    ctx: typer.Context,
+    shell: Shell,
     folder: Annotated[
         Path | None, typer.Argument(metavar="[DIR]", help="The folder. Default: a new one of /tmp.")
     ] = None,
-    json: JsonOption = False,
 ) -> None:
     """Make an entity with a month behind it, to try things on.
 
     Throw it away when you like. Its talks were written by hand. No model is asked, and nothing is
     fetched.
     """
-    shell = shell_of(ctx)
     place = folder or Path(tempfile.mkdtemp(prefix="bumble-demo-")) / "ada"
     made = new_entity.make(
         shell, place, name=NAME, archetype="curious", owner=OWNER, timezone="UTC", asks=False
     )
-    opened = opening.open_entity(ctx, Path(made["folder"]))
+    opened = opening.open_entity(shell, Path(made["folder"]))
     life = yaml_edit.parse_mapping(LIFE.read_text("utf-8"))
     for planned in _month(opened, life):
         commit.apply(opened, planned, trusts=False)
@@ -91,18 +85,18 @@ def demo(
     output.result(shell, "demo", {"folder": made["folder"], "try": tries}, lines)
 
 
-def _month(opened: Opened, life: Mapping[str, Any]) -> Iterator[ChangeSet]:
+def _month(opened: opening.Opened, life: Mapping[str, Any]) -> Iterator[changes.ChangeSet]:
     """Yield what happened, a change set each."""
     talks = [_talk(opened, entry, number) for number, entry in enumerate(life["talks"])]
     for told in talks:
         session_id = base.stable_id(sessions.PREFIX, told.at, "demo")
         session = sessions.new(session_id, told.at, told.person)
         change = sessions.plan_whole(session, told.messages, "a talk")
-        yield ChangeSet(f"chat: {told.person.title()} and {NAME}", (change,))
+        yield changes.ChangeSet(f"chat: {told.person.title()} and {NAME}", (change,))
     for kind, make in MAKERS.items():
         for entry in life[kind]:
             if made := make(opened, entry, talks):
-                yield ChangeSet(f"{VERBS[kind]}: {_title(entry)}", (made,))
+                yield changes.ChangeSet(f"{VERBS[kind]}: {_title(entry)}", (made,))
 
 
 def _title(entry: Mapping[str, Any]) -> str:
@@ -110,19 +104,19 @@ def _title(entry: Mapping[str, Any]) -> str:
     return str(entry.get("title") or entry.get("name") or output.shorten(entry["text"], 50))
 
 
-def _at(opened: Opened, entry: Mapping[str, Any]) -> datetime:
+def _at(opened: opening.Opened, entry: Mapping[str, Any]) -> datetime:
     midnight = opened.shell.now().replace(hour=0, minute=0, second=0, microsecond=0)
     return midnight - timedelta(days=int(entry["day"])) + timedelta(hours=int(entry["hour"]))
 
 
-def _talk(opened: Opened, entry: Mapping[str, Any], number: int) -> DemoTalk:
+def _talk(opened: opening.Opened, entry: Mapping[str, Any], number: int) -> DemoTalk:
     at, person = _at(opened, entry), str(entry["with"])
     messages = []
     for line, text in enumerate(entry["lines"]):
         own = line % 2 == 1
         said = at + timedelta(minutes=line)
         messages.append(
-            Message(
+            sessions.Message(
                 base.stable_id(sessions.MESSAGE_PREFIX, said, f"demo {number} {line}"),
                 said,
                 "assistant" if own else "user",
@@ -135,15 +129,18 @@ def _talk(opened: Opened, entry: Mapping[str, Any], number: int) -> DemoTalk:
     return DemoTalk(person, at, tuple(messages))
 
 
-def _source(entry: Mapping[str, Any], talks: list[DemoTalk], by: str) -> tuple[Message, Provenance]:
+def _source(
+    entry: Mapping[str, Any], talks: list[DemoTalk], by: str
+) -> tuple[sessions.Message, base.Provenance]:
     number, line = entry["of"]
     told = talks[number]
     message = told.messages[line]
-    origin = Provenance(by, "", (message.id,), message.trust, (told.person,))
-    return message, origin
+    return message, base.Provenance(by, "", (message.id,), message.trust, (told.person,))
 
 
-def _episode(opened: Opened, entry: Mapping[str, Any], talks: list[DemoTalk]) -> Change:
+def _episode(
+    opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
+) -> changes.Change:
     message, origin = _source(entry, talks, "remember")
     made = episodes.new(
         base.stable_id(episodes.PREFIX, message.at, "demo"),
@@ -156,7 +153,9 @@ def _episode(opened: Opened, entry: Mapping[str, Any], talks: list[DemoTalk]) ->
     return episodes.plan_new(made, "remember")
 
 
-def _belief(opened: Opened, entry: Mapping[str, Any], talks: list[DemoTalk]) -> Change:
+def _belief(
+    opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
+) -> changes.Change:
     message, origin = _source(entry, talks, "distill")
     belief_id = base.stable_id(beliefs.PREFIX, message.at, entry["text"])
     made = beliefs.new(
@@ -165,14 +164,18 @@ def _belief(opened: Opened, entry: Mapping[str, Any], talks: list[DemoTalk]) -> 
     return beliefs.plan_new(made, "believe")
 
 
-def _section(opened: Opened, entry: Mapping[str, Any], talks: list[DemoTalk]) -> Change | None:
+def _section(
+    opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
+) -> changes.Change | None:
     _, origin = _source(entry, talks, "distill")
     book = knowledge.read(opened.entity.knowledge)
     title, text = entry["title"], entry["text"]
     return knowledge.plan_set(book, title, text, "learn", by_entity=True, provenance=origin)
 
 
-def _person(opened: Opened, entry: Mapping[str, Any], talks: list[DemoTalk]) -> Change:
+def _person(
+    opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
+) -> changes.Change:
     message, origin = _source(entry, talks, "reflect")
     made = relationships.new(entry["name"], message.at, provenance=origin)
     met = [told for told in talks if told.person == made.id]
@@ -190,12 +193,18 @@ def _person(opened: Opened, entry: Mapping[str, Any], talks: list[DemoTalk]) -> 
     return changes.write(relationships.path(made.id), text, None, "see")
 
 
-def _entry(opened: Opened, entry: Mapping[str, Any], talks: list[DemoTalk]) -> Change:
+def _entry(
+    opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
+) -> changes.Change:
     at = _at(opened, entry)
-    return journal.plan_add(at, entry["text"], UTC, "write", provenance=Provenance(by="reflect"))
+    return journal.plan_add(
+        at, entry["text"], UTC, "write", provenance=base.Provenance(by="reflect")
+    )
 
 
-def _dream(opened: Opened, entry: Mapping[str, Any], talks: list[DemoTalk]) -> Change:
+def _dream(
+    opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
+) -> changes.Change:
     at = _at(opened, entry)
     made = dreams.new(
         base.stable_id(dreams.PREFIX, at, "demo"), at, (), (entry["text"],), "", provenance=None
@@ -203,7 +212,9 @@ def _dream(opened: Opened, entry: Mapping[str, Any], talks: list[DemoTalk]) -> C
     return dreams.plan_new(made, "dream")
 
 
-MAKERS: Mapping[str, Callable[[Opened, Mapping[str, Any], list[DemoTalk]], Change | None]] = {
+MAKERS: Mapping[
+    str, Callable[[opening.Opened, Mapping[str, Any], list[DemoTalk]], changes.Change | None]
+] = {
     "people": _person,
     "episodes": _episode,
     "knowledge": _section,

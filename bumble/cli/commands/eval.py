@@ -15,21 +15,17 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bumble.cli import commit, listing, output, people
-from bumble.cli.entity_command import reads, writes
-from bumble.cli.listing import Listing
+from bumble.cli.command import DryRunOption, LimitOption, SeedOption, YesOption, reads, writes
 from bumble.cli.opening import Opened
-from bumble.cli.options import DryRunOption, LimitOption, SeedOption, YesOption
 from bumble.errors import RecordMissingError, UsageError
 from bumble.files import disk
 from bumble.records import checks, session_files
-from bumble.records.checks import ANSWER, PLACES, PROMPT, RECALL, WITHOUT_MODEL, Check
 from bumble.runtime.people import owner_id
 from bumble.text import printable, words
 
 if TYPE_CHECKING:
     from bumble.cli.doctor.mind_checks import CheckOutcome, Summary, WrittenStatement
     from bumble.cli.talk.conversation import Conversation
-    from bumble.records.session_files import SessionInfo
 
 
 class TestCase(Struct, frozen=True):
@@ -95,7 +91,7 @@ def eval_(
         typer.Option(
             "--of", metavar="PLACES", help="Where to look, with commas between; answers cost most."
         ),
-    ] = ",".join(WITHOUT_MODEL),
+    ] = ",".join(checks.WITHOUT_MODEL),
     junit_file: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Write a report for CI.")
     ] = None,
@@ -107,14 +103,13 @@ def eval_(
     opened.shell.set_seed(seed)
     listed = listing.readable(opened, checks.paths(opened.entity.checks), checks.load)
     wanted = [check for check in listed.records if check.enabled]
-    outcomes = list(_outcomes(opened, wanted, places, yes=yes))
-    _tell(opened, outcomes, listed, junit_file)
+    _tell(opened, list(_outcomes(opened, wanted, places, yes=yes)), listed, junit_file)
 
 
 def _tell(
     opened: Opened,
     outcomes: Sequence[CheckOutcome],
-    listed: Listing[Check],
+    listed: listing.Listing[checks.Check],
     junit_file: Path | None,
 ) -> None:
     """Print what all checks came to, and end with the exit code that says so."""
@@ -143,18 +138,20 @@ def _tell(
 def _places(text: str) -> list[str]:
     named = [name.strip() for name in text.split(",") if name.strip()]
     for name in named:
-        if name not in PLACES:
-            raise UsageError(f"{listing.missing('place', name, PLACES)}\n--of: {', '.join(PLACES)}")
-    return [place for place in PLACES if place in named]
+        if name not in checks.PLACES:
+            raise UsageError(
+                f"{listing.missing('place', name, checks.PLACES)}\n--of: {', '.join(checks.PLACES)}"
+            )
+    return [place for place in checks.PLACES if place in named]
 
 
 def _outcomes(
-    opened: Opened, wanted: Sequence[Check], places: Sequence[str], *, yes: bool
+    opened: Opened, wanted: Sequence[checks.Check], places: Sequence[str], *, yes: bool
 ) -> Iterator[CheckOutcome]:
     """Make checks, those of one person after another."""
     from bumble.cli.doctor import mind_checks
 
-    by_person: dict[str, list[Check]] = {}
+    by_person: dict[str, list[checks.Check]] = {}
     for check in wanted:
         try:
             by_person.setdefault(_person(opened, check), []).append(check)
@@ -165,11 +162,11 @@ def _outcomes(
                     yield replace(made, problem=words.one_line(str(error)))
     for person, theirs in by_person.items():
         yield from _looked(opened, person, theirs, places)
-        if ANSWER in places and any(ANSWER in check.places for check in theirs):
+        if checks.ANSWER in places and any(checks.ANSWER in check.places for check in theirs):
             yield from _answered(opened, person, theirs, yes=yes)
 
 
-def _person(opened: Opened, check: Check) -> str:
+def _person(opened: Opened, check: checks.Check) -> str:
     """Return the id of who asks.
 
     Raises:
@@ -183,48 +180,47 @@ def _person(opened: Opened, check: Check) -> str:
     return person
 
 
-def _newest(opened: Opened, person: str) -> SessionInfo | None:
+def _newest(opened: Opened, person: str) -> session_files.SessionInfo | None:
     return session_files.newest(opened.entity.sessions, person, opened.shell.now())
 
 
 def _looked(
-    opened: Opened, person: str, theirs: Sequence[Check], places: Sequence[str]
+    opened: Opened, person: str, theirs: Sequence[checks.Check], places: Sequence[str]
 ) -> Iterator[CheckOutcome]:
     """Make the checks that need no model."""
     from bumble.cli.doctor import mind_checks
     from bumble.cli.talk import conversation
 
-    if not {*places}.intersection(WITHOUT_MODEL):
+    if not {*places}.intersection(checks.WITHOUT_MODEL):
         return
     newest = _newest(opened, person)
     session = session_files.find(opened.entity.sessions, newest.id) if newest else None
     with conversation.open_to_look(opened, person) as talk:
         talk.runtime.memory.sync(_no_progress)
         for check in theirs:
-            if RECALL in places and RECALL in check.places:
+            if checks.RECALL in places and checks.RECALL in check.places:
                 memories = mind_checks.search(talk.runtime, talk.person.id, check)
-                yield mind_checks.outcome(check, RECALL, memories)
-            if PROMPT in places and PROMPT in check.places:
+                yield mind_checks.outcome(check, checks.RECALL, memories)
+            if checks.PROMPT in places and checks.PROMPT in check.places:
                 talk.begin(session_id=None, new=True)
-                yield mind_checks.outcome(check, PROMPT, [_prompt(talk, check)])
+                yield mind_checks.outcome(check, checks.PROMPT, [_prompt(talk, check)])
                 if session is not None and mind_checks.covers(session, check):
                     talk.begin(session_id=session.id, new=False)
-                    prompt = [_prompt(talk, check)]
-                    yield mind_checks.outcome(check, mind_checks.COMPACTED, prompt)
+                    yield mind_checks.outcome(check, mind_checks.COMPACTED, [_prompt(talk, check)])
 
 
 def _no_progress(what: str, at: int, of: int) -> None:
     """Show nothing: the first prompt would bring the index up to date too."""
 
 
-def _prompt(talk: Conversation, check: Check) -> str:
+def _prompt(talk: Conversation, check: checks.Check) -> str:
     """Return the request that would answer a question, without the question."""
     messages = talk.look(check.ask).composed.request.messages
     return "\n".join(message.content for message in messages).replace(check.ask, " ")
 
 
 def _answered(
-    opened: Opened, person: str, theirs: Sequence[Check], *, yes: bool
+    opened: Opened, person: str, theirs: Sequence[checks.Check], *, yes: bool
 ) -> Iterator[CheckOutcome]:
     """Make the checks of answers, each in a talk of its own that leaves no trace."""
     from bumble.cli.doctor import mind_checks
@@ -234,14 +230,14 @@ def _answered(
     talking = conversation.open_to_talk(opened, person, yes=yes, writes=False)
     with talking as talk:
         for check in theirs:
-            if ANSWER in check.places:
+            if checks.ANSWER in check.places:
                 talk.begin(session_id=None, new=True)
                 answered = talk.answer(check.ask, _ignore).outcome
                 if reason := talk.runtime.memory.unusable:
                     output.warn(opened.shell, f"{check.id}: nothing was recalled: {reason}")
                 if answered.problem is not None:  # silence would be no leak, and no answer
                     raise answered.problem
-                yield mind_checks.outcome(check, ANSWER, [answered.said])
+                yield mind_checks.outcome(check, checks.ANSWER, [answered.said])
 
 
 def _ignore(piece: str) -> None:
@@ -274,7 +270,7 @@ def _data(outcome: CheckOutcome) -> dict[str, Any]:
         "as": check.person or None,
         "of": outcome.place,
         "passes": outcome.passes,
-        "rank": outcome.rank if outcome.place == RECALL else None,
+        "rank": outcome.rank if outcome.place == checks.RECALL else None,
         "forbidden": list(outcome.forbidden),
         "why": _why(outcome) or None,
     }
@@ -285,7 +281,7 @@ def _lines(
 ) -> Iterator[str]:
     rows = []
     for each in outcomes:
-        rank = f"rank {each.rank}" if each.place == RECALL and each.rank else ""
+        rank = f"rank {each.rank}" if each.place == checks.RECALL and each.rank else ""
         verdict = "ok" if each.passes else "fails"
         rows.append([verdict, each.place, each.check.id, _why(each) or rank])
     yield from output.table([[printable.clean(cell) for cell in row] for row in rows])
@@ -311,8 +307,7 @@ def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption 
     """
     from bumble.cli.doctor import mind_checks
 
-    owner = owner_id(opened.entity, opened.identity)
-    everybody = dict.fromkeys((owner, *people.names(opened)))
+    everybody = dict.fromkeys((owner_id(opened.entity, opened.identity), *people.names(opened)))
     drafts = mind_checks.draft(opened.entity, list(everybody), opened.zone)
     made = list(islice(drafts, min(limit, sys.maxsize)))
     commit.commit(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bumble.cli import index_place, listing, output
-from bumble.cli.entity_command import reads
+from bumble.cli.command import reads
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError
@@ -17,18 +17,14 @@ if TYPE_CHECKING:
     from bumble.index.sync import SyncReport
     from bumble.models.embed.protocol import Embedder
 
-app = typer.Typer(rich_markup_mode=None)
-RebuildOption = Annotated[
-    bool, typer.Option("--rebuild", help="Throw the index away and make it anew.")
-]
 
-
-@app.command()
 @reads
 def index(
     opened: Opened,
     *,
-    rebuild: RebuildOption = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Throw the index away and make it anew.")
+    ] = False,
 ) -> None:
     """Bring the search index up to date with the files.
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from msgspec import Struct
 
-from bumble.cli import index_place, listing, mcp_clients, memory_query, output
-from bumble.cli.entity_command import writes
-from bumble.cli.mcp import library, servers
+from bumble.cli import index_place, listing, output, people
+from bumble.cli.command import writes
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
+from bumble.cli.talk import mcp_servers
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,45 +25,82 @@ if TYPE_CHECKING:
     from bumble.index.memory import Memory
     from bumble.runtime.runtime import Runtime
 
-app = typer.Typer(rich_markup_mode=None)
+
+class Client(Struct, frozen=True):
+    """A program that starts servers."""
+
+    file: str  # where its config lies
+    key: str  # of the mapping of servers in it
+    typed: bool = False  # whether each says what it speaks
+    toml: bool = False
+
+
+CLIENTS = {
+    "claude-code": Client(".mcp.json of the project", "mcpServers", typed=True),
+    "claude-desktop": Client("claude_desktop_config.json (Settings, Developer)", "mcpServers"),
+    "codex": Client("~/.codex/config.toml", "mcp_servers", toml=True),
+    "cursor": Client("~/.cursor/mcp.json", "mcpServers"),
+    "vscode": Client(".vscode/mcp.json of the project", "servers", typed=True),
+}
+
+
+def config(client: Client, name: str, command: Sequence[str]) -> str:
+    """Write what starts a command as a server.
+
+    Args:
+        client: For whom.
+        name: What the server is called there.
+        command: Program and arguments.
+    """
+    program, *arguments = command
+    if client.toml:  # its basic strings and arrays are JSON's
+        lines = (
+            f"[{client.key}.{_quoted(name)}]",
+            f"command = {_quoted(program)}",
+            f"args = [{', '.join(map(_quoted, arguments))}]",
+        )
+        return "\n".join(lines)
+    entry = {"command": program, "args": arguments}
+    entry = {"type": "stdio", **entry} if client.typed else entry
+    return json.dumps({client.key: {name: entry}}, ensure_ascii=False, indent=2)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
 NO_SERVERS = (
     "No MCP servers. Add one with "
     '`bumble config set --user tools.servers.NAME.command "[PROGRAM, ARGUMENT]"`.'
 )
-AsOption = Annotated[
-    str | None, typer.Option("--as", metavar="PERSON", help="Who reads. Default: the owner.")
-]
-WriteOption = Annotated[
-    bool,
-    typer.Option("--write", help="Let it leave notes and reminders, which stay quotations."),
-]
-PrintConfigOption = Annotated[
-    str | None,
-    typer.Option(
-        "--print-config",
-        metavar="CLIENT",
-        help="Print what claude-code, claude-desktop, codex, cursor or vscode wants in its config.",
-    ),
-]
 
 
-WhatArgument = Annotated[
-    Literal["list"] | None,
-    typer.Argument(
-        metavar="list", help="Instead: show the servers of your own config, and their tools."
-    ),
-]
-
-
-@app.command()
 @writes
 def mcp(
     opened: Opened,
-    what: WhatArgument = None,
+    what: Annotated[
+        Literal["list"] | None,
+        typer.Argument(
+            metavar="list", help="Instead: show the servers of your own config, and their tools."
+        ),
+    ] = None,
     *,
-    speaker: AsOption = None,
-    write: WriteOption = False,
-    print_config: PrintConfigOption = None,
+    speaker: Annotated[
+        str | None, typer.Option("--as", metavar="PERSON", help="Who reads. Default: the owner.")
+    ] = None,
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="Let it leave notes and reminders, which stay quotations."),
+    ] = False,
+    print_config: Annotated[
+        str | None,
+        typer.Option(
+            "--print-config",
+            metavar="CLIENT",
+            help="Print what claude-code, claude-desktop, codex, cursor or vscode wants in its "
+            "config.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the entity's memory to another program, over standard input and output.
 
@@ -86,7 +125,7 @@ def mcp(
 
 def _list_servers(opened: Opened) -> None:
     shell = opened.shell
-    listed = servers(opened.config, shell, lambda _: None)
+    listed = mcp_servers.servers(opened.config, shell, lambda _: None)
     try:
         listed.start(listed.all)
         data = [_server_data(server) for server in listed.all]
@@ -121,7 +160,7 @@ def _server_lines(server: Mapping[str, Any]) -> list[str]:
 
 
 def _serving(opened: Opened, speaker: str | None, *, write: bool) -> Callable[[], None]:
-    with library():
+    with mcp_servers.library():
         from bumble.bridges.mcp_server import server
     from bumble.bridges.mcp_server.desk import Desk
 
@@ -131,11 +170,11 @@ def _serving(opened: Opened, speaker: str | None, *, write: bool) -> Callable[[]
 
 def _runtime(opened: Opened) -> Runtime:
     """Return what the entity works with; no model is asked."""
-    from bumble.cli import runtimes
+    from bumble.cli import run_job
     from bumble.cli.models.chat_model import lazy_model
 
     model = lazy_model(opened, "mcp", yes=False, needed=False)
-    return runtimes.runtime(opened, None, model, yes=False, writes=True)
+    return run_job.make_runtime(opened, None, model, yes=False, writes=True)
 
 
 def _reader(opened: Opened, speaker: str | None) -> Person:
@@ -149,25 +188,23 @@ def _memory(opened: Opened) -> Callable[[], Memory]:
     embedder = cache(lambda: weights.embedder(opened))
 
     def memory() -> Memory:
-        _, place = index_place.up_to_date(
-            opened, embedder(), wait_seconds=memory_query.WAIT_SECONDS
-        )
-        return memory_query.memory_of(opened, embedder, place)
+        _, place = index_place.up_to_date(opened, embedder(), wait_seconds=people.WAIT_SECONDS)
+        return people.memory_of(opened, embedder, place)
 
     return memory
 
 
 def _print_config(opened: Opened, name: str, speaker: str | None, *, write: bool) -> None:
-    client = mcp_clients.CLIENTS.get(name)
+    client = CLIENTS.get(name)
     if client is None:
-        near = listing.missing("client", name, mcp_clients.CLIENTS)
-        raise UsageError(f"{near}\nThere are {', '.join(mcp_clients.CLIENTS)}.")
+        near = listing.missing("client", name, CLIENTS)
+        raise UsageError(f"{near}\nThere are {', '.join(CLIENTS)}.")
     # -P: a client starts it in any folder, and no module is to be taken from there
     command = [sys.executable, "-P", "-m", "bumble", "-e", str(opened.entity.root), "mcp"]
     command += ["--as", speaker] if speaker else []
     command += ["--write"] if write else []
     server_name = f"bumble-{opened.entity.root.name}"
-    text = mcp_clients.config(client, server_name, command)
+    text = config(client, server_name, command)
     data = {"client": name, "file": client.file, "name": server_name, "command": command}
     output.result(opened.shell, "mcp", data, text)
     output.say(f"Put it into {client.file}.")

@@ -2,66 +2,275 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import reduce
+from operator import getitem
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import typer
+from msgspec import Struct, field
+from msgspec.structs import replace
 
+from bumble.bridges.exports import bundle
 from bumble.cli import output
-from bumble.cli.opening import Opened, locate, settle_git, shell_of
-from bumble.cli.options import (
-    CheckOption,
-    EntityOption,
-    JsonOption,
-    LockTimeoutOption,
-    NowOption,
-)
+from bumble.cli.command import CheckOption, EntityOption, LockTimeoutOption, NowOption, plain
+from bumble.cli.doctor import check_machine
+from bumble.cli.opening import Opened, locate, settle_git
 from bumble.cli.process import Shell
-from bumble.entity import changes, commits, settings
+from bumble.entity import changes, commits, companions, git_operations, layers, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
-from bumble.entity.settings import SCHEMA_VERSION
-from bumble.errors import NotAnEntityError
-from bumble.files import git, unfinished
+from bumble.errors import NotAnEntityError, SettingInvalidError, UnsafePathError
+from bumble.files import disk, git, unfinished
+from bumble.records import kinds, scratch
+from bumble.records.kind import Kind
+from bumble.records.provenance import EVERYTHING
+from bumble.text import markdown, yaml_edit
 
-if TYPE_CHECKING:
-    from bumble.cli.migration import Migration
+VERSION_KEY = "schema_version"
+ATTRIBUTES, IGNORES = ".gitattributes", ".gitignore"
+TAG = "bumble-format-{version}"
+# Of format 1: git joined the lines of two transcripts, which brought back what was forgotten.
+UNION_OF_TRANSCRIPTS = "/sessions/**/*.jsonl merge=union"
 
-app = typer.Typer(rich_markup_mode=None)
+
+class FolderDraft(Struct, frozen=True):
+    """The files of a folder that a format is made of, as they would be; None: there is none."""
+
+    entity: str
+    attributes: str | None
+    ignores: str | None
+    lines: tuple[str, ...] = ()  # what is to change, for people
 
 
-@app.command()
+Step = Callable[[FolderDraft], FolderDraft]
+
+
+class Migration(Struct, frozen=True):
+    """What brings a folder to the present format."""
+
+    version: int  # that it is of
+    entity: str  # the text of its entity.yaml, as it is to be
+    lines: tuple[str, ...] = ()
+    change_set: changes.ChangeSet = field(
+        default_factory=lambda: changes.ChangeSet("migrate: nothing", ())
+    )
+
+    @property
+    def due(self) -> bool:
+        """Whether there is anything to change."""
+        return bool(self.change_set)
+
+
+def plan(root: Path) -> Migration:
+    """Plan what brings a folder to the present format; writes nothing.
+
+    Raises:
+        NotAnEntityError: If it is no entity's.
+        SettingInvalidError: If its entity.yaml can't be read, or a newer bumble made it.
+    """
+    before = _read(root)
+    version = _version(root, before.entity)
+    after = _without_retired(before)
+    if version == settings.SCHEMA_VERSION and after == before:
+        return Migration(version, before.entity)
+    for number in range(version, settings.SCHEMA_VERSION):
+        after = STEPS[number](after)
+    after = after if version == settings.SCHEMA_VERSION else _completed(root, after)
+    why = f"format {settings.SCHEMA_VERSION}"
+    records = _records(root) if version < settings.SCHEMA_VERSION else []
+    parted = [change for path in records for change in _parted(root, path, why)]
+    count = sum(change.alone for change in parted)
+    told = f"{companions.FOLDER}/: where {count} files come from, which stood in them"
+    texts = (
+        (ENTITY_FILE, before.entity, after.entity),
+        (ATTRIBUTES, before.attributes, after.attributes),
+        (IGNORES, before.ignores, after.ignores),
+    )
+    planned = [changes.write(name, new, old, why) for name, old, new in texts if new and new != old]
+    change_set = changes.ChangeSet(f"migrate: {why}", (*parted, *planned))
+    return Migration(version, after.entity, (*after.lines, *([told] if count else [])), change_set)
+
+
+def _records(root: Path) -> list[str]:
+    """Return the files of records that may have a companion."""
+    entity = Entity(root)
+    paths = [entity.relative(path) for kind in kinds.KINDS for path in _paths(kind, entity)]
+    return [path for path in paths if companions.place(path) is not None]
+
+
+def _paths(kind: Kind, entity: Entity) -> list[Path]:
+    try:
+        return kind.paths(entity)
+    except UnsafePathError:  # a link that leads out: not ours
+        return []
+
+
+def _parted(root: Path, path: str, why: str) -> list[changes.Change]:
+    """Plan to put beside a record where it comes from; what a hand wrote stays, byte for byte."""
+    kind, beside = kinds.of_path(path), companions.place(path) or ""
+    try:
+        data = disk.read_if_there(disk.inside(root, path)) or b""
+        text = data.decode("utf-8")
+        pair = companions.split(path, text) if companions.is_made(path, text) else None
+        if kind is None or pair is None or pair.companion is None:
+            return []
+        whole = companions.joined(path, pair.text, pair.companion)
+        if _told(kind, text) != _told(kind, whole):
+            return []
+    except (UnsafePathError, OSError, ValueError):  # whoever reads it says what is wrong with it
+        return []
+    return [
+        changes.Change(path, why, pair.text.encode(), disk.sha256(data), alone=True),
+        changes.Change(beside, why, pair.companion.encode()),
+    ]
+
+
+def _told(kind: Kind, text: str) -> object:
+    """Return all that a file says, however it lies in it."""
+    if kind.patterns[0] not in (*companions.SECTIONS, *companions.LINES):
+        document = markdown.parse(text)
+        return document.meta, document.body
+    parts = kind.parse(text, "")
+    sections = getattr(parts, "sections", None) or getattr(parts, "entries", None)
+    if sections is not None:
+        return [(one.text, one.provenance, getattr(one, "title", "")) for one in sections]
+    return [(scratch.shown(line), scratch.origin(line)) for line in scratch.parse(text)]
+
+
+def keep(entity: Entity, version: int, at: datetime, place: git.Git | None) -> str:
+    """Keep a folder as it is, and say where.
+
+    Args:
+        entity: The folder.
+        version: Its format.
+        at: The time, for the archive's name.
+        place: Its repository; None without git.
+    """
+    name = TAG.format(version=version)
+    if place is not None and _is_committed(place):
+        with git_operations.noted(entity.root, git_operations.Operation("migrate")):
+            tagged = place.call("tag", "--force", name, "HEAD")
+        if tagged.code == 0:
+            return f"git's tag {name}"
+    whole = bundle.collect(entity, UTC, EVERYTHING, encrypted=True)
+    path = changes.HISTORY / "formats" / f"{version}.{at:%Y%m%d-%H%M%S}.zip"
+    disk.write_atomic(disk.inside(entity.root, str(path)), bundle.packed(whole))
+    return str(path)
+
+
+def _is_committed(place: git.Git) -> bool:
+    """Whether git has every file, in a repository that is the entity's alone."""
+    if place.repository.top != place.repository.folder:
+        return False
+    status = place.call("status", "--porcelain", "--untracked-files=all", "--", ".")
+    return status.code == 0 and not status.out.strip()
+
+
+def _read(root: Path) -> FolderDraft:
+    source = _text(root / ENTITY_FILE)
+    if source is None:
+        raise NotAnEntityError(root)
+    return FolderDraft(source, _text(root / ATTRIBUTES), _text(root / IGNORES))
+
+
+def _text(path: Path) -> str | None:
+    raw = disk.read_if_there(path)
+    try:
+        return None if raw is None else raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SettingInvalidError(str(path), "is not UTF-8 text") from error
+
+
+def _version(root: Path, source: str) -> int:
+    """Return the format of a folder."""
+    place = str(root / ENTITY_FILE)
+    try:
+        version = yaml_edit.parse_mapping(source).get(VERSION_KEY)
+    except yaml_edit.SourceError as error:
+        at = place if error.line is None else f"{place}:{error.line}"
+        raise SettingInvalidError(at, error.problem) from error
+    if type(version) is not int or version < 1:
+        raise SettingInvalidError(place, f"{VERSION_KEY} must be a whole number from 1 on")
+    if version > settings.SCHEMA_VERSION:
+        newer = f"was made by a newer bumble (format {version}): install that one"
+        raise SettingInvalidError(place, newer)
+    return version
+
+
+def _without_retired(draft: FolderDraft) -> FolderDraft:
+    """Drop settings that are gone."""
+    values = yaml_edit.parse_mapping(draft.entity)
+    lines = [
+        f"{ENTITY_FILE}: {'.'.join(keys)}: {reduce(getitem, keys, values)} goes:"
+        f" {layers.reason(keys)}"
+        for keys in layers.found(values)
+    ]
+    return replace(draft, entity=layers.without_retired(draft.entity), lines=(*draft.lines, *lines))
+
+
+def _from_1(draft: FolderDraft) -> FolderDraft:
+    """Have transcripts merged by meaning."""
+    lines = []
+    attributes = draft.attributes
+    if attributes is not None and UNION_OF_TRANSCRIPTS in attributes.splitlines():
+        by_meaning = UNION_OF_TRANSCRIPTS.replace("union", "bumble")
+        attributes = attributes.replace(UNION_OF_TRANSCRIPTS, by_meaning)
+        lines.append(f"{ATTRIBUTES}: {by_meaning}")
+    return replace(draft, attributes=attributes, lines=(*draft.lines, *lines))
+
+
+def _from_2(draft: FolderDraft) -> FolderDraft:
+    """Leave the files of the format as they are: what changes are the records."""
+    return draft
+
+
+STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}
+
+
+def _completed(root: Path, draft: FolderDraft) -> FolderDraft:
+    """Name what new kinds of records need of git, and the format."""
+    lines = [*draft.lines]
+    named: dict[str, str | None] = {ATTRIBUTES: draft.attributes, IGNORES: draft.ignores}
+    for name, text in named.items():
+        missing = check_machine.missing_rules(text or "", name)
+        if missing:
+            start = text if not text or text.endswith("\n") else f"{text}\n"
+            named[name] = (start or "") + "".join(f"{line}\n" for line in missing)
+            lines.append(f"{name}: {'; '.join(missing)}")
+    source = yaml_edit.set_value(draft.entity, [VERSION_KEY], settings.SCHEMA_VERSION)
+    lines.append(f"{ENTITY_FILE}: {VERSION_KEY}: {settings.SCHEMA_VERSION}")
+    return FolderDraft(source, named[ATTRIBUTES], named[IGNORES], tuple(lines))
+
+
+@plain
 def migrate(
-    ctx: typer.Context,
+    shell: Shell,
     *,
     check: CheckOption = False,
     lock_timeout: LockTimeoutOption = None,
     entity: EntityOption = None,
     now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Bring a folder that an older bumble made to the format of this one.
 
     What it was is kept: as a tag where git has all of it, else as an archive in .history,
     which unpacks to the folder. All is changed or nothing.
     """
-    from bumble.cli import migration
-
-    shell = shell_of(ctx)
     shell.set_now(now)
     root, _ = locate(shell, entity)
     wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS if lock_timeout is None else lock_timeout
     if not check:
         changes.recover(root, timeout_seconds=wait)
         settle_git(shell, root, timeout_seconds=wait)
-    planned = migration.plan(root)
+    planned = plan(root)
     kept = ""
     if planned.due and not check:
         after = _opened_after(shell, root, planned)
-        kept = migration.keep(Entity(root), planned.version, shell.now(), git.at(root))
+        kept = keep(Entity(root), planned.version, shell.now(), git.at(root))
         commits.apply(root, planned.change_set, after.commit_policy, timeout_seconds=wait)
     data = {
         "format": planned.version,
-        "wanted": SCHEMA_VERSION,
+        "wanted": settings.SCHEMA_VERSION,
         "changed": planned.due and not check,
         "check": check,
         "changes": list(planned.lines),
@@ -87,10 +296,10 @@ def _opened_after(shell: Shell, root: Path, migration: Migration) -> Opened:
 
 def _lines(migration: Migration, kept: str, *, check: bool) -> list[str]:
     if not migration.due:
-        return [f"Nothing to do: it is of format {SCHEMA_VERSION}."]
-    steps = f"from format {migration.version} to {SCHEMA_VERSION}"
-    if migration.version == SCHEMA_VERSION:
-        steps = f"on within format {SCHEMA_VERSION}"
+        return [f"Nothing to do: it is of format {settings.SCHEMA_VERSION}."]
+    steps = f"from format {migration.version} to {settings.SCHEMA_VERSION}"
+    if migration.version == settings.SCHEMA_VERSION:
+        steps = f"on within format {settings.SCHEMA_VERSION}"
     if check:
         return [f"Would go {steps}:", *migration.lines]
     return [f"Went {steps}:", *migration.lines, f"What it was is kept as {kept}."]

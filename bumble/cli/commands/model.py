@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,10 +10,9 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.cli import opening, output
+from bumble.cli import listing, opening, output
+from bumble.cli.command import DryRunOption, EntityOption, YesOption, plain
 from bumble.cli.models import chat_model, weights
-from bumble.cli.opening import shell_of
-from bumble.cli.options import DryRunOption, EntityOption, JsonOption, YesOption
 from bumble.cli.process import Shell
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import (
@@ -47,17 +45,6 @@ ShownArgument = Annotated[
         help="The model, as llm.model takes it. Default: the one that talks.",
     ),
 ]
-NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="The models.")]
-StoredArgument = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="NAME", help="The models, or other folders."),
-]
-FromOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--from", metavar="PATH", help="Take the files from here, and nothing from the network."
-    ),
-]
 
 
 class ModelState(Struct, frozen=True):
@@ -81,11 +68,11 @@ class ModelState(Struct, frozen=True):
 
 
 @app.command("list")
-def list_(ctx: typer.Context, *, entity: EntityOption = None, json: JsonOption = False) -> None:
+@plain
+def list_(shell: Shell, *, entity: EntityOption = None) -> None:
     """List the models bumble knows, and which are here."""
-    shell = shell_of(ctx)
     catalog = weights.catalog_of(shell)
-    states = _states(shell, catalog)
+    states = [_state(shell, entry) for entry in catalog]
     used = _used(shell, entity, catalog, [state.entry for state in states if state.here])
     unknown = _unknown(shell, catalog)
     memory = weights.memory_mb()
@@ -146,10 +133,6 @@ def _explain(
             f"{shell.weights / name}: {output.size(size)} of no model in the catalog; "
             f"`bumble model remove {name}` deletes it."
         )
-
-
-def _states(shell: Shell, catalog: Catalog) -> list[ModelState]:
-    return [_state(shell, entry) for entry in catalog]
 
 
 def _state(shell: Shell, entry: CatalogEntry) -> ModelState:
@@ -237,20 +220,19 @@ def _settings(shell: Shell, entity: Path | None) -> Settings:
 
 
 @app.command()
+@plain
 def show(
-    ctx: typer.Context,
+    shell: Shell,
     name: ShownArgument = None,
     *,
     entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show all that is known of a model: where it runs, its window, what it is trusted with."""
-    from bumble.cli import model_view
+    from bumble.cli.models import model_view
 
-    shell = shell_of(ctx)
     of_catalog = [entry for entry in weights.catalog_of(shell) if entry.name == name]
     # One of the catalog is meant by its name, whatever endpoint is set.
-    opened = opening.configured(ctx, entity, llm__model=None if of_catalog else name)
+    opened = opening.configured(shell, entity, llm__model=None if of_catalog else name)
     chosen = None if of_catalog else chat_model.choose_model(opened)
     if chosen is not None and chosen.entry is None:
         output.result(shell, "model show", *model_view.shown(opened, chosen))
@@ -258,12 +240,11 @@ def show(
     entry = chosen.entry if chosen is not None and chosen.entry else of_catalog[0]
     state = _state(shell, entry)
     trusted = model_view.trusted(opened, Choice("embedded", entry.name, "", entry=entry))
-    lines = _shown(shell, state, trusted)
-    output.result(shell, "model show", _data(shell, state, trusted), lines)
+    output.result(shell, "model show", _data(shell, state, trusted), _shown(shell, state, trusted))
 
 
 def _data(shell: Shell, state: ModelState, trusted: Sequence[ModelStanding]) -> dict[str, Any]:
-    from bumble.cli import model_probe
+    from bumble.cli.models import model_view
 
     entry, here = state.entry, state.here
     run = entry.embedding or entry.chat
@@ -273,7 +254,9 @@ def _data(shell: Shell, state: ModelState, trusted: Sequence[ModelStanding]) -> 
         "memory_mb": entry.memory_mb,
         "files": [_file(shell, entry, file) for file in entry.files],
         "run": asdict(run) if run else {},
-        "abilities": model_probe.data(_probed(shell, entry)) if entry.kind == "chat" else None,
+        "abilities": model_view.probed_data(_probed(shell, entry))
+        if entry.kind == "chat"
+        else None,
         "trusted": [asdict(one) for one in trusted],
         "here": here is not None,
         "came_from": here.source if here else None,
@@ -315,7 +298,7 @@ def _source(source: Source) -> str:
 
 
 def _shown(shell: Shell, state: ModelState, trusted: Sequence[ModelStanding]) -> list[str]:
-    from bumble.cli import model_probe
+    from bumble.cli.models import model_view
 
     entry, here = state.entry, state.here
     rows = [
@@ -333,7 +316,7 @@ def _shown(shell: Shell, state: ModelState, trusted: Sequence[ModelStanding]) ->
             rows.append((fact, _plain(value)))
     rows += [("trusted with", one.line) for one in trusted]
     if entry.kind == "chat":
-        rows += model_probe.rows(_probed(shell, entry))
+        rows += model_view.probed_rows(_probed(shell, entry))
     lines = [f"{entry.name}: {entry.summary}", *output.table(rows, indent="  ")]
     for file in (*([entry.ingredient] if entry.ingredient else []), *entry.files):
         lines += [f"{file.name}: {file.bytes:,} bytes", f"  sha256 {file.sha256}"]
@@ -352,49 +335,51 @@ def _plain(value: object) -> str:
     return f'"{text}"' if text == "" or text != text.strip() else text
 
 
-LanguageOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--language",
-        "-l",
-        metavar="CODE",
-        help="In this language, like de; again for more. Default: those spoken, else all.",
-    ),
-]
-
-
 @app.command()
+@plain
 def probe(
-    ctx: typer.Context,
+    shell: Shell,
     name: ShownArgument = None,
     *,
-    language: LanguageOption = None,
+    language: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--language",
+            "-l",
+            metavar="CODE",
+            help="In this language, like de; again for more. Default: those spoken, else all.",
+        ),
+    ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Measure anew what was measured already.")
     ] = False,
     entity: EntityOption = None,
     yes: YesOption = False,
-    json: JsonOption = False,
 ) -> None:
     """Measure what a model can be trusted with: to write, to choose, or nothing.
 
     Short cases in each language, whose answers a program checks. What is done is kept, whenever
     you stop it; the next run goes on from there.
     """
-    from bumble.cli import model_probe
+    from bumble.cli.models import model_view
 
-    model_probe.run(ctx, entity, name, language or [], again=again, yes=yes)
+    model_view.probe_model(shell, entity, name, language or [], again=again, yes=yes)
 
 
 @app.command()
+@plain
 def pull(
-    ctx: typer.Context,
-    names: NamesArgument = None,
+    shell: Shell,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="The models.")] = None,
     *,
-    source: FromOption = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="PATH", help="Take the files from here, and nothing from the network."
+        ),
+    ] = None,
     yes: YesOption = False,
     dry_run: DryRunOption = False,
-    json: JsonOption = False,
 ) -> None:
     """Fetch the weights of models, and check them.
 
@@ -402,7 +387,6 @@ def pull(
     or quantisation, else what fits into memory; or the path of a GGUF file, which stays where it
     is. What came so is kept in your own models.yaml with its hash, and held to that.
     """
-    shell = shell_of(ctx)
     catalog = weights.catalog_of(shell)
     wanted = _some(names, [entry.name for entry in catalog])
     for name in wanted:
@@ -504,19 +488,21 @@ def _only_from_here(entry: CatalogEntry) -> CatalogEntry:
 
 
 @app.command()
+@plain
 def remove(
-    ctx: typer.Context,
-    names: StoredArgument = None,
+    shell: Shell,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="The models, or other folders."),
+    ] = None,
     *,
     yes: YesOption = False,
     dry_run: DryRunOption = False,
-    json: JsonOption = False,
 ) -> None:
     """Delete the weights of models from this machine."""
     from bumble.cli import commit
     from bumble.models.weights import store
 
-    shell = shell_of(ctx)
     catalog_names = [entry.name for entry in weights.catalog_of(shell)]
     sizes: dict[str, int] = {}
     for item in store.stored(shell.weights):
@@ -524,7 +510,7 @@ def remove(
     wanted = _some(names, list(sizes) or catalog_names)
     for name in wanted:
         if name not in sizes and name not in catalog_names:
-            raise RecordMissingError("model", name, _nearest(name, [*sizes, *catalog_names]))
+            raise listing.missing("model", name, [*sizes, *catalog_names])
     present = [name for name in wanted if name in sizes]
     size = output.size(sum(sizes[name] for name in present))
     if present and not dry_run:
@@ -542,8 +528,3 @@ def remove(
         "dry_run": dry_run,
     }
     output.result(shell, "model remove", data, sentence)
-
-
-def _nearest(name: str, names: Sequence[str]) -> str | None:
-    near = difflib.get_close_matches(name, names, 1)
-    return near[0] if near else None

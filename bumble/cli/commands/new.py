@@ -10,40 +10,38 @@ from typing import Annotated
 
 import typer
 
-from bumble.cli import new_entity, output, passphrases
+from bumble.cli import new_entity, output, text_input
+from bumble.cli.command import plain
 from bumble.cli.models import chat_model
-from bumble.cli.opening import shell_of, without_entity
-from bumble.cli.options import JsonOption
+from bumble.cli.opening import without_entity
 from bumble.cli.process import Shell
 from bumble.entity import approvals
 from bumble.entity.folder import ENTITY_FILE
-from bumble.errors import BundleInvalidError, UsageError
+from bumble.errors import (
+    BundleInvalidError,
+    UsageError,
+)
 from bumble.files import disk, git, gitdir, unfinished
 
-app = typer.Typer(rich_markup_mode=None)
-NameOption = Annotated[
-    str | None, typer.Option(help="What it is called. Default: the folder's name.")
-]
-ArchetypeOption = Annotated[
-    str | None, typer.Option(help="What it is like: curious, sardonic, gentle or guardian.")
-]
-OwnerOption = Annotated[
-    str | None, typer.Option(help="Whom it belongs to. Default: git's user.name, or your account.")
-]
-TimezoneOption = Annotated[
-    str | None, typer.Option(metavar="ZONE", help="Its time zone. Default: this machine's.")
-]
 
-
-@app.command()
+@plain
 def new(
-    ctx: typer.Context,
+    shell: Shell,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make.")],
     *,
-    name: NameOption = None,
-    archetype: ArchetypeOption = None,
-    owner: OwnerOption = None,
-    timezone: TimezoneOption = None,
+    name: Annotated[
+        str | None, typer.Option(help="What it is called. Default: the folder's name.")
+    ] = None,
+    archetype: Annotated[
+        str | None, typer.Option(help="What it is like: curious, sardonic, gentle or guardian.")
+    ] = None,
+    owner: Annotated[
+        str | None,
+        typer.Option(help="Whom it belongs to. Default: git's user.name, or your account."),
+    ] = None,
+    timezone: Annotated[
+        str | None, typer.Option(metavar="ZONE", help="Its time zone. Default: this machine's.")
+    ] = None,
     no_git: Annotated[
         bool, typer.Option("--no-git", help="Don't make it a git repository.")
     ] = False,
@@ -54,10 +52,8 @@ def new(
     key_file: Annotated[
         Path | None, typer.Option("--key", metavar="FILE", help="The age identity that opens it.")
     ] = None,
-    json: JsonOption = False,
 ) -> None:
     """Make an entity folder."""
-    shell = shell_of(ctx)
     if archive is not None:
         _restore(shell, folder, archive, key_file, use_git=not no_git)
         return
@@ -79,9 +75,9 @@ def new(
     output.result(shell, "new", identity, lines)
     opened = without_entity(shell)
     if chat_model.is_open(opened):
-        from bumble.cli import start  # only now: it looks at what a model needs
+        from bumble.cli.models import model_view  # only now: it looks at what a model needs
 
-        start.ask(opened)
+        model_view.ask(opened)
 
 
 def _restore(
@@ -126,7 +122,7 @@ def _opened(shell: Shell, archive: Path, key_file: Path | None) -> Iterator[Path
     identity = _key(shell.path(key_file)) if key_file is not None else ""
     if not identity and is_for_keys(data):
         raise BundleInvalidError(archive, "it is encrypted for a key, not with a passphrase")
-    passphrase = "" if identity else passphrases.ask(shell, new=False)
+    passphrase = "" if identity else text_input.passphrase(shell, new=False)
     try:
         data = decrypted(data, identity, passphrase)
     except ValueError as error:

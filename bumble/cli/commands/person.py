@@ -11,21 +11,14 @@ import typer
 from msgspec.structs import asdict
 
 from bumble.cli import commit, index_place, listing, output, people, text_input
-from bumble.cli.commit import FromOption
-from bumble.cli.entity_command import looks_back, writes
+from bumble.cli.command import DryRunOption, YesOption, looks_back, writes
 from bumble.cli.listing import counted, details, origin, show_list, when
 from bumble.cli.opening import Opened
-from bumble.cli.options import (
-    DryRunOption,
-    YesOption,
-)
-from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.entity import review_branch
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.files import git
 from bumble.records import base as stored
 from bumble.records import relationships
-from bumble.records.relationships import Relationship
 
 app = typer.Typer(
     add_completion=False,
@@ -46,7 +39,7 @@ def list_(
 ) -> None:
     """List the people it knows."""
 
-    def line(person: Relationship) -> list[str]:
+    def line(person: relationships.Relationship) -> list[str]:
         talked = counted(person.interaction_count, "talk")
         last = f"last {when(person.last_interaction, opened)}"
         closeness = f"familiarity {person.scores.familiarity:.2f}"
@@ -107,13 +100,13 @@ def show(
 def add(
     opened: Opened,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the person is called.")],
-    text: TextArgument = None,
+    text: text_input.TextArgument = None,
     *,
     also: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Another name the person goes by; may be repeated."),
     ] = None,
-    editor: EditorOption = False,
+    editor: text_input.EditorOption = False,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
@@ -132,8 +125,7 @@ def add(
             question = f"{like.name} is known. Is {label} somebody else?"
             advice = f"Introduce them with --yes; if they are one, say {like.name}."
             commit.confirm(opened.shell, question, advice, yes=yes)
-    at = opened.shell.now().astimezone(opened.zone)
-    person = relationships.new(names[0], at)
+    person = relationships.new(names[0], opened.now)
     with text_input.collect(
         opened.shell, text, in_editor=editor, name=f"{person.id}.md", required=False
     ) as portrait:
@@ -152,7 +144,7 @@ def edit(
     opened: Opened,
     name: NameArgument,
     *,
-    source: FromOption = None,
+    source: commit.FromOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
     """Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores."""
@@ -186,8 +178,7 @@ def forget(
     names = (name, *(person.names if person else ()))
     person_id = person.id if person else people.id_of(opened, name)
     plan = forgetting.plan(opened.entity, person_id, names, opened.zone)
-    root = opened.entity.root
-    caches = opened.shell.own_caches(root)
+    caches = opened.shell.own_caches(opened.entity.root)
     if plan.changes and not dry_run:
         question = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
         commit.confirm(opened.shell, question, "Say --yes, or look first with --dry-run.", yes=yes)
@@ -239,7 +230,7 @@ def _tell_of_copies(opened: Opened) -> None:
     )
 
 
-def _data(person: Relationship) -> dict[str, Any]:
+def _data(person: relationships.Relationship) -> dict[str, Any]:
     def stamp(name: str) -> str | None:
         at = getattr(person, name)
         return None if at is None else stored.stamp(at)

@@ -10,18 +10,18 @@ from typing import Annotated, Any, Literal
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import commit, listing, output, people, run_job, text_input
-from bumble.cli.entity_command import runs_job, shows, writes
-from bumble.cli.listing import LimitOption
+from bumble.cli import listing, output, people, text_input
+from bumble.cli.command import (
+    DryRunOption,
+    JobFlags,
+    runs_job,
+    shows,
+    writes,
+)
 from bumble.cli.opening import Opened
-from bumble.cli.options import DryRunOption, IdArgument, YesOption
-from bumble.cli.run_job import JobFlags
-from bumble.cli.shelf import Shelf
-from bumble.cli.text_input import EditorOption, TextArgument
+from bumble.cli.shelf import Shelf, data_of
 from bumble.errors import UsageError
 from bumble.records import base, reminders
-from bumble.records.base import Provenance
-from bumble.records.reminders import COMMAND, SESSION, Reminder
 from bumble.text import moments
 
 app = typer.Typer(
@@ -30,8 +30,14 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Have it say something at some time.",
 )
-REMINDERS = Shelf(reminders.REMINDER)
-NONE = 'No reminders. Add one with `bumble remind add "..." --in 2h`.'
+REMINDERS = Shelf(
+    kind=reminders.REMINDER,
+    group="remind",
+    none='No reminders. Add one with `bumble remind add "..." --in 2h`.',
+    title=lambda reminder: output.shorten(reminder.text, 50),
+    forgets="forget to remind: {title}",
+    removed="Removed {path}.",
+)
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 DURATION = re.compile(
     r"(\d+(?:\.\d+)?)\s*(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?)\s*"
@@ -42,7 +48,7 @@ DURATION = re.compile(
 @writes
 def add(
     opened: Opened,
-    text: TextArgument = None,
+    text: text_input.TextArgument = None,
     *,
     at: Annotated[
         str | None, typer.Option("--at", metavar="ISO", help="When, in the entity's time zone.")
@@ -73,48 +79,39 @@ def add(
             help="Program and arguments that get the text; needs tools.run_command.",
         ),
     ] = None,
-    editor: EditorOption = False,
+    editor: text_input.EditorOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
     """Add a reminder: said in the next talk once it is due, or by `bumble tick` on a terminal."""
-    from bumble.cli import people
-
-    made_at = opened.shell.now().astimezone(opened.zone)
+    made_at = opened.now
     due = _due(opened, at, after, cron, made_at)
-    how = deliver or (COMMAND if command else SESSION)
-    for_owner = how == SESSION and not person
+    how = deliver or (reminders.COMMAND if command else reminders.SESSION)
+    for_owner = how == reminders.SESSION and not person
     whom = people.speaking(opened, person) if person or for_owner else None
     audience = (whom.id,) if whom and not for_owner else ()
     with text_input.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:
             reminder = reminders.new(
-                base.new_id(reminders.PREFIX, made_at, opened.shell.rng),
+                REMINDERS.new_id(opened, made_at),
                 due,
                 draft,
                 repeat=cron or "",
                 person=whom.id if whom else "",
                 deliver=how,
                 command=tuple(shlex.split(command or "")),
-                provenance=Provenance(by="remind add", trust="owner", audience=audience),
+                provenance=base.Provenance(by="remind add", trust="owner", audience=audience),
             )
         except ValueError as error:
             raise UsageError(f"{error} (see `bumble remind add --help`)") from error
-        _keep(opened, reminder, dry_run=dry_run)
-    if how == COMMAND and not opened.config.tools.run_command:
+        why = f"remind: {output.shorten(reminder.text, 50)}"
+        told = f"{reminders.place(reminder)} is due {listing.when(reminder.at, opened)}."
+        change, stamp = reminders.plan_new(reminder, why), base.stamp(reminder.at)
+        REMINDERS.add(opened, reminder.id, change, told, dry_run=dry_run, at=stamp)
+    if how == reminders.COMMAND and not opened.config.tools.run_command:
         output.warn(
             opened.shell,
             "it waits until tools.run_command is on and the folder trusted: `bumble config trust`",
         )
-
-
-def _keep(opened: Opened, reminder: Reminder, *, dry_run: bool) -> None:
-    why = f"remind: {output.shorten(reminder.text, 50)}"
-    sentence = f"{reminders.path(reminder.id)} is due {listing.when(reminder.at, opened)}."
-    planned = [reminders.plan_new(reminder, why)]
-    stamp = base.stamp(reminder.at)
-    commit.commit(
-        opened, "remind add", planned, sentence, dry_run=dry_run, id=reminder.id, at=stamp
-    )
 
 
 def _due(
@@ -178,7 +175,7 @@ def _duration(text: str) -> tuple[timedelta, timedelta]:
 def list_(
     opened: Opened,
     *,
-    limit: LimitOption = 20,
+    limit: listing.LimitOption = 20,
 ) -> None:
     """List reminders that are still to come, the next one first."""
     everything = opened.shell.everything
@@ -186,76 +183,35 @@ def list_(
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
     more = len(ordered) > limit
     shown = listing.Listing(tuple(ordered[:limit]), listed.broken, more, listed.others)
-    short = listing.short_ids([reminder.id for reminder in shown.records], REMINDERS.paths(opened))
-    names = people.names(opened)
+    names, now = people.names(opened), opened.shell.now()
 
-    def line(reminder: Reminder) -> list[str]:
-        late = not reminder.done and reminder.at <= opened.shell.now()
+    def cells(reminder: reminders.Reminder) -> list[str]:
+        late = not reminder.done and reminder.at <= now
         state = "said" if reminder.done else "due" if late else reminder.repeat or "once"
         whom = f" for {names.get(reminder.person, reminder.person)}" if reminder.person else ""
-        when = listing.when(reminder.at, opened)
-        return [
-            short[reminder.id],
-            when,
-            state,
-            f"{reminder.deliver}{whom}",
-            output.shorten(reminder.text, 60),
-        ]
+        text = output.shorten(reminder.text, 60)
+        return [listing.when(reminder.at, opened), state, f"{reminder.deliver}{whom}", text]
 
-    listing.show_list(opened, "remind list", shown, _data, line, NONE)
+    REMINDERS.list(opened, shown, _data, cells)
 
 
 @app.command()
 @runs_job
 def run(opened: Opened, flags: JobFlags) -> None:
     """Say the reminders that are due, and nothing else of what `bumble tick` does."""
-    from bumble.cli import runtimes
+    from bumble.cli import run_job
     from bumble.jobs import reminders as delivery
     from bumble.runtime.job import Pass
 
     pass_ = run_job.showing_reminders(opened, Pass("reminders", delivery.check, delivery.run))
-    with runtimes.open_runtime(opened, "remind run") as runtime:
-        run_job.carry_out(
-            opened,
-            replace(runtime, writes=not flags.dry_run),
-            "remind run",
-            pass_.check,
-            pass_.run,
-            flags,
-        )
+    with run_job.open_runtime(opened, "remind run") as made:
+        runtime = replace(made, writes=not flags.dry_run)
+        run_job.carry_out(opened, runtime, "remind run", pass_.check, pass_.run, flags)
 
 
-@app.command()
-@writes
-def remove(
-    opened: Opened,
-    reminder_id: IdArgument,
-    *,
-    yes: YesOption = False,
-    dry_run: DryRunOption = False,
-) -> None:
-    """Remove a reminder's file."""
-    reminder = REMINDERS.find(opened, reminder_id)
-    text = output.shorten(reminder.text, 50)
-    REMINDERS.remove(
-        *(opened, "remind remove", reminder, text),
-        why=f"forget to remind: {text}",
-        sentence=f"Removed {reminders.path(reminder.id)}.",
-        yes=yes,
-        dry_run=dry_run,
-        id=reminder.id,
-    )
+REMINDERS.offers(app, remove="Remove a reminder's file.")
 
 
-def _data(reminder: Reminder) -> dict[str, Any]:
-    return {
-        "id": reminder.id,
-        "at": reminder.at.isoformat(),
-        "text": reminder.text,
-        "repeat": reminder.repeat or None,
-        "for": reminder.person or None,
-        "deliver": reminder.deliver,
-        "command": list(reminder.command),
-        "delivered": reminder.delivered.isoformat() if reminder.delivered else None,
-        "done": reminder.done,
-    }
+def _data(reminder: reminders.Reminder) -> dict[str, Any]:
+    unset = {"repeat": reminder.repeat or None, "for": reminder.person or None}
+    return data_of(reminder, (), **unset)

@@ -1,4 +1,4 @@
-"""`bumble review`: what cycles propose and their owner has still to accept or reject."""
+"""`bumble review`, `evolve`: what cycles propose, and its owner has to accept or reject."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.cli import listing, opening, output
+from bumble.cli import commit, commits_view, listing, opening, output, run_job
+from bumble.cli.command import DryRunOption, JobFlags, reads, runs_job, writes
 from bumble.cli.commit import apply
-from bumble.cli.entity_command import reads, writes
-from bumble.cli.listing import Listing
-from bumble.cli.opening import Opened
-from bumble.cli.options import DryRunOption
-from bumble.entity import companions, review_branch
-from bumble.entity.changes import Version
-from bumble.errors import RefusedError, ReviewError, UserError
-from bumble.records.provenance import EVERYTHING  # who decides on it has to see it
+from bumble.entity import changes, review_branch
+from bumble.entity.folder import ENTITY_FILE
+from bumble.errors import RefusedError, ReviewError, UsageError, UserError
+from bumble.jobs import evolve as cycle
+from bumble.records import base, proposals
+from bumble.records.provenance import EVERYTHING
 from bumble.runtime import review_queue as held
 from bumble.runtime import rules
 
@@ -45,7 +44,7 @@ NOT_OURS = "[not made here: accept or reject it by its whole name]"
 
 @app.callback(invoke_without_command=True)
 @writes
-def review(opened: Opened) -> None:
+def review(opened: opening.Opened) -> None:
     """See what cycles propose, and accept or reject it.
 
     At a terminal it shows one proposal after the other and asks; else it lists them, the newest
@@ -58,7 +57,7 @@ def review(opened: Opened) -> None:
         _list(opened)
 
 
-def _one_by_one(opened: Opened) -> None:
+def _one_by_one(opened: opening.Opened) -> None:
     """Show each proposal and do what its owner says to it, by a letter."""
     from bumble.history import review as proposals
 
@@ -85,12 +84,12 @@ def _one_by_one(opened: Opened) -> None:
 
 @app.command("list")
 @reads
-def list_(opened: Opened) -> None:
+def list_(opened: opening.Opened) -> None:
     """List what waits: who proposed what, when and why. The newest is last."""
     _list(opened)
 
 
-def _list(opened: Opened) -> None:
+def _list(opened: opening.Opened) -> None:
     from bumble.history import describe
 
     def line(proposal: HeldProposal) -> list[str]:
@@ -102,15 +101,14 @@ def _list(opened: Opened) -> None:
         sentence = f"{title} ({more})" if more else title
         return [proposal.name, when, sentence if proposal.is_own else f"{sentence} {NOT_OURS}"]
 
-    proposals = _waiting(opened)
-    everything = Listing(tuple(proposals), broken=0, more=False)
+    everything = listing.Listing(tuple(_waiting(opened)), broken=0, more=False)
     listing.show_list(opened, "review list", everything, partial(_data, opened), line, NONE)
 
 
 @app.command()
 @reads
 def show(
-    opened: Opened,
+    opened: opening.Opened,
     names: NamesArgument = None,
     *,
     every: AllOption = False,
@@ -123,9 +121,7 @@ def show(
         output.say(NONE)
 
 
-def _whole(opened: Opened, proposal: HeldProposal) -> list[str]:
-    from bumble.cli import commits_view
-
+def _whole(opened: opening.Opened, proposal: HeldProposal) -> list[str]:
     data = _data(opened, proposal)
     head = f"{proposal.name}, {listing.when(proposal.at, opened)}: {proposal.title}"
     rows = [
@@ -135,13 +131,13 @@ def _whole(opened: Opened, proposal: HeldProposal) -> list[str]:
         ("beware", "" if proposal.is_own else "this installation did not make it"),
         *(("a rule", text) for text in data["rules"]),
     ]
-    return [head, *listing.details(rows), *commits_view.lines(data["changes"])]
+    return [head, *listing.details(rows), *commits_view.action_lines(data["changes"])]
 
 
 @app.command()
 @writes
 def accept(
-    opened: Opened,
+    opened: opening.Opened,
     names: NamesArgument = None,
     *,
     every: AllOption = False,
@@ -162,7 +158,7 @@ def accept(
 @app.command()
 @writes
 def reject(
-    opened: Opened,
+    opened: opening.Opened,
     names: NamesArgument = None,
     *,
     every: AllOption = False,
@@ -175,7 +171,7 @@ def reject(
 
 
 def _decide(
-    opened: Opened,
+    opened: opening.Opened,
     verb: str,
     names: Sequence[str] | None,
     plan: Callable[[Path, HeldProposal], ReviewDecision],
@@ -184,8 +180,6 @@ def _decide(
     dry_run: bool = False,
 ) -> None:
     """Accept or reject one proposal after the other; one that is refused keeps no other back."""
-    from bumble.cli import commits_view
-
     root = opened.entity.root
     done: list[dict[str, Any]] = []
     refused: list[UserError] = []
@@ -194,10 +188,7 @@ def _decide(
         try:
             decision = plan(root, proposal)
             written = [one for one in decision.change_set.changes if not held.stays(one.path)]
-            versions = [
-                Version(change.path, companions.read(root, change.path), change.data)
-                for change in written
-            ]
+            versions = commits_view.versions_of(opened, written)
             if not dry_run:
                 apply(opened, decision.change_set, trusts=False)
         except RefusedError as error:
@@ -205,7 +196,7 @@ def _decide(
             continue
         rows = commits_view.actions(versions, EVERYTHING)
         done.append(_data(opened, proposal) | {"changes": rows, "stays": list(decision.stays)})
-        lines += [_sentence(verb, proposal, dry_run=dry_run), *commits_view.lines(rows)]
+        lines += [_sentence(verb, proposal, dry_run=dry_run), *commits_view.action_lines(rows)]
         lines += [f"  left as it is: {path}" for path in decision.stays]
     if not dry_run:
         opening.rules_from_elsewhere(opened)  # looked at while their branches are there
@@ -230,13 +221,15 @@ def _sentence(verb: str, proposal: HeldProposal, *, dry_run: bool) -> str:
     return f"Would {verb} {title}:" if dry_run else f"{verb.title()}ed {title}:"
 
 
-def _chosen(opened: Opened, names: Sequence[str] | None, *, every: bool) -> list[HeldProposal]:
+def _chosen(
+    opened: opening.Opened, names: Sequence[str] | None, *, every: bool
+) -> list[HeldProposal]:
     from bumble.history import review as proposals
 
     return proposals.choose(_waiting(opened), names or (), every=every)
 
 
-def _waiting(opened: Opened) -> list[HeldProposal]:
+def _waiting(opened: opening.Opened) -> list[HeldProposal]:
     """Return what waits, and say where the setting can't be obeyed."""
     from bumble.history import review as proposals
 
@@ -249,9 +242,7 @@ def _waiting(opened: Opened) -> list[HeldProposal]:
     return proposals.waiting(root)
 
 
-def _data(opened: Opened, proposal: HeldProposal) -> dict[str, Any]:
-    from bumble.cli import commits_view
-
+def _data(opened: opening.Opened, proposal: HeldProposal) -> dict[str, Any]:
     names = opened.config.prompt.bootstrap_files
     commit = proposal.commit
     return {
@@ -268,4 +259,112 @@ def _data(opened: Opened, proposal: HeldProposal) -> dict[str, Any]:
         "own": proposal.is_own,
         "rules": [rules.line(rule) for rule in rules.brought(proposal.versions, names)],
         "changes": commits_view.actions(proposal.versions, EVERYTHING),
+    }
+
+
+evolve_NONE = "No proposals. One comes every hundred interactions."
+
+
+@runs_job
+def evolve(
+    opened: opening.Opened,
+    flags: JobFlags,
+    *,
+    show: Annotated[bool, typer.Option("--show", help="Show the proposals, as diffs.")] = False,
+    apply: Annotated[
+        str | None, typer.Option("--apply", metavar="ID", help="Write a proposal into entity.yaml.")
+    ] = None,
+    reject: Annotated[
+        str | None, typer.Option("--reject", metavar="ID", help="Put a proposal aside.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Look back also before a hundred interactions.")
+    ] = False,
+) -> None:
+    """Look back on a hundred interactions, and propose small changes of who it is.
+
+    Nothing changes before --apply.
+    """
+    if show + (apply is not None) + (reject is not None) > 1:
+        raise UsageError("Give one of --show, --apply and --reject.")
+    if show:
+        _show(opened)
+    elif apply is not None:
+        _apply(opened, _find(opened, apply), dry_run=flags.dry_run)
+    elif reject is not None:
+        _reject(opened, _find(opened, reject), dry_run=flags.dry_run)
+    else:
+        run_job.perform(opened, flags, "evolve", partial(cycle.check, force=force), cycle.run)
+
+
+def _show(opened: opening.Opened) -> None:
+    """Print all proposals, the open ones as what they would change now."""
+    everything = listing.readable(opened, proposals.paths(opened.entity.evolution), proposals.load)
+    source = base.read_text(opened.entity.file)
+    lines = [line for each in everything.records for line in _lines(opened, each, source)]
+    data = [_evolve_data(each, source) for each in everything.records]
+    output.result(opened.shell, "evolve", data, lines[:-1])
+    if not everything.records:
+        output.say(evolve_NONE)
+    listing.ended(everything)
+
+
+def _lines(opened: opening.Opened, proposal: proposals.Proposal, source: str) -> list[str]:
+    """Show a proposal: its reasons, who may meet what it rests on, and its diff."""
+    lines = [f"{proposal.id}, {listing.when(proposal.at, opened)}, {proposal.status}"]
+    for item in proposal.items:
+        change = f" {item.change:+.2g}" if item.change else ""
+        lines.append(f"  {item.text}{change}: {item.reason} ({', '.join(item.sources)})")
+    if proposal.status == proposals.OPEN:
+        audience = ", ".join(proposal.provenance.audience)
+        if audience:
+            lines.append(f"  It rests on what is only for {audience}; applied, all may read it.")
+        lines += cycle.difference(source, _applied(proposal, source)).splitlines()
+    return [*lines, ""]
+
+
+def _apply(opened: opening.Opened, proposal: proposals.Proposal, *, dry_run: bool) -> None:
+    """Write a proposal into entity.yaml as it is now."""
+    if proposal.status == proposals.APPLIED:
+        raise RefusedError(f"{proposal.id} is applied already; `bumble undo` takes it back.")
+    source = base.read_text(opened.entity.file)
+    after = _applied(proposal, source)
+    why = f"apply {proposal.id}"
+    edit = changes.write(ENTITY_FILE, after, source, why) if after != source else None
+    noted = proposals.plan_decided(proposal, proposals.APPLIED, opened.now, why)
+    sentence = f"Applied {proposal.id}: {len(proposal.items)} small changes in {ENTITY_FILE}."
+    commit.commit(opened, "evolve", [edit, noted], sentence, dry_run=dry_run, id=proposal.id)
+
+
+def _reject(opened: opening.Opened, proposal: proposals.Proposal, *, dry_run: bool) -> None:
+    if proposal.status == proposals.APPLIED:
+        raise RefusedError(f"{proposal.id} is applied already; `bumble undo` takes it back.")
+    at = opened.now
+    planned = [proposals.plan_decided(proposal, proposals.REJECTED, at, f"reject {proposal.id}")]
+    sentence = f"Rejected {proposal.id}; {ENTITY_FILE} stays as it is."
+    commit.commit(opened, "evolve", planned, sentence, dry_run=dry_run, id=proposal.id)
+
+
+def _applied(proposal: proposals.Proposal, source: str) -> str:
+    return cycle.applied(source, cycle.items_of(proposal))
+
+
+def _find(opened: opening.Opened, proposal_id: str) -> proposals.Proposal:
+    by_id: dict[str, Path] = {
+        proposals.PROPOSAL.stem(path): path for path in proposals.paths(opened.entity.evolution)
+    }
+    return proposals.load(opened.within(listing.pick(by_id, proposal_id, "proposal")))
+
+
+def _evolve_data(proposal: proposals.Proposal, source: str) -> dict[str, Any]:
+    is_open = proposal.status == proposals.OPEN
+    return {
+        "id": proposal.id,
+        "at": proposal.at.isoformat(),
+        "status": proposal.status,
+        "traits": [item.meta() for item in proposal.traits],
+        "behaviours": [item.meta() for item in proposal.behaviours],
+        "curiosity": [item.meta() for item in proposal.topics],
+        "diff": cycle.difference(source, _applied(proposal, source)) if is_open else "",
+        "provenance": proposal.provenance.meta(),
     }

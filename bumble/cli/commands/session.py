@@ -1,37 +1,29 @@
-"""`bumble session`: list, show and end conversations."""
+"""`bumble session`, `compact`: conversations listed, shown, ended; one shown shorter."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from json import dumps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import commit, output, people
-from bumble.cli.entity_command import shows, writes
-from bumble.cli.listing import (
-    LAST,
-    LimitOption,
-    Viewer,
-    counted,
-    pick,
-    readable,
-    short_ids,
-    show_list,
-    when,
-)
+from bumble.cli import commit, listing, output, people
+from bumble.cli.command import DryRunOption, JobFlags, runs_job, shows, writes
 from bumble.cli.opening import Opened
-from bumble.cli.options import (
-    DryRunOption,
-)
 from bumble.entity.changes import ChangeSet
-from bumble.errors import RefusedError, UserError
+from bumble.errors import RefusedError, UsageError, UserError
 from bumble.records import session_files, sessions
 from bumble.records.base import Provenance
-from bumble.records.sessions import End, Message, Session
+from bumble.runtime.job import Condition, Due, JobResult
+
+if TYPE_CHECKING:
+    from bumble.prompt.compact import CompactJob
+    from bumble.runtime.runtime import Runtime
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Look at conversations."
@@ -51,38 +43,43 @@ CALL_CHARS = 160  # of a tool's call and result, in a conversation for people
 def list_(
     opened: Opened,
     *,
-    limit: LimitOption = 20,
+    limit: listing.LimitOption = 20,
 ) -> None:
     """List conversations, the one that went on last first."""
     by_id, broken = _by_id(opened)
-    viewer = Viewer(opened)
+    viewer = listing.Viewer(opened)
     paths = list(by_id.values())
-    listed = readable(
+    listed = listing.readable(
         opened, paths, lambda path: viewer.session(session_files.load(path)), limit=limit
     )
     listed = replace(listed, broken=listed.broken + broken)
     names = people.names(opened)
-    short = short_ids([record.id for record in listed.records], by_id)
+    short = listing.short_ids([record.id for record in listed.records], by_id)
 
-    def line(session: Session) -> list[str]:
+    def line(session: sessions.Session) -> list[str]:
         spoken = ", ".join(names.get(person, person) for person in session.people)
-        count = counted(_length(session), "message")
-        day = when(session.last_at, opened)
-        return [short[session.id], day, spoken, count, _state(session)]
+        count = listing.counted(_length(session), "message")
+        return [
+            short[session.id],
+            listing.when(session.last_at, opened),
+            spoken,
+            count,
+            _state(session),
+        ]
 
-    def data(session: Session) -> dict[str, Any]:
+    def data(session: sessions.Session) -> dict[str, Any]:
         whole = _data(session)
         whole["messages"] = _length(session)
         return {key: value for key, value in whole.items() if key != "compactions"}
 
-    show_list(opened, "session list", listed, data, line, NONE, newest_first=True)
+    listing.show_list(opened, "session list", listed, data, line, NONE, newest_first=True)
 
 
 @app.command()
 @shows
 def show(
     opened: Opened,
-    session_id: IdArgument = LAST,
+    session_id: IdArgument = listing.LAST,
     *,
     limit: Annotated[
         int | None,
@@ -90,11 +87,10 @@ def show(
     ] = None,
 ) -> None:
     """Show a conversation word for word, with the brief it left for the next."""
-    viewer = Viewer(opened)
+    viewer = listing.Viewer(opened)
     session = viewer.session(_load(opened, session_id))
     brief = session_files.read_handover(opened.entity.sessions, session.id)
-    heard = Provenance(audience=session.people)
-    left = viewer.text(brief.body.strip(), heard) if brief else None
+    left = viewer.text(brief.body.strip(), Provenance(audience=session.people)) if brief else None
     data = _data(session) | {"handover": left}
     if limit is not None:
         data["messages"] = data["messages"][-limit:]
@@ -108,7 +104,7 @@ def show(
 @writes
 def end(
     opened: Opened,
-    session_id: IdArgument = LAST,
+    session_id: IdArgument = listing.LAST,
     *,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -125,7 +121,9 @@ def end(
     if session.ended is None:
         if not dry_run:
             ending, lines = _brief(opened, session)
-        last = sessions.plan_append(session, [End(opened.shell.now())], "end the conversation")
+        last = sessions.plan_append(
+            session, [sessions.End(opened.shell.now())], "end the conversation"
+        )
         ending = replace(ending, changes=(last, *ending.changes))
     path = f"{sessions.FOLDER}/{session.id}/handover.md"
     commit.commit(
@@ -133,7 +131,7 @@ def end(
         "session end",
         ending.changes,
         "\n".join([f"Ended {session.id}.", *lines]),
-        unchanged=f"Nothing to do: {session.id} ended {when(session.ended, opened)}.",
+        unchanged=f"Nothing to do: {session.id} ended {listing.when(session.ended, opened)}.",
         dry_run=dry_run,
         trailers=ending.trailers,
         id=session.id,
@@ -142,15 +140,15 @@ def end(
     )
 
 
-def _brief(opened: Opened, session: Session) -> tuple[ChangeSet, list[str]]:
+def _brief(opened: Opened, session: sessions.Session) -> tuple[ChangeSet, list[str]]:
     """Plan the brief for the next conversation; whatever stands in its way is said, and it ends."""
-    from bumble.cli import runtimes
+    from bumble.cli import run_job
     from bumble.prompt import handover
 
     if not handover.is_worth(session):
         return ChangeSet(""), []
     try:
-        with runtimes.open_runtime(opened, "session end", needs_model=False) as runtime:
+        with run_job.open_runtime(opened, "session end", needs_model=False) as runtime:
             result, change_set = handover.run(runtime, handover.HandoverJob(session)).planned()
             return change_set, [_sentence(line) for line in result.told]
     except UserError as error:
@@ -166,15 +164,16 @@ def _sentence(text: str) -> str:
 
 def _by_id(opened: Opened) -> tuple[dict[str, Path], int]:
     """Return the transcripts by id, the last one to go on at the end, and how many are broken."""
-    paths = session_files.paths(opened.entity.sessions)
-    infos = readable(opened, paths, session_files.read_info)
+    infos = listing.readable(
+        opened, session_files.paths(opened.entity.sessions), session_files.read_info
+    )
     in_order = session_files.by_recency(infos.records, opened.shell.now())
     folder = opened.entity.sessions
     return {info.id: folder / info.id / sessions.FILE for info in in_order}, infos.broken
 
 
-def _load(opened: Opened, session_id: str) -> Session:
-    session = session_files.load(pick(_by_id(opened)[0], session_id, "conversation"))
+def _load(opened: Opened, session_id: str) -> sessions.Session:
+    session = session_files.load(listing.pick(_by_id(opened)[0], session_id, "conversation"))
     if session.torn_line is not None:
         output.warn(
             opened.shell, f"{sessions.path(session.id)}:{session.torn_line}: the line was cut off"
@@ -182,11 +181,11 @@ def _load(opened: Opened, session_id: str) -> Session:
     return session
 
 
-def _length(session: Session) -> int:
+def _length(session: sessions.Session) -> int:
     return sum(message.role != "tool" for message in session.messages)
 
 
-def _state(session: Session) -> str:
+def _state(session: sessions.Session) -> str:
     if session.imported is not None:
         return f"imported from {session.imported.get('from')}"
     if session.ended is not None:
@@ -194,11 +193,11 @@ def _state(session: Session) -> str:
     return "unanswered" if session.unanswered else "open"
 
 
-def _conversation(opened: Opened, session: Session, limit: int | None) -> Iterator[str]:
+def _conversation(opened: Opened, session: sessions.Session, limit: int | None) -> Iterator[str]:
     """Yield the lines of a conversation for people."""
     names = people.names(opened)
     spoken = ", ".join(names.get(person, person) for person in session.people)
-    began = when(session.at, opened)
+    began = listing.when(session.at, opened)
     yield f"{session.id}: with {spoken}, since {began}, {_state(session)}"
     if session.imported is not None and session.imported.get("title"):
         yield str(session.imported["title"])
@@ -214,17 +213,17 @@ def _conversation(opened: Opened, session: Session, limit: int | None) -> Iterat
             yield from ("", "  (for the model, this summary stands for what came before:)")
             yield from _indented(summed_up[message.id], "    ")
     if session.ended is not None:
-        yield from ("", f"ended {when(session.ended, opened)}")
+        yield from ("", f"ended {listing.when(session.ended, opened)}")
 
 
-def _message(opened: Opened, message: Message, names: Mapping[str, str]) -> Iterator[str]:
+def _message(opened: Opened, message: sessions.Message, names: Mapping[str, str]) -> Iterator[str]:
     called = str(message.extra.get("name", ""))  # of a guest, or of another assistant
     speakers = {"user": names.get(message.speaker) or called or message.speaker, "tool": "(result)"}
     who = speakers.get(message.role, called or opened.identity.name)
     if message.role == "tool":
         yield f"  {who} {output.shorten(message.text, CALL_CHARS)}"
         return
-    yield f"{who or 'somebody'}, {when(message.at, opened)}"
+    yield f"{who or 'somebody'}, {listing.when(message.at, opened)}"
     yield from _indented(message.text, "  ")
     for call in message.tool_calls:
         arguments = dumps(call.arguments, ensure_ascii=False)
@@ -236,7 +235,7 @@ def _indented(text: str, indent: str) -> Iterator[str]:
     yield from (f"{indent}{line}".rstrip() for line in text.splitlines())
 
 
-def _data(session: Session) -> dict[str, Any]:
+def _data(session: sessions.Session) -> dict[str, Any]:
     return {
         "id": session.id,
         "at": session.at.isoformat(),
@@ -258,7 +257,7 @@ def _data(session: Session) -> dict[str, Any]:
     }
 
 
-def _message_data(message: Message) -> dict[str, Any]:
+def _message_data(message: sessions.Message) -> dict[str, Any]:
     calls = [
         {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
         for call in message.tool_calls
@@ -274,3 +273,95 @@ def _message_data(message: Message) -> dict[str, Any]:
         "trust": message.trust,
         "unanswered": message.unanswered,
     }
+
+
+@runs_job
+def compact(
+    opened: Opened,
+    flags: JobFlags,
+    *,
+    session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="ID", help="This conversation. Default: the newest."),
+    ] = None,
+    prune_only: Annotated[
+        bool, typer.Option("--prune-only", help="Clear old tool results only; needs no model.")
+    ] = False,
+    no_model: Annotated[
+        bool,
+        typer.Option("--no-model", help="Keep the lines that say most, instead of a summary."),
+    ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take back the last compaction; nothing was lost.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Even if it is not too long yet.")] = False,
+) -> None:
+    """Show a long conversation shorter: cut, clear, summarise.
+
+    What was said stays in the transcript, word for word; only what the model is shown changes.
+    """
+    from bumble.cli import run_job
+    from bumble.cli.models import chat_model
+    from bumble.prompt import compact as compaction
+
+    if undo and (prune_only or no_model or force or flags.check):
+        raise UsageError("--undo takes back the last compaction; it goes with no other.")
+    talk = _asked(opened, session)
+    thinks = not (undo or prune_only or no_model or flags.check)
+    with run_job.open_runtime(opened, "compact", needs_model=thinks) as runtime:
+        due: Due[Any]
+        if undo:
+            due = _undo_check(talk)
+        else:
+            due = compaction.check(runtime, talk, chat_model.stable_tokens(opened, talk))
+            gates = () if prune_only or force else due.conditions
+            jobs = (replace(job, only_prune=prune_only, use_model=not no_model) for job in due.jobs)
+            due = Due(gates, tuple(jobs))
+        run = _undo if undo else partial(_compact, dry_run=flags.dry_run)
+        run_job.carry_out(opened, runtime, "compact", lambda _: due, run, flags)
+
+
+def _compact(runtime: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
+    from bumble.jobs import stretch
+    from bumble.prompt import compact as compaction
+
+    note = output.say if sys.stderr.isatty() else lambda _: None  # under cron nobody watches
+    result = compaction.run(runtime, job, note)
+    if not job.use_model:
+        return result
+    if not dry_run:
+        return stretch.flush(runtime, result, limit=None, note=note)
+    if stretch.leaving(runtime, result) is None:
+        return result
+    sentence = (
+        "Before that, what waits of these messages is distilled (`bumble distill --dry-run`)."
+    )
+    return replace(result, lines=(*result.lines, sentence))
+
+
+def _undo_check(talk: sessions.Session | None) -> Due[sessions.Session]:
+    count = len(talk.compactions) if talk else 0
+    gate = Condition("compactions", str(count), "one to take back", count > 0)
+    return Due((gate,), (talk,) if talk else ())
+
+
+def _undo(runtime: Runtime, talk: sessions.Session) -> JobResult:
+    last = talk.compactions[-1]
+    line = sessions.Undo(runtime.now(), last.id)
+    sentence = f"Took back {last.id}: {last.first} to {last.last} are shown again as before it."
+    return JobResult(
+        f"compact: take back {last.id}",
+        lambda: [sessions.plan_append(talk, [line], "show the conversation as it was")],
+        (sentence,),
+        {"session": talk.id, "undone": last.id},
+    )
+
+
+def _asked(opened: Opened, session_id: str | None) -> sessions.Session | None:
+    if session_id is not None:
+        return session_files.find(opened.entity.sessions, session_id)
+    paths = session_files.paths(opened.entity.sessions)
+    infos = listing.readable(opened, paths, session_files.read_info).records
+    lived = [info for info in infos if info.imported is None]
+    newest = next(reversed(session_files.by_recency(lived, opened.shell.now())), None)
+    return session_files.find(opened.entity.sessions, newest.id) if newest else None

@@ -5,20 +5,23 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec.structs import asdict
 
-from bumble.cli import commit, index_place, opening, output, overnight
-from bumble.cli.entity_command import writes
-from bumble.cli.models import weights
-from bumble.cli.opening import Opened
-from bumble.cli.options import YesOption
+from bumble.cli import commit, opening, output
+from bumble.cli.command import YesOption, writes
+from bumble.cli.talk import overnight
 from bumble.entity import commits
-from bumble.errors import RecordInvalidError, RefusedError, SyncError
+from bumble.errors import (
+    RecordInvalidError,
+    RefusedError,
+    SyncError,
+    UserError,
+)
 from bumble.records import forgotten, kinds, knowledge
-from bumble.records.knowledge import Knowledge
 from bumble.runtime import rules
 from bumble.text import urls
 
@@ -28,52 +31,43 @@ if TYPE_CHECKING:
     from bumble.history.findings import Finding
     from bumble.history.remote import Merging, Upload
 
+
 MOST_PATHS = 10  # that are named
-app = typer.Typer(rich_markup_mode=None)
-PushOption = Annotated[
-    bool, typer.Option("--push", help="Push what this clone has, once it is merged.")
-]
 
 
-SetupOption = Annotated[
-    str | None,
-    typer.Option(
-        "--setup",
-        metavar="REMOTE",
-        help="Let the folder follow this git repository, and upload it there.",
-    ),
-]
-PublicOption = Annotated[
-    bool, typer.Option("--public", help="Set it up though anybody can read what lies there.")
-]
-
-
-def _locked(opened: Opened) -> Knowledge:
+def _locked(opened: opening.Opened) -> knowledge.Knowledge:
     """Read the knowledge; what can't be read says so elsewhere."""
     try:
         return knowledge.read(opened.entity.knowledge)
     except RecordInvalidError:
-        return Knowledge("", (), None)
+        return knowledge.Knowledge("", (), None)
 
 
-NightlyOption = Annotated[
-    bool,
-    typer.Option(
-        "--nightly",
-        help="As a crontab runs it: undo a merge that needs you, and tell it at the next talk.",
-    ),
-]
-
-
-@app.command()
 @writes
 def sync(
-    opened: Opened,
+    opened: opening.Opened,
     *,
-    push: PushOption = False,
-    nightly: NightlyOption = False,
-    setup: SetupOption = None,
-    public: PublicOption = False,
+    push: Annotated[
+        bool, typer.Option("--push", help="Push what this clone has, once it is merged.")
+    ] = False,
+    nightly: Annotated[
+        bool,
+        typer.Option(
+            "--nightly",
+            help="As a crontab runs it: undo a merge that needs you, and tell it at the next talk.",
+        ),
+    ] = False,
+    setup: Annotated[
+        str | None,
+        typer.Option(
+            "--setup",
+            metavar="REMOTE",
+            help="Let the folder follow this git repository, and upload it there.",
+        ),
+    ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="Set it up though anybody can read what lies there.")
+    ] = False,
     yes: YesOption = False,
 ) -> None:
     """Fetch what other clones did, merge it by meaning, and check the folder.
@@ -92,7 +86,7 @@ def sync(
     overnight.forget(opened)
 
 
-def _sync(opened: Opened, *, push: bool, leaves_open: bool) -> None:
+def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     """Fetch, merge and check the folder; push it if that is wanted and nothing is wrong."""
     from bumble.history import remote
 
@@ -133,7 +127,7 @@ def _sync(opened: Opened, *, push: bool, leaves_open: bool) -> None:
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
-def _set_up(opened: Opened, text: str, *, public: bool, yes: bool) -> None:
+def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> None:
     """Let the branch follow a remote, once the owner has seen what goes there."""
     from bumble.history import remote
 
@@ -155,8 +149,7 @@ def _set_up(opened: Opened, text: str, *, public: bool, yes: bool) -> None:
             f"{shown}: anybody can read what lies there, and it would be all that"
             f" {opened.identity.name} knows.\nMake it private first; or, if you mean it: --public"
         )
-    lines = [f"To {shown} would go:", *_would_go(found)]
-    output.say("\n".join(lines))
+    output.say("\n".join([f"To {shown} would go:", *_would_go(found)]))
     commit.confirm(shell, "Upload it?", "Nothing was uploaded; --yes does it.", yes=yes)
     remote.connect(root, place, target, found.branch)
     remote.push_first(root, place, found.branch)
@@ -180,30 +173,15 @@ def _would_go(found: Upload) -> list[str]:
     ]
 
 
-def _examine(opened: Opened) -> DoctorReport:
+def _examine(opened: opening.Opened) -> DoctorReport:
     """Check the folder as `doctor` does."""
     from bumble.cli.doctor import checkup
 
-    shell = opened.shell
-    catalog = weights.catalog_of(shell)
-    return checkup.examine(
-        checkup.DoctorInput(
-            opened.entity,
-            shell.now(),
-            shell.environ,
-            shell.user_file,
-            shell.secrets_file,
-            shell.weights,
-            catalog,
-            index_place.place_of,
-            weights.embedders_of(shell, opened.entity, catalog),
-        ),
-        lambda done, total: None,
-    )
+    return checkup.examine(opened.shell, opened.entity, lambda done, total: None)
 
 
 def _sentence_of_gone(
-    opened: Opened, gone: Mapping[str, int], paths: Sequence[str], before: str
+    opened: opening.Opened, gone: Mapping[str, int], paths: Sequence[str], before: str
 ) -> str:
     """Say what was deleted elsewhere, and how to have it back."""
     root = opened.entity.root
@@ -226,7 +204,7 @@ def _sentence_of_gone(
 
 
 def _tell(
-    opened: Opened,
+    opened: opening.Opened,
     merging: Merging,
     gone: Mapping[str, int],
     changed: Sequence[str],
@@ -250,3 +228,27 @@ def _tell(
         "problems": [finding.code for finding in problems],
     }
     output.result(opened.shell, "sync", data, lines)
+
+
+def git_merge(
+    base: Annotated[Path, typer.Argument(metavar="BASE", help="What both sides began with.")],
+    ours: Annotated[Path, typer.Argument(metavar="OURS", help="One side; the result goes here.")],
+    other: Annotated[Path, typer.Argument(metavar="THEIRS", help="The other side.")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="Where the file lies.")],
+) -> None:
+    """Merge two versions of a file by meaning (git calls this).
+
+    Ends with 1 where both sides changed the same thing; conflict markers are left in the file then.
+    """
+    from bumble.history import merge
+
+    try:
+        texts = [path.read_bytes().decode(errors="surrogateescape") for path in (base, ours, other)]
+    except OSError as error:
+        raise UserError(f"{error.filename}: could not be read: {error.strerror}") from error
+    merged = merge.merge(path, *texts)
+    # git's own scratch file: it is not part of any entity yet
+    ours.write_bytes(merged.text.encode(errors="surrogateescape"))
+    if not merged.clean:
+        output.say(f"{path}: both sides changed the same thing; look for <<<<<<< in it")
+        raise typer.Exit(1)

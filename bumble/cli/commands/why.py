@@ -9,7 +9,7 @@ import typer
 from msgspec.structs import replace
 
 from bumble.cli import listing, output
-from bumble.cli.entity_command import shows
+from bumble.cli.command import shows
 from bumble.cli.opening import Opened
 from bumble.errors import RecordMissingError, UsageError
 from bumble.runtime import audiences
@@ -18,31 +18,27 @@ if TYPE_CHECKING:
     from bumble.history.lookup import Library, LibraryRecord
     from bumble.history.why import RecordCommit, SourceNode
 
-app = typer.Typer(rich_markup_mode=None)
 GONE = "not here any more: forgotten, or not merged yet"
 COMMIT_CHARS = 10
 MOST_NAMED = 4
 NAMED_BY_WORDS = ("knowledge", *audiences.NAMED_BY_WORDS)  # what their ids are made of
-WhatArgument = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="WHAT",
-        help="An id, a beginning or an end of one, a title, a name, a time; words of a sentence;"
-        " or NAME:LINE, a line of a portrait, or PATH:LINE.",
-    ),
-]
-KindOption = Annotated[
-    str | None, typer.Option("--kind", metavar="KIND", help="What kind of record is meant.")
-]
 
 
-@app.command()
 @shows
 def why(
     opened: Opened,
-    what: WhatArgument,
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WHAT",
+            help="An id, a beginning or an end of one, a title, a name, a time; words of a "
+            "sentence; or NAME:LINE, a line of a portrait, or PATH:LINE.",
+        ),
+    ],
     *,
-    kind: KindOption = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", metavar="KIND", help="What kind of record is meant.")
+    ] = None,
 ) -> None:
     """Show where something it holds comes from.
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from bumble.entity import commits, create, git_operations, settings
 from bumble.entity.folder import DERIVED, Entity
-from bumble.entity.settings import Settings
 from bumble.errors import (
     FolderOutdatedError,
     IndexServerError,
@@ -26,12 +25,10 @@ from bumble.errors import (
     UserError,
 )
 from bumble.files import disk, git, gitdir
-from bumble.files.git import Git
 from bumble.history import driver
 from bumble.history.findings import Finding
 from bumble.index import sync
 from bumble.index.place import Place
-from bumble.index.sync import IndexState
 from bumble.llm import detect
 from bumble.models.weights import store
 from bumble.models.weights.catalog import Catalog, CatalogEntry
@@ -69,7 +66,7 @@ def versions() -> dict[str, str | None]:
 
 def check_settings(
     entity_file: Path, user_file: Path, environ: Mapping[str, str]
-) -> tuple[Settings | None, list[Finding]]:
+) -> tuple[settings.Settings | None, list[Finding]]:
     """Read every layer of the settings by itself, so that one broken file does not hide another.
 
     Returns:
@@ -113,7 +110,7 @@ def _split_place(message: str, path: Path) -> tuple[str, int | None]:
 
 def check_index(
     entity: Entity, wanted_model: str | None, place_of: Callable[[], Place]
-) -> tuple[IndexState | None, list[Finding]]:
+) -> tuple[sync.IndexState | None, list[Finding]]:
     """Compare the index with the files.
 
     Args:
@@ -136,30 +133,55 @@ def check_index(
     return state, list(_index_findings(state, name, wanted_model))
 
 
-def _index_findings(state: IndexState, name: str, wanted_model: str | None) -> Iterator[Finding]:
+def _index_findings(
+    state: sync.IndexState, name: str, wanted_model: str | None
+) -> Iterator[Finding]:
     if state.server and state.server["unwalled"]:
-        sentence = f"the role {state.server['role']} passes the walls between entities by"
-        yield Finding("index-role", sentence, name)
+        yield Finding(
+            "index-role",
+            f"the role {state.server['role']} passes the walls between entities by",
+            name,
+        )
     if not state.exists:
         yield Finding("index-missing", "there is no search index yet", name, fix="bumble index")
         return
     if state.words != state.chunks:
-        sentence = f"its words are those of {state.words:,} passages of {state.chunks:,}"
-        yield Finding("index-unusable", sentence, name, fix=REBUILD)
+        yield Finding(
+            "index-unusable",
+            f"its words are those of {state.words:,} passages of {state.chunks:,}",
+            name,
+            fix=REBUILD,
+        )
         return
     if state.orphans:
-        sentence = f"{state.orphans:,} rows belong to no file or passage"
-        yield Finding("index-orphans", sentence, name, fix=REBUILD)
+        yield Finding(
+            "index-orphans",
+            f"{state.orphans:,} rows belong to no file or passage",
+            name,
+            fix=REBUILD,
+        )
     if state.stale:
-        sentence = f"{state.stale:,} files have changed since the last search"
-        yield Finding("index-stale", sentence, name, fix="bumble index")
+        yield Finding(
+            "index-stale",
+            f"{state.stale:,} files have changed since the last search",
+            name,
+            fix="bumble index",
+        )
     made_by = json.loads(state.identity).get("model", "") if state.identity else ""
     if wanted_model and made_by and made_by != wanted_model:
-        sentence = f"its vectors are {made_by}'s; the next search makes those of {wanted_model}"
-        yield Finding("index-vectors", sentence, name, fix="bumble index")
+        yield Finding(
+            "index-vectors",
+            f"its vectors are {made_by}'s; the next search makes those of {wanted_model}",
+            name,
+            fix="bumble index",
+        )
     elif wanted_model and state.waiting:
-        sentence = f"{state.waiting:,} passages have no vector yet: words alone find them"
-        yield Finding("index-vectors", sentence, name, fix="bumble index")
+        yield Finding(
+            "index-vectors",
+            f"{state.waiting:,} passages have no vector yet: words alone find them",
+            name,
+            fix="bumble index",
+        )
 
 
 def embedding_model(wanted: Sequence[CatalogEntry], folder: Path) -> str | None:
@@ -183,15 +205,22 @@ def check_weights(
     for stored in store.stored(folder):
         place = folder / stored.name
         if not stored.complete:
-            sentence = f"{stored.bytes / 1e6:,.0f} MB of it are here; pulling goes on from there"
-            fix = f"bumble model pull {stored.name}"
-            yield Finding("weights-unfinished", sentence, f"{place}{store.PART}", fix=fix)
+            yield Finding(
+                "weights-unfinished",
+                f"{stored.bytes / 1e6:,.0f} MB of it are here; pulling goes on from there",
+                f"{place}{store.PART}",
+                fix=f"bumble model pull {stored.name}",
+            )
         elif stored.name in by_name:
             yield from _find_damage(place, by_name[stored.name])
     if wanted and embedding_model(wanted, folder) is None:
         name = min(wanted, key=lambda entry: entry.bytes).name
-        sentence = "no embedding model is here: words alone find things, not their meaning"
-        yield Finding("weights-none", sentence, str(folder), fix=f"bumble model pull {name}")
+        yield Finding(
+            "weights-none",
+            "no embedding model is here: words alone find things, not their meaning",
+            str(folder),
+            fix=f"bumble model pull {name}",
+        )
 
 
 def _find_damage(place: Path, entry: CatalogEntry) -> Iterator[Finding]:
@@ -211,8 +240,7 @@ def _find_damage(place: Path, entry: CatalogEntry) -> Iterator[Finding]:
             if not looks_right and store.sha256(path) != file.sha256:
                 why = "is not the file that the catalog names: its SHA-256 differs"
         if why:
-            fix = f"bumble model pull {entry.name}"
-            yield Finding("weights-damaged", why, str(path), fix=fix)
+            yield Finding("weights-damaged", why, str(path), fix=f"bumble model pull {entry.name}")
 
 
 def check_engine() -> Iterator[Finding]:
@@ -222,16 +250,17 @@ def check_engine() -> Iterator[Finding]:
         what, *advice = problem.splitlines()
         command = next((line for line in advice if line.startswith(detect.AS_ROOT)), "")
         fix = command.removeprefix(detect.AS_ROOT)
-        sentence = what if fix else " ".join((f"{what}.", *advice))
-        yield Finding("engine-missing", sentence, fix=fix)
+        yield Finding("engine-missing", what if fix else " ".join((f"{what}.", *advice)), fix=fix)
 
 
 def check_secrets(path: Path) -> Iterator[Finding]:
     """Tell whether others can read the user's keys."""
     if os.name == "posix" and path.exists() and path.stat().st_mode & OTHER_USERS:
-        sentence = "others on this machine can read your keys"
         yield Finding(
-            "secrets-open", sentence, str(path), fix=f"chmod 600 {shlex.quote(str(path))}"
+            "secrets-open",
+            "others on this machine can read your keys",
+            str(path),
+            fix=f"chmod 600 {shlex.quote(str(path))}",
         )
 
 
@@ -243,56 +272,88 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
         return
     place = git.at(root)
     if place is None:
-        sentence = "it is in no git repository, so it has no history"
-        yield Finding("git-none", sentence, ".", fix=f"git -C {shlex.quote(str(root))} init")
+        yield Finding(
+            "git-none",
+            "it is in no git repository, so it has no history",
+            ".",
+            fix=f"git -C {shlex.quote(str(root))} init",
+        )
         return
     if place.foreign:
-        sentence = f"{place.foreign} belongs to somebody else, so its history is not read"
-        yield Finding("git-foreign", sentence, ".", fix=place.advice.strip("`"))
+        yield Finding(
+            "git-foreign",
+            f"{place.foreign} belongs to somebody else, so its history is not read",
+            ".",
+            fix=place.advice.strip("`"),
+        )
         return
     if place.trap:
         yield Finding("git-trap", f"{place.trap} is no plain file; git would wait for it", ".")
         return
     if place.outside_repository and not trusted:
-        trust = f"bumble config trust {shlex.quote(str(root))}"
-        yield Finding("git-strays", place.outside_repository, ".", fix=trust)
+        yield Finding(
+            "git-strays",
+            place.outside_repository,
+            ".",
+            fix=f"bumble config trust {shlex.quote(str(root))}",
+        )
         return
     yield from _find_under_way(root, place)
     yield from _find_uncommitted(root, place)
     missing = missing_lines(root, ".gitignore")
     if missing:
-        sentence = f"it does not name {', '.join(missing)}"
-        yield Finding("git-ignores", sentence, ".gitignore", fix="bumble doctor --fix")
+        yield Finding(
+            "git-ignores",
+            f"it does not name {', '.join(missing)}",
+            ".gitignore",
+            fix="bumble doctor --fix",
+        )
     missing = missing_lines(root, ".gitattributes")
     if missing:
-        sentence = f"it lacks {'; '.join(missing)}"
-        yield Finding("git-attributes", sentence, ".gitattributes", fix="bumble doctor --fix")
+        yield Finding(
+            "git-attributes",
+            f"it lacks {'; '.join(missing)}",
+            ".gitattributes",
+            fix="bumble doctor --fix",
+        )
     if not driver.is_installed(root):
-        sentence = "git has not been told how to merge these files by meaning"
-        yield Finding("git-driver", sentence, ".", fix="bumble doctor --fix")
+        yield Finding(
+            "git-driver",
+            "git has not been told how to merge these files by meaning",
+            ".",
+            fix="bumble doctor --fix",
+        )
     tracked = git.run(root, "ls-files", "--", *DERIVED)
     if tracked:
-        sentence = "git keeps it, though it is derived; take it out of the index"
-        fix = f"git -C {shlex.quote(str(root))} rm -r --cached --ignore-unmatch {' '.join(DERIVED)}"
-        yield Finding("git-tracked", sentence, tracked.splitlines()[0], fix=fix)
+        yield Finding(
+            "git-tracked",
+            "git keeps it, though it is derived; take it out of the index",
+            tracked.splitlines()[0],
+            fix=f"git -C {shlex.quote(str(root))} rm -r --cached --ignore-unmatch "
+            + " ".join(DERIVED),
+        )
 
 
-def _find_under_way(root: Path, place: Git) -> Iterator[Finding]:
+def _find_under_way(root: Path, place: git.Git) -> Iterator[Finding]:
     """Find what git was cut off in, by bumble's own note; and what the owner began or left."""
     cut_off = git_operations.cut_off(root)
     if cut_off:
-        sentence = git_operations.warning(cut_off.values())
-        yield Finding("git-cut-off", sentence, ".", fix="bumble doctor --fix")
+        yield Finding(
+            "git-cut-off", git_operations.warning(cut_off.values()), ".", fix="bumble doctor --fix"
+        )
         return
     git_here = f"git -C {shlex.quote(str(root))}"
     under_way = place.repository.under_way
     if under_way:
         on, back = gitdir.ENDINGS[under_way]
-        sentence = (
+        yield Finding(
+            "git-under-way",
             f"{under_way} is under way that bumble did not begin, and nothing is committed until "
-            f"it ends: settle what is in conflict and go on with `{git_here} {on}`, or take it back"
+            f"it ends: settle what is in conflict and go on with `{git_here} {on}`, or take it "
+            "back",
+            ".",
+            fix=f"{git_here} {back}",
         )
-        yield Finding("git-under-way", sentence, ".", fix=f"{git_here} {back}")
     for lock in git_operations.locks(place.repository):
         if not git_operations.is_at_work(lock):
             sentence = f"{lock} keeps commits back: another git is at work, or was killed; if none"
@@ -301,15 +362,18 @@ def _find_under_way(root: Path, place: Git) -> Iterator[Finding]:
             )
 
 
-def _find_uncommitted(root: Path, place: Git) -> Iterator[Finding]:
+def _find_uncommitted(root: Path, place: git.Git) -> Iterator[Finding]:
     """Find what bumble wrote and has not committed."""
     noted = {path for note in commits.notes(root) for path in note.after}
     changed = commits.changed(place) & noted if noted else set()
     if changed:
         more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
-        sentence = f"not committed yet{more}: the next command that writes does it"
-        where = sorted(changed)[0]
-        yield Finding("git-uncommitted", sentence, where, fix="bumble doctor --fix")
+        yield Finding(
+            "git-uncommitted",
+            f"not committed yet{more}: the next command that writes does it",
+            sorted(changed)[0],
+            fix="bumble doctor --fix",
+        )
 
 
 def missing_lines(root: Path, name: str) -> list[str]:

@@ -16,7 +16,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity import companions
-from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError, UserError
@@ -26,9 +25,7 @@ from bumble.history.findings import Finding
 from bumble.jobs import schedule
 from bumble.prompt import prompt_files
 from bumble.records import base, kinds, knowledge, session_files, sessions, soma
-from bumble.records.base import Provenance
 from bumble.records.kind import Kind, RecordView, unite
-from bumble.records.sessions import Session
 from bumble.runtime import body_state, rules
 from bumble.text import markdown, moments
 from bumble.text.yaml_edit import SourceError
@@ -51,7 +48,9 @@ class _Derived(Struct, frozen=True):
 class Sources(Struct):
     """The provenance of every record by its id, and the records that name sources."""
 
-    origins: dict[str, Provenance] = field(default_factory=dict)  # by id: source trust and audience
+    origins: dict[str, base.Provenance] = field(
+        default_factory=dict
+    )  # by id: source trust and audience
     derived: list[_Derived] = field(default_factory=list)
     people: set[str] = field(default_factory=set)  # ids of all whom a portrait or a talk knows
 
@@ -69,15 +68,15 @@ class Sources(Struct):
         if view.sources or view.people or view.origin.audience:
             self.derived.append(_Derived(view, path, fix))
 
-    def session(self, session_id: str, session: Session) -> None:
+    def session(self, session_id: str, session: sessions.Session) -> None:
         """Take a conversation in, with all its messages."""
         people = session.people
         self.people.update(people)
-        self.origins[session_id] = Provenance(audience=people)
+        self.origins[session_id] = base.Provenance(audience=people)
         for message in session.messages:
-            self.origins[message.id] = Provenance(trust=message.trust, audience=people)
+            self.origins[message.id] = base.Provenance(trust=message.trust, audience=people)
         for summary in session.compactions:
-            self.origins[summary.id] = Provenance(audience=people)
+            self.origins[summary.id] = base.Provenance(audience=people)
 
     def check(self) -> Iterator[Finding]:
         """Compare the trust and audience of every record with those of its sources."""
@@ -85,10 +84,12 @@ class Sources(Struct):
             view = record.view
             gone = [name for name in view.sources if name not in self.origins]
             if gone:
-                sentence = (
-                    f"it rests on {_named(gone)}, which is not here: forgotten, or not merged"
+                yield record.finding(
+                    "source-missing",
+                    f"it rests on {_named(gone)}, which is not here: forgotten, or not merged",
+                    view.sources_key,
+                    "from",
                 )
-                yield record.finding("source-missing", sentence, view.sources_key, "from")
             if view.origin.trust or view.origin.model:  # else a person vouches for it
                 yield from self._check_tiers(record)
             yield from self._check_people(record)
@@ -103,28 +104,39 @@ class Sources(Struct):
         ]
         if raised:
             lowest = base.lowest_trust(source_origins[name].trust for name in raised)
-            sentence = f"it claims the trust `{origin.trust}`, but {_named(raised)} has `{lowest}`"
-            yield record.finding("trust-raised", sentence, view.sources_key, "from")
+            yield record.finding(
+                "trust-raised",
+                f"it claims the trust `{origin.trust}`, but {_named(raised)} has `{lowest}`",
+                view.sources_key,
+                "from",
+            )
         narrower = [name for name, source in source_origins.items() if _is_wider(origin, source)]
         if narrower:
             who = ", ".join(origin.audience) or "everyone"
             private = ", ".join(source_origins[narrower[0]].audience)
-            sentence = f"{who} may meet it, but {_named(narrower)} is only for {private}"
-            yield record.finding("audience-wider", sentence, view.sources_key, "from")
+            yield record.finding(
+                "audience-wider",
+                f"{who} may meet it, but {_named(narrower)} is only for {private}",
+                view.sources_key,
+                "from",
+            )
 
     def _check_people(self, record: _Derived) -> Iterator[Finding]:
         """Find whom nothing knows any more: `person forget` leaves no id behind, a copy may."""
         listed = unite(record.view.people, record.view.origin.audience)
         strangers = [person for person in listed if person not in self.people]
         if strangers:
-            sentence = (
+            yield record.finding(
+                "person-missing",
                 f"it names {_named(strangers)}, whom no portrait and no conversation knows: "
-                "forgotten, or not merged"
+                "forgotten, or not merged",
+                "people",
+                "for",
+                "audience",
             )
-            yield record.finding("person-missing", sentence, "people", "for", "audience")
 
 
-def _is_wider(origin: Provenance, source: Provenance) -> bool:
+def _is_wider(origin: base.Provenance, source: base.Provenance) -> bool:
     """Whether somebody may meet a record who may not meet what it rests on."""
     return bool(source.audience) and not (
         origin.audience and set(origin.audience) <= set(source.audience)
@@ -186,25 +198,37 @@ def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[
     yield from _find_doubles(context.entity, record_files)
     yield from _find_same_people(registry.names)
     for path in companions.orphans(context.entity.root):
-        sentence = "what it is about went, or has another name: name it alike, or remove it"
-        yield Finding("source-alone", sentence, context.entity.relative(path))
+        yield Finding(
+            "source-alone",
+            "what it is about went, or has another name: name it alike, or remove it",
+            context.entity.relative(path),
+        )
     yield from _find_unread(context.entity, {file.path for file in record_files})
 
 
-def check_prompt_files(entity: Entity, config: PromptConfig) -> Iterator[Finding]:
+def check_prompt_files(entity: Entity, read: Settings | None) -> Iterator[Finding]:
     """Find the files of every prompt that can't be read, save those that hold records."""
-    for own_file in prompt_files.read(entity, config):
+    for own_file in prompt_files.read(entity, read.config.prompt) if read else ():
         if own_file.problem and kinds.of_path(own_file.name) is None:
-            why = own_file.problem.partition("\n")[0].partition(": ")[2]
-            yield Finding("record-invalid", why, own_file.name)
+            yield Finding(
+                "record-invalid",
+                own_file.problem.partition("\n")[0].partition(": ")[2],
+                own_file.name,
+            )
 
 
-def check_rules(entity: Entity, read: Settings) -> Iterator[Finding]:
+def check_rules(entity: Entity, read: Settings | None) -> Iterator[Finding]:
     """Find the rules that came from elsewhere, and that the owner has not approved."""
+    if read is None:
+        return
     asked = replace(entity, approval=read.approval)
     for rule in rules.pending(asked, rules.read(asked, read), whole=True):
-        fix = f"bumble config trust {shlex.quote(str(entity.root))}"
-        yield Finding("rule-elsewhere", f"not obeyed: {rules.line(rule)}", rule.file, fix=fix)
+        yield Finding(
+            "rule-elsewhere",
+            f"not obeyed: {rules.line(rule)}",
+            rule.file,
+            fix=f"bumble config trust {shlex.quote(str(entity.root))}",
+        )
 
 
 def count(entity: Entity) -> int:
@@ -245,14 +269,24 @@ def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iter
         reading = _read(context, file, relative, registry)
         for at, line in reading.times:
             if moments.is_ahead(at, context.now):
-                sentence = f"{at.isoformat()} is more than a day from now"
-                yield Finding("clock-ahead", sentence, relative, line(), file.edit)
+                yield Finding(
+                    "clock-ahead",
+                    f"{at.isoformat()} is more than a day from now",
+                    relative,
+                    line(),
+                    file.edit,
+                )
         yield from reading.findings
         yield from _find_secret(file, relative)
         if companions.is_lost(context.entity.root, relative):
             beside = companions.place(relative)
-            sentence = f"{beside} is gone or can't be read: it counts as the least trusted there is"
-            yield Finding("source-lost", sentence, relative, None, file.edit)
+            yield Finding(
+                "source-lost",
+                f"{beside} is gone or can't be read: it counts as the least trusted there is",
+                relative,
+                None,
+                file.edit,
+            )
     except RecordInvalidError as error:
         code = "conflict-marker" if isinstance(error, HalfMergedError) else "record-invalid"
         yield Finding(code, error.problem, relative, error.line, file.edit)
@@ -268,8 +302,13 @@ def _find_secret(file: _File, relative: str) -> Iterator[Finding]:
     lines: list[tuple[int | None, str]] = [*enumerate(markdown.lines(shown), 1)]
     for number, line in (*lines, *((None, row) for row in markdown.lines(whole))):
         if what := secrets.find_secret(line):
-            sentence = f"it holds what looks like {what}; git keeps it too"
-            yield Finding("secret-kept", sentence, relative, number, file.edit)
+            yield Finding(
+                "secret-kept",
+                f"it holds what looks like {what}; git keeps it too",
+                relative,
+                number,
+                file.edit,
+            )
             return
 
 
@@ -322,16 +361,20 @@ def _check_sections(views: Sequence[RecordView], relative: str, file: _File) -> 
     for section in views:
         key = knowledge.key(section.id)
         if key in first:
-            sentence = f'"{section.id}" is there already, on line {first[key].line}: make them one'
-            yield Finding("section-twice", sentence, relative, section.line, file.edit)
+            yield Finding(
+                "section-twice",
+                f'"{section.id}" is there already, on line {first[key].line}: make them one',
+                relative,
+                section.line,
+                file.edit,
+            )
         first.setdefault(key, section)
 
 
 def _read_session(file: _File, relative: str, registry: _Registry) -> _Reading:
     """Read a transcript, naming each line that is not what it should be, not only the first."""
-    source = base.read_text(file.path, max_bytes=session_files.MAX_TRANSCRIPT_BYTES)
-    lines = source.split("\n")
-    session: Session | None = None
+    lines = base.read_text(file.path, max_bytes=session_files.MAX_TRANSCRIPT_BYTES).split("\n")
+    session: sessions.Session | None = None
     findings: list[Finding] = []
     for _ in range(MOST_LINES):
         try:
@@ -361,23 +404,28 @@ def _line_of(lines: Sequence[str], record_id: str) -> int | None:
 
 
 def _check_blobs(
-    folder: Path, session: Session, relative: str, lines: Sequence[str]
+    folder: Path, session: sessions.Session, relative: str, lines: Sequence[str]
 ) -> Iterator[Finding]:
     """Check that originals match their names, and that those that messages refer to exist."""
     blobs = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
     place = f"{relative.rsplit('/', 1)[0]}/blobs"
     for path in blobs:
         if _BLOB_NAME.fullmatch(path.name) and disk.sha256(disk.read(path)) != path.name:
-            sentence = "its bytes are not those it is named for: take it from a copy or from git"
-            yield Finding("blob-damaged", sentence, f"{place}/{path.name}")
+            yield Finding(
+                "blob-damaged",
+                "its bytes are not those it is named for: take it from a copy or from git",
+                f"{place}/{path.name}",
+            )
     names = [path.name for path in blobs]
     for message in session.messages:
         for reference in _list_references(message.extra):
             if not any(name.startswith(reference) for name in names):
-                sentence = (
-                    f"the original {reference[:12]} is not there: take it from a copy or from git"
+                yield Finding(
+                    "blob-missing",
+                    f"the original {reference[:12]} is not there: take it from a copy or from git",
+                    relative,
+                    _line_of(lines, message.id),
                 )
-                yield Finding("blob-missing", sentence, relative, _line_of(lines, message.id))
 
 
 def _list_references(extra: Any) -> list[str]:
@@ -397,8 +445,11 @@ def _find_doubles(entity: Entity, record_files: Sequence[_File]) -> Iterator[Fin
         key = (file.kind.name, file.kind.stem(file.path))
         relative = entity.relative(file.path)
         if key in first:
-            sentence = f"{first[key]} holds this {file.kind.name} too: remove one of them"
-            yield Finding("record-twice", sentence, relative)
+            yield Finding(
+                "record-twice",
+                f"{first[key]} holds this {file.kind.name} too: remove one of them",
+                relative,
+            )
         first.setdefault(key, relative)
 
 
@@ -406,10 +457,11 @@ def _find_same_people(names: dict[str, list[str]]) -> Iterator[Finding]:
     pairs = sorted({tuple(paths) for paths in names.values() if len(paths) > 1})
     for first, *later_paths in pairs:
         for other in later_paths:
-            sentence = (
-                f"{first} answers to a name of this person too: the first by file name is meant"
+            yield Finding(
+                "person-twice",
+                f"{first} answers to a name of this person too: the first by file name is meant",
+                other,
             )
-            yield Finding("person-twice", sentence, other)
 
 
 def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:
@@ -421,19 +473,26 @@ def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:
         folder = entity.root / kind.folder
         for path in sorted(folder.rglob("*")):
             if path.is_file() and path not in read_paths and not path.name.startswith("."):
-                sentence = (
-                    f"nothing reads it: files of `{folder.name}` lie elsewhere, or are named *.md"
+                yield Finding(
+                    "file-unread",
+                    f"nothing reads it: files of `{folder.name}` lie elsewhere, or are named *.md",
+                    entity.relative(path),
                 )
-                yield Finding("file-unread", sentence, entity.relative(path))
     for kind in in_folders:
         folder, name = entity.root / kind.folder, kind.folder_file
         for path in sorted(folder.iterdir()) if name and folder.is_dir() else ():
             if path.is_dir() and not path.name.startswith(".") and not (path / name).exists():
-                sentence = f"nothing reads this folder: it holds no {name}"
-                yield Finding("file-unread", sentence, entity.relative(path))
+                yield Finding(
+                    "file-unread",
+                    f"nothing reads this folder: it holds no {name}",
+                    entity.relative(path),
+                )
     history = entity.root / ".history"
     for path in sorted(history.iterdir()) if history.is_dir() else ():
         if path.is_dir() or _EARLIER.search(path.name):
             continue  # what a model rewrote, as it was before
-        sentence = "a cut-off change was to write this over your edit: compare them, then remove it"
-        yield Finding("file-kept", sentence, entity.relative(path))
+        yield Finding(
+            "file-kept",
+            "a cut-off change was to write this over your edit: compare them, then remove it",
+            entity.relative(path),
+        )

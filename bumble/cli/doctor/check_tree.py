@@ -48,8 +48,9 @@ def check(entity: Entity) -> Iterator[Finding]:
     yield from _check_link(entity.root, "", PRIVATE)
     for error in unlisted:
         where = Path(error.filename)
-        sentence = f"can't be listed: {error.strerror}"
-        yield Finding("folder-unreadable", sentence, entity.relative(where))
+        yield Finding(
+            "folder-unreadable", f"can't be listed: {error.strerror}", entity.relative(where)
+        )
     if not os.access(entity.root, os.W_OK):
         yield Finding("folder-unwritable", "nothing can be remembered: check its permissions", ".")
 
@@ -59,8 +60,11 @@ def _find_clashes(prefix: str, names: Sequence[str]) -> Iterator[Finding]:
     for name in names:
         key = unicodedata.normalize("NFC", name).casefold()
         if key in first:
-            sentence = f"{first[key]} is the same name on macOS and Windows: rename one of them"
-            yield Finding("name-clash", sentence, prefix + name)
+            yield Finding(
+                "name-clash",
+                f"{first[key]} is the same name on macOS and Windows: rename one of them",
+                prefix + name,
+            )
         first.setdefault(key, name)
 
 
@@ -68,8 +72,11 @@ def _check_name(prefix: str, name: str) -> Iterator[Finding]:
     stem = name.split(".")[0].rstrip(" ").casefold()
     why = ""
     if not disk.is_text(name):
-        sentence = "its name is not UTF-8, so it is passed over: rename it"
-        yield Finding("name-unread", sentence, disk.readable(prefix + name))
+        yield Finding(
+            "name-unread",
+            "its name is not UTF-8, so it is passed over: rename it",
+            disk.readable(prefix + name),
+        )
         return
     if FORBIDDEN & set(name) or any(ord(char) < 32 for char in name):
         why = "it holds a character that names can't have there"
@@ -80,8 +87,11 @@ def _check_name(prefix: str, name: str) -> Iterator[Finding]:
     elif len(os.fsencode(name)) > LONGEST_NAME_BYTES:
         why = "it is too long"
     if why:
-        sentence = f"can't exist on Windows, so a clone there fails: {why}; rename it"
-        yield Finding("name-unsafe", sentence, prefix + name)
+        yield Finding(
+            "name-unsafe",
+            f"can't exist on Windows, so a clone there fails: {why}; rename it",
+            prefix + name,
+        )
 
 
 def _check_link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
@@ -90,11 +100,16 @@ def _check_link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
         return
     target = os.path.realpath(path)
     if Path(target).is_symlink():
-        remove = f"rm {shlex.quote(str(path))}"
-        yield Finding("link-round", "leads round to itself", prefix + name, fix=remove)
+        yield Finding(
+            "link-round", "leads round to itself", prefix + name, fix=f"rm {shlex.quote(str(path))}"
+        )
     elif not Path(target).is_relative_to(os.path.realpath(root)):
-        sentence = f"leads out of the folder, to {target}: nothing behind it is read or written"
-        yield Finding("link-out", sentence, prefix + name, fix=f"rm {shlex.quote(str(path))}")
+        yield Finding(
+            "link-out",
+            f"leads out of the folder, to {target}: nothing behind it is read or written",
+            prefix + name,
+            fix=f"rm {shlex.quote(str(path))}",
+        )
     elif not path.exists():
         yield Finding("link-broken", f"leads to {target}, where nothing is", prefix + name)
 
@@ -114,8 +129,12 @@ def _check_kind(root: Path, prefix: str, name: str) -> Iterator[Finding]:
     elif S_ISREG(mode) and relative in kinds.FOLDERS:
         why = "it is a file, and a folder belongs there"
     if why:
-        aside = f"mv {shlex.quote(str(path))} {shlex.quote(f'{path}.aside')}"
-        yield Finding("file-odd", f"{why}: nothing is read or written there", relative, fix=aside)
+        yield Finding(
+            "file-odd",
+            f"{why}: nothing is read or written there",
+            relative,
+            fix=f"mv {shlex.quote(str(path))} {shlex.quote(f'{path}.aside')}",
+        )
 
 
 def check_leftovers(entity: Entity) -> Iterator[Finding]:
@@ -123,8 +142,11 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
     if _leads_out(entity.root / changes.FOLDER):
         return  # what the link is, is said elsewhere
     if disk.is_locked(changes.lock_path(entity.root)):
-        sentence = "another process is writing; what it leaves for a moment was not looked at"
-        yield Finding("lock-held", sentence, ".bumble/lock")
+        yield Finding(
+            "lock-held",
+            "another process is writing; what it leaves for a moment was not looked at",
+            ".bumble/lock",
+        )
         return
     left = changes.leftovers(entity.root)
     readable = [folder for folder in left.foreign if _is_readable(folder / INTENT)]
@@ -135,12 +157,19 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
             "change-foreign", sentence, entity.relative(path), fix="bumble doctor --adopt"
         )
     for folder in left.tracked:
-        sentence = "git brought a half-done change: nothing of it is used"
-        fix = f"git -C {shlex.quote(str(entity.root))} rm -r --cached {PRIVATE}"
-        yield Finding("change-tracked", sentence, entity.relative(folder), fix=fix)
+        yield Finding(
+            "change-tracked",
+            "git brought a half-done change: nothing of it is used",
+            entity.relative(folder),
+            fix=f"git -C {shlex.quote(str(entity.root))} rm -r --cached {PRIVATE}",
+        )
     for folder in left.own:
-        sentence = "a change was cut off; the next command that writes finishes or drops it"
-        yield Finding("change-unfinished", sentence, entity.relative(folder), fix=MEND)
+        yield Finding(
+            "change-unfinished",
+            "a change was cut off; the next command that writes finishes or drops it",
+            entity.relative(folder),
+            fix=MEND,
+        )
     for folder in left.foreign:
         if folder not in readable:
             sentence = "a cut-off change can't be read: move it away"

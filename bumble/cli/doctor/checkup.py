@@ -1,39 +1,139 @@
-"""The order of doctor's checks, and `--fix`: which findings are mended, and how.
+"""The checks of doctor in their order, run one after the other, and what `--fix` puts right.
 
-`examine` looks, `mend_files` puts right what killed writers left and what git has to be told.
-Neither touches what a record says. Bringing the index up to date needs an embedder, so it is the
-caller's.
+A check yields findings; what keeps it from looking further is one. None writes, and mending touches
+nothing of what a record says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, tzinfo
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import tzinfo
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
+from bumble.cli import index_place, output
 from bumble.cli.doctor import check_machine, check_records, check_tree
-from bumble.cli.doctor.check_records import CheckContext, ProgressCallback
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
+from bumble.cli.process import Shell
 from bumble.entity import changes, commits, git_operations, review_branch
-from bumble.entity.changes import ChangeSet
-from bumble.entity.commits import CommitPolicy
-from bumble.entity.config import IndexConfig
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
-from bumble.errors import RecordInvalidError, ReviewError
+from bumble.errors import LockedError, RecordInvalidError, ReviewError, UserError
 from bumble.files import disk, git
-from bumble.history import driver
+from bumble.history import clone, driver
 from bumble.history.findings import Finding, guarded
 from bumble.index import place
-from bumble.index.place import Place
 from bumble.index.sync import IndexState
 from bumble.jobs.forgetting import returned
-from bumble.models.weights.catalog import Catalog, CatalogEntry
+from bumble.models.weights.catalog import CatalogEntry
 from bumble.records import relationships, state
-from bumble.runtime import review_queue
+from bumble.runtime import review_queue, spoken
+
+if TYPE_CHECKING:
+    from bumble.cli.models.abilities import ModelStanding
+
+DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
+HALF_MERGED = "conflict-marker"  # what of these git brought, mending settles
+INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
+_NAMED = (
+    ("git-ignores", ".gitignore", "name what is derived"),
+    ("git-attributes", ".gitattributes", "name what is merged by meaning"),
+)
+
+
+class Checkup(Struct):
+    """An entity that is looked at; it is not opened, which would finish what is half written."""
+
+    shell: Shell
+    entity: Entity
+    report_progress: check_records.ProgressCallback
+    settings: Settings | None = None  # None if they can't be read
+    index: IndexState | None = None  # None if it can't be looked at
+
+    @property
+    def opened(self) -> Opened | None:
+        """The entity as commands have it; None where its settings can't be read."""
+        read = self.settings
+        identity = read.identity if read else None
+        return Opened(self.shell, self.entity, "", read, identity) if read and identity else None
+
+    @property
+    def zone(self) -> tzinfo:
+        """The entity's time zone; UTC where its settings can't be read."""
+        return self.opened.zone if self.opened else ZoneInfo("UTC")
+
+    @property
+    def trusted(self) -> bool:
+        """Whether its folder is trusted."""
+        return self.settings is not None and self.settings.trusted
+
+    @property
+    def index_at(self) -> place.Place:
+        """Where the index stands; in the folder, where the settings can't be read."""
+        read = self.settings
+        return (
+            index_place.place_of(self.entity, read.config.index) if read else place.of(self.entity)
+        )
+
+    @property
+    def embedders(self) -> list[CatalogEntry]:
+        """The embedding models that the settings ask for, the best first."""
+        catalog, opened = weights.catalog_of(self.shell), self.opened
+        if opened is None:
+            return catalog.of_kind("embedding")
+        return weights.embedding_models(opened, catalog, weights.embedded_by(opened))
+
+    def check_settings(self) -> list[Finding]:
+        """Read the settings, for all checks that follow."""
+        shell = self.shell
+        files = (self.entity.file, shell.user_file)
+        self.settings, found = check_machine.check_settings(*files, shell.environ)
+        return found
+
+    def check_records(self) -> Iterator[Finding]:
+        """Read every record."""
+        owner = self.opened.identity.owner.name if self.opened else ""
+        context = check_records.CheckContext(
+            self.entity, self.shell.now(), self.zone, relationships.person_id(owner or "you")
+        )
+        return check_records.check(context, self.report_progress)
+
+    def check_index(self) -> list[Finding]:
+        """Compare the index with the files."""
+        model = check_machine.embedding_model(self.embedders, self.shell.weights)
+        at = partial(getattr, self, "index_at")
+        self.index, found = check_machine.check_index(self.entity, model, at)
+        return found
+
+    def check_abilities(self) -> Iterator[Finding]:
+        """Find languages that are spoken, and that the model isn't known to write."""
+        from bumble.cli import run_job
+        from bumble.cli.models import abilities, chat_model
+
+        if self.opened is None:
+            return
+        try:
+            chosen = chat_model.choose_model(self.opened)
+            if not weights.is_here(self.opened, chosen):
+                return
+            with run_job.open_runtime(self.opened, "doctor", needs_model=False) as runtime:
+                codes = spoken.latest(runtime)
+            standings = abilities.standings(self.opened, chosen, codes)
+        except UserError:  # other checks say what is in the way
+            return
+        for one in standings:
+            if one.language in codes and "write" not in (one.talk, one.memory):
+                yield _unable(chosen.model, one)
+
+
+def _unable(model: str, standing: ModelStanding) -> Finding:
+    if standing.can_be_probed:
+        return Finding("model-unprobed", f"{model}, {standing.line}", fix="bumble model probe")
+    return Finding("model-unable", f"{model}, {standing.line}")
 
 
 def check_review(entity: Entity, read: Settings | None) -> Iterator[Finding]:
@@ -55,109 +155,124 @@ def check_review(entity: Entity, read: Settings | None) -> Iterator[Finding]:
         return
     for name in waiting:
         if review_branch.find(entity.root, name):
-            yield Finding(
-                "review-waits", f"{name} waits for your word", state.PATH, fix="bumble review"
-            )
+            waits = f"{name} waits for your word"
+            yield Finding("review-waits", waits, state.PATH, fix="bumble review")
         else:
-            sentence = f"{name} waits in another clone, or its branch was deleted"
-            yield Finding("review-gone", sentence, state.PATH, fix=f"bumble review reject {name}")
+            yield Finding(
+                "review-gone",
+                f"{name} waits in another clone, or its branch was deleted",
+                state.PATH,
+                fix=f"bumble review reject {name}",
+            )
 
 
-INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
-_NAMED = (
-    ("git-ignores", ".gitignore", "name what is derived"),
-    ("git-attributes", ".gitattributes", "name what is merged by meaning"),
+CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
+    Checkup.check_settings,
+    Checkup.check_records,
+    lambda it: check_records.check_prompt_files(it.entity, it.settings),
+    lambda it: check_records.check_rules(it.entity, it.settings),
+    lambda it: returned.check(it.entity, it.zone),
+    lambda it: check_tree.check(it.entity),
+    lambda it: check_tree.check_leftovers(it.entity),
+    Checkup.check_index,
+    lambda it: check_machine.check_git(it.entity, trusted=it.trusted),
+    lambda it: check_review(it.entity, it.settings),
+    lambda it: check_machine.check_weights(
+        it.embedders, weights.catalog_of(it.shell), it.shell.weights
+    ),
+    lambda it: check_machine.check_engine(),
+    lambda it: check_machine.check_secrets(it.shell.secrets_file),
 )
-
-
-class DoctorInput(Struct, frozen=True):
-    """What the checks read: an entity, and what of this machine concerns it."""
-
-    entity: Entity
-    now: datetime
-    environ: Mapping[str, str]
-    user_file: Path  # the user's own settings
-    secrets_file: Path  # the user's keys
-    weights: Path  # the folder of weights
-    catalog: Catalog
-    index_place: Callable[[Entity, IndexConfig], Place]  # where settings have an index stand
-    embedders: Callable[[Settings], Sequence[CatalogEntry]]  # that settings ask for, best first
-
-    def index_at(self, read: Settings | None) -> Place:
-        """Return where the index stands; in the folder, where the settings can't be read."""
-        return self.index_place(self.entity, read.config.index) if read else place.of(self.entity)
+MORE_CHECKS = (*CHECKS, Checkup.check_abilities)  # which may have to ask a server
 
 
 class DoctorReport(Struct, frozen=True):
     """The findings of all checks."""
 
+    checkup: Checkup
     findings: tuple[Finding, ...]  # problems first, else in the order of the checks
-    settings: Settings | None  # None if they can't be read
     files: int  # that hold records
     versions: Mapping[str, str | None]  # of what runs here
-    index: IndexState | None  # None if it can't be looked at
 
     @property
     def problems(self) -> tuple[Finding, ...]:
         """The findings that are not mere notes."""
         return tuple(finding for finding in self.findings if finding.level == "problem")
 
+    def has(self, *codes: str) -> bool:
+        """Whether there is a finding of one of some codes."""
+        return any(finding.code in codes for finding in self.findings)
 
-def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorReport:
-    """Run every check; nothing is written, save which rules were found to be written here.
+
+def examine(
+    shell: Shell,
+    entity: Entity,
+    report_progress: check_records.ProgressCallback,
+    checks: Iterable[Callable[[Checkup], Iterable[Finding]]] = CHECKS,
+) -> DoctorReport:
+    """Run every check; nothing is written, save which rules were found to be written here."""
+    checkup = Checkup(shell, entity, report_progress)
+    found = [finding for check in checks for finding in guarded(partial(check, checkup))]
+    ordered = sorted(dict.fromkeys(found), key=lambda finding: finding.level != "problem")
+    count, versions = check_records.count(entity), check_machine.versions()
+    return DoctorReport(checkup, tuple(ordered), count, versions)
+
+
+def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> None:
+    """Put right what can be; what can't be is a warning, and found again.
 
     Args:
-        inputs: What to check.
-        report_progress: Hears how far it is.
+        report: What was found.
+        lock_timeout: Seconds to wait for another writer; None: what the settings say.
+        adopts: Whether what another installation left half done is finished too.
+
+    Raises:
+        LockedError: If another process is writing.
     """
-    entity = inputs.entity
-    read, findings = check_machine.check_settings(entity.file, inputs.user_file, inputs.environ)
-    wanted = inputs.embedders(read) if read else inputs.catalog.of_kind("embedding")
-    model = check_machine.embedding_model(wanted, inputs.weights)
-    context = CheckContext(entity, inputs.now, zone_of(read), _owner(read))
-    index: list[IndexState | None] = [None]
-
-    def check_index() -> Sequence[Finding]:
-        index[0], found = check_machine.check_index(entity, model, partial(inputs.index_at, read))
-        return found
-
-    prompt = partial(check_records.check_prompt_files, entity, read.config.prompt) if read else list
-    trusted = read.trusted if read else False
-    checks: tuple[Callable[[], Iterable[Finding]], ...] = (
-        partial(check_records.check, context, report_progress),
-        prompt,
-        partial(check_records.check_rules, entity, read) if read else list,
-        partial(returned.check, entity, context.zone),
-        partial(check_tree.check, entity),
-        partial(check_tree.check_leftovers, entity),
-        check_index,
-        partial(check_machine.check_git, entity, trusted=trusted),
-        partial(check_review, entity, read),
-        partial(check_machine.check_weights, wanted, inputs.catalog, inputs.weights),
-        check_machine.check_engine,
-        partial(check_machine.check_secrets, inputs.secrets_file),
+    checkup, read = report.checkup, report.checkup.settings
+    shell, root = checkup.shell, checkup.entity.root
+    wait = read.config.limits.lock_timeout_seconds if read else DEFAULT_LOCK_TIMEOUT_SECONDS
+    wait = wait if lock_timeout is None else lock_timeout
+    policy = commits.CommitPolicy(
+        read.config.git.autocommit if read else False,
+        shell.entity_name or "bumble",
+        shell.now,
+        lambda text: output.warn(shell, text),
+        checkup.trusted,
     )
-    for check in checks:
-        findings += guarded(check)
-    findings = sorted(dict.fromkeys(findings), key=lambda finding: finding.level != "problem")
-    return DoctorReport(
-        tuple(findings), read, check_records.count(entity), check_machine.versions(), index[0]
-    )
+    try:
+        mend_files(checkup.entity, policy, timeout_seconds=wait, adopts=adopts)
+        if report.has(HALF_MERGED, "git-cut-off"):
+            clone.mend(root, policy, timeout_seconds=wait)
+        if report.has("forgotten-back"):
+            returned.forget_again(
+                checkup.entity,
+                policy,
+                shell.own_caches(root),
+                at=checkup.index_at,
+                zone=checkup.zone,
+                timeout_seconds=wait,
+            )
+        if report.has(*INDEX_CODES):
+            _mend_index(report)
+    except LockedError:
+        raise
+    except UserError as error:
+        output.warn(shell, str(error))
 
 
-def zone_of(read: Settings | None) -> tzinfo:
-    """Return the entity's time zone; UTC where its settings can't be read."""
-    zone_name = read.identity.timezone if read and read.identity else "UTC"
-    return ZoneInfo(zone_name)
-
-
-def _owner(read: Settings | None) -> str:
-    name = read.identity.owner.name if read and read.identity else ""
-    return relationships.person_id(name or "you")
+def _mend_index(report: DoctorReport) -> None:
+    opened = report.checkup.opened
+    if opened is None:
+        output.warn(report.checkup.shell, "The index was left as it is: mend the settings first.")
+        return
+    broken = report.has("index-unusable", "index-orphans")
+    at = report.checkup.index_at
+    index_place.synced(opened, weights.embedder(opened), at, rebuild=broken)
 
 
 def mend_files(
-    entity: Entity, policy: CommitPolicy, *, timeout_seconds: float, adopts: bool = False
+    entity: Entity, policy: commits.CommitPolicy, *, timeout_seconds: float, adopts: bool = False
 ) -> None:
     """Finish or drop what a killed writer left, and tell git what it has to know.
 
@@ -190,5 +305,5 @@ def mend_files(
         if code in missing:
             lines = check_machine.missing_lines(entity.root, name)
             named = changes.add(name, "".join(f"{line}\n" for line in lines), why)
-            planned = ChangeSet(f"doctor: {why}", (named,))
+            planned = changes.ChangeSet(f"doctor: {why}", (named,))
             commits.apply(entity.root, planned, policy, timeout_seconds=timeout_seconds)

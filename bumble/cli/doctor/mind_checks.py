@@ -24,11 +24,8 @@ from bumble.files import disk
 from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.prompt import transcript
-from bumble.recall import prompt_memories
-from bumble.recall.prompt_memories import Search
+from bumble.recall import memory_search
 from bumble.records import base, checks, dreams, kinds, session_files
-from bumble.records.base import Provenance
-from bumble.records.checks import Check
 from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import body_state
@@ -43,7 +40,7 @@ MARKS = "-*+>[] "  # of lists and quotes
 class CheckOutcome(Struct, frozen=True):
     """What a check came to in one place."""
 
-    check: Check
+    check: checks.Check
     place: str  # one of checks.PLACES, or COMPACTED
     met: bool  # what is expected is there
     rank: int | None  # of the first text that holds any of it, from 1; None: none does
@@ -76,7 +73,7 @@ class Summary(Struct, frozen=True):
     junk_rate: float | None  # of what models wrote
 
 
-def outcome(check: Check, place: str, texts: Sequence[str]) -> CheckOutcome:
+def outcome(check: checks.Check, place: str, texts: Sequence[str]) -> CheckOutcome:
     """Hold a check against some memories, best first, or against one text."""
     whole = "\n".join(texts)
     ranks = (
@@ -89,14 +86,14 @@ def outcome(check: Check, place: str, texts: Sequence[str]) -> CheckOutcome:
     )
 
 
-def search(runtime: Runtime, person_id: str, check: Check) -> list[str]:
+def search(runtime: Runtime, person_id: str, check: checks.Check) -> list[str]:
     """Return the memories that the question finds for who asks it, best first."""
     at = runtime.now()
     mood = body_state.mood(runtime, body_state.read(runtime, at)).name
-    hits = prompt_memories.find(
+    hits = memory_search.find(
         runtime.memory,
         runtime.config,
-        Search((person_id,), mood, at),
+        memory_search.Search((person_id,), mood, at),
         check.ask,
         limit=check.k,
         unasked=False,
@@ -104,7 +101,7 @@ def search(runtime: Runtime, person_id: str, check: Check) -> list[str]:
     return [hit.text for hit in hits]
 
 
-def covers(session: Session, check: Check) -> bool:
+def covers(session: Session, check: checks.Check) -> bool:
     """Whether what is expected was said in a talk where now only its summary is shown."""
     summary = transcript.standing(session)
     covered = transcript.covered_messages(session, summary) if summary else ()
@@ -228,7 +225,7 @@ class _Source(Struct, frozen=True):
     titled: bool  # whether its title asks for it
 
 
-def draft(entity: Entity, people: Sequence[str], zone: tzinfo) -> Iterator[Check]:
+def draft(entity: Entity, people: Sequence[str], zone: tzinfo) -> Iterator[checks.Check]:
     """Yield checks for what the entity holds; those whose file is there already are left out.
 
     Args:
@@ -263,7 +260,9 @@ def _unmarked(text: str) -> str:
     return "\n".join(line.lstrip(MARKS) for line in lines)
 
 
-def _checks(source: _Source, people: Sequence[str], frequency: Counter[str]) -> Iterator[Check]:
+def _checks(
+    source: _Source, people: Sequence[str], frequency: Counter[str]
+) -> Iterator[checks.Check]:
     """Yield the check of a sentence, and one for a person who may not hear it."""
     wanted = _most_telling(source, frequency)
     if not wanted:
@@ -275,7 +274,7 @@ def _checks(source: _Source, people: Sequence[str], frequency: Counter[str]) -> 
     rests_on = view.sources if source.kind is kinds.KNOWLEDGE else (view.id,)
     audience = view.origin.audience
     asker = next((person for person in people if base.may_read(audience, (person,))), "")
-    origin = Provenance(by=BY, sources=rests_on, trust=view.origin.trust, audience=audience)
+    origin = base.Provenance(by=BY, sources=rests_on, trust=view.origin.trust, audience=audience)
     name = _name(ask)
     if asker:
         yield checks.new(name, ask, person=asker, expect=(wanted,), provenance=origin)

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from bumble.cli import output
 from bumble.cli.models import chat_model, weights
-from bumble.cli.models.chat_model import choose_model
 from bumble.entity import installation
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
@@ -22,8 +21,6 @@ from bumble.files import disk
 from bumble.jobs import locks
 from bumble.llm import detect, providers
 from bumble.models.abilities import probe, results, tiers
-from bumble.models.abilities.probe import Note
-from bumble.models.abilities.results import LanguageResult, ModelResult
 from bumble.models.abilities.tiers import (
     ABLE,
     ANY,
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
     from bumble.cli.opening import Configured, Opened
     from bumble.cli.process import Shell
     from bumble.llm.protocol import Model
-    from bumble.models.weights.choice import Choice
     from bumble.records.sessions import Session
     from bumble.runtime.runtime import Runtime
 
@@ -69,7 +65,7 @@ class ModelStanding(Struct, frozen=True):
         return f"{name}: talk {self.talk}, memory {self.memory} ({self.why})"
 
 
-def of(opened: Opened, chosen: Choice | None) -> LateAbilities:
+def of(opened: Opened, chosen: choice.Choice | None) -> LateAbilities:
     """Return what the model of an entity can be trusted with, looked up once it is asked for.
 
     Args:
@@ -79,21 +75,21 @@ def of(opened: Opened, chosen: Choice | None) -> LateAbilities:
     return LateAbilities(look=lambda: _look(opened, chosen))
 
 
-def may_remember(opened: Opened, chosen: Choice | None) -> bool:
+def may_remember(opened: Opened, chosen: choice.Choice | None) -> bool:
     """Whether the model of an entity writes memories in any language."""
     return of(opened, chosen).tier("memory", ANY) == "write"
 
 
-def _look(opened: Configured, chosen: Choice | None) -> Abilities:
+def _look(opened: Configured, chosen: choice.Choice | None) -> Abilities:
     try:
-        chosen = chosen or choose_model(opened)
+        chosen = chosen or chat_model.choose_model(opened)
         measured = measured_of(opened, chosen)
     except UserError:
         measured = Abilities()  # whoever asks the model hears why there is none
     return _as_wanted(opened, measured)
 
 
-def measured_of(opened: Configured, chosen: Choice) -> Abilities:
+def measured_of(opened: Configured, chosen: choice.Choice) -> Abilities:
     """Return what a probe measured of a model, or a script says of its own; the rest by size."""
     if chosen.script is not None:
         return _scripted(opened, chosen)
@@ -101,7 +97,7 @@ def measured_of(opened: Configured, chosen: Choice) -> Abilities:
     return replace(measured, unmeasured=_unmeasured(opened, chosen)[0])
 
 
-def _unmeasured(opened: Configured, chosen: Choice) -> tuple[Tier, str]:
+def _unmeasured(opened: Configured, chosen: choice.Choice) -> tuple[Tier, str]:
     """Return how far a model is trusted that nobody measured, and why so far.
 
     One that its owner named at an endpoint writes, unless the endpoint says that it is small.
@@ -115,12 +111,12 @@ def _unmeasured(opened: Configured, chosen: Choice) -> tuple[Tier, str]:
     return by_file(None, size), f"by its size, a file of {output.size(size)}"
 
 
-def writes_by_size(opened: Configured, chosen: Choice) -> bool:
+def writes_by_size(opened: Configured, chosen: choice.Choice) -> bool:
     """Whether a model is trusted to write before anybody measured it."""
     return _unmeasured(opened, chosen)[0] == "write"
 
 
-def identity_of(chosen: Choice) -> str:
+def identity_of(chosen: choice.Choice) -> str:
     """Return by what the results of a model are kept: the hash of its weights, else where it is."""
     if chosen.entry is not None:
         return f"{results.OF_WEIGHTS}{chosen.entry.files[0].sha256}"
@@ -130,12 +126,14 @@ def identity_of(chosen: Choice) -> str:
     return f"{name}@{detect.digest(chosen.url, chosen.model)}"  # a pull may bring another model
 
 
-def result_of(shell: Shell, chosen: Choice) -> ModelResult:
+def result_of(shell: Shell, chosen: choice.Choice) -> results.ModelResult:
     """Return what a probe measured of a model."""
     return results.load(identity_of(chosen), chosen.model, shell.abilities)
 
 
-def standings(opened: Configured, chosen: Choice, codes: Sequence[str]) -> list[ModelStanding]:
+def standings(
+    opened: Configured, chosen: choice.Choice, codes: Sequence[str]
+) -> list[ModelStanding]:
     """Say how far a model is trusted in some languages, and in those that were measured."""
     seen = _look(opened, chosen)
     known = {} if chosen.script else result_of(opened.shell, chosen).languages
@@ -153,7 +151,9 @@ def standings(opened: Configured, chosen: Choice, codes: Sequence[str]) -> list[
     ]
 
 
-def _reason(opened: Configured, chosen: Choice, result: LanguageResult | None, code: str) -> str:
+def _reason(
+    opened: Configured, chosen: choice.Choice, result: results.LanguageResult | None, code: str
+) -> str:
     config = opened.config.llm.abilities
     wanted: tuple[tuple[Purpose, Mapping[str, Tier]], ...] = (
         ("talk", config.talk),
@@ -172,14 +172,14 @@ def _reason(opened: Configured, chosen: Choice, result: LanguageResult | None, c
     return f"{measured_on(result)}{overruling}"
 
 
-def measured_on(result: LanguageResult | None) -> str:
+def measured_on(result: results.LanguageResult | None) -> str:
     """Say when a language was probed."""
     if result is None or not result.is_whole:
         return "not probed"
     return f"probed {result.at}"
 
 
-def summary(result: LanguageResult) -> str:
+def summary(result: results.LanguageResult) -> str:
     """Say on one line what a model got right in a language, and what follows."""
     counts = ", ".join(
         f"{kind} {answers.count('1')} of {len(answers)}" for kind, answers in result.answers.items()
@@ -191,7 +191,7 @@ def summary(result: LanguageResult) -> str:
 
 
 def say_once(
-    opened: Opened, runtime: Runtime, chosen: Choice | None, session: Session, person: str
+    opened: Opened, runtime: Runtime, chosen: choice.Choice | None, session: Session, person: str
 ) -> None:
     """Say, in the first talk in a language that the model can't be trusted to write, that it can't.
 
@@ -228,7 +228,7 @@ def _notices(place: Path) -> list[Any]:
     return seen if isinstance(seen, list) else []
 
 
-def _notice(opened: Opened, chosen: Choice, code: str) -> str:
+def _notice(opened: Opened, chosen: choice.Choice, code: str) -> str:
     name, shell = probe.name(code), opened.shell
     result = result_of(shell, chosen).languages.get(code)
     if result is not None and result.is_whole:
@@ -240,7 +240,7 @@ def _notice(opened: Opened, chosen: Choice, code: str) -> str:
     return f"{first}: {then}.\n{_better(opened, chosen)}"
 
 
-def _better(opened: Opened, chosen: Choice) -> str:
+def _better(opened: Opened, chosen: choice.Choice) -> str:
     """Name the one command that leads this owner to a model that can."""
     if chosen.url:
         return _better_there(chosen)
@@ -258,7 +258,7 @@ def _better(opened: Opened, chosen: Choice) -> str:
     )
 
 
-def _better_there(chosen: Choice) -> str:
+def _better_there(chosen: choice.Choice) -> str:
     """Name another model of the same server; one on this machine is asked which it has."""
     prefix = choice.OLLAMA if chosen.backend == "ollama" else ""
     names = detect.names_at(chosen.url)
@@ -274,7 +274,7 @@ def _better_there(chosen: Choice) -> str:
     return f"Another one of that server: `bumble config set llm.model {prefix}{others[0]}`.{which}"
 
 
-def _scripted(opened: Configured, chosen: Choice) -> Abilities:
+def _scripted(opened: Configured, chosen: choice.Choice) -> Abilities:
     from bumble.cli.models import chat_model
     from bumble.llm import scripted
 
@@ -326,7 +326,7 @@ class StoppedError(Exception):
     """Somebody talks: the rest of a probe waits."""
 
 
-def is_free(opened: Configured, chosen: Choice) -> bool:
+def is_free(opened: Configured, chosen: choice.Choice) -> bool:
     """Whether asking a model costs nothing but time: it runs on this machine, and wants no key."""
     if not chat_model.stays_here(chosen):
         return False
@@ -336,7 +336,7 @@ def is_free(opened: Configured, chosen: Choice) -> bool:
     return installation.secret(chosen.key, shell.environ, shell.secrets_file) is None
 
 
-def unmeasured(result: ModelResult, codes: Sequence[str]) -> list[str]:
+def unmeasured(result: results.ModelResult, codes: Sequence[str]) -> list[str]:
     """Return those of some languages that have cases, and no whole result of this probe."""
     return [
         code
@@ -345,19 +345,19 @@ def unmeasured(result: ModelResult, codes: Sequence[str]) -> list[str]:
     ]
 
 
-def _is_measured(result: LanguageResult | None) -> bool:
+def _is_measured(result: results.LanguageResult | None) -> bool:
     return result is not None and result.is_whole and result.version == probe.VERSION
 
 
 def measure(
     opened: Configured,
-    chosen: Choice,
+    chosen: choice.Choice,
     model: Model,
     language: str,
-    note: Note,
+    note: probe.Note,
     *,
     again: bool = False,
-) -> LanguageResult:
+) -> results.LanguageResult:
     """Ask a model what is left of the cases of a language, and keep what it got right.
 
     Args:
@@ -375,10 +375,12 @@ def measure(
     before = results.own(identity, folder).get(language)
     result = probe.start(opened.shell.now().date().isoformat(), None if again else before)
 
-    def keep(part: LanguageResult) -> None:
+    def keep(part: results.LanguageResult) -> None:
         if part.is_whole or before is None or not before.is_whole:
             others = results.own(identity, folder)
-            results.save(ModelResult(identity, chosen.model, {**others, language: part}), folder)
+            results.save(
+                results.ModelResult(identity, chosen.model, {**others, language: part}), folder
+            )
         note(part)
 
     return probe.run(model, probe.left(language, result), result, keep)
@@ -400,7 +402,7 @@ def as_pass(opened: Opened) -> Pass:
 
 def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
     try:
-        chosen = choose_model(opened)
+        chosen = chat_model.choose_model(opened)
         reason = _obstacle(opened, chosen)
     except UserError as error:
         return Due((_ready(str(error).splitlines()[0]),), ())
@@ -428,7 +430,7 @@ def _ready(obstacle: str) -> Condition:
     return Condition("model", value, "one on this machine, without a key", not obstacle)
 
 
-def _obstacle(opened: Opened, chosen: Choice) -> str:
+def _obstacle(opened: Opened, chosen: choice.Choice) -> str:
     """Say why a model is not probed unasked; empty: it may be."""
     if chosen.script is not None:
         return "a script says itself what it may do"
@@ -441,9 +443,9 @@ def _obstacle(opened: Opened, chosen: Choice) -> str:
 
 def _run(opened: Opened, runtime: Runtime, job: ProbeJob) -> JobResult:
     name = probe.name(job.language)
-    chosen = choose_model(opened)
+    chosen = chat_model.choose_model(opened)
 
-    def note(_: LanguageResult) -> None:
+    def note(_: results.LanguageResult) -> None:
         if locks.is_turn_running(opened.entity):
             raise StoppedError
 

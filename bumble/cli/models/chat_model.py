@@ -24,7 +24,6 @@ from bumble.llm.protocol import AbsentModel, LazyModel, Model
 from bumble.llm.stream_timeouts import Timeouts
 from bumble.llm.wire import WindowSource
 from bumble.models.weights import choice, store
-from bumble.models.weights.choice import Choice
 from bumble.text import urls
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from bumble.records.sessions import Session
 
 
-def choose_model(opened: Configured, *, yes: bool | None = None) -> Choice:
+def choose_model(opened: Configured, *, yes: bool | None = None) -> choice.Choice:
     """Decide which model talks, fetching the weights of an embedded one if need be.
 
     Args:
@@ -60,7 +59,9 @@ def choose_model(opened: Configured, *, yes: bool | None = None) -> Choice:
     return _fetched(opened, catalog, chosen, yes=yes)
 
 
-def _fetched(opened: Configured, catalog: Catalog, chosen: Choice, *, yes: bool) -> Choice:
+def _fetched(
+    opened: Configured, catalog: Catalog, chosen: choice.Choice, *, yes: bool
+) -> choice.Choice:
     entry: CatalogEntry
     weights.require_engine()
     if opened.config.llm.model == "auto":
@@ -68,7 +69,7 @@ def _fetched(opened: Configured, catalog: Catalog, chosen: Choice, *, yes: bool)
     else:
         entry = catalog.entry(chosen.model)
         weights.fetch(opened.shell, entry, yes=yes)
-    return Choice("embedded", entry.name, "it was just fetched", entry=entry)
+    return choice.Choice("embedded", entry.name, "it was just fetched", entry=entry)
 
 
 def is_open(opened: Configured) -> bool:
@@ -139,19 +140,18 @@ def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
     return Budgeted(model, limits)
 
 
-def open_model(opened: Configured, chosen: Choice, *, writes: bool) -> Model:
+def open_model(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Model:
     """Open the model that was chosen; nothing is loaded or asked yet."""
     if chosen.script is not None:
         from bumble.llm import scripted
 
-        script = script_of(opened, chosen)
-        return scripted.ScriptedModel(scripted.read(script), name=chosen.model)
+        return scripted.ScriptedModel(scripted.read(script_of(opened, chosen)), name=chosen.model)
     if chosen.backend == "embedded":
         return _embedded(opened, chosen, writes=writes)
     return open_endpoint(opened, chosen, writes=writes)
 
 
-def open_endpoint(opened: Configured, chosen: Choice, *, writes: bool) -> HttpModel:
+def open_endpoint(opened: Configured, chosen: choice.Choice, *, writes: bool) -> HttpModel:
     """Open a model behind a server; nothing is asked yet."""
     from bumble.llm import endpoints
     from bumble.llm.wire import HabitFile
@@ -184,7 +184,7 @@ def open_endpoint(opened: Configured, chosen: Choice, *, writes: bool) -> HttpMo
     )
 
 
-def script_of(opened: Configured, chosen: Choice) -> Path:
+def script_of(opened: Configured, chosen: choice.Choice) -> Path:
     """Return where a script is; one that entity.yaml names lies in the entity's folder.
 
     Raises:
@@ -199,7 +199,7 @@ def script_of(opened: Configured, chosen: Choice) -> Path:
     return disk.inside(root, os.path.relpath(root / named, root))
 
 
-def _embedded(opened: Configured, chosen: Choice, *, writes: bool) -> Model:
+def _embedded(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Model:
     weights.require_engine()
     from bumble.llm.embedded import EmbeddedModel
 
@@ -264,7 +264,7 @@ class Facts(Struct, frozen=True):
         return f"{self.window:,} tokens{used} ({told})"
 
 
-def look(opened: Configured, chosen: Choice) -> Facts:
+def look(opened: Configured, chosen: choice.Choice) -> Facts:
     """Find out what is known of a model that was chosen; nothing is loaded."""
     if chosen.entry is not None:
         return _of_file(opened, chosen.entry)
@@ -277,7 +277,7 @@ def look(opened: Configured, chosen: Choice) -> Facts:
         endpoint.close()
 
 
-def stays_here(chosen: Choice) -> bool:
+def stays_here(chosen: choice.Choice) -> bool:
     """Whether what a model is asked stays on this machine."""
     if chosen.backend in ("embedded", "script"):
         return True
@@ -314,7 +314,7 @@ def _read(
         return None  # not here, or damaged: what is wrong with it is said when it is loaded
 
 
-def parameters(opened: Configured, chosen: Choice) -> int | None:
+def parameters(opened: Configured, chosen: choice.Choice) -> int | None:
     """Return how many parameters a model has, where its file or its server says it."""
     if chosen.entry is not None:
         return _read(opened, chosen.entry, gguf.parameters)
@@ -339,8 +339,7 @@ def _facts(
     window = tokens or limit
     if asked is not None and asked <= window:
         window, source = asked, "setting"
-    used = min(limit, window, most or limit)
-    return Facts(window, used, source, parameters, prices, names)
+    return Facts(window, min(limit, window, most or limit), source, parameters, prices, names)
 
 
 def nearest(name: str, names: tuple[str, ...]) -> list[str]:
@@ -349,7 +348,7 @@ def nearest(name: str, names: tuple[str, ...]) -> list[str]:
     return near or [one for one in names if name.lower() in one.lower()][:NEAREST]
 
 
-def missing(chosen: Choice, names: tuple[str, ...]) -> str:
+def missing(chosen: choice.Choice, names: tuple[str, ...]) -> str:
     """Say that an endpoint doesn't have a model, and which it may be; empty where it may have it.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,8 +20,6 @@ from bumble.text import words
 if TYPE_CHECKING:
     from bumble.cli.opening import Configured, Opened
     from bumble.entity.config import LlmConfig
-    from bumble.entity.folder import Entity
-    from bumble.entity.settings import Settings
     from bumble.models.embed.protocol import Embedder
     from bumble.models.embed.reader import MessageReader
     from bumble.models.weights.catalog import Catalog, CatalogEntry
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from bumble.models.weights.store import Installed, PullOptions
 
 AUTO = "auto"  # what is left open by a setting
-READING = "multilingual-e5-small"  # reads messages where the entity's embedder has no head
+READING = "multilingual-e5-small"  # reads messages, in any language
 
 
 def catalog_of(shell: Shell) -> Catalog:
@@ -73,8 +71,7 @@ def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[CatalogEntry,
     known = catalog_of(shell)
     if path.is_file() and (anew or own_models.of_file(known, path) is None):
         output.say(f"MessageReading {path} once, for its hash.")
-    entry = own_models.adopt(path, known, shell.weights, _own_catalog(shell), anew=anew)
-    return entry, path
+    return own_models.adopt(path, known, shell.weights, _own_catalog(shell), anew=anew), path
 
 
 def on_hub(shell: Shell, reference: str) -> CatalogEntry:
@@ -290,23 +287,21 @@ def embedder(
     entry = here[0]
     widths = entry.embedding.dimensions if entry.embedding else ()
     asked = opened.config.memory.embedding_dimensions
-    opened_embedder = open_embedder(
+    return open_embedder(
         shell.weights,
         entry,
         asked if asked in widths else None,
         lambda text: output.warn(shell, text),
     )
-    if not opened.donors:
-        return opened_embedder
-    from bumble.index.borrowed import BorrowingEmbedder
-
-    return BorrowingEmbedder(opened_embedder, opened.donors)
 
 
 def message_reader(
     opened: Opened, own: Embedder | None, *, fetch_with_yes: bool | None = None
 ) -> MessageReader | None:
-    """Open what reads messages where no model may write: over the entity's embedder, or another.
+    """Open what reads messages where no model may write.
+
+    It reads over the embedder that knows every language, whatever the entity searches with; where
+    that can't be had, over the entity's own, if there is a head for that.
 
     Args:
         opened: The entity.
@@ -316,19 +311,21 @@ def message_reader(
     from bumble.models.embed import reader
     from bumble.models.weights.embedders import open_embedder
 
-    found = reader.over(own)
-    if found is not None or own is None:
-        return found
     shell = opened.shell
     entry = catalog_of(shell).entry(READING)
+    if own is None or own.identity.model == READING:
+        return reader.over(own)
     try:
         if not installed(shell, [entry]):
             if fetch_with_yes is None:
-                return None
+                return reader.over(own)
             _first_that_comes(shell, [entry], yes=fetch_with_yes)
     except WeightsMissingError as error:
-        output.warn(shell, f"{error}\nUntil then nothing of what is said is kept by itself.")
-        return None
+        found = reader.over(own)
+        less = "Until then only English is read" if found else "Until then nothing that is said"
+        rest = ", and less well." if found else " is kept by itself."
+        output.warn(shell, f"{error}\n{less}{rest}")
+        return found
     return reader.over(
         open_embedder(shell.weights, entry, None, lambda text: output.warn(shell, text))
     )
@@ -378,21 +375,6 @@ def embedding_models(
     if language == words.DEFAULT_LANGUAGE:
         return models
     return sorted(models, key=lambda entry: not _is_multilingual(entry))
-
-
-def embedders_of(
-    shell: Shell, entity: Entity, catalog: Catalog
-) -> Callable[[Settings], Sequence[CatalogEntry]]:
-    """Return what lists the embedding models that settings of an entity ask for."""
-    from bumble.cli.opening import Opened
-
-    def of(read: Settings) -> Sequence[CatalogEntry]:
-        if read.identity is None:
-            return catalog.of_kind("embedding")
-        opened = Opened(shell, entity, "", read, read.identity)
-        return embedding_models(opened, catalog, embedded_by(opened))
-
-    return of
 
 
 def embedded_by(opened: Opened) -> str:

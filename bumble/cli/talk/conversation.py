@@ -14,12 +14,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from bumble.chat import context_report, participants, turn
-from bumble.chat.participants import NOTHING, Attached, Person
 from bumble.chat.reply_writer import Heard, ReplyStream, Turn
-from bumble.cli import mcp, output, people, runtimes
+from bumble.cli import output, people, run_job
 from bumble.cli.models import abilities, chat_model
-from bumble.cli.models.chat_model import choose_model
 from bumble.cli.opening import Opened
+from bumble.cli.talk import mcp_servers
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
@@ -90,16 +89,18 @@ class Conversation:
         self,
         opened: Opened,
         runtime: Runtime,
-        person: Person,
+        person: participants.Person,
         choice: Choice | None,
-        present: Sequence[Person] = (),
+        present: Sequence[participants.Person] = (),
     ) -> None:
         self.opened, self.runtime, self.person, self.choice = opened, runtime, person, choice
         self.present = present  # who else hears it
         self.session: Session
         self.is_new = self.joins = True  # whether it goes on with one that another has begun
         self.last: Turn | None = None
-        self.delivery = NOTHING  # reminders that were shown, to be stored with the next message
+        self.delivery = (
+            participants.NOTHING
+        )  # reminders that were shown, to be stored with the next message
         self.spent: dict[str, float] = {}  # seconds by what they went into
         self._warming: Warming | None = None
 
@@ -169,7 +170,7 @@ class Conversation:
         abilities.say_once(self.opened, self.runtime, self.choice, heard, self.person.id)
         with self._timed("recall"):
             self._sync()
-            attached = self._attached(text) if typed else Attached()
+            attached = self._attached(text) if typed else participants.Attached()
             message = Heard(heard, self.person, last_spoke, attached.text, attached.notes)
             prepared = turn.prepare(self.runtime, message, asked=_profile_name(think))
         voice, stops = output.Voice(say), self.opened.shell.stops
@@ -199,7 +200,7 @@ class Conversation:
             joins=self.joins,
             listeners=self.present,
         )
-        delivery, self.delivery = self.delivery, NOTHING
+        delivery, self.delivery = self.delivery, participants.NOTHING
         try:
             return listen(delivery=delivery)
         except FileChangedError:
@@ -207,12 +208,11 @@ class Conversation:
                 raise
             return listen()  # another talk, or a hand, was faster with one of them
 
-    def _attached(self, text: str) -> Attached:
+    def _attached(self, text: str) -> participants.Attached:
         """Read the files a message points to; only the owner's are."""
         if self.person.trust != "owner":
-            return Attached()
-        shell = self.opened.shell
-        return participants.read_attached(text, shell.cwd)
+            return participants.Attached()
+        return participants.read_attached(text, self.opened.shell.cwd)
 
     def unheard(self) -> list[str]:
         """Return what the entity has said by itself since the person last spoke, and says now."""
@@ -243,8 +243,7 @@ class Conversation:
         """Build the request that would answer a typed message; nothing is sent or written."""
         heard = participants.listen(self.runtime, self.session, self.is_new, self.person, text)
         self._sync()
-        attached = self._attached(text).text
-        message = Heard(heard, self.person, self._last_spoke(), attached)
+        message = Heard(heard, self.person, self._last_spoke(), self._attached(text).text)
         return turn.prepare(self.runtime, message, compacts=False, asked=_profile_name(think))
 
     def finish(self, done: Turn) -> None:
@@ -301,10 +300,10 @@ class Conversation:
             UserError: If there is none of that name; then the old one stays.
         """
         opened, writes = self.opened.with_settings(llm__model=name), self.runtime.writes
-        chosen = choose_model(opened, yes=False)
+        chosen = chat_model.choose_model(opened, yes=False)
         model = chat_model.open_model(opened, chosen, writes=writes)
         recorded = chat_model.recorded(opened, model, "chat", writes=writes)
-        runtime = runtimes.runtime(opened, chosen, recorded, yes=False, writes=writes)
+        runtime = run_job.make_runtime(opened, chosen, recorded, yes=False, writes=writes)
         self.end_warming()
         self.runtime.model.close()
         self.opened, self.choice = opened, chosen
@@ -409,11 +408,11 @@ def open_to_talk(
     others = [people.speaking(opened, name) for name in present]
     if writes:  # at once: what settles takes the time that opening a model needs
         locks.stop_all_settling(opened.shell.settling)
-    chosen = choose_model(opened, yes=yes)
+    chosen = chat_model.choose_model(opened, yes=yes)
     backend = chat_model.open_model(opened, chosen, writes=writes)
     model = chat_model.recorded(opened, backend, "chat", writes=writes)
     try:
-        runtime = runtimes.runtime(opened, chosen, model, yes=yes, writes=writes, talks=True)
+        runtime = run_job.make_runtime(opened, chosen, model, yes=yes, writes=writes, talks=True)
         runtime = replace(runtime, outside=_servers(opened) if writes else None)
         talk = Conversation(opened, runtime, person, chosen, others)
     except BaseException:
@@ -436,12 +435,12 @@ def open_to_look(
     person = people.speaking(opened, speaker)
     chosen, model = None, None
     try:
-        chosen = choose_model(opened)
+        chosen = chat_model.choose_model(opened)
         model = chat_model.open_model(opened, chosen, writes=False)
     except UserError as error:  # a request can be built for a model that is not there
         model = AbsentModel(error)
     try:
-        runtime = runtimes.runtime(opened, chosen, model, yes=False, writes=False, talks=True)
+        runtime = run_job.make_runtime(opened, chosen, model, yes=False, writes=False, talks=True)
         runtime.memory.syncs = True  # derived files may be brought up to date by looking
         talk = Conversation(opened, runtime, person, chosen)
         talk.begin(session_id=session_id, new=False)
@@ -454,7 +453,9 @@ def _servers(opened: Opened) -> OutsideTools | None:
     """Return the MCP servers of the owner's config, if there are any."""
     if not opened.config.tools.servers:
         return None
-    return mcp.servers(opened.config, opened.shell, lambda text: output.warn(opened.shell, text))
+    return mcp_servers.servers(
+        opened.config, opened.shell, lambda text: output.warn(opened.shell, text)
+    )
 
 
 def pending(talk: Conversation) -> dict[str, int]:

@@ -1,7 +1,4 @@
-"""Whether who introduces themselves in their first message is to be the owner by that name.
-
-Who that is the reader says, where there is one for the entity's embedder.
-"""
+"""Whether who introduces themselves in their first message is to be the owner by that name."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from msgspec.structs import replace
 from bumble.cli import output, setting_files
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
-from bumble.entity import setting_edits
+from bumble.entity import settings
 from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.records import relationships, session_files
@@ -21,6 +18,7 @@ from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.cli.talk.conversation import Conversation
+
 
 OWNER_NAME = "owner.name"
 
@@ -34,12 +32,12 @@ def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
         return
     if sayings.for_talk(talk.runtime, words.language(text)) is None:
         return
-    opened = heard(talk.opened, text, yes=yes)
+    opened = with_name(talk.opened, text, yes=yes)
     if opened is not talk.opened:
         talk.name_owner(opened)
 
 
-def heard(opened: Opened, text: str, *, yes: bool) -> Opened:
+def with_name(opened: Opened, text: str, *, yes: bool) -> Opened:
     """Return the entity with the owner's name as the first message gives it, if that is agreed to.
 
     At a terminal the person is asked; elsewhere --yes agrees, and without it they are told how.
@@ -93,7 +91,7 @@ def _is_part(name: str, whole: str) -> bool:
 
 def _renamed(opened: Opened, name: str) -> Opened:
     def plan(source: str, file: str) -> str:
-        return setting_edits.plan_set(source, OWNER_NAME, name, file=file)
+        return settings.plan_set(source, OWNER_NAME, name, file=file)
 
     place = setting_files.entitys(opened.root)
     setting_files.edit(opened.shell, place, plan, f"the owner is {name}", dry_run=False)

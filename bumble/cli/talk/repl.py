@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from prompt_toolkit import PromptSession
@@ -14,17 +13,11 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from bumble.cli import output
-from bumble.cli.output import Speech
 from bumble.cli.talk import conversation, introducing, turn_view
-from bumble.cli.talk.turn_view import Wishes
 from bumble.errors import UserError
 from bumble.files import disk
 from bumble.runtime import people
 from bumble.text.whole_text import whole
-
-if TYPE_CHECKING:
-    from bumble.cli.talk.conversation import Conversation
-
 
 HELP = """\
 /help       this list
@@ -50,10 +43,12 @@ class ReplState(Struct):
 
     usage: bool  # whether each answer says what it cost
     debug_prefix: bool = False  # whether it says where its request first differs from the last
-    wishes: Wishes = field(default_factory=Wishes)  # until the next conversation
+    wishes: turn_view.Wishes = field(
+        default_factory=turn_view.Wishes
+    )  # until the next conversation
 
 
-def run(talk: Conversation, *, usage: bool, debug_prefix: bool = False) -> None:
+def run(talk: conversation.Conversation, *, usage: bool, debug_prefix: bool = False) -> None:
     """Talk until the person leaves."""
     shell = talk.opened.shell
     session: PromptSession[str] = PromptSession(
@@ -86,7 +81,7 @@ def run(talk: Conversation, *, usage: bool, debug_prefix: bool = False) -> None:
             output.error(shell, "chat", str(error), kind=type(error).__name__, code=error.exit_code)
 
 
-def _take(talk: Conversation, state: ReplState, text: str) -> bool:
+def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:
     """Carry out or answer what was typed; whether that ends the conversation."""
     name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
     if name in COMMANDS:
@@ -121,7 +116,7 @@ def _unknown_words(name: str) -> str:
     return f"/{name} {takes}. Nothing was sent."
 
 
-def _confirm(wishes: Wishes) -> None:
+def _confirm(wishes: turn_view.Wishes) -> None:
     """Say what holds from now on."""
     for name in turn_view.SWITCHES:
         value = getattr(wishes, name)
@@ -129,11 +124,11 @@ def _confirm(wishes: Wishes) -> None:
             output.say(f"/{name} is {'on' if value else 'off'} until the next conversation.")
 
 
-def _answer(talk: Conversation, state: ReplState, text: str, wishes: Wishes) -> None:
-    name = talk.opened.identity.name
-    for line in talk.unheard():
-        output.say(f"{name} said in the meantime: {line}")
-    speech = Speech(name, talk.opened.shell.environ, always=True)
+def _answer(
+    talk: conversation.Conversation, state: ReplState, text: str, wishes: turn_view.Wishes
+) -> None:
+    turn_view.tell_unheard(talk)
+    speech = output.Speech(talk.opened.identity.name, talk.opened.shell.environ, always=True)
     turn = talk.answer(text, speech, think=wishes.think, typed=True)
     output.piece("\n")
     if talk.opened.shell.stops.ending is not None:
@@ -141,12 +136,8 @@ def _answer(talk: Conversation, state: ReplState, text: str, wishes: Wishes) -> 
     for note in turn.notes:
         output.say(f"note: {note}")
     output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
-    if state.debug_prefix:
-        output.say(talk.prefix_report(turn))
-    talk.finish(turn)
-    turn_view.tell_more(turn, wishes)
-    if state.usage:
-        output.say(turn_view.footer(talk, turn))
+    usage, debug_prefix = state.usage, state.debug_prefix
+    turn_view.finish(talk, turn, wishes, usage=usage, debug_prefix=debug_prefix)
     if turn.outcome.stopped != "interrupted" and conversation.after_answer(talk):
         conversation.in_background(talk.opened)
 
@@ -155,7 +146,7 @@ def _slashed() -> list[str]:
     return sorted(f"/{name}" for name in (*COMMANDS, *turn_view.SWITCHES))
 
 
-def _history(talk: Conversation) -> FileHistory | InMemoryHistory:
+def _history(talk: conversation.Conversation) -> FileHistory | InMemoryHistory:
     """What was typed before, kept with the entity's private files; nothing of it when incognito."""
     if not talk.runtime.writes:
         return InMemoryHistory()
@@ -189,12 +180,12 @@ def _keys() -> KeyBindings:
     return keys
 
 
-def _help(talk: Conversation, state: ReplState, rest: str) -> bool:
+def _help(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
     output.say(HELP)
     return False
 
 
-def _status(talk: Conversation, state: ReplState, rest: str) -> bool:
+def _status(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
     switches = [
         f"/{name} {'on' if value else 'off'}"
         for name in turn_view.SWITCHES
@@ -206,7 +197,7 @@ def _status(talk: Conversation, state: ReplState, rest: str) -> bool:
     return False
 
 
-def _me(talk: Conversation, state: ReplState, rest: str) -> bool:
+def _me(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
     person = people.readable_person(talk.runtime, talk.person.id)
     if person is None:
         output.say("You have not talked yet.")
@@ -216,14 +207,14 @@ def _me(talk: Conversation, state: ReplState, rest: str) -> bool:
     return False
 
 
-def _context(talk: Conversation, state: ReplState, rest: str) -> bool:
+def _context(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
     report = talk.report()
     shown = turn_view.detailed if rest == "detail" else turn_view.listed
     output.say("\n".join(shown(report)) if report else "Nothing has been sent yet.")
     return False
 
 
-def _usage(talk: Conversation, state: ReplState, rest: str) -> bool:
+def _usage(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
     if rest:
         state.usage = rest not in turn_view.OFF
         does = "says" if state.usage else "does not say"
@@ -233,13 +224,13 @@ def _usage(talk: Conversation, state: ReplState, rest: str) -> bool:
     return False
 
 
-def _compact(talk: Conversation, state: ReplState, rest: str) -> bool:
+def _compact(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
     for line in talk.compact(output.say):
         output.say(line)
     return False
 
 
-def _model(talk: Conversation, state: ReplState, rest: str) -> bool:
+def _model(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
     if not rest:
         output.say(talk.status()[-1])
         return False
@@ -250,19 +241,19 @@ def _model(talk: Conversation, state: ReplState, rest: str) -> bool:
     return False
 
 
-def _new(talk: Conversation, state: ReplState, rest: str) -> bool:
+def _new(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
     talk.begin(session_id=None, new=True)
     talk.warm_ahead()
-    state.wishes = Wishes()
+    state.wishes = turn_view.Wishes()
     output.say("A new conversation begins.")
     return False
 
 
-def _quit(talk: Conversation, state: ReplState, rest: str) -> bool:
+def _quit(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
     return True
 
 
-COMMANDS: dict[str, Callable[[Conversation, ReplState, str], bool]] = {
+COMMANDS: dict[str, Callable[[conversation.Conversation, ReplState, str], bool]] = {
     "help": _help,
     "status": _status,
     "me": _me,

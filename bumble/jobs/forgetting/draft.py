@@ -138,6 +138,7 @@ class ForgettingDraft(Struct):
     views: dict[str, list[tuple[Path, Sequence[RecordView]]]] = field(default_factory=dict)
     planned: dict[str, Change] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
+    moved: dict[str, str] = field(default_factory=dict)  # paths of files that are named anew
 
     def add(self, change: Change | None, label: str) -> None:
         if change is not None:

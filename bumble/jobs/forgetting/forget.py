@@ -85,8 +85,9 @@ def _other_files(draft: ForgettingDraft) -> Iterator[Path]:
 def _judge(
     draft: ForgettingDraft, path: Path, kind: str, views: Sequence[RecordView]
 ) -> Iterator[Undecided]:
-    relative = draft.entity.relative(path)
-    change, old = draft.planned.get(relative), companions.read(draft.entity.root, relative) or b""
+    there = draft.entity.relative(path)
+    relative = draft.moved.get(there, there)
+    change, old = draft.planned.get(relative), companions.read(draft.entity.root, there) or b""
     new = old if change is None else change.data
     if new is None:
         return
@@ -97,11 +98,16 @@ def _judge(
         RESTS_IN_PART: any(
             draft.gone & set(view.sources) for view in views if not draft.is_own(view)
         ),
-        FILE_NAMED: bool(views) and f"-{draft.person}-" in f"-{kinds.BY_NAME[kind].stem(path)}-",
+        FILE_NAMED: bool(views) and f"-{draft.person}-" in f"-{_named(path)}-",
     }
     reason = next((text for text, holds in reasons.items() if holds), None)
     if reason:
         yield Undecided(relative, kind, reason)
+
+
+def _named(path: Path) -> str:
+    """Return what a file, or the folder of a skill, is named."""
+    return path.parent.name if path.name == kinds.SKILL.folder_file else path.stem
 
 
 HISTORY = str(changes.HISTORY)
@@ -204,6 +210,7 @@ def plan(
         if kind is not kinds.SESSION:  # first: what goes with it decides of the others
             FORGETTERS[kind.forgetting](draft, kind)
     record_files.forget_body(draft)
+    record_files.follow_moved(draft)
     forget_earlier_versions(draft)
     return Forgetting(
         tuple(draft.planned.values()),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.entity import changes
 from bumble.history import review as proposed
 from bumble.jobs import episode
-from bumble.jobs.episode import EpisodeScene
 from bumble.jobs.forgetting.draft import ForgettingDraft, time_of
 from bumble.records import (
     base,
@@ -23,6 +24,7 @@ from bumble.records import (
     state,
 )
 from bumble.records.kind import Kind, RecordView
+from bumble.records.sessions import Message
 from bumble.runtime import cursors, review_queue
 from bumble.text import markdown
 from bumble.text.markdown import Document
@@ -42,6 +44,34 @@ def forget_files(draft: ForgettingDraft, kind: Kind) -> None:
                 continue
             edit = base.plan_edit(relative, view.document, document, "forget a name")
             draft.add(edit, f"{kind.plural} with the name")
+            told = path.stem.removesuffix(kind.stem(path)) if kind.prefix else ""
+            if edit is not None and re.search(r"[^\W\d_]", told):
+                _name_anew(draft, kind, relative, view.document, document)
+
+
+def _name_anew(
+    draft: ForgettingDraft, kind: Kind, relative: str, before: Document, after: Document
+) -> None:
+    """Name a file by its id alone: what its name tells may be of them."""
+    place = PurePosixPath(relative)
+    plain = str(place.with_stem(kind.stem(place)))
+    draft.planned[relative] = base.plan_remove(relative, before, "forget a name")
+    draft.planned[plain] = base.plan_new(plain, after, "forget a name")
+    draft.moved[relative] = plain
+
+
+def follow_moved(draft: ForgettingDraft) -> None:
+    """Let the links to files that are named anew lead there."""
+    for kind in (kinds.NARRATIVE, kinds.WORKING, kinds.JOURNAL):
+        for path in kind.paths(draft.entity) if draft.moved else ():
+            relative, old = draft.entity.relative(path), base.read_text(path)
+            change = draft.planned.get(relative)
+            text = old if change is None else (change.data or b"").decode()
+            new = text
+            for was, now in draft.moved.items():
+                new = new.replace(was, now)
+            if new != text:
+                draft.planned[relative] = changes.write(relative, new, old, "forget a name")
 
 
 def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> Document | None:
@@ -56,17 +86,17 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> Docum
         value = document.meta.get(key)
         if value is not None and (new := draft.scrub_values(value, near=near)) != value:
             document = base.with_values(document, {key: new or None})
-    scene = _scene_without(draft, view) if kind is kinds.EPISODE and near else None
-    if scene is not None:
-        return _retold(document, scene)
+    left = _messages_without(draft, view) if kind is kinds.EPISODE and near else None
+    if left is not None:
+        return _retold(document, left)
     body = draft.scrub(document.body, near=near)
     if body == document.body:
         return document
     return document.with_body(body) if body.strip() or kind is kinds.PERSON else None
 
 
-def _scene_without(draft: ForgettingDraft, view: RecordView) -> EpisodeScene | None:
-    """Return the conversation of an episode as it is without them; None if it is not here."""
+def _messages_without(draft: ForgettingDraft, view: RecordView) -> list[Message] | None:
+    """Return what an episode was told of as it is without them; None if it is not here."""
     if view.origin.by != episode.PURPOSE or view.document is None:
         return None
     session_id = episodes.of(view.document, view.id).session
@@ -76,27 +106,17 @@ def _scene_without(draft: ForgettingDraft, view: RecordView) -> EpisodeScene | N
     change = draft.planned.get(sessions.path(session_id))
     source = change.data.decode(errors="surrogateescape") if change and change.data else None
     session = sessions.parse(source) if source else session_files.load(path)
-    messages = [message for message in session.messages if message.id in view.sources]
-    names = {
-        message.speaker: str(message.extra.get("name") or message.speaker)
-        for message in messages
-        if message.speaker
-    }
-    return EpisodeScene("", names, messages, {}, "")
+    return [message for message in session.messages if message.id in view.sources]
 
 
-def _retold(document: Document, scene: EpisodeScene) -> Document | None:
-    """Tell an episode as an excerpt of what the others said; None if they said nothing.
-
-    The next consolidation has the model tell it, from the same messages.
-    """
-    others = EpisodeScene(
-        "", scene.names, [m for m in scene.spoken_messages if m.role == "user"], {}, ""
-    )
-    if not others.messages:
+def _retold(document: Document, messages: Sequence[Message]) -> Document | None:
+    """Tell an episode as an excerpt of what the others said; None if they said nothing."""
+    others = [one for one in messages if one.role == "user" and one.text.strip()]
+    if not others:
         return None
-    values = {"summary_source": episodes.EXCERPT, "model": None, "tries": None}
-    return base.with_values(document, values).with_body(episode.excerpt(others).text)
+    values = {"summary_source": episodes.EXCERPT, "model": None}
+    told = episode.excerpt(others, lambda one: str(one.extra.get("name") or one.speaker))
+    return base.with_values(document, values).with_body(told.text)
 
 
 def without_id(draft: ForgettingDraft, kind: Kind, document: Document) -> Document:

@@ -50,6 +50,7 @@ class OnnxEmbedder:
         batch_invariant: bool,
         optimise: bool,
         token_mean: Floats | None = None,
+        inner_states: Sequence[str] = (),
         multilingual: bool = False,
         threads: int = 2,
     ) -> None:
@@ -67,6 +68,9 @@ class OnnxEmbedder:
                 once a process has embedded a dozen.
             token_mean: Taken from the states of tokens before they are matched, shape (hidden,):
                 what all of them have in common tells none from another. None: nothing.
+            inner_states: Values of the graph, shape (n, t, hidden), that `states` returns before
+                the last: what a message is stands plainer in the middle layers of an encoder that
+                was trained to find.
             multilingual: Whether the model understands other languages as well as English.
             threads: Threads of one operation.
 
@@ -80,6 +84,8 @@ class OnnxEmbedder:
         self._tokenizer = _load_tokenizer(tokenizer, identity.max_tokens)
         self._weights, self._threads = weights, threads
         self._session = _load_session(weights, optimise=optimise, threads=threads)
+        self._inner_states = inner_states
+        self._shown: Sequence[str] = ()  # what the session puts out of them
         self._runs_left = None if optimise else _RUNS_AS_IT_IS  # until it is rewritten
         self._spoken: dict[int, bool] = {}  # whether a piece of the vocabulary is more than signs
         self._inputs = [argument.name for argument in self._session.get_inputs()]
@@ -134,8 +140,13 @@ class OnnxEmbedder:
         """Return the states of a text's tokens as a query has them, prefix and marks left out.
 
         Returns:
-            Shape (tokens, hidden), and for each token where it stands in the text.
+            Shape (tokens, hidden · (inner states + 1)), and where each token stands in the text.
         """
+        if self._shown != self._inner_states:  # only who reads messages pays for another load
+            self._shown = self._inner_states
+            self._session = _load_session(
+                self._weights, optimise=False, threads=self._threads, shown=self._shown
+            )
         encodings = self._encode(self.identity.query_prefix, [text])
         skipped = len(self.identity.query_prefix)
         rows = [
@@ -145,7 +156,8 @@ class OnnxEmbedder:
             )
             if not special and start >= skipped
         ]
-        hidden, _ = self._run(encodings)
+        outputs, _ = self._outputs(encodings)
+        hidden = np.concatenate([*outputs[1:], outputs[0]], axis=2)
         offsets = [encodings[0].offsets[row] for row in rows]
         return hidden[0][rows], [(start - skipped, end - skipped) for start, end in offsets]
 
@@ -179,6 +191,11 @@ class OnnxEmbedder:
 
     def _run(self, encodings: Sequence[Encoding]) -> tuple[Floats, NDArray[np.int64]]:
         """Return the last hidden state, shape (n, t, hidden), and which tokens are no padding."""
+        outputs, mask = self._outputs(encodings)
+        return outputs[0], mask
+
+    def _outputs(self, encodings: Sequence[Encoding]) -> tuple[list[Floats], NDArray[np.int64]]:
+        """Return all outputs of the graph, the last hidden state first."""
         longest = max(len(encoding) for encoding in encodings)
         ids = np.zeros((len(encodings), longest), np.int64)
         mask = np.zeros_like(ids)
@@ -186,13 +203,14 @@ class OnnxEmbedder:
             ids[row, : len(encoding)] = encoding.ids
             mask[row, : len(encoding)] = 1
         every = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden = self._ready().run(None, {name: every[name] for name in self._inputs})[0]
-        return hidden, mask
+        return self._ready().run(None, {name: every[name] for name in self._inputs}), mask
 
     def _ready(self) -> Any:
         """Return the graph to run, rewritten where a process turns out to embed a lot."""
         if self._runs_left == 0:
-            self._session = _load_session(self._weights, optimise=True, threads=self._threads)
+            self._session = _load_session(
+                self._weights, optimise=True, threads=self._threads, shown=self._shown
+            )
         self._runs_left = self._runs_left - 1 if self._runs_left else None
         return self._session
 
@@ -280,7 +298,7 @@ def _load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
     return tokenizer
 
 
-def _load_session(path: Path, *, optimise: bool, threads: int) -> Any:
+def _load_session(path: Path, *, optimise: bool, threads: int, shown: Sequence[str] = ()) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     # Waiting threads would spin, and take the core that git, pip or a chat model needs.
@@ -289,6 +307,20 @@ def _load_session(path: Path, *, optimise: bool, threads: int) -> Any:
     level = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = level.ORT_ENABLE_ALL if optimise else level.ORT_DISABLE_ALL
     try:
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        model = path.read_bytes() + _outputs_of(shown) if shown else path
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except _UNREADABLE as error:
         raise WeightsMissingError(f"{path}: ONNX Runtime can't run it: {error}") from error
+
+
+def _outputs_of(names: Sequence[str]) -> bytes:
+    """Return bytes that, put behind an ONNX model, make values of its graph outputs.
+
+    Two protobuf messages one behind the other are one: repeated fields of the second are added to
+    those of the first. `ModelProto.graph` is field 7, `GraphProto.output` 12, and of an output its
+    name is field 1 and its type field 2, here a tensor of floats.
+    """
+    floats = b"\x12\x04\x0a\x02\x08\x01"
+    outputs = [bytes([0x0A, len(name)]) + name.encode() + floats for name in names]
+    graph = b"".join(bytes([0x62, len(output)]) + output for output in outputs)
+    return bytes([0x3A, len(graph)]) + graph

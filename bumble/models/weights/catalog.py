@@ -109,6 +109,7 @@ class EmbeddingRun(Struct, frozen=True):
     optimise: bool  # whether rewriting the graph at load pays
     multilingual: bool = False  # whether it understands other languages as well as English
     centre_tokens: bool = False  # whether tokens are matched less what all have in common
+    inner_states: tuple[str, ...] = ()  # values of the graph that the reader reads beside the last
 
 
 class ChatRun(Struct, frozen=True):
@@ -303,6 +304,9 @@ def _embedding(fields: Fields) -> EmbeddingRun:
         optimise=fields.take("optimise", bool),
         multilingual="multilingual" in fields.node and fields.take("multilingual", bool),
         centre_tokens="centre_tokens" in fields.node and fields.take("centre_tokens", bool),
+        inner_states=tuple(fields.take("inner_states", list))
+        if "inner_states" in fields.node
+        else (),
     )
     fields.check_empty()
     return run

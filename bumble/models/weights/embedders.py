@@ -103,6 +103,7 @@ def _open(
         identity(installed.entry, dimensions),
         unrelated_cosine=unrelated_cosine,
         multilingual=run.multilingual,
+        inner_states=run.inner_states,
         token_mean=token_mean,
         batch_invariant=run.batch_invariant,
         optimise=run.optimise,

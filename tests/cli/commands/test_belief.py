@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.running import Run, UseEditor
@@ -11,6 +13,11 @@ HEAD = '---\ncategory: world_fact\nconfidence: 0.8\nformed: "2026-05-01T10:00:00
 def kettle(run: Run) -> Run:
     run.ok("belief", "add", "The kettle whistles")
     return run
+
+
+def file_of(run: Run, belief_id: str) -> Path:
+    (file,) = run.file("beliefs").glob(f"*{belief_id}.md")
+    return file
 
 
 def only_id(run: Run) -> str:
@@ -25,7 +32,7 @@ def test_a_belief_is_added_listed_and_shown(kettle: Run) -> None:
     )
     shown = kettle.ok("belief", "show", belief_id[-6:].lower()).out
     assert shown.startswith("The kettle whistles\n")
-    assert f"beliefs/{belief_id}.md" in shown
+    assert f"beliefs/the-kettle-whistles-{belief_id}.md" in shown
 
 
 def test_options_are_written_down(run: Run) -> None:
@@ -60,7 +67,7 @@ def test_a_confidence_out_of_range_is_refused(run: Run) -> None:
 
 def test_archived_beliefs_are_listed_on_demand(kettle: Run) -> None:
     belief_id = only_id(kettle)
-    file = kettle.file(f"beliefs/{belief_id}.md")
+    file = file_of(kettle, belief_id)
     file.write_text(file.read_text().replace("---\n\n", "status: archived\n---\n\n"))
     assert kettle.ok("belief", "list", "--json").data == []
     assert "archived" in kettle.ok("belief", "list", "--archived").out
@@ -171,7 +178,7 @@ def test_what_can_not_be_is_refused(kettle: Run) -> None:
 
 
 def test_an_archived_belief_is_shown_with_all_and_comes_back_when_confirmed(kettle: Run) -> None:
-    file = kettle.file(f"beliefs/{only_id(kettle)}.md")
+    file = file_of(kettle, only_id(kettle))
     file.write_text(file.read_text().replace("---\n\n", "status: archived\n---\n\n"))
     assert "archived" in kettle.ok("belief", "list", "--all").out
     kettle.ok("belief", "confirm", "last")
@@ -183,10 +190,10 @@ def test_a_belief_that_is_removed_is_linked_by_none(kettle: Run) -> None:
     kettle.ok("belief", "add", "The kettle is silent")
     kettle.ok("belief", "contradict", first, "--with", "last")
     kettle.ok("belief", "remove", first, "--dry-run")
-    assert kettle.file(f"beliefs/{first}.md").exists()
+    assert file_of(kettle, first)
     assert kettle("belief", "remove", first, "--json", stdin="y\n", terminal=True).code == 13
     kettle.ok("belief", "remove", first, "--yes")
-    assert not kettle.file(f"beliefs/{first}.md").exists()
+    assert not list(kettle.file("beliefs").glob(f"*{first}.md"))
     assert kettle.ok("belief", "show", "last", "--json").data["contradicts"] == []
 
 

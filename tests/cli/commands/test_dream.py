@@ -40,6 +40,11 @@ def files(run: Run) -> dict[str, str]:
     }
 
 
+def the_companion(run: Run, dream_id: str) -> str:
+    (file,) = run.file("sources/dreams").glob(f"*{dream_id}.yaml")
+    return file.read_text()
+
+
 def test_check_names_each_gate_and_counts_the_pairs(nights: Run) -> None:
     before = files(nights)
     data = nights.ok("dream", "--check", "--json").data
@@ -82,7 +87,14 @@ def test_dry_run_shows_all_files_and_writes_none(nights: Run) -> None:
     before = files(nights)
     ran = nights.ok("dream", "--dry-run")
     assert files(nights) == before
-    for part in ("journal.md:", "beliefs/bel_", "soma.yaml:", "dreams/drm_", "state.yaml:"):
+    for part in (
+        "journal.md:",
+        "beliefs/",
+        "-bel_",
+        "soma.yaml:",
+        "dreams/2026-05-24-drm_",
+        "state.yaml:",
+    ):
         assert part in ran.out
 
 
@@ -90,7 +102,7 @@ def test_force_dreams_by_day_and_the_record_says_so(nights: Run) -> None:
     (done,) = nights.ok("dream", "--force", "--json", "--seed", "5").data["done"]
     assert (done["forced"], done["seed"]) == (True, 5)
     assert done["bypassed"] == ["enabled"]
-    assert "bypassed: [enabled]" in nights.text(f"sources/dreams/{done['id']}.yaml")
+    assert "bypassed: [enabled]" in the_companion(nights, done["id"])
     assert [one["path"].split("/")[0] for one in done["changes"]] == [
         "journal.md",
         "beliefs",
@@ -111,7 +123,7 @@ def test_it_may_dream_with_another_model(nights: Run) -> None:
     other = nights.write("../other.yaml", f"- {{purpose: dream, text: {json.dumps(DREAM)}}}\n")
     nights.ok("config", "set", "soma.dreams.model", f"script:{other.resolve()}")
     (done,) = nights.ok("dream", "--force", "--json").data["done"]
-    assert "other.yaml" in nights.text(f"sources/dreams/{done['id']}.yaml")
+    assert "other.yaml" in the_companion(nights, done["id"])
 
 
 def test_a_tick_dreams_with_the_other_model_too(nights: Run) -> None:
@@ -120,7 +132,7 @@ def test_a_tick_dreams_with_the_other_model_too(nights: Run) -> None:
     nights.ok("config", "set", "soma.dreams.model", f"script:{other.resolve()}")
     ran = nights.ok("tick", "--json")
     (done,) = [one for one in ran.data["done"] if one["pass"] == "dream"]
-    assert "other.yaml" in nights.text(f"sources/dreams/{done['id']}.yaml")
+    assert "other.yaml" in the_companion(nights, done["id"])
     line = json.loads(nights.text(".bumble/log/runs.jsonl").splitlines()[-1])
     calls = nights.entity.ledger.read_text().splitlines()
     assert line["calls"] == len(calls)

@@ -29,7 +29,7 @@ def diary(run: Run) -> Run:
 def test_an_entry_is_added_at_the_end_and_nothing_else_moves(diary: Run) -> None:
     diary.ok("journal", "add", "--tag", "rain", "-t", "#night", "It poured.")
     assert diary.text("journal.md") == (
-        DIARY + "\n## 2026-05-24 12:01:00 #rain #night\n\nIt poured.\n"
+        DIARY + "\n## 2026-05-24 12:01 #rain #night\n\nIt poured.\n"
     )
 
 
@@ -41,7 +41,7 @@ def test_an_entry_may_come_on_standard_input(run: Run) -> None:
 def test_entries_are_shown_the_newest_last(diary: Run) -> None:
     shown = diary.ok("journal", "show").out
     assert shown.index("tide") < shown.index("gull") < shown.index("kettle")
-    assert shown.startswith("## 2026-05-01 09:00:00 #dream #sea\n\nThe tide came in twice.\n")
+    assert shown.startswith("## 2026-05-01 09:00 #dream #sea\n\nThe tide came in twice.\n")
 
 
 def test_a_limit_keeps_the_newest_and_says_so(diary: Run) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError, RecordInvalidError
 from bumble.jobs import automations as cycle
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import automations, knowledge, session_files
+from bumble.records import automations, journal, knowledge, session_files
 from bumble.records.automations import Automation
 from bumble.runtime import job
 from bumble.runtime.job import Pass, Settled
@@ -61,7 +61,7 @@ def test_it_runs_at_its_time_and_once(ada: Entity) -> None:
     assert len(run_all(runtime_at(ada, MORNING, model))) == 1
     assert run_all(runtime_at(ada, MORNING + timedelta(hours=3), model)) == []
     written = ada.journal.read_text()
-    assert "\n## 2026-05-25 08:00:00 #automation [only for sam]\n" in written
+    assert "\n## 2026-05-25 08:00 [only for sam]\n" in written
     assert written.endswith("\n\nQuiet.\n")
     assert look(ada).last == MORNING
     assert session_files.paths(ada.sessions) == []
@@ -123,7 +123,7 @@ def test_five_failures_in_a_row_switch_it_off_and_a_success_counts_anew(ada: Ent
         failures.append((look(ada).failures, look(ada).enabled))
     assert failures[:4] == [(1, True), (2, True), (0, True), (1, True)]
     assert failures[6:] == [(4, True)] + [(5, False)] * 3
-    assert ada.journal.read_text().count("#automation") == 1
+    assert len(journal.read(ada.journal, UTC).entries) == 1
 
 
 def test_an_answer_that_cannot_be_had_is_its_failure_but_a_missing_model_is_not(

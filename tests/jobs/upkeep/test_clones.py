@@ -124,7 +124,7 @@ def test_undo_of_a_dream_leaves_the_thoughts_that_came_after_it(ada: Stretch) ->
     thoughts = soma.read(ada.entity.soma).get("noise", "fragments")
     assert [one["kind"] for one in thoughts] == ["dream", "dream", "thought"]
     dreamt = ada.dreamt()[0].fragments[0]
-    assert "journal" in kinds(ada, dreamt)
+    assert "dream" in kinds(ada, dreamt)
     assert ada.run(NIGHT, "undo", "--cycle", "dream")[0] == 0
     left = soma.read(ada.entity.soma).get("noise", "fragments")
     assert left == thoughts[2:]

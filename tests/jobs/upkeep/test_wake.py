@@ -55,15 +55,12 @@ class Stubborn(ScriptedModel):
 
     def _text(self, request: Request) -> str:
         schema = json.dumps(dict(request.schema or {}))
-        if request.purpose == "wake_intent":
-            open_intents = (request.schema or {})["properties"]["intent"]["enum"]
-            first = self.favourite if self.favourite in open_intents else open_intents[0]
-            return json.dumps({"why": "I feel like it.", "intent": first})
-        if wake.LEAVE_MESSAGE in schema:
+        if self.favourite == wake.LEAVE_MESSAGE and wake.LEAVE_MESSAGE in schema:
             return acts(*((wake.LEAVE_MESSAGE, {"text": text}) for text in self.greetings()))
-        if "write_journal" in schema:
-            return acts(("write_journal", {"text": f"A morning {len(self.requests)}."}))
-        return acts(("recall", {"query": f"the garden {len(self.requests)}"}))
+        if self.favourite == "recall":
+            return acts(("recall", {"query": f"the garden {len(self.requests)}"}))
+        text = f"A morning {len(self.requests)}."
+        return acts(("write_journal", {"text": text}), ("end_turn", {}))
 
 
 def awake(entity: Entity, model: ScriptedModel, at: datetime = MORNING, **values: Any) -> Runtime:
@@ -121,7 +118,7 @@ def test_it_is_off_until_the_owner_turns_it_on(entity: Entity) -> None:
 def test_each_closed_gate_says_why(
     entity: Entity, at: datetime, values: dict[str, Any], gate: str
 ) -> None:
-    model = Stubborn("journal")
+    model = Stubborn("write_journal")
     outcome = woken(awake(entity, model, at, **values))
     assert gate in outcome.title
     assert outcome.data["woke"] is False
@@ -129,7 +126,7 @@ def test_each_closed_gate_says_why(
 
 
 def test_a_reason_to_stay_asleep_is_written_once_as_long_as_it_holds(entity: Entity) -> None:
-    runtime = awake(entity, Stubborn("journal"), MORNING + timedelta(hours=14))
+    runtime = awake(entity, Stubborn("write_journal"), MORNING + timedelta(hours=14))
     woken(runtime)
     before = entity.state.read_bytes()
     woken(runtime)
@@ -138,7 +135,7 @@ def test_a_reason_to_stay_asleep_is_written_once_as_long_as_it_holds(entity: Ent
 
 def test_a_dream_that_lingers_wakes_it_before_a_louder_thought(entity: Entity) -> None:
     old = MORNING - timedelta(hours=1)
-    runtime = awake(entity, Stubborn("journal"))
+    runtime = awake(entity, Stubborn("write_journal"))
     think(
         runtime,
         Fragment("the bees do not queue", THOUGHT, 0.6, old),
@@ -146,27 +143,27 @@ def test_a_dream_that_lingers_wakes_it_before_a_louder_thought(entity: Entity) -
         Fragment("it is loud in here", THOUGHT, 0.9, MORNING),
     )
     outcome = woken(runtime)
-    assert outcome.title == "wake: journal, because of a dream that lingers"
+    assert outcome.title == "wake: write_journal, because of a dream that lingers"
     assert "i plant whales" in runtime.model.requests[0].messages[-1].content  # type: ignore[attr-defined]
 
 
 def test_what_was_thought_of_one_person_is_for_them_alone(entity: Entity) -> None:
     thought = Fragment("Kim hides marzipan", THOUGHT, 0.8, MORNING - timedelta(hours=1), ("kim",))
-    runtime = awake(entity, Stubborn("journal"))
+    runtime = awake(entity, Stubborn("write_journal"))
     think(runtime, thought)
     woken(runtime)
     assert journal.read(entity.journal, LISBON).entries[-1].audience == ("kim",)
 
 
 def test_a_message_is_left_as_a_reminder_and_never_more_than_two(entity: Entity) -> None:
-    runtime = awake(entity, Stubborn("message"))
+    runtime = awake(entity, Stubborn(wake.LEAVE_MESSAGE))
     outcome = woken(runtime)
     assert outcome.data["messages"] == 2
     left = list(reminders.read(entity.reminders))
     assert [(one.person, one.deliver, one.provenance.by) for one in left] == [
         ("sam", "session", "wake")
     ] * 2
-    night = awake(entity, Stubborn("message"), MORNING + timedelta(hours=14))
+    night = awake(entity, Stubborn(wake.LEAVE_MESSAGE), MORNING + timedelta(hours=14))
     assert "quiet hours" in (delivery.waits_for(night, left[0]) or "")
     assert "a talk with sam" in (delivery.waits_for(runtime, left[0]) or "")
     assert delivery.waits_for(runtime, left[0], watched=True) is None
@@ -179,12 +176,12 @@ def test_the_same_words_are_not_left_twice_before_they_are_heard(entity: Entity)
             return ["I thought of your bees."] * 2
 
     for hours in (0, 1):
-        woken(awake(entity, Insistent("message"), MORNING + timedelta(hours=hours)))
+        woken(awake(entity, Insistent(wake.LEAVE_MESSAGE), MORNING + timedelta(hours=hours)))
     assert [left.text for left in reminders.read(entity.reminders)] == ["I thought of your bees."]
 
 
 def test_a_session_ends_when_its_time_is_over(entity: Entity) -> None:
-    runtime = awake(entity, Stubborn("look_up"))
+    runtime = awake(entity, Stubborn("recall"))
     clock = runtime.clock
 
     class Slow(Stubborn):
@@ -192,21 +189,21 @@ def test_a_session_ends_when_its_time_is_over(entity: Entity) -> None:
             clock.at += timedelta(minutes=7)  # type: ignore[attr-defined]
             return super().complete(request, on_text)
 
-    slow = Slow("look_up")
+    slow = Slow("recall")
     outcome = woken(replace(runtime, model=slow))
     assert 1 <= outcome.data["steps"] <= 3
     assert len(slow.requests) <= 4
 
 
 def test_it_never_takes_more_steps_than_it_may(entity: Entity) -> None:
-    model = Stubborn("look_up")
+    model = Stubborn("recall")
     outcome = woken(awake(entity, model))
     assert outcome.data["steps"] <= wake.MOST_STEPS
     assert len(model.requests) <= wake.MOST_STEPS + 1
 
 
 def test_below_write_it_stays_asleep(entity: Entity) -> None:
-    model = Stubborn("message")
+    model = Stubborn(wake.LEAVE_MESSAGE)
     runtime = replace(awake(entity, model), abilities=Abilities())
     assert woken(runtime).data["reason"].startswith("model: may not write")
     assert not model.requests
@@ -228,14 +225,29 @@ def test_it_takes_up_a_project(entity: Entity) -> None:
             values = {"title": "The boat", "status": "active", "why": "", "next": "sand\nvarnish"}
             return acts(("update_project", values), ("end_turn", {}))
 
-    assert woken(awake(entity, Sander("project"))).data["intent"] == "project"
+    assert "update_project" in woken(awake(entity, Sander("write_journal"))).data["did"]
     (project,) = projects.readable(entity.projects)
     assert project.steps == ("sand", "varnish")
 
 
 def test_without_a_project_that_they_may_meet_there_is_none_to_take_up(entity: Entity) -> None:
     boat(entity, "kim")
-    assert woken(awake(entity, Stubborn("project"))).data["intent"] != "project"
+    runtime = awake(entity, Stubborn("write_journal"))
+    woken(runtime)
+    asked = runtime.model.requests[0]  # type: ignore[attr-defined]
+    assert "update_project" not in json.dumps(dict(asked.schema))
+
+
+def test_it_may_rest(entity: Entity) -> None:
+    class Resting(Stubborn):
+        def _text(self, request: Request) -> str:
+            return acts(("end_turn", {}))
+
+    before = entity.journal.read_bytes()
+    outcome = woken(awake(entity, Resting("")))
+    assert outcome.title.startswith("wake: rest, because of ")
+    assert entity.journal.read_bytes() == before
+    assert not list(reminders.read(entity.reminders))
 
 
 def listen(runtime: Runtime) -> None:
@@ -248,7 +260,7 @@ def listen(runtime: Runtime) -> None:
 
 
 @sampled
-@pytest.mark.parametrize("favourite", turns(2, ["message", "journal"]))
+@pytest.mark.parametrize("favourite", turns(2, [wake.LEAVE_MESSAGE, "write_journal"]))
 def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
     runtime = awake(entity, Stubborn(favourite), MORNING)
     clock = runtime.clock
@@ -275,12 +287,12 @@ def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
     gap -= timedelta(seconds=1)  # the clock of the tests runs on while it is read
     assert all(after - before >= gap for before, after in pairwise(times))
     assert not any(wake.is_quiet(runtime, at) for at in times)
-    intents = [one.data["intent"] for _, one in wakes]
-    for first in range(len(intents)):
-        counted = Counter(intents[first : first + wake.RUT_WINDOW])
-        del counted["rest"]
+    used = [set(one.data["did"].split("+")) for _, one in wakes]
+    for first in range(len(used)):
+        counted = Counter(tool for did in used[first : first + wake.RUT_WINDOW] for tool in did)
+        del counted[wake.REST]
         assert max(counted.values(), default=0) <= wake.RUT_TIMES
     session = session_files.find(entity.sessions, "ses_1")
     spoken = [one for one in session.messages if one.unprompted]
-    assert spoken if favourite == "message" else True
+    assert spoken if favourite == wake.LEAVE_MESSAGE else True
     assert not any(wake.is_quiet(runtime, one.at) for one in spoken)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from bumble.entity import settings
-from bumble.jobs import wake
 from bumble.records import reminders
 from tests.support import month
 from tests.support.fake_server import FakeServer
@@ -48,11 +47,6 @@ def held_against(lived: Stretch, decisions: Decisions, days: int) -> None:
     assert all(after - before >= gap for (before, _), (after, _) in pairwise(wakes))
     quiet = set(CONFIG.quiet_hours)
     assert not [at for at, _ in wakes if at.astimezone(LISBON).hour in quiet]
-    intents = [decision["intent"] for _, decision in wakes]
-    for first in range(len(intents)):
-        counted = Counter(intents[first : first + wake.RUT_WINDOW])
-        del counted[wake.REST]
-        assert max(counted.values(), default=0) <= wake.RUT_TIMES
     left = [each for each in reminders.read(lived.entity.reminders) if each.provenance.by == "wake"]
     assert left and max(decision["messages"] for _, decision in wakes) <= 2
     spoken = [message for message in lived.messages() if message.unprompted]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx as onnx_format
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -143,9 +144,9 @@ def test_a_process_that_embeds_a_lot_has_its_graph_rewritten_and_the_same_vector
 ) -> None:
     loaded, load = list[bool](), onnx._load_session
 
-    def noted(path: Path, *, optimise: bool, threads: int) -> Any:
+    def noted(path: Path, *, optimise: bool, **how: Any) -> Any:
         loaded.append(optimise)
-        return load(path, optimise=optimise, threads=threads)
+        return load(path, optimise=optimise, **how)
 
     monkeypatch.setattr(onnx, "_load_session", noted)
     embedder = tiny(graph, optimise=False)
@@ -154,6 +155,20 @@ def test_a_process_that_embeds_a_lot_has_its_graph_rewritten_and_the_same_vector
     vectors += [embedder.embed_query("the tide") for _ in range(onnx._RUNS_AS_IT_IS)]
     assert loaded == [False, True]
     assert np.abs(np.stack(vectors) - vectors[0]).max() < 1e-5
+
+
+def test_states_are_those_of_inner_layers_and_the_last_and_vectors_stay(graph: Path) -> None:
+    inner = [node.output[0] for node in onnx_format.load(graph).graph.node if node.op_type == "Add"]
+    embedder, plain = tiny(graph, inner_states=inner[:1]), tiny(graph)
+    before = embedder.embed_query("the tide")
+    states, places = embedder.states("the tide")
+    last, same = plain.states("the tide")
+    assert states.shape == (len(places), 2 * last.shape[1])
+    assert places == same
+    assert np.abs(states[:, last.shape[1] :] - last).max() < 1e-5
+    assert np.abs(states[:, : last.shape[1]] - last).max() > 0.1
+    assert np.abs(embedder.embed_query("the tide, again") - before).max() > 0
+    assert np.abs(embedder.embed_query("the tide") - before).max() < 1e-5
 
 
 def test_only_the_inputs_a_graph_declares_are_fed(tmp_path: Path) -> None:

@@ -1,0 +1,442 @@
+"""`bumble soma`, `noise`, `anchor`: the body as it is, stray thoughts, and states with a name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.body import bars, ebb, hormones, noise
+from bumble.body.affects import emotional_intensity
+from bumble.body.config import HORMONE_NAMES
+from bumble.body.soma import Soma
+from bumble.cli import body_view, commit, listing, output, text_input
+from bumble.cli.command import DryRunOption, JobFlags, looks_back, runs_job, shows, writes
+from bumble.cli.listing import Listing, show_list, when
+from bumble.cli.opening import Opened
+from bumble.cli.shelf import Shelf, data_of
+from bumble.errors import RecordExistsError, UsageError
+from bumble.records import anchors, relationships
+from bumble.records.base import Provenance
+from bumble.runtime import anchor_recall, body_state
+
+BLENDS = (
+    (hormones.ASKED, "asked for"),
+    (hormones.WORDS, "its words in a message"),
+    (hormones.ALIKE, f"a body like it, above {hormones.ALIKE_ABOVE:g}"),
+)
+
+
+class AnchorsView(Struct, frozen=True):
+    """The anchors of a body, as data and as lines."""
+
+    data: dict[str, Any]
+    lines: list[str]
+
+
+def anchors_view(opened: Opened, presence: body_view.Presence) -> AnchorsView:
+    """Say how near each anchor is, and when one may come back by itself."""
+    listed = listing.readable(opened, anchors.paths(opened.entity.anchors), anchors.load).records
+    now, by_itself = opened.shell.now(), opened.config.soma.anchors.by_itself
+    stirred = anchor_recall.stirred_at(listed, now)
+    cooling = hormones.is_cooling(stirred, now)
+    entries = [
+        {
+            "id": anchor.id,
+            "label": anchor.label,
+            "left": round(anchor_recall.strength(anchor, now), 4),
+            "like": round(anchor_recall.like(anchor, presence.soma), 4),
+            "recalled": anchor.recalled,
+        }
+        for anchor in listed
+    ]
+    again = stirred + hormones.COOL_DOWN if stirred and cooling else None
+    data = {
+        "by_itself": by_itself,
+        "again": again.isoformat() if again else None,
+        "entries": entries,
+    }
+    blends = "; ".join(f"{share:g} {cause}" for share, cause in BLENDS)
+    lines = [f"anchors: level ← (1 − s)·level + s·anchor, s = {blends}"]
+    if not by_itself:
+        lines.append("  none comes back by itself: soma.anchors.by_itself is off")
+    elif again:
+        lines.append(f"  none comes back by itself before {listing.when(again, opened)}")
+    rows = [
+        [str(entry["label"]), f"left {entry['left']:.2f}", f"like now {entry['like']:+.2f}"]
+        for entry in entries
+    ]
+    return AnchorsView(data, [*lines, *(output.table(rows, indent="  ") or ["  none yet"])])
+
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Look at the body.",
+)
+WIDTH = 30  # characters of a full bar
+
+
+@app.callback(invoke_without_command=True)
+@looks_back
+def show(
+    opened: Opened,
+    *,
+    as_: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="FORM",
+            help="One of its forms in text: `tag` (of an episode), `line` (for reflection) "
+            "or `dream` (at sleep onset).",
+        ),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show which anchors there are, and what stirs them.")
+    ] = False,
+) -> None:
+    """Look at the body.
+
+    Its values are those of the present, computed from the file; looking writes nothing.
+    """
+    presence = body_view.look(opened)
+    presence = replace(presence, soma=listing.Viewer(opened).body(presence.soma))
+    if as_ is not None:
+        text = _rendered(presence, as_)
+        output.result(opened.shell, "soma", {"as": as_, "text": text}, text)
+        return
+    data = _data(opened, presence)
+    lines = _lines(opened, presence, data)
+    if explain:
+        anchored = anchors_view(opened, presence)
+        data, lines = {**data, "anchors": anchored.data}, [*lines, "", *anchored.lines]
+    output.result(opened.shell, "soma", data, lines)
+
+
+@app.command()
+@runs_job
+def tick(opened: Opened, flags: JobFlags) -> None:
+    """Bring the values in the file to the present; no model is asked."""
+    from bumble.cli import run_job
+    from bumble.jobs import soma_tick
+
+    run_job.perform(opened, flags, "soma tick", soma_tick.check, soma_tick.run)
+
+
+def _rendered(presence: body_view.Presence, form: str) -> str:
+    soma = presence.soma
+    if form == "tag":
+        return ebb.episode_tag(soma)
+    if form == "line":
+        return ebb.reflection_line(soma)
+    if form == "dream":
+        return ebb.dream_lines(soma)
+    raise UsageError(f"--as {form}: the forms are tag, line and dream.")
+
+
+def _data(opened: Opened, presence: body_view.Presence) -> dict[str, Any]:
+    soma = presence.soma
+    age = opened.shell.now() - presence.stored_at if presence.stored_at else None
+    loud = ebb.loudness(soma)
+    met = sum(
+        person.interaction_count for person in relationships.read(opened.entity.relationships)
+    )
+    return {
+        "at": soma.at.isoformat(),
+        "stored_at": presence.stored_at.isoformat() if presence.stored_at else None,
+        "age_seconds": None if age is None else max(0.0, age.total_seconds()),
+        "bars": {
+            name: {"value": round(bar.value, 2), "rest": round(bar.rest, 2)}
+            for name, bar in soma.bars.levels.items()
+        },
+        "mood": {"name": presence.mood.name, "intensity": round(presence.mood.intensity, 4)},
+        "intensity": round(emotional_intensity(presence.mood, soma.affects), 4),
+        "loudness": round(loud, 4),
+        "tier": ebb.shown_tier(soma),
+        "affects": [
+            {"name": affect.name, "intensity": round(affect.intensity, 4)}
+            for affect in soma.affects
+        ],
+        "hormones": _hormones(soma, named=opened.config.soma.hormones.show_names),
+        "tone": hormones.tone(soma.hormones),
+        "impulses": list(bars.ready_impulses(soma.bars)),
+        "fired": {name: at.isoformat() for name, at in soma.bars.fired.items()},
+        "conflicts": list(bars.conflicts(soma.bars)),
+        "felt": {
+            "text": soma.felt.text,
+            "at": soma.felt.at.isoformat(),
+            "audience": list(soma.felt.audience),
+        }
+        if soma.felt
+        else None,
+        "noise": [body_view.fragment_data(fragment) for fragment in soma.noise],
+        "maturity": round(hormones.maturity(met), 4),
+    }
+
+
+def _hormones(soma: Soma, *, named: bool) -> dict[str, dict[str, Any]]:
+    """Return levels and labels by the names that are to be shown."""
+    labels = hormones.labels(soma.hormones)
+    return {
+        hormones.shown_name(name, named=named): {
+            "level": round(soma.hormones.levels[name], 4),
+            "rest": hormones.REST[name],
+            "label": labels[name],
+        }
+        for name in HORMONE_NAMES
+    }
+
+
+def _lines(opened: Opened, presence: body_view.Presence, data: dict[str, Any]) -> list[str]:
+    soma = presence.soma
+    parts = [
+        [name, _draw_bar(bar.value, bar.rest), f"{bar.value:3.0f}", f"rest {bar.rest:.0f}"]
+        for name, bar in soma.bars.levels.items()
+    ]
+    levels = [
+        f"{name} {hormone['level']:.2f} ({hormone['label']})"
+        for name, hormone in data["hormones"].items()
+    ]
+    rows = [
+        ("mood", _with_strength(presence.mood.name, presence.mood.intensity)),
+        ("loudness", f"{data['loudness']:.2f}, {data['tier']}"),
+        (
+            "feelings",
+            ", ".join(_with_strength(hormone.name, hormone.intensity) for hormone in soma.affects),
+        ),
+        ("felt", f"{soma.felt.text} ({listing.when(soma.felt.at, opened)})" if soma.felt else ""),
+        ("hormones", ", ".join(levels)),
+        ("tone", data["tone"]),
+        ("urges", ", ".join(_plain(name) for name in data["impulses"])),
+        ("torn", ", ".join(_plain(name) for name in data["conflicts"])),
+        *(("noise", noise.line(fragment)) for fragment in soma.noise),
+    ]
+    return [_title(opened, presence), *output.table(parts, indent="  "), "", *listing.details(rows)]
+
+
+def _title(opened: Opened, presence: body_view.Presence) -> str:
+    name, at = opened.identity.name, listing.when(opened.shell.now(), opened)
+    if presence.stored_at is None:
+        return f"{name}'s body, {at}; as it is born, nothing has moved it yet"
+    return f"{name}'s body, {at}; last written {_ago(opened, presence.stored_at)}"
+
+
+def _ago(opened: Opened, at: datetime) -> str:
+    passed = opened.shell.now() - at
+    if passed < timedelta(0):
+        return f"at {listing.when(at, opened)}, later than that: it is shown as it was then"
+    minutes = int(passed.total_seconds() // 60)
+    if minutes < 120:
+        return f"{minutes} min ago"
+    return f"{minutes // 60} h ago" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days ago"
+
+
+def _draw_bar(value: float, rest: float) -> str:
+    """Draw a bar, with a stroke where it rests."""
+    filled = round(value / bars.FULL * WIDTH)
+    stroke = min(WIDTH - 1, int(rest / bars.FULL * WIDTH))
+    cells = ["█" if n < filled else "░" for n in range(WIDTH)]
+    cells[stroke] = "┃"
+    return "".join(cells)
+
+
+def _with_strength(name: str, intensity: float) -> str:
+    return f"{name} ({intensity:.2f})" if intensity else name
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ")
+
+
+noise_app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Look at stray thoughts, and let some come.",
+)
+NONE = "No stray thoughts yet. `bumble noise tick` lets some come."
+
+
+@noise_app.callback(invoke_without_command=True)
+@shows
+def list_(opened: Opened) -> None:
+    """Look at stray thoughts, and let some come.
+
+    The newest is last.
+    """
+    held = body_view.look(opened).soma.noise
+
+    def line(fragment: noise.Fragment) -> list[str]:
+        only = f"  (only for {', '.join(fragment.audience)})" if fragment.audience else ""
+        return [when(fragment.at, opened), f"{noise.line(fragment)}{only}"]
+
+    listing = Listing(held, broken=0, more=False)
+    show_list(opened, "noise", listing, body_view.fragment_data, line, NONE)
+
+
+@noise_app.command("tick")
+@runs_job
+def think(opened: Opened, flags: JobFlags) -> None:
+    """Let one to three stray thoughts come, if the last are long enough ago."""
+    from bumble.cli import run_job
+    from bumble.jobs import musings
+
+    run_job.perform(opened, flags, "noise tick", musings.check_thoughts, musings.think)
+
+
+anchor_app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and recall states of the body that have a name.",
+)
+LabelArgument = Annotated[
+    str, typer.Argument(metavar="LABEL", help="What the anchor is called, or its file's name.")
+]
+ANCHORS = Shelf(
+    kind=anchors.ANCHOR,
+    group="anchor",
+    none='No anchors. Keep how it feels now with `bumble anchor add "the evening by the sea"`.',
+    title=lambda anchor: anchor.label,
+    forgets="remove the anchor {title}",
+    removed='Removed the anchor "{title}".',
+    argument=LabelArgument,
+    by=("label", "id"),
+)
+
+
+@anchor_app.command()
+@writes
+def add(
+    opened: Opened,
+    label: Annotated[str, typer.Argument(metavar="LABEL", help="What it is to be called.")],
+    description: Annotated[
+        str, typer.Argument(metavar="[DESCRIPTION]", help="What it is like.", show_default=False)
+    ] = "",
+    *,
+    strength: Annotated[
+        float, typer.Option(min=0, max=1, help="How much it counts, from 0 to 1.")
+    ] = 1.0,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Keep how the body is now under a name.
+
+    Of more than 20 the weakest goes: what counts is strength, and how lately it was recalled.
+    """
+    label = text_input.one_line(label, "label")
+    text_input.refuse_secrets(label, description)
+    listed = ANCHORS.listed(opened).records
+    existing = anchors.match(listed, label)
+    if existing is not None:
+        advice = "Recall it, remove it, or choose another label."
+        raise RecordExistsError(opened.entity.root / anchors.path(existing.id), advice)
+    levels, at = body_view.look(opened).soma.hormones.levels, opened.now
+    origin = Provenance(by="anchor add")
+    anchor = anchors.new(label, description, levels, at, strength, provenance=origin)
+    why = f"keep how it feels: {anchor.label}"
+    surplus = anchor_recall.dropped(listed, at)
+    planned = [anchors.plan_new(anchor, why)]
+    planned += [anchors.plan_forget(weak, f"{why}; the weakest goes") for weak in surplus]
+    gone = "".join(f' The weakest is gone: "{weak.label}".' for weak in surplus)
+    sentence = f'Added the anchor "{anchor.label}".{gone}'
+    dropped = [weak.id for weak in surplus]
+    commit.commit(
+        opened, "anchor add", planned, sentence, dry_run=dry_run, id=anchor.id, dropped=dropped
+    )
+
+
+@anchor_app.command("list")
+@shows
+def anchor_list_(opened: Opened) -> None:
+    """List anchors, each with what time has left of it."""
+
+    def cells(anchor: anchors.Anchor) -> list[str]:
+        times = f"recalled {listing.counted(anchor.recalled, 'time')}"
+        left = f"{_left(opened, anchor):.2f}"
+        return [anchor.label, left, times, output.shorten(anchor.description)]
+
+    ANCHORS.list(opened, ANCHORS.listed(opened), partial(_anchor_data, opened), cells)
+
+
+@anchor_app.command("show")
+@shows
+def anchor_show(opened: Opened, label: LabelArgument) -> None:
+    """Show an anchor, and what recalling it would do to the body now."""
+    anchor = ANCHORS.seen(opened, label)
+    last = listing.when(anchor.last_recalled, opened)
+    now = body_view.look(opened).soma
+    rows = [
+        ("made", listing.when(anchor.at, opened)),
+        ("strength", f"{anchor.strength:.2f}, {_left(opened, anchor):.2f} left"),
+        ("recalled", f"{anchor.recalled} times; last: {last}"),
+        ("hormones", _levels(opened, anchor.levels)),
+    ]
+    after = ["", "Recalled now:", *formula(opened, now, anchor, hormones.ASKED)]
+    text = [f"# {anchor.label}", "", anchor.description]
+    ANCHORS.show(opened, anchor, _anchor_data(opened, anchor), text, rows, after)
+
+
+@anchor_app.command()
+@writes
+def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = False) -> None:
+    """Draw the body towards an anchor: level ← .7·level + .3·anchor."""
+    anchor, at = ANCHORS.find(opened, label), opened.now
+    now = body_view.look(opened).soma
+    why = f"recall: {anchor.label}"
+
+    def move(soma: Soma) -> Soma:
+        return anchor_recall.blended(soma, anchor, hormones.ASKED)
+
+    temperament = opened.config.soma.bars.levels
+    moved = body_state.plan_moved(opened.entity, at, opened.zone, temperament, move, why)
+    planned = [moved, anchors.plan_recalled(anchor, at, why, stirred=False)]
+    sentence = "\n".join([f"{anchor.label}:", *formula(opened, now, anchor, hormones.ASKED)])
+    levels = hormones.blend(now.hormones, anchor.levels, hormones.ASKED).levels
+    commit.commit(
+        opened,
+        "anchor recall",
+        planned,
+        sentence,
+        dry_run=dry_run,
+        id=anchor.id,
+        before=_rounded(now.hormones.levels),
+        after=_rounded(levels),
+    )
+
+
+ANCHORS.offers(anchor_app, remove="Remove an anchor's file.")
+
+
+def formula(opened: Opened, soma: Soma, anchor: anchors.Anchor, share: float) -> list[str]:
+    """Write out what a recall does to each hormone: `dopamine .7·0.20 + .3·0.80 = 0.38`."""
+    named = opened.config.soma.hormones.show_names
+    after = hormones.blend(soma.hormones, anchor.levels, share).levels
+    stay, come = (f"{part:.2g}".lstrip("0") for part in (1 - share, share))
+    return [
+        f"  {hormones.shown_name(name, named=named)} {stay}·{soma.hormones.levels[name]:.4f}"
+        f" + {come}·{anchor.levels[name]:.4f} = {after[name]:.4f}"
+        for name in HORMONE_NAMES
+    ]
+
+
+def _left(opened: Opened, anchor: anchors.Anchor) -> float:
+    return anchor_recall.strength(anchor, opened.shell.now())
+
+
+def _levels(opened: Opened, levels: Mapping[str, float]) -> str:
+    named = opened.config.soma.hormones.show_names
+    return ", ".join(
+        f"{hormones.shown_name(name, named=named)} {levels[name]:.4f}" for name in HORMONE_NAMES
+    )
+
+
+def _rounded(levels: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(levels[name], anchors.DECIMALS) for name in HORMONE_NAMES}
+
+
+def _anchor_data(opened: Opened, anchor: anchors.Anchor) -> dict[str, Any]:
+    return data_of(anchor, ("stirred",), left=round(_left(opened, anchor), 4))

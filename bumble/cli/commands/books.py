@@ -1,0 +1,462 @@
+"""`bumble knowledge`, `journal`: durable facts and the diary, a file of sections each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from msgspec.structs import replace
+
+from bumble.cli import commit, listing, output, text_input
+from bumble.cli.command import DryRunOption, TagOption, YesOption, looks_back, shows, writes
+from bumble.cli.opening import Opened
+from bumble.errors import SectionLockedError, UsageError
+from bumble.records import journal, knowledge
+from bumble.text import stop_words
+from bumble.text.words import one_line
+from bumble.text.yaml_edit import SourceError
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change durable facts.",
+)
+TitleArgument = Annotated[
+    str, typer.Argument(metavar="TITLE", help="The heading of the section, in any case.")
+]
+ForceOption = Annotated[
+    bool, typer.Option("--force-locked", help="Change it even if it is locked.")
+]
+NONE = 'No knowledge. Add some with `bumble knowledge set TITLE "..."`.'
+
+
+@app.command("list")
+@looks_back
+def list_(
+    opened: Opened,
+) -> None:
+    """List the sections."""
+    sections = listing.Listing(_read(opened).sections, broken=0, more=False)
+
+    def line(section: knowledge.KnowledgeSection) -> list[str]:
+        lock = "locked" if section.locked else ""
+        return [section.title, lock, output.shorten(section.text, 60)]
+
+    listing.show_list(opened, "knowledge list", sections, _data, line, NONE)
+
+
+@app.command()
+@looks_back
+def show(
+    opened: Opened,
+    title: Annotated[
+        str | None, typer.Argument(metavar="[TITLE]", help="Of one section. Default: all.")
+    ] = None,
+) -> None:
+    """Show a section, or all."""
+    whole, viewer = _read(opened), listing.Viewer(opened)
+    book = replace(whole, sections=tuple(map(viewer.seen, whole.sections)))
+    if title is not None:
+        section = _find(book, title)
+        output.result(opened.shell, "knowledge show", _data(section), _text(section))
+        return
+    text = "\n\n".join("\n".join(_text(section)) for section in book.sections)
+    data = [_data(section) for section in book.sections]
+    output.result(opened.shell, "knowledge show", data, [text] if text else [])
+    if not data:
+        output.say(NONE)
+
+
+@app.command("set")
+@writes
+def set_(
+    opened: Opened,
+    title: TitleArgument,
+    text: text_input.TextArgument = None,
+    *,
+    editor: text_input.EditorOption = False,
+    locked: Annotated[
+        bool, typer.Option("--locked", help="Make a section that the entity may not change.")
+    ] = False,
+    force_locked: ForceOption = False,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Write a section, or correct the one of this title."""
+    title = text_input.one_line(title, "title")
+    book = _read(opened)
+    section = knowledge.find(book, title)
+    _guard(section, force_locked=force_locked)  # before anything is typed
+    if section is not None and locked and not section.locked:
+        raise UsageError(
+            f'"{section.title}" is there already, and not locked.\n'
+            f'Lock it with `bumble knowledge rename "{section.title}" "[locked] {section.title}"`.'
+        )
+    heading = f"{knowledge.MARKER} {title}" if locked and section is None else title
+    _write(
+        opened, book, heading, text, in_editor=editor, force_locked=force_locked, dry_run=dry_run
+    )
+
+
+@app.command()
+@writes
+def rename(
+    opened: Opened,
+    title: TitleArgument,
+    new_title: Annotated[str, typer.Argument(metavar="NEW", help="Its new heading.")],
+    *,
+    force_locked: ForceOption = False,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Give a section another title; a locked one stays locked."""
+    new_title = text_input.one_line(new_title, "title")
+    book = _read(opened)
+    section = _find(book, title)
+    why = f'rename "{section.title}" to "{new_title}"'
+    change = knowledge.plan_rename(
+        book, section.title, new_title, why, by_entity=False, force_locked=force_locked
+    )
+    sentence = f'"{section.title}" is now "{new_title}".'
+    commit.commit(opened, "knowledge rename", [change], sentence, dry_run=dry_run, title=new_title)
+
+
+@app.command()
+@writes
+def remove(
+    opened: Opened,
+    title: TitleArgument,
+    *,
+    yes: YesOption = False,
+    force_locked: ForceOption = False,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Take a section out."""
+    book = _read(opened)
+    section = _find(book, title)
+    change = knowledge.plan_remove(
+        book,
+        section.title,
+        f'forget "{section.title}"',
+        by_entity=False,
+        force_locked=force_locked,
+    )
+    what, place = f'the section "{section.title}"', f"{knowledge.PATH}:{section.line}"
+    commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
+    sentence = f'Removed "{section.title}".'
+    commit.commit(
+        opened, "knowledge remove", [change], sentence, dry_run=dry_run, title=section.title
+    )
+
+
+@app.command()
+@writes
+def edit(
+    opened: Opened,
+    title: Annotated[
+        str | None, typer.Argument(metavar="[TITLE]", help="Of one section. Default: the file.")
+    ] = None,
+    *,
+    source: commit.FromOption = None,
+    force_locked: ForceOption = False,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Edit a section, or the whole file, in $VISUAL or $EDITOR."""
+    if title is not None:
+        if source is not None:
+            raise UsageError(
+                "--from takes the whole file; for one section: `bumble knowledge set`."
+            )
+        book = _read(opened)
+        section = _find(book, title)
+        _guard(section, force_locked=force_locked)
+        _write(
+            opened,
+            book,
+            section.title,
+            None,
+            in_editor=True,
+            force_locked=force_locked,
+            dry_run=dry_run,
+        )
+        return
+
+    def guard(before: str, after: str) -> None:
+        if not force_locked:
+            _keeps_locked(before, after)
+
+    commit.edit(
+        opened,
+        "knowledge edit",
+        knowledge.PATH,
+        knowledge.parse,
+        source=source,
+        dry_run=dry_run,
+        guard=guard,
+    )
+
+
+def _write(
+    opened: Opened,
+    book: knowledge.Knowledge,
+    title: str,
+    text: list[str] | None,
+    *,
+    in_editor: bool,
+    force_locked: bool,
+    dry_run: bool,
+) -> None:
+    existing = knowledge.find(book, title)
+    before = existing.text if existing else ""
+    with text_input.collect(
+        opened.shell, text, in_editor=in_editor, name=knowledge.PATH, before=before
+    ) as body:
+        shown = existing.title if existing else knowledge.unmarked(title)[0]
+        why = f'{"correct" if existing else "learn"} "{shown}"'
+        change = knowledge.plan_set(
+            book, title, body, why, by_entity=False, force_locked=force_locked
+        )
+        sentence = f'{"Changed" if existing else "Added"} "{shown}".'
+        unchanged = f'Nothing to do: "{shown}" says so already.'
+        commit.commit(
+            opened,
+            "knowledge set",
+            [change],
+            sentence,
+            unchanged=unchanged,
+            dry_run=dry_run,
+            title=shown,
+        )
+
+
+def _read(opened: Opened) -> knowledge.Knowledge:
+    return knowledge.read(opened.within(opened.entity.knowledge))
+
+
+def _find(book: knowledge.Knowledge, title: str) -> knowledge.KnowledgeSection:
+    section = knowledge.find(book, title)
+    if section is None:
+        titles = [section.title for section in book.sections]
+        raise listing.missing("section", title, titles)
+    return section
+
+
+def _guard(section: knowledge.KnowledgeSection | None, *, force_locked: bool) -> None:
+    if section is not None and section.locked and not force_locked:
+        raise SectionLockedError(Path(knowledge.PATH), section.title, section.line)
+
+
+def _keeps_locked(before: str, after: str) -> None:
+    """Refuse an edit that changes or drops a locked section, or unlocks it."""
+    try:
+        sections = knowledge.parse(before).sections
+    except SourceError:  # the edit is what mends it
+        return
+    left = [section.source.rstrip() for section in knowledge.parse(after).sections]
+    for section in sections:
+        if section.locked and section.source.rstrip() not in left:
+            raise SectionLockedError(Path(knowledge.PATH), section.title, section.line)
+
+
+def _text(section: knowledge.KnowledgeSection) -> list[str]:
+    lock = f"{knowledge.MARKER} " if section.locked else ""
+    origin = listing.origin(section.provenance)
+    return [f"## {lock}{section.title}", "", section.text, *(["", f"  {origin}"] if origin else [])]
+
+
+def _data(section: knowledge.KnowledgeSection) -> dict[str, Any]:
+    return {
+        "title": section.title,
+        "locked": section.locked,
+        "text": section.text,
+        "line": section.line,
+        "provenance": section.provenance.meta(),
+    }
+
+
+journal_app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Read and write the diary.",
+)
+journal_NONE = 'No entries. Write one with `bumble journal add "..."`.'
+NO_MATCH = "No entry has these words."
+EXCERPT_CHARS = 100
+TAG = re.compile(r"[^\s#]+")
+
+
+@journal_app.command("list")
+@shows
+def journal_list_(
+    opened: Opened,
+    *,
+    since: listing.SinceOption = None,
+    tag: TagOption = None,
+    limit: listing.LimitOption = 20,
+) -> None:
+    """List entries, a line each, the newest last."""
+    shown = _newest(_entries(opened, since, tag), limit)
+    listing.show_list(opened, "journal list", shown, _journal_data, _line, _empty(since, tag))
+
+
+@journal_app.command("show")
+@shows
+def journal_show(
+    opened: Opened,
+    *,
+    since: listing.SinceOption = None,
+    tag: TagOption = None,
+    limit: listing.LimitOption = 10,
+) -> None:
+    """Show entries, the newest last."""
+    shown = _newest(_entries(opened, since, tag), limit)
+    text = "\n\n".join(_whole(entry) for entry in shown.records)
+    data = [_journal_data(entry) for entry in shown.records]
+    output.result(opened.shell, "journal show", data, [text] if text else [])
+    if not data:
+        output.say(_empty(since, tag))
+    if shown.more:
+        output.say(f"These are the newest {len(data)}; --limit N shows more.")
+
+
+@journal_app.command()
+@shows
+def search(
+    opened: Opened,
+    query: Annotated[list[str], typer.Argument(metavar="WORDS", help="Words an entry must have.")],
+    *,
+    since: listing.SinceOption = None,
+    tag: TagOption = None,
+    limit: listing.LimitOption = 20,
+) -> None:
+    """Find the entries that have all of some words, or words that begin so; the newest last."""
+    text = " ".join(query)
+    wanted = stop_words.telling_words(text) or stop_words.words(text)
+    if not wanted:
+        raise UsageError(f'"{text}" has no words to search for.')
+    matching = [entry for entry in _entries(opened, since, tag) if _has(entry, wanted)]
+    shown = _newest(matching, limit)
+
+    def line(entry: journal.JournalEntry) -> list[str]:
+        place = f"{journal.PATH}:{entry.line}"
+        return [place, f"{entry.at:%Y-%m-%d %H:%M}", _excerpt(entry, wanted[0])]
+
+    listing.show_list(opened, "journal search", shown, _journal_data, line, NO_MATCH)
+
+
+@journal_app.command()
+@writes
+def add(
+    opened: Opened,
+    text: text_input.TextArgument = None,
+    *,
+    tag: TagOption = None,
+    editor: text_input.EditorOption = False,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Write an entry at the end of the diary."""
+    tags = tuple(_tag(text) for text in tag or ())
+    opened.within(opened.entity.journal)
+    with text_input.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
+        zone, at = opened.zone, opened.shell.now()
+        why = f"write in the journal: {output.shorten(entry, 50)}"
+        change = journal.plan_add(at, entry, zone, why, tags=tags)
+        sentence = f"Added an entry of {at.astimezone(zone):%Y-%m-%d %H:%M}."
+        stamp = at.astimezone(zone).isoformat(timespec="seconds")
+        commit.commit(opened, "journal add", [change], sentence, dry_run=dry_run, at=stamp)
+
+
+@journal_app.command("edit")
+@writes
+def journal_edit(
+    opened: Opened,
+    *,
+    source: commit.FromOption = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Edit the diary's file in $VISUAL or $EDITOR: nothing but you ever changes an entry."""
+    commit.edit(
+        opened,
+        "journal edit",
+        journal.PATH,
+        lambda text: journal.parse(text, zone=opened.zone),
+        source=source,
+        dry_run=dry_run,
+    )
+
+
+def _entries(
+    opened: Opened, since: str | None, tags: Sequence[str] | None
+) -> list[journal.JournalEntry]:
+    """Return the entries that are wanted, the newest last."""
+    file = opened.within(opened.entity.journal)
+    start = listing.moment(since, opened, "--since") if since is not None else None
+    wanted = {_tag(tag).casefold() for tag in tags or ()}
+    entries = map(listing.Viewer(opened).seen, journal.read(file, opened.zone).entries)
+    return sorted(
+        (
+            entry
+            for entry in entries
+            if (start is None or entry.at >= start)
+            and wanted <= {tag.casefold() for tag in entry.tags}
+        ),
+        key=lambda entry: entry.at,
+    )
+
+
+def _newest(
+    entries: Sequence[journal.JournalEntry], limit: int
+) -> listing.Listing[journal.JournalEntry]:
+    return listing.Listing(tuple(entries[-limit:]), broken=0, more=len(entries) > limit)
+
+
+def _empty(since: str | None, tags: Sequence[str] | None) -> str:
+    return "No such entries." if since or tags else journal_NONE
+
+
+def _tag(text: str) -> str:
+    tag = text_input.one_line(text, "tag").removeprefix("#")
+    if not TAG.fullmatch(tag):
+        raise UsageError(f'"{text}" is no tag: a tag is one word, without `#` inside.')
+    return tag
+
+
+def _has(entry: journal.JournalEntry, wanted: Sequence[str]) -> bool:
+    words = stop_words.words(f"{entry.text} {' '.join(entry.tags)}")
+    return all(any(word.startswith(part) for word in words) for part in wanted)
+
+
+def _excerpt(entry: journal.JournalEntry, word: str) -> str:
+    """Return the text around the first place a word stands."""
+    line = one_line(entry.text)
+    at = max(0, line.casefold().find(word) - EXCERPT_CHARS // 3)
+    start = 0 if len(line) <= EXCERPT_CHARS else line.rfind(" ", 0, at + 1) + 1
+    return ("…" if start else "") + output.shorten(line[start:], EXCERPT_CHARS)
+
+
+def _line(entry: journal.JournalEntry) -> list[str]:
+    marks = " ".join(f"#{tag}" for tag in entry.tags)
+    return [f"{entry.at:%Y-%m-%d %H:%M}", output.shorten(f"{entry.text} {marks}")]
+
+
+def _heading(entry: journal.JournalEntry) -> str:
+    marks = "".join(f" #{tag}" for tag in entry.tags)
+    return f"## {entry.at:%Y-%m-%d %H:%M}{marks}"
+
+
+def _whole(entry: journal.JournalEntry) -> str:
+    origin = listing.origin(entry.provenance)
+    return f"{_heading(entry)}\n\n{entry.text}".rstrip() + (f"\n\n  {origin}" if origin else "")
+
+
+def _journal_data(entry: journal.JournalEntry) -> dict[str, Any]:
+    return {
+        "at": entry.at.isoformat(timespec="seconds"),
+        "tags": list(entry.tags),
+        "text": entry.text,
+        "line": entry.line,
+        "provenance": entry.provenance.meta(),
+    }

@@ -1,0 +1,403 @@
+"""The cycles by command: `catalysts`, `consolidate`, `distill`, `dream`, `narrate`, `reflect`…
+
+What `tick` does when its time has come, done now; each imports its own job only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from msgspec.structs import replace
+
+from bumble.cli import listing, output, people, run_job
+from bumble.cli.command import JobFlags, runs_job
+from bumble.cli.models import chat_model
+from bumble.cli.opening import Opened
+from bumble.errors import UserError
+from bumble.records import session_files
+from bumble.runtime.runtime import Runtime
+
+if TYPE_CHECKING:
+    from bumble.llm.protocol import Model
+    from bumble.models.abilities.tiers import Abilities
+    from bumble.runtime.job import Held, JobResult, Pass, Settled
+    from bumble.runtime.runtime import Runtime
+
+
+@runs_job
+def catalysts(
+    opened: Opened,
+    flags: JobFlags,
+    topic: Annotated[
+        str | None,
+        typer.Argument(metavar="TOPIC", help="This topic alone, however little it recurs."),
+    ] = None,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Draw them anew where nothing new mentions the topic.")
+    ] = False,
+) -> None:
+    """Draw the questions that topics keep raising.
+
+    They come from what was said in all the times of a topic, by a model that is trusted to write.
+    """
+    from bumble.recall import topic_questions as job
+
+    check = partial(job.check, name=topic or "", force=force)
+    run_job.perform(opened, flags, job.PURPOSE, check, job.run)
+
+
+@runs_job
+def consolidate(
+    opened: Opened,
+    flags: JobFlags,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Do it however short ago the last time was.")
+    ] = False,
+) -> None:
+    """Put memory in order: what has faded, weak beliefs, the story.
+
+    Does nothing where nothing has changed since the last time.
+    """
+    from bumble.jobs import consolidate as job
+
+    run_job.perform(opened, flags, "consolidate", partial(job.check, force=force), job.run)
+
+
+@runs_job
+def distill(
+    opened: Opened,
+    flags: JobFlags,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Whatever the gates say; also what still goes on.")
+    ] = False,
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="This conversation alone.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, help="At most so many windows.")
+    ] = None,
+) -> None:
+    """Draw facts, beliefs and notes from what was said."""
+    from bumble.jobs import stretch as job  # of which they are a part, which is made whole
+
+    chosen = session_files.find(opened.entity.sessions, session).id if session else None
+    check = partial(job.check, session_id=chosen, force=force, gated=True)
+    run_job.perform(opened, flags, "distill", check, job.run, limit=limit)
+
+
+@runs_job
+def dream(
+    opened: Opened,
+    flags: JobFlags,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Go past the gates; the dream's record says so.")
+    ] = False,
+    memory: Annotated[
+        bool,
+        typer.Option("--memory", help="Write working memory anew instead; `tick` does both."),
+    ] = False,
+) -> None:
+    """Let the entity dream, if it is deep in the night and nobody talks.
+
+    Off unless soma.dreams.enabled; safe to run every few minutes.
+    """
+    from bumble.jobs import dream as job
+    from bumble.jobs import working_memory
+
+    opened = chat_model.dreaming(opened)
+    if memory:
+        check = partial(working_memory.check, force=force)
+        run_job.perform(opened, flags, "dream", check, working_memory.run)
+        return
+    due = partial(job.check, force=force, seed=opened.shell.seed)
+    run_job.perform(opened, flags, "dream", due, job.run, more=_pairs)
+
+
+def _pairs(runtime: Runtime) -> tuple[dict[str, object], str]:
+    """Say how many pairs of memories there are to dream of."""
+    from bumble.jobs import dream as job
+
+    pool = job.find(runtime, runtime.now())
+    how = f"({pool.similarity} similarity)"
+    sentence = f"{listing.counted(len(pool.pairs), 'pair')} of memories may meet"
+    line = f"{sentence}; {job.TIME_ALONE}" if pool.similarity == "none" else f"{sentence} {how}"
+    return {"eligible_pairs": len(pool.pairs), "similarity": pool.similarity}, line
+
+
+@runs_job
+def narrate(
+    opened: Opened,
+    flags: JobFlags,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Tell it also where there is nothing new to tell.")
+    ] = False,
+) -> None:
+    """Have the entity tell its story anew, from its memories and the story so far.
+
+    A telling that can't be used leaves narrative.md as it was.
+    """
+    from bumble.jobs import narrate as job
+
+    run_job.perform(opened, flags, "narrate", partial(job.check, force=force), job.run)
+
+
+@runs_job
+def reflect(
+    opened: Opened,
+    flags: JobFlags,
+    person: Annotated[
+        str | None, typer.Argument(metavar="[PERSON]", help="Only this one. Default: everybody.")
+    ] = None,
+    *,
+    allow_shrink: Annotated[
+        bool,
+        typer.Option(
+            "--allow-shrink", help="Let a portrait lose more than memory.relational allows."
+        ),
+    ] = False,
+) -> None:
+    """Think about the people it talked with.
+
+    Brings their portraits up to date. With a name, also works in the notes that wait in that
+    person's file.
+    """
+    from bumble.jobs import portrait_review, stretch
+
+    only = people.find(opened, person).id if person is not None else ""
+    check = partial(stretch.check, force=True, person=only)
+    with run_job.open_runtime(opened, "reflect", yes=flags.yes) as runtime:
+        if only and not check(runtime).jobs and portrait_review.has_notes(runtime, only):
+            noted = partial(portrait_review.check, only=only)
+            run = partial(portrait_review.run, allow_shrink=allow_shrink)
+            run_job.carry_out(opened, runtime, "reflect", noted, run, flags)
+        else:
+            made = partial(stretch.run, allow_shrink=allow_shrink)
+            run_job.carry_out(opened, runtime, "reflect", check, made, flags)
+
+
+@runs_job
+def wake(opened: Opened, flags: JobFlags) -> None:
+    """Let the entity wake by itself for a moment, if something calls it and nobody talks.
+
+    Off unless wake.enabled; `tick` does the same. It writes, notes, looks something up, leaves a
+    message, or rests; what it decided, and why, is in `bumble log` and the run ledger.
+    """
+    from bumble.jobs import wake as job
+
+    check = job.check if flags.check else job.check_tick
+    run_job.perform(opened, flags, "wake", check, job.run)
+
+
+@runs_job
+def tick(
+    opened: Opened,
+    flags: JobFlags,
+    *,
+    settle: Annotated[
+        bool,
+        typer.Option("--settle", help="All that turns left, however much, and at once."),
+    ] = False,
+    settle_only: Annotated[
+        bool,
+        typer.Option(
+            "--settle-only",
+            help="Only what turns left, limits.passes_per_turn passes; a chat stops it.",
+        ),
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, metavar="N", help="At most N passes.")
+    ] = None,
+) -> None:
+    """Do whatever is due: reminders, what turns left, sleep and dreams.
+
+    Never asks a model while somebody talks, unless --settle says so. Run it as often as you like:
+    where nothing is due, nothing changes.
+    """
+    from bumble.cli import run_job
+    from bumble.cli.models import abilities, chat_model
+    from bumble.jobs import locks, registry
+    from bumble.jobs import tick as upkeep
+
+    dreaming = chat_model.dreaming(opened)
+    asleep = chat_model.lazy_model(dreaming, "tick", yes=flags.yes)
+    wanted = (
+        registry.AFTER_TURN if settle_only else (*registry.everything(), abilities.as_pass(opened))
+    )
+    wanted = tuple(run_job.showing_reminders(opened, each) for each in wanted)
+    command = "settle" if settle_only else "tick"
+    with run_job.open_runtime(opened, command, yes=flags.yes) as runtime, closing(asleep):
+        if flags.check:
+            _show_checks(opened, runtime, wanted, exit_code=flags.exit_code)
+            return
+        if settle_only:
+            limit = opened.config.limits.passes_per_turn
+        elif not flags.dry_run:
+            locks.stop_settling(opened.entity)
+        told_in = opened.shell.settling if settle_only else None
+        with locks.hold_work(opened.entity, stoppable=settle_only, told_in=told_in) as free:
+            if not free:
+                data = {"ran": False, "why": "another tick is at work"}
+                run_job.tell(
+                    opened, "tick", data, ["Another tick is at work."], verbose=flags.verbose
+                )
+                return
+            held = _held(opened, at_once=settle or settle_only)
+            calls = None if settle else opened.config.limits.calls_per_turn
+            model = chat_model.budgeted(opened, runtime.model, calls=calls)
+            if opened.config.soma.dreams.model:
+                able = abilities.of(dreaming, None)
+                wanted = tuple(
+                    _asking(model.instead(asleep), able, each, "dream") for each in wanted
+                )
+            runtime = replace(runtime, model=model, writes=not flags.dry_run)
+            run = _run(opened, runtime, command, wanted, limit, held, dry_run=flags.dry_run)
+            settled_jobs = list(_warned(opened, run))
+    _tell(opened, settled_jobs, dry_run=flags.dry_run, verbose=flags.verbose)
+    code = upkeep.exit_code(settled_jobs)
+    if code:
+        raise typer.Exit(code)
+    run_job.finish(any(not settled.held for settled in settled_jobs), exit_code=flags.exit_code)
+
+
+def _held(opened: Opened, *, at_once: bool) -> Held:
+    """Return what says whether somebody talks, so that no model may be asked."""
+    from bumble.jobs import locks
+
+    def held() -> str | None:
+        if locks.is_turn_running(opened.entity):
+            return "a turn goes on"
+        if not at_once and locks.has_recent_message(opened.entity, opened.shell.now()):
+            return "somebody spoke within the last minute"
+        return None
+
+    return held
+
+
+def _asking(model: Model, abilities: Abilities, each: Pass, name: str) -> Pass:
+    """Return a pass, asking another model if it is the one of a name."""
+    if each.name != name:
+        return each
+
+    def with_it(runtime: Runtime) -> Runtime:
+        return replace(runtime, model=model, abilities=abilities)
+
+    return replace(
+        each,
+        check=lambda runtime: each.check(with_it(runtime)),
+        run=lambda runtime, job: each.run(with_it(runtime), job),
+    )
+
+
+def _run(
+    opened: Opened,
+    runtime: Runtime,
+    command: str,
+    wanted: Sequence[Pass],
+    limit: int | None,
+    held: Held,
+    *,
+    dry_run: bool,
+) -> Iterator[Settled]:
+    from bumble.jobs import tick as upkeep
+    from bumble.runtime import job
+
+    if dry_run:
+        return job.settle(runtime, wanted, limit, partial(run_job.planned, opened), held=held)
+    return upkeep.run(runtime, command, wanted, limit, held=held)
+
+
+def _warned(opened: Opened, run: Iterator[Settled]) -> Iterator[Settled]:
+    """Say of each problem that a person has to see to, as soon as it is met."""
+    from bumble.jobs.tick import WAITS
+
+    for settled in run:
+        if settled.problem is not None and not isinstance(settled.problem, WAITS):
+            output.warn(opened.shell, f"{settled.name} waits: {settled.problem}")
+        yield settled
+
+
+def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, verbose: bool) -> None:
+    runs = [
+        _run_data(opened, settled, settled.outcome, dry_run=dry_run)
+        for settled in settled_jobs
+        if settled.outcome is not None
+    ]
+    problems = [(job.name, job.problem) for job in settled_jobs if job.problem is not None]
+    waiting = [
+        {"pass": name, "kind": type(problem).__name__, "problem": str(problem)}
+        for name, problem in problems
+    ]
+    held = {settled.name: settled.held for settled in settled_jobs if settled.held}
+    imports = listing.imports(session_files.imports(opened.entity.sessions))
+    data = {
+        "ran": True,
+        "dry_run": dry_run,
+        "done": runs,
+        "waiting": waiting,
+        "held": held,
+        "imports": imports,
+    }
+    lines = [line for run in runs for line in run["lines"]]
+    lines += _held_lines(held)
+    lines += [f"{name} waits: {problem}" for name, problem in problems]
+    lines = list(dict.fromkeys(lines)) or ["Nothing was due."]
+    lines += [f"imported: {line}"] if (line := listing.imports_line(imports)) else []
+    run_job.tell(opened, "tick", data, lines, verbose=verbose or dry_run)
+
+
+def _held_lines(held: Mapping[str, str]) -> Iterator[str]:
+    """Say which passes wait, once for all that wait for the same."""
+    for why in dict.fromkeys(held.values()):
+        names = [name for name, its in held.items() if its == why]
+        yield f"{', '.join(names)} {'wait' if len(names) > 1 else 'waits'}: {why}"
+
+
+def _run_data(
+    opened: Opened, settled: Settled, outcome: JobResult, *, dry_run: bool
+) -> dict[str, Any]:
+    outcome = run_job.seen(opened, outcome)
+    data: dict[str, Any] = {"pass": settled.name, **outcome.report}
+    data |= {"review": True} if outcome.held else {}
+    lines = [f"{settled.name}: {line}" for line in outcome.lines or (outcome.title,)]
+    lines += [f"{settled.name}: {line}" for line in outcome.held]
+    if dry_run:
+        data["changes"] = outcome.written
+        lines += run_job.described(outcome.written)
+    return {**data, "lines": lines}
+
+
+def _show_checks(
+    opened: Opened, runtime: Runtime, wanted: Sequence[Pass], *, exit_code: bool
+) -> None:
+    """Print the gates of every pass."""
+    data: dict[str, Any] = {}
+    rows: list[list[str]] = []
+    for each in wanted:
+        try:
+            due = each.check(runtime)
+        except UserError as error:
+            output.warn(opened.shell, f"{each.name}: {error}")
+            data[each.name] = {"due": False, "gates": [], "jobs": 0, "problem": str(error)}
+            continue
+        verdict = f"due: {len(due.jobs)} to do" if due.due else "not due"
+        rows.append([each.name, verdict, "", ""])
+        rows += [
+            ["", "pass" if gate.passes else "wait", gate.name, f"{gate.value} (wants {gate.wants})"]
+            for gate in due.conditions
+        ]
+        data[each.name] = {
+            "due": due.due,
+            "gates": run_job.gates(due),
+            "jobs": len(due.jobs),
+        }
+    output.result(opened.shell, "tick", data, output.table(rows))
+    run_job.finish(any(entry["due"] for entry in data.values()), exit_code=exit_code)

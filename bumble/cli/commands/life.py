@@ -1,0 +1,315 @@
+"""`bumble show`, `report`: a life as it is read, on one screen or as a page for a browser."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bumble.bridges.exports import destination
+from bumble.bridges.report import body_over_time, page
+from bumble.bridges.report.life import Collector, Life, LifeEntry, Portrait, shown
+from bumble.cli import body_view, listing, output, people
+from bumble.cli.command import shows
+from bumble.cli.opening import Opened
+from bumble.errors import (
+    HistoryClosedError,
+    HistoryMissingError,
+    HistoryUnreadableError,
+    RefusedError,
+    UsageError,
+    UserError,
+)
+from bumble.files import disk
+from bumble.history import log
+from bumble.records import kinds
+from bumble.records.provenance import Reader, withheld
+
+TODAY, WEEK = "today", "week"
+WIDTH = 78
+MOST, PERSON_MOST = 8, 5  # of a kind
+TEXT_CHARS = 220  # of one memory
+HEADS = {  # in this order
+    kinds.SESSION.name: "Talked",
+    kinds.EPISODE.name: "What happened",
+    kinds.JOURNAL.name: "In its diary",
+    kinds.BELIEF.name: "What it has come to believe",
+    kinds.DREAM.name: "What it dreamt",
+}
+
+
+@shows
+def show(
+    opened: Opened,
+    what: Annotated[
+        str, typer.Argument(metavar="[today|week|PERSON]", help="A time, or somebody it knows.")
+    ] = TODAY,
+) -> None:
+    """Read today, this week or a person, on one screen.
+
+    What was talked, what happened, what it wrote, believed and dreamt; or how it sees somebody, and
+    what the two lived lately.
+    """
+    zone = opened.zone
+    now = opened.now
+    person = None if what in (TODAY, WEEK) else people.find(opened, what)
+    collector = Collector(opened.entity, zone, opened.identity.name, listing.reader(opened), now)
+    life = collector.collect(lambda done, total: None)
+    for path in life.unread:
+        output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
+    if person is not None:
+        seen = next((one for one in life.people if one.id == person.id), None)
+        data, lines = _person(life, seen, withheld(listing.origin_of(person)))
+    else:
+        first = now.date() if what == TODAY else now.date() - timedelta(days=6)
+        data, lines = _span(opened, life, first, now)
+    output.result(opened.shell, "show", {"what": what, **data}, lines)
+
+
+def _span(
+    opened: Opened, life: Life, first: date, now: datetime
+) -> tuple[dict[str, Any], Iterator[str]]:
+    found = {
+        kind: [
+            entry for entry in life.entries.get(kind, []) if first <= entry.at.date() <= now.date()
+        ]
+        for kind in HEADS
+    }
+    dreamt = {entry.text for entry in found[kinds.DREAM.name]}
+    believed = found[kinds.BELIEF.name]
+    found[kinds.BELIEF.name] = [entry for entry in believed if entry.text not in dreamt]
+    data = {kind: [_data(entry) for entry in entries] for kind, entries in found.items()}
+    today = f"{now:%A}, {now.day} {now:%B %Y}"
+    head = today if first == now.date() else f"The week up to {today}"
+    lines = _told(opened, life, found, f"{opened.identity.name}: {head}", now)
+    return {"from": f"{first}", "to": f"{now.date()}", **data}, lines
+
+
+def _told(
+    opened: Opened, life: Life, found: dict[str, list[LifeEntry]], head: str, now: datetime
+) -> Iterator[str]:
+    yield head
+    if not any(found.values()):
+        talks = life.of(kinds.SESSION)
+        yield ""
+        yield "Nothing yet."
+        if talks:
+            day = _day(talks[0].at)
+            yield f"The last talk was on {day}: `bumble show week`, `bumble show NAME`."
+        else:
+            yield f'Say something: `bumble chat "Hello {opened.identity.name}"`.'
+    names = {who.id: who.name for who in life.people}
+    dated = any(entry.at.date() != now.date() for entries in found.values() for entry in entries)
+    for kind, title in HEADS.items():
+        yield from _section(title, found[kind], names, dated=dated)
+
+
+def _person(life: Life, who: Portrait | None, hidden: str) -> tuple[dict[str, Any], Iterator[str]]:
+    if who is None:
+        return {"person": None}, iter([hidden])
+    found = {
+        kind: [entry for entry in life.entries.get(kind, []) if who.id in entry.people]
+        for kind in HEADS
+    }
+    data = {
+        "person": {"name": who.name, "names": list(who.names), "text": who.text}
+        | {"dynamic": who.dynamic or None, "unresolved": list(who.unresolved)},
+        **{kind: [_data(entry) for entry in entries] for kind, entries in found.items()},
+    }
+    return data, _portrait(who, found)
+
+
+def _portrait(who: Portrait, found: dict[str, list[LifeEntry]]) -> Iterator[str]:
+    talked = f", last talked on {_day(who.last_interaction)}" if who.last_interaction else ""
+    yield f"{', also '.join((who.name, *who.names))}{talked}"
+    for line in filter(None, (who.dynamic, *who.text.splitlines())):
+        yield from _wrapped(line)
+    if who.unresolved:
+        yield from _wrapped(f"Open between them: {'; '.join(who.unresolved)}")
+    for kind in (kinds.EPISODE.name, kinds.BELIEF.name):
+        yield from _section(HEADS[kind], found[kind][:PERSON_MOST], {}, dated=True)
+    if not (who.text or any(found.values())):
+        yield "  Nothing yet but the name."
+
+
+def _section(
+    title: str, entries: Sequence[LifeEntry], names: dict[str, str], *, dated: bool
+) -> Iterator[str]:
+    """Tell of the newest memories of a kind, the oldest of them first."""
+    if entries:
+        yield ""
+        yield title
+    for entry in reversed(entries[:MOST]):
+        when = f"{entry.at.day:2} {entry.at:%b}" if dated else f"{entry.at:%H:%M}"
+        talked = [names.get(who, who) for who in entry.people] if entry.kind == "session" else []
+        text = f"with {', '.join(talked)}: {_text(entry)}" if talked else _text(entry)
+        yield from _wrapped(text, f"  {when}  ")
+    if len(entries) > MOST:
+        yield f"  and {len(entries) - MOST} more"
+
+
+def _text(entry: LifeEntry) -> str:
+    head, _, rest = entry.text.partition("\n")
+    told = f"{head.lstrip('# ')}: {rest}" if head.startswith("#") and rest else entry.text
+    plain = " ".join(told.replace("> ", "").split())
+    text = entry.title if entry.title and entry.kind == "session" else plain
+    return output.shorten(text or "; ".join(entry.fragments), TEXT_CHARS)
+
+
+def _wrapped(text: str, head: str = "  ") -> list[str]:
+    later = " " * len(head)
+    return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=later) or [head]
+
+
+def _day(at: datetime) -> str:
+    return f"{at.day} {at:%B %Y}"
+
+
+def _data(entry: LifeEntry) -> dict[str, Any]:
+    return {
+        "at": entry.at.isoformat(timespec="seconds"),
+        "text": entry.text or "; ".join(entry.fragments),
+        "title": entry.title or None,
+        "people": list(entry.people),
+    }
+
+
+STDOUT = Path("-")
+
+
+@shows
+def report(
+    opened: Opened,
+    dest: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="The page to make; - prints it. By default NAME-report.html."
+        ),
+    ] = None,
+    *,
+    person: Annotated[
+        str | None,
+        typer.Option("--for", metavar="PERSON", help="Only what this person may know."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that is no report.")
+    ] = False,
+) -> None:
+    """Make a page of its life, for a browser.
+
+    It shows what happened, who it knows, what it believes and why.
+
+    One file that loads nothing and sends nothing: at first the little that tells most, then all of
+    it, people, beliefs down to what was said, dreams, a timeline. An earlier report is replaced.
+    """
+    if dest == STDOUT and opened.shell.json:
+        raise UsageError("The page goes where --json would print: name a FILE.")
+    target = None if dest == STDOUT else _target(opened, dest)
+    if target is not None:
+        _check(target, opened.root, force=force)
+    reader = listing.reader(opened)
+    if person is not None:
+        reader = Reader(people.find(opened, person).id)
+    made = _report(opened, reader)
+    text = page.render(made)
+    for path in made.life.unread:
+        output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
+    if target is None:
+        output.piece(text)
+        return
+    data = text.encode("utf-8", "replace")
+    destination.put_file(target, data)
+    _tell(opened, made, target, len(data), reader)
+
+
+def _target(opened: Opened, dest: Path | None) -> Path:
+    """Return where the page goes: by default into the folder one is in, or beside the entity's."""
+    if dest is not None:
+        return Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
+    place = Path(os.path.realpath(opened.shell.cwd))
+    home = Path(os.path.realpath(opened.root))
+    place = home.parent if place == home or home in place.parents else place
+    return place / f"{disk.file_name(opened.identity.name)}-report.html"
+
+
+def _check(target: Path, root: Path, *, force: bool) -> None:
+    is_ours = False
+    with suppress(OSError):
+        is_ours = page.is_report(disk.read(target, most=page.HEAD_BYTES))
+    if target.is_file() and not (is_ours or force):
+        raise RefusedError(
+            f"{target} is there already, and is no report\n"
+            "`--force` replaces it; nothing was written."
+        )
+    destination.check(target, root, force=True)
+
+
+def _report(opened: Opened, reader: Reader) -> page.LifeReport:
+    zone = opened.zone
+    now = opened.now
+    name = opened.identity.name
+    progress = output.Progress(f"Reading {name}'s memories", opened.shell.environ)
+    collector = Collector(opened.entity, zone, name, reader, now)
+    life = collector.collect(progress)
+    progress.clear()
+    moments = _history(opened) if reader.is_owner else []
+    present = _present(opened) if reader.is_owner else None
+    return page.LifeReport(
+        shown(name),
+        "" if reader.is_owner else collector.names.get(reader.id, shown(reader.id)),
+        now,
+        life,
+        body_over_time.of(life.of(kinds.EPISODE), moments, present),
+    )
+
+
+def _history(opened: Opened) -> list[body_over_time.BodyMoment]:
+    """Return the body by the history of its file.
+
+    Only the owner gets it: when it moved, others talked.
+    """
+    try:
+        log.require(opened.root)
+        return body_over_time.history(opened.root, opened.zone)
+    except HistoryMissingError:
+        return []
+    except (HistoryClosedError, HistoryUnreadableError) as error:
+        output.warn(opened.shell, f"The history was left out: {error}")
+        return []
+
+
+def _present(opened: Opened) -> body_over_time.BodyMoment | None:
+    """Return the body at present; None where nothing has moved it, or its file can't be read."""
+    try:
+        presence = body_view.look(opened)
+    except UserError as error:
+        output.warn(opened.shell, f"The present body was left out: {error}")
+        return None
+    if presence.stored_at is None:
+        return None
+    return body_over_time.BodyMoment(presence.soma.at, body_over_time.levels(presence.soma))
+
+
+def _tell(opened: Opened, made: page.LifeReport, target: Path, size: int, reader: Reader) -> None:
+    life = made.life
+    counts = {kind: len(entries) for kind, entries in sorted(life.entries.items())}
+    data = {
+        "to": str(target),
+        "for": None if reader.is_owner else reader.id,
+        "bytes": size,
+        "counts": {**counts, "person": len(life.people)},
+        "withheld": life.withheld,
+        "unread": life.unread,
+    }
+    memories = f"{life.count:,} memor{'y' if life.count == 1 else 'ies'}"
+    lines = [f"Wrote {target}", f"  {memories}, {output.size(size)}"]
+    if life.withheld:
+        whose = "only for others; --all has them" if reader.is_owner else "that they may not know"
+        lines.append(f"  {life.withheld} {whose} were left out")
+    output.result(opened.shell, "report", data, lines)

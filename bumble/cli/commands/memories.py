@@ -1,0 +1,409 @@
+"""`bumble episode`, `belief`: what happened, and what the entity holds true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from bumble.body.significance import decayed
+from bumble.cli import commit, listing, output, people, text_input
+from bumble.cli.command import DryRunOption, IdArgument, TagOption, YesOption, looks_back, writes
+from bumble.cli.opening import Opened
+from bumble.cli.shelf import Shelf, data_of
+from bumble.entity.changes import Change
+from bumble.errors import UsageError
+from bumble.files import disk
+from bumble.recall.belief_strength import (
+    CONTRADICT_FACTOR,
+    confirmed,
+    plan_confirm,
+    plan_contradict,
+    strength,
+)
+from bumble.records import base, beliefs, episodes
+from bumble.text import words as tag_words
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change what happened.",
+)
+EPISODES = Shelf(
+    kind=episodes.EPISODE,
+    group="episode",
+    none='No episodes. Conversations become some; add one with `bumble episode add "..."`.',
+    title=lambda episode: output.shorten(episode.telling.narrative, 50),
+)
+TOLD_SIGNIFICANCE = 0.5  # of what the owner finds worth writing down
+EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
+
+
+@app.command("list")
+@looks_back
+def list_(
+    opened: Opened,
+    *,
+    person: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Those this person took part in.")
+    ] = None,
+    tag: TagOption = None,
+    session: people.OfSessionOption = None,
+    since: listing.SinceOption = None,
+    limit: listing.LimitOption = 20,
+) -> None:
+    """List episodes, the newest first, each with what is left of its significance."""
+    who = people.find(opened, person).id if person is not None else None
+    start = listing.moment(since, opened, "--since") if since is not None else None
+    talk = people.find_session(opened, session).id if session is not None else None
+    asked = set(map(tag_words.folded_tag, tag or ()))
+
+    def wanted(episode: episodes.Episode) -> bool:
+        has_tags = asked <= set(map(tag_words.folded_tag, episode.tags))
+        is_theirs = who is None or who in episode.people
+        is_of_talk = talk is None or episode.session == talk
+        return has_tags and is_theirs and is_of_talk and (start is None or episode.at >= start)
+
+    def cells(episode: episodes.Episode) -> list[str]:
+        marks = [episode.summary_source, "dormant" if episode.dormant else ""]
+        told = output.shorten(episode.telling.narrative)
+        summary = told + "".join(f" ({mark})" for mark in marks if mark)
+        return [listing.when(episode.at, opened), f"{_left(opened, episode):.2f}", summary]
+
+    listed = EPISODES.listed(opened, keep=wanted, limit=limit, seen=True)
+    EPISODES.list(opened, listed, partial(_data, opened), cells, newest_first=True)
+
+
+@app.command()
+@looks_back
+def show(
+    opened: Opened,
+    episode_id: IdArgument,
+) -> None:
+    """Show an episode: what happened, why it mattered, and what is left of that."""
+    episode, names = EPISODES.seen(opened, episode_id), people.names(opened)
+    felt = (
+        f"{imprint.emotion} {imprint.intensity:.2f}"
+        + (f" ({imprint.trigger})" if imprint.trigger else "")
+        for imprint in episode.imprints
+    )
+    left, then = _left(opened, episode), episode.significance
+    rows = [
+        ("id", episode.id),
+        ("when", listing.when(episode.at, opened)),
+        ("people", ", ".join(names.get(person, person) for person in episode.people)),
+        ("significance", f"{left:.2f} now, {then:.2f} when it happened"),
+        ("felt", ", ".join(felt)),
+        ("tags", ", ".join(episode.tags)),
+        ("body", episode.soma),
+        ("session", episode.session),
+        ("told from", _source(episode)),
+        ("status", "dormant" if episode.dormant else ""),
+    ]
+    EPISODES.show(opened, episode, _data(opened, episode), [episode.text], rows)
+
+
+@app.command()
+@writes
+def add(
+    opened: Opened,
+    text: text_input.TextArgument = None,
+    *,
+    editor: text_input.EditorOption = False,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHEN", help="When it happened, in the entity's time zone. Default: now."
+        ),
+    ] = None,
+    significance: Annotated[
+        float, typer.Option(min=0, max=1, help="How much it mattered, from 0 to 1.")
+    ] = TOLD_SIGNIFICANCE,
+    person: Annotated[
+        list[str] | None,
+        typer.Option("--person", metavar="NAME", help="Who took part; may be repeated."),
+    ] = None,
+    tag: TagOption = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Give the entity something to remember."""
+    moment = listing.moment(at, opened, "--at") if at is not None else opened.shell.now()
+    moment = moment.astimezone(opened.zone)
+    who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
+    with text_input.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
+        episode_id = EPISODES.new_id(opened, max(moment, EPOCH))
+        tags = tag_words.distinct_tags((*(tag or ()), *tag_words.tags_in(draft)))
+        episode = episodes.new(episode_id, moment, significance, draft, people=who, tags=tags)
+        change = episodes.plan_new(episode, f"remember: {output.shorten(draft, 50)}")
+        EPISODES.add(opened, episode_id, change, dry_run=dry_run)
+
+
+EPISODES.offers(
+    app,
+    edit="Edit an episode's file in $VISUAL or $EDITOR.",
+    remove="Remove an episode's file; the conversation it came from stays.",
+)
+
+
+def _left(opened: Opened, episode: episodes.Episode) -> float:
+    """Return how much an episode matters now."""
+    age = opened.shell.now() - episode.at
+    return decayed(episode.significance, age.total_seconds(), opened.config.memory)
+
+
+def _source(episode: episodes.Episode) -> str:
+    if episode.summary_source != episodes.EXCERPT:
+        return episode.summary_source
+    return "excerpt: messages as they were said, until a model tells them"
+
+
+def _data(opened: Opened, episode: episodes.Episode) -> dict[str, Any]:
+    return data_of(
+        episode,
+        ("tries", "faded"),
+        narrative=episode.telling.narrative,
+        reflection=episode.telling.reflection,
+        significance_now=round(_left(opened, episode), 4),
+    )
+
+
+belief_app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change what it holds to be true.",
+)
+BELIEFS = Shelf(
+    kind=beliefs.BELIEF,
+    group="belief",
+    none='No beliefs. Add one with `bumble belief add "..."`.',
+    title=lambda belief: output.shorten(belief.text, 50),
+    forgets="no longer: {title}",
+)
+TOLD_SOURCES = tuple(name for name in beliefs.ORIGINS if name != "dream")
+BY = ("user", "extracted", "dream")
+TOLD_CONFIDENCE = 0.8  # in what the owner says outright: high, and never certain
+TOLD_CATEGORY = "world_fact"
+
+
+@belief_app.command("list")
+@looks_back
+def belief_list_(
+    opened: Opened,
+    *,
+    category: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(beliefs.CATEGORIES)}.")
+    ] = None,
+    archived: Annotated[
+        bool, typer.Option("--archived", help="Those that were put away, too, as with --all.")
+    ] = False,
+    session: people.OfSessionOption = None,
+    limit: listing.LimitOption = 20,
+) -> None:
+    """List beliefs, the newest first, each with how sure it is of it now."""
+    if category is not None:
+        _check_category(category)
+
+    talk = people.find_session(opened, session).id if session is not None else None
+    archived = archived or opened.shell.everything
+
+    def wanted(belief: beliefs.Belief) -> bool:
+        is_of_talk = talk is None or talk in belief.provenance.sources
+        is_shown = archived or not belief.archived
+        return is_of_talk and is_shown and category in (None, belief.category)
+
+    def cells(belief: beliefs.Belief) -> list[str]:
+        category = f"{belief.category}{' (archived)' if belief.archived else ''}"
+        day, claim = listing.when(belief.formed, opened), output.shorten(belief.text)
+        return [day, f"{_strength(opened, belief):.2f}", category, claim]
+
+    listed = BELIEFS.listed(opened, keep=wanted, limit=limit, seen=True)
+    BELIEFS.list(opened, listed, partial(_belief_data, opened), cells, newest_first=True)
+
+
+@belief_app.command("show")
+@looks_back
+def belief_show(
+    opened: Opened,
+    belief_id: IdArgument,
+) -> None:
+    """Show a belief, how sure it is of it now, and what it rests on."""
+    belief = BELIEFS.seen(opened, belief_id)
+    rows = [
+        ("id", belief.id),
+        ("category", belief.category),
+        ("confidence", f"{_strength(opened, belief):.2f}"),
+        ("stored", f"{belief.confidence:.2f} as of {listing.when(belief.reinforced, opened)}"),
+        ("formed", listing.when(belief.formed, opened)),
+        ("source", belief.origin),
+        ("rests on", ", ".join(belief.evidence)),
+        ("contradicts", ", ".join(belief.contradicts)),
+        ("status", "archived" if belief.archived else ""),
+    ]
+    BELIEFS.show(opened, belief, _belief_data(opened, belief), [belief.text], rows)
+
+
+@belief_app.command("add")
+@writes
+def belief_add(
+    opened: Opened,
+    text: text_input.TextArgument = None,
+    *,
+    editor: text_input.EditorOption = False,
+    category: Annotated[
+        str, typer.Option(help=f"One of {', '.join(beliefs.CATEGORIES)}.")
+    ] = TOLD_CATEGORY,
+    confidence: Annotated[
+        float, typer.Option(min=0, max=1, help="How sure it should be, from 0 to 1.")
+    ] = TOLD_CONFIDENCE,
+    source: Annotated[
+        str, typer.Option(help=f"Where it is from: {', '.join(TOLD_SOURCES)}.")
+    ] = TOLD_SOURCES[0],
+    evidence: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="A message or episode it rests on; may be repeated."),
+    ] = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Tell the entity something it should hold to be true.
+
+    The same claim twice is one belief.
+    """
+    _check_category(category)
+    if source not in TOLD_SOURCES:
+        raise UsageError(f"--source {source}: there are {', '.join(TOLD_SOURCES)}.")
+    rests_on = tuple(text_input.one_line(line, "evidence") for line in evidence or ())
+    with text_input.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
+        same_claim = _same(opened, claim, category)
+        if same_claim is not None:
+            unchanged = f"Nothing to do: it holds that already, as {same_claim.id}."
+            commit.commit(
+                opened, "belief add", [], "", unchanged=unchanged, dry_run=dry_run, id=same_claim.id
+            )
+            return
+        belief = beliefs.new(
+            *(BELIEFS.new_id(opened, opened.now), claim, category, confidence, opened.now),
+            evidence=rests_on,
+            origin=source,
+            provenance=base.Provenance(by="belief add"),
+        )
+        change = beliefs.plan_new(belief, f"believe: {output.shorten(claim, 50)}")
+        BELIEFS.add(opened, belief.id, change, dry_run=dry_run)
+
+
+BELIEFS.offers(belief_app, edit="Edit a belief's file in $VISUAL or $EDITOR.")
+
+
+@belief_app.command()
+@writes
+def confirm(
+    opened: Opened,
+    belief_id: IdArgument,
+    *,
+    by: Annotated[
+        str, typer.Option(metavar="WHO", help=f"What the confirmation counts: {', '.join(BY)}.")
+    ] = "user",
+    dry_run: DryRunOption = False,
+) -> None:
+    """Make the entity surer of a belief; one that was put away comes back."""
+    if by not in BY:
+        raise UsageError(f"--by {by}: there are {', '.join(BY)}.")
+    belief = BELIEFS.find(opened, belief_id)
+    at = opened.now
+    before = _strength(opened, belief)
+    after = min(confirmed(before, by), beliefs.MAX_CONFIDENCE)
+    planned = [plan_confirm(belief, by, at)]
+    _commit_strength(opened, "confirm", belief, planned, (before, after), dry_run=dry_run)
+
+
+@belief_app.command()
+@writes
+def contradict(
+    opened: Opened,
+    belief_id: IdArgument,
+    *,
+    other: Annotated[
+        str | None,
+        typer.Option("--with", metavar="ID", help="The belief that speaks against it."),
+    ] = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Make the entity less sure of a belief, and link it to the one that speaks against it."""
+    belief = BELIEFS.find(opened, belief_id)
+    against = BELIEFS.find(opened, other) if other is not None else None
+    if against is not None and against.id == belief.id:
+        raise UsageError("A belief can't contradict itself.")
+    planned = [plan_contradict(belief, against.id if against else None, opened.now)]
+    if against is not None:
+        why = f"contradicts {belief.id}"
+        planned.append(beliefs.plan_update(against, why, contradicts=(belief.id,)))
+    before = _strength(opened, belief)
+    strengths = (before, before * CONTRADICT_FACTOR)
+    _commit_strength(opened, "contradict", belief, planned, strengths, dry_run=dry_run)
+
+
+def _commit_strength(
+    opened: Opened,
+    verb: str,
+    belief: beliefs.Belief,
+    planned: Sequence[Change | None],
+    strengths: tuple[float, float],
+    *,
+    dry_run: bool,
+) -> None:
+    """Write a belief that is held more or less firmly; `strengths`: before and after."""
+    before, after = strengths
+    commit.commit(
+        opened,
+        f"belief {verb}",
+        planned,
+        f"{belief.id}: {before:.2f}, now {after:.2f}.",
+        dry_run=dry_run,
+        id=belief.id,
+        before=round(before, 4),
+        after=round(after, 4),
+    )
+
+
+@belief_app.command()
+@writes
+def remove(
+    opened: Opened, belief_id: IdArgument, *, yes: YesOption = False, dry_run: DryRunOption = False
+) -> None:
+    """Remove a belief's file, and the links that others have to it."""
+    belief = BELIEFS.find(opened, belief_id)
+    linked = BELIEFS.listed(opened, keep=lambda other: belief.id in other.contradicts).records
+    also = [beliefs.plan_unlinked(other, belief.id) for other in linked]
+    BELIEFS.remove(opened, belief, yes=yes, dry_run=dry_run, also=also)
+
+
+def _strength(opened: Opened, belief: beliefs.Belief) -> float:
+    return strength(belief, opened.shell.now())
+
+
+def _check_category(category: str) -> None:
+    if category not in beliefs.CATEGORIES:
+        meant = base.nearest(category, beliefs.CATEGORIES)
+        hint = f" Did you mean {meant}?" if meant else ""
+        names = ", ".join(beliefs.CATEGORIES)
+        raise UsageError(f"There is no category {category}; there are {names}.{hint}")
+
+
+def _same(opened: Opened, claim: str, category: str) -> beliefs.Belief | None:
+    listed = BELIEFS.listed(opened, keep=lambda belief: belief.category == category)
+    wanted = disk.same_name(claim)
+    return next((one for one in listed.records if disk.same_name(one.text) == wanted), None)
+
+
+def _belief_data(opened: Opened, belief: beliefs.Belief) -> dict[str, Any]:
+    return data_of(
+        belief,
+        ("archived",),
+        confidence=round(_strength(opened, belief), 4),
+        stored_confidence=belief.confidence,
+        archived=belief.archived,
+    )

@@ -1,0 +1,301 @@
+"""`bumble skill`, `project`: how things are done, and what is worked on over days."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from bumble.cli import commit, output, people, text_input
+from bumble.cli.command import DryRunOption, YesOption, shows, writes
+from bumble.cli.opening import Opened
+from bumble.cli.shelf import Shelf, data_of
+from bumble.errors import RecordExistsError, UsageError
+from bumble.files import disk
+from bumble.records import projects, skills
+from bumble.text import markdown
+from bumble.text.yaml_edit import SourceError
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change how-to notes.",
+)
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="What the skill is called, or its file's name.")
+]
+SKILLS = Shelf(
+    kind=skills.SKILL,
+    group="skill",
+    none="No skills. Write one with `bumble skill set NAME --description LINE`.",
+    title=lambda skill: skill.name,
+    forgets="remove the skill {title}",
+    removed="Removed the skill {title}.",
+    argument=NameArgument,
+    by=("name", "id"),
+    named="name",
+)
+OWN_FIELDS = ("name", "description")
+
+
+@app.command("list")
+@shows
+def list_(
+    opened: Opened,
+) -> None:
+    """List skills."""
+
+    keys = ("name", "slug", "path", "description")
+
+    def data(skill: skills.Skill) -> dict[str, Any]:
+        return {key: value for key, value in _data(skill).items() if key in keys}
+
+    SKILLS.list(opened, SKILLS.listed(opened), data, lambda skill: [skill.name, skill.description])
+
+
+@app.command()
+@shows
+def show(
+    opened: Opened,
+    name: NameArgument,
+) -> None:
+    """Show a skill: how it is done, what for, and who wrote that down."""
+    skill = SKILLS.seen(opened, name)
+    text, rows = [f"# {skill.name}", "", skill.text], [("description", skill.description)]
+    SKILLS.show(opened, skill, _data(skill), text, rows)
+
+
+@app.command("set")
+@writes
+def set_(
+    opened: Opened,
+    name: NameArgument,
+    text: text_input.TextArgument = None,
+    *,
+    description: Annotated[
+        str | None,
+        typer.Option("--description", "-d", help="One line: what it does and when to use it."),
+    ] = None,
+    editor: text_input.EditorOption = False,
+    yes: YesOption = False,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Write a skill, or overwrite one.
+
+    A text that is a whole SKILL.md brings its own description.
+    """
+    name = text_input.one_line(name, "name")
+    everything = SKILLS.listed(opened).records
+    existing = skills.match(everything, name)
+    before = existing.text if existing else ""
+    with text_input.collect(
+        opened.shell, text, in_editor=editor, name="SKILL.md", before=before
+    ) as draft:
+        summary, body = _split(opened, draft)
+        line = description if description is not None else summary
+        if line is None:
+            line = existing.description if existing else ""
+        if not line.strip():
+            raise UsageError("A skill needs --description: what it does and when to use it.")
+        change = skills.plan_set(
+            everything, name, line, body, f"write the skill {name}", overwrite=True
+        )
+        if existing is not None and change is not None and not dry_run:
+            question = f'Overwrite the skill "{existing.name}" ({existing.path})?'
+            commit.confirm(opened.shell, question, "Overwrite it with --yes.", yes=yes)
+        sentence = f"{'Overwrote' if existing else 'Added'} the skill {name}."
+        commit.commit(opened, "skill set", [change], sentence, dry_run=dry_run, name=name)
+
+
+SKILLS.offers(
+    app,
+    edit="Edit a skill's file in $VISUAL or $EDITOR.",
+    remove="Remove a skill's file.",
+)
+
+
+def _split(opened: Opened, text: str) -> tuple[str | None, str]:
+    """Return the description that a text brings in front matter, and what follows."""
+    try:
+        document = markdown.parse(text)
+        meta: Mapping[str, Any] = document.meta
+    except SourceError:  # a rule at the top of a text is no front matter
+        return None, text
+    if not meta:
+        return None, text
+    lost = [key for key in meta if key not in OWN_FIELDS]
+    if lost:
+        output.warn(
+            opened.shell,
+            f"left out of the front matter: {', '.join(lost)}; `bumble skill edit` can add them",
+        )
+    description = meta.get("description")
+    return (str(description) if description is not None else None), document.body
+
+
+def _data(skill: skills.Skill) -> dict[str, Any]:
+    return {
+        "name": skill.name,
+        "slug": skill.slug,
+        "path": skill.path,
+        "description": skill.description,
+        "text": skill.text,
+        "provenance": skill.provenance.meta(),
+    }
+
+
+project_app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change what is worked on over days.",
+)
+TitleArgument = Annotated[
+    str, typer.Argument(metavar="TITLE", help="What the project is called, or its file's name.")
+]
+WhyOption = Annotated[str | None, typer.Option(help="What it is for.")]
+NextOption = Annotated[
+    list[str] | None,
+    typer.Option("--next", metavar="STEP", help="What comes next; may be repeated."),
+]
+PersonOption = Annotated[
+    list[str] | None,
+    typer.Option("--person", metavar="NAME", help="Who takes part; may be repeated."),
+]
+TagOption = Annotated[
+    list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be repeated.")
+]
+PROJECTS = Shelf(
+    kind=projects.PROJECT,
+    group="project",
+    none="No projects. Begin one with `bumble project add TITLE --next STEP`.",
+    title=lambda project: project.title,
+    argument=TitleArgument,
+    by=("title", "id"),
+)
+
+
+@project_app.command("list")
+@shows
+def project_list_(
+    opened: Opened,
+    *,
+    done: Annotated[
+        bool, typer.Option("--done", help="Those that are done, too, as with --all.")
+    ] = False,
+) -> None:
+    """List projects, each with its next step."""
+
+    def cells(project: projects.Project) -> list[str]:
+        return [project.title, project.status, output.shorten(next(iter(project.steps), ""))]
+
+    all_ = done or opened.shell.everything
+    listed = PROJECTS.listed(opened, keep=lambda one: all_ or one.status != projects.DONE)
+    PROJECTS.list(opened, listed, data_of, cells)
+
+
+@project_app.command("show")
+@shows
+def project_show(opened: Opened, title: TitleArgument) -> None:
+    """Show a project: why it is worked on, its next steps, and who has part in it."""
+    project = PROJECTS.seen(opened, title)
+    steps = [f"{number}. {step}" for number, step in enumerate(project.steps, 1)]
+    parts = [[f"# {project.title}"], [project.why], steps]
+    text = [line for part in parts if any(part) for line in ("", *part)][1:]
+    rows = [
+        ("status", project.status),
+        ("people", ", ".join(project.people)),
+        ("tags", ", ".join(project.tags)),
+    ]
+    PROJECTS.show(opened, project, data_of(project), text, rows)
+
+
+@project_app.command()
+@writes
+def add(
+    opened: Opened,
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="What it is to be called.")],
+    *,
+    why: WhyOption = None,
+    steps: NextOption = None,
+    person: PersonOption = None,
+    tags: TagOption = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Begin a project."""
+    title = text_input.one_line(title, "title")
+    existing = projects.match(PROJECTS.listed(opened).records, title)
+    if existing is not None:
+        raise RecordExistsError(opened.entity.root / projects.path(existing.id))
+    edit = _edit(opened, None, why, steps, person, tags)
+    text_input.refuse_secrets(title)
+    planned = [projects.plan_new(title, edit, f"begin {title}")]
+    sentence = f"Added the project {title}."
+    slug = disk.file_name(title)
+    commit.commit(opened, "project add", planned, sentence, dry_run=dry_run, id=slug)
+
+
+@project_app.command()
+@writes
+def edit(
+    opened: Opened,
+    title: TitleArgument,
+    *,
+    status: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(projects.STATUSES)}.")
+    ] = None,
+    why: WhyOption = None,
+    steps: NextOption = None,
+    person: PersonOption = None,
+    tags: TagOption = None,
+    source: commit.FromOption = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Change a project: what the options say, else its file in $VISUAL or $EDITOR."""
+    if status is not None and status not in projects.STATUSES:
+        raise UsageError(f"--status {status}: there are {', '.join(projects.STATUSES)}.")
+    wanted = _edit(opened, status, why, steps, person, tags)
+    if wanted != projects.Edit():
+        if source is not None:
+            raise UsageError("--from has the whole text: give no other value with it.")
+        _change(opened, "project edit", PROJECTS.find(opened, title), wanted, dry_run=dry_run)
+        return
+    PROJECTS.edit(opened, title, source=source, dry_run=dry_run)
+
+
+@project_app.command()
+@writes
+def done(opened: Opened, title: TitleArgument, *, dry_run: DryRunOption = False) -> None:
+    """Note that a project is done: no message brings it to mind any more."""
+    project = PROJECTS.find(opened, title)
+    _change(opened, "project done", project, projects.Edit(projects.DONE), dry_run=dry_run)
+
+
+def _change(
+    opened: Opened, command: str, project: projects.Project, edit: projects.Edit, *, dry_run: bool
+) -> None:
+    planned = [projects.plan_edit(project, edit, f"{project.title}: {edit.status or 'changed'}")]
+    sentence = f"Changed the project {project.title}."
+    if edit.status == projects.DONE:
+        sentence = f"{project.title} is done."
+    commit.commit(opened, command, planned, sentence, dry_run=dry_run, id=project.id)
+
+
+def _edit(
+    opened: Opened,
+    status: str | None,
+    why: str | None,
+    steps: list[str] | None,
+    person: list[str] | None,
+    tags: list[str] | None,
+) -> projects.Edit:
+    """Return what the options say of a project; none of them may hold a secret."""
+    text_input.refuse_secrets(why or "", *(steps or ()), *(tags or ()))
+    return projects.Edit(status, why, steps, _ids(opened, person), tags)
+
+
+def _ids(opened: Opened, names: list[str] | None) -> list[str] | None:
+    """Return the ids of people by the names they go by."""
+    return None if names is None else [people.find(opened, name).id for name in names]

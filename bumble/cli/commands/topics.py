@@ -1,0 +1,357 @@
+"""`bumble petri`, `catalyze`, `deep-recall`: what memories are about, and longer ways into them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from msgspec.structs import asdict
+
+from bumble.chat import deep_recall as deep
+from bumble.cli import commit, index_place, listing, output, people, run_job
+from bumble.cli.command import DryRunOption, LimitOption, YesOption, reads, writes
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
+from bumble.entity.changes import ChangeSet
+from bumble.errors import UsageError
+from bumble.recall.deep_recall.bounds import RecollectionSpending, Scope
+from bumble.runtime.people import owner_id
+from bumble.runtime.runtime import Runtime
+
+if TYPE_CHECKING:
+    from bumble.index.memory import Memory
+    from bumble.index.search import Hit
+    from bumble.recall.catalyze import Catalyzed
+    from bumble.recall.survey import Survey
+    from bumble.recall.topic_mining import Topic
+
+CATALYSTS = 3  # shown of a topic in a list
+RELATED_HITS = 100  # records by which topics are related to a query
+
+
+@reads
+def petri(
+    opened: Opened,
+    topic: Annotated[
+        str | None, typer.Argument(metavar="TOPIC", help="What belongs to this topic.")
+    ] = None,
+    *,
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="QUERY", help="Order them by relation to this.")
+    ] = None,
+    speaker: people.AsOption = None,
+    limit: LimitOption = 20,
+) -> None:
+    """List what the memories are about; with TOPIC its parts, mentions and questions.
+
+    People, titles, tags, links, and names and words that recur, what stands out most first. No
+    model is asked: the same files at the same time give the same topics.
+    """
+    from bumble.recall import survey
+
+    readers = _readers(opened, speaker)
+    if query is not None:
+        query = people.text_of([query])
+    embedder = weights.embedder(opened) if query is not None else None
+    _, place = index_place.up_to_date(opened, embedder, wait_seconds=people.WAIT_SECONDS)
+    memory, now = people.memory_of(opened, lambda: embedder, place), opened.now
+    taken = survey.take(memory, now, readers)
+    if topic is not None:
+        _show(opened, taken, topic, now, limit)
+        return
+    topics = list(taken.topics) if query is None else _related(memory, taken, query)
+    data = {
+        "query": query,
+        "total": len(topics),
+        "topics": [_data(taken, each, now) for each in topics[:limit]],
+    }
+    lines = [line for each in topics[:limit] for line in _lines(taken, each, now)]
+    output.result(opened.shell, "petri", data, lines)
+    if not taken.topics:
+        output.say("No topics yet: they come of what recurs on several days.")
+    elif not topics:
+        output.say("No topic has to do with that; `bumble petri` lists them all.")
+
+
+def _readers(opened: Opened, speaker: str | None) -> tuple[str, ...]:
+    """Return who sees it: the one who asks, else the owner."""
+    from bumble.runtime.people import owner_id
+
+    if speaker is None:
+        return (owner_id(opened.entity, opened.identity),)
+    return (people.id_of(opened, speaker),)
+
+
+def _related(memory: Memory, taken: Survey, query: str) -> list[Topic]:
+    from bumble.records.kinds import RECALLED
+
+    return taken.related(query, memory.search(query, kinds=RECALLED, limit=RELATED_HITS))
+
+
+def _show(opened: Opened, taken: Survey, name: str, now: datetime, limit: int) -> None:
+    topic = taken.find(name)
+    if topic is None:
+        raise listing.missing("topic", name, [each.name for each in taken.topics])
+    by_name = {each.name: each for each in taken.topics}
+    children = [by_name[child] for child in topic.children if child in by_name]
+    mentions = list(reversed(topic.texts))[:limit]
+    data = {
+        **_data(taken, topic, now, catalysts=None),
+        "children": [_data(taken, child, now) for child in children],
+        "records": [
+            {
+                "kind": text.kind,
+                "id": text.id,
+                "path": text.path,
+                "line": text.line,
+                "at": text.at.isoformat() if text.at else None,
+                "speaker": text.speaker or None,
+                "text": text.text,
+            }
+            for text in mentions
+        ],
+    }
+    lines = list(_lines(taken, topic, now, catalysts=None))
+    lines += [f"  part: {child.name}" for child in children]
+    for text in mentions:
+        when = listing.when(text.at, opened) if text.at else ""
+        who = f"{text.speaker}: " if text.speaker else ""
+        head = "  ".join(part for part in (when, text.kind, text.id) if part)
+        lines += [f"  {head}", f"    {output.shorten(who + text.text)}"]
+    output.result(opened.shell, "petri", data, lines)
+
+
+def _lines(
+    taken: Survey, topic: Topic, now: datetime, *, catalysts: int | None = CATALYSTS
+) -> list[str]:
+    days = topic.days_since(now)
+    seen = "" if days is None else "today" if days == 0 else f"{days} d ago"
+    parts = f"{len(topic.children)} parts" if topic.children else ""
+    head = (f"{topic.name}", topic.type, f"{topic.frequency}×", topic.trend, seen, parts)
+    questions = [catalyst.text for catalyst in taken.catalysts(topic)][:catalysts]
+    return ["  ".join(filter(None, head)), *(f"    ? {question}" for question in questions)]
+
+
+def _data(
+    taken: Survey, topic: Topic, now: datetime, *, catalysts: int | None = CATALYSTS
+) -> dict[str, Any]:
+    return {
+        "name": topic.name,
+        "type": topic.type,
+        "frequency": topic.frequency,
+        "activity_trend": topic.trend,
+        "days_since_last_seen": topic.days_since(now),
+        "catalysts": [
+            {"text": catalyst.text, "context": list(catalyst.sources)}
+            for catalyst in taken.catalysts(topic)[:catalysts]
+        ],
+        "expandable": bool(topic.children or topic.texts),
+        "total_children": len(topic.children),
+    }
+
+
+@reads
+def catalyze(
+    opened: Opened,
+    query: people.QueryArgument,
+    *,
+    register: Annotated[
+        str,
+        typer.Option(
+            metavar="REGISTER",
+            help="explore: spread over topics and times; continuity: threads, the newest first; "
+            "reference: knowledge and exact words first.",
+        ),
+    ] = "explore",
+    speaker: people.AsOption = None,
+    limit: LimitOption = 10,
+) -> None:
+    """Search memory in two stages: questions that topics raise, then the texts they point to.
+
+    Joined with what `recall` finds. Without such questions, or an embedding model, it is plain
+    search, and says so.
+    """
+    from bumble.recall import catalyze as two_stages
+
+    if register not in two_stages.REGISTERS:
+        near = listing.missing("register", register, two_stages.REGISTERS)
+        raise UsageError(f"{near}\nThere are {', '.join(two_stages.REGISTERS)}.")
+    asked = people.text_of(query)
+    search = people.search_of(opened, speaker, None, None)
+    embedder = weights.embedder(opened)
+    _, place = index_place.up_to_date(opened, embedder, wait_seconds=people.WAIT_SECONDS)
+    catalyzed = two_stages.find(
+        *(
+            people.memory_of(opened, lambda: embedder, place),
+            opened.config,
+            search,
+            asked,
+        ),
+        register=register,
+        limit=limit,
+    )
+    output.result(
+        opened.shell,
+        "catalyze",
+        _catalyzed_data(catalyzed, asked),
+        _catalyzed_lines(opened, catalyzed),
+    )
+    if catalyzed.note:
+        output.say(catalyzed.note)
+
+
+def _similarity(hit: Hit) -> float:
+    """Return the likeness of a hit to the query; by words alone, its score."""
+    calibrated = hit.parts.calibrated
+    return round(hit.score if calibrated is None else calibrated, 4)
+
+
+def _catalyzed_data(catalyzed: Catalyzed, query: str) -> dict[str, Any]:
+    return {
+        "query": query,
+        "register": catalyzed.register,
+        "results": [
+            {
+                "path": hit.path,
+                "id": hit.id,
+                "content": f"{hit.newer} {hit.text}".lstrip(),
+                "similarity": _similarity(hit),
+                "kind": hit.kind,
+                "line": hit.line,
+                "at": hit.at.isoformat() if hit.at else None,
+                "speaker": hit.speaker or None,
+                "trust": hit.trust or None,
+            }
+            for hit in catalyzed.hits
+        ],
+        "top_contributing_catalysts": [
+            {
+                "text": contribution.text,
+                "topic": contribution.topic,
+                "contribution_count": contribution.count,
+                "relevance_score": contribution.relevance,
+            }
+            for contribution in catalyzed.contributions
+        ],
+        "presentation_guidance": catalyzed.guidance,
+        "note": catalyzed.note or None,
+    }
+
+
+def _catalyzed_lines(opened: Opened, catalyzed: Catalyzed) -> Iterator[str]:
+    for number, hit in enumerate(catalyzed.hits, 1):
+        when = listing.when(hit.at, opened) if hit.at else ""
+        parts = (f"{number:>2}.", f"{_similarity(hit):.3f}", hit.kind, when)
+        yield "  ".join(part for part in (*parts, f"{hit.path}:{hit.line}") if part)
+        yield from (f"    {line}".rstrip() for line in hit.statement.splitlines())
+    if catalyzed.contributions:
+        yield ""
+        yield "By way of:"
+    for contribution in catalyzed.contributions:
+        count = f"{contribution.count}×  {contribution.relevance:.3f}"
+        yield f"  {count}  {contribution.topic}: {contribution.text}"
+    if catalyzed.hits:
+        yield ""
+        yield catalyzed.guidance
+
+
+@writes
+def deep_recall(
+    opened: Opened,
+    query: people.QueryArgument,
+    *,
+    scope: Annotated[
+        Scope,
+        typer.Option(help="The newest conversation, the newest five, all of them, or all memory."),
+    ] = "all",
+    budget_calls: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, help="Calls of the model at most, sub-calls included; 0: none."
+        ),
+    ] = None,
+    speaker: people.AsOption = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show each step, and what it cost.")
+    ] = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Answer a question by several looks into memory, with what it rests on.
+
+    If three memories are near enough, they are the answer. Otherwise the model plans: it searches,
+    finds words, reads, notes and answers, within the limits under `recall.deep`; each place it
+    cites is checked. A model that may not write isn't asked: what is recalled is quoted. What
+    nothing answers is kept in questions/ until something does; with --dry-run it isn't.
+    """
+    question = people.text_of(query)
+    reader = (
+        owner_id(opened.entity, opened.identity)
+        if speaker is None
+        else people.id_of(opened, speaker)
+    )
+    with run_job.open_runtime(opened, "deep-recall", yes=yes, needs_model=False) as runtime:
+        asked = deep.ask(runtime, question, (reader,), scope, calls=budget_calls)
+        change = asked.plan()
+        if change is not None and not dry_run:
+            runtime.apply(ChangeSet(f"deep-recall: {change.why}", (change,)))
+        shown = commit.shown_change(opened, change) if change is not None and dry_run else None
+        data = _deep_recall_data(runtime, asked, kept=change is not None and not dry_run) | {
+            "change": shown
+        }
+        lines = list(_deep_recall_lines(asked))
+        if explain:
+            lines += ["", *_explained(runtime, asked)]
+    output.result(opened.shell, "deep-recall", data, lines)
+    if asked.recollection.is_miss:
+        output.say("Nothing in memory answers that." + ("" if dry_run else " It stays open."))
+
+
+def _deep_recall_data(
+    runtime: Runtime, asked: deep.DeepRecallAnswer, *, kept: bool
+) -> dict[str, Any]:
+    limits = asdict(runtime.config.recall.deep)
+    return {
+        **deep.data(asked.recollection),
+        "found": not asked.recollection.is_miss,
+        "cached": asked.cached,
+        "limits": {name: limits[name] for name in _LIMITS},
+        "question_kept": kept and asked.recollection.is_miss,
+    }
+
+
+_LIMITS = ("steps", "sub_calls", "step_seconds", "max_tokens", "max_dollars")
+
+
+def _deep_recall_lines(asked: deep.DeepRecallAnswer) -> Iterator[str]:
+    result = asked.recollection
+    if result.is_miss:
+        return
+    yield result.answer or deep.QUOTED
+    yield ""
+    for source in result.sources:
+        yield deep.quote(source)
+        yield f"  {source.path}:{source.line}" if source.line else f"  {source.path}"
+
+
+def _explained(runtime: Runtime, asked: deep.DeepRecallAnswer) -> Iterator[str]:
+    """Say what was done, why it ended, and what it spent of what it might."""
+    result, config = asked.recollection, runtime.config.recall.deep
+    spent = result.spent
+    yield f"way      {result.way}{', cached' if asked.cached else ''}; {result.ended}"
+    yield from (f"step {n:<3} {line}" for n, line in enumerate(result.trail, 1))
+    yield from (
+        f"steps    {spent.steps} of {config.steps}",
+        f"calls    {spent.sub_calls} sub-calls of {config.sub_calls}",
+        f"seconds  {spent.longest_step_seconds:.1f} of {config.step_seconds:g} in one step",
+        f"tokens   {spent.tokens:,} of {config.max_tokens:,}",
+        f"dollars  {_dollars(spent, config.max_dollars)}",
+    )
+
+
+def _dollars(spent: RecollectionSpending, most: float) -> str:
+    if spent.dollars is None:
+        return "not known: llm.prices names none"
+    return f"{spent.dollars:.4f} of {most:g}"

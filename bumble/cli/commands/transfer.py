@@ -1,0 +1,315 @@
+"""`bumble export`, `import`: the entity taken elsewhere, and other programs' files brought in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from msgspec import Struct
+
+from bumble.bridges.exports import agents, bundle, card, destination, memories
+from bumble.bridges.imports import foreign, formats, source, writer
+from bumble.bridges.imports.ledger import ImportContext, ImportReport
+from bumble.cli import commit, listing, opening, output, people, text_input
+from bumble.cli.command import DryRunOption, reads, writes
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import ENTITY_FILE
+from bumble.errors import ImportInvalidError, RefusedError, UsageError
+from bumble.files import disk
+from bumble.records import forgotten, relationships
+from bumble.records.provenance import EVERYTHING, STRANGER, Reader
+from bumble.runtime.people import owner_id
+from bumble.text import yaml_edit
+
+ENCRYPTED = ".age"
+
+
+class ExportRequest(Struct, frozen=True):
+    """What an export is to be."""
+
+    form: str
+    dest: Path
+    reader: Reader
+    picture: Path | None
+    recipients: tuple[str, ...]
+    encrypt: bool
+
+
+@reads
+def export(
+    opened: opening.Opened,
+    dest: Annotated[Path, typer.Argument(metavar="DEST", help="The file or folder to make.")],
+    *,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="FORM",
+            help="card, okf, markdown, bundle, claude-code, openclaw, hermes or letta.",
+        ),
+    ],
+    person: Annotated[
+        str | None,
+        typer.Option("--for", metavar="PERSON", help="Only what this person may know."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="card: the PNG that carries it.")
+    ] = None,
+    encrypt: Annotated[
+        bool, typer.Option("--encrypt", help="bundle: with a passphrase, by age.")
+    ] = False,
+    recipient: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY", help="bundle: for this age or SSH public key; may repeat."),
+    ] = None,
+) -> None:
+    """Take the entity elsewhere: a card, a bundle to read or to keep.
+
+    card: who it is, and what everybody may know, as a PNG or JSON that other programs take.
+    okf: each memory a file with its sources. markdown: a copy to read, with links, for Obsidian.
+    bundle: everything as one archive, of which `bumble new DIR --from FILE` makes the same entity.
+    claude-code, openclaw, hermes, letta: a memory folder for that agent, as its owner may know it.
+    """
+    if form not in memories.FORMS:
+        raise UsageError(
+            f"--to {form}: there is no such form\nThere are {', '.join(memories.FORMS)}."
+        )
+    if form != "bundle" and (encrypt or recipient):
+        raise UsageError("Only a bundle is encrypted: --to bundle.")
+    if form != "card" and picture is not None:
+        raise UsageError("Only a card has a picture: --to card.")
+    target = Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
+    destination.check(target, opened.root, force=force)
+    reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
+    asked = ExportRequest(form, target, reader, picture, tuple(recipient or ()), encrypt)
+    data, lines = WRITERS[form](opened, asked)
+    data = {"form": form, "to": str(target), "for": reader.id or None, **data}
+    output.result(opened.shell, "export", data, [f"Wrote {target}", *lines])
+
+
+def _pages(opened: opening.Opened, reader: Reader) -> memories.Pages:
+    zone, name = opened.zone, opened.identity.name
+    pages = memories.collect(opened.entity, zone, name, reader)
+    for path in pages.unread:
+        output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
+    return pages
+
+
+def _told(pages: memories.Pages) -> tuple[dict[str, Any], list[str]]:
+    counts: dict[str, int] = {}
+    for page in pages.pages:
+        counts[page.kind.key] = counts.get(page.kind.key, 0) + 1
+    lines = [f"  {len(pages.pages)} memor{'y' if len(pages.pages) == 1 else 'ies'}"]
+    if pages.withheld:
+        lines.append(f"  {pages.withheld} that they may not know were left out")
+    return {"counts": counts, "withheld": pages.withheld, "unread": pages.unread}, lines
+
+
+def _okf(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+    pages = _pages(opened, asked.reader)
+    owner = relationships.person_id(opened.identity.owner.name or "you")
+    texts = memories.bundle(pages, opened.identity.name, owner, asked.reader, opened.shell.now())
+    destination.put_folder(asked.dest, texts)
+    return _told(pages)
+
+
+def _markdown(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+    pages = _pages(opened, asked.reader)
+    destination.put_folder(asked.dest, memories.copy(pages, opened.identity.name))
+    return _told(pages)
+
+
+def _agent(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+    """Write an agent's files: they know no audiences, so nothing of others goes in unasked."""
+    owner = owner_id(opened.entity, opened.identity)
+    pages = _pages(opened, asked.reader if asked.reader.id else Reader(owner, is_owner=True))
+    made = agents.WRITERS[asked.form](agents.Self(opened.identity, owner, pages))
+    destination.put_folder(asked.dest, made.texts)
+    data, lines = _told(pages)
+    if made.left_out:
+        lines.append(f"  {made.left_out} memories had no room there")
+    return {**data, "no_room": made.left_out}, lines
+
+
+def _card(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+    ending = asked.dest.suffix.casefold()
+    if ending not in (".png", ".json"):
+        raise UsageError("A card is a .png or a .json: name DEST so.")
+    pages = _pages(opened, asked.reader if asked.reader.id else STRANGER)
+    values = yaml_edit.parse_mapping(disk.read(opened.root / ENTITY_FILE).decode("utf-8-sig"))
+    origin = foreign.mapping(foreign.mapping(values.get("x")).get("card"))
+    owner = opened.identity.owner.name or "you"
+    fields = card.data(opened.identity, origin, pages, owner, opened.shell.now())
+    whole = card.as_json(fields) if ending == ".json" else _drawn(opened, asked, fields)
+    destination.put_file(asked.dest, whole)
+    count = len(fields["character_book"]["entries"])
+    lines = [f"  {opened.identity.name}, with {count} entries of a lorebook"]
+    if not asked.reader.id:
+        lines.append("  Only what is for everybody: --for PERSON adds what that person may know.")
+    return {"entries": count}, lines
+
+
+def _drawn(opened: opening.Opened, asked: ExportRequest, fields: dict[str, Any]) -> bytes:
+    if asked.picture is None:
+        return card.as_png(fields, card.plain())
+    source = opened.shell.path(asked.picture)
+    try:
+        return card.as_png(fields, disk.read(source))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--picture {source}: {error}") from error
+
+
+def _bundle(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+    encrypted = asked.encrypt or bool(asked.recipients) or asked.dest.suffix == ENCRYPTED
+    gathered = bundle.collect(opened.entity, opened.zone, asked.reader, encrypted=encrypted)
+    data = bundle.packed(gathered)
+    if encrypted:
+        data = _locked(opened, asked, data)
+    destination.put_file(asked.dest, data)
+    for path, why in gathered.left_out.items():
+        output.warn(opened.shell, f"{path} was left out: {why}.")
+    for path in gathered.hidden:
+        output.warn(
+            opened.shell, f"{path}: a secret in it was left out; an encrypted bundle keeps it."
+        )
+    told = {
+        "files": len(gathered.members),
+        "encrypted": encrypted,
+        "left_out": gathered.left_out,
+        "hidden": gathered.hidden,
+    }
+    return told, [f"  {listing.counted(len(gathered.members), 'file')}, {output.size(len(data))}"]
+
+
+def _locked(opened: opening.Opened, asked: ExportRequest, data: bytes) -> bytes:
+    from bumble.bridges.exports import age  # where nothing is encrypted, no library is loaded
+
+    passphrase = "" if asked.recipients else text_input.passphrase(opened.shell, new=True)
+    try:
+        return age.encrypted(data, asked.recipients, passphrase)
+    except ValueError as error:
+        raise UsageError(f"--recipient: {error}") from error
+
+
+WRITERS: dict[str, Callable[[opening.Opened, ExportRequest], tuple[dict[str, Any], list[str]]]] = {
+    "card": _card,
+    "okf": _okf,
+    "markdown": _markdown,
+    "bundle": _bundle,
+    **dict.fromkeys(memories.AGENTS, _agent),
+}
+
+
+@writes
+def import_(
+    opened: opening.Opened,
+    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="A zip, a file, or a folder.")],
+    *,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="FORMAT", help=f"One of {', '.join(formats.NAMES)}; else it shows."
+        ),
+    ] = None,
+    speaker: Annotated[
+        str | None,
+        typer.Option("--as", metavar="PERSON", help="Whose files these are. Default: the owner."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="DATE", help="Only conversations that went on after this day or time."
+        ),
+    ] = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Bring in your history from ChatGPT, Claude and others.
+
+    Also memories of agents, notes and characters.
+
+    Conversations are kept word for word and found at once. Nothing is learnt of them until
+    `bumble distill --session ID` says so, and of the person's own words alone. Run it again as
+    often as you like: what is there already stays as it is.
+    """
+    name = text_input.one_line(speaker, "name") if speaker is not None else None
+    who = people.speaking(opened, name)
+    first = listing.moment(since, opened, "--from") if since else None
+    place = opened.shell.real_path(path)
+    if not place.exists():
+        raise UsageError(f"{place}: there is no such file or folder.")
+    _refuse_itself(opened, place)
+    progress = output.Progress("importing", opened.shell.environ)
+    with source.opened(place, lambda n, total: progress(n, total, in_bytes=True)) as files:
+        wanted = formats.named(form) if form else formats.detect(files)
+        importer = writer.Importer(
+            opened.entity,
+            writer.Speaker(who.id, who.name, who.trust),
+            wanted.name,
+            lambda planned: _apply(opened, planned, dry_run=dry_run),
+            opened.shell.now(),
+            first,
+        )
+        try:
+            report = _run(files, wanted, importer, _context(opened, who.name))
+        finally:
+            progress.clear()
+    if not dry_run:
+        opening.forget_again(opened, brought_by="The import")
+    if not report.read and report.broken:
+        raise ImportInvalidError(place, _first_problem(report))
+    _show(opened, wanted, report, dry_run=dry_run)
+
+
+def _context(opened: opening.Opened, person: str) -> ImportContext:
+    entries = forgotten.read(opened.entity.root)
+    return ImportContext(
+        opened.zone, person, lambda name: any(entry.is_named(name) for entry in entries)
+    )
+
+
+def _refuse_itself(opened: opening.Opened, place: Path) -> None:
+    root = opened.entity.root.resolve()
+    if place == root or root in place.parents:
+        raise RefusedError(f"{place}: that is part of this very entity\nNothing was imported.")
+
+
+def _apply(opened: opening.Opened, planned: ChangeSet, *, dry_run: bool) -> None:
+    if not dry_run:
+        commit.apply(opened, planned, trusts=False)
+
+
+def _run(
+    files: source.ImportSource,
+    wanted: formats.Format,
+    importer: writer.Importer,
+    context: ImportContext,
+) -> ImportReport:
+    report = writer.run(wanted.read(files, context), importer)
+    for item in files.left_out:
+        report.leave(item)
+    return report
+
+
+def _first_problem(report: ImportReport) -> str:
+    broken = [passed for passed in report.left_out.values() if passed.broken]
+    return f"nothing in it could be read: {broken[0].why}"
+
+
+def _show(
+    opened: opening.Opened, wanted: formats.Format, report: ImportReport, *, dry_run: bool
+) -> None:
+    data = {"format": wanted.name, "dry_run": dry_run, "changed": report.changed, **report.data()}
+    verb = "Would import" if dry_run else "Imported"
+    head = f"{verb} from {wanted.title}:" if report.changed else "Nothing new to import."
+    lines = [head, *report.lines()]
+    if report.new and not dry_run:
+        lines.append(
+            "`bumble recall` finds it; `bumble distill --session ID` learns from a conversation."
+        )
+    output.result(opened.shell, "import", data, lines)
+    if dry_run and report.changed:
+        output.say("Nothing was written: --dry-run.")

@@ -1,0 +1,337 @@
+"""How `bumble model` shows a model of a server or a script, and probes it; which one shall talk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from bumble.cli import commit, opening, output, run_job, setting_files
+from bumble.cli.models import abilities, chat_model, weights
+from bumble.cli.process import Shell
+from bumble.entity import changes, installation, settings
+from bumble.errors import CredentialsError, UsageError
+from bumble.llm import detect, providers
+from bumble.llm.protocol import Model
+from bumble.models.abilities import probe, tiers
+from bumble.models.abilities.results import LanguageResult, ModelResult
+from bumble.models.weights.catalog import CatalogEntry
+from bumble.models.weights.choice import OLLAMA, Choice
+from bumble.runtime import spoken
+from bumble.text import urls
+
+Rows = list[tuple[str, str]]
+
+
+def trusted(opened: opening.Configured, chosen: Choice) -> list[abilities.ModelStanding]:
+    """Say what a model is trusted with: in languages that are spoken or measured, and others."""
+    if chosen.entry is not None and chosen.entry.kind != "chat":
+        return []
+    codes: list[str] = []
+    if isinstance(opened, opening.Opened):
+        with run_job.open_runtime(opened, "model", needs_model=False) as runtime:
+            codes = spoken.latest(runtime)
+    return abilities.standings(opened, chosen, [*codes, tiers.ANY])
+
+
+def shown(opened: opening.Configured, chosen: Choice) -> tuple[dict[str, Any], list[str]]:
+    """Return what is known of a model that no file of the catalog holds: as data, and as lines."""
+    facts, standings = chat_model.look(opened, chosen), trusted(opened, chosen)
+    has_key = bool(chosen.key) and _has_key(opened, chosen)
+    data = {
+        "name": chosen.model,
+        "backend": chosen.backend,
+        "why": chosen.why,
+        "url": urls.shown(chosen.url) or None,
+        "key": {"name": chosen.key, "set": has_key} if chosen.key else None,
+        "stays_here": chat_model.stays_here(chosen),
+        **asdict(facts),
+        "trusted": [asdict(one) for one in standings],
+    }
+    rows: Rows = [("backend", chosen.backend), *_place(opened, chosen, has_key=has_key)]
+    rows += [*_facts(chosen, facts), *(("trusted with", one.line) for one in standings)]
+    lines = output.table([row for row in rows if row[1]], indent="  ")
+    return data, [f"{chosen.model}: {chosen.why}", *lines]
+
+
+def _has_key(opened: opening.Configured, chosen: Choice) -> bool:
+    shell = opened.shell
+    return installation.secret(chosen.key, shell.environ, shell.secrets_file) is not None
+
+
+def _place(opened: opening.Configured, chosen: Choice, *, has_key: bool) -> Rows:
+    if chosen.script is not None:
+        return [("file", str(chat_model.script_of(opened, chosen)))]
+    stays = "what is said stays on this machine"
+    leaves = "what is said leaves this machine, with what is remembered for it"
+    return [
+        ("address", urls.shown(chosen.url)),
+        ("key", f"{chosen.key}, {'set' if has_key else 'not set'}" if chosen.key else ""),
+        ("private", stays if chat_model.stays_here(chosen) else leaves),
+    ]
+
+
+def _facts(chosen: Choice, facts: chat_model.Facts) -> Rows:
+    size = f"{facts.parameters / 1e9:.1f} billion" if facts.parameters else ""
+    costs = ""
+    if facts.prices is not None:
+        costs = "${:g} a million tokens read, ${:g} written".format(*facts.prices)
+    return [
+        ("lacks", chat_model.missing(chosen, facts.names)),
+        ("window", facts.window_line),
+        ("parameters", size),
+        ("prices", costs),
+    ]
+
+
+def probe_model(
+    shell: Shell,
+    entity: Path | None,
+    name: str | None,
+    languages: Sequence[str],
+    *,
+    again: bool,
+    yes: bool,
+) -> None:
+    """Probe a model in some languages, one after the other, and say what came of it.
+
+    Args:
+        shell: The process.
+        entity: --entity.
+        name: Of the model; None: the one that talks.
+        languages: Codes; none: those spoken, else all.
+        again: Whether what was measured before doesn't count.
+        yes: Whether a paid model may be asked, and weights fetched.
+    """
+    opened = opening.configured(shell, entity, llm__model=name)
+    codes = list(languages) or _spoken_codes(opened) or probe.languages()
+    for code in codes:
+        if code not in probe.languages():
+            offered = ", ".join(probe.languages())
+            raise UsageError(f"There are no cases in {code}: choose of {offered}.")
+    chosen = _choose(opened, name, yes=yes)
+    missing = codes if again else abilities.unmeasured(abilities.result_of(shell, chosen), codes)
+    if missing and not abilities.is_free(opened, chosen):
+        asked = sum(len(probe.load(code)) for code in missing)
+        commit.confirm(
+            shell,
+            f"Ask {chosen.model} at {urls.shown(chosen.url)} {asked} short questions, which may "
+            "cost money?",
+            "Say --yes to ask it without being asked.",
+            yes=yes,
+        )
+    model = chat_model.open_model(opened, chosen, writes=False)
+    try:
+        for code in missing:
+            _measure(opened, chosen, model, code, again=again)
+    finally:
+        model.close()
+    result = abilities.result_of(shell, chosen)
+    shown = {**probed_data(result), "probed": missing}
+    measured = output.table(probed_rows(result), indent="  ")
+    output.result(shell, "model probe", shown, [chosen.model, *measured])
+
+
+def _spoken_codes(opened: opening.Configured) -> list[str]:
+    if not isinstance(opened, opening.Opened):
+        return []
+    with run_job.open_runtime(opened, "probe", needs_model=False) as runtime:
+        codes = spoken.latest(runtime)
+    return [code for code in codes if code in probe.languages()]
+
+
+def _choose(opened: opening.Configured, name: str | None, *, yes: bool) -> Choice:
+    """Return the model; one of the catalog is meant by its name, whatever endpoint is set."""
+    shell = opened.shell
+    for entry in weights.catalog_of(shell).of_kind("chat"):
+        if entry.name == name:
+            if not weights.installed(shell, [entry]):
+                weights.fetch(shell, entry, yes=yes)
+            return Choice("embedded", entry.name, "it was named", entry=entry)
+    return chat_model.choose_model(opened, yes=yes)
+
+
+def _measure(
+    opened: opening.Configured, chosen: Choice, model: Model, code: str, *, again: bool
+) -> None:
+    name = probe.name(code)
+    total = len(probe.load(code))
+    bar = output.Progress(name, opened.shell.environ)
+    started = time.monotonic()
+
+    def note(part: LanguageResult) -> None:
+        bar(sum(map(len, part.answers.values())), total)
+
+    try:
+        result = abilities.measure(opened, chosen, model, code, note, again=again)
+    except KeyboardInterrupt:
+        bar.clear()
+        output.say(f"{name}: what is done is kept; `bumble model probe` goes on from there.")
+        raise
+    finally:
+        bar.clear()
+    output.say(
+        f"{name}: {time.monotonic() - started:.0f} s, {result.cpu_seconds:.0f} s of processor time"
+    )
+
+
+def probed_rows(result: ModelResult) -> list[tuple[str, str]]:
+    """Say for a list what a model got right, by language."""
+    return [
+        (
+            probe.name(code),
+            f"{abilities.measured_on(one)}: {abilities.summary(one)}",
+        )
+        for code, one in sorted(result.languages.items())
+    ]
+
+
+def probed_data(result: ModelResult) -> dict[str, Any]:
+    """Return what a model can be trusted with as data."""
+    return {
+        "model": result.model,
+        "identity": result.identity,
+        "languages": {code: _language(one) for code, one in sorted(result.languages.items())},
+    }
+
+
+def _language(result: LanguageResult) -> dict[str, Any]:
+    return {
+        "at": result.at,
+        "version": result.version,
+        "done": result.is_whole,
+        "tiers": tiers.tiers(result.answers) if result.is_whole else None,
+        "right": {kind: answers.count("1") for kind, answers in result.answers.items()},
+        "of": {kind: len(answers) for kind, answers in result.answers.items()},
+        "seconds": result.seconds,
+        "cpu_seconds": result.cpu_seconds,
+    }
+
+
+MOST_OF_A_SERVER = 5  # models that are offered of one
+HERE = "on this machine, which nothing leaves"
+LEAVES = "what you say, and what is remembered for it, goes to"
+
+
+class Option(Struct, frozen=True):
+    """A model that may be chosen, and what it would mean."""
+
+    line: str
+    settings: dict[str, str]  # what is to be set
+    fetches: CatalogEntry | None = None  # weights that come with it
+
+
+def ask(opened: opening.Configured) -> bool:
+    """Ask which model shall talk, if there is a choice, and keep the answer; whether it was kept.
+
+    Args:
+        opened: The settings, in which nothing is said about it.
+    """
+    shell = opened.shell
+    output.sign("looks for models …", shell.environ)
+    staying, leaving = _of_servers(opened), list(_of_providers(shell))
+    if not any((*staying, leaving)):
+        return False
+    local, cloud = staying
+    options = [*local, *_embedded(shell), *cloud, *leaving]  # first what is chosen without asking
+    if len(options) == 1:
+        return False
+    output.say("Which model shall talk?")
+    for number, option in enumerate(options, 1):
+        output.say(f"  {number}  {option.line}")
+    chosen = options[_number(len(options)) - 1]
+    _keep(shell, chosen)
+    if chosen.fetches is not None:
+        weights.fetch(shell, chosen.fetches, yes=True)
+    return True
+
+
+def _number(count: int) -> int:
+    while True:
+        typed = output.asked(f"By number, 1 to {count}", default="1").strip()
+        if typed.isdecimal() and 1 <= int(typed) <= count:
+            return int(typed)
+        output.say(f"{typed!r} is none of 1 to {count}.")
+
+
+def _keep(shell: Shell, option: Option) -> None:
+    """Write the answer into the user's own config."""
+    place = setting_files.users(shell)
+    before = after = place.read()
+    for key, value in option.settings.items():
+        after = settings.plan_set(after, key, value, file=str(place.path))
+    place.write_own(before, after, changes.DEFAULT_LOCK_TIMEOUT_SECONDS)
+    output.say(f"Kept in {place.path}; `bumble config set --user llm.model NAME` changes it.")
+
+
+def _of_servers(opened: opening.Configured) -> tuple[list[Option], list[Option]]:
+    """Return the models of the servers that answer: those that run here, and those elsewhere."""
+    config = opened.config.llm
+    found = detect.servers(detect.addresses(config.ollama_url, config.probe_urls))
+    here: list[Option] = []
+    elsewhere: list[Option] = []
+    for server in found:
+        for name in server.models[:MOST_OF_A_SERVER]:
+            stays = chat_model.stays_here(_choice(server, name))
+            (here if stays else elsewhere).append(_of_server(server, name, stays=stays))
+    return here, elsewhere
+
+
+def _choice(server: detect.LocalServer, name: str) -> Choice:
+    is_ollama = server.address.kind == "ollama"
+    return Choice("ollama" if is_ollama else "endpoint", name, "", url=server.base_url)
+
+
+def _of_server(server: detect.LocalServer, name: str, *, stays: bool) -> Option:
+    size = f", {output.size(server.sizes[name])}" if name in server.sizes else ""
+    where = f"{HERE}{size}"
+    if not stays:
+        is_here = urls.is_loopback(server.base_url)
+        cloud = "Ollama's cloud" if is_here else urls.shown(server.base_url)
+        where = f"{LEAVES} {cloud}, which may cost money"
+    settings = {"llm.model": f"{OLLAMA}{name}"}
+    if server.address.kind != "ollama":  # nobody meant a key for it
+        settings = {"llm.base_url": server.base_url, "llm.api_key_env": "", "llm.model": name}
+    return Option(f"{name} of {server.address.label}: {where}", settings)
+
+
+def _embedded(shell: Shell) -> Iterator[Option]:
+    """Yield the model that bumble would run itself: the best that is here, or can be fetched."""
+    if detect.problem():
+        return
+    entries = weights.catalog_of(shell).of_kind("chat", weights.memory_mb())
+    here = weights.installed(shell, entries)
+    entry = here[0] if here else weights.offer_of(shell, entries)
+    if entry is None:
+        return
+    size = output.size(entry.bytes)
+    what = f"{size}, is here" if here else f"{size} to be fetched once, {entry.licence}"
+    line = f"{entry.name} inside bumble: {HERE}, {what}"
+    yield Option(line, {"llm.model": entry.name}, None if here else entry)
+
+
+def _of_providers(shell: Shell) -> Iterator[Option]:
+    """Yield a model of each provider that there is a key for; nothing is asked of any."""
+    for provider in providers.known():
+        if _start_has_key(shell, provider):
+            yield _of_provider(provider)
+
+
+def _start_has_key(shell: Shell, provider: providers.Provider) -> bool:
+    try:
+        return installation.secret(provider.key, shell.environ, shell.secrets_file) is not None
+    except CredentialsError as error:
+        output.warn(shell, str(error))
+        return False
+
+
+def _of_provider(provider: providers.Provider) -> Option:
+    host = urlsplit(provider.url).hostname
+    where = f"{LEAVES} {host}, at its prices, by your {provider.key}"
+    settings = {"llm.provider": provider.name, "llm.model": provider.model}
+    return Option(f"{provider.model} of {provider.label}: {where}", settings)
