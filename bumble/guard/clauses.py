@@ -64,6 +64,7 @@ quiere querria chiede vorrebbe pergunta queria vraagt zou wil
 """
 HEDGES = frozenset(_HEDGES.split())
 _CONTRACTED = re.compile(r"n'?t\Z")
+_SHORT = 3  # letters of a word
 _BESIDE = 2  # clauses before and behind one that tell what it is of
 _REACH = 4  # words on each side of a value that tell what it is of
 _RARE, _COMMON = 5.0, 3.0  # powers of ten that a word is rarer than all words by
@@ -160,6 +161,7 @@ def weigh(tokens: Iterable[str], language: str) -> dict[str, float]:
         words.stem(token, language): min(1.0, max(0.0, (rarity - _COMMON) / (_RARE - _COMMON)))
         for token in tokens
         if token not in empty and token[0].isalpha() and not values.is_value(token)
+        if len(token) > _SHORT or words.is_listed(token, language)  # dialect's little words
         for rarity in (-math.log10(words.frequency(token, language)),)
     }
 

@@ -32,7 +32,7 @@ COMMON_WORDS = 3000  # of a language, none of which is a name
 # How much a tie counts: by the clause that gave the older value, by those beside it, and by those
 # beside the newer one; "now", in full where something else ties them.
 BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.2
-MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.3
+MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.5
 DENIED_WORD, DENIED, DENIED_RARE = 0.4, 0.8, 1.2  # a word, a value, a name or large number
 TELLING = 0.3  # weight of a word that is denied by itself
 KNOWN = 0.85  # of what a newer message was first to say, in a sentence that knows of it

@@ -163,7 +163,7 @@ _ORDINAL = re.compile(  # a day without its month: "the 8th", "le 8"
     re.IGNORECASE,
 )
 _DAY_DOT = re.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
-    r"\b((?:am|der|den|dem|de|vom|zum|bis|ab|seit)\s+\d{1,2})\.(?!\d)"
+    r"\b((?:am|der|den|dem|de|dr|em|vom|zum|bis|ab|seit)\s+\d{1,2})\.(?!\d)"
     rf"|\b(\d{{1,2}})\.(?=\s*(?:{'|'.join(' '.join(words.MONTHS).split())}|märz)\b)",
     re.IGNORECASE,
 )
@@ -372,7 +372,9 @@ def _dialect(word: str, language: str) -> Decimal | None:
     """Return the number that a word looks like which its language doesn't have: "fuffzig"."""
     if len(word) < _LEAST_LETTERS or not word.isalpha() or words.is_listed(word, language):
         return None
-    known, word = _OF_LANGUAGE.get(language, {}), _ORDINAL_ENDING.sub("", word)
+    if language not in _OF_LANGUAGE:
+        return None
+    known, word = _OF_LANGUAGE[language] | _OF_ORDINAL, _ORDINAL_ENDING.sub("", word)
     far = {other: _apart(word, other) / len(other) for other in known if other[0] == word[0]}
     nearest = min(far, key=lambda other: far[other], default="")
     return Decimal(known[nearest]) if nearest and far[nearest] <= _MOST_APART else None
