@@ -26,11 +26,21 @@ _DENIALS = {
     "it": "non no mai nessuno niente senza nessuna",
     "pt": "nao nunca ninguem nada sem nenhum nenhuma",
     "nl": "niet geen nooit niemand niets zonder",
+    "sv": "inte ej ingen inget inga utan aldrig",
+    "da": "ikke ingen intet uden aldrig",
+    "no": "ikke ingen intet uten aldri",
+    "pl": "nie nigdy nikt nic bez zaden",
+    "cs": "ne neni nikdy nikdo nic bez zadny",
+    "ro": "nu niciodata nimeni nimic fara",
+    "fi": "ei en et emme ette eivat",
+    "tr": "degil yok hic",
+    "ru": "не нет никогда никто ничего без",
 }
 _DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
-_NOW = frozenset(
-    ["now", "jetzt", "jetz", "nun", "maintenant", "finalement", "ahora", "adesso", "agora", "nu"]
+_NOWS = (
+    "now jetzt jetz nun maintenant finalement ahora adesso agora nu teraz ted acum nyt теперь simdi"
 )
+_NOW = frozenset(_NOWS.split())
 _FORMER = """
 first originally initially formerly before once zuerst erst anfangs ursprunglich fruher vorher
 abord initialement avant antes inicialmente primero prima inizialmente primeiro eerst aanvankelijk
@@ -54,6 +64,7 @@ quiere querria chiede vorrebbe pergunta queria vraagt zou wil
 """
 HEDGES = frozenset(_HEDGES.split())
 _CONTRACTED = re.compile(r"n'?t\Z")
+_SHORT = 3  # letters of a word
 _BESIDE = 2  # clauses before and behind one that tell what it is of
 _REACH = 4  # words on each side of a value that tell what it is of
 _RARE, _COMMON = 5.0, 3.0  # powers of ten that a word is rarer than all words by
@@ -150,6 +161,7 @@ def weigh(tokens: Iterable[str], language: str) -> dict[str, float]:
         words.stem(token, language): min(1.0, max(0.0, (rarity - _COMMON) / (_RARE - _COMMON)))
         for token in tokens
         if token not in empty and token[0].isalpha() and not values.is_value(token)
+        if len(token) > _SHORT or words.is_listed(token, language)  # dialect's little words
         for rarity in (-math.log10(words.frequency(token, language)),)
     }
 

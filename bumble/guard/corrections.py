@@ -31,8 +31,8 @@ MOST_RATIO, NEAR_RATIO = (
 COMMON_WORDS = 3000  # of a language, none of which is a name
 # How much a tie counts: by the clause that gave the older value, by those beside it, and by those
 # beside the newer one; "now", in full where something else ties them.
-BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.4
-MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.3
+BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.2
+MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.5
 DENIED_WORD, DENIED, DENIED_RARE = 0.4, 0.8, 1.2  # a word, a value, a name or large number
 TELLING = 0.3  # weight of a word that is denied by itself
 KNOWN = 0.85  # of what a newer message was first to say, in a sentence that knows of it
@@ -220,7 +220,7 @@ def _values(subject: Subject) -> Iterator[Value]:
         if number.value not in values.YEARS and number.value not in days and not is_listed:
             look = partial(_look_for_number, number, told, subject.read.content)
             yield Value("number", "", look)
-    for field in ("dated", "ordinals", "full_weekdays", "full_months"):
+    for field in ("dated", "ordinals", "full_weekdays"):
         if wanted := getattr(times, field):
             day = Times(full_weekdays=times.full_weekdays)
             for one in wanted:
@@ -342,18 +342,16 @@ def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
         given |= {(one.month, one.day) for one in week}
     if source.is_cited and source.at is not None:
         given.add((source.at.month, source.at.day))
-    gives = (
-        bool(given & wanted.dated or wanted.ordinals & {day for _, day in given})
-        or bool(wanted.full_weekdays & times.weekdays)
-        or bool(wanted.full_months & times.months)
+    gives = bool(
+        given & wanted.dated
+        or wanted.ordinals & {day for _, day in given}
+        or wanted.full_weekdays & times.weekdays
     )
     return Found(gives and not denies, DENIED * denies, _rival_day(wanted, clause))
 
 
 def _rival_day(wanted: Times, clause: Clause) -> float | None:
     times = clause.read.times
-    if wanted.full_months:
-        return SAME_KIND if times.full_months else None
     months, others = {month for month, _ in wanted.dated}, clause.times_near.months
     if months and others and not months & others:
         return SAME_KIND - OTHER_MONTH

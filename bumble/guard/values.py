@@ -65,19 +65,51 @@ _OTHERS = {
     12: "dozen dutzend douzaine docena dozzina duzia dozijn",
     20: "score",
 }
+# Of languages whose words mean too much elsewhere: they count in texts of their own alone.
+_FURTHER = {
+    "sv": "ett tva tre fyra fem sex sju atta nio tio elva tolv tretton fjorton femton sexton"
+    " sjutton arton nitton tjugo trettio fyrtio femtio sextio sjuttio attio nittio hundra tusen",
+    "da": "en to tre fire fem seks syv otte ni ti elleve tolv tretten fjorten femten seksten"
+    " sytten atten nitten tyve tredive fyrre halvtreds tres halvfjerds firs halvfems hundrede"
+    " tusind",
+    "no": "en to tre fire fem seks sju atte ni ti elleve tolv tretten fjorten femten seksten"
+    " sytten atten nitten tjue tretti førti femti seksti sytti atti nitti hundre tusen",
+    "pl": "jeden dwa trzy cztery piec szesc siedem osiem dziewiec dziesiec jedenascie dwanascie"
+    " trzynascie czternascie pietnascie szesnascie siedemnascie osiemnascie dziewietnascie"
+    " dwadziescia trzydziesci czterdziesci piecdziesiat szescdziesiat siedemdziesiat"
+    " osiemdziesiat dziewiecdziesiat sto tysiac",
+    "cs": "jeden dva tri ctyri pet sest sedm osm devet deset jedenact dvanact trinact ctrnact"
+    " patnact sestnact sedmnact osmnact devatenact dvacet tricet ctyricet padesat sedesat"
+    " sedmdesat osmdesat devadesat sto tisic",
+    "ro": "unu doi trei patru cinci sase sapte opt noua zece unsprezece doisprezece treisprezece"
+    " paisprezece cincisprezece saisprezece saptesprezece optsprezece nouasprezece douazeci"
+    " treizeci patruzeci cincizeci saizeci saptezeci optzeci nouazeci suta mie",
+    "fi": "yksi kaksi kolme nelja viisi kuusi seitseman kahdeksan yhdeksan kymmenen yksitoista"
+    " kaksitoista kolmetoista neljatoista viisitoista kuusitoista seitsemantoista"
+    " kahdeksantoista yhdeksantoista kaksikymmenta kolmekymmenta neljakymmenta viisikymmenta"
+    " kuusikymmenta seitsemankymmenta kahdeksankymmenta yhdeksankymmenta sata tuhat",
+    "tr": "bir iki uc dort bes altı yedi sekiz dokuz on onbir oniki onuc ondort onbes onaltı"
+    " onyedi onsekiz ondokuz yirmi otuz kırk elli altmıs yetmis seksen doksan yuz bin",
+    "ru": "один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать"
+    " тринадцать четырнадцать пятнадцать шестнадцать семнадцать восемнадцать девятнадцать"
+    " двадцать тридцать сорок пятьдесят шестьдесят семьдесят восемьдесят девяносто сто тысяча",
+}
 _OF_LANGUAGE = {
     code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _CARDINALS.items()
 }
 _OF_WORD = {word: value for row in _OF_LANGUAGE.values() for word, value in row.items()}
+_OF_LANGUAGE |= {
+    code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _FURTHER.items()
+}
 _OF_LANGUAGE["fr"] |= {"cents": 100, "vingts": 20}
+_OF_LANGUAGE["pl"] |= {"dwie": 2, "dwoch": 2, "trzech": 3, "tysiace": 1000, "tysiecy": 1000}
 _OF_ORDINAL = {word: value for value, row in _ORDINALS.items() for word in row.split()}
 _OF_OTHER = {word: value for value, row in _OTHERS.items() for word in row.split()}
 # These mean something else in another language: there they are no numbers.
-_FOREIGN = "once elf neuf sept seize dix sieben cent mil mille quince due sei tre"
+_FOREIGN = "once elf neuf sept seize dix sieben cent mil mille quince due sei tre um un"
 _ELSEWHERE = frozenset(_FOREIGN.split())
 _TIMES = re.compile(r"(?<=\w{3})mal")  # dreimal
-_SPANISH = "veinti"  # veintidós
-_GERMAN = re.compile(r"(\w{3,6})und(\w{5,8})")  # einundzwanzig
+_JOINED_BY = ("und", "en", "og", "")  # what stands between a unit and a ten
 _ORDINAL_ENDING = re.compile(r"(?<=\w)(?:ste[nrsm]?|te[nrsm]?|th)\Z")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
@@ -107,7 +139,7 @@ _ENDING = r"(?:st|nd|rd|th|ste|de|er|re|e|[ºª])"
 _ENDINGS = re.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
 _HOURS = re.compile(r"(\d{1,2})([:h.])([0-5]\d)")
 # Parts of a whole, and how they stand beside an hour: "half past eight", "ocho y media".
-_HALVES = "half halb halbe halber halbes halben demi demie media medio mezza mezzo meia meio"
+_HALVES = "half halv halb halbe halber halbes halben demi demie media medio mezza mezzo meia meio"
 _PARTS = dict.fromkeys(_HALVES.split(), Decimal("0.5")) | dict.fromkeys(
     ("quarter", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
 )
@@ -116,7 +148,9 @@ _BEHIND = ("past", "nach", "over", "et", "y", "e", "and", "und", "en")
 _BEFORE = ("to", "vor", "moins", "menos", "meno", "voor")
 _SIDES = dict.fromkeys(_BEHIND, 1) | dict.fromkeys(_BEFORE, -1)
 _OCLOCK = frozenset(["uhr", "pm", "oclock", "o'clock", "h", "heures", "uur"])
-_BEFORE_HOUR = frozenset(["de", "nl"])  # languages in which half nine is half past eight
+_BEFORE_HOUR = frozenset(
+    ["de", "nl", "sv", "da", "no"]
+)  # languages in which half nine is half past eight
 _FULL_DATE = re.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _SHORT_DATE = re.compile(
@@ -129,7 +163,7 @@ _ORDINAL = re.compile(  # a day without its month: "the 8th", "le 8"
     re.IGNORECASE,
 )
 _DAY_DOT = re.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
-    r"\b((?:am|der|den|dem|de|vom|zum|bis|ab|seit)\s+\d{1,2})\.(?!\d)"
+    r"\b((?:am|der|den|dem|de|dr|em|vom|zum|bis|ab|seit)\s+\d{1,2})\.(?!\d)"
     rf"|\b(\d{{1,2}})\.(?=\s*(?:{'|'.join(' '.join(words.MONTHS).split())}|märz)\b)",
     re.IGNORECASE,
 )
@@ -137,7 +171,6 @@ YEARS = range(1800, 2200)
 YEAR_DAYS = 365
 MOST_DAYS = 31
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
-CONTEXT = 9  # words on each side that tell what a number is of
 _HALF, _DAY, _MINUTE = Decimal("0.5"), 24, Decimal("0.001")
 _MOST_APART = 0.26  # letters of a word's that dialect changes
 _EARLY = 5  # until this hour "today" may be the day before
@@ -154,7 +187,6 @@ class Number(Struct, frozen=True):
     unit_days: float  # of a unit of time
     ordinal: bool  # a word such as "third"
     claimed: bool  # whether it says an amount, and is no article or figure of speech
-    around: frozenset[str]  # stems of the telling words beside it
     hours: frozenset[Decimal] = frozenset()  # which times of day it may be, up to noon
 
     def equals(self, other: Number) -> bool:
@@ -340,7 +372,9 @@ def _dialect(word: str, language: str) -> Decimal | None:
     """Return the number that a word looks like which its language doesn't have: "fuffzig"."""
     if len(word) < _LEAST_LETTERS or not word.isalpha() or words.is_listed(word, language):
         return None
-    known, word = _OF_LANGUAGE.get(language, {}), _ORDINAL_ENDING.sub("", word)
+    if language not in _OF_LANGUAGE:
+        return None
+    known, word = _OF_LANGUAGE[language] | _OF_ORDINAL, _ORDINAL_ENDING.sub("", word)
     far = {other: _apart(word, other) / len(other) for other in known if other[0] == word[0]}
     nearest = min(far, key=lambda other: far[other], default="")
     return Decimal(known[nearest]) if nearest and far[nearest] <= _MOST_APART else None
@@ -396,8 +430,7 @@ def _number(tokens: Sequence[str], run: _Run, terms: Calendar, language: str) ->
     )
     loose = word in _OF_ORDINAL or word in _OF_OTHER or total == 1
     claimed = not (single and loose) or word == "1"
-    near = _around(tokens, run, language)
-    return Number(total, word, kind, unit, unit_days, ordinal, claimed, near, hours)
+    return Number(total, word, kind, unit, unit_days, ordinal, claimed, hours)
 
 
 def _hours(tokens: Sequence[str], run: _Run, language: str) -> tuple[frozenset[Decimal], bool]:
@@ -444,20 +477,7 @@ def _year(run: _Run) -> Iterator[Number]:
     """Yield a year that stands in a date, which may be asked for by itself."""
     if run[2] in YEARS:
         word = str(run[2])
-        yield Number(run[2], word, "", "", 0, ordinal=False, claimed=True, around=frozenset())
-
-
-def _around(tokens: Sequence[str], run: _Run, language: str) -> frozenset[str]:
-    near = []
-    for index in range(run[0] - 1, max(-1, run[0] - 1 - CONTEXT), -1):
-        if tokens[index] in _STOPS:
-            break
-        near.append(tokens[index])
-    for index in range(run[1], min(len(tokens), run[1] + CONTEXT)):
-        if tokens[index] in _STOPS:
-            break
-        near.append(tokens[index])
-    return _stems(near, language)
+        yield Number(run[2], word, "", "", 0, ordinal=False, claimed=True)
 
 
 def _stems(tokens: Sequence[str], language: str) -> frozenset[str]:
@@ -512,7 +532,8 @@ def _day_joined(
 ) -> tuple[int, int] | None:
     """Return the day of a number just before another that has the month: "from 12 to 19 June"."""
     between = _unbroken(tokens[first[1] : second[0]], "")
-    if not 0 < second[0] - first[1] == len(between) <= _NEAR or first[2] % 1:
+    same_form = tokens[first[0]][0].isdigit() == tokens[second[0]][0].isdigit()
+    if not same_form or not 0 < second[0] - first[1] == len(between) <= _NEAR or first[2] % 1:
         return None
     behind = tokens[second[0] : second[1] + _NEAR]
     return next(((terms.months[one], int(first[2])) for one in behind if one in terms.months), None)
@@ -734,18 +755,21 @@ def value(word: str, language: str = "") -> Decimal | None:
             times, more = (value(part, "de") if part else None for part in (before, behind))
             if (times is None) == (not before) and (more is None) == (not behind):
                 found = (times or Decimal(1)) * _OF_WORD[large] + (more or Decimal(0))
-    if found is None and word.startswith(_SPANISH):
-        unit = _OF_WORD.get(word[len(_SPANISH) :], 10)
-        found = Decimal(20 + unit) if unit < 10 else None
-    if found is None and (joined := _GERMAN.fullmatch(word)):
-        unit, tens = (_units().get(part, 0) for part in joined.groups())
-        found = Decimal(tens + unit) if unit < 10 and tens in _TENS else None
-    return found
+    return found if found is not None else _compound(word, language)
 
 
-@cache
-def _units() -> dict[str, int]:
-    return _OF_WORD | {"ein": 1}
+def _compound(word: str, language: str) -> Decimal | None:
+    """Return the number of a ten and a unit in one word: einundzwanzig, ventidue, tjugotre."""
+    table = _OF_LANGUAGE.get(language, _OF_WORD) | {"ein": 1}
+    for ten, value_ in table.items():
+        if value_ in _TENS and ten[:-1] in word:
+            before, _, behind = word.partition(ten if ten in word else ten[:-1])
+            unit = behind.removeprefix("i") if not before else before if not behind else ""
+            for joint in _JOINED_BY:
+                found = table.get(unit.removesuffix(joint), 10)
+                if found < 10:
+                    return Decimal(value_ + found)
+    return None
 
 
 def _value(word: str, language: str) -> Decimal | None:
@@ -754,7 +778,10 @@ def _value(word: str, language: str) -> Decimal | None:
         plain = _THOUSANDS.sub("", digits[0]).replace(",", ".")
         return Decimal(plain if plain.count(".") <= 1 else plain.replace(".", ""))
     plain = _TIMES.sub("", word)
-    if plain in _ELSEWHERE and language and plain not in _OF_LANGUAGE.get(language, {}):
+    own = _OF_LANGUAGE.get(language, {})
+    if plain in own:
+        return Decimal(own[plain])
+    if plain in _ELSEWHERE and language:
         return None
     for table in (_OF_WORD, _OF_ORDINAL, _OF_OTHER):
         if plain in table:

@@ -192,19 +192,8 @@ def _bearing(sentence: Subject, sources: Sequence[Source]) -> list[Source]:
     return [
         one
         for one in sources
-        if (few and one.at is not None)
-        or shares(sentence.subjects, one.read.content)
-        or _shares_values(sentence.read, one.read)
+        if (few and one.at is not None) or shares(sentence.subjects, one.read.content)
     ]
-
-
-def _shares_values(own: ReadText, other: ReadText) -> bool:
-    """Whether two texts have a date or a large number in common."""
-    large = {one.value for one in own.numbers if one.value > values.MOST_DAYS}
-    return bool(
-        large.intersection(one.value for one in other.numbers)
-        or own.times.dated & other.times.dated
-    )
 
 
 def _are_few(sources: Sequence[Source]) -> bool:
@@ -217,48 +206,29 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     is_year = number.value in values.YEARS and number.kind in ("", "thing")
     if is_year and _is_year_given(number.value, sources):
         return True
-    if values.are_listed(sentence.text, number):
-        return True
     few = _are_few(sources)
-    bearing = _bearing(sentence, sources)
-    found = [
-        (source, one)
-        for source in sources
-        for one in source.read.numbers
-        if one.equals(number) and may_be(number, one, loosely=few)
-    ]
-    counted = frozenset([number.unit])
-    if any(
-        one.unit == number.unit or (number.unit and not one.unit and shares(counted, one.around))
-        for source, one in found
-        if source in bearing
-    ):
-        return True
-    if _is_counted_otherwise(number, bearing):
-        return False
-    return any(
-        source in bearing or _speaks(number, sentence, source) for source, _ in found
-    ) or any(number.value in _days(source.read.times) for source in bearing)
-
-
-def _days(times: values.Times) -> set[int]:
-    return {*times.ordinals, *(day for _, day in times.dated)}
-
-
-def _speaks(number: Number, sentence: Subject, source: Source) -> bool:
-    """Whether a number that counts no things is said of the one who said a message."""
-    own = number.kind in ("", "time") or not sentence.subjects
-    return own and bool(source.who) and words.folded(sentence.text).startswith(source.who)
-
-
-def _is_counted_otherwise(number: Number, sources: Sequence[Source]) -> bool:
-    """Whether the sources count the same thing, and come to other numbers."""
-    return number.kind == "thing" and any(
-        (one.unit and clauses.akin(one.unit, number.unit)) or one.unit == number.unit
-        for source in sources
-        for one in source.read.numbers
-        if one.kind == "thing"
+    return values.are_listed(sentence.text, number) or any(
+        any(
+            one.equals(number)
+            and may_be(number, one, loosely=few)
+            and (few or not one.unit or clauses.akin(one.unit, number.unit))
+            for one in read.numbers
+        )
+        or number.value in {*read.times.ordinals, *(day for _, day in read.times.dated)}
+        for read in _read(number, sentence, sources)
     )
+
+
+def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Iterator[ReadText]:
+    """Yield what bears on a number: few messages whole, else the clauses about what it counts."""
+    if _are_few(sources):
+        yield from (source.read for source in _bearing(sentence, sources))
+        return
+    about = {number.unit} if number.kind == "thing" else sentence.subjects
+    for source in sources:
+        for clause in clauses.of(source.text, sentence.language):
+            if shares(about, clause.weights):
+                yield clause.read
 
 
 def _is_year_given(year: Decimal, sources: Sequence[Source]) -> bool:

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from bumble.guard import values
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "number"),
+    [
+        ("Die Kuh is scho zwoif.", "de", 12),
+        ("Er hat fuffzg weniger zahlt.", "de", 50),
+        ("am fuchzehnten", "de", 15),
+        ("vierhundertzwanzig Euro", "de", 420),
+        ("nearer a score of slates", "en", 20),
+        ("our twins are here", "en", 2),
+        ("ventidue anni", "it", 22),
+        ("sjuttiofem gäster", "sv", 75),
+        ("osiemdziesiąt osób", "pl", 80),
+        ("six cents mètres", "fr", 600),
+    ],
+)
+def test_a_number_is_read_in_words_and_in_dialect(text: str, language: str, number: int) -> None:
+    assert Decimal(number) in {one.value for one in values.read(text, language).numbers}
+
+
+@pytest.mark.parametrize("text", ["Bitte schweig.", "once more often", "Wir fahren bis Elfingen."])
+def test_what_only_begins_like_a_number_is_none(text: str) -> None:
+    language = "en" if "once" in text else "de"
+    assert not values.read(text, language).numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("um halb neun", "de"),
+        ("um 20.30 Uhr", "de"),
+        ("um hoiba neine", "de"),
+        ("at half past eight", "en"),
+        ("at 8:30 pm", "en"),
+        ("a las ocho y media", "es"),
+        ("alle otto e mezza", "it"),
+        ("om half negen", "nl"),
+    ],
+)
+def test_a_time_of_day_is_the_same_in_whatever_form(text: str, language: str) -> None:
+    [clock] = values.read("um 8.30 Uhr", "de").numbers
+    assert any(one.equals(clock) for one in values.read(text, language).numbers)
+
+
+def test_another_time_of_day_is_another() -> None:
+    [clock] = values.read("um halb neun", "de").numbers
+    for other in ("um halb zehn", "um neun Uhr", "um 8.45 Uhr"):
+        assert not any(one.equals(clock) for one in values.read(other, "de").numbers)
+
+
+def test_a_full_stop_behind_a_number_is_of_a_day_where_the_words_say_so() -> None:
+    assert values.read("Sie kommt am 14. März.", "de").times.dated == {(3, 14)}
+    assert values.read("Klinik rief an, OP ist am 10.", "de").times.ordinals == {10}
+    assert not values.read("Jetzt sind wir 26. Schön.", "de").times.ordinals
+    assert not values.read("It starts at 7.30", "en").times.dated
+    assert values.read("from 12 to 19 June", "en").times.dated == {(6, 12), (6, 19)}
