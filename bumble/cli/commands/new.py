@@ -16,7 +16,6 @@ from msgspec import Struct
 from bumble.cli import commit, new_entity, opening, output, text_input
 from bumble.cli.command import plain
 from bumble.cli.models import chat_model
-from bumble.cli.opening import without_entity
 from bumble.cli.process import Shell
 from bumble.entity import approvals, changes
 from bumble.entity.folder import ENTITY_FILE
@@ -84,7 +83,7 @@ def new(
         sentence = f"Its history is kept by the repository it lies in, {identity['repository']};"
         lines.insert(1, f"{sentence} bumble commits nothing there unless `git.autocommit` is set")
     output.result(shell, "new", identity, lines)
-    opened = without_entity(shell)
+    opened = opening.without_entity(shell)
     if chat_model.is_open(opened):
         from bumble.cli.models import model_view  # only now: it looks at what a model needs
 

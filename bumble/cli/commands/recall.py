@@ -14,7 +14,9 @@ from bumble.cli.command import LimitOption, looks_back
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.errors import UsageError
+from bumble.recall import emotion_weight, prompt_memories
 from bumble.records import base
+from bumble.records.kinds import INDEXED
 from bumble.records.session_files import infos
 
 if TYPE_CHECKING:
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from bumble.index.memory import Memory
     from bumble.index.place import Place
     from bumble.index.search import Hit, Parts
-    from bumble.recall.emotion_weight import Weight
-    from bumble.recall.prompt_memories import Search
 
 
 SHARES = {  # how `--explain` calls what counts, and what it is
@@ -80,9 +80,6 @@ def recall(
     may not hear stays out, but with --all, and so do beliefs that gave way to others, but with
     --plain. What has faded comes where nothing else answers, or with --faded.
     """
-    from bumble.recall import emotion_weight
-    from bumble.recall.prompt_memories import comes_to_mind
-
     asked = people.text_of(query)
     config, at = opened.config.memory, opened.shell.now()
     search = people.search_of(opened, speaker, person, session)
@@ -105,7 +102,7 @@ def recall(
         "hits": [
             {
                 **_data(hit, felt, rank),
-                "unasked": None if plain else comes_to_mind(hit, opened.config),
+                "unasked": None if plain else prompt_memories.comes_to_mind(hit, opened.config),
             }
             for rank, (hit, felt) in enumerate(weighted, 1)
         ],
@@ -123,7 +120,7 @@ def recall(
 def _hits(
     opened: Opened,
     memory: Memory,
-    search: Search,
+    search: prompt_memories.Search,
     query: str,
     kinds: Sequence[str],
     limit: int,
@@ -131,8 +128,6 @@ def _hits(
     plain: bool,
     faded: bool,
 ) -> list[Hit]:
-    from bumble.recall import prompt_memories
-
     if plain:
         return memory.search(
             query,
@@ -164,8 +159,6 @@ def _others_talked(opened: Opened, readers: Sequence[str]) -> bool:
 
 
 def _kinds(names: Sequence[str]) -> tuple[str, ...]:
-    from bumble.records.kinds import INDEXED
-
     for name in names:
         if name not in INDEXED:
             near = listing.missing("kind of record", name, INDEXED)
@@ -188,7 +181,7 @@ def _nothing(opened: Opened, place: Place, *, person: str | None, plain: bool) -
 
 def _lines(
     opened: Opened,
-    weighted_hits: Sequence[tuple[Hit, Weight | None]],
+    weighted_hits: Sequence[tuple[Hit, emotion_weight.Weight | None]],
     explained: FeltMemoryConfig | None,
     *,
     plain: bool,
@@ -209,8 +202,6 @@ def _lines(
 
 def _explained_unasked(opened: Opened, hit: Hit) -> str:
     """Say whether a prompt gets a memory unasked, and why it does not."""
-    from bumble.recall import prompt_memories
-
     if prompt_memories.comes_to_mind(hit, opened.config):
         return "prompt   comes to mind by itself"
     if hit.kind not in prompt_memories.COME_TO_MIND:
@@ -221,7 +212,7 @@ def _explained_unasked(opened: Opened, hit: Hit) -> str:
     return f"prompt   only when asked for: nearness {hit.parts.nearness:.3f}, wants {wanted:.3f}"
 
 
-def _explained_felt(felt: Weight, config: FeltMemoryConfig) -> Iterator[str]:
+def _explained_felt(felt: emotion_weight.Weight, config: FeltMemoryConfig) -> Iterator[str]:
     """Say what the imprints of an episode do to its score."""
     for share in felt.shares:
         trigger = f" ({share.trigger})" if share.trigger else ""
@@ -258,7 +249,7 @@ def _near(parts: Parts) -> str:
     return f"cosine {parts.cosine:.3f}, calibrated {parts.calibrated:.3f}"
 
 
-def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
+def _data(hit: Hit, felt: emotion_weight.Weight | None, rank: int) -> dict[str, Any]:
     parts = hit.parts
     return {
         "rank": rank,
