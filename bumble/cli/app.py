@@ -168,15 +168,16 @@ def _with_json(command: Any, option: Any) -> Any:
     return command
 
 
-def _command_at(place: str) -> Any:
-    """Import a subcommand: a group of commands, or the function of one."""
+def _command_at(place: str, line: str) -> Any:
+    """Import a subcommand: a group of commands, to which a line of help is given, or a function."""
     module, _, name = place.partition(".")
     found = getattr(importlib.import_module(f"bumble.cli.commands.{module}"), name)
-    if not isinstance(found, typer.Typer):
-        group = typer.Typer(rich_markup_mode=None)
-        group.command()(found)
-        found = group
-    return typer.main.get_command(found)
+    if isinstance(found, typer.Typer):
+        found.info.help = found.info.help or line
+        return typer.main.get_command(found)
+    single = typer.Typer(rich_markup_mode=None)
+    single.command()(found)
+    return typer.main.get_command(single)
 
 
 class LazyGroup(TyperGroup):
@@ -191,7 +192,7 @@ class LazyGroup(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         if self.commands.get(cmd_name) is None:
-            command = _command_at(COMMANDS[cmd_name][0])
+            command = _command_at(*COMMANDS[cmd_name])
             command.name = cmd_name
             command.params = [param for param in command.params if param.name not in OF_THE_ROOT]
             option = copy(next(param for param in self.params if param.name == "json"))

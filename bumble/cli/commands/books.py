@@ -11,7 +11,7 @@ import typer
 from msgspec.structs import replace
 
 from bumble.cli import commit, listing, output, text_input
-from bumble.cli.command import DryRunOption, TagOption, YesOption, looks_back, shows, writes
+from bumble.cli.command import DryRunOption, TagOption, YesOption, group, looks_back, shows, writes
 from bumble.cli.opening import Opened
 from bumble.errors import SectionLockedError, UsageError
 from bumble.records import journal, knowledge
@@ -19,12 +19,7 @@ from bumble.text import stop_words
 from bumble.text.words import one_line
 from bumble.text.yaml_edit import SourceError
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Look at and change durable facts.",
-)
+app = group()
 TitleArgument = Annotated[
     str, typer.Argument(metavar="TITLE", help="The heading of the section, in any case.")
 ]
@@ -276,12 +271,7 @@ def _data(section: knowledge.KnowledgeSection) -> dict[str, Any]:
     }
 
 
-journal_app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Read and write the diary.",
-)
+journal_app = group()
 journal_NONE = 'No entries. Write one with `bumble journal add "..."`.'
 NO_MATCH = "No entry has these words."
 EXCERPT_CHARS = 100

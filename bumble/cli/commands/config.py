@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bumble.cli import opening, output, setting_files
-from bumble.cli.command import DryRunOption, EntityOption, LockTimeoutOption, plain
+from bumble.cli.command import DryRunOption, EntityOption, LockTimeoutOption, group, plain
 from bumble.cli.models import weights
 from bumble.cli.process import Shell
 from bumble.entity import folder_trust, layers, setting_edits, settings
@@ -22,7 +22,7 @@ from bumble.models.weights.choice import SCRIPT
 from bumble.runtime import rules
 from bumble.text import schema, urls, yaml_edit
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="See and change settings.")
+app = group()
 
 
 KeyArgument = Annotated[

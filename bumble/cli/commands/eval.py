@@ -15,7 +15,15 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bumble.cli import commit, listing, output, people
-from bumble.cli.command import DryRunOption, LimitOption, SeedOption, YesOption, reads, writes
+from bumble.cli.command import (
+    DryRunOption,
+    LimitOption,
+    SeedOption,
+    YesOption,
+    group,
+    reads,
+    writes,
+)
 from bumble.cli.doctor import mind_checks
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation
@@ -60,11 +68,7 @@ HELP = """Check what the entity knows: what it finds, is shown and answers.
 Makes the checks in `checks/`. `recall` and `prompt` ask no model; `answer` does, in a talk that
 leaves no trace. Ends with exit code 1 if a check fails.
 """
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help=HELP,
-)
+app = group(opens=True, said=HELP)
 FAILED_EXIT_CODE = 1
 DRAFTS = 20
 NONE = "No checks yet. `bumble eval draft` writes some, checks/NAME.yaml takes your own."

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bumble.cli import commit, listing, opening, output
-from bumble.cli.command import DryRunOption, EntityOption, YesOption, plain
+from bumble.cli.command import DryRunOption, EntityOption, YesOption, group, plain
 from bumble.cli.models import chat_model, weights
 from bumble.cli.process import Shell
 from bumble.entity import settings
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from bumble.models.abilities.results import ModelResult
     from bumble.models.weights.catalog import Catalog, CatalogEntry, Source, WeightsFile
 
-app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="See, fetch and remove model weights."
-)
+app = group()
 
 
 ShownArgument = Annotated[

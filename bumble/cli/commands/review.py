@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bumble.cli import commit, commits_view, listing, opening, output, run_job
-from bumble.cli.command import DryRunOption, JobFlags, reads, runs_job, writes
+from bumble.cli.command import DryRunOption, JobFlags, group, reads, runs_job, writes
 from bumble.cli.commit import apply
 from bumble.entity import changes, review_branch
 from bumble.entity.folder import ENTITY_FILE
@@ -23,11 +23,7 @@ from bumble.records.provenance import EVERYTHING
 from bumble.runtime import review_queue as held
 from bumble.runtime import rules
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help="See what cycles propose, and accept or reject it.",
-)
+app = group(opens=True)
 NamesArgument = Annotated[
     list[str] | None,
     typer.Argument(

@@ -13,7 +13,7 @@ import typer
 from msgspec.structs import replace
 
 from bumble.cli import commit, listing, output, people
-from bumble.cli.command import DryRunOption, JobFlags, runs_job, shows, writes
+from bumble.cli.command import DryRunOption, JobFlags, group, runs_job, shows, writes
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.errors import RefusedError, UsageError, UserError
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from bumble.prompt.compact import CompactJob
     from bumble.runtime.runtime import Runtime
 
-app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Look at conversations."
-)
+app = group()
 IdArgument = Annotated[
     str,
     typer.Argument(
