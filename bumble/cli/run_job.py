@@ -284,7 +284,7 @@ def make_runtime(
         open_embedder,
         name=opened.identity.name,
         zone=ZoneInfo(opened.identity.timezone),
-        place=index_place.place_of(opened.entity, opened.config.index),
+        place=index_place.place_of(opened.entity, opened.config.index, opened.donors),
         syncs=writes,
         optional=talks,
         open_reader=lambda own: weights.message_reader(opened, own, fetch_with_yes=yes),

@@ -15,14 +15,7 @@ from msgspec import Struct
 
 from bumble.cli import output
 from bumble.cli.process import Shell
-from bumble.entity import (
-    changes,
-    commits,
-    folder_trust,
-    layers,
-    setting_edits,
-    settings,
-)
+from bumble.entity import changes, commits, folder_trust, layers, settings
 from bumble.entity.approvals import Rule
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import ENTITY_FILE, Entity
@@ -125,7 +118,7 @@ def edit(
     try:
         after = plan(before, str(place.path))
     except yaml_edit.SourceError as error:
-        raise setting_edits.invalid(str(place.path), error) from error
+        raise settings.invalid(str(place.path), error) from error
     if after == before:
         return before, after
     wait, autocommit, name = changes.DEFAULT_LOCK_TIMEOUT_SECONDS, True, "bumble"

@@ -41,12 +41,22 @@ BESIDE_IT = frozenset(
         *(*_ORIGIN, "fingerprint", "summary_source", "session", "seed", "bypassed", "became"),
         *("significance", "imprints", "soma", "tries", "faded", "inferences", "pairs"),
         *("category", "formed", "reinforced", "evidence", "source", "contradicts"),
-        *("interaction_count", "last_interaction", "last_scored", "scores", "previous_health"),
-        *("reviewed_at_count", "pending", "dynamic", "topics", "unresolved", "portrait_source"),
+        *("interaction_count", "last_interaction", "last_reflection", "last_scored"),
+        *(
+            "scores",
+            "previous_health",
+            "reviewed_at_count",
+            "pending",
+            "dynamic",
+            "topics",
+            "unresolved",
+            "portrait_source",
+        ),
         *("lines", "last", "failures", "interactions", "traits", "behaviours", "curiosity"),
     )
 )
 OF_ID = frozenset(("by", "tags"))  # fields that do only where the file has an id
+OF_TITLE = frozenset(("at",))  # and only where it has none
 SECTIONS = ("knowledge.md", "journal.md")  # files of parts: a heading each
 LINES = ("working/scratch.md", "working/MEMORY.md")  # a line each
 # of a file that nobody made by hand: what a program alone writes
@@ -257,7 +267,7 @@ def _is_lost(path: str, front: str) -> bool:
 
 
 def _fields(path: str) -> frozenset[str]:
-    return BESIDE_IT | OF_ID if path.partition("/")[0] in BY_ID else BESIDE_IT
+    return BESIDE_IT | (OF_ID if path.partition("/")[0] in BY_ID else OF_TITLE)
 
 
 def _is_block(front: str) -> bool:

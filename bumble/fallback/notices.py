@@ -17,9 +17,8 @@ from msgspec.structs import replace
 from bumble.entity.changes import Change
 from bumble.models.embed.reader import MessageReader, MessageReading
 from bumble.records import sessions
-from bumble.records.notices import Notice
 from bumble.records.provenance import is_untrusted
-from bumble.records.sessions import Message, Session
+from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 

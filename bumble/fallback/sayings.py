@@ -20,9 +20,8 @@ from bumble.fallback.templates import Templates
 from bumble.guard import secrets
 from bumble.records import base, session_files
 from bumble.records.base import Provenance
-from bumble.records.notices import Notice
 from bumble.records.provenance import BY_FORM
-from bumble.records.sessions import Message, Session
+from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime import people, spoken
 from bumble.runtime.job import Condition
 from bumble.runtime.runtime import Runtime

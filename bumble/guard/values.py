@@ -69,6 +69,7 @@ _OF_LANGUAGE = {
     code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _CARDINALS.items()
 }
 _OF_WORD = {word: value for row in _OF_LANGUAGE.values() for word, value in row.items()}
+_OF_LANGUAGE["fr"] |= {"cents": 100, "vingts": 20}
 _OF_ORDINAL = {word: value for value, row in _ORDINALS.items() for word in row.split()}
 _OF_OTHER = {word: value for value, row in _OTHERS.items() for word in row.split()}
 # These mean something else in another language: there they are no numbers.
@@ -86,14 +87,14 @@ _LARGE = (100, 1000)
 _JOINTS = ("and", "und", "et", "y", "e")
 
 _LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")  # read beside the text's own
-_MONTH_NAMES = tuple(month.casefold() for month in calendar.month_name[1:])
+MONTH_NAMES = tuple(month.casefold() for month in calendar.month_name[1:])
 _WEEKDAY_NAMES = tuple(day.casefold() for day in calendar.day_name)
-_UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
+UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
 _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day
 _RELATIVE = re.compile(r"(?:in )?(\d) (day|week|month|year)(?: ago)?")
-_CURRENCIES = re.compile(
-    r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken|chf|pfund|kr|cents?|pence)"
+CURRENCIES = re.compile(
+    r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken?|chf|pfund|kr|cents?|pence)"
 )
 _PRICE = re.compile(r"\d+[.,]\d\d")
 _TOKEN = re.compile(
@@ -110,6 +111,7 @@ _HALVES = "half halb halbe halber halbes halben demi demie media medio mezza mez
 _PARTS = dict.fromkeys(_HALVES.split(), Decimal("0.5")) | dict.fromkeys(
     ("quarter", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
 )
+_PARTS["dreiviertel"] = Decimal("0.75")
 _BEHIND = ("past", "nach", "over", "et", "y", "e", "and", "und", "en")
 _BEFORE = ("to", "vor", "moins", "menos", "meno", "voor")
 _SIDES = dict.fromkeys(_BEHIND, 1) | dict.fromkeys(_BEFORE, -1)
@@ -121,9 +123,14 @@ _SHORT_DATE = re.compile(
     r"\b(\d{1,2})(?:[./](\d{1,2})[./](?:\d{4}|\d{2})\b|\.(\d{1,2})\.(?=\s*[^\W\d])|/(\d{1,2})\b(?!/))"
 )
 _DECIMAL = re.compile(r"\b(\d{1,2})\.(\d{1,2})\b(?![.:]?\d)")  # 7.3 may be a day, too
-_ORDINAL = re.compile(  # a day without its month: "the 8th", "am 8.", "le 8"
-    rf"\b(\d{{1,2}}){_ENDING}(?!\w)|\b(\d{{1,2}})\.(?=\s+[^\W\d_]|\s*[,;]|\s*$)"
+_ORDINAL = re.compile(  # a day without its month: "the 8th", "le 8"
+    rf"\b(\d{{1,2}}){_ENDING}(?!\w)"
     r"|\b(?:le|el|il|dia|día|o|au|al|du|del|dal) (\d{1,2})\b(?!\s*(?:[€$£%]|[:.,]\d))",
+    re.IGNORECASE,
+)
+_DAY_DOT = re.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
+    r"\b((?:am|der|den|dem|de|vom|zum|bis|ab|seit)\s+\d{1,2})\.(?!\d)"
+    rf"|\b(\d{{1,2}})\.(?=\s*(?:{'|'.join(' '.join(words.MONTHS).split())}|märz)\b)",
     re.IGNORECASE,
 )
 YEARS = range(1800, 2200)
@@ -168,6 +175,7 @@ class Times(Struct, frozen=True):
     full_weekdays: frozenset[int] = frozenset()  # those whose names stand there in full
     offsets: frozenset[tuple[int, int]] = frozenset()  # days from now: first and last
     spans: frozenset[int] = frozenset()  # days: "in three weeks"
+    next_week: bool = False  # whether a week stands beside a weekday: "friday week"
     perhaps: frozenset[tuple[int, int]] = frozenset()  # what a decimal is, if it is a day
 
     @property
@@ -184,7 +192,7 @@ class ReadText(Struct, frozen=True):
     content: frozenset[str]  # stems of its telling words, names among them, without values
 
 
-class _Calendar(Struct, frozen=True):
+class Calendar(Struct, frozen=True):
     """The words of time of some languages."""
 
     months: Mapping[str, int]
@@ -194,25 +202,28 @@ class _Calendar(Struct, frozen=True):
 
 
 @cache
-def _calendar(language: str) -> _Calendar:
+def calendar_words(language: str) -> Calendar:
+    """Return the words of time of a language, and of those that are read beside it."""
     months: dict[str, int] = {}
     weekdays: dict[str, int] = {}
     units: dict[str, float] = {}
     relative: dict[str, tuple[int, int]] = {}
     for code in dict.fromkeys((*_LANGUAGES, language)):
-        info = _language_info(code)
-        _named(info, _MONTH_NAMES, months)
+        info = time_words(code)
+        _named(info, MONTH_NAMES, months)
         _named(info, _WEEKDAY_NAMES, weekdays)
-        for name, days in _UNIT_DAYS.items():
+        for name, days in UNIT_DAYS.items():
             units |= {words.folded(word): days for word in info.get(name, ()) if len(word) > 1}
         units |= {"fortnight": 14, "fortnights": 14}
         for said, told in info.get("relative-type", {}).items():
             if found := _RELATIVE.fullmatch(said):
                 relative |= {words.folded(one): _offset(said, *found.groups()) for one in told}
-    return _Calendar(months, weekdays, units, _patterns(relative))
+    return Calendar(months, weekdays, units, _patterns(relative))
 
 
-def _language_info(code: str) -> Mapping[str, Any]:
+@cache
+def time_words(code: str) -> Mapping[str, Any]:
+    """Return what `dateparser` knows of a language; nothing of one that it does not read."""
     package = find_spec("dateparser")
     if package is None or package.origin is None:
         raise ModuleNotFoundError("dateparser")
@@ -227,7 +238,7 @@ def _language_info(code: str) -> Mapping[str, Any]:
 
 
 def _named(info: Mapping[str, Any], names: Sequence[str], into: dict[str, int]) -> None:
-    start = 1 if names is _MONTH_NAMES else 0
+    start = 1 if names is MONTH_NAMES else 0
     for place, name in enumerate(names, start):
         for word in map(words.folded, info.get(name, ())):
             if len(word) >= _LEAST_LETTERS and word not in stop_words.WORDS:
@@ -237,15 +248,15 @@ def _named(info: Mapping[str, Any], names: Sequence[str], into: dict[str, int]) 
 
 
 def _offset(said: str, count: str, unit: str) -> tuple[int, int]:
-    days = int(count) * int(_UNIT_DAYS[unit]) * (-1 if said.endswith("ago") else 1)
-    slack = 0 if unit == "day" else int(_UNIT_DAYS[unit]) - 1
+    days = int(count) * int(UNIT_DAYS[unit]) * (-1 if said.endswith("ago") else 1)
+    slack = 0 if unit == "day" else int(UNIT_DAYS[unit]) - 1
     return days - slack, days + slack
 
 
 def _patterns(relative: Mapping[str, tuple[int, int]]) -> list[tuple[re.Pattern[str], Any]]:
     by_offset: dict[tuple[int, int], list[str]] = {}
     for words_, offset in relative.items():
-        if offset[1] - offset[0] < _UNIT_DAYS["year"]:
+        if offset[1] - offset[0] < UNIT_DAYS["year"]:
             by_offset.setdefault(offset, []).append(re.escape(words_))
     return [
         (re.compile(rf"\b(?:{'|'.join(sorted(told, key=len, reverse=True))})\b"), offset)
@@ -261,7 +272,8 @@ def read(text: str, language: str) -> ReadText:
         text: Any.
         language: It is in, `de`.
     """
-    terms = _calendar(language)
+    terms = calendar_words(language)
+    text = with_days(text)
     dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
     tokens = [words.folded(token) for token in _TOKEN.findall(plain(dateless))]
     found = list(_runs(tokens, language))
@@ -276,6 +288,11 @@ def read(text: str, language: str) -> ReadText:
 def plain(text: str) -> str:
     """Return a text with its thousands written without spaces, and days without endings."""
     return _GROUPED.sub("", _ENDINGS.sub(r"\1", text))
+
+
+def with_days(text: str) -> str:
+    """Return a text with days as "8º" for "8.", whose full stop ends no sentence."""
+    return _DAY_DOT.sub(lambda found: f"{found[1] or found[2]}º", text)
 
 
 _Run = tuple[int, int, Decimal]  # first token, one behind the last, value
@@ -323,7 +340,7 @@ def _dialect(word: str, language: str) -> Decimal | None:
     """Return the number that a word looks like which its language doesn't have: "fuffzig"."""
     if len(word) < _LEAST_LETTERS or not word.isalpha() or words.is_listed(word, language):
         return None
-    known = _OF_LANGUAGE.get(language, {})
+    known, word = _OF_LANGUAGE.get(language, {}), _ORDINAL_ENDING.sub("", word)
     far = {other: _apart(word, other) / len(other) for other in known if other[0] == word[0]}
     nearest = min(far, key=lambda other: far[other], default="")
     return Decimal(known[nearest]) if nearest and far[nearest] <= _MOST_APART else None
@@ -353,7 +370,7 @@ def _step(total: Decimal) -> int:
     return next((step for step in (1000, 100, 10) if total % step == 0), 1)
 
 
-def _number(tokens: Sequence[str], run: _Run, terms: _Calendar, language: str) -> Number:
+def _number(tokens: Sequence[str], run: _Run, terms: Calendar, language: str) -> Number:
     start, end, total = run
     word = tokens[start]
     before = tokens[start - 1] if start else ""
@@ -363,13 +380,14 @@ def _number(tokens: Sequence[str], run: _Run, terms: _Calendar, language: str) -
     timed = next((token for token in behind if token in terms.units), "")
     sign = behind[0] if behind else ""
     hours, is_sure = _hours(tokens, run, language)
-    if _CURRENCIES.fullmatch(before) or _CURRENCIES.fullmatch(sign):
+    if CURRENCIES.fullmatch(before) or CURRENCIES.fullmatch(sign):
         kind = "money"
+        unit = words.stem(sign, language) if sign and sign[0].isalpha() else ""
     elif is_sure:
         kind = "clock"
     elif timed and (timed == behind[0] or behind[0] not in stop_words.WORDS | _BREAKS):
         kind, unit, unit_days = "time", timed, terms.units[timed]
-    elif behind and _is_noun(behind[0], terms, language):
+    elif behind and len(behind[0]) >= _LEAST_LETTERS and _is_noun(behind[0], terms, language):
         kind, unit = "thing", words.stem(behind[0], language)
     single = end - start == 1
     is_dialect = value(word, language) is None
@@ -412,7 +430,7 @@ def _of_day(*hours: Decimal) -> frozenset[Decimal]:
     return frozenset(hour.quantize(_MINUTE) % (_DAY // 2) for hour in hours)
 
 
-def _is_noun(token: str, terms: _Calendar, language: str) -> bool:
+def _is_noun(token: str, terms: Calendar, language: str) -> bool:
     return token[0].isalpha() and not (
         token in stop_words.WORDS
         or token in terms.months
@@ -451,7 +469,7 @@ def _stems(tokens: Sequence[str], language: str) -> frozenset[str]:
     )
 
 
-def _content(tokens: Sequence[str], terms: _Calendar, language: str) -> frozenset[str]:
+def _content(tokens: Sequence[str], terms: Calendar, language: str) -> frozenset[str]:
     told = [
         token
         for token in tokens
@@ -461,7 +479,7 @@ def _content(tokens: Sequence[str], terms: _Calendar, language: str) -> frozense
 
 
 def _dates(
-    tokens: Sequence[str], found: Sequence[_Run], terms: _Calendar
+    tokens: Sequence[str], found: Sequence[_Run], terms: Calendar
 ) -> tuple[set[tuple[int, int]], set[int]]:
     """Find days beside a month; return them, and the first tokens of their numbers."""
     dated, used, months = set[tuple[int, int]](), set[int](), set[int]()
@@ -490,7 +508,7 @@ def _dates(
 
 
 def _day_joined(
-    tokens: Sequence[str], first: _Run, second: _Run, terms: _Calendar
+    tokens: Sequence[str], first: _Run, second: _Run, terms: Calendar
 ) -> tuple[int, int] | None:
     """Return the day of a number just before another that has the month: "from 12 to 19 June"."""
     between = _unbroken(tokens[first[1] : second[0]], "")
@@ -510,7 +528,7 @@ def _times(
     tokens: Sequence[str],
     dated: set[tuple[int, int]],
     ordinals: frozenset[int],
-    terms: _Calendar,
+    terms: Calendar,
     found: Sequence[_Run],
 ) -> Times:
     dated |= {(int(month), int(day)) for _, month, day in _ISO.findall(text)}
@@ -533,6 +551,11 @@ def _times(
         ),
         frozenset(offsets),
         frozenset(_spans(tokens, found, terms)),
+        any(
+            {one, other} & terms.weekdays.keys()
+            and 7 in (terms.units.get(one), terms.units.get(other))
+            for one, other in pairwise(tokens)
+        ),
         frozenset(perhaps),
     )
 
@@ -545,7 +568,7 @@ def _either(first: str, *others: str) -> Iterator[tuple[int, int]]:
             yield int(month), int(day)
 
 
-def _spans(tokens: Sequence[str], found: Sequence[_Run], terms: _Calendar) -> Iterator[int]:
+def _spans(tokens: Sequence[str], found: Sequence[_Run], terms: Calendar) -> Iterator[int]:
     """Yield the days of each span of time that a text names: "in three weeks", "a week later"."""
     for index, token in enumerate(tokens):
         if (days := terms.units.get(token, 0)) >= 1:
@@ -584,7 +607,7 @@ def days_of(times: Times, at: datetime, *, vaguely: bool = True) -> set[date]:
     for weekday in times.weekdays:
         days |= {
             today + timedelta(n)
-            for n in range(-7, 8)
+            for n in range(-7, 15 if times.next_week else 8)
             if (today + timedelta(n)).weekday() == weekday
         }
     for first, last in times.offsets:
@@ -595,12 +618,11 @@ def days_of(times: Times, at: datetime, *, vaguely: bool = True) -> set[date]:
 
 def joined(parts: Sequence[Times]) -> Times:
     """Join the times of several parts of a text."""
-    return Times(
-        *(
-            frozenset().union(*(getattr(part, field) for part in parts))
-            for field in Times.__struct_fields__
-        )
-    )
+    fields = [field for field in Times.__struct_fields__ if field != "next_week"]
+    together = {
+        field: frozenset().union(*(getattr(part, field) for part in parts)) for field in fields
+    }
+    return Times(**together, next_week=any(part.next_week for part in parts))
 
 
 def days_by_span(times: Times, days: set[date]) -> set[date]:
@@ -656,7 +678,7 @@ def claims(word: str, before: Sequence[str], *, capital: bool) -> bool:
     """
     if any(char.isdigit() for char in word):
         return True
-    if word in _calendar(words.DEFAULT_LANGUAGE).months:
+    if word in calendar_words(words.DEFAULT_LANGUAGE).months:
         return capital or any(char.isdigit() for other in before for char in other)
     found = value(word)
     return found is not None and found != 1 and word not in {*_OF_ORDINAL, *_OF_OTHER, *_ELSEWHERE}
@@ -679,17 +701,17 @@ def forms(text: str, language: str) -> tuple[set[Decimal], set[int]]:
 
 def month(word: str) -> int | None:
     """Return which month a word names; None: it is none."""
-    return _calendar(words.DEFAULT_LANGUAGE).months.get(word)
+    return calendar_words(words.DEFAULT_LANGUAGE).months.get(word)
 
 
 def is_value(word: str) -> bool:
     """Whether a word is a number, a currency, a month or a weekday."""
-    plain, terms = words.folded(word), _calendar(words.DEFAULT_LANGUAGE)
+    plain, terms = words.folded(word), calendar_words(words.DEFAULT_LANGUAGE)
     return (
         any(char.isdigit() for char in plain)
         or plain in terms.months
         or plain in terms.weekdays
-        or _CURRENCIES.fullmatch(plain) is not None
+        or CURRENCIES.fullmatch(plain) is not None
         or value(plain) is not None
     )
 
@@ -701,9 +723,11 @@ def value(word: str, language: str = "") -> Decimal | None:
         word: Folded.
         language: Of its text, `de`; by default a word of any counts.
     """
+    if language == "de":
+        word = word.replace("scht", "st")  # as the south says it
     found = _value(word, language)
-    if found is None and (stem := _ORDINAL_ENDING.sub("", word)) != word:
-        found = _value(stem, language) if len(stem) > 2 else None
+    if found is None and len(stem := _ORDINAL_ENDING.sub("", word)) in range(3, len(word)):
+        found = value(stem, language)
     for large in ("tausend", "hundert"):  # dreihundertzwanzig
         before, joint, behind = word.partition(large)
         if found is None and joint and (before or behind):

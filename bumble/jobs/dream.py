@@ -797,7 +797,7 @@ def _diary(runtime: Runtime, job: DreamJob, night: Night) -> Change:
     """Plan the line of the diary that leads to the dream: what it was stands in its own file."""
     return journal.plan_add(
         job.at,
-        f"*[dream]({dreams.place(night.id, job.at)})*",
+        dreams.link(night.id, job.at),
         runtime.zone,
         "write the dream down",
         tags=TAGS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -123,36 +123,6 @@ EXCERPT_LINES, EXCERPT_TOKENS = 6, 60  # at most; of one line
 FULL_WORDS = 20  # telling words beyond these make a message no more telling
 
 
-class EpisodeScene(Struct, frozen=True):
-    """A stretch of conversation, and who took part."""
-
-    name: str  # the entity's
-    names: Mapping[str, str]  # by person id
-    messages: Sequence[Message]
-    appraisals: Mapping[str, Appraised]  # by message id
-    day: str  # "Sunday 24 May 2026"
-
-    def speaker(self, message: Message) -> str:
-        """Return the name of who said a message."""
-        if message.role == "assistant":
-            return self.name
-        first = next(iter(self.names.values()), "Somebody")
-        return self.names.get(message.speaker, first)
-
-    @property
-    def people(self) -> str:
-        """Name everybody but the entity: `Sam and Kim`."""
-        *other_names, last = self.names.values() or ["somebody"]
-        return f"{', '.join(other_names)} and {last}" if other_names else last
-
-    @property
-    def spoken_messages(self) -> list[Message]:
-        """The messages that were spoken, the tools' left out."""
-        return [
-            message for message in self.messages if message.role != "tool" and message.text.strip()
-        ]
-
-
 class TellingResult(Struct, frozen=True):
     """The text of an episode, by the model or as an excerpt, and why."""
 
@@ -166,23 +136,34 @@ class TellingResult(Struct, frozen=True):
         return sayings.MARK if self.by_form else episodes.EXCERPT if self.excerpt else ""
 
 
-def excerpt(scene: EpisodeScene) -> Telling:
-    """Take the most telling messages as they were said, in their order."""
-    messages = scene.spoken_messages
+def excerpt(
+    messages: Iterable[Message],
+    speaker: Callable[[Message], str],
+    appraisals: Mapping[str, Appraised] = {},
+) -> Telling:
+    """Take the most telling messages as they were said, in their order.
+
+    Args:
+        messages: Of a talk; those of tools are none.
+        speaker: Says what who said one is called.
+        appraisals: What moved the body, by message.
+    """
+    spoken = [one for one in messages if one.role != "tool" and one.text.strip()]
 
     def weight(message: Message) -> float:
         count = min(FULL_WORDS, len(set(stop_words.telling_words(message.text))))
-        moved = scene.appraisals.get(message.id)
+        moved = appraisals.get(message.id)
         points = sum(abs(point) for point in moved.points.values()) if moved else 0.0
         return (count + points) * (1.0 if message.role == "user" else 0.5)
 
-    best = sorted(messages, key=weight, reverse=True)[:EXCERPT_LINES]
-    return Telling("\n>\n".join(_quoted(scene, message) for message in messages if message in best))
-
-
-def _quoted(scene: EpisodeScene, message: Message) -> str:
-    line = tokens.cut(secrets.redacted(words.one_line(message.text)), EXCERPT_TOKENS)
-    return f"> {scene.speaker(message)}: {line}"
+    best = sorted(spoken, key=weight, reverse=True)[:EXCERPT_LINES]
+    lines = (
+        f"> {speaker(one)}: "
+        f"{tokens.cut(secrets.redacted(words.one_line(one.text)), EXCERPT_TOKENS)}"
+        for one in spoken
+        if one in best
+    )
+    return Telling("\n>\n".join(lines))
 
 
 STRONG_MOOD = 0.5  # intensity from which a mood marks an episode that was not appraised
@@ -225,18 +206,15 @@ def id_of(job: StretchJob) -> str:
     return base.new_id(episodes.PREFIX, max(first.at, EPOCH), chance)
 
 
-def scene_of(runtime: Runtime, session: Session, messages: Sequence[Message]) -> EpisodeScene:
-    """Describe who took part in some messages, and when."""
+def names_of(runtime: Runtime, session: Session, messages: Sequence[Message]) -> dict[str, str]:
+    """Return what those are called who took part in some messages, by their ids."""
     names = {}
     for person in _heard_by(session, messages):
         stated_names = (
             str(message.extra.get("name", "")) for message in messages if message.speaker == person
         )
         names[person] = next(filter(None, stated_names), "") or _known_name(runtime, person)
-    at = messages[0].at.astimezone(runtime.zone)
-    return EpisodeScene(
-        runtime.identity.name, names, messages, session.appraisals, f"{at:%A} {at.day} {at:%B %Y}"
-    )
+    return names
 
 
 def _people(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.entity import setting_edits
+from bumble.entity import settings
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE
 from bumble.fallback import sayings, templates
@@ -122,7 +122,7 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
 
 def applied(source: str, items: Mapping[str, Sequence[Item]]) -> str:
     """Return the text of entity.yaml with some changes applied."""
-    return setting_edits.evolved(
+    return settings.evolved(
         source,
         {item.text: item.change for item in items.get("traits", ())},
         [item.text for item in items.get("behaviours", ())],
@@ -171,7 +171,7 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
     persona = rules.own_identity(runtime.entity, runtime.identity).identity
     labels = job.sources.labels
     levels = [
-        f"{name}: {persona.traits.get(name, setting_edits.NEUTRAL):g}" for name in _traits(runtime)
+        f"{name}: {persona.traits.get(name, settings.NEUTRAL):g}" for name in _traits(runtime)
     ]
     memories = narrate.story_slots(runtime, job.sources, "", runtime.window_tokens // 2, 0)
     slots = {
@@ -289,7 +289,7 @@ def _new(runtime: Runtime, items: Items) -> Items:
         hidden = secrets.find_secret(item.text)
         return bool(item.sources) and not named and not hidden and item.text.casefold() not in there
 
-    room = max(0, setting_edits.MOST_TOPICS - len(persona.curiosity))
+    room = max(0, settings.MOST_TOPICS - len(persona.curiosity))
     bounds = {
         "traits": proposals.MOST_TRAITS,
         "behaviours": proposals.MOST_BEHAVIOURS,

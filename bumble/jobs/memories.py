@@ -152,7 +152,7 @@ def _episode(
     spoken = (
         [shown.messages[n - 1] for n in shown.numbers(list(cited))]
         if is_quoted
-        else shown.telling.spoken_messages
+        else [one for one in shown.messages if one.role != "tool" and one.text.strip()]
     )
     origin = episode.origin_of(session, spoken, episode.audience(session, job.messages), model)
     if is_quoted:
@@ -175,9 +175,10 @@ def telling(
     """Return the text of an episode; an excerpt, where nothing of the telling stands."""
     if not whole.narrative:
         why = "nothing that the model told stands on what was said"
-        return TellingResult(episode.excerpt(shown.telling), why)
+        told = episode.excerpt(shown.messages, shown.window.speaker, shown.session.appraisals)
+        return TellingResult(told, why)
     given = ask.joined(whole.title).rstrip(".")
-    named = (given, *(fact.title for fact in whole.knowledge), shown.telling.day)
+    named = (given, *(fact.title for fact in whole.knowledge), shown.day)
     title = f"# {next(filter(None, named))}\n\n"
     if is_quoted:
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
@@ -273,9 +274,12 @@ def _once(items: Sequence[ExtractedItem]) -> tuple[ExtractedItem, ...]:
 
 def _is_told(sentence: str, items: Iterable[ExtractedItem]) -> bool:
     """Whether an item says what a sentence says, in other words at most here and there."""
-    said = words.stems(sentence, words.language(sentence))
-    texts = (text for item in items for text in words.sentences(item.text))
-    stems = (words.stems(text, words.language(sentence)) for text in texts)
+    language = words.language(sentence)
+    said = words.stems(sentence, language)
+    told = ((item.title, text) for item in items for text in words.sentences(item.text))
+    # "It stands in the hallway" under "The piano" tells where the piano stands
+    texts = (way for title, text in told for way in (text, f"{title} {text}"))
+    stems = (words.stems(text, language) for text in texts)
     return any(len(said & there) >= SAID_AGAIN * max(len(said), len(there)) for there in stems)
 
 

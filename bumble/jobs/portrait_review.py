@@ -70,7 +70,6 @@ class _Reading(Struct, frozen=True):
     notes: Sequence[PendingNote]  # that wait to be worked into the portrait
     episodes: Sequence[Episode]
     statements: Sequence[Message]  # theirs
-    answers: Sequence[Message]
     talk: Sequence[str]  # the lines of both, in order
 
 
@@ -148,8 +147,8 @@ def _read(runtime: Runtime, person: Relationship) -> _Reading:
     left -= tokens.estimate(_noted(notes))
     chosen_episodes = _episodes(runtime, person, int(left * EPISODE_SHARE))
     left -= sum(tokens.estimate(_text_of(episode)) for episode in chosen_episodes)
-    statements, answers, talk = _talk(runtime, person, left)
-    return _Reading(person, notes, chosen_episodes, statements, answers, talk)
+    statements, talk = _talk(runtime, person, left)
+    return _Reading(person, notes, chosen_episodes, statements, talk)
 
 
 def _noted(notes: Sequence[PendingNote]) -> str:
@@ -264,9 +263,9 @@ def _text_of(episode: Episode) -> str:
 
 def _talk(
     runtime: Runtime, person: Relationship, budget_tokens: int
-) -> tuple[list[Message], list[Message], Sequence[str]]:
+) -> tuple[list[Message], Sequence[str]]:
     """Return the newest of what a person and the entity said to each other, oldest first."""
-    statements, answers, lines = list[Message](), list[Message](), list[str]()
+    statements, lines = list[Message](), list[str]()
     infos = [
         info
         for info in session_files.infos(runtime.entity.sessions)
@@ -280,7 +279,7 @@ def _talk(
                 continue
             budget_tokens -= tokens.estimate(line)
             if budget_tokens < 0:
-                return statements[::-1], answers[::-1], lines[::-1]
+                return statements[::-1], lines[::-1]
             lines.append(line)
-            (statements if message.role == "user" else answers).append(message)
-    return statements[::-1], answers[::-1], lines[::-1]
+            statements += [message] if message.role == "user" else []
+    return statements[::-1], lines[::-1]

@@ -117,7 +117,7 @@ def run(
     """
     at = runtime.now()
     reminder = reminders.load(job) if isinstance(job, Path) else job
-    path = runtime.entity.root / reminders.path(reminder.id)
+    path = runtime.entity.root / reminders.place(reminder)
     following = _following(runtime, reminder, at)
     text = worded(reminder, at)
     if reminder.deliver == COMMAND and runtime.writes:
@@ -174,7 +174,7 @@ def _following(runtime: Runtime, reminder: Reminder, at: datetime) -> datetime |
     try:
         return schedule.following(reminder.repeat, at, runtime.zone) if reminder.repeat else None
     except ValueError as error:
-        path = runtime.entity.root / reminders.path(reminder.id)
+        path = runtime.entity.root / reminders.place(reminder)
         line = reminder.source.line_of("repeat")
         raise RecordInvalidError(path, str(error), line) from error
 
@@ -188,7 +188,7 @@ def _run_command(runtime: Runtime, reminder: Reminder, text: str) -> None:
     """
     problem = waits_for(runtime, reminder)
     if problem is not None:
-        raise RefusedError(f"{reminders.path(reminder.id)}: {problem}")
+        raise RefusedError(f"{reminders.place(reminder)}: {problem}")
     tools = runtime.config.tools
     disk.make_folder(runtime.entity.workspace)
     result = workspace.run_program(
@@ -206,6 +206,6 @@ def _run_command(runtime: Runtime, reminder: Reminder, text: str) -> None:
 
 def _command_failed(reminder: Reminder, problem: str) -> UserError:
     return UserError(
-        f"{reminders.path(reminder.id)}: `{reminder.command[0]}` {problem}\n"
+        f"{reminders.place(reminder)}: `{reminder.command[0]}` {problem}\n"
         "The reminder stays due, and the next tick tries again."
     )

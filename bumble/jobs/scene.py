@@ -16,7 +16,6 @@ from bumble.body import appraisal, ebb
 from bumble.guard import secrets
 from bumble.guard.verifier import ClaimSources, Said
 from bumble.jobs import episode, portrait
-from bumble.jobs.episode import EpisodeScene
 from bumble.recall import belief_strength
 from bumble.records import base, knowledge, relationships
 from bumble.records import beliefs as held
@@ -103,10 +102,22 @@ class Scene(Struct, frozen=True, dict=True):
 
     session: Session
     window: Window  # its messages, numbered
-    telling: EpisodeScene
+    names: Mapping[str, str]  # of those who took part in it, by id
     known: Mapping[str, KnownSentence]  # by label: `k1`
     beliefs: Mapping[str, Belief]  # likewise: `b1`
     portraits: Mapping[str, Relationship]  # of who spoke, by id; empty where several hear it
+
+    @property
+    def people(self) -> str:
+        """Name everybody but the entity: `Sam and Kim`."""
+        *others, last = self.names.values() or ["somebody"]
+        return f"{', '.join(others)} and {last}" if others else last
+
+    @property
+    def day(self) -> str:
+        """The day on which it began: `Sunday 24 May 2026`."""
+        at = self.messages[0].at.astimezone(self.window.zone)
+        return f"{at:%A} {at.day} {at:%B %Y}"
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -137,7 +148,7 @@ class Scene(Struct, frozen=True, dict=True):
         known += [belief.text for belief in self.beliefs.values()]
         for person in self.portraits.values():
             known += [person.text, *(note.text for note in portrait.notes(person))]
-        names = (self.window.entity, *self.telling.names.values())
+        names = (self.window.entity, *self.names.values())
         return ClaimSources(tuple(said), tuple(known), names, self.window.zone)
 
 
@@ -155,7 +166,7 @@ def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> S
     return Scene(
         session,
         window,
-        episode.scene_of(runtime, session, messages),
+        episode.names_of(runtime, session, messages),
         _known(runtime, query, window.people),
         _near_beliefs(runtime, query, window.people),
         _portraits(runtime, session),
@@ -209,8 +220,8 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
     soma = body_state.read(runtime, scene.messages[0].at)
     return {
         "name": runtime.identity.name,
-        "people": scene.telling.people,
-        "day": scene.telling.day,
+        "people": scene.people,
+        "day": scene.day,
         "body": ebb.reflection_line(soma),
         "known": _lines(
             f"{label}: {each.title}: {each.text}" for label, each in scene.known.items()

@@ -10,6 +10,7 @@ import hashlib
 import math
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -59,7 +60,7 @@ from bumble.text import moments
 
 WAKE = ITSELF  # the section of `state.yaml`, and who writes what comes of it
 REST = "rest"  # a wake of which nothing comes
-REMEMBERED, SHOWN = 14, 6  # of the last wakes; of these the newest are told
+RUT_WINDOW, RUT_TIMES = 14, 3  # so many of the last wakes with one tool bar it
 SALIENCE, AGE_SECONDS = 0.44, 90  # of a stray thought that wakes it
 DREAM_WEIGHT = 1.25  # a dream's fragments count for more
 AGAIN_HOURS = 3  # before the same cause wakes it again
@@ -95,6 +96,12 @@ class WakeDecision(Struct, frozen=True):
     def closed(self) -> Condition | None:
         """The first gate that is closed; None if none is."""
         return next((gate for gate in self.conditions if not gate.passes), None)
+
+    @property
+    def barred(self) -> frozenset[str]:
+        """The tools it has used too often of late; resting is always open to it."""
+        used = Counter(tool for wake in self.past[-RUT_WINDOW:] for tool in wake.did.split("+"))
+        return frozenset(tool for tool, times in used.items() if times >= RUT_TIMES) - {REST}
 
 
 def decide(runtime: Runtime, at: datetime) -> WakeDecision:
@@ -245,7 +252,7 @@ def plan_woke(runtime: Runtime, decision: WakeDecision, did: str) -> Change | No
     """Plan to remember a wake."""
     cause = decision.cause
     now = PastWake(decision.at, did, cause.key if cause else "timer")
-    held = [*read_past(runtime), now][-max(REMEMBERED, runtime.config.wake.max_per_day) :]
+    held = [*read_past(runtime), now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
     rows = [f"{base.stamp(wake.at)} {wake.did} {wake.key}" for wake in held]
     return _plan(runtime, {"recent": rows, "reason": "woke"}, f"wake: {did}")
 
@@ -360,7 +367,8 @@ def begin(runtime: Runtime, decision: WakeDecision) -> Wake:
     declared += [tools.NOTE, *(tools.PROJECTS if _projects(runtime, wake) else ())]
     if _may_address(runtime, person, decision.at):
         declared.append(MESSAGE)
-    return replace(wake, declared=tuple(declared))
+    left = [tool for tool in declared if tool.name not in decision.barred]
+    return replace(wake, declared=tuple(left))
 
 
 def _projects(runtime: Runtime, wake: Wake) -> list[Project]:
@@ -463,10 +471,11 @@ def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
         task=wake.cause,
     )
     steps = outcome.steps
-    used = ["tool_failed" if one.failed else "tool" for step in steps for one in step.results]
+    pairs = [pair for step in steps for pair in zip(step.calls, step.results, strict=True)]
+    used = ["tool_failed" if result.failed else "tool" for _, result in pairs]
     aloud = "\n\n".join([step.said for step in steps if step.said][:MOST_SAYS])
     diary: tools.Plan = lambda: _diary(runtime, wake, aloud, origin)  # noqa: E731
-    calls = [call.name for step in steps for call in step.calls if call.name not in QUIET]
+    calls = [one.name for one, result in pairs if not result.failed and one.name not in QUIET]
     did = "+".join(dict.fromkeys([*calls, *(["say"] if aloud else [])]))
     return WakeOutcome(
         did or REST,
@@ -480,14 +489,12 @@ def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
 
 def _request(runtime: Runtime, wake: Wake) -> Request:
     profile = route.profile(runtime.config, "deliberate", runtime.temperature)
-    past = ", ".join(one.did for one in wake.decision.past[-SHOWN:])
     soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
     asked = prompts.load("wake").fill(
         now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         cause=prompts.harmless(wake.cause),
         person=prompts.harmless(wake.name) or "nobody",
         body=ebb.reflection_line(soma),
-        past=f"What you did when you woke before: {past}." if past else "",
         mind=_mind(runtime, wake),
     )
     return Request(
@@ -603,6 +610,7 @@ def _asleep(runtime: Runtime, decision: WakeDecision) -> JobResult:
 
 def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:
     cause = wake.decision.cause.detail if wake.decision.cause else ""
+    barred = sorted(wake.decision.barred)
 
     def plan() -> Sequence[Change | None]:
         if read_past(runtime) != wake.decision.past:
@@ -616,15 +624,17 @@ def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:
         return (*changes, moved, woke)
 
     why = f" ({outcome.why})" if outcome.why else ""
+    shut = f" Barred: {', '.join(barred)}." if barred else ""
     return JobResult(
         title=f"wake: {outcome.did}, because of {cause}",
         plan=plan,
-        lines=(f"Woke because of {cause}: {outcome.did}{why}.", *outcome.lines),
+        lines=(f"Woke because of {cause}: {outcome.did}{why}.{shut}", *outcome.lines),
         data={
             "woke": True,
             "did": outcome.did,
             "cause": wake.decision.cause.key if wake.decision.cause else "",
             "why": outcome.why,
+            "barred": barred,
             "person": wake.person,
             "messages": outcome.messages,
             "steps": outcome.steps,

@@ -143,16 +143,20 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
             hours is None or hours >= HOURS_BETWEEN,
         )
     )
+    if force:
+        conditions[1:] = [replace(gate, passes=True) for gate in conditions[1:]]
+    if not all(gate.passes for gate in conditions):
+        return Due(tuple(conditions), ())
     sources, notes = narrate.gather(runtime), _notes(runtime, last)
     source = working.read(runtime.entity.working_memory)
-    shown = _shown(runtime, sources, source).values() if conditions[0].passes else ()
+    shown = _shown(runtime, sources, source).values()
     fingerprint = _mark(*shown, *(text for text, _ in notes))
     news = bool(sources.episodes or notes) and fingerprint != seen
     conditions.append(
-        Condition("news", "something new" if news else "nothing new", "something new", news)
+        Condition(
+            "news", "something new" if news else "nothing new", "something new", news or force
+        )
     )
-    if force:
-        conditions[1:] = [replace(gate, passes=True) for gate in conditions[1:]]
     job = WorkingMemoryJob(at, sources, notes, source, fingerprint)
     return Due(tuple(conditions), (job,))
 

@@ -21,9 +21,8 @@ from bumble.guard import secrets
 from bumble.index.search import Hit
 from bumble.recall.belief_strength import CORRECTION
 from bumble.records import base, beliefs, episodes, session_files, sessions, state
-from bumble.records.notices import Notice
 from bumble.records.provenance import BY_FORM
-from bumble.records.sessions import Message
+from bumble.records.sessions import Message, Notice
 from bumble.runtime import cursors
 from bumble.text import words
 

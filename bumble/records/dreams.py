@@ -7,6 +7,7 @@ fragments and its thread. Knows nothing of models, or of how pairs are chosen.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,6 +23,14 @@ from bumble.text.markdown import Document
 PREFIX = "drm"
 FOLDER = "dreams"
 FRAGMENTS, THREAD = "Fragments", "Thread"  # headings of the body
+
+
+_LINK = re.compile(rf"\*\[dream\]\({FOLDER}/[^()\s]+\)\*")
+
+
+def is_link(text: str) -> bool:
+    """Whether a text is nothing but a link to a dream."""
+    return _LINK.fullmatch(text) is not None
 
 
 def _pairs(meta: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
@@ -100,9 +109,9 @@ def _night(at: datetime) -> str:
     return f"{at:%Y-%m-%d}"
 
 
-def place(dream_id: str, at: datetime) -> str:
-    """Return where a dream will lie, relative to the entity folder."""
-    return path(base.file_stem(_night(at), dream_id))
+def link(dream_id: str, at: datetime) -> str:
+    """Write what the diary has of a dream: a link to it."""
+    return f"*[dream]({path(base.file_stem(_night(at), dream_id))})*"
 
 
 def new_id(folder: Path, at: datetime, rng: random.Random) -> str:

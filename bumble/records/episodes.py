@@ -88,7 +88,9 @@ class Episode(Record, frozen=True, kw_only=True):
 
     @property
     def filed_as(self) -> str:
-        return f"{self.at:%d} {title(self) if has_title(self) else ''}"
+        told = title(self) if has_title(self) else self.text.partition("\n")[0]
+        told = " ".join(self.people) if self.summary_source else told  # quotes have no title
+        return f"{self.at:%d} {told}"
 
     @property
     def headline(self) -> str:
@@ -122,7 +124,7 @@ def has_title(episode: Episode) -> bool:
 def link(episode: Episode, up: str = "") -> str:
     """Write a link to an episode under its title; `up` leads from where it stands to the folder."""
     called = re.sub(r"[\[\]\\]", "", title(episode))
-    return f"[{called}]({up}{place(episode)})"
+    return f"[{called}]({up}{EPISODE.place(episode)})"
 
 
 def telling(text: str) -> Telling:
@@ -158,6 +160,7 @@ EPISODE = RecordKind(
     edit="bumble episode edit",
 )
 parse, of, paths, read = EPISODE.parse, EPISODE.of, EPISODE.files, EPISODE.every
+plan_new, place = EPISODE.plan_new, EPISODE.place
 
 
 def new(
@@ -199,11 +202,6 @@ def _imprint_meta(imprint: Imprint) -> dict[str, Any]:
     } | base.filled({"trigger": imprint.trigger})
 
 
-def place(episode: Episode) -> str:
-    """Return where an episode lies that nobody has moved, relative to the entity folder."""
-    return f"{FOLDER}/{episode.at:%Y}/{episode.at:%m}/{episode.stem}.md"
-
-
 def locate(folder: Path, episode_id: str) -> Path | None:
     """Return the file of an episode, wherever below the folder a person has put it."""
     if not base.is_id(episode_id):
@@ -223,11 +221,6 @@ def find(folder: Path, episode_id: str) -> Episode:
         known = map(EPISODE.stem, paths(folder))
         raise RecordMissingError("episode", episode_id, base.nearest(episode_id, known))
     return EPISODE.load(file)
-
-
-def plan_new(episode: Episode, why: str) -> Change:
-    """Plan to put a new episode into the folder."""
-    return base.plan_new(place(episode), episode.source, why)
 
 
 def plan_dormant(

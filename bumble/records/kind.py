@@ -380,8 +380,10 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         return f"{self.folder}/{stem}{self.suffix}"
 
     def place(self, record: R) -> str:
-        """Return where the file of a record lies, relative to the entity folder."""
-        return self.path(record.stem)
+        """Return where the file of a record lies that nobody has moved, in the entity folder."""
+        is_by_month = self.patterns[0] == f"{self.folder}/*/*/*{self.suffix}"
+        month = f"{record.when:%Y/%m}/" if is_by_month and record.when else ""
+        return self.path(f"{month}{record.stem}")
 
     def plan_new(self, record: R, why: str) -> Change:
         """Plan to put a new record into the folder."""

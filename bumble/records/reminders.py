@@ -60,6 +60,10 @@ class Reminder(Record, frozen=True, kw_only=True):
         return (self.person,)
 
     @property
+    def filed_as(self) -> str:
+        return self.text
+
+    @property
     def headline(self) -> str:
         person = f" for {self.person}" if self.person else ""
         return f"reminder {self.id}, {self.at:%Y-%m-%d %H:%M}{person}"
@@ -88,7 +92,8 @@ REMINDER = RecordKind(
     bundled="whole",
 )
 parse, path, paths, load = REMINDER.parse, REMINDER.path, REMINDER.files, REMINDER.load
-read, plan_new, plan_forget = REMINDER.every, REMINDER.plan_new, REMINDER.plan_forget
+read, place = REMINDER.every, REMINDER.place
+plan_new, plan_forget = REMINDER.plan_new, REMINDER.plan_forget
 
 
 def new(

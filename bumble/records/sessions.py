@@ -25,8 +25,27 @@ from bumble.entity.changes import Change
 from bumble.records import base, fields, jsonl
 from bumble.records.fields import Key, Meta, one_of, unit
 from bumble.records.jsonl import JsonLine
-from bumble.records.notices import Notice
 from bumble.text.yaml_edit import SourceError
+
+
+def _share(meta: Meta, key: str) -> float | None:
+    return None if meta.get(key) is None else base.unit(meta, key)
+
+
+class Notice(Struct, frozen=True):
+    """What one message of a person is worth remembering for."""
+
+    at: datetime
+    message: str  # its id
+    keep: bool  # whether it is worth keeping for months
+    why: str = ""  # what the message is: `tell`, `joke`, `ask_memory`
+    share: Annotated[float | None, Key(read=_share)] = None  # how likely it is, in [0, 1]
+    confided: bool = False  # told in confidence: stays with those who heard it
+    heavy: int = 0  # 1: a burden, 2: grave
+    glad: int = 0  # 1: pleased, 2: big good news
+    corrects: tuple[str, ...] = ()  # ids of earlier messages it may put right, likeliest first
+    extra: Mapping[str, Any] = field(default_factory=dict)  # who was asked; fields we don't know
+
 
 PREFIX, MESSAGE_PREFIX, COMPACTION_PREFIX = "ses", "msg", "cmp"
 FOLDER = "sessions"

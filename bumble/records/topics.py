@@ -1,7 +1,8 @@
 """Topic files: the questions that a topic keeps raising (its catalysts), and what they rest on.
 
-Layout: `topics/<slug>.md`, a list line a question, behind it the ids of the records it came from.
-Knows nothing of how topics are found or questions are drawn.
+Layout: `topics/<slug>.md`, a list line a question. Which records each came from stands in `lines`,
+by a hash of its words, or in brackets behind it, as earlier versions have it. Knows nothing of how
+topics are found or questions are drawn.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.entity import companions
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base
@@ -24,7 +26,7 @@ from bumble.text.markdown import Document
 
 FOLDER = "topics"
 _LINE = re.compile(r"[-*]\s+(?P<text>.*?)(?:\s+\((?P<ids>\w+_\w+(?:,\s*\w+_\w+)*)\))?")
-_OWN = ("by", "model", "from", "trust", "audience", "fingerprint", "summary_source")
+_OWN = ("by", "model", "from", "trust", "audience", "fingerprint", "summary_source", "lines")
 
 
 class Catalyst(Struct, frozen=True):
@@ -47,7 +49,7 @@ class TopicFile(Record, frozen=True, kw_only=True):
     @classmethod
     def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
         """Read the catalysts; a topic without a name is called as its file."""
-        name = base.field(document.meta, "name", str, "").strip() or record_id.replace("-", " ")
+        name = base.field(document.meta, "name", str, "").strip() or _called(record_id)
         return {"name": name, "catalysts": tuple(_catalysts(document))}
 
     @property
@@ -59,13 +61,21 @@ class TopicFile(Record, frozen=True, kw_only=True):
         return f"topic {self.name}"
 
 
+def _called(slug: str) -> str:
+    """Return what a topic is called by its file alone."""
+    name = slug.replace("-", " ")
+    return name[:1].upper() + name[1:]
+
+
 def _catalysts(document: Document) -> Iterator[Catalyst]:
-    body = document.source[document.body_start :]
+    body, lines = document.source[document.body_start :], document.meta.get("lines")
+    beside = lines if isinstance(lines, Mapping) else {}
     for number, row in enumerate(body.splitlines(), document.body_line):
         match = _LINE.fullmatch(row.strip())
         if match and match["text"]:
-            ids = re.findall(r"\w+", match["ids"] or "")
-            yield Catalyst(match["text"], tuple(ids), number)
+            ids = tuple(re.findall(r"\w+", match["ids"] or ""))
+            own = base.texts(beside, companions.key_of(match["text"]))
+            yield Catalyst(match["text"], ids or own, number)
 
 
 TOPIC = RecordKind(
@@ -102,23 +112,19 @@ def new(
     provenance: Provenance | None = None,
 ) -> TopicFile:
     """Make a topic that is not in the folder yet; `plan_draw` puts it there."""
+    slug = slug_of(name)
     return TOPIC.new(
-        slug_of(name),
-        _body(catalysts),
+        slug,
+        "\n".join(f"- {words.one_line(each.text)}" for each in catalysts),
         provenance,
-        name=name,
+        name="" if name == _called(slug) else name,
         at=at,
         fingerprint=fingerprint,
         summary_source=summary_source,
+        lines={
+            companions.key_of(words.one_line(each.text)): list(each.sources) for each in catalysts
+        },
     )
-
-
-def _body(catalysts: Sequence[Catalyst]) -> str:
-    rows = []
-    for catalyst in catalysts:
-        cited = f" ({', '.join(catalyst.sources)})" if catalyst.sources else ""
-        rows.append(f"- {words.one_line(catalyst.text)}{cited}")
-    return "\n".join(rows)
 
 
 def plan_draw(old: TopicFile | None, drawn: TopicFile, why: str) -> Change | None:

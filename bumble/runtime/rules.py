@@ -63,7 +63,7 @@ def of_automation(automation: Automation) -> Rule:
 
 def of_reminder(reminder: Reminder) -> Rule:
     """Return the rule that a reminder with a command is."""
-    path, told = reminders.path(reminder.id), (reminder.command, reminder.text)
+    path, told = reminders.place(reminder), (reminder.command, reminder.text)
     return approvals.rule(path, path, f"runs {' '.join(reminder.command)}", *told)
 
 

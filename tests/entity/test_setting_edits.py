@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.entity import setting_edits, settings
+from bumble.entity import settings
 from bumble.errors import SettingInvalidError, UsageError
 
 SOURCE = """\
@@ -39,7 +39,7 @@ memory:        # less is more
 def test_setting_changes_that_value_and_no_other_byte(
     key: str, typed: str, old: str, new: str, tmp_path: Path
 ) -> None:
-    changed = setting_edits.plan_set(SOURCE, key, typed)
+    changed = settings.plan_set(SOURCE, key, typed)
     assert changed == (SOURCE.replace(old, new) if old else SOURCE + new)
     path = tmp_path / "entity.yaml"
     path.write_text(changed, "utf-8")
@@ -47,7 +47,7 @@ def test_setting_changes_that_value_and_no_other_byte(
 
 
 def test_setting_what_is_set_already_changes_nothing() -> None:
-    assert setting_edits.plan_set(SOURCE, "memory.max_recall_results", "5") == SOURCE
+    assert settings.plan_set(SOURCE, "memory.max_recall_results", "5") == SOURCE
 
 
 @pytest.mark.parametrize(
@@ -65,24 +65,24 @@ def test_setting_what_is_set_already_changes_nothing() -> None:
 )
 def test_a_wrong_key_or_value_is_a_wrong_call(key: str, typed: str, said: str) -> None:
     with pytest.raises(UsageError) as raised:
-        setting_edits.plan_set(SOURCE, key, typed)
+        settings.plan_set(SOURCE, key, typed)
     assert said in str(raised.value)
     assert raised.value.exit_code == 2
 
 
 def test_unsetting_takes_its_line_and_no_other_byte() -> None:
     line = "  max_recall_results: 5     # enough\n"
-    assert setting_edits.plan_unset(SOURCE, "memory.max_recall_results") == SOURCE.replace(line, "")
-    assert setting_edits.plan_unset(SOURCE, "llm.model") == SOURCE
+    assert settings.plan_unset(SOURCE, "memory.max_recall_results") == SOURCE.replace(line, "")
+    assert settings.plan_unset(SOURCE, "llm.model") == SOURCE
 
 
 def test_who_an_entity_is_cannot_be_unset() -> None:
     with pytest.raises(UsageError, match="set it instead"):
-        setting_edits.plan_unset(SOURCE, "name")
+        settings.plan_unset(SOURCE, "name")
     with pytest.raises(UsageError, match="is not a setting"):
-        setting_edits.plan_unset(SOURCE, "nmae")
+        settings.plan_unset(SOURCE, "nmae")
 
 
 def test_a_file_that_cannot_be_edited_is_named_with_its_line() -> None:
     with pytest.raises(SettingInvalidError, match=r"^mine\.yaml:\d+: "):
-        setting_edits.plan_set("llm: [\n", "llm.model", "x", file="mine.yaml")
+        settings.plan_set("llm: [\n", "llm.model", "x", file="mine.yaml")

@@ -4,18 +4,9 @@ from datetime import timedelta
 
 from bumble.entity.folder import Entity
 from bumble.jobs import episode, stretch
-from bumble.jobs.episode import EpisodeScene
 from bumble.llm.scripted import ScriptedModel
-from bumble.runtime.runtime import Runtime
 from tests.support.remembering import DOG, OURS, held
 from tests.support.turns import NOON, Clock, runtime_of
-
-
-def stage_of(runtime: Runtime) -> EpisodeScene:
-    (job,) = stretch.check(runtime).jobs
-    session = episode.conversation(runtime, job.session_id)
-    assert session is not None
-    return episode.scene_of(runtime, session, job.messages)
 
 
 def test_an_excerpt_is_short_and_prefers_what_says_most(ada: Entity) -> None:
@@ -24,7 +15,8 @@ def test_an_excerpt_is_short_and_prefers_what_says_most(ada: Entity) -> None:
     clock = Clock()
     clock.at = NOON + timedelta(hours=2)
     runtime = runtime_of(ada, ScriptedModel([]), clock)
-    lines = episode.excerpt(stage_of(runtime)).text.splitlines()
+    (job,) = stretch.check(runtime).jobs
+    lines = episode.excerpt(job.messages, lambda one: one.speaker.title()).text.splitlines()
     assert f"> Sam: {DOG}" in lines
     assert len([line for line in lines if line != ">"]) == episode.EXCERPT_LINES
     assert max(map(len, lines)) < 270

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from bumble.records import sessions
-from bumble.records.notices import Notice
-from bumble.records.sessions import Compaction, End, Message, Session, ToolCall, Undo
+from bumble.records.sessions import Compaction, End, Message, Notice, Session, ToolCall, Undo
 from bumble.text.yaml_edit import SourceError
 
 AT = datetime(2026, 5, 24, 3, 12, 47, 123000, tzinfo=UTC)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bumble.cli.app import COMMANDS, main
 
-HEAVY = ("bumble.cli.talk.conversation", "bumble.cli.commands.dream", "bumble.llm.endpoints")
+HEAVY = ("bumble.cli.talk.conversation", "bumble.cli.commands.cycles", "bumble.llm.endpoints")
 
 
 def begin(argv: list[str], errors: Path) -> int:
@@ -33,7 +33,8 @@ def begin(argv: list[str], errors: Path) -> int:
 
 def run(commands: list[list[str]], folder: Path) -> list[tuple[int, str]]:
     """Run commands and wait for all of them."""
-    for name in (*HEAVY, *(f"bumble.cli.commands.{module}" for module, _ in COMMANDS.values())):
+    modules = (place.partition(".")[0] for place, _ in COMMANDS.values())
+    for name in (*HEAVY, *(f"bumble.cli.commands.{module}" for module in modules)):
         importlib.import_module(name)
     files = [folder / f"{n}.err" for n in range(len(commands))]
     children = [begin(argv, file) for argv, file in zip(commands, files, strict=True)]

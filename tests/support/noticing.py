@@ -15,8 +15,7 @@ from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import ScriptedModel
 from bumble.models.abilities.tiers import Abilities
 from bumble.records import sessions, state
-from bumble.records.notices import Notice
-from bumble.records.sessions import Message, Record, Session
+from bumble.records.sessions import Message, Notice, Record, Session
 from bumble.runtime import cursors
 from bumble.runtime.job import JobResult, Pass, apply
 from bumble.runtime.runtime import Runtime

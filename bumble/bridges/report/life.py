@@ -344,7 +344,7 @@ class Collector:
 
     def take_journal(self, view: RecordView) -> None:
         """Take in an entry of the diary."""
-        if view.at is not None:
+        if view.at is not None and not dreams.is_link(view.text):  # the dream is told itself
             at, mark = self._local(view.at), anchor("journal", f"{view.at:%Y%m%d-%H%M%S}")
             text, marks = shown(view.text), self._origin(view)
             self._add(

@@ -13,7 +13,7 @@ from bumble.cli import opening, output, setting_files
 from bumble.cli.command import DryRunOption, EntityOption, LockTimeoutOption, group, plain
 from bumble.cli.models import weights
 from bumble.cli.process import Shell
-from bumble.entity import folder_trust, layers, setting_edits, settings
+from bumble.entity import folder_trust, layers, settings
 from bumble.entity.config import Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import NotAnEntityError, UnsafePathError, UsageError, UserError
@@ -152,7 +152,7 @@ def set_(
     """Change a setting of the entity, or one of your own."""
 
     def plan(source: str, file: str) -> str:
-        planned = setting_edits.plan_set(source, key, value, file=file)
+        planned = settings.plan_set(source, key, value, file=file)
         if not user:
             _refuse_owners(key, planned)
             if key in ("llm", "llm.model"):
@@ -212,7 +212,7 @@ def unset(
     """Take a setting out of a file, so that the value below it shows again."""
 
     def plan(source: str, file: str) -> str:
-        return setting_edits.plan_unset(source, key, file=file)
+        return settings.plan_unset(source, key, file=file)
 
     place = _place(shell, entity, key, user=user)
     before, after = setting_files.edit(

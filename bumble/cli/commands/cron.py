@@ -111,7 +111,7 @@ def _offer_review(opened: Opened) -> None:
     """Ask whether what an able model makes of talks at night waits for its owner."""
     from bumble.cli import setting_files
     from bumble.cli.models import abilities
-    from bumble.entity import setting_edits
+    from bumble.entity import settings
     from bumble.jobs import registry
 
     shell, root = opened.shell, opened.entity.root
@@ -125,7 +125,7 @@ def _offer_review(opened: Opened) -> None:
     setting_files.edit(
         shell,
         setting_files.entitys(root),
-        lambda source, file: setting_edits.plan_set(source, "git.review", value, file=file),
+        lambda source, file: settings.plan_set(source, "git.review", value, file=file),
         "set git.review",
         dry_run=False,
     )

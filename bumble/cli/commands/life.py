@@ -81,6 +81,9 @@ def _span(
         ]
         for kind in HEADS
     }
+    dreamt = {entry.text for entry in found[kinds.DREAM.name]}
+    believed = found[kinds.BELIEF.name]
+    found[kinds.BELIEF.name] = [entry for entry in believed if entry.text not in dreamt]
     data = {kind: [_data(entry) for entry in entries] for kind, entries in found.items()}
     today = f"{now:%A}, {now.day} {now:%B %Y}"
     head = today if first == now.date() else f"The week up to {today}"

@@ -100,7 +100,7 @@ def add(
         except ValueError as error:
             raise UsageError(f"{error} (see `bumble remind add --help`)") from error
         why = f"remind: {output.shorten(reminder.text, 50)}"
-        told = f"{reminders.path(reminder.id)} is due {listing.when(reminder.at, opened)}."
+        told = f"{reminders.place(reminder)} is due {listing.when(reminder.at, opened)}."
         change, stamp = reminders.plan_new(reminder, why), base.stamp(reminder.at)
         REMINDERS.add(opened, reminder.id, change, told, dry_run=dry_run, at=stamp)
     if how == reminders.COMMAND and not opened.config.tools.run_command:

@@ -16,8 +16,7 @@ from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.errors import UsageError
-from bumble.recall.deep_recall.budget import RecollectionSpending
-from bumble.recall.deep_recall.search_scope import Scope
+from bumble.recall.deep_recall.bounds import RecollectionSpending, Scope
 from bumble.runtime.people import owner_id
 from bumble.runtime.runtime import Runtime
 

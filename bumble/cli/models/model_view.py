@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from bumble.cli import commit, opening, output, run_job, setting_files
 from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.process import Shell
-from bumble.entity import changes, installation, setting_edits
+from bumble.entity import changes, installation, settings
 from bumble.errors import CredentialsError, UsageError
 from bumble.llm import detect, providers
 from bumble.llm.protocol import Model
@@ -264,7 +264,7 @@ def _keep(shell: Shell, option: Option) -> None:
     place = setting_files.users(shell)
     before = after = place.read()
     for key, value in option.settings.items():
-        after = setting_edits.plan_set(after, key, value, file=str(place.path))
+        after = settings.plan_set(after, key, value, file=str(place.path))
     place.write_own(before, after, changes.DEFAULT_LOCK_TIMEOUT_SECONDS)
     output.say(f"Kept in {place.path}; `bumble config set --user llm.model NAME` changes it.")
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from bumble.cli import output, setting_files
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
-from bumble.entity import setting_edits
+from bumble.entity import settings
 from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.records import relationships, session_files
@@ -91,7 +91,7 @@ def _is_part(name: str, whole: str) -> bool:
 
 def _renamed(opened: Opened, name: str) -> Opened:
     def plan(source: str, file: str) -> str:
-        return setting_edits.plan_set(source, OWNER_NAME, name, file=file)
+        return settings.plan_set(source, OWNER_NAME, name, file=file)
 
     place = setting_files.entitys(opened.root)
     setting_files.edit(opened.shell, place, plan, f"the owner is {name}", dry_run=False)

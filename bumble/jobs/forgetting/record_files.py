@@ -10,7 +10,6 @@ from typing import Any
 from bumble.entity import changes
 from bumble.history import review as proposed
 from bumble.jobs import episode
-from bumble.jobs.episode import EpisodeScene
 from bumble.jobs.forgetting.draft import ForgettingDraft, time_of
 from bumble.records import (
     base,
@@ -25,6 +24,7 @@ from bumble.records import (
     state,
 )
 from bumble.records.kind import Kind, RecordView
+from bumble.records.sessions import Message
 from bumble.runtime import cursors, review_queue
 from bumble.text import markdown
 from bumble.text.markdown import Document
@@ -86,17 +86,17 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> Docum
         value = document.meta.get(key)
         if value is not None and (new := draft.scrub_values(value, near=near)) != value:
             document = base.with_values(document, {key: new or None})
-    scene = _scene_without(draft, view) if kind is kinds.EPISODE and near else None
-    if scene is not None:
-        return _retold(document, scene)
+    left = _messages_without(draft, view) if kind is kinds.EPISODE and near else None
+    if left is not None:
+        return _retold(document, left)
     body = draft.scrub(document.body, near=near)
     if body == document.body:
         return document
     return document.with_body(body) if body.strip() or kind is kinds.PERSON else None
 
 
-def _scene_without(draft: ForgettingDraft, view: RecordView) -> EpisodeScene | None:
-    """Return the conversation of an episode as it is without them; None if it is not here."""
+def _messages_without(draft: ForgettingDraft, view: RecordView) -> list[Message] | None:
+    """Return what an episode was told of as it is without them; None if it is not here."""
     if view.origin.by != episode.PURPOSE or view.document is None:
         return None
     session_id = episodes.of(view.document, view.id).session
@@ -106,24 +106,17 @@ def _scene_without(draft: ForgettingDraft, view: RecordView) -> EpisodeScene | N
     change = draft.planned.get(sessions.path(session_id))
     source = change.data.decode(errors="surrogateescape") if change and change.data else None
     session = sessions.parse(source) if source else session_files.load(path)
-    messages = [message for message in session.messages if message.id in view.sources]
-    names = {
-        message.speaker: str(message.extra.get("name") or message.speaker)
-        for message in messages
-        if message.speaker
-    }
-    return EpisodeScene("", names, messages, {}, "")
+    return [message for message in session.messages if message.id in view.sources]
 
 
-def _retold(document: Document, scene: EpisodeScene) -> Document | None:
+def _retold(document: Document, messages: Sequence[Message]) -> Document | None:
     """Tell an episode as an excerpt of what the others said; None if they said nothing."""
-    others = EpisodeScene(
-        "", scene.names, [m for m in scene.spoken_messages if m.role == "user"], {}, ""
-    )
-    if not others.messages:
+    others = [one for one in messages if one.role == "user" and one.text.strip()]
+    if not others:
         return None
     values = {"summary_source": episodes.EXCERPT, "model": None}
-    return base.with_values(document, values).with_body(episode.excerpt(others).text)
+    told = episode.excerpt(others, lambda one: str(one.extra.get("name") or one.speaker))
+    return base.with_values(document, values).with_body(told.text)
 
 
 def without_id(draft: ForgettingDraft, kind: Kind, document: Document) -> Document:

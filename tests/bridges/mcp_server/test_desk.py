@@ -134,7 +134,8 @@ def test_what_is_no_note_is_refused(full: Run) -> None:
 
 def test_a_reminder_is_for_who_asked_and_of_the_lowest_trust(full: Run) -> None:
     made = desk(full).remind("Pay the rent", "2026-05-25T09:00")
-    reminder = reminders.load(full.entity.root / reminders.path(made["id"]))
+    (reminder,) = reminders.read(full.entity.reminders)
+    assert reminder.id == made["id"]
     assert (reminder.person, reminder.deliver, reminder.text) == ("sam", "session", "Pay the rent")
     assert reminder.provenance.trust == "tool"
     assert made["at"] == "2026-05-25T09:00:00+01:00"

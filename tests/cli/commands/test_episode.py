@@ -14,7 +14,7 @@ def test_an_episode_is_added_listed_and_shown(run: Run) -> None:
     shown = run.ok("episode", "show", line.split()[0]).out
     assert shown.startswith("We watched the tide\n")
     assert "people        Sam\n" in shown
-    assert "file          episodes/2026/05/24-ep_" in shown
+    assert "file          episodes/2026/05/24-we-watched-the-tide-ep_" in shown
 
 
 def test_when_it_happened_is_in_the_entitys_time(run: Run) -> None:

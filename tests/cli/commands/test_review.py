@@ -134,7 +134,7 @@ def test_what_the_owner_wrote_meanwhile_stays(ada: Run) -> None:
     text = ada.text("journal.md")
     assert "Before, by hand." in text
     assert "In between." in text
-    assert "*[dream]" in text
+    assert "*[dream](" in text
 
 
 def test_one_that_is_refused_keeps_no_other_back(ada: Run) -> None:

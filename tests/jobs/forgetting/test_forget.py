@@ -15,11 +15,13 @@ from bumble.jobs import stretch
 from bumble.jobs.forgetting import forget
 from bumble.jobs.forgetting.draft import ForgettingDraft
 from bumble.records import (
+    base,
     beliefs,
     dreams,
     episodes,
     journal,
     knowledge,
+    narrative,
     relationships,
     reminders,
     scratch,
@@ -306,3 +308,28 @@ def test_doctor_finds_who_is_left_in_a_list(entity: Entity) -> None:
     findings = check(CheckContext(entity, NOON, UTC, "bo"), lambda at, of: None)
     places = {(one.path, one.line) for one in findings if one.code == "person-missing"}
     assert places == {("episodes/2026/05/ep_9.md", 3), ("reminders/rem_9.md", 3)}
+
+
+def test_what_a_file_is_named_for_goes_with_the_name_and_links_follow(tmp_path: Path) -> None:
+    folder = ada(tmp_path)
+    known(folder, "Sam", "Sam runs.")
+    ran = episodes.new(
+        base.stable_id("ep", NOON, "ran"),
+        NOON,
+        0.5,
+        "# Sam’s race\n\nSam and Bo ran.",
+        people=BOTH,
+        provenance=origin("ses_9", audience=BOTH),
+    )
+    told = Provenance("narrate", "m", (ran.id,), "person", ("bo",))
+    story = narrative.plan_tell(None, f"We ran.{narrative.cited([ran])}", NOON, told, "")
+    write(folder, episodes.plan_new(ran, ""), story)
+    assert any("-sams-race-" in path.name for path in folder.episodes.rglob("*.md"))
+    plan = forget.plan(folder, "sam", ["Sam"], UTC)
+    changes.apply(folder.root, ChangeSet("forget", plan.changes))
+    (file,) = folder.episodes.rglob("*.md")
+    assert file.name == f"{ran.id}.md"
+    assert "Sam" not in file.read_text() and episodes.find(folder.episodes, ran.id)
+    shown = folder.narrative.read_text()
+    assert "sams" not in shown and f"/{ran.id}.md)" in shown
+    assert file.relative_to(folder.root).as_posix() in {one.path for one in plan.undecided}

@@ -45,7 +45,8 @@ def remind(entity: Entity, text: str, at: datetime, **fields: Any) -> Reminder:
 
 
 def look(entity: Entity, reminder_id: str) -> Reminder:
-    return reminders.load(entity.root / reminders.path(reminder_id))
+    (path,) = reminders.REMINDER.locate(entity, reminder_id)
+    return reminders.load(path)
 
 
 def run_all(runtime: Runtime) -> list[str]:
@@ -181,7 +182,7 @@ def test_a_hand_edit_between_plan_and_write_counts(ada: Entity) -> None:
     runtime = runtime_at(ada, NOON)
     outcome = cycle.run(runtime, cycle.check(runtime).jobs[0])
     later = made.source.with_meta("at", value="2027-01-01T00:00:00+00:00")
-    (ada.root / reminders.path(made.id)).write_text(later.text)
+    (ada.root / reminders.place(made)).write_text(later.text)
     before = truth(ada)
     assert job.apply(runtime, outcome).written == []
     assert truth(ada) == before

@@ -287,6 +287,11 @@ def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
     gap -= timedelta(seconds=1)  # the clock of the tests runs on while it is read
     assert all(after - before >= gap for before, after in pairwise(times))
     assert not any(wake.is_quiet(runtime, at) for at in times)
+    used = [set(one.data["did"].split("+")) for _, one in wakes]
+    for first in range(len(used)):
+        counted = Counter(tool for did in used[first : first + wake.RUT_WINDOW] for tool in did)
+        del counted[wake.REST]
+        assert max(counted.values(), default=0) <= wake.RUT_TIMES
     session = session_files.find(entity.sessions, "ses_1")
     spoken = [one for one in session.messages if one.unprompted]
     assert spoken if favourite == wake.LEAVE_MESSAGE else True
