@@ -338,7 +338,7 @@ def add(
 
 @anchor_app.command("list")
 @shows
-def anchor_list_(opened: Opened) -> None:
+def list_anchors(opened: Opened) -> None:
     """List anchors, each with what time has left of it."""
 
     def cells(anchor: anchors.Anchor) -> list[str]:
@@ -351,7 +351,7 @@ def anchor_list_(opened: Opened) -> None:
 
 @anchor_app.command("show")
 @shows
-def anchor_show(opened: Opened, label: LabelArgument) -> None:
+def show_anchor(opened: Opened, label: LabelArgument) -> None:
     """Show an anchor, and what recalling it would do to the body now."""
     anchor = ANCHORS.seen(opened, label)
     last = listing.when(anchor.last_recalled, opened)

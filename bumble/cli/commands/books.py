@@ -272,7 +272,7 @@ def _data(section: knowledge.KnowledgeSection) -> dict[str, Any]:
 
 
 journal_app = group()
-journal_NONE = 'No entries. Write one with `bumble journal add "..."`.'
+NO_ENTRIES = 'No entries. Write one with `bumble journal add "..."`.'
 NO_MATCH = "No entry has these words."
 EXCERPT_CHARS = 100
 TAG = re.compile(r"[^\s#]+")
@@ -280,7 +280,7 @@ TAG = re.compile(r"[^\s#]+")
 
 @journal_app.command("list")
 @shows
-def journal_list_(
+def list_entries(
     opened: Opened,
     *,
     since: listing.SinceOption = None,
@@ -294,7 +294,7 @@ def journal_list_(
 
 @journal_app.command("show")
 @shows
-def journal_show(
+def show_entries(
     opened: Opened,
     *,
     since: listing.SinceOption = None,
@@ -361,7 +361,7 @@ def add(
 
 @journal_app.command("edit")
 @writes
-def journal_edit(
+def edit_journal(
     opened: Opened,
     *,
     source: commit.FromOption = None,
@@ -404,7 +404,7 @@ def _newest(
 
 
 def _empty(since: str | None, tags: Sequence[str] | None) -> str:
-    return "No such entries." if since or tags else journal_NONE
+    return "No such entries." if since or tags else NO_ENTRIES
 
 
 def _tag(text: str) -> str:

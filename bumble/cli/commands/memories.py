@@ -190,7 +190,7 @@ TOLD_CATEGORY = "world_fact"
 
 @belief_app.command("list")
 @looks_back
-def belief_list_(
+def list_beliefs(
     opened: Opened,
     *,
     category: Annotated[
@@ -225,7 +225,7 @@ def belief_list_(
 
 @belief_app.command("show")
 @looks_back
-def belief_show(
+def show_belief(
     opened: Opened,
     belief_id: IdArgument,
 ) -> None:
@@ -247,7 +247,7 @@ def belief_show(
 
 @belief_app.command("add")
 @writes
-def belief_add(
+def add_belief(
     opened: Opened,
     text: text_input.TextArgument = None,
     *,

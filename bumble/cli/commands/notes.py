@@ -169,7 +169,7 @@ PROJECTS = Shelf(
 
 @project_app.command("list")
 @shows
-def project_list_(
+def list_projects(
     opened: Opened,
     *,
     done: Annotated[
@@ -188,7 +188,7 @@ def project_list_(
 
 @project_app.command("show")
 @shows
-def project_show(opened: Opened, title: TitleArgument) -> None:
+def show_project(opened: Opened, title: TitleArgument) -> None:
     """Show a project: why it is worked on, its next steps, and who has part in it."""
     project = PROJECTS.seen(opened, title)
     steps = [f"{number}. {step}" for number, step in enumerate(project.steps, 1)]

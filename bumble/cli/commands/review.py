@@ -245,7 +245,7 @@ def _data(opened: opening.Opened, proposal: reviewing.HeldProposal) -> dict[str,
     }
 
 
-evolve_NONE = "No proposals. One comes every hundred interactions."
+NO_PROPOSALS = "No proposals. One comes every hundred interactions."
 
 
 @runs_job
@@ -288,7 +288,7 @@ def _show(opened: opening.Opened) -> None:
     data = [_evolve_data(each, source) for each in everything.records]
     output.result(opened.shell, "evolve", data, lines[:-1])
     if not everything.records:
-        output.say(evolve_NONE)
+        output.say(NO_PROPOSALS)
     listing.ended(everything)
 
 

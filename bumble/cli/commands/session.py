@@ -304,7 +304,7 @@ def compact(
 
     if undo and (prune_only or no_model or force or flags.check):
         raise UsageError("--undo takes back the last compaction; it goes with no other.")
-    talk = _asked(opened, session)
+    talk = _meant(opened, session)
     thinks = not (undo or prune_only or no_model or flags.check)
     with run_job.open_runtime(opened, "compact", needs_model=thinks) as runtime:
         due: Due[Any]
@@ -355,7 +355,7 @@ def _undo(runtime: Runtime, talk: sessions.Session) -> JobResult:
     )
 
 
-def _asked(opened: Opened, session_id: str | None) -> sessions.Session | None:
+def _meant(opened: Opened, session_id: str | None) -> sessions.Session | None:
     if session_id is not None:
         return session_files.find(opened.entity.sessions, session_id)
     paths = session_files.paths(opened.entity.sessions)
