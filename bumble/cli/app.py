@@ -53,7 +53,7 @@ COMMANDS = {
     "why": ("why.why", "Show where something it holds comes from."),
     "show": ("life.show", "Read today, this week or a person, on one screen."),
     "report": ("life.report", "Make a page of its life, for a browser."),
-    "index": ("index.index", "Bring the search index up to date with the files."),
+    "index": ("doctor.index", "Bring the search index up to date with the files."),
     "session": ("session.app", "Look at conversations."),
     "route": ("context.route", "See whether a message is a reflex or is thought about."),
     "context": ("context.app", "See what the model is told."),
@@ -103,7 +103,7 @@ COMMANDS = {
     "tick": ("cycles.tick", "Do whatever is due: reminders, what turns left, sleep and dreams."),
     "cron": ("cron.app", "Have the system run `bumble tick`."),
     "remind": ("remind.app", "Have it say something at some time."),
-    "demo": ("demo.demo", "Make an entity with a month behind it, to try things on."),
+    "demo": ("new.demo", "Make an entity with a month behind it, to try things on."),
     "model": ("model.app", "See, fetch and remove model weights."),
     "config": ("config.app", "See and change settings."),
     "log": ("history.log", "Show what became part of the entity, and when."),
@@ -168,15 +168,16 @@ def _with_json(command: Any, option: Any) -> Any:
     return command
 
 
-def _command_at(place: str) -> Any:
-    """Import a subcommand: a group of commands, or the function of one."""
+def _command_at(place: str, line: str) -> Any:
+    """Import a subcommand: a group of commands, to which a line of help is given, or a function."""
     module, _, name = place.partition(".")
     found = getattr(importlib.import_module(f"bumble.cli.commands.{module}"), name)
-    if not isinstance(found, typer.Typer):
-        group = typer.Typer(rich_markup_mode=None)
-        group.command()(found)
-        found = group
-    return typer.main.get_command(found)
+    if isinstance(found, typer.Typer):
+        found.info.help = found.info.help or line
+        return typer.main.get_command(found)
+    single = typer.Typer(rich_markup_mode=None)
+    single.command()(found)
+    return typer.main.get_command(single)
 
 
 class LazyGroup(TyperGroup):
@@ -191,7 +192,7 @@ class LazyGroup(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         if self.commands.get(cmd_name) is None:
-            command = _command_at(COMMANDS[cmd_name][0])
+            command = _command_at(*COMMANDS[cmd_name])
             command.name = cmd_name
             command.params = [param for param in command.params if param.name not in OF_THE_ROOT]
             option = copy(next(param for param in self.params if param.name == "json"))

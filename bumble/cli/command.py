@@ -105,6 +105,18 @@ FLAGS = {
 JOB = {**FLAGS, "everything": (EverythingOption, False), **WRITING}
 
 
+def group(*, opens: bool = False, said: str | None = None) -> typer.Typer:
+    """Make a group of commands.
+
+    Args:
+        opens: Whether it is a command by itself, too.
+        said: Its help, where that is more than the line of `bumble --help`.
+    """
+    return typer.Typer(
+        add_completion=False, rich_markup_mode=None, no_args_is_help=not opens, help=said
+    )
+
+
 def shell_of(ctx: typer.Context) -> Shell:
     """Return the process a command runs in."""
     shell = ctx.find_root().obj

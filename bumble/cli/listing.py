@@ -239,7 +239,7 @@ def ended(listing: Listing[Any]) -> None:
 
 
 def pick(paths: dict[str, Path], prefix: str, what: str) -> Path:
-    """Find a record by its id, by an end that no other id has, or as `last`.
+    """Find a record by its id, by an end that no other id has, by its file's name, or as `last`.
 
     Args:
         paths: Files by id, the newest last.
@@ -250,7 +250,7 @@ def pick(paths: dict[str, Path], prefix: str, what: str) -> Path:
         RecordMissingError: If there is none.
         UserError: If it could be more than one.
     """
-    wanted = prefix.strip()
+    wanted = base.id_of(prefix.strip().removesuffix(".md"))
     if wanted == LAST:
         if not paths:
             raise UserError(f"There is no {what} yet.")

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from bumble.cli import index_place, output
 from bumble.cli.process import Shell
-from bumble.entity import folder
+from bumble.entity import approvals, changes, commits, folder, git_operations, settings
 from bumble.errors import (
     FolderUnwritableError,
     NotAnEntityError,
@@ -29,11 +29,10 @@ from bumble.errors import (
     SettingInvalidError,
 )
 from bumble.files import disk, git, gitdir
+from bumble.runtime import rules
 from bumble.text.whole_text import HALF
 
 if TYPE_CHECKING:
-    from bumble.entity.approvals import Rule
-    from bumble.entity.commits import CommitPolicy
     from bumble.entity.config import Config, Identity
     from bumble.entity.settings import Settings
 
@@ -102,11 +101,10 @@ class Opened(Struct, frozen=True):
         return self.shell.now().astimezone(self.zone)
 
     @property
-    def commit_policy(self) -> CommitPolicy:
+    def commit_policy(self) -> commits.CommitPolicy:
         """How this process makes commits."""
-        from bumble.entity.commits import CommitPolicy
 
-        return CommitPolicy(
+        return commits.CommitPolicy(
             self.config.git.autocommit,
             self.identity.name,
             lambda: self.now,
@@ -177,8 +175,6 @@ def named_in_text(root: Path) -> Path:
 
 def _enclose(shell: Shell, root: Path) -> None:
     """Have nothing in the folder lead out of it, and nothing count that git brought as ours."""
-    from bumble.entity import settings
-
     disk.enclose(root, also=settings.linked(shell.user_file), group=git.shared_rights(root))
     brought = git.unchanged(root, *folder.DERIVED)
     if brought:
@@ -198,8 +194,6 @@ def _enclose(shell: Shell, root: Path) -> None:
 
 def _tell_of_foreign(shell: Shell, root: Path) -> None:
     """Say that work of another installation waits, which is not done unasked."""
-    from bumble.entity import changes, commits
-
     waiting = [*changes.leftovers(root).foreign, *commits.foreign_notes(root)]
     if waiting:
         count = f"{len(waiting)} change{'s' if len(waiting) > 1 else ''}"
@@ -234,8 +228,6 @@ def open_entity(
         SettingInvalidError: If its settings can't be read.
         RefusedError: If it is half written and nothing may be written.
     """
-    from bumble.entity import changes
-
     root, why = locate(shell, folder_option)
     if incognito and changes.leftovers(root).own:
         raise RefusedError(
@@ -265,8 +257,6 @@ def open_entity(
 def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
     """Ask the owner once about rules that came from elsewhere; who isn't there is told of them."""
     from bumble.cli import setting_files
-    from bumble.entity import approvals
-    from bumble.runtime import rules
 
     shell, root = opened.shell, opened.root
     waiting = rules.pending(opened.entity, rules.read(opened.entity, opened.settings), whole=True)
@@ -283,10 +273,8 @@ def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
     return opened
 
 
-def rules_from_elsewhere(opened: Opened) -> list[Rule]:
+def rules_from_elsewhere(opened: Opened) -> list[approvals.Rule]:
     """Return the rules that don't count, as the files are now, and say what makes them count."""
-    from bumble.runtime import rules
-
     with suppress(SettingInvalidError):  # a finding of doctor's
         now = opened.with_settings()
         waiting = rules.pending(now.entity, rules.read(now.entity, now.settings), whole=True)
@@ -309,8 +297,6 @@ def configured(shell: Shell, folder_option: Path | None, **flags: object) -> Con
 
 def without_entity(shell: Shell, **flags: object) -> WithoutEntity:
     """Return the settings of the user."""
-    from bumble.entity import settings
-
     loaded = settings.load(None, shell.user_file, shell.environ, _overriding(flags))
     return WithoutEntity(shell, loaded)
 
@@ -323,8 +309,6 @@ def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool 
     Returns:
         Whether nothing waits any more.
     """
-    from bumble.entity import changes, git_operations, settings
-
     operations = git_operations.cut_off(root)
     if not operations:
         return True
@@ -369,8 +353,6 @@ def _check_merges(opened: Opened) -> None:
     Raises:
         RefusedError: If it brought back what was forgotten: nobody is to meet it until it is gone.
     """
-    from bumble.entity import approvals
-
     root = opened.entity.root
     repository = gitdir.find(root)
     if repository is None or not approvals.may_be_half_merged(root, repository):
@@ -397,8 +379,6 @@ def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
         opened: The entity.
         kept: What a merge of ours has just kept, to be told with the rest.
     """
-    from bumble.entity import approvals
-
     root = opened.entity.root
     repository = gitdir.find(root)
     if repository is None or not approvals.may_be_half_merged(root, repository):
@@ -439,9 +419,6 @@ def _settings(
     shell: Shell, entity: folder.Entity, flags: Mapping[str, object]
 ) -> tuple[Settings, folder.Entity]:
     """Read the settings that count, and say of the entity which of its rules do."""
-    from bumble.entity import settings
-    from bumble.runtime import rules
-
     load = partial(settings.load, entity.file, shell.user_file, shell.environ, _overriding(flags))
     loaded = load()
     entity = replace(entity, approval=loaded.approval)

@@ -46,3 +46,11 @@ def test_what_is_shown_says_what_the_files_say_and_goes_with_its_removal(
     removed = run.ok(group, "remove", named, "--yes", "--json").data
     assert removed["changes"][0]["action"] == "remove"
     assert kind.paths(run.entity) == []
+
+
+@pytest.mark.parametrize("ending", ["", ".md"])
+def test_a_record_is_named_by_its_file_too(run: Run, ending: str) -> None:
+    added = run.ok("belief", "add", "Sam drinks green tea.", "--json").data
+    [file] = kinds.BELIEF.paths(run.entity)
+    assert file.stem != added["id"]  # it begins with words
+    assert run.ok("belief", "show", file.stem + ending, "--json").data["id"] == added["id"]

@@ -16,7 +16,7 @@ from bumble.body.affects import emotional_intensity
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.soma import Soma
 from bumble.cli import body_view, commit, listing, output, text_input
-from bumble.cli.command import DryRunOption, JobFlags, looks_back, runs_job, shows, writes
+from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
 from bumble.cli.listing import Listing, show_list, when
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Shelf, data_of
@@ -74,11 +74,7 @@ def anchors_view(opened: Opened, presence: body_view.Presence) -> AnchorsView:
     return AnchorsView(data, [*lines, *(output.table(rows, indent="  ") or ["  none yet"])])
 
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Look at the body.",
-)
+app = group(opens=True)
 WIDTH = 30  # characters of a full bar
 
 
@@ -253,11 +249,7 @@ def _plain(name: str) -> str:
     return name.replace("_", " ")
 
 
-noise_app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Look at stray thoughts, and let some come.",
-)
+noise_app = group(opens=True)
 NONE = "No stray thoughts yet. `bumble noise tick` lets some come."
 
 
@@ -288,12 +280,7 @@ def think(opened: Opened, flags: JobFlags) -> None:
     run_job.perform(opened, flags, "noise tick", musings.check_thoughts, musings.think)
 
 
-anchor_app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Look at and recall states of the body that have a name.",
-)
+anchor_app = group()
 LabelArgument = Annotated[
     str, typer.Argument(metavar="LABEL", help="What the anchor is called, or its file's name.")
 ]
@@ -351,7 +338,7 @@ def add(
 
 @anchor_app.command("list")
 @shows
-def anchor_list_(opened: Opened) -> None:
+def list_anchors(opened: Opened) -> None:
     """List anchors, each with what time has left of it."""
 
     def cells(anchor: anchors.Anchor) -> list[str]:
@@ -364,7 +351,7 @@ def anchor_list_(opened: Opened) -> None:
 
 @anchor_app.command("show")
 @shows
-def anchor_show(opened: Opened, label: LabelArgument) -> None:
+def show_anchor(opened: Opened, label: LabelArgument) -> None:
     """Show an anchor, and what recalling it would do to the body now."""
     anchor = ANCHORS.seen(opened, label)
     last = listing.when(anchor.last_recalled, opened)

@@ -11,7 +11,7 @@ import typer
 from msgspec.structs import replace
 
 from bumble.cli import commit, listing, output, text_input
-from bumble.cli.command import DryRunOption, TagOption, YesOption, looks_back, shows, writes
+from bumble.cli.command import DryRunOption, TagOption, YesOption, group, looks_back, shows, writes
 from bumble.cli.opening import Opened
 from bumble.errors import SectionLockedError, UsageError
 from bumble.records import journal, knowledge
@@ -19,12 +19,7 @@ from bumble.text import stop_words
 from bumble.text.words import one_line
 from bumble.text.yaml_edit import SourceError
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Look at and change durable facts.",
-)
+app = group()
 TitleArgument = Annotated[
     str, typer.Argument(metavar="TITLE", help="The heading of the section, in any case.")
 ]
@@ -276,13 +271,8 @@ def _data(section: knowledge.KnowledgeSection) -> dict[str, Any]:
     }
 
 
-journal_app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Read and write the diary.",
-)
-journal_NONE = 'No entries. Write one with `bumble journal add "..."`.'
+journal_app = group()
+NO_ENTRIES = 'No entries. Write one with `bumble journal add "..."`.'
 NO_MATCH = "No entry has these words."
 EXCERPT_CHARS = 100
 TAG = re.compile(r"[^\s#]+")
@@ -290,7 +280,7 @@ TAG = re.compile(r"[^\s#]+")
 
 @journal_app.command("list")
 @shows
-def journal_list_(
+def list_entries(
     opened: Opened,
     *,
     since: listing.SinceOption = None,
@@ -304,7 +294,7 @@ def journal_list_(
 
 @journal_app.command("show")
 @shows
-def journal_show(
+def show_entries(
     opened: Opened,
     *,
     since: listing.SinceOption = None,
@@ -371,7 +361,7 @@ def add(
 
 @journal_app.command("edit")
 @writes
-def journal_edit(
+def edit_journal(
     opened: Opened,
     *,
     source: commit.FromOption = None,
@@ -414,7 +404,7 @@ def _newest(
 
 
 def _empty(since: str | None, tags: Sequence[str] | None) -> str:
-    return "No such entries." if since or tags else journal_NONE
+    return "No such entries." if since or tags else NO_ENTRIES
 
 
 def _tag(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bumble.cli import opening, output, setting_files
-from bumble.cli.command import DryRunOption, EntityOption, LockTimeoutOption, plain
+from bumble.cli.command import DryRunOption, EntityOption, LockTimeoutOption, group, plain
 from bumble.cli.models import weights
 from bumble.cli.process import Shell
 from bumble.entity import folder_trust, layers, settings
@@ -18,10 +18,11 @@ from bumble.entity.config import Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import NotAnEntityError, UnsafePathError, UsageError, UserError
 from bumble.files import disk
+from bumble.models.weights.choice import SCRIPT
 from bumble.runtime import rules
 from bumble.text import schema, urls, yaml_edit
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="See and change settings.")
+app = group()
 
 
 KeyArgument = Annotated[
@@ -173,7 +174,6 @@ def _check_model(shell: Shell, entity: Path | None, key: str, *, user: bool) -> 
     """Say what is wrong with the model that is set now, as far as that can be told."""
     from bumble.cli.models import chat_model
     from bumble.llm import providers
-    from bumble.models.weights.choice import SCRIPT
 
     try:
         opened = opening.without_entity(shell) if user else opening.configured(shell, entity)
@@ -256,8 +256,6 @@ def _refuse_outside(root: Path, planned: str) -> None:
     Raises:
         UsageError: If it would.
     """
-    from bumble.models.weights.choice import SCRIPT
-
     llm = yaml_edit.parse_mapping(planned).get("llm")
     model = str(llm.get("model", "")) if isinstance(llm, dict) else ""
     script = model.removeprefix(SCRIPT)

@@ -12,7 +12,7 @@ import typer
 from bumble.chat import context_report
 from bumble.chat import route as router
 from bumble.cli import listing, output, people, run_job, text_input
-from bumble.cli.command import looks_back, reads, shows
+from bumble.cli.command import group, looks_back, reads, shows
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation, turn_view
 from bumble.errors import RecordMissingError, UsageError, UserError
@@ -30,12 +30,7 @@ if TYPE_CHECKING:
     from bumble.chat.reply_writer import Turn
 
 Sent = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # messages, and the tools for them
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="See what the model is told.",
-)
+app = group()
 SAMPLE = "Hello."  # stands for the next message where none is given
 MessageOption = Annotated[
     str | None, typer.Option("--message", "-m", metavar="TEXT", help="As if this were said next.")

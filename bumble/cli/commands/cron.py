@@ -12,19 +12,14 @@ from typing import Annotated, Any, Literal
 import typer
 
 from bumble.cli import commit, crontab, listing, output, text_input
-from bumble.cli.command import DryRunOption, YesOption, reads, writes
+from bumble.cli.command import DryRunOption, YesOption, group, reads, writes
 from bumble.cli.opening import Opened
 from bumble.errors import RefusedError, UsageError
 from bumble.files import git
 from bumble.jobs import schedule, tick
 from bumble.records import automations, base
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Have the system run `bumble tick`.",
-)
+app = group()
 WithOption = Annotated[
     Literal["crontab", "systemd"] | None,
     typer.Option("--with", help="What runs it. Default: crontab if there is one."),

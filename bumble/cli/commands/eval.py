@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from xml.etree import ElementTree
 
 import typer
@@ -15,17 +15,23 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bumble.cli import commit, listing, output, people
-from bumble.cli.command import DryRunOption, LimitOption, SeedOption, YesOption, reads, writes
+from bumble.cli.command import (
+    DryRunOption,
+    LimitOption,
+    SeedOption,
+    YesOption,
+    group,
+    reads,
+    writes,
+)
+from bumble.cli.doctor import mind_checks
 from bumble.cli.opening import Opened
+from bumble.cli.talk import conversation
 from bumble.errors import RecordMissingError, UsageError
 from bumble.files import disk
 from bumble.records import checks, session_files
 from bumble.runtime.people import owner_id
 from bumble.text import printable, words
-
-if TYPE_CHECKING:
-    from bumble.cli.doctor.mind_checks import CheckOutcome, Summary, WrittenStatement
-    from bumble.cli.talk.conversation import Conversation
 
 
 class TestCase(Struct, frozen=True):
@@ -62,11 +68,7 @@ HELP = """Check what the entity knows: what it finds, is shown and answers.
 Makes the checks in `checks/`. `recall` and `prompt` ask no model; `answer` does, in a talk that
 leaves no trace. Ends with exit code 1 if a check fails.
 """
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help=HELP,
-)
+app = group(opens=True, said=HELP)
 FAILED_EXIT_CODE = 1
 DRAFTS = 20
 NONE = "No checks yet. `bumble eval draft` writes some, checks/NAME.yaml takes your own."
@@ -108,13 +110,11 @@ def eval_(
 
 def _tell(
     opened: Opened,
-    outcomes: Sequence[CheckOutcome],
+    outcomes: Sequence[mind_checks.CheckOutcome],
     listed: listing.Listing[checks.Check],
     junit_file: Path | None,
 ) -> None:
     """Print what all checks came to, and end with the exit code that says so."""
-    from bumble.cli.doctor import mind_checks
-
     names = [opened.identity.name, *people.names(opened).values()]
     told = mind_checks.statements(opened.entity, names, opened.zone)
     summary = mind_checks.summarize(outcomes, told)
@@ -147,10 +147,8 @@ def _places(text: str) -> list[str]:
 
 def _outcomes(
     opened: Opened, wanted: Sequence[checks.Check], places: Sequence[str], *, yes: bool
-) -> Iterator[CheckOutcome]:
+) -> Iterator[mind_checks.CheckOutcome]:
     """Make checks, those of one person after another."""
-    from bumble.cli.doctor import mind_checks
-
     by_person: dict[str, list[checks.Check]] = {}
     for check in wanted:
         try:
@@ -186,11 +184,8 @@ def _newest(opened: Opened, person: str) -> session_files.SessionInfo | None:
 
 def _looked(
     opened: Opened, person: str, theirs: Sequence[checks.Check], places: Sequence[str]
-) -> Iterator[CheckOutcome]:
+) -> Iterator[mind_checks.CheckOutcome]:
     """Make the checks that need no model."""
-    from bumble.cli.doctor import mind_checks
-    from bumble.cli.talk import conversation
-
     if not {*places}.intersection(checks.WITHOUT_MODEL):
         return
     newest = _newest(opened, person)
@@ -213,7 +208,7 @@ def _no_progress(what: str, at: int, of: int) -> None:
     """Show nothing: the first prompt would bring the index up to date too."""
 
 
-def _prompt(talk: Conversation, check: checks.Check) -> str:
+def _prompt(talk: conversation.Conversation, check: checks.Check) -> str:
     """Return the request that would answer a question, without the question."""
     messages = talk.look(check.ask).composed.request.messages
     return "\n".join(message.content for message in messages).replace(check.ask, " ")
@@ -221,12 +216,9 @@ def _prompt(talk: Conversation, check: checks.Check) -> str:
 
 def _answered(
     opened: Opened, person: str, theirs: Sequence[checks.Check], *, yes: bool
-) -> Iterator[CheckOutcome]:
+) -> Iterator[mind_checks.CheckOutcome]:
     """Make the checks of answers, each in a talk of its own that leaves no trace."""
-    from bumble.cli.doctor import mind_checks
-    from bumble.cli.talk import conversation
-
-    talking: AbstractContextManager[Conversation]
+    talking: AbstractContextManager[conversation.Conversation]
     talking = conversation.open_to_talk(opened, person, yes=yes, writes=False)
     with talking as talk:
         for check in theirs:
@@ -244,7 +236,7 @@ def _ignore(piece: str) -> None:
     """Hear an answer as it comes: it is held against the check when it is whole."""
 
 
-def _why(outcome: CheckOutcome) -> str:
+def _why(outcome: mind_checks.CheckOutcome) -> str:
     """Say why a check failed; empty if it did not."""
     if outcome.problem:
         return f"{checks.path(outcome.check.id)}: {outcome.problem}"
@@ -257,11 +249,11 @@ def _why(outcome: CheckOutcome) -> str:
     return "; ".join(parts)
 
 
-def _case(outcome: CheckOutcome) -> TestCase:
+def _case(outcome: mind_checks.CheckOutcome) -> TestCase:
     return TestCase(outcome.place, outcome.check.id, _why(outcome))
 
 
-def _data(outcome: CheckOutcome) -> dict[str, Any]:
+def _data(outcome: mind_checks.CheckOutcome) -> dict[str, Any]:
     check = outcome.check
     return {
         "check": check.id,
@@ -277,7 +269,9 @@ def _data(outcome: CheckOutcome) -> dict[str, Any]:
 
 
 def _lines(
-    outcomes: Sequence[CheckOutcome], summary: Summary, told: Sequence[WrittenStatement]
+    outcomes: Sequence[mind_checks.CheckOutcome],
+    summary: mind_checks.Summary,
+    told: Sequence[mind_checks.WrittenStatement],
 ) -> Iterator[str]:
     rows = []
     for each in outcomes:
@@ -305,8 +299,6 @@ def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption 
     everybody may hear is asked as somebody else too. Remove a file to drop it, or set `enabled:
     false` in it, so that it is not drafted again. Asks no model.
     """
-    from bumble.cli.doctor import mind_checks
-
     everybody = dict.fromkeys((owner_id(opened.entity, opened.identity), *people.names(opened)))
     drafts = mind_checks.draft(opened.entity, list(everybody), opened.zone)
     made = list(islice(drafts, min(limit, sys.maxsize)))

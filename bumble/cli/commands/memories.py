@@ -11,7 +11,15 @@ import typer
 
 from bumble.body.significance import decayed
 from bumble.cli import commit, listing, output, people, text_input
-from bumble.cli.command import DryRunOption, IdArgument, TagOption, YesOption, looks_back, writes
+from bumble.cli.command import (
+    DryRunOption,
+    IdArgument,
+    TagOption,
+    YesOption,
+    group,
+    looks_back,
+    writes,
+)
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Shelf, data_of
 from bumble.entity.changes import Change
@@ -27,12 +35,7 @@ from bumble.recall.belief_strength import (
 from bumble.records import base, beliefs, episodes
 from bumble.text import words as tag_words
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Look at and change what happened.",
-)
+app = group()
 EPISODES = Shelf(
     kind=episodes.EPISODE,
     group="episode",
@@ -171,12 +174,7 @@ def _data(opened: Opened, episode: episodes.Episode) -> dict[str, Any]:
     )
 
 
-belief_app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Look at and change what it holds to be true.",
-)
+belief_app = group()
 BELIEFS = Shelf(
     kind=beliefs.BELIEF,
     group="belief",
@@ -192,7 +190,7 @@ TOLD_CATEGORY = "world_fact"
 
 @belief_app.command("list")
 @looks_back
-def belief_list_(
+def list_beliefs(
     opened: Opened,
     *,
     category: Annotated[
@@ -227,7 +225,7 @@ def belief_list_(
 
 @belief_app.command("show")
 @looks_back
-def belief_show(
+def show_belief(
     opened: Opened,
     belief_id: IdArgument,
 ) -> None:
@@ -249,7 +247,7 @@ def belief_show(
 
 @belief_app.command("add")
 @writes
-def belief_add(
+def add_belief(
     opened: Opened,
     text: text_input.TextArgument = None,
     *,

@@ -10,10 +10,11 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.cli import listing, opening, output
-from bumble.cli.command import DryRunOption, EntityOption, YesOption, plain
+from bumble.cli import commit, listing, opening, output
+from bumble.cli.command import DryRunOption, EntityOption, YesOption, group, plain
 from bumble.cli.models import chat_model, weights
 from bumble.cli.process import Shell
+from bumble.entity import settings
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import (
     NotAnEntityError,
@@ -24,18 +25,16 @@ from bumble.errors import (
 )
 from bumble.files import disk
 from bumble.llm import detect
-from bumble.models.weights.choice import Choice
+from bumble.models.weights import choice, own_models, store
+from bumble.models.weights.catalog import Hub, Local, Wheels
 
 if TYPE_CHECKING:
     from bumble.cli.models.abilities import ModelStanding
     from bumble.entity.settings import Settings
     from bumble.models.abilities.results import ModelResult
     from bumble.models.weights.catalog import Catalog, CatalogEntry, Source, WeightsFile
-    from bumble.models.weights.store import Installed
 
-app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="See, fetch and remove model weights."
-)
+app = group()
 
 
 ShownArgument = Annotated[
@@ -51,7 +50,7 @@ class ModelState(Struct, frozen=True):
     """How a model stands on this machine."""
 
     entry: CatalogEntry
-    here: Installed | None
+    here: store.Installed | None
     problem: str  # why what lies here can't be used; empty if it can, or nothing does
     unfinished_bytes: int  # that an unfinished pull has brought
 
@@ -136,8 +135,6 @@ def _explain(
 
 
 def _state(shell: Shell, entry: CatalogEntry) -> ModelState:
-    from bumble.models.weights import store
-
     here, problem = None, ""
     try:
         here = store.find(shell.weights, entry)
@@ -153,8 +150,6 @@ def _state(shell: Shell, entry: CatalogEntry) -> ModelState:
 
 
 def _unknown(shell: Shell, catalog: Catalog) -> list[tuple[str, int]]:
-    from bumble.models.weights import store
-
     names, sizes = {entry.name for entry in catalog}, dict[str, int]()
     for item in store.stored(shell.weights):
         if item.name not in names:
@@ -184,9 +179,6 @@ def _use(name: str, why: str) -> dict[str, str]:
 
 
 def _talks(settings: Settings, catalog: Catalog, here: Sequence[CatalogEntry]) -> dict[str, str]:
-    from bumble.llm import detect
-    from bumble.models.weights import choice
-
     config = settings.config.llm
     chat = [entry for entry in here if entry.kind == "chat"]
     addresses = detect.addresses(config.ollama_url, config.probe_urls)
@@ -204,8 +196,6 @@ def _talks(settings: Settings, catalog: Catalog, here: Sequence[CatalogEntry]) -
 
 def _settings(shell: Shell, entity: Path | None) -> Settings:
     """Read the settings of the entity, if one is meant, else the user's."""
-    from bumble.entity import settings
-
     file = None
     try:
         file = opening.locate(shell, entity)[0] / ENTITY_FILE
@@ -239,7 +229,7 @@ def show(
         return
     entry = chosen.entry if chosen is not None and chosen.entry else of_catalog[0]
     state = _state(shell, entry)
-    trusted = model_view.trusted(opened, Choice("embedded", entry.name, "", entry=entry))
+    trusted = model_view.trusted(opened, choice.Choice("embedded", entry.name, "", entry=entry))
     output.result(shell, "model show", _data(shell, state, trusted), _shown(shell, state, trusted))
 
 
@@ -269,7 +259,7 @@ def _data(shell: Shell, state: ModelState, trusted: Sequence[ModelStanding]) -> 
 def _probed(shell: Shell, entry: CatalogEntry) -> ModelResult:
     from bumble.cli.models import abilities
 
-    return abilities.result_of(shell, Choice("embedded", entry.name, "", entry=entry))
+    return abilities.result_of(shell, choice.Choice("embedded", entry.name, "", entry=entry))
 
 
 def _file(shell: Shell, entry: CatalogEntry, file: WeightsFile) -> dict[str, Any]:
@@ -284,8 +274,6 @@ def _file(shell: Shell, entry: CatalogEntry, file: WeightsFile) -> dict[str, Any
 
 def _source(source: Source) -> str:
     """Name a source in full."""
-    from bumble.models.weights.catalog import Hub, Local, Wheels
-
     if isinstance(source, Hub):
         return f"hub {source.repo} @ {source.revision}: {source.path}"
     if isinstance(source, Wheels):
@@ -437,15 +425,11 @@ def _pull(
 
 
 def _is_own(name: str) -> bool:
-    from bumble.models.weights import own_models
-
     return name.startswith(own_models.HUB) or own_models.is_file_name(name)
 
 
 def _pull_own(shell: Shell, name: str, *, yes: bool, dry_run: bool) -> dict[str, Any]:
     """Fetch what the user named on the hub, or make a model of a file on this machine."""
-    from bumble.models.weights import own_models, store
-
     if not name.startswith(own_models.HUB):
         if dry_run:
             there = "would read it" if shell.path(Path(name)).is_file() else "there is no such file"
@@ -463,22 +447,20 @@ def _pull_own(shell: Shell, name: str, *, yes: bool, dry_run: bool) -> dict[str,
     return _known(entry, f"fetched from {fetched.source}", fetched)
 
 
-def _known(entry: CatalogEntry, result: str, here: Installed) -> dict[str, Any]:
+def _known(entry: CatalogEntry, result: str, here: store.Installed) -> dict[str, Any]:
     """Report a model of the user's own, with what it is held to."""
     output.say(f"Talk with it: bumble chat --model {entry.name}")
     held = {"licence": entry.licence, "sha256": entry.files[0].sha256}
     return {**_pulled(entry, result, here), **held, "source": _source(entry.sources[0])}
 
 
-def _pulled(entry: CatalogEntry, result: str, here: Installed | None) -> dict[str, Any]:
+def _pulled(entry: CatalogEntry, result: str, here: store.Installed | None) -> dict[str, Any]:
     place = str(here.place) if here else None
     return {"name": entry.name, "result": result, "bytes": entry.bytes, "place": place}
 
 
 def _only_from_here(entry: CatalogEntry) -> CatalogEntry:
     """Leave a model the sources that lie on this machine."""
-    from bumble.models.weights.catalog import Local
-
     local_sources = [
         tuple(source for source in file.sources if isinstance(source, Local))
         for file in entry.files
@@ -500,9 +482,6 @@ def remove(
     dry_run: DryRunOption = False,
 ) -> None:
     """Delete the weights of models from this machine."""
-    from bumble.cli import commit
-    from bumble.models.weights import store
-
     catalog_names = [entry.name for entry in weights.catalog_of(shell)]
     sizes: dict[str, int] = {}
     for item in store.stored(shell.weights):

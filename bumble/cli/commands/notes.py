@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from bumble.cli import commit, output, people, text_input
-from bumble.cli.command import DryRunOption, YesOption, shows, writes
+from bumble.cli.command import DryRunOption, YesOption, group, shows, writes
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Shelf, data_of
 from bumble.errors import RecordExistsError, UsageError
@@ -17,12 +17,7 @@ from bumble.records import projects, skills
 from bumble.text import markdown
 from bumble.text.yaml_edit import SourceError
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Look at and change how-to notes.",
-)
+app = group()
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="What the skill is called, or its file's name.")
 ]
@@ -146,12 +141,7 @@ def _data(skill: skills.Skill) -> dict[str, Any]:
     }
 
 
-project_app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Look at and change what is worked on over days.",
-)
+project_app = group()
 TitleArgument = Annotated[
     str, typer.Argument(metavar="TITLE", help="What the project is called, or its file's name.")
 ]
@@ -179,7 +169,7 @@ PROJECTS = Shelf(
 
 @project_app.command("list")
 @shows
-def project_list_(
+def list_projects(
     opened: Opened,
     *,
     done: Annotated[
@@ -198,7 +188,7 @@ def project_list_(
 
 @project_app.command("show")
 @shows
-def project_show(opened: Opened, title: TitleArgument) -> None:
+def show_project(opened: Opened, title: TitleArgument) -> None:
     """Show a project: why it is worked on, its next steps, and who has part in it."""
     project = PROJECTS.seen(opened, title)
     steps = [f"{number}. {step}" for number, step in enumerate(project.steps, 1)]

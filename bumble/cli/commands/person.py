@@ -11,7 +11,7 @@ import typer
 from msgspec.structs import asdict
 
 from bumble.cli import commit, index_place, listing, output, people, text_input
-from bumble.cli.command import DryRunOption, YesOption, looks_back, writes
+from bumble.cli.command import DryRunOption, YesOption, group, looks_back, writes
 from bumble.cli.listing import counted, details, origin, show_list, when
 from bumble.cli.opening import Opened
 from bumble.entity import review_branch
@@ -20,12 +20,7 @@ from bumble.files import git
 from bumble.records import base as stored
 from bumble.records import relationships
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Look at and change the people it knows.",
-)
+app = group()
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="A name the person goes by, or the file's name.")
 ]

@@ -14,7 +14,9 @@ from bumble.cli.command import looks_back
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.errors import UsageError
+from bumble.recall import emotion_weight, memory_search
 from bumble.records import base
+from bumble.records.kinds import INDEXED
 from bumble.records.session_files import infos
 
 if TYPE_CHECKING:
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from bumble.index.place import Place
     from bumble.index.rows import Period
     from bumble.index.search import Hit, Parts
-    from bumble.recall.emotion_weight import Weight
-    from bumble.recall.memory_search import QuestionHits, Search
 
 BARE = 10  # of the bare index, without a limit
 LOOKED_AT = 20  # what `-n` is told to be, where more are near
@@ -92,9 +92,6 @@ def recall(
     may not hear stays out, but with --all, and so do beliefs that gave way to others, but with
     --plain. What has faded comes where nothing else answers, or with --faded.
     """
-    from bumble.recall import emotion_weight
-    from bumble.recall.memory_search import comes_to_mind
-
     asked = people.text_of(query)
     config, at = opened.config.memory, opened.shell.now()
     search = people.search_of(opened, speaker, person, session)
@@ -120,7 +117,7 @@ def recall(
         "hits": [
             {
                 **_data(hit, felt, rank),
-                "unasked": None if plain else comes_to_mind(hit, opened.config),
+                "unasked": None if plain else memory_search.comes_to_mind(hit, opened.config),
             }
             for rank, (hit, felt) in enumerate(weighted, 1)
         ],
@@ -143,18 +140,15 @@ def recall(
 def _found(
     opened: Opened,
     memory: Memory,
-    search: Search,
+    search: memory_search.Search,
     query: str,
     kinds: Sequence[str],
     limit: int | None,
     *,
     plain: bool,
     faded: bool,
-) -> QuestionHits:
+) -> memory_search.QuestionHits:
     """Find what answers; with a limit, or in the bare index, the best so many."""
-    from bumble.recall import memory_search
-    from bumble.recall.memory_search import QuestionHits
-
     if plain:
         hits = memory.search(
             query,
@@ -166,7 +160,7 @@ def _found(
             audience=search.readers,
             faded=faded,
         )
-        return QuestionHits(tuple(hits), tuple(hits), 0)
+        return memory_search.QuestionHits(tuple(hits), tuple(hits), 0)
     given = (memory, opened.config, search, query)
     if limit is None:
         return memory_search.answers(*given, kinds=kinds, faded=faded or None)
@@ -178,7 +172,9 @@ def _found(
         faded=faded or None,
         touching=True,
     )
-    return QuestionHits(tuple(hits), tuple(hits), 0, memory_search.period_of(memory, search, query))
+    return memory_search.QuestionHits(
+        tuple(hits), tuple(hits), 0, memory_search.period_of(memory, search, query)
+    )
 
 
 def _others_talked(opened: Opened, readers: Sequence[str]) -> bool:
@@ -188,8 +184,6 @@ def _others_talked(opened: Opened, readers: Sequence[str]) -> bool:
 
 
 def _kinds(names: Sequence[str]) -> tuple[str, ...]:
-    from bumble.records.kinds import INDEXED
-
     for name in names:
         if name not in INDEXED:
             near = listing.missing("kind of record", name, INDEXED)
@@ -212,7 +206,7 @@ def _nothing(opened: Opened, place: Place, *, person: str | None, plain: bool) -
 
 def _lines(
     opened: Opened,
-    weighted_hits: Sequence[tuple[Hit, Weight | None]],
+    weighted_hits: Sequence[tuple[Hit, emotion_weight.Weight | None]],
     explained: FeltMemoryConfig | None,
     *,
     plain: bool,
@@ -242,8 +236,6 @@ def _explained_question(opened: Opened, mood: str | None, period: Period | None)
 
 def _explained_unasked(opened: Opened, hit: Hit) -> str:
     """Say whether a prompt gets a memory unasked, and why it does not."""
-    from bumble.recall import memory_search
-
     if memory_search.comes_to_mind(hit, opened.config):
         return "prompt   comes to mind by itself"
     if hit.kind not in memory_search.COME_TO_MIND:
@@ -254,7 +246,7 @@ def _explained_unasked(opened: Opened, hit: Hit) -> str:
     return f"prompt   only when asked for: nearness {hit.parts.nearness:.3f}, wants {wanted:.3f}"
 
 
-def _explained_felt(felt: Weight, config: FeltMemoryConfig) -> Iterator[str]:
+def _explained_felt(felt: emotion_weight.Weight, config: FeltMemoryConfig) -> Iterator[str]:
     """Say what the imprints of an episode do to its score."""
     for share in felt.shares:
         trigger = f" ({share.trigger})" if share.trigger else ""
@@ -291,7 +283,7 @@ def _near(parts: Parts) -> str:
     return f"cosine {parts.cosine:.3f}, calibrated {parts.calibrated:.3f}"
 
 
-def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
+def _data(hit: Hit, felt: emotion_weight.Weight | None, rank: int) -> dict[str, Any]:
     parts = hit.parts
     return {
         "rank": rank,

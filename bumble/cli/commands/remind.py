@@ -14,6 +14,7 @@ from bumble.cli import listing, output, people, text_input
 from bumble.cli.command import (
     DryRunOption,
     JobFlags,
+    group,
     runs_job,
     shows,
     writes,
@@ -24,12 +25,7 @@ from bumble.errors import UsageError
 from bumble.records import base, reminders
 from bumble.text import moments
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Have it say something at some time.",
-)
+app = group()
 REMINDERS = Shelf(
     kind=reminders.REMINDER,
     group="remind",

@@ -5,30 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bumble.cli import commit, commits_view, listing, opening, output, run_job
-from bumble.cli.command import DryRunOption, JobFlags, reads, runs_job, writes
+from bumble.cli.command import DryRunOption, JobFlags, group, reads, runs_job, writes
 from bumble.cli.commit import apply
 from bumble.entity import changes, review_branch
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RefusedError, ReviewError, UsageError, UserError
+from bumble.history import describe
+from bumble.history import review as reviewing
 from bumble.jobs import evolve as cycle
 from bumble.records import base, proposals
 from bumble.records.provenance import EVERYTHING
 from bumble.runtime import review_queue as held
 from bumble.runtime import rules
 
-if TYPE_CHECKING:
-    from bumble.history.review import HeldProposal, ReviewDecision
-
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help="See what cycles propose, and accept or reject it.",
-)
+app = group(opens=True)
 NamesArgument = Annotated[
     list[str] | None,
     typer.Argument(
@@ -59,8 +54,6 @@ def review(opened: opening.Opened) -> None:
 
 def _one_by_one(opened: opening.Opened) -> None:
     """Show each proposal and do what its owner says to it, by a letter."""
-    from bumble.history import review as proposals
-
     waiting = _waiting(opened)
     for number, proposal in enumerate(waiting, 1):
         output.say("\n".join([f"{number} of {len(waiting)}", *_whole(opened, proposal)]))
@@ -72,10 +65,10 @@ def _one_by_one(opened: opening.Opened) -> None:
             return
         try:
             if answer == ACCEPT:
-                _decide(opened, "accept", [proposal.name], proposals.plan_accept)
+                _decide(opened, "accept", [proposal.name], reviewing.plan_accept)
                 opening.forget_again(opened, brought_by="What was accepted")
             elif answer == REJECT:
-                _decide(opened, "reject", [proposal.name], proposals.plan_reject)
+                _decide(opened, "reject", [proposal.name], reviewing.plan_reject)
         except UserError as error:  # that one stays; the others can be decided
             output.warn(opened.shell, str(error))
     if not waiting:
@@ -90,9 +83,7 @@ def list_(opened: opening.Opened) -> None:
 
 
 def _list(opened: opening.Opened) -> None:
-    from bumble.history import describe
-
-    def line(proposal: HeldProposal) -> list[str]:
+    def line(proposal: reviewing.HeldProposal) -> list[str]:
         holds = describe.list_kinds([version.path for version in proposal.versions])
         model = proposal.commit.trailer("Model") if proposal.commit else ""
         more = "; ".join(filter(None, [holds, model]))
@@ -121,7 +112,7 @@ def show(
         output.say(NONE)
 
 
-def _whole(opened: opening.Opened, proposal: HeldProposal) -> list[str]:
+def _whole(opened: opening.Opened, proposal: reviewing.HeldProposal) -> list[str]:
     data = _data(opened, proposal)
     head = f"{proposal.name}, {listing.when(proposal.at, opened)}: {proposal.title}"
     rows = [
@@ -148,9 +139,7 @@ def accept(
     They are merged by meaning: what was written to the same files since stays, or the proposal is
     refused with exit code 13. `bumble undo` takes an accepted one back.
     """
-    from bumble.history import review as proposals
-
-    _decide(opened, "accept", names, proposals.plan_accept, every=every, dry_run=dry_run)
+    _decide(opened, "accept", names, reviewing.plan_accept, every=every, dry_run=dry_run)
     if not dry_run:
         opening.forget_again(opened, brought_by="What was accepted")
 
@@ -165,16 +154,14 @@ def reject(
     dry_run: DryRunOption = False,
 ) -> None:
     """Drop proposals: nothing of them is written, and they are not made again."""
-    from bumble.history import review as proposals
-
-    _decide(opened, "reject", names, proposals.plan_reject, every=every, dry_run=dry_run)
+    _decide(opened, "reject", names, reviewing.plan_reject, every=every, dry_run=dry_run)
 
 
 def _decide(
     opened: opening.Opened,
     verb: str,
     names: Sequence[str] | None,
-    plan: Callable[[Path, HeldProposal], ReviewDecision],
+    plan: Callable[[Path, reviewing.HeldProposal], reviewing.ReviewDecision],
     *,
     every: bool = False,
     dry_run: bool = False,
@@ -216,33 +203,29 @@ def _decide(
         raise typer.Exit(refused[0].exit_code)
 
 
-def _sentence(verb: str, proposal: HeldProposal, *, dry_run: bool) -> str:
+def _sentence(verb: str, proposal: reviewing.HeldProposal, *, dry_run: bool) -> str:
     title = f"{proposal.name} ({proposal.title})"
     return f"Would {verb} {title}:" if dry_run else f"{verb.title()}ed {title}:"
 
 
 def _chosen(
     opened: opening.Opened, names: Sequence[str] | None, *, every: bool
-) -> list[HeldProposal]:
-    from bumble.history import review as proposals
-
-    return proposals.choose(_waiting(opened), names or (), every=every)
+) -> list[reviewing.HeldProposal]:
+    return reviewing.choose(_waiting(opened), names or (), every=every)
 
 
-def _waiting(opened: opening.Opened) -> list[HeldProposal]:
+def _waiting(opened: opening.Opened) -> list[reviewing.HeldProposal]:
     """Return what waits, and say where the setting can't be obeyed."""
-    from bumble.history import review as proposals
-
     root, cycles = opened.entity.root, ", ".join(opened.config.git.review)
     if cycles:
         try:
             review_branch.place_of(root, cycles, trusted=opened.settings.trusted)
         except ReviewError as error:
             output.warn(opened.shell, str(error))
-    return proposals.waiting(root)
+    return reviewing.waiting(root)
 
 
-def _data(opened: opening.Opened, proposal: HeldProposal) -> dict[str, Any]:
+def _data(opened: opening.Opened, proposal: reviewing.HeldProposal) -> dict[str, Any]:
     names = opened.config.prompt.bootstrap_files
     commit = proposal.commit
     return {
@@ -262,7 +245,7 @@ def _data(opened: opening.Opened, proposal: HeldProposal) -> dict[str, Any]:
     }
 
 
-evolve_NONE = "No proposals. One comes every hundred interactions."
+NO_PROPOSALS = "No proposals. One comes every hundred interactions."
 
 
 @runs_job
@@ -305,7 +288,7 @@ def _show(opened: opening.Opened) -> None:
     data = [_evolve_data(each, source) for each in everything.records]
     output.result(opened.shell, "evolve", data, lines[:-1])
     if not everything.records:
-        output.say(evolve_NONE)
+        output.say(NO_PROPOSALS)
     listing.ended(everything)
 
 

@@ -13,7 +13,7 @@ import typer
 from msgspec.structs import replace
 
 from bumble.cli import commit, listing, output, people
-from bumble.cli.command import DryRunOption, JobFlags, runs_job, shows, writes
+from bumble.cli.command import DryRunOption, JobFlags, group, runs_job, shows, writes
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.errors import RefusedError, UsageError, UserError
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from bumble.prompt.compact import CompactJob
     from bumble.runtime.runtime import Runtime
 
-app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Look at conversations."
-)
+app = group()
 IdArgument = Annotated[
     str,
     typer.Argument(
@@ -306,7 +304,7 @@ def compact(
 
     if undo and (prune_only or no_model or force or flags.check):
         raise UsageError("--undo takes back the last compaction; it goes with no other.")
-    talk = _asked(opened, session)
+    talk = _meant(opened, session)
     thinks = not (undo or prune_only or no_model or flags.check)
     with run_job.open_runtime(opened, "compact", needs_model=thinks) as runtime:
         due: Due[Any]
@@ -357,7 +355,7 @@ def _undo(runtime: Runtime, talk: sessions.Session) -> JobResult:
     )
 
 
-def _asked(opened: Opened, session_id: str | None) -> sessions.Session | None:
+def _meant(opened: Opened, session_id: str | None) -> sessions.Session | None:
     if session_id is not None:
         return session_files.find(opened.entity.sessions, session_id)
     paths = session_files.paths(opened.entity.sessions)

@@ -12,18 +12,20 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
-from bumble.cli import body_view, index_place, listing, opening, output, people
+from bumble.cli import body_view, index_place, listing, opening, output, people, run_job
 from bumble.cli.command import reads
-from bumble.cli.models import chat_model, weights
+from bumble.cli.models import abilities, chat_model, weights
 from bumble.entity import commits, git_operations
 from bumble.errors import UserError
 from bumble.files import git
-from bumble.llm import detect
+from bumble.index import sync
+from bumble.llm import detect, ledger
 from bumble.models.weights import catalog as catalogs
 from bumble.models.weights import choice, store
+from bumble.prompt import transcript
 from bumble.records import kinds, session_files, sessions, state
-from bumble.runtime import cursors, review_queue
-from bumble.text import urls
+from bumble.runtime import cursors, review_queue, spoken
+from bumble.text import tokens, urls
 
 MEASURED_ON = "all-minilm-l6-v2"  # the embedding model that ranking weights were chosen on
 T = TypeVar("T")
@@ -102,9 +104,6 @@ class Look:
     @cached_property
     def spoken(self) -> list[str]:
         """The languages that are spoken."""
-        from bumble.cli import run_job
-        from bumble.runtime import spoken
-
         with run_job.open_runtime(self.opened, "status", needs_model=False) as runtime:
             return spoken.latest(runtime)
 
@@ -134,8 +133,6 @@ def _model(look: Look) -> Part:
 
 def _abilities(look: Look) -> Part:
     """Say how far the model is trusted, in the languages that are spoken."""
-    from bumble.cli.models import abilities
-
     if look.chosen is None or not weights.is_here(look.opened, look.chosen):
         return [], ""
     standings = abilities.standings(look.opened, look.chosen, look.spoken)
@@ -169,9 +166,6 @@ def _embedding(look: Look) -> Part:
 
 def _window(look: Look) -> Part:
     """Estimate how full the window is before the next message."""
-    from bumble.prompt import transcript
-    from bumble.text import tokens
-
     facts, talk = look.facts, look.talks[0] if look.talks else None
     limit = facts.used if facts else look.opened.config.cognition.max_context_tokens
     always = chat_model.stable_tokens(look.opened, talk)
@@ -238,8 +232,6 @@ def _unanswered(look: Look) -> Part:
 
 def _today(look: Look) -> Part:
     """Say what today has cost up to now."""
-    from bumble.llm import ledger
-
     opened = look.opened
     spent = ledger.today(opened.entity.ledger, opened.shell.now(), opened.zone)
     limit = opened.config.limits.tokens_per_day
@@ -272,7 +264,6 @@ def _pending(look: Look) -> Part:
 
 def _due(look: Look) -> Part:
     """Count the reminders and automations whose time has come."""
-    from bumble.cli import run_job
     from bumble.jobs import automations, reminders
 
     with run_job.open_runtime(look.opened, "status", needs_model=False) as runtime:
@@ -333,8 +324,6 @@ def _count(look: Look, kind: kinds.Kind) -> int | None:
 
 def _index(look: Look) -> Part:
     """Say how the index stands to the files, and which model made its vectors."""
-    from bumble.index import sync
-
     opened, problem, found = look.opened, None, sync.IndexState(exists=False)
     try:
         found = sync.state(opened.entity, index_place.place_of(opened.entity, opened.config.index))

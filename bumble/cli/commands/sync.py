@@ -21,6 +21,7 @@ from bumble.errors import (
     SyncError,
     UserError,
 )
+from bumble.history import merge, remote
 from bumble.records import forgotten, kinds, knowledge
 from bumble.runtime import rules
 from bumble.text import urls
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from bumble.cli.doctor.checkup import DoctorReport
     from bumble.entity.approvals import Rule
     from bumble.history.findings import Finding
-    from bumble.history.remote import Merging, Upload
 
 
 MOST_PATHS = 10  # that are named
@@ -88,8 +88,6 @@ def sync(
 
 def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     """Fetch, merge and check the folder; push it if that is wanted and nothing is wrong."""
-    from bumble.history import remote
-
     shell, root = opened.shell, opened.entity.root
     timeout = opened.config.limits.lock_timeout_seconds
     place = remote.place_of(root, trusted=opened.settings.trusted)
@@ -129,8 +127,6 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
 
 def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> None:
     """Let the branch follow a remote, once the owner has seen what goes there."""
-    from bumble.history import remote
-
     shell, root = opened.shell, opened.entity.root
     place = remote.place_of(root, trusted=opened.settings.trusted)
     target = remote.address(text, shell.cwd)
@@ -160,7 +156,7 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
     output.result(shell, "sync setup", data, [f"Uploaded to {shown}.", elsewhere])
 
 
-def _would_go(found: Upload) -> list[str]:
+def _would_go(found: remote.Upload) -> list[str]:
     records = [
         kind.file_name or f"{count:,} {kind.singular if count == 1 else kind.plural}"
         for name, count in found.records.items()
@@ -205,7 +201,7 @@ def _sentence_of_gone(
 
 def _tell(
     opened: opening.Opened,
-    merging: Merging,
+    merging: remote.Merging,
     gone: Mapping[str, int],
     changed: Sequence[str],
     waiting: Sequence[Rule],
@@ -240,8 +236,6 @@ def git_merge(
 
     Ends with 1 where both sides changed the same thing; conflict markers are left in the file then.
     """
-    from bumble.history import merge
-
     try:
         texts = [path.read_bytes().decode(errors="surrogateescape") for path in (base, ours, other)]
     except OSError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import replace
@@ -12,11 +12,9 @@ from bumble.cli import listing, output
 from bumble.cli.command import shows
 from bumble.cli.opening import Opened
 from bumble.errors import RecordMissingError, UsageError
+from bumble.history import lookup
+from bumble.history import why as explaining
 from bumble.runtime import audiences
-
-if TYPE_CHECKING:
-    from bumble.history.lookup import Library, LibraryRecord
-    from bumble.history.why import RecordCommit, SourceNode
 
 GONE = "not here any more: forgotten, or not merged yet"
 COMMIT_CHARS = 10
@@ -47,8 +45,6 @@ def why(
     what wrote it, and all it rests on, down to the words that were said. Of a
     sentence, the messages that say it: the nearest first.
     """
-    from bumble.history import lookup, why
-
     query = " ".join(what).strip()
     if not query:
         raise UsageError("There is nothing to look for: the id is empty.")
@@ -58,7 +54,7 @@ def why(
     shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opened.zone)
     viewer = listing.Viewer(opened)
     item, *others = _meant(shelf, query, kind, viewer)
-    node = _seen(viewer, why.explain(shelf, item, why.GitHistory(opened.entity.root)))
+    node = _seen(viewer, explaining.explain(shelf, item, explaining.GitHistory(opened.entity.root)))
     data = {
         **_data(node),
         "missing": list(node.missing),
@@ -74,7 +70,7 @@ def why(
         output.say(f"{listing.counted(len(node.missing), 'source')} {verb} {GONE}.")
 
 
-def _seen(viewer: listing.Viewer, node: SourceNode) -> SourceNode:
+def _seen(viewer: listing.Viewer, node: explaining.SourceNode) -> explaining.SourceNode:
     """Return a record with what it rests on, each as it may be seen, and as its commits may."""
     item, origin = node.item, node.item.origin
     named = item.id if item.kind in NAMED_BY_WORDS else ""
@@ -89,22 +85,22 @@ def _seen(viewer: listing.Viewer, node: SourceNode) -> SourceNode:
 
 
 def _meant(
-    shelf: Library, query: str, kind: str | None, viewer: listing.Viewer
-) -> list[LibraryRecord]:
+    shelf: lookup.Library, query: str, kind: str | None, viewer: listing.Viewer
+) -> list[lookup.LibraryRecord]:
     """Return the record that is meant, or those that hold the sentence."""
-    from bumble.history import why
-
     try:
         return [shelf.look_up(query, kind)]
     except RecordMissingError:
-        found = why.find(shelf, query, kind)
+        found = explaining.find(shelf, query, kind)
         records = [record for record in found if viewer.may_see(record.origin)]
         if not records:
             raise
     return records
 
 
-def _tree(opened: Opened, node: SourceNode, first: str = "", rest: str = "") -> Iterator[str]:
+def _tree(
+    opened: Opened, node: explaining.SourceNode, first: str = "", rest: str = ""
+) -> Iterator[str]:
     """Draw a record and what it rests on; the lines below the first are set in by `rest`."""
     yield f"{first}{_head(opened, node)}"
     bar = "│ " if node.rests_on else "  "
@@ -117,7 +113,7 @@ def _tree(opened: Opened, node: SourceNode, first: str = "", rest: str = "") -> 
         )
 
 
-def _head(opened: Opened, node: SourceNode) -> str:
+def _head(opened: Opened, node: explaining.SourceNode) -> str:
     item = node.item
     if not node.resolved:
         return f"{item.id}: {GONE}"
@@ -126,7 +122,7 @@ def _head(opened: Opened, node: SourceNode) -> str:
     return "  ".join(filter(None, (f"{item.kind} {item.id}", when, place)))
 
 
-def _body(opened: Opened, node: SourceNode, *, whole: bool) -> Iterator[str]:
+def _body(opened: Opened, node: explaining.SourceNode, *, whole: bool) -> Iterator[str]:
     """Tell what stands in a record, and who or what wrote it."""
     item = node.item
     if not node.resolved:
@@ -141,7 +137,7 @@ def _body(opened: Opened, node: SourceNode, *, whole: bool) -> Iterator[str]:
     yield from (f"  {line}" for line in _edits(opened, node))
 
 
-def _origin(item: LibraryRecord) -> Iterator[str]:
+def _origin(item: lookup.LibraryRecord) -> Iterator[str]:
     origin = item.origin
     if item.by_hand:
         yield "written by hand"
@@ -154,7 +150,7 @@ def _origin(item: LibraryRecord) -> Iterator[str]:
     yield "; ".join(filter(None, (sentence, audience)))
 
 
-def _edits(opened: Opened, node: SourceNode) -> Iterator[str]:
+def _edits(opened: Opened, node: explaining.SourceNode) -> Iterator[str]:
     for verb, edit in (("committed", node.written), ("last changed", node.changed)):
         if edit:
             when = listing.when(edit.at, opened)
@@ -162,7 +158,7 @@ def _edits(opened: Opened, node: SourceNode) -> Iterator[str]:
             yield from (f"  {key}: {value}" for key, value in edit.trailers)
 
 
-def _data(node: SourceNode) -> dict[str, Any]:
+def _data(node: explaining.SourceNode) -> dict[str, Any]:
     item = node.item
     return {
         "kind": item.kind or None,
@@ -186,7 +182,7 @@ def _data(node: SourceNode) -> dict[str, Any]:
     }
 
 
-def _edit_data(edit: RecordCommit | None) -> dict[str, Any] | None:
+def _edit_data(edit: explaining.RecordCommit | None) -> dict[str, Any] | None:
     if edit is None:
         return None
     return {

@@ -275,7 +275,6 @@ def _better_there(chosen: choice.Choice) -> str:
 
 
 def _scripted(opened: Configured, chosen: choice.Choice) -> Abilities:
-    from bumble.cli.models import chat_model
     from bumble.llm import scripted
 
     path = chat_model.script_of(opened, chosen)

@@ -318,11 +318,11 @@ def _embedded(shell: Shell) -> Iterator[Option]:
 def _of_providers(shell: Shell) -> Iterator[Option]:
     """Yield a model of each provider that there is a key for; nothing is asked of any."""
     for provider in providers.known():
-        if _start_has_key(shell, provider):
+        if _has_key_of(shell, provider):
             yield _of_provider(provider)
 
 
-def _start_has_key(shell: Shell, provider: providers.Provider) -> bool:
+def _has_key_of(shell: Shell, provider: providers.Provider) -> bool:
     try:
         return installation.secret(provider.key, shell.environ, shell.secrets_file) is not None
     except CredentialsError as error:

@@ -15,6 +15,7 @@ from bumble.cli import index_place, output
 from bumble.cli.process import Shell
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import EngineMissingError, UsageError, UserError, WeightsMissingError
+from bumble.models.weights import catalog, own_models, store
 from bumble.text import words
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from bumble.models.embed.reader import MessageReader
     from bumble.models.weights.catalog import Catalog, CatalogEntry
     from bumble.models.weights.choice import Choice
-    from bumble.models.weights.store import Installed, PullOptions
 
 AUTO = "auto"  # what is left open by a setting
 READING = "multilingual-e5-small"  # reads messages, in any language
@@ -32,8 +32,6 @@ READING = "multilingual-e5-small"  # reads messages, in any language
 
 def catalog_of(shell: Shell) -> Catalog:
     """Read the catalog, the user's own entries first."""
-    from bumble.models.weights import catalog
-
     own = _own_catalog(shell)
     return catalog.load(own if own.exists() else None)
 
@@ -49,8 +47,6 @@ def with_own_file(shell: Shell, config: LlmConfig, origin: str) -> LlmConfig:
         UsageError: If there is no such file, or a folder names it that may be somebody else's.
         WeightsMissingError: If it is no model that talks, or another than it was.
     """
-    from bumble.models.weights import own_models
-
     if not own_models.is_file_name(config.model):
         return config
     if config.base_url and not shell.path(Path(config.model)).is_file():
@@ -65,8 +61,6 @@ def with_own_file(shell: Shell, config: LlmConfig, origin: str) -> LlmConfig:
 
 def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[CatalogEntry, Path]:
     """Make a model of a file on this machine; see `own_models.adopt`. Returns its path too."""
-    from bumble.models.weights import own_models
-
     path = Path(os.path.abspath(shell.path(Path(name))))  # noqa: PTH100  (links stay as they are)
     known = catalog_of(shell)
     if path.is_file() and (anew or own_models.of_file(known, path) is None):
@@ -81,7 +75,7 @@ def on_hub(shell: Shell, reference: str) -> CatalogEntry:
         UsageError: If nothing is named by it.
         WeightsMissingError: If the hub does not tell, or has another file now.
     """
-    from bumble.models.weights import hub, own_models
+    from bumble.models.weights import hub
 
     name, wanted = hub.parse(reference)
     repository = hub.look_up(name, means(shell))
@@ -89,13 +83,11 @@ def on_hub(shell: Shell, reference: str) -> CatalogEntry:
     return own_models.from_hub(catalog_of(shell), repository, file)
 
 
-def fetch_own(shell: Shell, entry: CatalogEntry, *, yes: bool) -> Installed:
+def fetch_own(shell: Shell, entry: CatalogEntry, *, yes: bool) -> store.Installed:
     """Pull a model of the hub that the user named, and keep it in the user's own catalog.
 
     It is kept before it comes, so that a pull that broke off goes on with the same file.
     """
-    from bumble.models.weights import own_models
-
     what = offered(shell, entry)
     if what is None:
         return bring(shell, entry)  # to say what the hub said
@@ -120,8 +112,6 @@ def memory_mb() -> int | None:
 
 def installed(shell: Shell, entries: Sequence[CatalogEntry]) -> list[CatalogEntry]:
     """Return those of some models whose weights are here and whole."""
-    from bumble.models.weights import store
-
     present = []
     for entry in entries:
         try:
@@ -165,7 +155,7 @@ def _described(entry: CatalogEntry, source: str) -> str:
     return f"{entry.name} ({output.size(entry.bytes)}, {entry.licence}) from {source}"
 
 
-def fetch(shell: Shell, entry: CatalogEntry, *, yes: bool) -> Installed:
+def fetch(shell: Shell, entry: CatalogEntry, *, yes: bool) -> store.Installed:
     """Pull a model after asking; a bar shows how far it is.
 
     Raises:
@@ -178,7 +168,7 @@ def fetch(shell: Shell, entry: CatalogEntry, *, yes: bool) -> Installed:
     return bring(shell, entry)  # without an offer, to say what each source said
 
 
-def bring(shell: Shell, entry: CatalogEntry, own: Path | None = None) -> Installed:
+def bring(shell: Shell, entry: CatalogEntry, own: Path | None = None) -> store.Installed:
     """Pull a model without asking, and say how long it took.
 
     Args:
@@ -224,13 +214,11 @@ def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
     raise WeightsMissingError(f"{name} is not on this machine yet.\nSay --yes to fetch {what}.")
 
 
-def means(shell: Shell, bar: output.Progress | None = None) -> PullOptions:
+def means(shell: Shell, bar: output.Progress | None = None) -> store.PullOptions:
     """Return what pulls of this process may use of the world; they share what sources answered."""
-    from bumble.models.weights.store import PullOptions
-
     if shell.means is None:
         endpoint = shell.environ.get("HF_ENDPOINT")  # as the hub's own library takes it
-        shell.means = PullOptions(environment=shell.environ, endpoint=endpoint or None)
+        shell.means = store.PullOptions(environment=shell.environ, endpoint=endpoint or None)
     notes = shell.notes
 
     def progress(count: int, total: int) -> None:
@@ -415,7 +403,7 @@ def _is_multilingual(entry: CatalogEntry) -> bool:
 
 def _first_that_comes(shell: Shell, entries: Sequence[CatalogEntry], *, yes: bool) -> CatalogEntry:
     """Fetch the first of some models that a source offers and gives."""
-    from bumble.models.weights import pull, store
+    from bumble.models.weights import pull
 
     left, failed = list(entries), None
     while (offer := pull.choose(left, means(shell))) is not None:
