@@ -149,9 +149,7 @@ def recall(options: argparse.Namespace, server: str, processes: int) -> dict[str
 def disk(folders: list[Path], server: str) -> float:
     """Return the megabytes that all indexes take."""
     if not server:
-        paths = [path for folder in folders for path in folder.glob("memory.db")]
-        paths += [path for folder in folders for path in folder.glob(".bumble/fulltext/*")]
-        return sum(path.stat().st_size for path in paths) / 1e6
+        return sum((folder / "memory.db").stat().st_size for folder in folders) / 1e6
     import psycopg
 
     with psycopg.connect(server) as connection:

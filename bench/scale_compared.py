@@ -115,8 +115,7 @@ def compared(products: list[Product], memories: Path, turns: Turns, rounds: int)
 
 def megabytes(folder: Path) -> float:
     """Return how much of the disk an index takes."""
-    words = (folder / ".bumble" / "fulltext").glob("*")
-    return sum(file.stat().st_size for file in (folder / "memory.db", *words)) / 1e6
+    return (folder / "memory.db").stat().st_size / 1e6
 
 
 def add(folder: Path, turns: Turns, count: int) -> None:

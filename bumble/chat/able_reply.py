@@ -36,7 +36,7 @@ from bumble.prompt import (
 from bumble.prompt.system import Block, Stable
 from bumble.prompt.transcript import View
 from bumble.recall import prompt_memories as memories
-from bumble.recall import topic_overview
+from bumble.recall import survey
 from bumble.records import session_files
 from bumble.records.sessions import Session
 from bumble.runtime import body_state
@@ -86,7 +86,7 @@ def stable_part(runtime: Runtime, readers: Sequence[str], overview: str | None =
         runtime.config.prompt,
         readers,
         mood,
-        topic_overview.text(runtime, readers) if overview is None else overview,
+        survey.overview(runtime, readers) if overview is None else overview,
         native=runtime.model.native_tools,
     )
 

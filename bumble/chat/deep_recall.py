@@ -17,10 +17,10 @@ from bumble.errors import FolderUnwritableError, RefusedError
 from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.recall.deep_recall import deep
-from bumble.recall.deep_recall.budget import RecollectionSpending
+from bumble.recall.deep_recall.bounds import RecollectionSource, RecollectionSpending, Scope
 from bumble.recall.deep_recall.deep import Recollection
-from bumble.recall.deep_recall.search_scope import RecollectionSource, Scope
-from bumble.recall.prompt_memories import QUOTED_FROM, UNSEARCHED, RecalledAnswer, Search
+from bumble.recall.memory_search import Search
+from bumble.recall.prompt_memories import QUOTED_FROM, UNSEARCHED, RecalledAnswer
 from bumble.records import base, provenance, questions
 from bumble.records.base import Provenance
 from bumble.runtime import body_state, people

@@ -20,8 +20,8 @@ from bumble.fallback.quotes import Quote
 from bumble.guard import secrets
 from bumble.index import chunks
 from bumble.index.search import Hit
-from bumble.recall import prompt_memories
-from bumble.recall.prompt_memories import Search
+from bumble.recall import memory_search
+from bumble.recall.memory_search import Search
 from bumble.records import base, session_files
 from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime import body_state
@@ -127,10 +127,8 @@ def _found(runtime: Runtime, session: Session, asked: Message) -> Sequence[Hit]:
     at = runtime.now()
     mood = body_state.mood(runtime, body_state.read(runtime, at)).name
     asker = chunks.spoken_name(asked.speaker)
-    search = Search(
-        session.people, mood, at, asker=asker, asking=prompt_memories.last_turn(session)
-    )
-    return prompt_memories.find(
+    search = Search(session.people, mood, at, asker=asker, asking=memory_search.last_turn(session))
+    return memory_search.find(
         runtime.memory,
         runtime.config,
         search,
@@ -155,7 +153,7 @@ def _may_answer(hit: Hit, asked: Message, told: Told) -> bool:
 
 
 def _is_near(hit: Hit, runtime: Runtime) -> bool:
-    return prompt_memories.is_near(hit, runtime.config) or (hit.parts.nearness or 0.0) >= NEAR
+    return memory_search.is_near(hit, runtime.config) or (hit.parts.nearness or 0.0) >= NEAR
 
 
 def _bare(text: str) -> str:

@@ -36,6 +36,7 @@ from bumble.models.embed.reader import MessageReading
 from bumble.prompt import compact, preamble, prompt_files, system, transcript
 from bumble.prompt.system import Block, Stable
 from bumble.prompt.transcript import View
+from bumble.records import knowledge
 from bumble.records.sessions import Session
 from bumble.runtime import rules
 from bumble.runtime.runtime import ProfileName, Runtime
@@ -78,7 +79,7 @@ def stable(
     language = language if has(language) else templates.FIRST
     own_files = tuple(prompt_files.read(entity, runtime.config.prompt))
     who = rules.own_identity(entity, identity).identity
-    book = rules.own_book(entity, system.readable_book(entity))
+    book = rules.own_book(entity, knowledge.readable(entity.knowledge))
     parts = {
         "monologue": _monologue(one_line(who.monologue), language),
         "always": "\n".join(filter(None, (system.locked(book), system.files(own_files)))),

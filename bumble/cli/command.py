@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from msgspec import Struct
 
-from bumble.cli.opening import open_entity, shell_of
+from bumble.cli.process import Shell
 
 NOTHING_DUE = 4  # with --exit-code
 
@@ -105,6 +105,14 @@ FLAGS = {
 JOB = {**FLAGS, "everything": (EverythingOption, False), **WRITING}
 
 
+def shell_of(ctx: typer.Context) -> Shell:
+    """Return the process a command runs in."""
+    shell = ctx.find_root().obj
+    if not isinstance(shell, Shell):
+        raise TypeError("the command was not started by bumble.cli.app.main")
+    return shell
+
+
 def plain(body: Body) -> Body:
     """Make a command that opens no entity by itself; its first parameter is the process."""
 
@@ -160,6 +168,8 @@ def _command(
     """
 
     def command(ctx: typer.Context, **values: Any) -> None:
+        from bumble.cli.opening import open_entity  # much, of which `--help` needs nothing
+
         shell = shell_of(ctx)
         if ctx.invoked_subcommand is not None:  # of a group, which opens the entity itself
             shell.entity = values["entity"] or shell.entity

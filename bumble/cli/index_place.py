@@ -17,6 +17,7 @@ from bumble.files import disk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from bumble.cli.opening import Opened
     from bumble.entity.config import IndexConfig
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
     from bumble.models.embed.protocol import Embedder
 
 
-def place_of(entity: Entity, config: IndexConfig) -> Place:
+def place_of(entity: Entity, config: IndexConfig, donors: tuple[Path, ...] = ()) -> Place:
     """Return where an entity's index stands.
 
     Args:
         entity: Whose index.
         config: The settings in force; no folder can make these.
+        donors: Databases of other indexes that vectors are taken over from, the likeliest first.
 
     Raises:
         SettingInvalidError: If it is to stand on a server that has no address.
@@ -40,7 +42,7 @@ def place_of(entity: Entity, config: IndexConfig) -> Place:
     """
     from bumble.index import place
 
-    local = place.of(entity)
+    local = replace(place.of(entity), donors=donors)
     if config.backend == "sqlite" or (config.backend == "auto" and not config.url):
         return local
     if not config.url:
@@ -87,7 +89,7 @@ def up_to_date(
     """
     from bumble.index import place
 
-    at = place_of(opened.entity, opened.config.index)
+    at = place_of(opened.entity, opened.config.index, opened.donors)
     try:
         report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
     except FolderUnwritableError as error:
@@ -139,7 +141,7 @@ def synced(
 
 def _still_good(opened: Opened, embedder: Embedder | None, at: Place) -> SyncReport | None:
     """Return a report that nothing had to be done, if the index is up to date as it lies there."""
-    from bumble.index import rows, scan, sync
+    from bumble.index import ingest, rows, sync
 
     try:
         state = sync.state(opened.entity, at)
@@ -148,4 +150,4 @@ def _still_good(opened: Opened, embedder: Embedder | None, at: Place) -> SyncRep
     wanted = rows.encoded(embedder.identity) if embedder else state.identity
     if not state.exists or state.stale or state.identity != wanted:
         return None
-    return sync.SyncReport(unchanged=len(scan.scan(opened.entity)), waiting=state.waiting)
+    return sync.SyncReport(unchanged=len(ingest.scan(opened.entity)), waiting=state.waiting)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
-import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -128,14 +127,6 @@ class Opened(Struct, frozen=True):
         """
         disk.inside(self.entity.root, self.entity.relative(path))
         return path
-
-
-def shell_of(ctx: typer.Context) -> Shell:
-    """Return the process a command runs in."""
-    shell = ctx.find_root().obj
-    if not isinstance(shell, Shell):
-        raise TypeError("the command was not started by bumble.cli.app.main")
-    return shell
 
 
 def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:

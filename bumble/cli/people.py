@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bumble.index.memory import Memory
     from bumble.index.place import Place
     from bumble.models.embed.protocol import Embedder
-    from bumble.recall.prompt_memories import Search
+    from bumble.recall.memory_search import Search
 
 
 def speaking(opened: Opened, name: str | None) -> Person:
@@ -177,7 +177,7 @@ def search_of(
 ) -> Search:
     """Return the talk that a search is for: with who asks, by default the owner, and the person."""
     from bumble.cli import body_view
-    from bumble.recall.prompt_memories import Search
+    from bumble.recall.memory_search import Search
     from bumble.runtime.people import owner_id
 
     about = () if person is None else (id_of(opened, person),)

@@ -29,11 +29,10 @@ from bumble.records.base import Provenance
 from bumble.records.provenance import withheld
 from bumble.records.session_files import find
 from bumble.runtime import audiences, job
-from bumble.runtime.job import Condition, Due, JobResult, Pass, Settled
 from bumble.runtime.runtime import TEMPERATURE, Runtime
 
-Check = Callable[[Runtime], Due[Any]]  # finds what is due
-Run = Callable[[Runtime, Any], JobResult]  # does one job, writing nothing
+Check = Callable[[Runtime], job.Due[Any]]  # finds what is due
+Run = Callable[[Runtime, Any], job.JobResult]  # does one job, writing nothing
 More = Callable[[Runtime], tuple[dict[str, Any], str]]  # what else a check has to say
 
 
@@ -105,12 +104,12 @@ def _settled(
     opened: Opened,
     runtime: Runtime,
     command: str,
-    due: Due[Any],
+    due: job.Due[Any],
     run: Run,
     limit: int | None,
     *,
     dry_run: bool,
-) -> Iterator[Settled]:
+) -> Iterator[job.Settled]:
     """Run the jobs that were due at the beginning; what is written is a line of the run ledger."""
     from bumble.jobs import tick
 
@@ -122,7 +121,7 @@ def _settled(
     return tick.run(runtime, command, passes, limit, partial(_written, opened))
 
 
-def planned(opened: Opened, runtime: Runtime, outcome: JobResult) -> JobResult:
+def planned(opened: Opened, runtime: Runtime, outcome: job.JobResult) -> job.JobResult:
     """Show the changes of a result as data, with their diffs; nothing is written."""
     result, change_set = outcome.planned()
     shown = [commit.shown_change(opened, change) for change in change_set.changes]
@@ -130,7 +129,7 @@ def planned(opened: Opened, runtime: Runtime, outcome: JobResult) -> JobResult:
     return replace(result, written=shown, origins=origins)
 
 
-def seen(opened: Opened, outcome: JobResult) -> JobResult:
+def seen(opened: Opened, outcome: job.JobResult) -> job.JobResult:
     """Return a result as whoever looks may see it: of what is for others only that it was made."""
     viewer = listing.Viewer(opened)
     hidden = next((one for one in _origins(opened, outcome) if not viewer.may_see(one)), None)
@@ -147,7 +146,7 @@ def seen(opened: Opened, outcome: JobResult) -> JobResult:
     )
 
 
-def _origins(opened: Opened, outcome: JobResult) -> Iterator[Provenance]:
+def _origins(opened: Opened, outcome: job.JobResult) -> Iterator[Provenance]:
     yield from outcome.origins
     if not outcome.about.startswith(f"{sessions.PREFIX}_"):
         yield Provenance(audience=tuple(filter(None, [outcome.about])))
@@ -156,7 +155,7 @@ def _origins(opened: Opened, outcome: JobResult) -> Iterator[Provenance]:
         yield Provenance(audience=find(opened.entity.sessions, outcome.about).people)
 
 
-def _written(opened: Opened, runtime: Runtime, outcome: JobResult) -> JobResult:
+def _written(opened: Opened, runtime: Runtime, outcome: job.JobResult) -> job.JobResult:
     shown = planned(opened, runtime, outcome).written  # before: what each file is made of
     bare = [{key: value for key, value in change.items() if key != "diff"} for change in shown]
     return replace(job.apply(runtime, outcome), written=bare)
@@ -181,7 +180,7 @@ def tell(
 
 
 def _show_check(
-    opened: Opened, command: str, due: Due[Any], more: tuple[dict[str, Any], str] | None
+    opened: Opened, command: str, due: job.Due[Any], more: tuple[dict[str, Any], str] | None
 ) -> None:
     """Print gates and verdict, and what else a cycle has to say of itself."""
     rows = [
@@ -195,7 +194,7 @@ def _show_check(
     output.result(opened.shell, command, data, lines)
 
 
-def gates(due: Due[Any]) -> list[dict[str, Any]]:
+def gates(due: job.Due[Any]) -> list[dict[str, Any]]:
     """Return conditions as JSON tells them, under the name that owners know them by."""
     return [
         {
@@ -208,7 +207,7 @@ def gates(due: Due[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def showing_reminders(opened: Opened, each: Pass) -> Pass:
+def showing_reminders(opened: Opened, each: job.Pass) -> job.Pass:
     """Return a pass; on a terminal, that of the reminders prints those for the owner."""
     if each.name != "reminders" or not sys.stdout.isatty():
         return each
@@ -222,9 +221,9 @@ def showing_reminders(opened: Opened, each: Pass) -> Pass:
     )
 
 
-def why_not(due: Due[Any]) -> str:
+def why_not(due: job.Due[Any]) -> str:
     """Say what stands in the way."""
-    closed: list[Condition] = [gate for gate in due.conditions if not gate.passes]
+    closed: list[job.Condition] = [gate for gate in due.conditions if not gate.passes]
     if closed:
         return "; ".join(f"{gate.name}: {gate.value}, wants {gate.wants}" for gate in closed)
     return "nothing is waiting"
@@ -285,7 +284,7 @@ def make_runtime(
         open_embedder,
         name=opened.identity.name,
         zone=ZoneInfo(opened.identity.timezone),
-        place=index_place.place_of(opened.entity, opened.config.index),
+        place=index_place.place_of(opened.entity, opened.config.index, opened.donors),
         syncs=writes,
         optional=talks,
         open_reader=lambda own: weights.message_reader(opened, own, fetch_with_yes=yes),
@@ -310,7 +309,7 @@ def make_runtime(
     )
 
 
-def _flush(runtime: Runtime, compaction: JobResult, limit: int) -> JobResult:
+def _flush(runtime: Runtime, compaction: job.JobResult, limit: int) -> job.JobResult:
     from bumble.jobs import stretch
 
     return stretch.flush(runtime, compaction, limit)

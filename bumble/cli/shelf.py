@@ -101,7 +101,8 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         newest_first: bool = False,
     ) -> None:
         """Print some records, a line each; in front of it the id, if that is what names one."""
-        short = listing.short_ids([one.id for one in listed.records], self.paths(opened))
+        ids = [] if self.by else [one.id for one in listed.records]
+        short = listing.short_ids(ids, self.paths(opened) if ids else ())
 
         def line(record: R) -> Sequence[str]:
             return cells(record) if self.by else [short[record.id], *cells(record)]
@@ -130,12 +131,18 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         return base.new_id(self.kind.prefix, at, opened.shell.rng)
 
     def add(
-        self, opened: Opened, record: R, why: str, sentence: str = "", *, dry_run: bool, **data: Any
+        self,
+        opened: Opened,
+        record_id: str,
+        change: Change,
+        sentence: str = "",
+        *,
+        dry_run: bool,
+        **data: Any,
     ) -> None:
-        """Put a record into the folder."""
-        planned, told = [self.kind.plan_new(record, why)], sentence or f"Added {record.id}."
-        command, data = f"{self.group} add", {"id": record.id, **data}
-        commit.commit(opened, command, planned, told, dry_run=dry_run, **data)
+        """Put a record into the folder, as it was planned."""
+        command, told = f"{self.group} add", sentence or f"Added {record_id}."
+        commit.commit(opened, command, [change], told, dry_run=dry_run, id=record_id, **data)
 
     def edit(self, opened: Opened, name: str, *, source: str | None, dry_run: bool) -> None:
         """Let the user edit a record's file."""

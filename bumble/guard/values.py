@@ -86,13 +86,13 @@ _LARGE = (100, 1000)
 _JOINTS = ("and", "und", "et", "y", "e")
 
 _LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")  # read beside the text's own
-_MONTH_NAMES = tuple(month.casefold() for month in calendar.month_name[1:])
+MONTH_NAMES = tuple(month.casefold() for month in calendar.month_name[1:])
 _WEEKDAY_NAMES = tuple(day.casefold() for day in calendar.day_name)
-_UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
+UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
 _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day
 _RELATIVE = re.compile(r"(?:in )?(\d) (day|week|month|year)(?: ago)?")
-_CURRENCIES = re.compile(
+CURRENCIES = re.compile(
     r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken|chf|pfund|kr|cents?|pence)"
 )
 _PRICE = re.compile(r"\d+[.,]\d\d")
@@ -184,7 +184,7 @@ class ReadText(Struct, frozen=True):
     content: frozenset[str]  # stems of its telling words, names among them, without values
 
 
-class _Calendar(Struct, frozen=True):
+class Calendar(Struct, frozen=True):
     """The words of time of some languages."""
 
     months: Mapping[str, int]
@@ -194,25 +194,28 @@ class _Calendar(Struct, frozen=True):
 
 
 @cache
-def _calendar(language: str) -> _Calendar:
+def calendar_words(language: str) -> Calendar:
+    """Return the words of time of a language, and of those that are read beside it."""
     months: dict[str, int] = {}
     weekdays: dict[str, int] = {}
     units: dict[str, float] = {}
     relative: dict[str, tuple[int, int]] = {}
     for code in dict.fromkeys((*_LANGUAGES, language)):
-        info = _language_info(code)
-        _named(info, _MONTH_NAMES, months)
+        info = time_words(code)
+        _named(info, MONTH_NAMES, months)
         _named(info, _WEEKDAY_NAMES, weekdays)
-        for name, days in _UNIT_DAYS.items():
+        for name, days in UNIT_DAYS.items():
             units |= {words.folded(word): days for word in info.get(name, ()) if len(word) > 1}
         units |= {"fortnight": 14, "fortnights": 14}
         for said, told in info.get("relative-type", {}).items():
             if found := _RELATIVE.fullmatch(said):
                 relative |= {words.folded(one): _offset(said, *found.groups()) for one in told}
-    return _Calendar(months, weekdays, units, _patterns(relative))
+    return Calendar(months, weekdays, units, _patterns(relative))
 
 
-def _language_info(code: str) -> Mapping[str, Any]:
+@cache
+def time_words(code: str) -> Mapping[str, Any]:
+    """Return what `dateparser` knows of a language; nothing of one that it does not read."""
     package = find_spec("dateparser")
     if package is None or package.origin is None:
         raise ModuleNotFoundError("dateparser")
@@ -227,7 +230,7 @@ def _language_info(code: str) -> Mapping[str, Any]:
 
 
 def _named(info: Mapping[str, Any], names: Sequence[str], into: dict[str, int]) -> None:
-    start = 1 if names is _MONTH_NAMES else 0
+    start = 1 if names is MONTH_NAMES else 0
     for place, name in enumerate(names, start):
         for word in map(words.folded, info.get(name, ())):
             if len(word) >= _LEAST_LETTERS and word not in stop_words.WORDS:
@@ -237,15 +240,15 @@ def _named(info: Mapping[str, Any], names: Sequence[str], into: dict[str, int]) 
 
 
 def _offset(said: str, count: str, unit: str) -> tuple[int, int]:
-    days = int(count) * int(_UNIT_DAYS[unit]) * (-1 if said.endswith("ago") else 1)
-    slack = 0 if unit == "day" else int(_UNIT_DAYS[unit]) - 1
+    days = int(count) * int(UNIT_DAYS[unit]) * (-1 if said.endswith("ago") else 1)
+    slack = 0 if unit == "day" else int(UNIT_DAYS[unit]) - 1
     return days - slack, days + slack
 
 
 def _patterns(relative: Mapping[str, tuple[int, int]]) -> list[tuple[re.Pattern[str], Any]]:
     by_offset: dict[tuple[int, int], list[str]] = {}
     for words_, offset in relative.items():
-        if offset[1] - offset[0] < _UNIT_DAYS["year"]:
+        if offset[1] - offset[0] < UNIT_DAYS["year"]:
             by_offset.setdefault(offset, []).append(re.escape(words_))
     return [
         (re.compile(rf"\b(?:{'|'.join(sorted(told, key=len, reverse=True))})\b"), offset)
@@ -261,7 +264,7 @@ def read(text: str, language: str) -> ReadText:
         text: Any.
         language: It is in, `de`.
     """
-    terms = _calendar(language)
+    terms = calendar_words(language)
     dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
     tokens = [words.folded(token) for token in _TOKEN.findall(plain(dateless))]
     found = list(_runs(tokens, language))
@@ -353,7 +356,7 @@ def _step(total: Decimal) -> int:
     return next((step for step in (1000, 100, 10) if total % step == 0), 1)
 
 
-def _number(tokens: Sequence[str], run: _Run, terms: _Calendar, language: str) -> Number:
+def _number(tokens: Sequence[str], run: _Run, terms: Calendar, language: str) -> Number:
     start, end, total = run
     word = tokens[start]
     before = tokens[start - 1] if start else ""
@@ -363,7 +366,7 @@ def _number(tokens: Sequence[str], run: _Run, terms: _Calendar, language: str) -
     timed = next((token for token in behind if token in terms.units), "")
     sign = behind[0] if behind else ""
     hours, is_sure = _hours(tokens, run, language)
-    if _CURRENCIES.fullmatch(before) or _CURRENCIES.fullmatch(sign):
+    if CURRENCIES.fullmatch(before) or CURRENCIES.fullmatch(sign):
         kind = "money"
     elif is_sure:
         kind = "clock"
@@ -412,7 +415,7 @@ def _of_day(*hours: Decimal) -> frozenset[Decimal]:
     return frozenset(hour.quantize(_MINUTE) % (_DAY // 2) for hour in hours)
 
 
-def _is_noun(token: str, terms: _Calendar, language: str) -> bool:
+def _is_noun(token: str, terms: Calendar, language: str) -> bool:
     return token[0].isalpha() and not (
         token in stop_words.WORDS
         or token in terms.months
@@ -451,7 +454,7 @@ def _stems(tokens: Sequence[str], language: str) -> frozenset[str]:
     )
 
 
-def _content(tokens: Sequence[str], terms: _Calendar, language: str) -> frozenset[str]:
+def _content(tokens: Sequence[str], terms: Calendar, language: str) -> frozenset[str]:
     told = [
         token
         for token in tokens
@@ -461,7 +464,7 @@ def _content(tokens: Sequence[str], terms: _Calendar, language: str) -> frozense
 
 
 def _dates(
-    tokens: Sequence[str], found: Sequence[_Run], terms: _Calendar
+    tokens: Sequence[str], found: Sequence[_Run], terms: Calendar
 ) -> tuple[set[tuple[int, int]], set[int]]:
     """Find days beside a month; return them, and the first tokens of their numbers."""
     dated, used, months = set[tuple[int, int]](), set[int](), set[int]()
@@ -490,7 +493,7 @@ def _dates(
 
 
 def _day_joined(
-    tokens: Sequence[str], first: _Run, second: _Run, terms: _Calendar
+    tokens: Sequence[str], first: _Run, second: _Run, terms: Calendar
 ) -> tuple[int, int] | None:
     """Return the day of a number just before another that has the month: "from 12 to 19 June"."""
     between = _unbroken(tokens[first[1] : second[0]], "")
@@ -510,7 +513,7 @@ def _times(
     tokens: Sequence[str],
     dated: set[tuple[int, int]],
     ordinals: frozenset[int],
-    terms: _Calendar,
+    terms: Calendar,
     found: Sequence[_Run],
 ) -> Times:
     dated |= {(int(month), int(day)) for _, month, day in _ISO.findall(text)}
@@ -545,7 +548,7 @@ def _either(first: str, *others: str) -> Iterator[tuple[int, int]]:
             yield int(month), int(day)
 
 
-def _spans(tokens: Sequence[str], found: Sequence[_Run], terms: _Calendar) -> Iterator[int]:
+def _spans(tokens: Sequence[str], found: Sequence[_Run], terms: Calendar) -> Iterator[int]:
     """Yield the days of each span of time that a text names: "in three weeks", "a week later"."""
     for index, token in enumerate(tokens):
         if (days := terms.units.get(token, 0)) >= 1:
@@ -656,7 +659,7 @@ def claims(word: str, before: Sequence[str], *, capital: bool) -> bool:
     """
     if any(char.isdigit() for char in word):
         return True
-    if word in _calendar(words.DEFAULT_LANGUAGE).months:
+    if word in calendar_words(words.DEFAULT_LANGUAGE).months:
         return capital or any(char.isdigit() for other in before for char in other)
     found = value(word)
     return found is not None and found != 1 and word not in {*_OF_ORDINAL, *_OF_OTHER, *_ELSEWHERE}
@@ -679,17 +682,17 @@ def forms(text: str, language: str) -> tuple[set[Decimal], set[int]]:
 
 def month(word: str) -> int | None:
     """Return which month a word names; None: it is none."""
-    return _calendar(words.DEFAULT_LANGUAGE).months.get(word)
+    return calendar_words(words.DEFAULT_LANGUAGE).months.get(word)
 
 
 def is_value(word: str) -> bool:
     """Whether a word is a number, a currency, a month or a weekday."""
-    plain, terms = words.folded(word), _calendar(words.DEFAULT_LANGUAGE)
+    plain, terms = words.folded(word), calendar_words(words.DEFAULT_LANGUAGE)
     return (
         any(char.isdigit() for char in plain)
         or plain in terms.months
         or plain in terms.weekdays
-        or _CURRENCIES.fullmatch(plain) is not None
+        or CURRENCIES.fullmatch(plain) is not None
         or value(plain) is not None
     )
 

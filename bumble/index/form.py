@@ -65,12 +65,16 @@ def language(text: str, otherwise: str = FIRST) -> str:
     Not `text.languages`, which knows far more languages than have rules, and takes some ten times
     as long: every passage of an index is asked, and its chunks are ranked by what was said here.
     """
+    fitting = languages(text)
+    return otherwise if not fitting or otherwise in fitting else fitting[0]
+
+
+def languages(text: str) -> list[str]:
+    """Return the languages whose rules fit a text best; none if its words don't tell."""
     words = set(_words(text))
     counts = {name: len(words & rules.common) for name, rules in _languages().items()}
     most = max(counts.values())
-    if not most or counts.get(otherwise) == most:
-        return otherwise
-    return max(counts, key=counts.__getitem__)
+    return [name for name, count in counts.items() if most and count == most]
 
 
 def is_own(text: str) -> bool:

@@ -1,12 +1,13 @@
-"""Changed files into the database: which are read again, and which chunks are new.
-
-A file that can't be read is a row with its problem and no chunks; it is not read again until it
-changes. Knows nothing of embedders or of the full-text index.
-"""
+"""Which files are indexed and changed, by their stamps; and changed files into the database."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import marshal
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
 
@@ -16,11 +17,122 @@ from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.files import disk
-from bumble.index import chunks, scan
+from bumble.index import chunks
 from bumble.index.chunks import Chunk
-from bumble.index.rows import FileRow, file_id
-from bumble.index.scan import Stamp
+from bumble.index.rows import FileRow, Stamp, file_id
 from bumble.index.store import Store
+from bumble.records import kinds
+
+_NOTES = "*.md"
+_INDEXED = [kind for kind in kinds.KINDS if kind.passages]
+_FILES = [(kind.passages, kind.patterns[0]) for kind in _INDEXED if kind.is_file]
+# kind of passages, folder, levels of folders between it and the files, the file's name or _NOTES
+_FOLDERS = [
+    (kind.passages, kind.folder, pattern.count("/") - 1, pattern.rpartition("/")[2])
+    for kind in _INDEXED
+    if not kind.is_file
+    for pattern in kind.patterns
+]
+
+_PLACES = [*_FILES, *((kind, name) for kind, name, _, _ in _FOLDERS)]
+
+
+def scan(entity: Entity) -> dict[str, Stamp]:
+    """Return every file that is indexed, by its path in the folder. Links are not followed."""
+    stamps: dict[str, Stamp] = {}
+    for _, name in _FILES:
+        path = entity.root / name
+        disk.settled(path)
+        with suppress(FileNotFoundError):
+            if path.is_file() and not path.is_symlink():
+                stamps[name] = _stamp(path.stat())
+    for _, name, levels, file in _FOLDERS:
+        with suppress(UnsafePathError):  # it leads out of the folder: not ours; doctor says so
+            top = os.fspath(disk.settled(entity.root / name))
+            for folder, place in _folders(top, name, levels):
+                if file == _NOTES:
+                    _add_notes(folder, place, stamps)
+                else:
+                    _add_named(folder, place, file, stamps)
+    beside: dict[str, Stamp] = {}
+    _add_companions(os.fspath(entity.root / companions.FOLDER), companions.FOLDER, beside)
+    for name, stamp in beside.items():
+        record = companions.record_of(name)
+        if record in stamps:
+            stamps[record] = _united(stamps[record], stamp)
+    return stamps
+
+
+def _united(stamp: Stamp, beside: Stamp) -> Stamp:
+    """Return what differs if a file of the two does."""
+    return max(stamp[0], beside[0]), max(stamp[1], beside[1]), stamp[2] + beside[2]
+
+
+def _add_companions(folder: str, place: str, stamps: dict[str, Stamp]) -> None:
+    for entry in _entries(folder):
+        name = f"{place}/{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            _add_companions(entry.path, name, stamps)
+        elif entry.name.endswith(".yaml") and entry.is_file(follow_symlinks=False):
+            with suppress(FileNotFoundError):
+                stamps[name] = _stamp(entry.stat(follow_symlinks=False))
+
+
+def digest_of(stamps: dict[str, Stamp]) -> str:
+    """Return what differs if any file, its stamp or their order does."""
+    # of version 2, which says the same of equal values however often they are referred to
+    return hashlib.blake2b(marshal.dumps(stamps, 2), digest_size=32).hexdigest()
+
+
+def kind_of(path: str) -> str:
+    """Return the kind of the chunks in a file that is indexed, by its path in the folder."""
+    top = path.split("/", 1)[0]
+    return next(kind for kind, name in _PLACES if name == top)
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
+
+
+def _folders(folder: str, place: str, levels: int) -> Iterator[tuple[str, str]]:
+    """Yield the folders so many levels below one, each with its path in the entity's."""
+    if not levels:
+        yield folder, place
+        return
+    for entry in _entries(folder):
+        if entry.is_dir(follow_symlinks=False) and disk.is_text(entry.name):
+            yield from _folders(entry.path, f"{place}/{entry.name}", levels - 1)
+
+
+def _add_notes(folder: str, place: str, stamps: dict[str, Stamp]) -> None:
+    for entry in _entries(folder):
+        name = entry.name
+        if not name.endswith(".md") or name[0] == "." or not disk.is_text(name):
+            continue
+        if entry.is_file(follow_symlinks=False):
+            try:  # a hundred thousand times: `suppress` would take as long as the look
+                stamps[f"{place}/{name}"] = _stamp(entry.stat(follow_symlinks=False))
+            except FileNotFoundError:  # gone since it was listed
+                continue
+
+
+def _add_named(folder: str, place: str, name: str, stamps: dict[str, Stamp]) -> None:
+    """Add a file whose name is known: its folder need not be listed for it."""
+    try:
+        status = os.lstat(f"{folder}/{name}")
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    if stat.S_ISREG(status.st_mode):
+        stamps[f"{place}/{name}"] = _stamp(status)
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from entries
+    except (FileNotFoundError, NotADirectoryError, PermissionError):  # doctor says so
+        return
+
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of what
 # Committed together: the ids of chunks are hashes, so that a few of them touch as many pages of the
@@ -60,9 +172,9 @@ def changes(scanned: dict[str, Stamp], indexed: dict[str, Stamp]) -> tuple[list[
 def update(entity: Entity, database: Store, reading: IngestReading, tell: Progress) -> Filed:
     """Bring files and chunks of the database up to date with the folder."""
     _forget_if_renamed(database, reading)
-    scanned = scan.scan(entity)
-    digest = scan.digest(scanned) if len(scanned) >= MANY_FILES else ""
-    if digest and database.seen() == digest:
+    scanned = scan(entity)
+    whole = digest_of(scanned) if len(scanned) >= MANY_FILES else ""
+    if whole and database.seen() == whole:
         return Filed(0, 0, 0, len(scanned), _problems(entity, database))
     indexed = database.stamps()
     changed, removed = changes(scanned, indexed)
@@ -86,9 +198,9 @@ def update(entity: Entity, database: Store, reading: IngestReading, tell: Progre
                 if read_count % FILES_TOLD == 0:
                     tell("reading", read_count, len(changed))
         tell("reading", read_count, len(changed))
-    if digest and all(_is_settled(stamp, reading) for stamp in scanned.values()):
+    if whole and all(_is_settled(stamp, reading) for stamp in scanned.values()):
         with database.transaction():
-            database.set_seen(digest)
+            database.set_seen(whole)
     problems = _problems(entity, database)
     return Filed(added, really - added, len(removed), len(scanned) - really, problems)
 
@@ -130,11 +242,11 @@ def _update_file(
     Returns:
         How many chunks it has; None if its bytes are as they were.
     """
-    (mtime_ns, ctime_ns, size), kind = stamp, scan.kind(path)
+    (mtime_ns, ctime_ns, size), of_kind = stamp, kind_of(path)
     settled = _is_settled(stamp, reading)
     new = FileRow(
         row.id if row else file_id(path),
-        kind,
+        of_kind,
         mtime_ns if settled else -1,
         ctime_ns,
         size,
@@ -145,7 +257,7 @@ def _update_file(
     if row and new.sha256 and row.sha256 == new.sha256:
         database.put_file(path, new)
         return None
-    read, problem = _read(root / path, kind, reading)
+    read, problem = _read(root / path, of_kind, reading)
     database.put_file(path, new.with_problem(problem))
     database.put_chunks(new.id, path, read, is_new=row is None)
     return len(read)
@@ -160,10 +272,10 @@ def _digest(root: Path, path: str) -> str:
 
 
 def _read(
-    path: Path, kind: str, reading: IngestReading
+    path: Path, of_kind: str, reading: IngestReading
 ) -> tuple[list[Chunk], RecordInvalidError | None]:
     try:
-        return chunks.read(kind, path, name=reading.name, zone=reading.zone), None
+        return chunks.read(of_kind, path, name=reading.name, zone=reading.zone), None
     except RecordInvalidError as error:
         return [], error
     except UnsafePathError as error:

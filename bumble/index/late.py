@@ -124,6 +124,7 @@ class Shares(Struct, frozen=True):
     asks: float = -0.12  # a turn that is nothing but questions; else its share of them
     own: float = 0.08  # says I, my or we; whatever is no turn is a statement anyway
     named: float = 0.09  # who speaks, or whom it is about, is named in the query
+    period: float = 0.1  # from the time that the query names
 
 
 class Units(Struct, frozen=True):

@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
-from itertools import islice
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
@@ -19,7 +18,7 @@ from bumble.index import search, sync
 from bumble.index.ingest import Progress
 from bumble.index.place import Place
 from bumble.index.rerank import RerankTurn
-from bumble.index.rows import Filter
+from bumble.index.rows import Filter, Period
 from bumble.index.search import Factor, Hit, Index
 from bumble.index.sync import SyncReport
 from bumble.models.embed import reader
@@ -124,6 +123,7 @@ class Memory:
         after: datetime | None = None,
         before: datetime | None = None,
         fits: Callable[[Hit], bool] | None = None,
+        period: Period | None = None,
     ) -> list[Hit]:
         """Find what fits a query, best first.
 
@@ -144,6 +144,7 @@ class Memory:
             after: Only what is from then or newer.
             before: Only what is older, or has no time.
             fits: What else a hit must be, asked before the best are taken; None: nothing.
+            period: The time that the query names: what is from then counts more.
         """
         only = Filter(
             kinds=tuple(kinds),
@@ -168,20 +169,13 @@ class Memory:
                 asker=asker,
                 asking=asking,
                 fits=fits,
+                period=period,
             )
         )
 
     def has_faded(self) -> bool:
         """Whether anything has faded at all."""
         return any(self._look(lambda index: [index.store.has_dormant()]))
-
-    def scan(self, only: Filter, fits: Callable[[Hit], bool], limit: int) -> list[Hit]:
-        """Return the first passages, oldest first, that a filter lets through and that fit."""
-
-        def look(index: Index) -> list[Hit]:
-            return list(islice(search.scan(index, only, fits), limit))
-
-        return self._look(look)
 
     def state(self) -> int:
         """Return a number that changes with anything that is indexed; 0 without an index."""

@@ -53,6 +53,7 @@ class Place(Struct, frozen=True):
     lock: Path
     server: Server | None = None  # where the index stands instead, if it does
     local: Place | None = None  # what is used while the server is away
+    donors: tuple[Path, ...] = ()  # databases of the same texts elsewhere: what they have embedded
 
     @property
     def shown(self) -> str:

@@ -8,6 +8,7 @@ were indexed in. Knows nothing of moods, prompts or of how candidates are found.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from itertools import compress
 from math import log
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from bumble.index import form, late
 from bumble.index.chunks import spoken_name
 from bumble.index.late import AROUND, BEFORE, Shares, Units
-from bumble.index.rows import ALL_TEXTS, unpacked
+from bumble.index.rows import ALL_TEXTS, Period, unpacked
 from bumble.index.store import Store
 from bumble.models.embed.protocol import Floats, QueryTokens
 
@@ -127,6 +128,8 @@ class RerankQuestion(Struct, frozen=True):
     asking: RerankTurn | None = (
         None  # the turn that asks, if it is indexed: it answers nothing itself
     )
+
+    period: Period | None = None  # that it names
 
     def is_asked_in(self, row: Sequence[Any]) -> bool:
         """Whether a chunk is of the turn that asks."""
@@ -343,11 +346,18 @@ def _formed(
     asks = np.array([row[6] for row in rows], np.float32)
     own = np.array([row[7] or row[1] != "message" for row in rows], np.float32)
     named = np.array(_named(question, rows), np.float32)
+    period = np.array([is_within(question.period, row[14]) for row in rows], np.float32)
     return {
         "asks": shares.asks * asks,
         "own": shares.own * own,
         "named": shares.named * named,
+        "period": shares.period * period,
     }
+
+
+def is_within(period: Period | None, at: str) -> bool:
+    """Whether a time, as it is stored, lies in a period."""
+    return period is not None and bool(at) and period.holds(datetime.fromisoformat(at))
 
 
 def _named(question: RerankQuestion, rows: Sequence[Sequence[Any]]) -> list[bool]:

@@ -27,6 +27,9 @@ TEXT_COLUMNS = ("text", "embedded", "terms", "around")
 _HASH = -2  # where a row of a chunk has its hash, counted from the end
 ALL_TEXTS = -1  # the row of `pieces` that counts the texts themselves
 Row = tuple[Any, ...]
+# Of a file: when it was written, when it was changed in any way, both in ns, and its size. So many
+# are made before each search that a plain tuple is worth its while.
+Stamp = tuple[int, int, int]
 
 
 class Filter(Struct, frozen=True):
@@ -42,6 +45,17 @@ class Filter(Struct, frozen=True):
     after: datetime | None = None  # what is from then or newer
     before: datetime | None = None  # what is older than that, and what has no time
     dormant: bool = False  # dormant and archived records too
+
+
+class Period(Struct, frozen=True):
+    """The time that a question names."""
+
+    start: datetime
+    end: datetime  # the first moment after it
+
+    def holds(self, at: datetime | None) -> bool:
+        """Whether a time lies in it."""
+        return at is not None and self.start <= at < self.end
 
 
 class FileRow(NamedTuple):  # ten thousand of them are read before each search

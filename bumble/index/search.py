@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from statistics import median
 from typing import Any
 
@@ -27,12 +27,11 @@ from bumble.index import place, rerank, terms
 from bumble.index.late import Shares
 from bumble.index.place import Place
 from bumble.index.rerank import Lengths, Ranked, RankShare, RerankQuestion, RerankTurn
-from bumble.index.rows import Filter, encoded, passage_id, unpacked
+from bumble.index.rows import Filter, Period, encoded, passage_id, unpacked
 from bumble.index.standing import Standing
 from bumble.index.store import Store
 from bumble.models.embed.protocol import Embedder, Floats, QueryTokens
 
-SCANNED_AT_ONCE = 500  # passages that a scan reads at a time
 LEAST_DEPTH = 200  # candidates of each leg
 DEPTH_FACTOR = 5  # and at least this many for each hit wanted
 MATCH_WEIGHT, MOST_ASKED = 0.3, 3.0  # of the match by tokens in nearness, and how far it grows
@@ -55,6 +54,7 @@ class Parts(Struct, frozen=True):
     calibrated: float | None = None  # the cosine on a scale where unrelated texts lie at 0
     factor: float = 1.0  # what the caller multiplied in; 1 for plain retrieval
     matched: tuple[str, ...] = ()  # terms of the query in it, or in the turns before it
+    complete: bool = False  # whether these are all terms of the query
     relevance: float = 0.0  # in [0, 1]
     shares: tuple[RankShare, ...] = ()  # empty by words alone
     asked: float = 0.0  # how much the query says, counted in tokens that stand nowhere
@@ -98,7 +98,7 @@ class Hit(Struct, frozen=True):
     parts: Parts
     faded: bool = False  # dormant or archived
     ordinal: int = 0  # of the passage among those of its record
-    goes_on: bool = False  # whether the record says more after it; a scan does not look
+    goes_on: bool = False  # whether the record says more after it
     newer: str = ""  # what was said since that puts it right, quoted, as it leads over to it
 
     @property
@@ -156,6 +156,7 @@ def search(
     asker: str = "",
     asking: RerankTurn | None = None,
     fits: Callable[[Hit], bool] | None = None,
+    period: Period | None = None,
 ) -> list[Hit]:
     """Find the records that match a query best, best first.
 
@@ -170,6 +171,7 @@ def search(
         asker: Who asks, as shown: "I" in the query is theirs. Empty: whoever is not the entity.
         asking: The turn that asks, where it is indexed already: it is no answer to itself.
         fits: What else a hit must be, asked before the best are taken; None: nothing.
+        period: The time that the query names: what is from then counts more.
 
     Raises:
         IndexUnusableError: If the vectors are another model's.
@@ -178,7 +180,8 @@ def search(
     limit = min(limit, index.lengths.chunks)  # engines make room for as many as they are asked for
     if limit < 1 or not query:
         return []
-    search_query = _Query(index, query, max(LEAST_DEPTH, limit * DEPTH_FACTOR), only or Filter())
+    depth = max(LEAST_DEPTH, limit * DEPTH_FACTOR)
+    search_query = _Query(index, query, depth, only or Filter(), period)
     search_query.by_words()
     if embedder and _is_comparable(index, embedder):
         search_query.embed(embedder)
@@ -187,23 +190,12 @@ def search(
         usual, who = search_query.usual(mean), (asker, asking)
         scored = _by_token(search_query, search_query.tokens, limit, shares, who, usual)
     else:
-        scored = _by_words(search_query)
+        scored = _by_words(search_query, shares)
     if fits:
         scored = [candidate for candidate in scored if fits(_hit(candidate, mean, 1.0))]
     factors = _factors(scored, factor, limit, mean)
     best = (_hit(candidate, mean, weight) for candidate, weight in _best(scored, factors))
     return _with_ends(index, list(islice(_standing(index, best), limit)))
-
-
-def scan(index: Index, only: Filter, fits: Callable[[Hit], bool]) -> Iterator[Hit]:
-    """Yield every passage that a filter lets through and that fits, oldest first, unranked."""
-    where, values = index.store.conditions(only)
-    keys = index.store.passing(where, values)
-    for start in range(0, len(keys), SCANNED_AT_ONCE):
-        some = keys[start : start + SCANNED_AT_ONCE]
-        rows = {int(row[0]): row for row in index.store.hit_rows(some)}
-        hits = (_hit(_Scored(rows[key], UNRANKED), 0.0, 1.0) for key in some)
-        yield from _standing(index, filter(fits, hits))
 
 
 def _standing(index: Index, hits: Iterable[Hit]) -> Iterator[Hit]:
@@ -228,11 +220,21 @@ def _is_comparable(index: Index, embedder: Embedder) -> bool:
 class _Query:
     """A query, and what each leg says to it."""
 
-    def __init__(self, index: Index, text: str, depth: int, only: Filter) -> None:
-        self.index, self.text, self.depth = index, text, depth
+    def __init__(
+        self, index: Index, text: str, depth: int, only: Filter, period: Period | None
+    ) -> None:
+        self.index, self.text, self.depth, self.period = index, text, depth, period
         self.where, self.values = index.store.conditions(only)
+        self.filters = [(self.where, self.values)]  # each leg is asked with all of them
+        if period:
+            within = replace(
+                only,
+                after=max(filter(None, (only.after, period.start))),
+                before=min(filter(None, (only.before, period.end))),
+            )
+            self.filters.append(index.store.conditions(within))
         self.asked: list[str] = []  # its terms
-        self.lexical: list[int] = []  # the best chunks by words
+        self.legs: list[list[int]] = []  # the best chunks by words, of each filter
         self.vector: Floats | None = None
         self.tokens: QueryTokens | None = None
 
@@ -240,9 +242,15 @@ class _Query:
         """Ask the words."""
         self.asked = terms.of_query(self.text, self.index.languages)
         if self.asked:
-            self.lexical = self.index.store.best(self.asked, self.depth, self.where, self.values)
+            best = self.index.store.best
+            self.legs = [best(self.asked, self.depth, *each) for each in self.filters]
         else:  # stop words alone: those that hold the query as it is
-            self.lexical = self.index.store.holding(self.text, self.depth, self.where, self.values)
+            holding = self.index.store.holding
+            self.legs = [holding(self.text, self.depth, self.where, self.values)]
+
+    def lexical(self, depth: int | None = None) -> list[int]:
+        """Return the best chunks by words."""
+        return _joined(leg[:depth] for leg in self.legs)
 
     def embed(self, embedder: Embedder) -> None:
         """Make its vector and its tokens; what has none is looked for by words alone."""
@@ -253,8 +261,9 @@ class _Query:
         """Return the best chunks by meaning."""
         if self.vector is None:
             return []
-        nearest = self.index.store.nearest(self.vector, depth, self.where, self.values)
-        return [chunk_key for chunk_key, _ in nearest]
+        vector, nearest = self.vector, self.index.store.nearest
+        legs = [nearest(vector, depth, *each) for each in self.filters]
+        return _joined([chunk_key for chunk_key, _ in leg] for leg in legs)
 
     def usual(self, unrelated: float) -> float:
         """Return the cosine of the query with any text of the index; at least that of any texts."""
@@ -268,6 +277,10 @@ class _Query:
         return max(unrelated, round(middle, 6))
 
 
+def _joined(legs: Iterable[Iterable[int]]) -> list[int]:
+    return list(dict.fromkeys(chain.from_iterable(legs)))
+
+
 class _Scored(Struct, frozen=True):
     row: tuple[Any, ...]
     parts: Parts  # without its factor
@@ -276,10 +289,10 @@ class _Scored(Struct, frozen=True):
         return round(self.parts.relevance * factor, 6)
 
 
-def _by_words(search_query: _Query) -> list[_Scored]:
-    """Score the best candidates by BM25 alone."""
+def _by_words(search_query: _Query, shares: Shares) -> list[_Scored]:
+    """Score the best candidates by BM25 alone, and by whether they are of the period asked for."""
     index, asked = search_query.index, search_query.asked
-    rows = index.store.hit_rows(search_query.lexical)
+    rows = index.store.hit_rows(search_query.lexical())
     own, around = [str(row[13]) for row in rows], [str(row[14]) for row in rows]
     in_own, in_around = rerank.frequencies(asked, own), rerank.frequencies(asked, around)
     lengths = [
@@ -294,13 +307,28 @@ def _by_words(search_query: _Query) -> list[_Scored]:
         index.lengths.chunks,
     )
     words = np.round(scores, 6).tolist() if asked else [1.0] * len(rows)
+    within = [rerank.is_within(search_query.period, str(row[7])) for row in rows]
+    relevance = [
+        word + shares.period * max(words) * inside
+        for word, inside in zip(words, within, strict=True)
+    ]
     matched = [
         tuple(term for term, stands in zip(asked, column, strict=True) if stands)
         for column in (in_own + in_around).T.tolist()
     ]
+    parts = zip(words, rerank.scaled(words), rerank.scaled(relevance), matched, strict=True)
     return [
-        _Scored(row, replace(UNRANKED, bm25=word, bm25_scaled=scaled, matched=of, relevance=scaled))
-        for row, word, scaled, of in zip(rows, words, rerank.scaled(words), matched, strict=True)
+        _Scored(
+            row,
+            Parts(
+                bm25=word,
+                bm25_scaled=scaled,
+                relevance=whole,
+                matched=of,
+                complete=0 < len(asked) == len(of),
+            ),
+        )
+        for row, (word, scaled, whole, of) in zip(rows, parts, strict=True)
     ]
 
 
@@ -319,15 +347,16 @@ def _by_token(
         tokens,
         search_query.asked,
         index.store.counts(search_query.asked),
-        frozenset(() if search_query.asked else search_query.lexical),
+        frozenset(() if search_query.asked else search_query.lexical()),
         index.lengths,
         who[0],
         index.store.meta("name"),
         who[1],
+        search_query.period,
     )
     allowed = None
     if index.lengths.chunks > rerank.FEW:
-        allowed = [*search_query.lexical[: rerank.LEG], *search_query.dense(rerank.LEG)]
+        allowed = [*search_query.lexical(rerank.LEG), *search_query.dense(rerank.LEG)]
     elif search_query.where:
         allowed = index.store.passing(search_query.where, search_query.values)
     ranked = rerank.rank(index.store, question, allowed, limit, shares)
@@ -341,17 +370,27 @@ def _by_token(
     )
     relevance = rerank.scaled([candidate.total for candidate in ranked])
     return [
-        _Scored(rows[candidate.id], _parts(candidate, near.get(candidate.id), scaled, usual))
+        _Scored(
+            rows[candidate.id],
+            _parts(candidate, question, near.get(candidate.id), scaled, usual),
+        )
         for candidate, scaled in zip(ranked, relevance, strict=True)
     ]
 
 
-def _parts(candidate: Ranked, cosine: float | None, relevance: float, usual: float) -> Parts:
+def _parts(
+    candidate: Ranked,
+    question: RerankQuestion,
+    cosine: float | None,
+    relevance: float,
+    usual: float,
+) -> Parts:
     return Parts(
         bm25=candidate.bm25,
         bm25_scaled=candidate.bm25_scaled,
         cosine=cosine,
         matched=candidate.matched,
+        complete=0 < len(question.terms) == len(candidate.matched),
         relevance=relevance,
         shares=candidate.shares,
         asked=candidate.asked,

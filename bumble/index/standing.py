@@ -16,7 +16,7 @@ from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import IndexDamagedError, RecordInvalidError, UnsafePathError
 from bumble.files import disk
-from bumble.index import chunks, scan
+from bumble.index import chunks, ingest
 from bumble.index.chunks import RecordText
 from bumble.index.rows import packed, unpacked
 from bumble.index.store import Store
@@ -52,7 +52,7 @@ class Standing:
 
     def _is_near(self, hit: Hit) -> bool:
         """Whether it stands where it should in a file of many records, most of them not read."""
-        kind, path = scan.kind(hit.path), self._entity.root / hit.path
+        kind, path = ingest.kind_of(hit.path), self._entity.root / hit.path
         if kind not in _NEAR:
             return False
         if hit.path not in self._lines:
@@ -64,7 +64,7 @@ class Standing:
 
     def _whole(self, path: str) -> list[RecordText]:
         if path not in self._wholes:
-            texts = chunks.texts(scan.kind(path), self._entity.root / path, zone=UTC)
+            texts = chunks.texts(ingest.kind_of(path), self._entity.root / path, zone=UTC)
             self._wholes[path] = list(texts)
         return self._wholes[path]
 

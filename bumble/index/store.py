@@ -25,6 +25,7 @@ from bumble.index.rows import (
     FileRow,
     Filter,
     Row,
+    Stamp,
     chunk_id,
     differences,
     packed,
@@ -32,7 +33,6 @@ from bumble.index.rows import (
     row_of,
     texts_of,
 )
-from bumble.index.scan import Stamp
 from bumble.models.embed.protocol import DocumentTokens, Floats
 from bumble.text.words import folded_tag
 
@@ -289,7 +289,7 @@ class Store(ABC):
         """Return chunks as `rerank` matches them, their tokens' signs among it."""
         return self.rows(
             "select chunks.id, chunks.kind, chunks.file, turn, own_terms, around_terms, asks, own,"
-            " speaker, people, terms, around, signs, files.path from @chunks"
+            " speaker, people, terms, around, signs, files.path, at from @chunks"
             " join @texts on texts.id = chunks.id join @files on files.id = chunks.file"
             " left join @tokens on tokens.hash = chunks.hash where chunks.id in ??",
             (list(ids),),

@@ -11,10 +11,11 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from datetime import tzinfo
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,13 +32,12 @@ from bumble.errors import (
     RecordInvalidError,
 )
 from bumble.files import disk
-from bumble.index import chunks, ingest, place
-from bumble.index.ingest import IngestReading, Progress
+from bumble.index import chunks, ingest, place, sqlite
+from bumble.index.ingest import IngestReading, Progress, scan
 from bumble.index.place import Place
 from bumble.index.rows import encoded
-from bumble.index.scan import scan
 from bumble.index.store import Store
-from bumble.models.embed.protocol import Embedder, Floats
+from bumble.models.embed.protocol import DocumentTokens, Embedder, Floats
 
 T = TypeVar("T")
 CHUNKS_AT_ONCE = 256  # embedded and committed together
@@ -192,7 +192,9 @@ def _sync(
                 database.distrust_files()
                 database.set_meta("chunker", chunks.VERSION)
         filed = ingest.update(entity, database, reading, tell)
-        embedded = _embed(database, making.embedder, tell) if making.embedder else 0
+        embedded = 0
+        if making.embedder:
+            embedded = _embed(database, making.embedder, at.donors, tell)
         database.drop_unused_embeddings()
         remains = database.shred() if making.shreds else ""
         if at.server:
@@ -235,7 +237,7 @@ def mended(look: Callable[[], T], again: Callable[[], object]) -> T:
     return look()
 
 
-def _embed(database: Store, embedder: Embedder, tell: Progress) -> int:
+def _embed(database: Store, embedder: Embedder, donors: Sequence[Path], tell: Progress) -> int:
     """Give every chunk its vector. Returns how many texts had to be embedded."""
     _forget_other_vectors(database, encoded(embedder.identity))
     pending = database.unembedded() if database.waiting() else []
@@ -244,20 +246,36 @@ def _embed(database: Store, embedder: Embedder, tell: Progress) -> int:
         batch = database.recipes(ids)
         hashes = sorted({key for _, recipe in batch for key, _ in recipe})
         ready = database.embeddings(hashes)
-        missing = sorted(
-            database.texts_by_hash([key for key in hashes if key not in ready]).items()
-        )
-        texts, keys = [text for _, text in missing], [key for key, _ in missing]
+        made = _taken_over([key for key in hashes if key not in ready], embedder, donors)
+        missing = [key for key in hashes if key not in ready and key not in made]
+        texts = database.texts_by_hash(missing)
+        keys = sorted(texts)
         with database.transaction():
-            if texts:
-                vectors, tokens = embedder.embed_documents_by_token(texts)
-                ready |= dict(zip(keys, map(database.rounded, vectors), strict=True))
-                database.put_embeddings((key, ready[key]) for key in keys)
-                database.put_tokens(list(zip(keys, tokens, strict=True)))
+            if keys:
+                embeddings = embedder.embed_documents_by_token([texts[key] for key in keys])
+                made |= dict(zip(keys, zip(*embeddings, strict=True), strict=True))
+            ready |= {key: database.rounded(vector) for key, (vector, _) in made.items()}
+            database.put_embeddings((key, ready[key]) for key in made)
+            database.put_tokens([(key, tokens) for key, (_, tokens) in made.items()])
             database.put_vectors(_mixed(batch, ready))
-        embedded, embedded_count = embedded + len(missing), embedded_count + len(batch)
+        embedded, embedded_count = embedded + len(keys), embedded_count + len(batch)
         tell("embedding", embedded_count, len(pending))
     return embedded
+
+
+def _taken_over(
+    hashes: Sequence[str], embedder: Embedder, donors: Sequence[Path]
+) -> dict[str, tuple[Floats, DocumentTokens]]:
+    """Return what other indexes have of some texts, where the same model made it."""
+    found: dict[str, tuple[Floats, DocumentTokens]] = {}
+    width = (embedder.identity.dimensions + 7) // 8
+    for path in filter(Path.exists, donors):
+        wanted = [key for key in hashes if key not in found]
+        with suppress(IndexUnusableError), closing(sqlite.open_to_read(path)) as store:
+            if wanted and store.meta("identity") == encoded(embedder.identity):
+                vectors, tokens = store.embeddings(wanted), store.tokens(wanted, width)
+                found |= {key: (vectors[key], tokens[key]) for key in vectors.keys() & tokens}
+    return found
 
 
 def _forget_other_vectors(database: Store, identity: str) -> None:

@@ -2,7 +2,8 @@
 
 A text goes through this once, in its own language; the full-text index and the exact scores both
 take the terms from here. A query gives the terms that it would have in each language of the texts.
-Scripts written without spaces become single characters and pairs of them.
+Scripts written without spaces become pairs of characters; a text has each character as well, for
+those who ask for one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from bumble.text import languages, stop_words, words
 
-VERSION = "2"  # raise it when the same text would give other terms
+VERSION = "3"  # raise it when the same text would give other terms
 MAX_TERM_BYTES = 80  # longer ones are keys and encoded data, which nobody asks for by heart
 # Auxiliaries, and the word that every line of a transcript has in it.
 MORE_STOP_WORDS = frozenset(("could", "might", "must", "said", "shall", "would"))
@@ -42,26 +43,37 @@ _LATIN = {  # Snowball's stemmers, by the code of their language
     "ro": "romanian",
     "tr": "turkish",
 }
-_OTHER_SCRIPTS = {"ru": "russian", "el": "greek", "ar": "arabic", "ta": "tamil"}
+_OTHER_SCRIPTS = {  # stemmers of the letters that a text may have beside Latin ones
+    "russian": re.compile("[\u0400-\u052f]"),
+    "greek": re.compile("[\u0370-\u03ff]"),
+    "arabic": re.compile("[\u0600-\u06ff]"),
+    "tamil": re.compile("[\u0b80-\u0bff]"),
+}
 FIRST = "en"  # whose stemmer the words of a language without one go through
 _BY_SNOWBALL = frozenset(("da", "de", "fi", "hu", "no", "sv"))  # where our list is short, or none
 _ACCENT = re.compile("([a-z])[\u0300-\u036f]+")
+_SEMITIC = re.compile("[\u0590-\u06ff]")
+_POINTS = re.compile("[\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
+_LETTER_FORMS = str.maketrans("\u0671\u0649\u06cc\u06a9ךםןףץ", "\u0627\u064a\u064a\u0643כמנפצ")
+_HEBREW_LEAD = re.compile("[והבכלמש](?=[א-ת]{3})")  # and, the, in, like, to, from, that
 
 
-def terms(text: str, language: str = FIRST) -> list[str]:
+def terms(text: str, language: str = FIRST, *, asked: bool = False) -> list[str]:
     """Return the terms of a text, in order; none if it says nothing but stop words.
 
     Args:
         text: What is indexed.
         language: The code of its language: `de`.
+        asked: Whether it is looked for: pairs of characters say it better than each of them.
     """
     folded = fold(text.encode("utf-8", "replace").decode())  # a lone surrogate is no text
-    parsed = _analyzer(language).analyze(folded)
+    script = next((name for name, sign in _OTHER_SCRIPTS.items() if sign.search(folded)), "")
+    parsed = _analyzer(language, script).analyze(folded)
     if language == "de":
         parsed = [words.GERMAN_ENDING.sub("", term) for term in parsed]
     if folded.isascii():
         return list(parsed)
-    return [part for term in parsed for part in _parts(term)]
+    return [part for term in parsed for part in _parts(term, asked=asked)]
 
 
 def of_query(text: str, chunks: Mapping[str, int]) -> list[str]:
@@ -72,37 +84,40 @@ def of_query(text: str, chunks: Mapping[str, int]) -> list[str]:
         chunks: How many texts there are, by the code of their language.
     """
     if not chunks:
-        return list(dict.fromkeys(terms(text)))
+        return list(dict.fromkeys(terms(text, asked=True)))
     own = next(iter(chunks)) if len(chunks) == 1 else languages.among(text, chunks)
     bare = " ".join(_words(own).analyze(fold(text.encode("utf-8", "replace").decode())))
     others = sorted(chunks.keys() - {own})
-    return list(dict.fromkeys(term for code in (own, *others) for term in terms(bare, code)))
+    return list(
+        dict.fromkeys(term for code in (own, *others) for term in terms(bare, code, asked=True))
+    )
 
 
 def fold(text: str) -> str:
-    """Return a text as it is compared: without case, width, and accents of Latin letters."""
+    """Return a text as it is compared: without case, width, accents and vowel points."""
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     bare = _ACCENT.sub(r"\1", unicodedata.normalize("NFD", folded))
+    if _SEMITIC.search(bare):  # vowel points, and forms of letters by their place
+        bare = _POINTS.sub("", bare).translate(_LETTER_FORMS)
     return unicodedata.normalize("NFC", bare)
 
 
-def _parts(term: str) -> list[str]:
-    if not stop_words.UNSPACED_SIGN.match(term):
-        return [term]
-    return [*term, *(term[n : n + 2] for n in range(len(term) - 1))]
+def _parts(term: str, *, asked: bool) -> list[str]:
+    if stop_words.UNSPACED_SIGN.match(term):
+        pairs = [term[n : n + 2] for n in range(len(term) - 1)]
+        return pairs if asked and pairs else [*term, *pairs]
+    if lead := _HEBREW_LEAD.match(term):
+        return [term, term[lead.end() :]]
+    return [term]
 
 
 @lru_cache(maxsize=64)
-def _analyzer(language: str) -> TextAnalyzer:
-    # Two scripts: neither stemmer touches the other's words.
-    return (
-        _words_of(language)
-        .filter(Filter.stemmer(_LATIN.get(language, _LATIN[FIRST])))
-        .filter(Filter.stemmer(_OTHER_SCRIPTS.get(language, _OTHER_SCRIPTS["ru"])))
-        .build()
-    )
+def _analyzer(language: str, script: str) -> TextAnalyzer:
+    builder = _words_of(language).filter(Filter.stemmer(_LATIN.get(language, _LATIN[FIRST])))
+    # neither stemmer touches the words of the other's script
+    return (builder.filter(Filter.stemmer(script)) if script else builder).build()
 
 
 @lru_cache(maxsize=64)

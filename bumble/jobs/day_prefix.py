@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from bumble.chat import turn
-from bumble.recall import topic_overview
+from bumble.recall import survey
 from bumble.records import session_files
 from bumble.runtime import people
 from bumble.runtime.job import Condition, Due, JobResult
@@ -33,11 +33,11 @@ def check(runtime: Runtime) -> Due[DayPrefix]:
     if newest is None:
         return Due((wanted,), ())
     readers = session_files.find(runtime.entity.sessions, newest.id).people
-    made = topic_overview.stored_text(runtime, readers) is not None
+    made = survey.stored_overview(runtime, readers) is not None
     day = Condition("day", "made" if made else "new", "a new day", not made)
     if made:
         return Due((wanted, day), ())
-    overview = topic_overview.make(runtime, readers)
+    overview = survey.make_overview(runtime, readers)
     jobs = (DayPrefix(newest.id, readers, overview),) if overview else ()
     return Due((wanted, day), jobs)
 
@@ -48,14 +48,14 @@ def run(runtime: Runtime, job: DayPrefix) -> JobResult:
     Nothing of it is a record.
     """
     is_read_ahead = False
-    if topic_overview.is_wanted(runtime):
+    if survey.wants_overview(runtime):
         session = session_files.find(runtime.entity.sessions, job.session)
         owner = people.owner_id(runtime.entity, runtime.identity)
         request = turn.next_request(runtime, session, owner, job.overview)
         is_read_ahead = request is not None
         if request is not None:
             runtime.model.warm(request)
-    topic_overview.keep(runtime, job.readers, job.overview)
+    survey.keep_overview(runtime, job.readers, job.overview)
     topics = job.overview.count("\n- ") + job.overview.startswith("- ")
     line = f"The overview of the day is made: {topics} topics."
     if is_read_ahead:

@@ -110,7 +110,7 @@ def of_entity(
         rules.own_identity(entity, identity),
         tools,
         [skill for skill in skills if base.may_read(skill.provenance.audience, readers)],
-        rules.own_book(entity, readable_book(entity)),
+        rules.own_book(entity, knowledge_store.readable(entity.knowledge)),
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
         prompt_files.read(entity, config, readers),
         mood,
@@ -118,13 +118,6 @@ def of_entity(
         home=entity.root.name,
         native=native,
     )
-
-
-def readable_book(entity: Entity) -> Knowledge:
-    """Return what the entity knows; nothing where a hand has broken the file."""
-    with suppress(RecordInvalidError):
-        return knowledge_store.read(entity.knowledge)
-    return knowledge_store.EMPTY
 
 
 def stable(

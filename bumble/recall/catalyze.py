@@ -22,8 +22,9 @@ from msgspec.structs import replace
 from bumble.entity.config import Config
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
-from bumble.recall import prompt_memories
-from bumble.recall.prompt_memories import RecalledAnswer, Search
+from bumble.recall import memory_search, prompt_memories
+from bumble.recall.memory_search import Search
+from bumble.recall.prompt_memories import RecalledAnswer
 from bumble.records import kinds, topics
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
@@ -86,7 +87,7 @@ def find(
         limit: At most so many results.
     """
     pool = max(POOL, 2 * limit)
-    plain = prompt_memories.find(memory, config, search, query, limit=pool, unasked=False)
+    plain = memory_search.find(memory, config, search, query, limit=pool, unasked=False)
     met = list(_met(memory, config, search, query)) if memory.embedder else []
     chosen = tuple(ordered(joined(plain, met), query, register, limit))
     shown = {_key(hit) for hit in chosen}
@@ -108,7 +109,7 @@ def _met(memory: Memory, config: Config, search: Search, query: str) -> list[Con
             names.get(hit.id, hit.id),
             round(hit.parts.calibrated, 6),
             tuple(
-                prompt_memories.find(
+                memory_search.find(
                     memory, config, search, hit.text, limit=OF_QUESTION, unasked=False
                 )
             ),

@@ -6,26 +6,21 @@ a message brings to mind, what the tool `recall` answers and what `bumble recall
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from bumble.entity.config import Config
 from bumble.entity.folder import Entity
-from bumble.errors import RecordMissingError, UserError
+from bumble.errors import RecordMissingError
 from bumble.fallback import quotes
 from bumble.index import chunks
-from bumble.index.memory import Memory
-from bumble.index.rerank import RerankTurn
-from bumble.index.rows import Filter
 from bumble.index.search import Hit
 from bumble.llm import prompts
 from bumble.prompt import expand, system
 from bumble.prompt.system import Block
-from bumble.recall import belief_strength, emotion_weight, newer_words, whole_record
+from bumble.recall import memory_search, whole_record
+from bumble.recall.memory_search import COME_TO_MIND, Search
 from bumble.records import (
     base,
     episodes,
@@ -33,11 +28,8 @@ from bumble.records import (
     knowledge,
     projects,
     provenance,
-    sessions,
     skills,
 )
-from bumble.records import beliefs as store
-from bumble.records.kinds import RECALLED
 from bumble.records.knowledge import Knowledge
 from bumble.records.projects import Project
 from bumble.records.relationships import Relationship
@@ -50,7 +42,6 @@ from bumble.text.words import one_line
 LAST_MESSAGES = 3  # that together bring to mind what the newest alone does not
 JUST_BEFORE, JUST_BEFORE_TOKENS = 5, 75  # memories they may bring, and how much of each
 MOST_SKILLS, SKILL_CHARS = 3, 900  # recalled for one message, and how much of each
-KNOWLEDGE_THRESHOLD = 0.3  # likeness a section needs
 MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULTS = 6  # of a search that was asked for
 RESULT_TOKENS = 250  # of one memory that was asked for
@@ -61,12 +52,7 @@ QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported
 NOTHING = "Nothing comes to mind."
 UNSEARCHED = "Memory can't be searched now; what it holds is not known."
 FADED = "[faded] "  # before a memory that only came because it was looked for
-# What was asked for may be less near than what comes unasked: of 401 answers in long talks four
-# were farther, of what foreign questions found in a small folder all was (docs/log.md).
-TOUCHING = 0.6
-WORDS_SHARE = 0.5  # of the words asked for, with which a hit of any nearness touches
 COMPANY_TOKENS = 60  # of each who is there
-COME_TO_MIND = (*kinds.UNASKED, "knowledge")  # of all that is searched for a message
 SHARED, SHARED_LOOKED_AT = ("knowledge", "belief", "episode"), 4  # that may tell all of one
 
 
@@ -91,7 +77,7 @@ def blocks(
         session.id,
         unseen,
         asker=_asker(session),
-        asking=last_turn(session),
+        asking=memory_search.last_turn(session),
     )
     book = _book(runtime)
     shown: set[tuple[str, str]] = set()
@@ -172,7 +158,7 @@ def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> s
         person.name, kinds=SHARED, limit=SHARED_LOOKED_AT, audience=readers
     )
     name_words = set(stop_words.words(person.name))
-    gave_way = _superseded(runtime.entity, runtime.now())
+    gave_way = memory_search.superseded(runtime.entity, runtime.now())
     return "; ".join(
         one_line(hit.text)
         for hit in hits
@@ -294,235 +280,14 @@ def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[B
     return parts
 
 
-class Search(Struct, frozen=True):
-    """The conversation that a search is for: who meets what it finds, in which mood, and when."""
-
-    readers: Sequence[str]  # ids of all who take part: what others said in private is left out
-    mood: str
-    at: datetime
-    outside: str = ""  # a session that is in the prompt anyway
-    unseen: Sequence[str] = ()  # ids of its messages that are not
-    people: Sequence[str] = ()  # ids; what is about, or with, at least one of them; empty: all
-    tags: Sequence[str] = ()  # what has all of these; empty: everything
-    sessions: Sequence[str] = ()  # the messages of these sessions alone
-    after: datetime | None = None  # only what is from then or newer
-    before: datetime | None = None  # only what is older, or has no time
-    asker: str = ""  # who asks, as shown; empty: whoever is not the entity
-    asking: RerankTurn | None = (
-        None  # what asks, where it is said already: it is no answer to itself
-    )
-
-
-def last_turn(session: Session) -> RerankTurn | None:
-    """Return the turn of the last message of a person, which asks what is searched for."""
-    roles = [message.role for message in chunks.turns(session)]
-    if "user" not in roles:
-        return None
-    return RerankTurn(sessions.path(session.id), len(roles) - 1 - roles[::-1].index("user"))
-
-
-def find(
-    memory: Memory,
-    config: Config,
-    search: Search,
-    query: str,
-    *,
-    kinds: Sequence[str] = (),
-    limit: int,
-    unasked: bool = True,
-    faded: bool | None = None,
-    newer: bool = True,
-    touching: bool = False,
-) -> list[Hit]:
-    """Find what a query brings to mind, best first.
-
-    What has faded comes to mind when it is asked for and nothing else answers.
-
-    Args:
-        memory: What is searched.
-        config: Thresholds, and how beliefs fade.
-        search: Who meets it, in which mood.
-        query: What was said, or asked.
-        kinds: Kinds of record; empty: all but what answers nothing.
-        limit: At most this many.
-        unasked: Whether only what comes to mind by itself counts, before the best are taken.
-        faded: Whether what has faded counts too; None: where nothing else answers.
-        newer: Whether the newest word on each stands before it.
-        touching: Whether what has nothing to do with the query, and beliefs that gave way, are
-            left out before the best are taken.
-    """
-    asked = len(set(stop_words.telling_words(query)))
-    gave_way = cache(lambda: _superseded(memory.entity, search.at))
-
-    def fits(hit: Hit) -> bool:
-        if unasked and not comes_to_mind(hit, config):
-            return False
-        if not touching:
-            return True
-        return touches(hit, config, asked) and not (hit.kind == "belief" and hit.id in gave_way())
-
-    def look(*, with_faded: bool) -> list[Hit]:
-        found = memory.search(
-            query,
-            kinds=kinds or RECALLED,
-            limit=limit,
-            audience=search.readers,
-            people=search.people,
-            tags=search.tags,
-            sessions=search.sessions,
-            outside=search.outside,
-            unseen=search.unseen,
-            asker=search.asker,
-            asking=search.asking,
-            factor=emotion_weight.factor(memory.entity, config.memory, search.mood, search.at),
-            faded=with_faded,
-            after=search.after,
-            before=search.before,
-            fits=fits if touching or unasked else None,
-        )
-        return _without_waiting(memory.entity, found)
-
-    hits = look(with_faded=bool(faded))
-    wants_faded = faded is None and not unasked and not _answers(hits, config)
-    if wants_faded and memory.has_faded():
-        hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
-    if not newer:
-        return _believed(memory.entity, hits, search.at)
-    return standing(memory.entity, config, search, hits)
-
-
-def standing(entity: Entity, config: Config, search: Search, hits: Sequence[Hit]) -> list[Hit]:
-    """Return hits as they stand now: without what gave way, with what was put right since."""
-    believed = _believed(entity, hits, search.at)
-    return newer_words.beside(entity, believed, search.readers, search.at.tzinfo)
-
-
-def scan(
-    memory: Memory,
-    config: Config,
-    search: Search,
-    fits: Callable[[Hit], bool],
-    *,
-    kinds: Sequence[str] = (),
-    limit: int,
-) -> list[Hit]:
-    """Find the first passages that fit, oldest first, faded ones too: nothing ranks them."""
-    only = Filter(
-        kinds=tuple(kinds),
-        people=tuple(search.people),
-        tags=tuple(search.tags),
-        audience=tuple(search.readers),
-        sessions=tuple(search.sessions),
-        not_session=search.outside,
-        unseen=tuple(search.unseen),
-        after=search.after,
-        before=search.before,
-        dormant=True,
-    )
-    return _believed(memory.entity, memory.scan(only, fits, limit), search.at)
-
-
-def _answers(hits: Sequence[Hit], config: Config) -> bool:
-    """Whether some of what was found is near; without vectors, anything answers."""
-    return any(is_near(hit, config) for hit in hits)
-
-
-def _with_faded(
-    entity: Entity, config: Config, hits: Sequence[Hit], among_faded: Sequence[Hit]
-) -> list[Hit]:
-    """Put what has faded and does answer before what is awake and does not.
-
-    What a person has put to sleep stays asleep.
-    """
-    answers = [
-        hit
-        for hit in among_faded
-        if hit.faded and is_near(hit, config) and not _put_to_sleep(entity, hit)
-    ]
-    return [*answers, *hits]
-
-
-def _put_to_sleep(entity: Entity, hit: Hit) -> bool:
-    try:
-        return hit.kind == "episode" and not episodes.find(entity.episodes, hit.id).faded
-    except UserError:  # gone or broken since it was indexed
-        return True
-
-
-def comes_to_mind(hit: Hit, config: Config) -> bool:
-    """Whether a hit enters a prompt that nobody asked for it in."""
-    return hit.kind in COME_TO_MIND and not hit.faded and is_near(hit, config)
-
-
-def is_near(hit: Hit, config: Config) -> bool:
-    """Whether a hit is near enough to come to mind by itself; without vectors, words must do."""
-    nearness = hit.parts.nearness
-    return nearness is None or nearness >= threshold(hit, config)
-
-
-def touches(hit: Hit, config: Config, asked: int) -> bool:
-    """Whether a hit has anything to do with what was asked: by meaning, or by its own words.
-
-    Args:
-        hit: What was found.
-        config: The threshold of what comes to mind by itself.
-        asked: How many telling words the question has.
-    """
-    nearness = hit.parts.nearness
-    if nearness is None or nearness >= TOUCHING * threshold(hit, config):
-        return True
-    text = stop_words.folded(hit.text)
-    own = sum(stop_words.folded(term) in text for term in hit.parts.matched)
-    return own > 0 and own >= WORDS_SHARE * asked
-
-
-def threshold(hit: Hit, config: Config) -> float:
-    """Return the nearness from which a hit comes to mind by itself."""
-    if hit.kind == "knowledge":
-        return KNOWLEDGE_THRESHOLD
-    return config.recall.preamble_threshold
-
-
-def _superseded(entity: Entity, at: datetime) -> frozenset[str]:
-    """Return the ids of the beliefs that gave way to others."""
-    by_id = {belief.id: belief for belief in store.readable(entity.beliefs)}
-    return frozenset(
-        name for name, belief in by_id.items() if belief_strength.superseded(belief, by_id, at)
-    )
-
-
-def _believed(entity: Entity, hits: Sequence[Hit], at: datetime) -> list[Hit]:
-    """Leave out beliefs that gave way to others, and say of which the entity is unsure."""
-    if not any(hit.kind == "belief" for hit in hits):
-        return list(hits)
-    by_id = {belief.id: belief for belief in store.readable(entity.beliefs)}
-    standing: list[Hit] = []
-    for hit in hits:
-        belief = by_id.get(hit.id) if hit.kind == "belief" else None
-        if belief is None:
-            standing.append(hit)
-        elif not belief_strength.superseded(belief, by_id, at):
-            unsure = belief_strength.strength(belief, at) < belief_strength.UNSURE_BELOW
-            standing.append(replace(hit, text=f"{hit.text} (unsure)") if unsure else hit)
-    return standing
-
-
-def _without_waiting(entity: Entity, hits: Sequence[Hit]) -> list[Hit]:
-    """Leave out locked sections that came from elsewhere, until their owner approves them."""
-    if not any(hit.kind == "knowledge" for hit in hits):
-        return list(hits)
-    book = system.readable_book(entity)
-    own = rules.own_book(entity, book).sections
-    waiting = {section.title for section in book.sections if section not in own}
-    return [hit for hit in hits if hit.kind != "knowledge" or hit.id not in waiting]
-
-
 def _unasked(
     runtime: Runtime, search: Search, book: Knowledge, query: str, kinds: Sequence[str], limit: int
 ) -> list[Hit]:
     """Find what comes to mind by itself and the prompt does not hold anyway."""
-    hits = find(runtime.memory, runtime.config, search, query, kinds=kinds, limit=limit)
-    return _beside_prompt(book, hits)
+    found = memory_search.find(
+        runtime.memory, runtime.config, search, query, kinds=kinds, limit=limit
+    )
+    return _beside_prompt(book, found)
 
 
 def _beside_prompt(book: Knowledge, hits: Sequence[Hit]) -> list[Hit]:
@@ -592,7 +357,7 @@ def answer(
 ) -> RecalledAnswer:
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
     search = question_of(runtime, session, unseen)
-    hits = find(
+    hits = memory_search.find(
         runtime.memory,
         runtime.config,
         search,
@@ -608,7 +373,9 @@ def question_of(runtime: Runtime, session: Session, unseen: Sequence[str]) -> Se
     """Return the search that the entity makes itself in a conversation."""
     at = runtime.now()
     mood = body_state.mood(runtime, body_state.read(runtime, at)).name
-    return Search(session.people, mood, at, session.id, unseen, asking=last_turn(session))
+    return Search(
+        session.people, mood, at, session.id, unseen, asking=memory_search.last_turn(session)
+    )
 
 
 def worded(runtime: Runtime, hits: Sequence[Hit]) -> RecalledAnswer:

@@ -9,8 +9,7 @@ same time give the same topics.
 Source:
     Dunning, "Accurate methods for the statistics of surprise and coincidence" (1993), for how far a
     word stands out; Church & Gale, "Inverse document frequency" (1995), for residual IDF; Justeson
-    & Katz, "Technical terminology" (1995), for what stands where nouns do; Carbonell & Goldstein,
-    "The use of MMR" (1998), for counting what a better topic says already only once.
+    & Katz, "Technical terminology" (1995), for what stands where nouns do.
 """
 
 from __future__ import annotations
@@ -37,16 +36,12 @@ STEADY_SHARE = 0.25  # how far two halves may differ and still be steady
 LEAST_LETTERS = 3
 STANDS_OUT = 2.0  # times as often as the language has it
 EVEN = 0.1  # what a title counts that is spread as chance would
-GROWTH = 0.9  # how a topic grows with the records that mention it: ten times as many, eight times
-OUT_GROWTH = 1.0  # how it grows with how far it stands out from the language
 NOUN_WEIGHT = 1.0  # of standing as a noun, beside coming in lumps
 OWN_GROWTH = 2.0  # how it grows with how much oftener people say it of their own life
 PHRASE_SHARE = 0.4  # of the rarer word of two, from which they are a phrase
 TITLE_WEIGHT = 2.0  # what somebody named on purpose counts more
 # What a word counts that comes up on less than a share of all days; on so many it is enough anyhow.
 RARE_WEIGHT, RARE_SHARE, ENOUGH_DAYS = 0.5, 0.1, 4
-NOUN_SHARE = 0.2  # of its places at which a word stands as a noun does
-OTHER_SHARE = 0.35  # of its places at which no noun can stand, from which a word is none
 NAME_SHARE = 0.5  # of its places inside sentences at which a name has a capital
 CAPITAL_NOUNS = frozenset(("de", "lb"))  # languages that write every noun with one
 ADJECTIVES_FIRST = frozenset(("de", "en", "nl"))  # that put what describes a noun before it
@@ -166,28 +161,11 @@ def find(
         _topic(candidate, texts, days, count, now)
         for candidate in (*candidates.values(), *recurring)
     ]
-    return _related(_ranked(_without_repeats(_ranked(topics))))
+    return _related(_ranked(topics))
 
 
 def _ranked(topics: Iterable[Topic]) -> list[Topic]:
     return sorted(topics, key=lambda topic: (-topic.score, topic.name.casefold(), topic.name))
-
-
-def _without_repeats(ranked: Sequence[Topic]) -> Iterator[Topic]:
-    """Count for each topic only what no better one that shares a word with it says already.
-
-    So that "shelter", "homeless shelter" and "shelter dog" are not three of the first ten.
-    """
-    said: dict[str, set[str]] = defaultdict(set)
-    for topic in ranked:
-        stems = {stem for key in topic.keys for stem in key}
-        ids = {text.id for text in topic.texts}
-        repeated = ids.intersection(*[set().union(*(said[stem] for stem in stems))])
-        for stem in stems:
-            said[stem] |= ids
-        is_found = topic.type in ("name", "word")
-        new = 1 - len(repeated) / len(ids) if ids and is_found else 1.0
-        yield replace(topic, score=round(topic.score * new, 6))
 
 
 def key_of(name: str, language: str = words.DEFAULT_LANGUAGE) -> tuple[str, ...]:
@@ -319,7 +297,6 @@ class _Usage(Struct):
     shares: dict[tuple[str, str], float] = field(default_factory=dict)  # by word and language
     places: int = 0
     nouns: int = 0  # places at which it stands as a noun does
-    others: int = 0  # places at which no noun can stand
     uttered: int = 0  # places in messages, in a language whose "I" is known
     own: int = 0  # of these, in sentences in which somebody tells of themselves
     inside: int = 0  # places within a sentence
@@ -328,11 +305,8 @@ class _Usage(Struct):
 
     @property
     def noun_share(self) -> float:
-        """The share of its places at which it names a thing; 0 of what mostly can't."""
-        if self.is_name:
-            return 1.0
-        is_other = self.others > OTHER_SHARE * self.places
-        return 0.0 if is_other else self.nouns / self.places
+        """The share of its places at which it names a thing."""
+        return 1.0 if self.is_name else self.nouns / self.places
 
     @property
     def is_name(self) -> bool:
@@ -353,7 +327,6 @@ def _recurring(
 
     Stems of titles are taken already.
     """
-    speakers = {text.speaker.casefold() for text in texts if text.speaker}
     singles: dict[str, _Usage] = {}
     pairs: dict[tuple[str, str], _Usage] = {}
     totals: Counter[str] = Counter()
@@ -368,17 +341,12 @@ def _recurring(
             if _is_noun(tokens, tells, place, text.language):
                 usage.nouns += 1
                 usage.as_noun[token.surface] += 1
-            usage.others += _is_other(tokens, place, text.language)
             before = tokens[place - 1] if place and token.joined and tells[place - 1] else None
             if before is not None and (before.stem,) not in taken and before.stem != token.stem:
                 key = (before.stem, token.stem)
                 pair = pairs.setdefault(key, _Usage(_new_word(key), language=text.language))
                 pair.candidate.mention(number)
                 pair.surfaces[f"{before.surface} {token.surface}"] += 1
-    for stem in [stem for stem, usage in singles.items() if _is_nickname(usage, speakers)]:
-        del singles[stem]
-    for key in [key for key in pairs if not singles.keys() >= set(key)]:
-        del pairs[key]
     for usage in singles.values():
         usage.candidate.expected = sum(
             share * totals[code] for (_, code), share in usage.shares.items()
@@ -388,14 +356,6 @@ def _recurring(
     _join_phrases(singles, pairs)
     recurring = [_named(usage) for usage in (*singles.values(), *pairs.values())]
     return [candidate for candidate in recurring if _recurs(candidate, texts)]
-
-
-def _is_nickname(usage: _Usage, speakers: Collection[str]) -> bool:
-    """Whether a name is how somebody who talks is called for short: "Mel"."""
-    short = [word for word, _ in usage.shares]
-    return usage.is_name and any(
-        name.startswith(word) and name != word for name in speakers for word in short
-    )
 
 
 def _new_word(key: tuple[str, ...]) -> _Candidate:
@@ -430,19 +390,6 @@ def _is_noun(tokens: Sequence[_Token], tells: Sequence[bool], place: int, langua
     return first > 0 and tokens[first].joined and tokens[first - 1].word in rules.before_nouns
 
 
-def _is_other(tokens: Sequence[_Token], place: int, language: str) -> bool:
-    """Whether a word stands where its language has no nouns: "so tough", "they help"."""
-    rules, before = form.rules_of(language), tokens[place - 1].word
-    return (
-        rules is not None
-        and place > 0
-        and tokens[place].joined
-        and before in stop_words.OF_LANGUAGE.get(language, ())
-        and bool(rules.before_nouns)
-        and before not in rules.before_nouns
-    )
-
-
 def _weigh_own(usages: Collection[_Usage]) -> None:
     """Compare how often somebody says a word of their own life with how often they say any."""
     own = sum(usage.own for usage in usages)
@@ -472,7 +419,7 @@ def _recurs(candidate: _Candidate, texts: Sequence[Text]) -> bool:
     return (
         len(said) >= LEAST_RECORDS
         and len(days) >= LEAST_DAYS
-        and candidate.nouns >= NOUN_SHARE
+        and candidate.nouns > 0
         and sum(candidate.texts.values()) >= STANDS_OUT * candidate.expected
     )
 
@@ -484,7 +431,7 @@ def _join_phrases(singles: dict[str, _Usage], pairs: dict[tuple[str, str], _Usag
         rarer = min(parts, key=lambda part: len(part.texts))
         head = parts[pair.language in ADJECTIVES_FIRST or form.rules_of(pair.language) is None]
         least = max(LEAST_RECORDS, PHRASE_SHARE * len(rarer.texts))
-        if len(pair.candidate.texts) < least or head.nouns < NOUN_SHARE:
+        if len(pair.candidate.texts) < least or not head.nouns:
             del pairs[key]
             continue
         pair.candidate.expected = rarer.expected * PHRASE_SHARE
@@ -534,7 +481,7 @@ def _topic(
     out = max(math.log(max(mentions, 1) / max(candidate.expected, 0.01)), 0.0)
     # In lumps, or as a noun on all days: a theme of a life that comes up in each talk is one, too.
     shape = lumps + NOUN_WEIGHT * candidate.nouns
-    score = frequency**GROWTH * out**OUT_GROWTH * shape * candidate.own**OWN_GROWTH
+    score = frequency * out * shape * candidate.own**OWN_GROWTH
     if len(on) < min(ENOUGH_DAYS, math.ceil(RARE_SHARE * count)):
         score *= RARE_WEIGHT
     if candidate.marked:

@@ -20,7 +20,13 @@ from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
-from bumble.errors import RecordMissingError, RefusedError, SectionLockedError, UsageError
+from bumble.errors import (
+    RecordInvalidError,
+    RecordMissingError,
+    RefusedError,
+    SectionLockedError,
+    UsageError,
+)
 from bumble.files import disk
 from bumble.records import base
 from bumble.records.base import Provenance
@@ -178,6 +184,14 @@ KNOWLEDGE = Kind(
 def read(file: Path) -> Knowledge:
     """Read the file; none at all counts as an empty one."""
     return base.load(file, parse) if file.exists() else EMPTY
+
+
+def readable(path: Path) -> Knowledge:
+    """Read the knowledge file; nothing where a hand has broken it."""
+    try:
+        return read(path)
+    except RecordInvalidError:
+        return EMPTY
 
 
 def find(knowledge: Knowledge, title: str) -> KnowledgeSection | None:

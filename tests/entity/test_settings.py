@@ -265,7 +265,7 @@ def test_an_unknown_key_cannot_be_asked_for() -> None:
 
 def test_reading_settings_loads_no_heavy_library() -> None:
     code = (
-        "import sys\nfrom bumble.entity import installation, setting_edits, settings\n"
+        "import sys\nfrom bumble.entity import installation, settings\n"
         "settings.load()\n"
         "heavy = {'numpy', 'openai', 'onnxruntime', 'ollama', 'tantivy', 'apsw', 'xllamacpp'}\n"
         "print(sorted(heavy & set(sys.modules)))"

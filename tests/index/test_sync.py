@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bumble.errors import IndexUnusableError
 from bumble.index import ingest, place
-from bumble.index.scan import scan
+from bumble.index.ingest import scan
 from bumble.index.sqlite import open_to_read
 from bumble.index.sync import BEHIND, state
 from bumble.models.embed.hashing import HashingEmbedder

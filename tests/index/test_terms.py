@@ -87,3 +87,27 @@ def test_a_query_has_the_terms_of_each_language_there_is() -> None:
     assert set(both) == {"heiss", "katz", "heissen", "katzen"}
     assert of_query("Wo ist er?", {"de": 5, "en": 3}) == []
     assert of_query("cats", {}) == ["cat"]
+
+
+def test_pairs_of_characters_are_looked_for_and_one_alone_where_it_is_all() -> None:
+    assert of_query("東京タワー", {}) == ["東京", "京タ", "タワ", "ワー"]
+    assert of_query("猫", {}) == ["猫"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("مُحَمَّد", "محمد"),
+        ("أحمد", "احمد"),
+        ("العـــربية", "العربية"),
+        ("مدرسة", "المدرسة"),
+        ("שָׁלוֹם", "שלום"),
+        ("לימון חמוץ", "לימון חמוץ"),
+    ],
+)
+def test_arabic_and_hebrew_are_found_with_points_and_without(one: str, other: str) -> None:
+    assert terms(one) == terms(other) != []
+
+
+def test_a_hebrew_word_is_found_behind_its_preposition() -> None:
+    assert set(of_query("ספרייה", {})) <= set(terms("הייתי בספרייה אתמול"))

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bumble.recall import prompt_memories
-from bumble.recall.prompt_memories import Search
+from bumble.recall import memory_search
+from bumble.recall.memory_search import Search
 from tests.support import living
 
 SAID = (
@@ -32,7 +32,7 @@ def test_as_many_are_found_as_are_asked_for_while_more_of_them_touch_the_query(
     search = Search(("sam",), "content", runtime.now())
 
     def count(limit: int) -> int:
-        hits = prompt_memories.find(
+        hits = memory_search.find(
             runtime.memory,
             runtime.config,
             search,
@@ -48,23 +48,18 @@ def test_as_many_are_found_as_are_asked_for_while_more_of_them_touch_the_query(
     assert [count(limit) for limit in range(1, every + 1)] == list(range(1, every + 1))
 
 
-MANY_WORDS = (
-    "soup bread cheese dinner garden train winter letter paper window summer village river street "
-    "candle blanket mirror carpet kettle ladder basket marble pillow saddle hammer button thread"
-)
-
-
 def test_what_does_not_come_to_mind_takes_no_place_of_what_does(tmp_path: Path) -> None:
     entity = living.ada(tmp_path)
-    far = f"## Boat mast\n\nBoat mast, boat mast, boat mast, boat mast. {MANY_WORDS}.\n"
-    entity.knowledge.write_text(f"{far}\n## Rigging\n\nThe boat has a mast.\n")
+    entity.journal.write_text("# Journal\n\n## 2026-05-23 10:00\n\nBoat mast.\n")
+    entity.knowledge.write_text("## Rigging\n\nThe boat has a mast.\n")
     runtime = living.runtime_of(entity)
     runtime.memory.sync()
 
     def first(*, unasked: bool) -> str:
         search = Search((), "content", runtime.now())
         given = (runtime.memory, runtime.config, search, "boat mast")
-        (hit,) = prompt_memories.find(*given, limit=1, unasked=unasked)
+        (hit,) = memory_search.find(*given, limit=1, unasked=unasked)
         return hit.text
 
+    assert first(unasked=False) == "Boat mast."
     assert first(unasked=True) == "The boat has a mast."

@@ -151,21 +151,6 @@ def test_who_is_there_is_addressed_and_no_topic_of_its_own() -> None:
     assert topics.index("Chess club") < topics.index("Robin")
 
 
-def test_the_short_name_of_who_talks_is_no_topic() -> None:
-    talk = [text("Well, Sa, the chess club met, and Magnus won.", day) for day in range(4)]
-    talk = [replace(each, speaker="Magnusson") for each in talk]
-    assert "Magnus" not in names(found(*talk))
-    assert "Magnus" in names(found(*(replace(each, speaker="Sam") for each in talk)))
-
-
-def test_a_phrase_within_a_better_topic_is_not_named_twice_at_the_top() -> None:
-    talk = [text("I was at the harbour shelter.", day) for day in range(4)]
-    talk += [text("I was at the shelter. I fed a goat.", day, number=1) for day in range(4)]
-    topics = {topic.name: topic for topic in found(*talk)}
-    assert topics["Harbour shelter"].score == 0 or topics["Shelter"].score == 0
-    assert names(found(*talk)).index("Goat") < 2
-
-
 def test_what_describes_a_noun_may_name_a_thing_but_not_how_something_is() -> None:
     line = "I went to a fencing lesson and a stubborn mule was so stubborn."
     topics = names(found(*(text(line, day) for day in range(4))))

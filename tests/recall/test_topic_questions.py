@@ -13,8 +13,8 @@ from bumble.entity.folder import Entity
 from bumble.jobs import day_prefix
 from bumble.llm.scripted import Reply
 from bumble.models.abilities.tiers import Abilities
-from bumble.recall import catalyze, prompt_memories, topic_overview, topic_questions
-from bumble.recall.prompt_memories import Search
+from bumble.recall import catalyze, memory_search, survey, topic_questions
+from bumble.recall.memory_search import Search
 from bumble.records import sessions, topics
 from bumble.records.sessions import Message
 from bumble.runtime import job
@@ -66,22 +66,22 @@ def draw(runtime: Runtime, name: str = "boat") -> list[topics.TopicFile]:
     return list(topics.read(runtime.entity.topics))
 
 
+def drawn(entity: Entity) -> Runtime:
+    """Draw the questions of the boat."""
+    asked = "Should we sell the boat before winter comes?", "How long is the boat in the yard?"
+    runtime = living.runtime_of(entity, answer(*asked))
+    draw(runtime)
+    return runtime
+
+
 def answer(*questions: str) -> Reply:
     listed = [{"uses": ["m1", "m3"], "question": question} for question in questions]
     return Reply(json.dumps({"questions": listed}))
 
 
-def test_where_no_model_may_write_catalysts_are_questions_that_were_asked(ada: Entity) -> None:
-    (boat,) = draw(by_form(living.runtime_of(ada)))
-    assert boat.summary_source == "form"
-    assert boat.provenance.by == "catalysts by form"
-    assert [(each.text, each.sources) for each in boat.catalysts] == [
-        (
-            "Sam, 6 May 2026: “Should we really sell the boat before winter comes?”",
-            ("msg_sam1",),
-        ),
-        ("Sam, 16 May 2026: “How long will Olaf need for the boat?”", ("msg_sam3",)),
-    ]
+def test_where_no_model_may_write_none_are_drawn(ada: Entity) -> None:
+    due = topic_questions.check(by_form(living.runtime_of(ada)))
+    assert (due.due, due.conditions[0].value) == (False, "may not write")
 
 
 def test_a_model_writes_them_and_what_it_makes_up_is_left_out(ada: Entity) -> None:
@@ -94,26 +94,24 @@ def test_a_model_writes_them_and_what_it_makes_up_is_left_out(ada: Entity) -> No
     assert (boat.provenance.model, boat.provenance.audience) == ("scripted", ("sam",))
 
 
-def test_without_anything_of_its_own_the_asked_ones_stand(ada: Entity) -> None:
-    (boat,) = draw(living.runtime_of(ada, answer("Why did Bartholomew sink the boat?")))
-    assert boat.summary_source == "form"
-    assert len(boat.catalysts) == 2
+def test_where_all_is_made_up_there_is_no_topic(ada: Entity) -> None:
+    assert draw(living.runtime_of(ada, answer("Why did Bartholomew sink the boat?"))) == []
 
 
 def test_they_are_drawn_anew_only_where_a_new_mention_changes_what_they_come_from(
     ada: Entity,
 ) -> None:
-    runtime = by_form(living.runtime_of(ada))
-    draw(runtime)
+    runtime = drawn(ada)
     assert not topic_questions.check(runtime, name="boat").due
     assert topic_questions.check(runtime, name="boat", force=True).due
     talk(ada, "sam", ((1, "Is the boat cold inside?"),), first=5)
-    assert topic_questions.check(by_form(living.runtime_of(ada)), name="boat").due
+    assert topic_questions.check(living.runtime_of(ada), name="boat").due
 
 
 def test_what_somebody_else_said_in_private_is_in_no_catalyst(ada: Entity) -> None:
     talk(ada, "kim", ((5, "May I secretly borrow the boat on Sunday?"),))
-    (boat,) = draw(by_form(living.runtime_of(ada)))
+    drawn(ada)
+    (boat,) = topics.read(ada.topics)
     assert "secretly" not in boat.source.text
 
 
@@ -121,7 +119,7 @@ def test_a_file_by_hand_stays_as_it_is(ada: Entity) -> None:
     file = ada.topics / "boat.md"
     file.parent.mkdir()
     file.write_text("- Whose is it?\n")
-    assert draw(by_form(living.runtime_of(ada)))[0].catalysts[0].text == "Whose is it?"
+    assert draw(living.runtime_of(ada))[0].catalysts[0].text == "Whose is it?"
     assert file.read_text() == "- Whose is it?\n"
 
 
@@ -132,10 +130,10 @@ def catalyzed(runtime: Runtime, register: str, reader: str = "sam") -> catalyze.
 
 
 def test_catalyze_says_which_questions_brought_what(ada: Entity) -> None:
-    runtime = by_form(living.runtime_of(ada))
+    runtime = living.runtime_of(ada)
     runtime.memory.sync()
     assert catalyzed(runtime, "explore").note.startswith("Plain search: no topic has catalysts")
-    draw(runtime)
+    runtime = drawn(ada)
     runtime.memory.sync()
     result = catalyzed(runtime, "explore")
     assert result.hits[0].id == "msg_sam1"
@@ -146,8 +144,7 @@ def test_catalyze_says_which_questions_brought_what(ada: Entity) -> None:
 
 
 def test_a_stranger_meets_neither_catalysts_nor_what_they_point_to(ada: Entity) -> None:
-    runtime = by_form(living.runtime_of(ada))
-    draw(runtime)
+    runtime = drawn(ada)
     runtime.memory.sync()
     result = catalyzed(runtime, "reference", reader="kim")
     assert {hit.kind for hit in result.hits} == {"knowledge"}
@@ -155,42 +152,41 @@ def test_a_stranger_meets_neither_catalysts_nor_what_they_point_to(ada: Entity) 
 
 
 def test_recall_that_names_no_kind_leaves_catalysts_out(ada: Entity) -> None:
-    runtime = by_form(living.runtime_of(ada))
-    draw(runtime)
+    runtime = drawn(ada)
     runtime.memory.sync()
     at = Search(("sam",), "content", NOON)
-    hits = prompt_memories.find(runtime.memory, runtime.config, at, "boat", limit=20, unasked=False)
+    hits = memory_search.find(runtime.memory, runtime.config, at, "boat", limit=20, unasked=False)
     assert {hit.kind for hit in hits} == {"message", "knowledge"}
 
 
 def test_the_overview_is_as_of_the_start_of_the_day_and_shared_by_its_turns(ada: Entity) -> None:
     runtime = by_form(living.runtime_of(ada, prompt__topics_min_window_tokens=1))
     morning(runtime)
-    first = topic_overview.text(runtime, ("sam",))
+    first = survey.overview(runtime, ("sam",))
     assert "- Boat (5 times, last 1 days before today" in first
     talk(ada, "sam", ((0, "The boat, the boat!"),), first=5)
-    assert topic_overview.text(by_form(living.runtime_of(ada)), ("sam",)) == first
+    assert survey.overview(by_form(living.runtime_of(ada)), ("sam",)) == first
     tomorrow = replace(runtime, clock=lambda: NOON + timedelta(days=1))
     tomorrow.memory.sync()
     morning(tomorrow)
-    assert "- Boat (6 times" in topic_overview.text(tomorrow, ("sam",))
+    assert "- Boat (6 times" in survey.overview(tomorrow, ("sam",))
 
 
 def test_the_overview_shows_nobody_what_others_said(ada: Entity) -> None:
-    assert topic_overview.text(living.runtime_of(ada), ("kim",)) == ""
+    assert survey.overview(living.runtime_of(ada), ("kim",)) == ""
 
 
 def test_a_model_in_this_process_gets_it_where_tick_has_warmed_it(ada: Entity) -> None:
     runtime = replace(living.runtime_of(ada), local=True)
-    assert topic_overview.text(runtime, ("sam",)) == ""
+    assert survey.overview(runtime, ("sam",)) == ""
     morning(runtime)
-    assert "- Boat" in topic_overview.text(runtime, ("sam",))
+    assert "- Boat" in survey.overview(runtime, ("sam",))
     assert not day_prefix.check(runtime).due
 
 
 def test_a_small_window_has_no_overview(ada: Entity) -> None:
     runtime = living.runtime_of(ada, prompt__topics_min_window_tokens=10_000_000)
-    assert topic_overview.text(runtime, ("sam",)) == ""
+    assert survey.overview(runtime, ("sam",)) == ""
 
 
 def test_the_tool_recall_takes_a_register_and_says_how_to_tell_it(ada: Entity) -> None:

@@ -32,7 +32,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.files import disk
 from bumble.history import describe, log, lookup, merge, merge_texts, past, undo
-from bumble.index import chunks, scan
+from bumble.index import chunks, ingest
 from bumble.index.memory import Memory
 from bumble.jobs.forgetting import forget
 from bumble.recall import survey, topic_questions
@@ -636,7 +636,7 @@ def test_a_kind_shows_what_its_records_hold_and_who_may_meet_them(
 def test_a_kind_is_indexed_where_it_has_passages(kind: Kind, entity: Entity) -> None:
     file = put(entity, kind)
     path = entity.relative(file)
-    assert (scan.kind(path) if path in scan.scan(entity) else "") == kind.passages
+    assert (ingest.kind_of(path) if path in ingest.scan(entity) else "") == kind.passages
     if kind.passages:
         passages = chunks.read(kind.passages, file, name="Ada", zone=ZONE)
         assert {passage.kind for passage in passages} == {kind.passages}

@@ -41,7 +41,7 @@ from bumble.llm.marks import ThinkFilter
 from bumble.llm.say_stream import SayReader
 from bumble.models.abilities import results
 from bumble.models.weights import catalog
-from bumble.recall.deep_recall import search_scope
+from bumble.recall import periods
 from bumble.records import base, forgotten, jsonl, kinds, mapping_files
 from bumble.records.kind import Kind
 from bumble.text import languages, markdown, merge_marks, stop_words, words, yaml_read
@@ -334,7 +334,7 @@ READERS: Mapping[str, Reader] = {
     ),
     "message": of_text(_message, TALK),
     "claims": of_text(lambda text: claims.claims(text, "en"), TALK),
-    "pattern": of_text(search_scope.parse, "bo*t|my ship"),
+    "period": of_text(lambda text: periods.read(text, AT), "the 8th of May 2024, 3 weeks ago"),
     "schedule": of_text(lambda text: schedule.following(text, AT, ZONE), "0 8 * * 1-5"),
     "id": of_text(base.time_of, "msg_01JW0Q6ZV3K8M2N4P6R8T0VXYZ"),
     "ledger": of_file("calls.jsonl", lambda path: [*ledger.read_newest(path)], CALL * 2),

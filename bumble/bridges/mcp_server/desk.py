@@ -28,8 +28,9 @@ from bumble.history.why import SourceNode
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.prompt import system
-from bumble.recall import prompt_memories
-from bumble.recall.prompt_memories import QUOTED_FROM, Search
+from bumble.recall import memory_search
+from bumble.recall.memory_search import QuestionHits, Search
+from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import base, journal, knowledge, provenance, relationships, reminders
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
@@ -66,26 +67,27 @@ class Desk(Struct, frozen=True):
         soma = body_state.read(self.runtime, self.now())
         return body_state.mood(self.runtime, soma).name
 
-    def recall(self, query: str, limit: int = 10) -> dict[str, Any]:
-        """Search what the entity remembers: by words and by meaning, best first."""
+    def recall(self, query: str, limit: int = 0) -> dict[str, Any]:
+        """Search what the entity remembers: what answers, best first, or the best `limit`."""
         if not query.strip():
             raise UsageError("There is nothing to look for: the query is empty.")
         if len(query) > MAX_QUERY_CHARS:
             raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
         runtime = self.runtime
         mood = self._mood()
-        hits = prompt_memories.find(
-            self.memory(),
-            runtime.config,
-            Search(readers=self.readers, mood=mood, at=self.now()),
-            query.strip(),
-            limit=max(1, min(limit, MOST_HITS)),
-            unasked=False,
-            touching=True,
-        )
+        asked = (self.memory(), runtime.config, Search(self.readers, mood, self.now()))
+        if limit:
+            most = max(1, min(limit, MOST_HITS))
+            hits = memory_search.find(
+                *asked, query.strip(), limit=most, unasked=False, touching=True
+            )
+            found = QuestionHits(tuple(hits), tuple(hits), 0)
+        else:
+            found = memory_search.answers(*asked, query.strip())
         return {
             "query": query.strip(),
-            "hits": [_hit(hit, rank) for rank, hit in enumerate(hits, 1)],
+            "hits": [_hit(hit, rank) for rank, hit in enumerate(found.answers, 1)],
+            "more": found.near,
         }
 
     def read(self, id: str) -> dict[str, Any]:  # noqa: A002  (as clients know it)

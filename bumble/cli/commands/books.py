@@ -15,8 +15,6 @@ from bumble.cli.command import DryRunOption, TagOption, YesOption, looks_back, s
 from bumble.cli.opening import Opened
 from bumble.errors import SectionLockedError, UsageError
 from bumble.records import journal, knowledge
-from bumble.records.journal import JournalEntry
-from bumble.records.knowledge import Knowledge, KnowledgeSection
 from bumble.text import stop_words
 from bumble.text.words import one_line
 from bumble.text.yaml_edit import SourceError
@@ -44,7 +42,7 @@ def list_(
     """List the sections."""
     sections = listing.Listing(_read(opened).sections, broken=0, more=False)
 
-    def line(section: KnowledgeSection) -> list[str]:
+    def line(section: knowledge.KnowledgeSection) -> list[str]:
         lock = "locked" if section.locked else ""
         return [section.title, lock, output.shorten(section.text, 60)]
 
@@ -202,7 +200,7 @@ def edit(
 
 def _write(
     opened: Opened,
-    book: Knowledge,
+    book: knowledge.Knowledge,
     title: str,
     text: list[str] | None,
     *,
@@ -233,11 +231,11 @@ def _write(
         )
 
 
-def _read(opened: Opened) -> Knowledge:
+def _read(opened: Opened) -> knowledge.Knowledge:
     return knowledge.read(opened.within(opened.entity.knowledge))
 
 
-def _find(book: Knowledge, title: str) -> KnowledgeSection:
+def _find(book: knowledge.Knowledge, title: str) -> knowledge.KnowledgeSection:
     section = knowledge.find(book, title)
     if section is None:
         titles = [section.title for section in book.sections]
@@ -245,7 +243,7 @@ def _find(book: Knowledge, title: str) -> KnowledgeSection:
     return section
 
 
-def _guard(section: KnowledgeSection | None, *, force_locked: bool) -> None:
+def _guard(section: knowledge.KnowledgeSection | None, *, force_locked: bool) -> None:
     if section is not None and section.locked and not force_locked:
         raise SectionLockedError(Path(knowledge.PATH), section.title, section.line)
 
@@ -262,13 +260,13 @@ def _keeps_locked(before: str, after: str) -> None:
             raise SectionLockedError(Path(knowledge.PATH), section.title, section.line)
 
 
-def _text(section: KnowledgeSection) -> list[str]:
+def _text(section: knowledge.KnowledgeSection) -> list[str]:
     lock = f"{knowledge.MARKER} " if section.locked else ""
     origin = listing.origin(section.provenance)
     return [f"## {lock}{section.title}", "", section.text, *(["", f"  {origin}"] if origin else [])]
 
 
-def _data(section: KnowledgeSection) -> dict[str, Any]:
+def _data(section: knowledge.KnowledgeSection) -> dict[str, Any]:
     return {
         "title": section.title,
         "locked": section.locked,
@@ -342,7 +340,7 @@ def search(
     matching = [entry for entry in _entries(opened, since, tag) if _has(entry, wanted)]
     shown = _newest(matching, limit)
 
-    def line(entry: JournalEntry) -> list[str]:
+    def line(entry: journal.JournalEntry) -> list[str]:
         place = f"{journal.PATH}:{entry.line}"
         return [place, f"{entry.at:%Y-%m-%d %H:%M}", _excerpt(entry, wanted[0])]
 
@@ -390,7 +388,9 @@ def journal_edit(
     )
 
 
-def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> list[JournalEntry]:
+def _entries(
+    opened: Opened, since: str | None, tags: Sequence[str] | None
+) -> list[journal.JournalEntry]:
     """Return the entries that are wanted, the newest last."""
     file = opened.within(opened.entity.journal)
     start = listing.moment(since, opened, "--since") if since is not None else None
@@ -407,7 +407,9 @@ def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> l
     )
 
 
-def _newest(entries: Sequence[JournalEntry], limit: int) -> listing.Listing[JournalEntry]:
+def _newest(
+    entries: Sequence[journal.JournalEntry], limit: int
+) -> listing.Listing[journal.JournalEntry]:
     return listing.Listing(tuple(entries[-limit:]), broken=0, more=len(entries) > limit)
 
 
@@ -422,12 +424,12 @@ def _tag(text: str) -> str:
     return tag
 
 
-def _has(entry: JournalEntry, wanted: Sequence[str]) -> bool:
+def _has(entry: journal.JournalEntry, wanted: Sequence[str]) -> bool:
     words = stop_words.words(f"{entry.text} {' '.join(entry.tags)}")
     return all(any(word.startswith(part) for word in words) for part in wanted)
 
 
-def _excerpt(entry: JournalEntry, word: str) -> str:
+def _excerpt(entry: journal.JournalEntry, word: str) -> str:
     """Return the text around the first place a word stands."""
     line = one_line(entry.text)
     at = max(0, line.casefold().find(word) - EXCERPT_CHARS // 3)
@@ -435,22 +437,22 @@ def _excerpt(entry: JournalEntry, word: str) -> str:
     return ("…" if start else "") + output.shorten(line[start:], EXCERPT_CHARS)
 
 
-def _line(entry: JournalEntry) -> list[str]:
+def _line(entry: journal.JournalEntry) -> list[str]:
     marks = " ".join(f"#{tag}" for tag in entry.tags)
     return [f"{entry.at:%Y-%m-%d %H:%M}", output.shorten(f"{entry.text} {marks}")]
 
 
-def _heading(entry: JournalEntry) -> str:
+def _heading(entry: journal.JournalEntry) -> str:
     marks = "".join(f" #{tag}" for tag in entry.tags)
     return f"## {entry.at:%Y-%m-%d %H:%M}{marks}"
 
 
-def _whole(entry: JournalEntry) -> str:
+def _whole(entry: journal.JournalEntry) -> str:
     origin = listing.origin(entry.provenance)
     return f"{_heading(entry)}\n\n{entry.text}".rstrip() + (f"\n\n  {origin}" if origin else "")
 
 
-def _journal_data(entry: JournalEntry) -> dict[str, Any]:
+def _journal_data(entry: journal.JournalEntry) -> dict[str, Any]:
     return {
         "at": entry.at.isoformat(timespec="seconds"),
         "tags": list(entry.tags),

@@ -16,9 +16,10 @@ from bumble.cli.command import (
     NowOption,
     SeedOption,
     YesOption,
+    shell_of,
 )
 from bumble.cli.models import chat_model
-from bumble.cli.opening import Opened, open_entity, shell_of
+from bumble.cli.opening import Opened, open_entity
 from bumble.cli.process import Shell
 from bumble.cli.talk import overnight, turn_view
 from bumble.entity.folder import ENTITY_FILE
@@ -114,7 +115,7 @@ def chat(
     shell = shell_of(ctx)
     output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
     from bumble.cli import people
-    from bumble.cli.talk import conversation, turn_view
+    from bumble.cli.talk import conversation, introducing
 
     shell.set_now(now)
     shell.set_seed(seed)
@@ -154,7 +155,7 @@ def chat(
             wants_usage = usage or opened.config.output.usage
             repl.run(talk, usage=wants_usage, debug_prefix=debug_prefix)
             return
-        turn_view.introduce(talk, first.text, yes=yes)
+        introducing.introduce(talk, first.text, yes=yes)
         answer(talk.opened, talk, first, usage=usage, debug_prefix=debug_prefix)
         settles = conversation.after_answer(talk)
     if settles:
@@ -237,8 +238,7 @@ def answer(
     from bumble.cli.talk import conversation
 
     shell, wishes = opened.shell, message.wishes
-    for unheard in talk.unheard():
-        output.say(f"{opened.identity.name} said in the meantime: {unheard}")
+    turn_view.tell_unheard(talk)
     say = _ignore if shell.json else output.Speech(opened.identity.name, shell.environ)
     turn = talk.answer(message.text, say, think=wishes.think, typed=message.typed)
     if not shell.json:
@@ -251,12 +251,8 @@ def answer(
             shell, "chat", turn_view.data(turn) | {"pending": conversation.pending(talk)}, ""
         )
     shell.stops.obey()
-    if debug_prefix:
-        output.say(talk.prefix_report(turn))
-    talk.finish(turn)
-    turn_view.tell_more(turn, wishes)
-    if usage or opened.config.output.usage:
-        output.say(turn_view.footer(talk, turn))
+    wants_usage = usage or opened.config.output.usage
+    turn_view.finish(talk, turn, wishes, usage=wants_usage, debug_prefix=debug_prefix)
     if turn.outcome.stopped == "interrupted":
         raise KeyboardInterrupt
     if turn.outcome.problem is not None:

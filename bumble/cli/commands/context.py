@@ -60,12 +60,8 @@ def list_(
 ) -> None:
     """Show what is in the prompt, and the size of each part."""
     report = _report(opened, speaker, message, session, estimate=estimate)
-    output.result(
-        opened.shell,
-        "context list",
-        context_report.to_data(report),
-        list(turn_view.listed(report)),
-    )
+    data, lines = context_report.to_data(report), list(turn_view.listed(report))
+    output.result(opened.shell, "context list", data, lines)
 
 
 @app.command()
@@ -80,12 +76,8 @@ def detail(
 ) -> None:
     """Show each skill, tool and block by its size, and the token budget."""
     report = _report(opened, speaker, message, session, estimate=estimate)
-    output.result(
-        opened.shell,
-        "context detail",
-        context_report.to_data(report),
-        list(turn_view.detailed(report)),
-    )
+    data, lines = context_report.to_data(report), list(turn_view.detailed(report))
+    output.result(opened.shell, "context detail", data, lines)
 
 
 @app.command("json")

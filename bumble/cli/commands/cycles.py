@@ -43,8 +43,7 @@ def catalysts(
 ) -> None:
     """Draw the questions that topics keep raising.
 
-    They come from what was said in all the times of a topic. Where no model is trusted to write,
-    they are questions that people asked, quoted.
+    They come from what was said in all the times of a topic, by a model that is trusted to write.
     """
     from bumble.recall import topic_questions as job
 

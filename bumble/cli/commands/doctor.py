@@ -11,7 +11,6 @@ import typer
 from bumble.cli import index_place, listing, output
 from bumble.cli.command import EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.doctor import checkup
-from bumble.cli.doctor.checkup import DoctorReport
 from bumble.cli.opening import locate
 from bumble.cli.process import Shell
 from bumble.entity.folder import Entity
@@ -58,7 +57,7 @@ def doctor(
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
-def _examined(shell: Shell, entity: Entity) -> DoctorReport:
+def _examined(shell: Shell, entity: Entity) -> checkup.DoctorReport:
     bar = output.Progress("reading", shell.environ)
     try:
         report = checkup.examine(shell, entity, bar, checkup.MORE_CHECKS)
@@ -69,7 +68,7 @@ def _examined(shell: Shell, entity: Entity) -> DoctorReport:
     return report
 
 
-def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[str]:
+def _lines(report: checkup.DoctorReport, mended: Sequence[Finding], aim: str) -> list[str]:
     lines = [f"mended: {_sentence(finding)}" for finding in mended]
     for finding in report.findings:
         head = "note: " if finding.level == "note" else ""
@@ -98,7 +97,7 @@ def _aimed(fix: str, aim: str) -> str:
     return aim + fix.removeprefix("bumble ") if fix.startswith("bumble ") else fix
 
 
-def _data(report: DoctorReport, mended: Sequence[Finding], aim: str) -> dict[str, Any]:
+def _data(report: checkup.DoctorReport, mended: Sequence[Finding], aim: str) -> dict[str, Any]:
     def data(finding: Finding) -> dict[str, Any]:
         return {
             "code": finding.code,

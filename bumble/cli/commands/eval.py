@@ -20,7 +20,6 @@ from bumble.cli.opening import Opened
 from bumble.errors import RecordMissingError, UsageError
 from bumble.files import disk
 from bumble.records import checks, session_files
-from bumble.records.checks import ANSWER, PLACES, PROMPT, RECALL, WITHOUT_MODEL, Check
 from bumble.runtime.people import owner_id
 from bumble.text import printable, words
 
@@ -92,7 +91,7 @@ def eval_(
         typer.Option(
             "--of", metavar="PLACES", help="Where to look, with commas between; answers cost most."
         ),
-    ] = ",".join(WITHOUT_MODEL),
+    ] = ",".join(checks.WITHOUT_MODEL),
     junit_file: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Write a report for CI.")
     ] = None,
@@ -110,7 +109,7 @@ def eval_(
 def _tell(
     opened: Opened,
     outcomes: Sequence[CheckOutcome],
-    listed: listing.Listing[Check],
+    listed: listing.Listing[checks.Check],
     junit_file: Path | None,
 ) -> None:
     """Print what all checks came to, and end with the exit code that says so."""
@@ -139,18 +138,20 @@ def _tell(
 def _places(text: str) -> list[str]:
     named = [name.strip() for name in text.split(",") if name.strip()]
     for name in named:
-        if name not in PLACES:
-            raise UsageError(f"{listing.missing('place', name, PLACES)}\n--of: {', '.join(PLACES)}")
-    return [place for place in PLACES if place in named]
+        if name not in checks.PLACES:
+            raise UsageError(
+                f"{listing.missing('place', name, checks.PLACES)}\n--of: {', '.join(checks.PLACES)}"
+            )
+    return [place for place in checks.PLACES if place in named]
 
 
 def _outcomes(
-    opened: Opened, wanted: Sequence[Check], places: Sequence[str], *, yes: bool
+    opened: Opened, wanted: Sequence[checks.Check], places: Sequence[str], *, yes: bool
 ) -> Iterator[CheckOutcome]:
     """Make checks, those of one person after another."""
     from bumble.cli.doctor import mind_checks
 
-    by_person: dict[str, list[Check]] = {}
+    by_person: dict[str, list[checks.Check]] = {}
     for check in wanted:
         try:
             by_person.setdefault(_person(opened, check), []).append(check)
@@ -161,11 +162,11 @@ def _outcomes(
                     yield replace(made, problem=words.one_line(str(error)))
     for person, theirs in by_person.items():
         yield from _looked(opened, person, theirs, places)
-        if ANSWER in places and any(ANSWER in check.places for check in theirs):
+        if checks.ANSWER in places and any(checks.ANSWER in check.places for check in theirs):
             yield from _answered(opened, person, theirs, yes=yes)
 
 
-def _person(opened: Opened, check: Check) -> str:
+def _person(opened: Opened, check: checks.Check) -> str:
     """Return the id of who asks.
 
     Raises:
@@ -184,25 +185,25 @@ def _newest(opened: Opened, person: str) -> session_files.SessionInfo | None:
 
 
 def _looked(
-    opened: Opened, person: str, theirs: Sequence[Check], places: Sequence[str]
+    opened: Opened, person: str, theirs: Sequence[checks.Check], places: Sequence[str]
 ) -> Iterator[CheckOutcome]:
     """Make the checks that need no model."""
     from bumble.cli.doctor import mind_checks
     from bumble.cli.talk import conversation
 
-    if not {*places}.intersection(WITHOUT_MODEL):
+    if not {*places}.intersection(checks.WITHOUT_MODEL):
         return
     newest = _newest(opened, person)
     session = session_files.find(opened.entity.sessions, newest.id) if newest else None
     with conversation.open_to_look(opened, person) as talk:
         talk.runtime.memory.sync(_no_progress)
         for check in theirs:
-            if RECALL in places and RECALL in check.places:
+            if checks.RECALL in places and checks.RECALL in check.places:
                 memories = mind_checks.search(talk.runtime, talk.person.id, check)
-                yield mind_checks.outcome(check, RECALL, memories)
-            if PROMPT in places and PROMPT in check.places:
+                yield mind_checks.outcome(check, checks.RECALL, memories)
+            if checks.PROMPT in places and checks.PROMPT in check.places:
                 talk.begin(session_id=None, new=True)
-                yield mind_checks.outcome(check, PROMPT, [_prompt(talk, check)])
+                yield mind_checks.outcome(check, checks.PROMPT, [_prompt(talk, check)])
                 if session is not None and mind_checks.covers(session, check):
                     talk.begin(session_id=session.id, new=False)
                     yield mind_checks.outcome(check, mind_checks.COMPACTED, [_prompt(talk, check)])
@@ -212,14 +213,14 @@ def _no_progress(what: str, at: int, of: int) -> None:
     """Show nothing: the first prompt would bring the index up to date too."""
 
 
-def _prompt(talk: Conversation, check: Check) -> str:
+def _prompt(talk: Conversation, check: checks.Check) -> str:
     """Return the request that would answer a question, without the question."""
     messages = talk.look(check.ask).composed.request.messages
     return "\n".join(message.content for message in messages).replace(check.ask, " ")
 
 
 def _answered(
-    opened: Opened, person: str, theirs: Sequence[Check], *, yes: bool
+    opened: Opened, person: str, theirs: Sequence[checks.Check], *, yes: bool
 ) -> Iterator[CheckOutcome]:
     """Make the checks of answers, each in a talk of its own that leaves no trace."""
     from bumble.cli.doctor import mind_checks
@@ -229,14 +230,14 @@ def _answered(
     talking = conversation.open_to_talk(opened, person, yes=yes, writes=False)
     with talking as talk:
         for check in theirs:
-            if ANSWER in check.places:
+            if checks.ANSWER in check.places:
                 talk.begin(session_id=None, new=True)
                 answered = talk.answer(check.ask, _ignore).outcome
                 if reason := talk.runtime.memory.unusable:
                     output.warn(opened.shell, f"{check.id}: nothing was recalled: {reason}")
                 if answered.problem is not None:  # silence would be no leak, and no answer
                     raise answered.problem
-                yield mind_checks.outcome(check, ANSWER, [answered.said])
+                yield mind_checks.outcome(check, checks.ANSWER, [answered.said])
 
 
 def _ignore(piece: str) -> None:
@@ -269,7 +270,7 @@ def _data(outcome: CheckOutcome) -> dict[str, Any]:
         "as": check.person or None,
         "of": outcome.place,
         "passes": outcome.passes,
-        "rank": outcome.rank if outcome.place == RECALL else None,
+        "rank": outcome.rank if outcome.place == checks.RECALL else None,
         "forbidden": list(outcome.forbidden),
         "why": _why(outcome) or None,
     }
@@ -280,7 +281,7 @@ def _lines(
 ) -> Iterator[str]:
     rows = []
     for each in outcomes:
-        rank = f"rank {each.rank}" if each.place == RECALL and each.rank else ""
+        rank = f"rank {each.rank}" if each.place == checks.RECALL and each.rank else ""
         verdict = "ok" if each.passes else "fails"
         rows.append([verdict, each.place, each.check.id, _why(each) or rank])
     yield from output.table([[printable.clean(cell) for cell in row] for row in rows])

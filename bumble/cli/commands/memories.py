@@ -12,7 +12,6 @@ import typer
 from bumble.body.significance import decayed
 from bumble.cli import commit, listing, output, people, text_input
 from bumble.cli.command import DryRunOption, IdArgument, TagOption, YesOption, looks_back, writes
-from bumble.cli.listing import LimitOption, when
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Shelf, data_of
 from bumble.entity.changes import Change
@@ -139,7 +138,8 @@ def add(
         episode_id = EPISODES.new_id(opened, max(moment, EPOCH))
         tags = tag_words.distinct_tags((*(tag or ()), *tag_words.tags_in(draft)))
         episode = episodes.new(episode_id, moment, significance, draft, people=who, tags=tags)
-        EPISODES.add(opened, episode, f"remember: {output.shorten(draft, 50)}", dry_run=dry_run)
+        change = episodes.plan_new(episode, f"remember: {output.shorten(draft, 50)}")
+        EPISODES.add(opened, episode_id, change, dry_run=dry_run)
 
 
 EPISODES.offers(
@@ -202,7 +202,7 @@ def belief_list_(
         bool, typer.Option("--archived", help="Those that were put away, too, as with --all.")
     ] = False,
     session: people.OfSessionOption = None,
-    limit: LimitOption = 20,
+    limit: listing.LimitOption = 20,
 ) -> None:
     """List beliefs, the newest first, each with how sure it is of it now."""
     if category is not None:
@@ -218,7 +218,7 @@ def belief_list_(
 
     def cells(belief: beliefs.Belief) -> list[str]:
         category = f"{belief.category}{' (archived)' if belief.archived else ''}"
-        day, claim = when(belief.formed, opened), output.shorten(belief.text)
+        day, claim = listing.when(belief.formed, opened), output.shorten(belief.text)
         return [day, f"{_strength(opened, belief):.2f}", category, claim]
 
     listed = BELIEFS.listed(opened, keep=wanted, limit=limit, seen=True)
@@ -237,8 +237,8 @@ def belief_show(
         ("id", belief.id),
         ("category", belief.category),
         ("confidence", f"{_strength(opened, belief):.2f}"),
-        ("stored", f"{belief.confidence:.2f} as of {when(belief.reinforced, opened)}"),
-        ("formed", when(belief.formed, opened)),
+        ("stored", f"{belief.confidence:.2f} as of {listing.when(belief.reinforced, opened)}"),
+        ("formed", listing.when(belief.formed, opened)),
         ("source", belief.origin),
         ("rests on", ", ".join(belief.evidence)),
         ("contradicts", ", ".join(belief.contradicts)),
@@ -291,7 +291,8 @@ def belief_add(
             origin=source,
             provenance=base.Provenance(by="belief add"),
         )
-        BELIEFS.add(opened, belief, f"believe: {output.shorten(claim, 50)}", dry_run=dry_run)
+        change = beliefs.plan_new(belief, f"believe: {output.shorten(claim, 50)}")
+        BELIEFS.add(opened, belief.id, change, dry_run=dry_run)
 
 
 BELIEFS.offers(belief_app, edit="Edit a belief's file in $VISUAL or $EDITOR.")

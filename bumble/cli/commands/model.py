@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.cli import opening, output
+from bumble.cli import listing, opening, output
 from bumble.cli.command import DryRunOption, EntityOption, YesOption, plain
 from bumble.cli.models import chat_model, weights
 from bumble.cli.process import Shell
@@ -73,7 +72,7 @@ class ModelState(Struct, frozen=True):
 def list_(shell: Shell, *, entity: EntityOption = None) -> None:
     """List the models bumble knows, and which are here."""
     catalog = weights.catalog_of(shell)
-    states = _states(shell, catalog)
+    states = [_state(shell, entry) for entry in catalog]
     used = _used(shell, entity, catalog, [state.entry for state in states if state.here])
     unknown = _unknown(shell, catalog)
     memory = weights.memory_mb()
@@ -134,10 +133,6 @@ def _explain(
             f"{shell.weights / name}: {output.size(size)} of no model in the catalog; "
             f"`bumble model remove {name}` deletes it."
         )
-
-
-def _states(shell: Shell, catalog: Catalog) -> list[ModelState]:
-    return [_state(shell, entry) for entry in catalog]
 
 
 def _state(shell: Shell, entry: CatalogEntry) -> ModelState:
@@ -515,7 +510,7 @@ def remove(
     wanted = _some(names, list(sizes) or catalog_names)
     for name in wanted:
         if name not in sizes and name not in catalog_names:
-            raise RecordMissingError("model", name, _nearest(name, [*sizes, *catalog_names]))
+            raise listing.missing("model", name, [*sizes, *catalog_names])
     present = [name for name in wanted if name in sizes]
     size = output.size(sum(sizes[name] for name in present))
     if present and not dry_run:
@@ -533,8 +528,3 @@ def remove(
         "dry_run": dry_run,
     }
     output.result(shell, "model remove", data, sentence)
-
-
-def _nearest(name: str, names: Sequence[str]) -> str | None:
-    near = difflib.get_close_matches(name, names, 1)
-    return near[0] if near else None

@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
 from bumble.cli import index_place, listing, output, people
-from bumble.cli.command import LimitOption, looks_back
+from bumble.cli.command import looks_back
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.errors import UsageError
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from bumble.body.config import FeltMemoryConfig
     from bumble.index.memory import Memory
     from bumble.index.place import Place
+    from bumble.index.rows import Period
     from bumble.index.search import Hit, Parts
     from bumble.recall.emotion_weight import Weight
-    from bumble.recall.prompt_memories import Search
+    from bumble.recall.memory_search import QuestionHits, Search
 
-
+BARE = 10  # of the bare index, without a limit
+LOOKED_AT = 20  # what `-n` is told to be, where more are near
 SHARES = {  # how `--explain` calls what counts, and what it is
     "tokens": ("meaning", "best match of each token of the query"),
     "before": ("before", "what the turns before match better"),
@@ -34,6 +36,7 @@ SHARES = {  # how `--explain` calls what counts, and what it is
     "asks": ("asks", "a question answers little"),
     "own": ("own", "says I or we, or is a record about somebody"),
     "named": ("named", "who says it, or whom it is about, is asked for"),
+    "period": ("period", "from the time that the question names"),
 }
 
 
@@ -61,7 +64,16 @@ def recall(
         list[str] | None,
         typer.Option("--tag", metavar="TAG", help="What has this tag; may be repeated."),
     ] = None,
-    limit: LimitOption = 10,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            "-n",
+            min=1,
+            metavar="N",
+            help="So many, near or not. Default: what answers.",
+        ),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each score is made of.")
     ] = False,
@@ -81,7 +93,7 @@ def recall(
     --plain. What has faded comes where nothing else answers, or with --faded.
     """
     from bumble.recall import emotion_weight
-    from bumble.recall.prompt_memories import comes_to_mind
+    from bumble.recall.memory_search import comes_to_mind
 
     asked = people.text_of(query)
     config, at = opened.config.memory, opened.shell.now()
@@ -92,7 +104,9 @@ def recall(
         output.say("By words alone: `embedding.model` is none.")
     _, place = index_place.up_to_date(opened, embedder, wait_seconds=people.WAIT_SECONDS)
     memory = people.memory_of(opened, lambda: embedder, place)
-    hits = _hits(opened, memory, search, asked, _kinds(kind or ()), limit, plain=plain, faded=faded)
+    kinds = _kinds(kind or ())
+    found = _found(opened, memory, search, asked, kinds, limit, plain=plain, faded=faded)
+    hits = found.answers
     weighted = [
         (hit, None if plain else emotion_weight.weight(opened.entity, config, search.mood, at, hit))
         for hit in hits
@@ -111,50 +125,59 @@ def recall(
         ],
     }
     lines = list(_lines(opened, weighted, config if explain else None, plain=plain))
-    if explain and mood:
-        lines = [f"mood     {mood}", "", *lines] if lines else []
+    if explain and lines:
+        lines = [*_explained_question(opened, mood, found.period), "", *lines]
     output.result(opened.shell, "recall", data, lines)
     if not opened.shell.everything and _others_talked(opened, search.readers):
         output.say("What others told alone was not searched; --all searches it, too.")
-    if not hits:
+    if found.near:
+        others = "more is" if found.near == 1 else "more are"
+        output.say(f"{found.near} {others} near; -n {LOOKED_AT} shows them.")
+    elif not hits and found.hits:
+        output.say(f"Nothing is near enough to answer; -n {LOOKED_AT} shows what is nearest.")
+    elif not hits:
         output.say(_nothing(opened, place, person=person, plain=plain))
 
 
-def _hits(
+def _found(
     opened: Opened,
     memory: Memory,
     search: Search,
     query: str,
     kinds: Sequence[str],
-    limit: int,
+    limit: int | None,
     *,
     plain: bool,
     faded: bool,
-) -> list[Hit]:
-    from bumble.recall import prompt_memories
+) -> QuestionHits:
+    """Find what answers; with a limit, or in the bare index, the best so many."""
+    from bumble.recall import memory_search
+    from bumble.recall.memory_search import QuestionHits
 
     if plain:
-        return memory.search(
+        hits = memory.search(
             query,
             kinds=kinds,
-            limit=limit,
+            limit=limit or BARE,
             people=search.people,
             tags=search.tags,
             sessions=search.sessions,
             audience=search.readers,
             faded=faded,
         )
-    return prompt_memories.find(
-        memory,
-        opened.config,
-        search,
-        query,
+        return QuestionHits(tuple(hits), tuple(hits), 0)
+    given = (memory, opened.config, search, query)
+    if limit is None:
+        return memory_search.answers(*given, kinds=kinds, faded=faded or None)
+    hits = memory_search.find(
+        *given,
         kinds=kinds,
         limit=limit,
         unasked=False,
         faded=faded or None,
         touching=True,
     )
+    return QuestionHits(tuple(hits), tuple(hits), 0, memory_search.period_of(memory, search, query))
 
 
 def _others_talked(opened: Opened, readers: Sequence[str]) -> bool:
@@ -207,17 +230,26 @@ def _lines(
             yield from (f"    | {line}" for line in explanation)
 
 
+def _explained_question(opened: Opened, mood: str | None, period: Period | None) -> Iterator[str]:
+    """Say what counts of the question itself: the mood, and the time that it names."""
+    if mood:
+        yield f"mood     {mood}"
+    if period:
+        first, last = (listing.when(at, opened) for at in (period.start, period.end))
+        yield f"period   {first} to {last}: what is from then counts more"
+
+
 def _explained_unasked(opened: Opened, hit: Hit) -> str:
     """Say whether a prompt gets a memory unasked, and why it does not."""
-    from bumble.recall import prompt_memories
+    from bumble.recall import memory_search
 
-    if prompt_memories.comes_to_mind(hit, opened.config):
+    if memory_search.comes_to_mind(hit, opened.config):
         return "prompt   comes to mind by itself"
-    if hit.kind not in prompt_memories.COME_TO_MIND:
+    if hit.kind not in memory_search.COME_TO_MIND:
         return f"prompt   only when asked for: no {hit.kind} comes to mind by being near"
-    if prompt_memories.is_near(hit, opened.config):
+    if memory_search.is_near(hit, opened.config):
         return "prompt   only when asked for: it has faded"
-    wanted = prompt_memories.threshold(hit, opened.config)
+    wanted = memory_search.threshold(hit, opened.config)
     return f"prompt   only when asked for: nearness {hit.parts.nearness:.3f}, wants {wanted:.3f}"
 
 

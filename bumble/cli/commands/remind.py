@@ -105,7 +105,8 @@ def add(
             raise UsageError(f"{error} (see `bumble remind add --help`)") from error
         why = f"remind: {output.shorten(reminder.text, 50)}"
         told = f"{reminders.place(reminder)} is due {listing.when(reminder.at, opened)}."
-        REMINDERS.add(opened, reminder, why, told, dry_run=dry_run, at=base.stamp(reminder.at))
+        change, stamp = reminders.plan_new(reminder, why), base.stamp(reminder.at)
+        REMINDERS.add(opened, reminder.id, change, told, dry_run=dry_run, at=stamp)
     if how == reminders.COMMAND and not opened.config.tools.run_command:
         output.warn(
             opened.shell,

@@ -12,7 +12,6 @@ import typer
 from bumble.cli import commit, commits_view, listing, opening, output, run_job
 from bumble.cli.command import DryRunOption, JobFlags, reads, runs_job, writes
 from bumble.cli.commit import apply
-from bumble.cli.opening import Opened
 from bumble.entity import changes, review_branch
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RefusedError, ReviewError, UsageError, UserError
@@ -268,7 +267,7 @@ evolve_NONE = "No proposals. One comes every hundred interactions."
 
 @runs_job
 def evolve(
-    opened: Opened,
+    opened: opening.Opened,
     flags: JobFlags,
     *,
     show: Annotated[bool, typer.Option("--show", help="Show the proposals, as diffs.")] = False,
@@ -298,7 +297,7 @@ def evolve(
         run_job.perform(opened, flags, "evolve", partial(cycle.check, force=force), cycle.run)
 
 
-def _show(opened: Opened) -> None:
+def _show(opened: opening.Opened) -> None:
     """Print all proposals, the open ones as what they would change now."""
     everything = listing.readable(opened, proposals.paths(opened.entity.evolution), proposals.load)
     source = base.read_text(opened.entity.file)
@@ -310,7 +309,7 @@ def _show(opened: Opened) -> None:
     listing.ended(everything)
 
 
-def _lines(opened: Opened, proposal: proposals.Proposal, source: str) -> list[str]:
+def _lines(opened: opening.Opened, proposal: proposals.Proposal, source: str) -> list[str]:
     """Show a proposal: its reasons, who may meet what it rests on, and its diff."""
     lines = [f"{proposal.id}, {listing.when(proposal.at, opened)}, {proposal.status}"]
     for item in proposal.items:
@@ -324,7 +323,7 @@ def _lines(opened: Opened, proposal: proposals.Proposal, source: str) -> list[st
     return [*lines, ""]
 
 
-def _apply(opened: Opened, proposal: proposals.Proposal, *, dry_run: bool) -> None:
+def _apply(opened: opening.Opened, proposal: proposals.Proposal, *, dry_run: bool) -> None:
     """Write a proposal into entity.yaml as it is now."""
     if proposal.status == proposals.APPLIED:
         raise RefusedError(f"{proposal.id} is applied already; `bumble undo` takes it back.")
@@ -337,7 +336,7 @@ def _apply(opened: Opened, proposal: proposals.Proposal, *, dry_run: bool) -> No
     commit.commit(opened, "evolve", [edit, noted], sentence, dry_run=dry_run, id=proposal.id)
 
 
-def _reject(opened: Opened, proposal: proposals.Proposal, *, dry_run: bool) -> None:
+def _reject(opened: opening.Opened, proposal: proposals.Proposal, *, dry_run: bool) -> None:
     if proposal.status == proposals.APPLIED:
         raise RefusedError(f"{proposal.id} is applied already; `bumble undo` takes it back.")
     at = opened.now
@@ -350,7 +349,7 @@ def _applied(proposal: proposals.Proposal, source: str) -> str:
     return cycle.applied(source, cycle.items_of(proposal))
 
 
-def _find(opened: Opened, proposal_id: str) -> proposals.Proposal:
+def _find(opened: opening.Opened, proposal_id: str) -> proposals.Proposal:
     by_id: dict[str, Path] = {
         proposals.PROPOSAL.stem(path): path for path in proposals.paths(opened.entity.evolution)
     }

@@ -14,17 +14,6 @@ from msgspec.structs import replace
 
 from bumble.cli import commit, listing, output, people
 from bumble.cli.command import DryRunOption, JobFlags, runs_job, shows, writes
-from bumble.cli.listing import (
-    LAST,
-    LimitOption,
-    Viewer,
-    counted,
-    pick,
-    readable,
-    short_ids,
-    show_list,
-    when,
-)
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.errors import RefusedError, UsageError, UserError
@@ -54,37 +43,43 @@ CALL_CHARS = 160  # of a tool's call and result, in a conversation for people
 def list_(
     opened: Opened,
     *,
-    limit: LimitOption = 20,
+    limit: listing.LimitOption = 20,
 ) -> None:
     """List conversations, the one that went on last first."""
     by_id, broken = _by_id(opened)
-    viewer = Viewer(opened)
+    viewer = listing.Viewer(opened)
     paths = list(by_id.values())
-    listed = readable(
+    listed = listing.readable(
         opened, paths, lambda path: viewer.session(session_files.load(path)), limit=limit
     )
     listed = replace(listed, broken=listed.broken + broken)
     names = people.names(opened)
-    short = short_ids([record.id for record in listed.records], by_id)
+    short = listing.short_ids([record.id for record in listed.records], by_id)
 
     def line(session: sessions.Session) -> list[str]:
         spoken = ", ".join(names.get(person, person) for person in session.people)
-        count = counted(_length(session), "message")
-        return [short[session.id], when(session.last_at, opened), spoken, count, _state(session)]
+        count = listing.counted(_length(session), "message")
+        return [
+            short[session.id],
+            listing.when(session.last_at, opened),
+            spoken,
+            count,
+            _state(session),
+        ]
 
     def data(session: sessions.Session) -> dict[str, Any]:
         whole = _data(session)
         whole["messages"] = _length(session)
         return {key: value for key, value in whole.items() if key != "compactions"}
 
-    show_list(opened, "session list", listed, data, line, NONE, newest_first=True)
+    listing.show_list(opened, "session list", listed, data, line, NONE, newest_first=True)
 
 
 @app.command()
 @shows
 def show(
     opened: Opened,
-    session_id: IdArgument = LAST,
+    session_id: IdArgument = listing.LAST,
     *,
     limit: Annotated[
         int | None,
@@ -92,7 +87,7 @@ def show(
     ] = None,
 ) -> None:
     """Show a conversation word for word, with the brief it left for the next."""
-    viewer = Viewer(opened)
+    viewer = listing.Viewer(opened)
     session = viewer.session(_load(opened, session_id))
     brief = session_files.read_handover(opened.entity.sessions, session.id)
     left = viewer.text(brief.body.strip(), Provenance(audience=session.people)) if brief else None
@@ -109,7 +104,7 @@ def show(
 @writes
 def end(
     opened: Opened,
-    session_id: IdArgument = LAST,
+    session_id: IdArgument = listing.LAST,
     *,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -136,7 +131,7 @@ def end(
         "session end",
         ending.changes,
         "\n".join([f"Ended {session.id}.", *lines]),
-        unchanged=f"Nothing to do: {session.id} ended {when(session.ended, opened)}.",
+        unchanged=f"Nothing to do: {session.id} ended {listing.when(session.ended, opened)}.",
         dry_run=dry_run,
         trailers=ending.trailers,
         id=session.id,
@@ -169,14 +164,16 @@ def _sentence(text: str) -> str:
 
 def _by_id(opened: Opened) -> tuple[dict[str, Path], int]:
     """Return the transcripts by id, the last one to go on at the end, and how many are broken."""
-    infos = readable(opened, session_files.paths(opened.entity.sessions), session_files.read_info)
+    infos = listing.readable(
+        opened, session_files.paths(opened.entity.sessions), session_files.read_info
+    )
     in_order = session_files.by_recency(infos.records, opened.shell.now())
     folder = opened.entity.sessions
     return {info.id: folder / info.id / sessions.FILE for info in in_order}, infos.broken
 
 
 def _load(opened: Opened, session_id: str) -> sessions.Session:
-    session = session_files.load(pick(_by_id(opened)[0], session_id, "conversation"))
+    session = session_files.load(listing.pick(_by_id(opened)[0], session_id, "conversation"))
     if session.torn_line is not None:
         output.warn(
             opened.shell, f"{sessions.path(session.id)}:{session.torn_line}: the line was cut off"
@@ -200,7 +197,7 @@ def _conversation(opened: Opened, session: sessions.Session, limit: int | None) 
     """Yield the lines of a conversation for people."""
     names = people.names(opened)
     spoken = ", ".join(names.get(person, person) for person in session.people)
-    began = when(session.at, opened)
+    began = listing.when(session.at, opened)
     yield f"{session.id}: with {spoken}, since {began}, {_state(session)}"
     if session.imported is not None and session.imported.get("title"):
         yield str(session.imported["title"])
@@ -216,7 +213,7 @@ def _conversation(opened: Opened, session: sessions.Session, limit: int | None) 
             yield from ("", "  (for the model, this summary stands for what came before:)")
             yield from _indented(summed_up[message.id], "    ")
     if session.ended is not None:
-        yield from ("", f"ended {when(session.ended, opened)}")
+        yield from ("", f"ended {listing.when(session.ended, opened)}")
 
 
 def _message(opened: Opened, message: sessions.Message, names: Mapping[str, str]) -> Iterator[str]:
@@ -226,7 +223,7 @@ def _message(opened: Opened, message: sessions.Message, names: Mapping[str, str]
     if message.role == "tool":
         yield f"  {who} {output.shorten(message.text, CALL_CHARS)}"
         return
-    yield f"{who or 'somebody'}, {when(message.at, opened)}"
+    yield f"{who or 'somebody'}, {listing.when(message.at, opened)}"
     yield from _indented(message.text, "  ")
     for call in message.tool_calls:
         arguments = dumps(call.arguments, ensure_ascii=False)

@@ -15,7 +15,6 @@ from msgspec.structs import asdict
 from bumble.cli import body_view, index_place, listing, opening, output, people
 from bumble.cli.command import reads
 from bumble.cli.models import chat_model, weights
-from bumble.cli.opening import Opened
 from bumble.entity import commits, git_operations
 from bumble.errors import UserError
 from bumble.files import git
@@ -35,7 +34,7 @@ Part = tuple[Any, str | Sequence[str | tuple[str, str]]]
 
 
 @reads
-def status(opened: Opened) -> None:
+def status(opened: opening.Opened) -> None:
     """Show which entity this is, which model answers, and how it is."""
     look, identity = Look(opened), opened.identity
     data: dict[str, Any] = {
@@ -62,7 +61,7 @@ def status(opened: Opened) -> None:
 class Look:
     """What several parts look at, each once."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: opening.Opened) -> None:
         self.opened = opened
 
     def at(self, look: Callable[[], T], otherwise: T) -> T:

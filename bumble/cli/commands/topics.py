@@ -16,8 +16,7 @@ from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.errors import UsageError
-from bumble.recall.deep_recall.budget import RecollectionSpending
-from bumble.recall.deep_recall.search_scope import Scope
+from bumble.recall.deep_recall.bounds import RecollectionSpending, Scope
 from bumble.runtime.people import owner_id
 from bumble.runtime.runtime import Runtime
 
@@ -340,14 +339,16 @@ def _deep_recall_lines(asked: deep.DeepRecallAnswer) -> Iterator[str]:
 def _explained(runtime: Runtime, asked: deep.DeepRecallAnswer) -> Iterator[str]:
     """Say what was done, why it ended, and what it spent of what it might."""
     result, config = asked.recollection, runtime.config.recall.deep
+    spent = result.spent
     yield f"way      {result.way}{', cached' if asked.cached else ''}; {result.ended}"
     yield from (f"step {n:<3} {line}" for n, line in enumerate(result.trail, 1))
-    spent = result.spent
-    yield f"steps    {spent.steps} of {config.steps}"
-    yield f"calls    {spent.sub_calls} sub-calls of {config.sub_calls}"
-    yield f"seconds  {spent.longest_step_seconds:.1f} of {config.step_seconds:g} in one step"
-    yield f"tokens   {spent.tokens:,} of {config.max_tokens:,}"
-    yield f"dollars  {_dollars(spent, config.max_dollars)}"
+    yield from (
+        f"steps    {spent.steps} of {config.steps}",
+        f"calls    {spent.sub_calls} sub-calls of {config.sub_calls}",
+        f"seconds  {spent.longest_step_seconds:.1f} of {config.step_seconds:g} in one step",
+        f"tokens   {spent.tokens:,} of {config.max_tokens:,}",
+        f"dollars  {_dollars(spent, config.max_dollars)}",
+    )
 
 
 def _dollars(spent: RecollectionSpending, most: float) -> str:

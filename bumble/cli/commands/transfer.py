@@ -15,8 +15,6 @@ from bumble.bridges.imports import foreign, formats, source, writer
 from bumble.bridges.imports.ledger import ImportContext, ImportReport
 from bumble.cli import commit, listing, opening, output, people, text_input
 from bumble.cli.command import DryRunOption, reads, writes
-from bumble.cli.listing import counted
-from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, RefusedError, UsageError
@@ -42,7 +40,7 @@ class ExportRequest(Struct, frozen=True):
 
 @reads
 def export(
-    opened: Opened,
+    opened: opening.Opened,
     dest: Annotated[Path, typer.Argument(metavar="DEST", help="The file or folder to make.")],
     *,
     form: Annotated[
@@ -93,7 +91,7 @@ def export(
     output.result(opened.shell, "export", data, [f"Wrote {target}", *lines])
 
 
-def _pages(opened: Opened, reader: Reader) -> memories.Pages:
+def _pages(opened: opening.Opened, reader: Reader) -> memories.Pages:
     zone, name = opened.zone, opened.identity.name
     pages = memories.collect(opened.entity, zone, name, reader)
     for path in pages.unread:
@@ -111,7 +109,7 @@ def _told(pages: memories.Pages) -> tuple[dict[str, Any], list[str]]:
     return {"counts": counts, "withheld": pages.withheld, "unread": pages.unread}, lines
 
 
-def _okf(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+def _okf(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     pages = _pages(opened, asked.reader)
     owner = relationships.person_id(opened.identity.owner.name or "you")
     texts = memories.bundle(pages, opened.identity.name, owner, asked.reader, opened.shell.now())
@@ -119,13 +117,13 @@ def _okf(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str
     return _told(pages)
 
 
-def _markdown(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+def _markdown(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     pages = _pages(opened, asked.reader)
     destination.put_folder(asked.dest, memories.copy(pages, opened.identity.name))
     return _told(pages)
 
 
-def _agent(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+def _agent(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     """Write an agent's files: they know no audiences, so nothing of others goes in unasked."""
     owner = owner_id(opened.entity, opened.identity)
     pages = _pages(opened, asked.reader if asked.reader.id else Reader(owner, is_owner=True))
@@ -137,7 +135,7 @@ def _agent(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[s
     return {**data, "no_room": made.left_out}, lines
 
 
-def _card(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+def _card(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     ending = asked.dest.suffix.casefold()
     if ending not in (".png", ".json"):
         raise UsageError("A card is a .png or a .json: name DEST so.")
@@ -155,7 +153,7 @@ def _card(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[st
     return {"entries": count}, lines
 
 
-def _drawn(opened: Opened, asked: ExportRequest, fields: dict[str, Any]) -> bytes:
+def _drawn(opened: opening.Opened, asked: ExportRequest, fields: dict[str, Any]) -> bytes:
     if asked.picture is None:
         return card.as_png(fields, card.plain())
     source = opened.shell.path(asked.picture)
@@ -165,7 +163,7 @@ def _drawn(opened: Opened, asked: ExportRequest, fields: dict[str, Any]) -> byte
         raise UsageError(f"--picture {source}: {error}") from error
 
 
-def _bundle(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+def _bundle(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     encrypted = asked.encrypt or bool(asked.recipients) or asked.dest.suffix == ENCRYPTED
     gathered = bundle.collect(opened.entity, opened.zone, asked.reader, encrypted=encrypted)
     data = bundle.packed(gathered)
@@ -184,10 +182,10 @@ def _bundle(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[
         "left_out": gathered.left_out,
         "hidden": gathered.hidden,
     }
-    return told, [f"  {counted(len(gathered.members), 'file')}, {output.size(len(data))}"]
+    return told, [f"  {listing.counted(len(gathered.members), 'file')}, {output.size(len(data))}"]
 
 
-def _locked(opened: Opened, asked: ExportRequest, data: bytes) -> bytes:
+def _locked(opened: opening.Opened, asked: ExportRequest, data: bytes) -> bytes:
     from bumble.bridges.exports import age  # where nothing is encrypted, no library is loaded
 
     passphrase = "" if asked.recipients else text_input.passphrase(opened.shell, new=True)
@@ -197,7 +195,7 @@ def _locked(opened: Opened, asked: ExportRequest, data: bytes) -> bytes:
         raise UsageError(f"--recipient: {error}") from error
 
 
-WRITERS: dict[str, Callable[[Opened, ExportRequest], tuple[dict[str, Any], list[str]]]] = {
+WRITERS: dict[str, Callable[[opening.Opened, ExportRequest], tuple[dict[str, Any], list[str]]]] = {
     "card": _card,
     "okf": _okf,
     "markdown": _markdown,

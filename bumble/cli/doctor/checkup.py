@@ -20,7 +20,6 @@ from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import changes, commits, git_operations, review_branch
-from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.errors import LockedError, RecordInvalidError, ReviewError, UserError
@@ -234,7 +233,7 @@ def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> N
     shell, root = checkup.shell, checkup.entity.root
     wait = read.config.limits.lock_timeout_seconds if read else DEFAULT_LOCK_TIMEOUT_SECONDS
     wait = wait if lock_timeout is None else lock_timeout
-    policy = CommitPolicy(
+    policy = commits.CommitPolicy(
         read.config.git.autocommit if read else False,
         shell.entity_name or "bumble",
         shell.now,

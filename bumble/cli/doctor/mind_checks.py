@@ -24,7 +24,7 @@ from bumble.files import disk
 from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.prompt import transcript
-from bumble.recall import prompt_memories
+from bumble.recall import memory_search
 from bumble.records import base, checks, dreams, kinds, session_files
 from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
@@ -90,10 +90,10 @@ def search(runtime: Runtime, person_id: str, check: checks.Check) -> list[str]:
     """Return the memories that the question finds for who asks it, best first."""
     at = runtime.now()
     mood = body_state.mood(runtime, body_state.read(runtime, at)).name
-    hits = prompt_memories.find(
+    hits = memory_search.find(
         runtime.memory,
         runtime.config,
-        prompt_memories.Search((person_id,), mood, at),
+        memory_search.Search((person_id,), mood, at),
         check.ask,
         limit=check.k,
         unasked=False,

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from bumble.cli.opening import Configured, Opened
     from bumble.cli.process import Shell
     from bumble.llm.protocol import Model
-    from bumble.models.weights.choice import Choice
     from bumble.records.sessions import Session
     from bumble.runtime.runtime import Runtime
 
@@ -66,7 +65,7 @@ class ModelStanding(Struct, frozen=True):
         return f"{name}: talk {self.talk}, memory {self.memory} ({self.why})"
 
 
-def of(opened: Opened, chosen: Choice | None) -> LateAbilities:
+def of(opened: Opened, chosen: choice.Choice | None) -> LateAbilities:
     """Return what the model of an entity can be trusted with, looked up once it is asked for.
 
     Args:
@@ -76,12 +75,12 @@ def of(opened: Opened, chosen: Choice | None) -> LateAbilities:
     return LateAbilities(look=lambda: _look(opened, chosen))
 
 
-def may_remember(opened: Opened, chosen: Choice | None) -> bool:
+def may_remember(opened: Opened, chosen: choice.Choice | None) -> bool:
     """Whether the model of an entity writes memories in any language."""
     return of(opened, chosen).tier("memory", ANY) == "write"
 
 
-def _look(opened: Configured, chosen: Choice | None) -> Abilities:
+def _look(opened: Configured, chosen: choice.Choice | None) -> Abilities:
     try:
         chosen = chosen or chat_model.choose_model(opened)
         measured = measured_of(opened, chosen)
@@ -90,7 +89,7 @@ def _look(opened: Configured, chosen: Choice | None) -> Abilities:
     return _as_wanted(opened, measured)
 
 
-def measured_of(opened: Configured, chosen: Choice) -> Abilities:
+def measured_of(opened: Configured, chosen: choice.Choice) -> Abilities:
     """Return what a probe measured of a model, or a script says of its own; the rest by size."""
     if chosen.script is not None:
         return _scripted(opened, chosen)
@@ -98,7 +97,7 @@ def measured_of(opened: Configured, chosen: Choice) -> Abilities:
     return replace(measured, unmeasured=_unmeasured(opened, chosen)[0])
 
 
-def _unmeasured(opened: Configured, chosen: Choice) -> tuple[Tier, str]:
+def _unmeasured(opened: Configured, chosen: choice.Choice) -> tuple[Tier, str]:
     """Return how far a model is trusted that nobody measured, and why so far.
 
     One that its owner named at an endpoint writes, unless the endpoint says that it is small.
@@ -112,12 +111,12 @@ def _unmeasured(opened: Configured, chosen: Choice) -> tuple[Tier, str]:
     return by_file(None, size), f"by its size, a file of {output.size(size)}"
 
 
-def writes_by_size(opened: Configured, chosen: Choice) -> bool:
+def writes_by_size(opened: Configured, chosen: choice.Choice) -> bool:
     """Whether a model is trusted to write before anybody measured it."""
     return _unmeasured(opened, chosen)[0] == "write"
 
 
-def identity_of(chosen: Choice) -> str:
+def identity_of(chosen: choice.Choice) -> str:
     """Return by what the results of a model are kept: the hash of its weights, else where it is."""
     if chosen.entry is not None:
         return f"{results.OF_WEIGHTS}{chosen.entry.files[0].sha256}"
@@ -127,12 +126,14 @@ def identity_of(chosen: Choice) -> str:
     return f"{name}@{detect.digest(chosen.url, chosen.model)}"  # a pull may bring another model
 
 
-def result_of(shell: Shell, chosen: Choice) -> results.ModelResult:
+def result_of(shell: Shell, chosen: choice.Choice) -> results.ModelResult:
     """Return what a probe measured of a model."""
     return results.load(identity_of(chosen), chosen.model, shell.abilities)
 
 
-def standings(opened: Configured, chosen: Choice, codes: Sequence[str]) -> list[ModelStanding]:
+def standings(
+    opened: Configured, chosen: choice.Choice, codes: Sequence[str]
+) -> list[ModelStanding]:
     """Say how far a model is trusted in some languages, and in those that were measured."""
     seen = _look(opened, chosen)
     known = {} if chosen.script else result_of(opened.shell, chosen).languages
@@ -151,7 +152,7 @@ def standings(opened: Configured, chosen: Choice, codes: Sequence[str]) -> list[
 
 
 def _reason(
-    opened: Configured, chosen: Choice, result: results.LanguageResult | None, code: str
+    opened: Configured, chosen: choice.Choice, result: results.LanguageResult | None, code: str
 ) -> str:
     config = opened.config.llm.abilities
     wanted: tuple[tuple[Purpose, Mapping[str, Tier]], ...] = (
@@ -190,7 +191,7 @@ def summary(result: results.LanguageResult) -> str:
 
 
 def say_once(
-    opened: Opened, runtime: Runtime, chosen: Choice | None, session: Session, person: str
+    opened: Opened, runtime: Runtime, chosen: choice.Choice | None, session: Session, person: str
 ) -> None:
     """Say, in the first talk in a language that the model can't be trusted to write, that it can't.
 
@@ -227,7 +228,7 @@ def _notices(place: Path) -> list[Any]:
     return seen if isinstance(seen, list) else []
 
 
-def _notice(opened: Opened, chosen: Choice, code: str) -> str:
+def _notice(opened: Opened, chosen: choice.Choice, code: str) -> str:
     name, shell = probe.name(code), opened.shell
     result = result_of(shell, chosen).languages.get(code)
     if result is not None and result.is_whole:
@@ -239,7 +240,7 @@ def _notice(opened: Opened, chosen: Choice, code: str) -> str:
     return f"{first}: {then}.\n{_better(opened, chosen)}"
 
 
-def _better(opened: Opened, chosen: Choice) -> str:
+def _better(opened: Opened, chosen: choice.Choice) -> str:
     """Name the one command that leads this owner to a model that can."""
     if chosen.url:
         return _better_there(chosen)
@@ -257,7 +258,7 @@ def _better(opened: Opened, chosen: Choice) -> str:
     )
 
 
-def _better_there(chosen: Choice) -> str:
+def _better_there(chosen: choice.Choice) -> str:
     """Name another model of the same server; one on this machine is asked which it has."""
     prefix = choice.OLLAMA if chosen.backend == "ollama" else ""
     names = detect.names_at(chosen.url)
@@ -273,7 +274,7 @@ def _better_there(chosen: Choice) -> str:
     return f"Another one of that server: `bumble config set llm.model {prefix}{others[0]}`.{which}"
 
 
-def _scripted(opened: Configured, chosen: Choice) -> Abilities:
+def _scripted(opened: Configured, chosen: choice.Choice) -> Abilities:
     from bumble.cli.models import chat_model
     from bumble.llm import scripted
 
@@ -325,7 +326,7 @@ class StoppedError(Exception):
     """Somebody talks: the rest of a probe waits."""
 
 
-def is_free(opened: Configured, chosen: Choice) -> bool:
+def is_free(opened: Configured, chosen: choice.Choice) -> bool:
     """Whether asking a model costs nothing but time: it runs on this machine, and wants no key."""
     if not chat_model.stays_here(chosen):
         return False
@@ -350,7 +351,7 @@ def _is_measured(result: results.LanguageResult | None) -> bool:
 
 def measure(
     opened: Configured,
-    chosen: Choice,
+    chosen: choice.Choice,
     model: Model,
     language: str,
     note: probe.Note,
@@ -429,7 +430,7 @@ def _ready(obstacle: str) -> Condition:
     return Condition("model", value, "one on this machine, without a key", not obstacle)
 
 
-def _obstacle(opened: Opened, chosen: Choice) -> str:
+def _obstacle(opened: Opened, chosen: choice.Choice) -> str:
     """Say why a model is not probed unasked; empty: it may be."""
     if chosen.script is not None:
         return "a script says itself what it may do"

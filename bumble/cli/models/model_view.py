@@ -13,7 +13,6 @@ from msgspec.structs import asdict
 
 from bumble.cli import commit, opening, output, run_job, setting_files
 from bumble.cli.models import abilities, chat_model, weights
-from bumble.cli.opening import Configured
 from bumble.cli.process import Shell
 from bumble.entity import changes, installation, settings
 from bumble.errors import CredentialsError, UsageError
@@ -227,7 +226,7 @@ class Option(Struct, frozen=True):
     fetches: CatalogEntry | None = None  # weights that come with it
 
 
-def ask(opened: Configured) -> bool:
+def ask(opened: opening.Configured) -> bool:
     """Ask which model shall talk, if there is a choice, and keep the answer; whether it was kept.
 
     Args:
@@ -270,7 +269,7 @@ def _keep(shell: Shell, option: Option) -> None:
     output.say(f"Kept in {place.path}; `bumble config set --user llm.model NAME` changes it.")
 
 
-def _of_servers(opened: Configured) -> tuple[list[Option], list[Option]]:
+def _of_servers(opened: opening.Configured) -> tuple[list[Option], list[Option]]:
     """Return the models of the servers that answer: those that run here, and those elsewhere."""
     config = opened.config.llm
     found = detect.servers(detect.addresses(config.ollama_url, config.probe_urls))

@@ -287,17 +287,12 @@ def embedder(
     entry = here[0]
     widths = entry.embedding.dimensions if entry.embedding else ()
     asked = opened.config.memory.embedding_dimensions
-    opened_embedder = open_embedder(
+    return open_embedder(
         shell.weights,
         entry,
         asked if asked in widths else None,
         lambda text: output.warn(shell, text),
     )
-    if not opened.donors:
-        return opened_embedder
-    from bumble.index.borrowed import BorrowingEmbedder
-
-    return BorrowingEmbedder(opened_embedder, opened.donors)
 
 
 def message_reader(

@@ -13,7 +13,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from bumble.cli import output
-from bumble.cli.talk import conversation, turn_view
+from bumble.cli.talk import conversation, introducing, turn_view
 from bumble.errors import UserError
 from bumble.files import disk
 from bumble.runtime import people
@@ -101,7 +101,7 @@ def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:
     if typed.model is not None:
         output.say("/model has no effect inside a message; alone it names or changes the model.")
     if typed.text:
-        turn_view.introduce(talk, typed.text)
+        introducing.introduce(talk, typed.text)
         _answer(talk, state, typed.text, typed.wishes.over(state.wishes))
     else:
         state.wishes = typed.wishes.over(state.wishes)
@@ -127,10 +127,8 @@ def _confirm(wishes: turn_view.Wishes) -> None:
 def _answer(
     talk: conversation.Conversation, state: ReplState, text: str, wishes: turn_view.Wishes
 ) -> None:
-    name = talk.opened.identity.name
-    for line in talk.unheard():
-        output.say(f"{name} said in the meantime: {line}")
-    speech = output.Speech(name, talk.opened.shell.environ, always=True)
+    turn_view.tell_unheard(talk)
+    speech = output.Speech(talk.opened.identity.name, talk.opened.shell.environ, always=True)
     turn = talk.answer(text, speech, think=wishes.think, typed=True)
     output.piece("\n")
     if talk.opened.shell.stops.ending is not None:
@@ -138,12 +136,8 @@ def _answer(
     for note in turn.notes:
         output.say(f"note: {note}")
     output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
-    if state.debug_prefix:
-        output.say(talk.prefix_report(turn))
-    talk.finish(turn)
-    turn_view.tell_more(turn, wishes)
-    if state.usage:
-        output.say(turn_view.footer(talk, turn))
+    usage, debug_prefix = state.usage, state.debug_prefix
+    turn_view.finish(talk, turn, wishes, usage=usage, debug_prefix=debug_prefix)
     if turn.outcome.stopped != "interrupted" and conversation.after_answer(talk):
         conversation.in_background(talk.opened)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from json import dumps
 from typing import TYPE_CHECKING, Any
@@ -11,14 +10,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.cli import output, setting_files
-from bumble.cli.models import weights
-from bumble.cli.opening import Opened
-from bumble.entity import settings
-from bumble.fallback import sayings
-from bumble.files import disk
-from bumble.records import relationships, scratch, session_files
-from bumble.text import words
+from bumble.cli import output
+from bumble.records import scratch
 
 if TYPE_CHECKING:
     from bumble.chat.context_report import ContextReport, Part
@@ -130,6 +123,24 @@ def why_stopped(turn: Turn) -> str:
     return turn.outcome.missing[-1] if turn.outcome.stopped == "unfinished" else ""
 
 
+def tell_unheard(talk: Conversation) -> None:
+    """Say what the entity has said by itself since the person last spoke."""
+    for text in talk.unheard():
+        output.say(f"{talk.opened.identity.name} said in the meantime: {text}")
+
+
+def finish(
+    talk: Conversation, turn: Turn, wishes: Wishes, *, usage: bool, debug_prefix: bool
+) -> None:
+    """End a turn that was said, and tell of it what is wanted."""
+    if debug_prefix:
+        output.say(talk.prefix_report(turn))
+    talk.finish(turn)
+    tell_more(turn, wishes)
+    if usage:
+        output.say(footer(talk, turn))
+
+
 def tell_more(turn: Turn, wishes: Wishes) -> None:
     """Say what went on behind an answer, as far as that is wanted."""
     if wishes.reasoning:
@@ -226,36 +237,31 @@ def _size(chars: int) -> str:
 
 def listed(report: ContextReport) -> Iterator[str]:
     """Write a report in lines."""
+    files = [
+        f"- {file.name}: {file.status}"
+        f" | raw {_size(file.raw_chars)} | injected {_size(file.injected_chars)}"
+        for file in report.files
+    ]
+    scratched = f"Scratch notes: {report.scratch_notes} in {scratch.PATH}"
+    facts = {
+        "Skills list": f"{_sizes(report.skills)} ({len(report.skills)} skills)",
+        "Tools": ", ".join(part.name for part in report.tools),
+        "Allowed by the owner": ", ".join(report.allowed) or "no files, programs or notes",
+        "Tool list": _sizes(report.tools),
+        "Answer schema (JSON)": f"{_size(report.schema_chars)} (beside the messages, not text)",
+        "Before the message": _sizes(report.preamble),
+        "Attached files, in that": _size(report.attached_chars),
+        "Conversation": f"{_size(report.history_chars)} in {report.history_messages} messages,"
+        f" {report.summarized_messages} summarised, {report.left_out_messages} left out",
+        "Wrapping by the backend": f"{report.wrapping_bytes:,} bytes around texts and schema,"
+        f" ~{report.wrapping_tokens:,} tok (estimated)",
+        "Session tokens": _counted(report),
+    }
     yield "Context breakdown"
     yield f"Workspace: {report.workspace}"
     yield f"System prompt ({report.source}): {_size(report.system_chars)}"
-    yield "Files of your own:"
-    for file in report.files:
-        sizes = f"raw {_size(file.raw_chars)} | injected {_size(file.injected_chars)}"
-        yield f"- {file.name}: {file.status} | {sizes}"
-    if report.scratch_notes:
-        yield f"Scratch notes: {report.scratch_notes} in {scratch.PATH}"
-    skill_chars = sum(part.chars for part in report.skills)
-    yield f"Skills list: {_size(skill_chars)} ({len(report.skills)} skills)"
-    yield f"Tools: {', '.join(part.name for part in report.tools)}"
-    yield f"Allowed by the owner: {', '.join(report.allowed) or 'no files, programs or notes'}"
-    yield f"Tool list: {_size(sum(part.chars for part in report.tools))}"
-    yield f"Answer schema (JSON): {_size(report.schema_chars)} (beside the messages, not text)"
-    yield f"Before the message: {_size(sum(part.chars for part in report.preamble))}"
-    yield f"Attached files, in that: {_size(report.attached_chars)}"
-    yield (
-        f"Conversation: {_size(report.history_chars)} in {report.history_messages} messages,"
-        f" {report.summarized_messages} summarised, {report.left_out_messages} left out"
-    )
-    yield (
-        f"Wrapping by the backend: {report.wrapping_bytes:,} bytes around texts and schema,"
-        f" ~{report.wrapping_tokens:,} tok (estimated)"
-    )
-    ratio = f", times {report.token_ratio:g} as counted before" if report.token_ratio != 1 else ""
-    counted = "counted by the backend" if report.prompt_tokens else f"estimated{ratio}"
-    cached = f", {report.cached_tokens} of them cached" if report.cached_tokens else ""
-    window = f"{report.window_tokens:,}"
-    yield f"Session tokens: {report.total_tokens:,} ({counted}{cached}) / ctx={window}"
+    yield from ("Files of your own:", *files, *([scratched] if report.scratch_notes else []))
+    yield from (f"{name}: {value}" for name, value in facts.items())
     size = f"{report.total_bytes:,} bytes"
     if report.source == "form":
         yield f"Nothing was sent ({report.at}): the reply was put together by form."
@@ -266,25 +272,33 @@ def listed(report: ContextReport) -> Iterator[str]:
         yield "The next message compacts the conversation first (`bumble compact --check`)."
 
 
+def _sizes(parts: Iterable[Part]) -> str:
+    return _size(sum(part.chars for part in parts))
+
+
+def _counted(report: ContextReport) -> str:
+    """Say how many tokens a request has, and who counted them."""
+    ratio = f", times {report.token_ratio:g} as counted before" if report.token_ratio != 1 else ""
+    counted = "counted by the backend" if report.prompt_tokens else f"estimated{ratio}"
+    cached = f", {report.cached_tokens} of them cached" if report.cached_tokens else ""
+    return f"{report.total_tokens:,} ({counted}{cached}) / ctx={report.window_tokens:,}"
+
+
 def detailed(report: ContextReport) -> Iterator[str]:
-    yield from listed(report)
-    groups = (
-        ("System prompt, by part", report.system),
-        ("Top skills (prompt entry size)", report.skills),
-        ("Top tools (schema size)", report.schemas),
-        ("Before the message, by block", report.preamble),
-    )
-    for title, parts in groups:
-        yield ""
-        yield f"{title}:"
-        yield from _top(parts)
-    yield ""
-    yield f"Brief of the last conversation: {_continuity(report)}"
-    yield ""
-    yield "Token budget:"
+    """Write a report with the size of each part of it."""
     from bumble.chat import context_report
 
+    yield from listed(report)
+    groups = {
+        "System prompt, by part": report.system,
+        "Top skills (prompt entry size)": report.skills,
+        "Top tools (schema size)": report.schemas,
+        "Before the message, by block": report.preamble,
+    }
+    for title, parts in groups.items():
+        yield from ("", f"{title}:", *_top(parts))
     rows = [[name, f"~{count:,}"] for name, count in context_report.budget(report)]
+    yield from ("", f"Brief of the last conversation: {_continuity(report)}", "", "Token budget:")
     yield from output.table(rows, indent="- ")
 
 
@@ -312,82 +326,3 @@ def _top(parts: tuple[Part, ...]) -> Iterator[str]:
         yield f"... (+{more} more)"
     if not ranked:
         yield "- none"
-
-
-OWNER_NAME = "owner.name"
-
-
-def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
-    """Let the owner be called as the first message says, if that is agreed to.
-
-    A model that writes minds names by itself, and never waits for a reader to be loaded.
-    """
-    if not talk.runtime.writes or not talk.is_new or talk.person.trust != "owner":
-        return
-    if sayings.for_talk(talk.runtime, words.language(text)) is None:
-        return
-    opened = with_name(talk.opened, text, yes=yes)
-    if opened is not talk.opened:
-        talk.name_owner(opened)
-
-
-def with_name(opened: Opened, text: str, *, yes: bool) -> Opened:
-    """Return the entity with the owner's name as the first message gives it, if that is agreed to.
-
-    At a terminal the person is asked; elsewhere --yes agrees, and without it they are told how.
-    Nobody is asked again: from then on there is a first message.
-
-    Args:
-        opened: The entity.
-        text: What is about to be said.
-        yes: Whether every question is answered with yes.
-    """
-    name = _new_name(opened, text)
-    if not name:
-        return opened
-    owner, entity = opened.identity.owner.name or "nobody", opened.identity.name
-    place = shlex.quote(str(opened.root))
-    command = f"bumble config set -e {place} {OWNER_NAME} {shlex.quote(name)}"
-    if not yes and not opened.shell.interactive:
-        output.say(f"{entity} takes you for {owner}. If it belongs to {name}: {command}")
-        return opened
-    question = f"{entity} takes you for {owner}. Are you {name}, whom it belongs to?"
-    if not yes and not output.agrees(question, default=True):
-        return opened
-    renamed = _renamed(opened, name)
-    output.say(f"{entity} knows you as {name} from now on; {OWNER_NAME} in entity.yaml says so.")
-    return renamed
-
-
-def _new_name(opened: Opened, text: str) -> str:
-    """Return the name in a first message that nobody has yet; empty where there is none."""
-    if next(session_files.infos(opened.entity.sessions), None) is not None:
-        return ""
-    name = name_in(opened, text)
-    if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
-        return ""
-    if _is_part(name, opened.identity.owner.name) or _is_part(opened.identity.owner.name, name):
-        return ""
-    people = relationships.read(opened.entity.relationships)
-    return "" if relationships.match(people, name) else name
-
-
-def name_in(opened: Opened, text: str) -> str:
-    """Return the name by which somebody introduces themselves; empty where nobody does."""
-    reads = weights.reader_here(opened)
-    return reads.read(text).introduced if reads else ""
-
-
-def _is_part(name: str, whole: str) -> bool:
-    """Whether a name is another, or one of its words: who says `Sam Miller` may be known as Sam."""
-    return disk.same_name(name) in map(disk.same_name, (whole, *whole.split()))
-
-
-def _renamed(opened: Opened, name: str) -> Opened:
-    def plan(source: str, file: str) -> str:
-        return settings.plan_set(source, OWNER_NAME, name, file=file)
-
-    place = setting_files.entitys(opened.root)
-    setting_files.edit(opened.shell, place, plan, f"the owner is {name}", dry_run=False)
-    identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
-    return replace(opened, identity=identity)

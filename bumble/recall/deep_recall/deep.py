@@ -15,11 +15,17 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.fallback import sayings
-from bumble.recall import prompt_memories
-from bumble.recall.deep_recall import plan, search_scope
-from bumble.recall.deep_recall.budget import Budget, RecollectionSpending
-from bumble.recall.deep_recall.search_scope import RecollectionSource, Scope, SearchScope, source_of
-from bumble.recall.prompt_memories import Search
+from bumble.recall import memory_search
+from bumble.recall.deep_recall import bounds, plan
+from bumble.recall.deep_recall.bounds import (
+    Budget,
+    RecollectionSource,
+    RecollectionSpending,
+    Scope,
+    SearchScope,
+    source_of,
+)
+from bumble.recall.memory_search import Search
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
@@ -68,7 +74,7 @@ def recall(
         calls: Calls of the model at most; None: as the settings say.
         stopwatch: Counts seconds from anywhere.
     """
-    around = search_scope.of_scope(runtime, search, scope, current)
+    around = bounds.of_scope(runtime, search, scope, current)
     ordinary = _ordinary(around, question)
     if ordinary:
         return Recollection(question, scope, "recall", "", ordinary, (), "near enough")
@@ -126,7 +132,7 @@ def _in_quotes(around: SearchScope, question: str, scope: Scope, why: str) -> Re
     """Answer by what is recalled; what has nothing to do with the question is a miss."""
     hits = around.search(question, limit=QUOTES + 1)
     asked = len(set(stop_words.telling_words(question)))
-    touched = any(prompt_memories.touches(hit, around.runtime.config, asked) for hit in hits)
+    touched = any(memory_search.touches(hit, around.runtime.config, asked) for hit in hits)
     said = [hit for hit in hits if words.one_line(hit.text) != words.one_line(question)]
     sources = tuple(source_of(hit) for hit in said[:QUOTES]) if touched else ()
     return Recollection(question, scope, "recall", "", sources, (), why)

@@ -21,11 +21,12 @@ from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.llm.protocol import Request
-from bumble.recall.deep_recall.budget import Budget, SpentError
-from bumble.recall.deep_recall.search_scope import (
+from bumble.recall.deep_recall.bounds import (
     MOST_AROUND,
+    Budget,
     RecollectionSource,
     SearchScope,
+    SpentError,
     source_of,
 )
 from bumble.recall.prompt_memories import QUOTED_FROM
@@ -104,7 +105,6 @@ SCHEMA: Mapping[str, Any] = {
             people={"type": "array", "items": {"type": "string", "maxLength": 80}, "maxItems": 4},
             **{"from": DAY, "to": DAY},
         ),
-        _action("find", {"pattern": {"type": "string", "maxLength": 200}}),
         _action(
             "read",
             {"number": {"type": "integer", "minimum": 1}},
@@ -263,8 +263,6 @@ class _Plan:
         kind = action["action"]
         if kind == "search":
             return [source_of(hit) for hit in self._search(action)]
-        if kind == "find":
-            return [source_of(hit) for hit in self.reach.find(action["pattern"])]
         if kind == "read":
             wanted = self.board.cited([action["number"]])
             if not wanted:

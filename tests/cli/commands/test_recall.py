@@ -294,7 +294,7 @@ def test_needs_none_of_the_libraries_of_models(ada: Run) -> None:
 def test_meaning_finds_what_shares_no_word(ada: Run, weights_folder: Path) -> None:
     ada.environ["BUMBLE_EMBEDDING_MODEL"] = "all-minilm-l6-v2"
     ada.environ["BUMBLE_WEIGHTS"] = str(weights_folder)
-    found = ada.ok("recall", "bad weather", "--json").data
+    found = ada.ok("recall", "bad weather", "-n", "5", "--json").data
     assert found["embedding"] == "all-minilm-l6-v2"
     best = found["hits"][0]
     assert best["path"] == "episodes/2026/05/ep_rain.md"
@@ -315,7 +315,10 @@ def test_what_has_nothing_to_do_with_the_question_is_not_shown(
     ran = ada.ok("recall", "quantum physics")
     assert (ran.out, ran.err.splitlines()[-1][:14]) == ("", "Nothing found.")
     assert ada.ok("recall", "quantum physics", "--plain").out
-    assert ada.ok("recall", "bad weather", "--json").data["hits"][0]["id"] == "ep_rain"
+    far = ada.ok("recall", "bad weather")
+    assert (far.out, far.err.splitlines()[-1][:32]) == ("", "Nothing is near enough to answer")
+    nearest = ada.ok("recall", "bad weather", "-n", "1", "--json").data
+    assert nearest["hits"][0]["id"] == "ep_rain"
     # what has the very words is shown, however far it is
     looking.episode(ada, "part", "The part for the stove has the number zx4711q, said the clerk.")
     assert paths(ada.ok("recall", "zx4711q", "--json")) == {"episodes/2026/05/ep_part.md"}
@@ -453,3 +456,35 @@ def test_a_body_that_cannot_be_read_is_an_error_that_names_it(stormy: Run) -> No
     refused = stormy("recall", "sailed")
     assert refused.code == 12
     assert "soma.yaml" in refused.err
+
+
+def test_it_shows_what_answers_and_with_a_limit_the_best_so_many(ada: Run) -> None:
+    looking.episode(ada, "tin", "The tin with the buttons stands on the shelf in the pantry.")
+    looking.episode(ada, "fair", "A shelf broke at the fair.")
+    answered = ada.ok("recall", "the tin with the buttons on the shelf", "--json").data["hits"]
+    assert [hit["id"] for hit in answered] == ["ep_tin"]
+    listed = ada.ok(
+        "recall", "the tin with the buttons on the shelf", "-n", "9", "--plain", "--json"
+    )
+    assert {"ep_tin", "ep_fair"} <= {hit["id"] for hit in listed.data["hits"]}
+
+
+@pytest.mark.weights
+def test_what_is_near_and_not_shown_is_counted(ada: Run, weights_folder: Path) -> None:
+    ada.environ["BUMBLE_EMBEDDING_MODEL"] = "all-minilm-l6-v2"
+    ada.environ["BUMBLE_WEIGHTS"] = str(weights_folder)
+    for day, text in enumerate(("Priya has a new girlfriend.", "Priya likes jazz.", "Priya ran.")):
+        looking.episode(ada, f"priya{day}", text)
+    ran = ada.ok("recall", "Who is Priya's girlfriend?")
+    assert "girlfriend" in ran.out
+    assert " near; -n 20 shows " in ran.err
+    assert "jazz" in ada.ok("recall", "Who is Priya's girlfriend?", "-n", "20").out
+
+
+def test_a_question_with_a_period_finds_what_is_from_then(ada: Run) -> None:
+    looking.episode(ada, "then", "The orchard was in bloom.", at="2025-04-12T10:00:00+02:00")
+    looking.episode(ada, "now", "The orchard was picked bare.", at="2025-10-02T10:00:00+02:00")
+    found = ada.ok("recall", "How was the orchard in April 2025?", "--json").data["hits"]
+    assert found[0]["id"] == "ep_then"
+    shown = ada.ok("recall", "How was the orchard in April 2025?", "--explain").out
+    assert "what is from then counts more" in shown

@@ -17,7 +17,7 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities
 from bumble.recall.deep_recall import deep
 from bumble.recall.deep_recall.deep import Recollection
-from bumble.recall.prompt_memories import Search
+from bumble.recall.memory_search import Search
 from bumble.runtime.runtime import Runtime
 from tests.support.fake_server import FakeServer
 from tests.support.sweeps import turns
@@ -66,7 +66,7 @@ def test_a_plan_looks_notes_and_answers_with_what_it_rests_on(roof: Runtime) -> 
         roof,
         step("search", query="bees roof"),
         step("note", text="Sam keeps bees on the roof.", **{"from": [1]}),
-        step("find", pattern="toad*"),
+        step("search", query="toads cellar"),
         Reply(
             json.dumps(
                 {
@@ -114,7 +114,7 @@ def test_a_step_begins_as_the_last_did_up_to_what_was_found(roof: Runtime) -> No
     _, model = asked(
         roof,
         step("search", query="bees roof"),
-        step("find", pattern="toad*"),
+        step("search", query="toads cellar"),
         step("final", answer="", **{"from": []}),
     )
     second, third = (request.messages[-1].content for request in model.requests[1:])
@@ -172,7 +172,7 @@ def test_nothing_of_what_was_said_in_private_is_reached(roof: Runtime) -> None:
     result, model = asked(
         roof,
         step("search", query="toads cellar"),
-        step("find", pattern="toad*"),
+        step("search", query="toads cellar"),
         step("read", number=1, around=50),
         step("final", answer="", **{"from": []}),
         readers=("kim",),

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.index import place, sync
-from bumble.index.borrowed import BorrowingEmbedder
 from bumble.index.sqlite import open_to_read
 from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.embed.protocol import Embedder, Floats
@@ -52,17 +51,19 @@ def test_what_another_index_has_is_not_embedded_again(notes: Notes, tmp_path: Pa
         notes.episode(f"{n}", f"The tide number {n} came with a lantern.", day=n)
     zone = ZoneInfo("UTC")
 
+    live = place.of(notes.entity)
+    other = replace(place.elsewhere(tmp_path / "other"), donors=(live.database,))
+
     def index(where: place.Place, embedder: Embedder) -> None:
         sync.sync(notes.entity, embedder, name="Ada", zone=zone, where=where)
 
-    live, other = place.of(notes.entity), place.elsewhere(tmp_path / "other")
     index(live, HashingEmbedder(64))
     asked = Asked()
-    index(other, BorrowingEmbedder(ListeningEmbedder(asked), (live.database,)))
+    index(other, ListeningEmbedder(asked))
     assert asked.texts == []
     assert rows(other.database) == rows(live.database)
     notes.episode("new", "A heron stood in the harbour.", day=7)
-    index(other, BorrowingEmbedder(ListeningEmbedder(asked), (live.database,)))
+    index(other, ListeningEmbedder(asked))
     assert len(asked.texts) == 1 and "heron" in asked.texts[0]
 
 
@@ -76,8 +77,7 @@ def test_vectors_of_another_model_and_broken_indexes_are_left_alone(
     broken.write_bytes(b"no database")
     asked = Asked()
     donors = (broken, tmp_path / "none.db", live.database)
-    borrowing = BorrowingEmbedder(ListeningEmbedder(asked), donors)
-    vectors, tokens = borrowing.embed_documents_by_token(["a tide", "a tide", "a lantern"])
-    assert asked.texts == ["a tide", "a lantern"]
-    assert vectors.shape == (3, 64) and len(tokens) == 3
-    assert np.array_equal(vectors[0], vectors[1])
+    other = replace(place.elsewhere(tmp_path / "other"), donors=donors)
+    embedder = ListeningEmbedder(asked)
+    report = sync.sync(notes.entity, embedder, name="Ada", zone=ZoneInfo("UTC"), where=other)
+    assert (report.embedded, len(asked.texts)) == (1, 1)

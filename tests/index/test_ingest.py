@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bumble.index.scan import kind, scan
+from bumble.index.ingest import kind_of, scan
 
 if TYPE_CHECKING:
     from tests.support.notes import Notes
@@ -23,7 +23,7 @@ def test_every_kind_of_file_is_found_where_it_belongs(notes: Notes) -> None:
     }
     for path in expected:
         notes.write(path, "x")
-    assert {path: kind(path) for path in scan(notes.entity)} == expected
+    assert {path: kind_of(path) for path in scan(notes.entity)} == expected
 
 
 def test_what_is_no_record_is_passed_over(notes: Notes) -> None:

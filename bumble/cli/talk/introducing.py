@@ -1,0 +1,99 @@
+"""Whether who introduces themselves in their first message is to be the owner by that name."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from bumble.cli import output, setting_files
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
+from bumble.entity import settings
+from bumble.fallback import sayings
+from bumble.files import disk
+from bumble.records import relationships, session_files
+from bumble.text import words
+
+if TYPE_CHECKING:
+    from bumble.cli.talk.conversation import Conversation
+
+
+OWNER_NAME = "owner.name"
+
+
+def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
+    """Let the owner be called as the first message says, if that is agreed to.
+
+    A model that writes minds names by itself, and never waits for a reader to be loaded.
+    """
+    if not talk.runtime.writes or not talk.is_new or talk.person.trust != "owner":
+        return
+    if sayings.for_talk(talk.runtime, words.language(text)) is None:
+        return
+    opened = with_name(talk.opened, text, yes=yes)
+    if opened is not talk.opened:
+        talk.name_owner(opened)
+
+
+def with_name(opened: Opened, text: str, *, yes: bool) -> Opened:
+    """Return the entity with the owner's name as the first message gives it, if that is agreed to.
+
+    At a terminal the person is asked; elsewhere --yes agrees, and without it they are told how.
+    Nobody is asked again: from then on there is a first message.
+
+    Args:
+        opened: The entity.
+        text: What is about to be said.
+        yes: Whether every question is answered with yes.
+    """
+    name = _new_name(opened, text)
+    if not name:
+        return opened
+    owner, entity = opened.identity.owner.name or "nobody", opened.identity.name
+    place = shlex.quote(str(opened.root))
+    command = f"bumble config set -e {place} {OWNER_NAME} {shlex.quote(name)}"
+    if not yes and not opened.shell.interactive:
+        output.say(f"{entity} takes you for {owner}. If it belongs to {name}: {command}")
+        return opened
+    question = f"{entity} takes you for {owner}. Are you {name}, whom it belongs to?"
+    if not yes and not output.agrees(question, default=True):
+        return opened
+    renamed = _renamed(opened, name)
+    output.say(f"{entity} knows you as {name} from now on; {OWNER_NAME} in entity.yaml says so.")
+    return renamed
+
+
+def _new_name(opened: Opened, text: str) -> str:
+    """Return the name in a first message that nobody has yet; empty where there is none."""
+    if next(session_files.infos(opened.entity.sessions), None) is not None:
+        return ""
+    name = name_in(opened, text)
+    if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
+        return ""
+    if _is_part(name, opened.identity.owner.name) or _is_part(opened.identity.owner.name, name):
+        return ""
+    people = relationships.read(opened.entity.relationships)
+    return "" if relationships.match(people, name) else name
+
+
+def name_in(opened: Opened, text: str) -> str:
+    """Return the name by which somebody introduces themselves; empty where nobody does."""
+    reads = weights.reader_here(opened)
+    return reads.read(text).introduced if reads else ""
+
+
+def _is_part(name: str, whole: str) -> bool:
+    """Whether a name is another, or one of its words: who says `Sam Miller` may be known as Sam."""
+    return disk.same_name(name) in map(disk.same_name, (whole, *whole.split()))
+
+
+def _renamed(opened: Opened, name: str) -> Opened:
+    def plan(source: str, file: str) -> str:
+        return settings.plan_set(source, OWNER_NAME, name, file=file)
+
+    place = setting_files.entitys(opened.root)
+    setting_files.edit(opened.shell, place, plan, f"the owner is {name}", dry_run=False)
+    identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
+    return replace(opened, identity=identity)

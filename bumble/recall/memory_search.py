@@ -1,0 +1,314 @@
+"""The one search: what a message brings to mind, what `recall` answers to whoever asks.
+
+`find` gives the best of a search as they stand now: without beliefs that gave way, with what was
+put right since. What comes to mind by itself has to be near; what was asked for has to touch the
+question, and `answers` says which of it answers. Ranking is the index's; knows nothing of prompts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.entity.config import Config
+from bumble.entity.folder import Entity
+from bumble.errors import UserError
+from bumble.index import chunks
+from bumble.index.memory import Memory
+from bumble.index.rerank import RerankTurn
+from bumble.index.rows import Period
+from bumble.index.search import Hit
+from bumble.recall import belief_strength, emotion_weight, newer_words, periods
+from bumble.records import beliefs, episodes, kinds, knowledge, sessions
+from bumble.records.kinds import RECALLED
+from bumble.records.sessions import Session
+from bumble.runtime import rules
+from bumble.text import stop_words
+
+KNOWLEDGE_THRESHOLD = 0.3  # likeness a section needs
+# What was asked for may be less near than what comes unasked: of 401 answers in long talks four
+# were farther, of what foreign questions found in a small folder all was (docs/log.md).
+TOUCHING = 0.6
+WORDS_SHARE = 0.5  # of the words asked for, with which a hit of any nearness touches
+LOOKED_AT, MOST_ANSWERS = 20, 10  # of a question: among these, and at most so many of them
+# Chosen on `bench/precision.py` with two embedders; nearness is calibrated for each.
+ANSWER_NEARNESS, ANSWER_SHARE = 0.25, 0.65  # that an answer needs, and of the nearest's
+PERIOD_NEARNESS = 0.3  # what the time that a question names is worth
+COME_TO_MIND = (*kinds.UNASKED, "knowledge")  # of all that is searched for a message
+
+
+class Search(Struct, frozen=True):
+    """The conversation that a search is for: who meets what it finds, in which mood, and when."""
+
+    readers: Sequence[str]  # ids of all who take part: what others said in private is left out
+    mood: str
+    at: datetime
+    outside: str = ""  # a session that is in the prompt anyway
+    unseen: Sequence[str] = ()  # ids of its messages that are not
+    people: Sequence[str] = ()  # ids; what is about, or with, at least one of them; empty: all
+    tags: Sequence[str] = ()  # what has all of these; empty: everything
+    sessions: Sequence[str] = ()  # the messages of these sessions alone
+    after: datetime | None = None  # only what is from then or newer
+    before: datetime | None = None  # only what is older, or has no time
+    period: Period | None = None  # that the question names; None: as it reads
+    asker: str = ""  # who asks, as shown; empty: whoever is not the entity
+    asking: RerankTurn | None = (
+        None  # what asks, where it is said already: it is no answer to itself
+    )
+
+
+def last_turn(session: Session) -> RerankTurn | None:
+    """Return the turn of the last message of a person, which asks what is searched for."""
+    roles = [message.role for message in chunks.turns(session)]
+    if "user" not in roles:
+        return None
+    return RerankTurn(sessions.path(session.id), len(roles) - 1 - roles[::-1].index("user"))
+
+
+def find(
+    memory: Memory,
+    config: Config,
+    search: Search,
+    query: str,
+    *,
+    kinds: Sequence[str] = (),
+    limit: int,
+    unasked: bool = True,
+    faded: bool | None = None,
+    newer: bool = True,
+    touching: bool = False,
+) -> list[Hit]:
+    """Find what a query brings to mind, best first.
+
+    What has faded comes to mind when it is asked for and nothing else answers.
+
+    Args:
+        memory: What is searched.
+        config: Thresholds, and how beliefs fade.
+        search: Who meets it, in which mood.
+        query: What was said, or asked.
+        kinds: Kinds of record; empty: all but what answers nothing.
+        limit: At most this many.
+        unasked: Whether only what comes to mind by itself counts, before the best are taken.
+        faded: Whether what has faded counts too; None: where nothing else answers.
+        newer: Whether the newest word on each stands before it.
+        touching: Whether what has nothing to do with the query, and beliefs that gave way, are
+            left out before the best are taken.
+    """
+    asked = len(set(stop_words.telling_words(query)))
+    period = search.period or period_of(memory, search, query)
+    gave_way = cache(lambda: superseded(memory.entity, search.at))
+
+    def fits(hit: Hit) -> bool:
+        if unasked and not comes_to_mind(hit, config):
+            return False
+        if not touching:
+            return True
+        is_of_it = touches(hit, config, asked) or is_within(hit, period)
+        return is_of_it and not (hit.kind == "belief" and hit.id in gave_way())
+
+    def look(*, with_faded: bool) -> list[Hit]:
+        found = memory.search(
+            query,
+            kinds=kinds or RECALLED,
+            limit=limit,
+            audience=search.readers,
+            people=search.people,
+            tags=search.tags,
+            sessions=search.sessions,
+            outside=search.outside,
+            unseen=search.unseen,
+            asker=search.asker,
+            asking=search.asking,
+            factor=emotion_weight.factor(memory.entity, config.memory, search.mood, search.at),
+            faded=with_faded,
+            after=search.after,
+            before=search.before,
+            fits=fits if touching or unasked else None,
+            period=period,
+        )
+        return _without_waiting(memory.entity, found)
+
+    hits = look(with_faded=bool(faded))
+    wants_faded = faded is None and not unasked and not _answers(hits, config)
+    if wants_faded and memory.has_faded():
+        hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
+    if not newer:
+        return _believed(memory.entity, hits, search.at)
+    return standing(memory.entity, config, search, hits)
+
+
+class QuestionHits(Struct, frozen=True):
+    """What a question finds, and which of it answers."""
+
+    hits: tuple[Hit, ...]  # best first, what only touches the question among it
+    answers: tuple[Hit, ...]
+    near: int  # so many others are near, too
+    period: Period | None = None  # that the question names
+
+
+def answers(
+    memory: Memory,
+    config: Config,
+    search: Search,
+    query: str,
+    *,
+    kinds: Sequence[str] = (),
+    faded: bool | None = None,
+) -> QuestionHits:
+    """Find what answers a question: as near as the nearest, or nearly, and near at all.
+
+    What is from the time that a question names needs less, and what has all of its words nothing.
+    """
+    period = period_of(memory, search, query)
+    hits = find(
+        memory,
+        config,
+        replace(search, period=period),
+        query,
+        kinds=kinds,
+        limit=LOOKED_AT,
+        unasked=False,
+        faded=faded,
+        touching=True,
+    )
+    clear = [_clearness(hit, period) for hit in hits]
+    least = ANSWER_SHARE * max(clear, default=0.0)
+    if any(hit.parts.shares for hit in hits):  # by words alone there is no nearness
+        least = max(least, ANSWER_NEARNESS)
+    chosen = [
+        hit
+        for hit, clearness in zip(hits, clear, strict=True)
+        if clearness >= least or hit.parts.complete
+    ][:MOST_ANSWERS]
+    others = sum(hit not in chosen and is_near(hit, config) for hit in hits)
+    return QuestionHits(tuple(hits), tuple(chosen), others, period)
+
+
+def _clearness(hit: Hit, period: Period | None) -> float:
+    """Say how clearly a hit answers: by its nearness, without vectors by its words."""
+    nearness = hit.parts.nearness
+    own = hit.parts.bm25 if nearness is None else nearness
+    return own + PERIOD_NEARNESS * is_within(hit, period)
+
+
+def is_within(hit: Hit, period: Period | None) -> bool:
+    """Whether a hit is from the time that a question names."""
+    return period is not None and period.holds(hit.at)
+
+
+def period_of(memory: Memory, search: Search, query: str) -> Period | None:
+    """Return the time that a question names, with the days around it; None: it names none.
+
+    What happened, and when, has to be looked up for "around her birthday".
+    """
+    named = periods.read(query, search.at)
+    if named or not periods.is_around(query):
+        return named
+    event = memory.search(query, kinds=RECALLED, limit=1, audience=search.readers)
+    return periods.around(event[0].at) if event and event[0].at else None
+
+
+def standing(entity: Entity, config: Config, search: Search, hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits as they stand now: without what gave way, with what was put right since."""
+    believed = _believed(entity, hits, search.at)
+    return newer_words.beside(entity, believed, search.readers, search.at.tzinfo)
+
+
+def _answers(hits: Sequence[Hit], config: Config) -> bool:
+    """Whether some of what was found is near; without vectors, anything answers."""
+    return any(is_near(hit, config) for hit in hits)
+
+
+def _with_faded(
+    entity: Entity, config: Config, hits: Sequence[Hit], among_faded: Sequence[Hit]
+) -> list[Hit]:
+    """Put what has faded and does answer before what is awake and does not.
+
+    What a person has put to sleep stays asleep.
+    """
+    answers = [
+        hit
+        for hit in among_faded
+        if hit.faded and is_near(hit, config) and not _put_to_sleep(entity, hit)
+    ]
+    return [*answers, *hits]
+
+
+def _put_to_sleep(entity: Entity, hit: Hit) -> bool:
+    try:
+        return hit.kind == "episode" and not episodes.find(entity.episodes, hit.id).faded
+    except UserError:  # gone or broken since it was indexed
+        return True
+
+
+def comes_to_mind(hit: Hit, config: Config) -> bool:
+    """Whether a hit enters a prompt that nobody asked for it in."""
+    return hit.kind in COME_TO_MIND and not hit.faded and is_near(hit, config)
+
+
+def is_near(hit: Hit, config: Config) -> bool:
+    """Whether a hit is near enough to come to mind by itself; without vectors, words must do."""
+    nearness = hit.parts.nearness
+    return nearness is None or nearness >= threshold(hit, config)
+
+
+def touches(hit: Hit, config: Config, asked: int) -> bool:
+    """Whether a hit has anything to do with what was asked: by meaning, or by its own words.
+
+    Args:
+        hit: What was found.
+        config: The threshold of what comes to mind by itself.
+        asked: How many telling words the question has.
+    """
+    nearness = hit.parts.nearness
+    if nearness is None or nearness >= TOUCHING * threshold(hit, config):
+        return True
+    text = stop_words.folded(hit.text)
+    own = sum(stop_words.folded(term) in text for term in hit.parts.matched)
+    return own > 0 and own >= WORDS_SHARE * asked
+
+
+def threshold(hit: Hit, config: Config) -> float:
+    """Return the nearness from which a hit comes to mind by itself."""
+    if hit.kind == "knowledge":
+        return KNOWLEDGE_THRESHOLD
+    return config.recall.preamble_threshold
+
+
+def superseded(entity: Entity, at: datetime) -> frozenset[str]:
+    """Return the ids of the beliefs that gave way to others."""
+    by_id = {belief.id: belief for belief in beliefs.readable(entity.beliefs)}
+    return frozenset(
+        name for name, belief in by_id.items() if belief_strength.superseded(belief, by_id, at)
+    )
+
+
+def _believed(entity: Entity, hits: Sequence[Hit], at: datetime) -> list[Hit]:
+    """Leave out beliefs that gave way to others, and say of which the entity is unsure."""
+    if not any(hit.kind == "belief" for hit in hits):
+        return list(hits)
+    by_id = {belief.id: belief for belief in beliefs.readable(entity.beliefs)}
+    standing: list[Hit] = []
+    for hit in hits:
+        belief = by_id.get(hit.id) if hit.kind == "belief" else None
+        if belief is None:
+            standing.append(hit)
+        elif not belief_strength.superseded(belief, by_id, at):
+            unsure = belief_strength.strength(belief, at) < belief_strength.UNSURE_BELOW
+            standing.append(replace(hit, text=f"{hit.text} (unsure)") if unsure else hit)
+    return standing
+
+
+def _without_waiting(entity: Entity, hits: Sequence[Hit]) -> list[Hit]:
+    """Leave out locked sections that came from elsewhere, until their owner approves them."""
+    if not any(hit.kind == "knowledge" for hit in hits):
+        return list(hits)
+    book = knowledge.readable(entity.knowledge)
+    own = rules.own_book(entity, book).sections
+    waiting = {section.title for section in book.sections if section not in own}
+    return [hit for hit in hits if hit.kind != "knowledge" or hit.id not in waiting]
