@@ -161,6 +161,7 @@ def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
 
 
 _OTHERS = ("en", "de", "es", "fr", "it", "pt", "pl")
+_PLURAL_SHARE = 0.1  # of a noun's, at least, how common its plural is
 _OWN_SHARE = 4.0  # times as common in its own language as in any other
 _COMMON = 2e-5  # share of a noun that is known without another form of it
 _ENDINGS = ("en", "es", "e", "n", "s")
@@ -244,6 +245,10 @@ def _is_own(word: str, language: str) -> bool:
         return False
     share = words.frequency(word, language)
     elsewhere = (words.frequency(word, other) for other in _OTHERS if other != language)
+    if language == "de" and any(
+        words.frequency(form, language) > _PLURAL_SHARE * share for form in _plurals(word)
+    ):
+        return True
     if share < _OWN_SHARE * max(elsewhere):
         return False
     return (
@@ -251,6 +256,17 @@ def _is_own(word: str, language: str) -> bool:
         or share > _COMMON
         or any(words.is_listed(form, language) for form in _forms(word))
     )
+
+
+def _plurals(word: str) -> set[str]:
+    """Return how several of a German noun may be called; a name has none of it."""
+    round_ = {new.join(word.rsplit(old, 1)) for old, new in _VOWELS if old in word}
+    forms = {one + ending for one in round_ for ending in ("", "e", "er")}
+    return {
+        form
+        for form in (*forms, f"{word}e", f"{word}en", f"{word}n")
+        if words.is_listed(form, "de")
+    }
 
 
 def _forms(word: str) -> set[str]:

@@ -31,6 +31,11 @@ _DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
 _NOW = frozenset(
     ["now", "jetzt", "jetz", "nun", "maintenant", "finalement", "ahora", "adesso", "agora", "nu"]
 )
+_FORMER = """
+first originally initially formerly before once zuerst erst anfangs ursprunglich fruher vorher
+abord initialement avant antes inicialmente primero prima inizialmente primeiro eerst aanvankelijk
+"""
+FORMERLY = frozenset(_FORMER.split())
 _MORE = frozenset(["more", "longer", "mehr", "plus", "mas", "piu", "mais", "meer"])
 _UNREAL = {
     "en": r"would|wouldn't|i'd|we'd|he'd|she'd|they'd|wish\w*|imagin\w*|dream\w*|if",
@@ -41,15 +46,22 @@ _UNREAL = {
     "pt": r"se|\w+ria\w*|\w+sse\w*",
     "nl": r"als|zou\w*",
 }
+_HEDGES = """
+ask asks asked wonder wonders wondered whether would could might may wish wishes consider considers
+considering imagines dreams likes hopes thinks thought fragt fragte uberlegt erwagt ob wurde konnte
+mochte will wollte traumt denkt wunscht demande demandait voudrait aimerait pregunta pregunto duda
+quiere querria chiede vorrebbe pergunta queria vraagt zou wil
+"""
+HEDGES = frozenset(_HEDGES.split())
 _CONTRACTED = re.compile(r"n'?t\Z")
 _BESIDE = 2  # clauses before and behind one that tell what it is of
 _REACH = 4  # words on each side of a value that tell what it is of
 _RARE, _COMMON = 5.0, 3.0  # powers of ten that a word is rarer than all words by
 SHARED_LETTERS = 5  # at the beginning of two words of one family
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|{stop_words.WORD.pattern}")
-_SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?\n](?=\d)[^.!?\n]*)*(?:[.!?\n]+|\Z)")
+_SENTENCE = re.compile(r"(?:[^.!?\n]|\.(?=\d))+[.!?\n]*")
 _CLAUSE = re.compile(
-    r"[;!?()–—\n]|(?<!\d)[,:]|[,:](?!\d)|(?<!\d)\.(?!\d)"
+    r"[;!?()–—\n]|(?<!\d)[,:]|[,:](?!\d)|\.(?!\d)"
     r"|\b(?:but|aber|sondern|mais|pero|sino|ma|mas|maar)\b",
     re.IGNORECASE,
 )
@@ -97,7 +109,7 @@ def of(text: str, language: str) -> tuple[Clause, ...]:
     """Return the clauses of a text."""
     said = [
         (part, sentence.rstrip().endswith("?"))
-        for sentence in _SENTENCE.findall(text)
+        for sentence in _SENTENCE.findall(values.with_days(text))
         for part in _CLAUSE.split(sentence)
         if part.strip()
     ]
@@ -185,6 +197,7 @@ def shares(own: Iterable[str], other: Iterable[str]) -> bool:
     return any(stem in others or any(akin(stem, one) for one in others) for stem in own)
 
 
+@lru_cache(maxsize=65536)
 def akin(stem: str, other: str) -> bool:
     """Whether two stems are of one family, or one is a part of the other: `plank`, `deckplank`."""
     short, long = sorted((stem, other), key=len)
@@ -195,6 +208,7 @@ def akin(stem: str, other: str) -> bool:
 def tie(ties: Weights, weights: Weights) -> float:
     """Return how much ties two clauses together: the words that both have, by their weights."""
     return sum(
-        weight * max((ties[one] for one in ties if one == stem or akin(one, stem)), default=0.0)
+        weight * (ties.get(stem) or max((ties[one] for one in ties if akin(one, stem)), default=0))
         for stem, weight in weights.items()
+        if weight
     )

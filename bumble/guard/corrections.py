@@ -15,6 +15,7 @@ from functools import partial
 from itertools import pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.guard import claims, clauses, values
 from bumble.guard.clauses import SHARED_LETTERS, Clause, Source, Subject, Weights
@@ -79,7 +80,8 @@ def newer(subject: Subject, sources: Sequence[Source]) -> str:
 
 def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float, int]]:
     """Yield how surely a newer message replaces a value of a sentence, and which one it is."""
-    if any(clauses.denies(token, subject.language) for token in clauses.tokens_of(subject.text)):
+    tokens = clauses.tokens_of(subject.text)
+    if any(clauses.denies(one, subject.language) or one in clauses.FORMERLY for one in tokens):
         return  # it tells of the change itself
     read = [clauses.of(one.text, subject.language) for one in sources]
     told = list(_values(subject))
@@ -220,9 +222,9 @@ def _values(subject: Subject) -> Iterator[Value]:
             yield Value("number", "", look)
     for field in ("dated", "ordinals", "full_weekdays", "full_months"):
         if wanted := getattr(times, field):
-            weekdays = {"full_weekdays": times.full_weekdays}
+            day = Times(full_weekdays=times.full_weekdays)
             for one in wanted:
-                looked_for = Times(**{**weekdays, field: frozenset([one])})
+                looked_for = replace(day, **{field: frozenset([one])})
                 yield Value("day", "", partial(_look_for_day, looked_for))
             break
     tokens = clauses.tokens_of(subject.text)
@@ -274,7 +276,7 @@ def _look_for_number(
         if number.claimed
         and one.claimed
         and one.word not in clause.denied
-        and one.value not in values.YEARS
+        and (one.value not in values.YEARS or number.value >= LARGE)
         and one.value not in clause.read.times.ordinals
         and not any(one.equals(own) for own in told)
         and may_be(number, one, loosely=False)
@@ -291,7 +293,8 @@ def _likeness(number: Number, other: Number, about: frozenset[str]) -> float:
         like = SAME_UNIT
     elif other.kind == number.kind and number.kind not in ("", "thing"):
         like = SAME_KIND
-    if other.unit and other.unit != number.unit and not clauses.shares([other.unit], about):
+    is_other = other.unit not in ("", number.unit) and not clauses.shares([other.unit], about)
+    if is_other and number.kind != "money":
         like -= OTHER_UNIT
     if number.kind in ("thing", "time") and not other.kind:
         like -= OTHER_FORM
@@ -337,6 +340,8 @@ def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
         given |= {(month, day) for month in months for day in times.ordinals}
         week = values.days_of(Times(weekdays=times.full_weekdays), source.at)
         given |= {(one.month, one.day) for one in week}
+    if source.is_cited and source.at is not None:
+        given.add((source.at.month, source.at.day))
     gives = (
         bool(given & wanted.dated or wanted.ordinals & {day for _, day in given})
         or bool(wanted.full_weekdays & times.weekdays)

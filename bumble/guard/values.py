@@ -69,6 +69,7 @@ _OF_LANGUAGE = {
     code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _CARDINALS.items()
 }
 _OF_WORD = {word: value for row in _OF_LANGUAGE.values() for word, value in row.items()}
+_OF_LANGUAGE["fr"] |= {"cents": 100, "vingts": 20}
 _OF_ORDINAL = {word: value for value, row in _ORDINALS.items() for word in row.split()}
 _OF_OTHER = {word: value for value, row in _OTHERS.items() for word in row.split()}
 # These mean something else in another language: there they are no numbers.
@@ -93,7 +94,7 @@ _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day
 _RELATIVE = re.compile(r"(?:in )?(\d) (day|week|month|year)(?: ago)?")
 CURRENCIES = re.compile(
-    r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken|chf|pfund|kr|cents?|pence)"
+    r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken?|chf|pfund|kr|cents?|pence)"
 )
 _PRICE = re.compile(r"\d+[.,]\d\d")
 _TOKEN = re.compile(
@@ -110,6 +111,7 @@ _HALVES = "half halb halbe halber halbes halben demi demie media medio mezza mez
 _PARTS = dict.fromkeys(_HALVES.split(), Decimal("0.5")) | dict.fromkeys(
     ("quarter", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
 )
+_PARTS["dreiviertel"] = Decimal("0.75")
 _BEHIND = ("past", "nach", "over", "et", "y", "e", "and", "und", "en")
 _BEFORE = ("to", "vor", "moins", "menos", "meno", "voor")
 _SIDES = dict.fromkeys(_BEHIND, 1) | dict.fromkeys(_BEFORE, -1)
@@ -121,9 +123,14 @@ _SHORT_DATE = re.compile(
     r"\b(\d{1,2})(?:[./](\d{1,2})[./](?:\d{4}|\d{2})\b|\.(\d{1,2})\.(?=\s*[^\W\d])|/(\d{1,2})\b(?!/))"
 )
 _DECIMAL = re.compile(r"\b(\d{1,2})\.(\d{1,2})\b(?![.:]?\d)")  # 7.3 may be a day, too
-_ORDINAL = re.compile(  # a day without its month: "the 8th", "am 8.", "le 8"
-    rf"\b(\d{{1,2}}){_ENDING}(?!\w)|\b(\d{{1,2}})\.(?=\s+[^\W\d_]|\s*[,;]|\s*$)"
+_ORDINAL = re.compile(  # a day without its month: "the 8th", "le 8"
+    rf"\b(\d{{1,2}}){_ENDING}(?!\w)"
     r"|\b(?:le|el|il|dia|día|o|au|al|du|del|dal) (\d{1,2})\b(?!\s*(?:[€$£%]|[:.,]\d))",
+    re.IGNORECASE,
+)
+_DAY_DOT = re.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
+    r"\b((?:am|der|den|dem|de|vom|zum|bis|ab|seit)\s+\d{1,2})\.(?!\d)"
+    rf"|\b(\d{{1,2}})\.(?=\s*(?:{'|'.join(' '.join(words.MONTHS).split())}|märz)\b)",
     re.IGNORECASE,
 )
 YEARS = range(1800, 2200)
@@ -168,6 +175,7 @@ class Times(Struct, frozen=True):
     full_weekdays: frozenset[int] = frozenset()  # those whose names stand there in full
     offsets: frozenset[tuple[int, int]] = frozenset()  # days from now: first and last
     spans: frozenset[int] = frozenset()  # days: "in three weeks"
+    next_week: bool = False  # whether a week stands beside a weekday: "friday week"
     perhaps: frozenset[tuple[int, int]] = frozenset()  # what a decimal is, if it is a day
 
     @property
@@ -265,6 +273,7 @@ def read(text: str, language: str) -> ReadText:
         language: It is in, `de`.
     """
     terms = calendar_words(language)
+    text = with_days(text)
     dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
     tokens = [words.folded(token) for token in _TOKEN.findall(plain(dateless))]
     found = list(_runs(tokens, language))
@@ -279,6 +288,11 @@ def read(text: str, language: str) -> ReadText:
 def plain(text: str) -> str:
     """Return a text with its thousands written without spaces, and days without endings."""
     return _GROUPED.sub("", _ENDINGS.sub(r"\1", text))
+
+
+def with_days(text: str) -> str:
+    """Return a text with days as "8º" for "8.", whose full stop ends no sentence."""
+    return _DAY_DOT.sub(lambda found: f"{found[1] or found[2]}º", text)
 
 
 _Run = tuple[int, int, Decimal]  # first token, one behind the last, value
@@ -326,7 +340,7 @@ def _dialect(word: str, language: str) -> Decimal | None:
     """Return the number that a word looks like which its language doesn't have: "fuffzig"."""
     if len(word) < _LEAST_LETTERS or not word.isalpha() or words.is_listed(word, language):
         return None
-    known = _OF_LANGUAGE.get(language, {})
+    known, word = _OF_LANGUAGE.get(language, {}), _ORDINAL_ENDING.sub("", word)
     far = {other: _apart(word, other) / len(other) for other in known if other[0] == word[0]}
     nearest = min(far, key=lambda other: far[other], default="")
     return Decimal(known[nearest]) if nearest and far[nearest] <= _MOST_APART else None
@@ -368,11 +382,12 @@ def _number(tokens: Sequence[str], run: _Run, terms: Calendar, language: str) ->
     hours, is_sure = _hours(tokens, run, language)
     if CURRENCIES.fullmatch(before) or CURRENCIES.fullmatch(sign):
         kind = "money"
+        unit = words.stem(sign, language) if sign and sign[0].isalpha() else ""
     elif is_sure:
         kind = "clock"
     elif timed and (timed == behind[0] or behind[0] not in stop_words.WORDS | _BREAKS):
         kind, unit, unit_days = "time", timed, terms.units[timed]
-    elif behind and _is_noun(behind[0], terms, language):
+    elif behind and len(behind[0]) >= _LEAST_LETTERS and _is_noun(behind[0], terms, language):
         kind, unit = "thing", words.stem(behind[0], language)
     single = end - start == 1
     is_dialect = value(word, language) is None
@@ -536,6 +551,11 @@ def _times(
         ),
         frozenset(offsets),
         frozenset(_spans(tokens, found, terms)),
+        any(
+            {one, other} & terms.weekdays.keys()
+            and 7 in (terms.units.get(one), terms.units.get(other))
+            for one, other in pairwise(tokens)
+        ),
         frozenset(perhaps),
     )
 
@@ -587,7 +607,7 @@ def days_of(times: Times, at: datetime, *, vaguely: bool = True) -> set[date]:
     for weekday in times.weekdays:
         days |= {
             today + timedelta(n)
-            for n in range(-7, 8)
+            for n in range(-7, 15 if times.next_week else 8)
             if (today + timedelta(n)).weekday() == weekday
         }
     for first, last in times.offsets:
@@ -598,12 +618,11 @@ def days_of(times: Times, at: datetime, *, vaguely: bool = True) -> set[date]:
 
 def joined(parts: Sequence[Times]) -> Times:
     """Join the times of several parts of a text."""
-    return Times(
-        *(
-            frozenset().union(*(getattr(part, field) for part in parts))
-            for field in Times.__struct_fields__
-        )
-    )
+    fields = [field for field in Times.__struct_fields__ if field != "next_week"]
+    together = {
+        field: frozenset().union(*(getattr(part, field) for part in parts)) for field in fields
+    }
+    return Times(**together, next_week=any(part.next_week for part in parts))
 
 
 def days_by_span(times: Times, days: set[date]) -> set[date]:
@@ -704,9 +723,11 @@ def value(word: str, language: str = "") -> Decimal | None:
         word: Folded.
         language: Of its text, `de`; by default a word of any counts.
     """
+    if language == "de":
+        word = word.replace("scht", "st")  # as the south says it
     found = _value(word, language)
-    if found is None and (stem := _ORDINAL_ENDING.sub("", word)) != word:
-        found = _value(stem, language) if len(stem) > 2 else None
+    if found is None and len(stem := _ORDINAL_ENDING.sub("", word)) in range(3, len(word)):
+        found = value(stem, language)
     for large in ("tausend", "hundert"):  # dreihundertzwanzig
         before, joint, behind = word.partition(large)
         if found is None and joint and (before or behind):

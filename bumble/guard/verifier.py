@@ -28,6 +28,7 @@ from bumble.text import stop_words, words
 Verdict = Literal["keep", "inference", "mend"]
 _CLAUSE = re.compile(r"[,;:!?()–—\n]|\.(?!\d)")
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
+ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
 _OLDEST, _MOST_PARTS = 120, 6
 # Words before a round number that stands for one near it.
 _ABOUTS = """
@@ -132,6 +133,8 @@ def _held(
     word, counted = _made_up(sentence, [*known, *stands])
     if word:
         return SourceVerdict("mend", f"nobody said {word} of it")
+    if mood := _only(sentence, stands):
+        return SourceVerdict("mend", f"it was only {mood}")
     newer = corrections.newer(sentence, [*known, *talk])
     if newer and not (counted and any(newer == one.text for one in stands)):
         return SourceVerdict("mend", f'it was put right since: "{newer}"')
@@ -147,6 +150,20 @@ def _sentence(text: str, people: Sequence[str], language: str) -> Subject:
     read = values.read(text, language)
     called = {stem for name in people for stem in words.stems(name, language)}
     return Subject(text, read, read.content - called, language)
+
+
+def _only(sentence: Subject, sources: Sequence[Source]) -> str:
+    """Return how what a sentence states was said, if it was only asked or imagined."""
+    if not clauses.HEDGES.isdisjoint(clauses.tokens_of(sentence.text)):
+        return ""
+    ours = dict.fromkeys(sentence.subjects, 1.0)
+    told = {"": 0.0, "asked": 0.0, "imagined": 0.0}
+    for source in sources:
+        for clause in clauses.of(source.text, sentence.language):
+            mood = "asked" if clause.is_asked else "imagined" if clause.is_unreal else ""
+            told[mood] = max(told[mood], clauses.tie(ours, clause.weights))
+    mood = max(told, key=lambda name: told[name])
+    return mood if told[mood] >= ONLY and told[""] < told[mood] * ONLY_SHARE else ""
 
 
 # numbers
@@ -341,7 +358,8 @@ def _by_products(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
     if number.kind == "money" or number.value >= corrections.LARGE:
         for one, other in combinations(given, 2):
             if {"money", ""} & {one.kind, other.kind}:
-                yield from (one.value * other.value, one.value * other.value / 2)
+                product, (small, large) = one.value * other.value, sorted((one.value, other.value))
+                yield from (product, product / 2, Decimal(round(large / small)))
     if number.value >= _LEAST_SUM:
         for whole in given:
             for one, other in combinations(given, 2):
