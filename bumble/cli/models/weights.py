@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bumble.models.weights.store import Installed, PullOptions
 
 AUTO = "auto"  # what is left open by a setting
-READING = "multilingual-e5-small"  # reads messages where the entity's embedder has no head
+READING = "multilingual-e5-small"  # reads messages, in any language
 
 
 def catalog_of(shell: Shell) -> Catalog:
@@ -298,7 +298,10 @@ def embedder(
 def message_reader(
     opened: Opened, own: Embedder | None, *, fetch_with_yes: bool | None = None
 ) -> MessageReader | None:
-    """Open what reads messages where no model may write: over the entity's embedder, or another.
+    """Open what reads messages where no model may write.
+
+    It reads over the embedder that knows every language, whatever the entity searches with; where
+    that can't be had, over the entity's own, if there is a head for that.
 
     Args:
         opened: The entity.
@@ -308,19 +311,21 @@ def message_reader(
     from bumble.models.embed import reader
     from bumble.models.weights.embedders import open_embedder
 
-    found = reader.over(own)
-    if found is not None or own is None:
-        return found
     shell = opened.shell
     entry = catalog_of(shell).entry(READING)
+    if own is None or own.identity.model == READING:
+        return reader.over(own)
     try:
         if not installed(shell, [entry]):
             if fetch_with_yes is None:
-                return None
+                return reader.over(own)
             _first_that_comes(shell, [entry], yes=fetch_with_yes)
     except WeightsMissingError as error:
-        output.warn(shell, f"{error}\nUntil then nothing of what is said is kept by itself.")
-        return None
+        found = reader.over(own)
+        less = "Until then only English is read" if found else "Until then nothing that is said"
+        rest = ", and less well." if found else " is kept by itself."
+        output.warn(shell, f"{error}\n{less}{rest}")
+        return found
     return reader.over(
         open_embedder(shell.weights, entry, None, lambda text: output.warn(shell, text))
     )

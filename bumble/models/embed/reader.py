@@ -17,13 +17,14 @@ import numpy as np
 from msgspec import Struct, field
 
 from bumble.models.embed.protocol import Floats
+from bumble.text import languages
 
 FOLDER = resources.files(__package__).joinpath("readers")
 GRAMS = 1024  # buckets that character 3- and 4-grams are hashed into
 MOST_TOKENS = 96  # of a message: what follows is not read
 HEADS = 4
 SPANS = ("name", "when", "what")
-SPAN_FROM = (-2.0, -1.0, -1.0)  # above it a token belongs to a span, by span
+SPAN_FROM = (-1.0, -1.0, -1.0)  # above it a token belongs to a span, by span
 IN_DOUBT = -0.5  # how far below its cut-off an introduction may still be one
 REFER_BACK = ("correct", "confide")  # what is read beside the message before, too
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
@@ -77,6 +78,8 @@ class MessageReader(Protocol):
 class StateEmbedder(Protocol):
     """An embedder that gives the states of tokens."""
 
+    multilingual: bool  # whether it reads other languages as well as English
+
     def states(self, text: str) -> tuple[Floats, list[tuple[int, int]]]:
         """Return states, shape (tokens, hidden), and where each token stands in the text."""
 
@@ -90,7 +93,9 @@ class HeadReader:
         self._cuts = dict(zip(map(str, weights["cut_names"]), weights["cuts"], strict=True))
 
     def read(self, text: str, previous: str = "") -> MessageReading:
-        """Read a message; an empty one is nothing."""
+        """Read a message; an empty one is nothing, nor is one in a language it can't read."""
+        if not (self._embedder.multilingual or languages.language(text) in ("", "en")):
+            return MessageReading()
         states, offsets = self._embedder.states(text)
         states, offsets = states[:MOST_TOKENS], offsets[:MOST_TOKENS]
         if not offsets:

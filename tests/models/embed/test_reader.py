@@ -21,6 +21,8 @@ WIDTH = 3 * 384  # of the states: two inner layers and the last
 class Words:
     """An embedder of words: a state each, the same for the same word."""
 
+    multilingual = True
+
     def states(self, text: str) -> tuple[Any, list[tuple[int, int]]]:
         offsets, at = [], 0
         for word in text.split():
@@ -112,3 +114,11 @@ def test_it_finds_who_introduces_themselves_and_when_a_reminder_is_due(real: Hea
     read = real.read("remind me tomorrow at 9 to ring the vet")
     assert "tomorrow" in read.when
     assert "vet" in read.what
+
+
+def test_over_an_embedder_of_english_other_languages_are_not_read() -> None:
+    embedder = Words()
+    embedder.multilingual = False
+    reads = reader.HeadReader(embedder, stored())
+    assert reads.read("Meine Schwester ist letzte Woche nach Lyon gezogen.") == MessageReading()
+    assert reads.read("My sister has moved to Lyon with the children.").scores
