@@ -40,6 +40,7 @@ SMALLEST = "smollm2-135m"
 SMALL_TALKS = 2  # of the month, with the smallest model
 KNOWN = re.compile(r"^(k\d+): [^:]*: (.*)$", re.MULTILINE)
 MEMORY = re.compile(r"^\[(e\d+)\] \S+: # (.*)$", re.MULTILINE)
+PORTRAIT = re.compile(r"<portrait-so-far>\n(.*?)\n</portrait-so-far>", re.DOTALL)
 LEFT_OUT = (".git", ".bumble", ".history", "memory.db*")
 
 
@@ -155,8 +156,9 @@ def answer(
         made = next((one for one in plan["talks"] if one["lines"][-1][0] in prompt), None)
         if made is not None:
             return json.dumps(remembered(made, prompt), ensure_ascii=False)
-    if {"about", "mine"} <= set(fields) and (who := re.search(r"^Person: (\w+)$", prompt, re.M)):
-        return json.dumps(plan["reviews"].get(who[1], {"about": [], "mine": ""}))
+    if {"about", "mine"} <= set(fields):  # a second look leaves a portrait as the talks drew it
+        *about, mine = PORTRAIT.findall(prompt)[-1].splitlines()
+        return json.dumps({"about": about, "mine": mine}, ensure_ascii=False)
     if "happening" in fields:
         titled = {title: label for label, title in MEMORY.findall(prompt)}
         story = {name: part(plan["story"][name], titled) for name in fields}

@@ -17,7 +17,7 @@ from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import sayings
 from bumble.jobs import schedule
 from bumble.llm import prompts
-from bumble.llm.protocol import Action, PromptMessage, Request
+from bumble.llm.protocol import Action, PromptMessage, Request, Tool
 from bumble.records import automations, base, journal, sessions
 from bumble.records.automations import Automation
 from bumble.records.base import Provenance
@@ -151,18 +151,25 @@ def _origin(runtime: Runtime, automation: Automation) -> Provenance:
 
 
 def _request(runtime: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
-    profile = route.profile(runtime.config, route.AUTOMATION.profile, runtime.temperature)
     asked = prompts.load("automation").fill(
         now=f"It is {at:%A %d %B %Y, %H:%M}.",
         owner=owner,
         prompt=automation.prompt.replace("</task", "< /task"),
     )
-    owner_id = people.owner_id(runtime.entity, runtime.identity)
-    stable = able_reply.stable_part(runtime, (owner_id,)).text
+    readers = (people.owner_id(runtime.entity, runtime.identity),)
+    return request_alone(runtime, TAG, asked, readers, tools.declared(runtime.config.tools))
+
+
+def request_alone(
+    runtime: Runtime, purpose: str, asked: str, readers: Sequence[str], declared: Sequence[Tool]
+) -> Request:
+    """Ask for what the entity does where nobody talks with it: thought about, with some tools."""
+    profile = route.profile(runtime.config, route.AUTOMATION.profile, runtime.temperature)
+    stable = able_reply.stable_part(runtime, readers).text
     return Request(
         messages=(PromptMessage("system", stable), PromptMessage("user", asked)),
-        purpose=TAG,
-        schema=loop.schema(tools.declared(runtime.config.tools)),
+        purpose=purpose,
+        schema=loop.schema(declared),
         max_tokens=profile.max_tokens,
         temperature=profile.temperature,
         thinking=profile.thinking,

@@ -19,12 +19,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body import significance
-from bumble.body.circadian import seconds_between
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.jobs import musings, narrate, portrait_review
+from bumble.jobs.episode import significance_now
 from bumble.jobs.musings import MusingsJob
 from bumble.jobs.portrait_review import DeepReviewJob
 from bumble.recall.belief_strength import archive_check
@@ -356,10 +355,9 @@ def faded(runtime: Runtime) -> Due[Upkeep]:
 
 
 def _fading(runtime: Runtime) -> Iterator[Change]:
-    folder, at, memory = runtime.entity.episodes, runtime.now(), runtime.config.memory
+    folder, at = runtime.entity.episodes, runtime.now()
     for episode in episodes.read(folder):
-        age = seconds_between(episode.at, at)
-        is_faint = significance.decayed(episode.significance, age, memory) < DORMANT_BELOW
+        is_faint = significance_now(runtime, episode, at) < DORMANT_BELOW
         if episode.dormant == is_faint or (episode.dormant and not episode.faded):
             continue
         why = FADED if is_faint else MATTERS

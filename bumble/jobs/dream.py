@@ -21,12 +21,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from bumble.body import ebb, noise, significance
-from bumble.body.circadian import in_hours, seconds_between
+from bumble.body import ebb, noise
+from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, hear, is_open
 from bumble.entity.changes import Change
 from bumble.fallback import sayings
 from bumble.guard import claims
+from bumble.jobs.episode import significance_now
 from bumble.llm import prompts
 from bumble.llm.marks import ThinkFilter
 from bumble.llm.protocol import PromptMessage, Request
@@ -362,16 +363,12 @@ def find(runtime: Runtime, at: datetime) -> DreamPool:
         if _can_be_dreamt(episode)
     }
 
-    def left(episode: Episode) -> float:
-        age = seconds_between(episode.at, at)
-        return significance.decayed(episode.significance, age, runtime.config.memory)
-
     rules = PairRules(
         MIN_SIGNIFICANCE, config.min_time_gap_hours, config.max_similarity, config.band
     )
     memories = [
-        PairCandidate(episode.id, episode.at, left(episode), episode.audience)
-        for episode in dreamable.values()
+        PairCandidate(one.id, one.at, significance_now(runtime, one, at), one.audience)
+        for one in dreamable.values()
     ]
     best = candidates(memories, rules)
     vectors = _vectors(runtime, [dreamable[memory.id] for memory in best])

@@ -237,6 +237,12 @@ def _known_name(runtime: Runtime, person: str) -> str:
     return person.replace("-", " ").title()
 
 
+def significance_now(runtime: Runtime, episode: Episode, at: datetime) -> float:
+    """Tell how much of the weight of an episode is left."""
+    age = seconds_between(episode.at, at)
+    return significance.decayed(episode.significance, age, runtime.config.memory)
+
+
 def weigh(runtime: Runtime, session: Session, job: StretchJob) -> Significance:
     """Tell how much a segment matters, share by share."""
     used_tool = any(message.role == "tool" for message in job.messages)

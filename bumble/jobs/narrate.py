@@ -18,13 +18,12 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body import significance
-from bumble.body.circadian import seconds_between
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
+from bumble.jobs.episode import significance_now
 from bumble.llm import prompts
 from bumble.recall.belief_strength import strength
 from bumble.records import base, beliefs, dreams, episodes, narrative, provenance, relationships
@@ -85,16 +84,14 @@ def gather(runtime: Runtime) -> StorySources:
     at = runtime.now()
     circle = (people.owner_id(runtime.entity, runtime.identity),)
 
-    def fading(episode: Episode) -> float:
-        age = seconds_between(episode.at, at)
-        return significance.decayed(episode.significance, age, runtime.config.memory)
-
     lived = [
         episode
         for episode in episodes.read(runtime.entity.episodes)
         if provenance.within(episode.provenance, circle) and not episode.dormant
     ]
-    most = sorted(lived, key=lambda episode: (-fading(episode), episode.id))[:MOST_EPISODES]
+    most = sorted(lived, key=lambda one: (-significance_now(runtime, one, at), one.id))[
+        :MOST_EPISODES
+    ]
     acquaintances = [
         person
         for person in relationships.read(runtime.entity.relationships)

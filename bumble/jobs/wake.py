@@ -21,19 +21,18 @@ from bumble.body import bars, ebb, noise
 from bumble.body.circadian import in_hours
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, is_open, shown_to
-from bumble.chat import able_reply, loop, route, tools
+from bumble.chat import able_reply, loop, tools
 from bumble.entity.changes import Change
 from bumble.errors import RefusedError
 from bumble.fallback import sayings
 from bumble.guard import secrets
-from bumble.jobs import locks
+from bumble.jobs import automations, locks
 from bumble.llm import ledger, prompts
 from bumble.llm.protocol import (
     Action,
     Completion,
     EnoughError,
     OnText,
-    PromptMessage,
     Request,
     Tool,
     Wrapper,
@@ -488,7 +487,6 @@ def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
 
 
 def _request(runtime: Runtime, wake: Wake) -> Request:
-    profile = route.profile(runtime.config, "deliberate", runtime.temperature)
     soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
     asked = prompts.load("wake").fill(
         now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
@@ -497,19 +495,7 @@ def _request(runtime: Runtime, wake: Wake) -> Request:
         body=ebb.reflection_line(soma),
         mind=_mind(runtime, wake),
     )
-    return Request(
-        messages=(
-            PromptMessage("system", able_reply.stable_part(runtime, wake.readers).text),
-            PromptMessage("user", asked),
-        ),
-        purpose=WAKE,
-        schema=loop.schema(wake.declared),
-        max_tokens=profile.max_tokens,
-        temperature=profile.temperature,
-        thinking=profile.thinking,
-        seed=runtime.rng.getrandbits(31),
-        cache_family=str(runtime.entity.root),
-    )
+    return automations.request_alone(runtime, WAKE, asked, wake.readers, wake.declared)
 
 
 def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> tools.Result:

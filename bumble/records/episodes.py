@@ -206,8 +206,8 @@ def locate(folder: Path, episode_id: str) -> Path | None:
     """Return the file of an episode, wherever below the folder a person has put it."""
     if not base.is_id(episode_id):
         return None
-    named = (f"*/*/{way}{episode_id}.md" for way in ("", "*-"))
-    return next((path for pattern in named for path in base.paths(folder, pattern)), None)
+    paths = base.paths(folder, f"*/*/*{episode_id}.md")
+    return next((path for path in paths if EPISODE.stem(path) == episode_id), None)
 
 
 def find(folder: Path, episode_id: str) -> Episode:

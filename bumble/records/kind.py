@@ -288,9 +288,10 @@ class Kind(Struct, frozen=True, kw_only=True):
         if self.is_file or not stem or "/" in stem or stem.startswith("."):
             return []
         inner = (pattern.partition("/")[2].rpartition("*") for pattern in self.patterns)
-        told = ("", "*-") if self.prefix else ("",)
-        named = [f"{head}{way}{escape(stem)}{tail}" for head, _, tail in inner for way in told]
-        return self._glob(entity.root / self.folder, named)
+        told = "*" if self.prefix else ""  # what may stand before an id
+        named = [f"{head}{told}{escape(stem)}{tail}" for head, _, tail in inner]
+        paths = self._glob(entity.root / self.folder, named)
+        return [path for path in paths if self.stem(path) == stem]
 
     def _glob(self, folder: Path, patterns: Sequence[str]) -> list[Path]:
         paths = [path for pattern in patterns for path in base.paths(folder, pattern)]

@@ -72,7 +72,7 @@ def named(path: str, hidden: Provenance | None) -> str:
         return path
     if kind.name in NAMED_BY_WORDS:
         return str(place.with_stem(f"only-for-{'-'.join(hidden.audience)}"))
-    return str(place.with_stem(kind.stem(place))) if kind.prefix and place.suffix else path
+    return str(place.with_stem(base.id_of(place.stem))) if kind.prefix else path
 
 
 def without(path: str, data: bytes | None, reader: Reader) -> bytes | None:

@@ -45,7 +45,7 @@ def entries(found: Stretch) -> list[str]:
 
 
 def kinds(found: Stretch, query: str) -> set[str]:
-    hits = json.loads(found.run(NIGHT, "recall", query, "--json")[1])["data"]["hits"]
+    hits = json.loads(found.run(NIGHT, "recall", "-n", "20", query, "--json")[1])["data"]["hits"]
     return {one["kind"] for one in hits}
 
 
