@@ -99,8 +99,9 @@ def _period(runtime: Runtime, heard: Heard, language: str, told: Told) -> tuple[
     at = runtime.now()
     today = at.replace(hour=0, minute=0, second=0, microsecond=0)
     found = times(heard.message.text, language, at, past=True)
-    named = next((time for _, time in found if time < at), None)
-    if named is not None:
+    past = [each for each in found if each[1].date() <= at.date()]
+    if past:
+        named = max(past, key=lambda each: len(each[0]))[1]  # "we" may be read as a Wednesday
         day = named.replace(hour=0, minute=0, second=0, microsecond=0)
         return day, day + timedelta(days=1)
     before = [

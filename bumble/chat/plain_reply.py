@@ -55,6 +55,7 @@ STOCK_PHRASES = (
     "Let me know if you need anything else.",
     "How can I assist you today?",
     "As an AI language model, I do not have feelings.",
+    "I'm sorry, but I can't assist with that.",
     "Feel free to ask if you have any questions.",
 )
 ASKS_MEMORY = ("ask_memory", "pry")

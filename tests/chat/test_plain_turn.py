@@ -142,6 +142,14 @@ def test_what_is_known_of_somebody_is_what_they_told(ada: Entity) -> None:
     assert OLIVES in talk.say(ask)
 
 
+@pytest.mark.parametrize("ask", ["what did we talk about today", "Today, what did we talk about?"])
+def test_what_was_said_today_is_told_within_the_same_talk(ada: Entity, ask: str) -> None:
+    known = {OLIVES: reading("tell", keep=True), ask: reading("ask_talk", "ask_memory")}
+    talk, _ = told(ada, known)
+    talk.say(OLIVES)
+    assert OLIVES in talk.say(ask)
+
+
 def test_of_what_was_put_right_the_newer_word_goes_first(ada: Entity) -> None:
     old, new, ask = "Frank comes on the 12th", "Frank comes on the 15th now", "what do you know"
     known = {
