@@ -261,7 +261,8 @@ def main(argv: Sequence[str], shell: Shell | None = None) -> int:
         Its exit code, by the table in `docs/commands.md`.
     """
     shell = shell or Shell.of_process()
-    return _run(argv, shell) if shell.stops.exit_code is None else shell.stops.exit_code
+    code = _run(argv, shell)  # a signal may come while it runs
+    return code if shell.stops.exit_code is None else shell.stops.exit_code
 
 
 @cache

@@ -92,7 +92,7 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     for rests in claim.rests_on:
         if f" {_bare(rests)} " not in said_words:
             return SourceVerdict("mend", f'the messages it cites do not say "{rests}"')
-    found = _held(claim.text, cited, said, sources)
+    found = _held(claim.text, cited, said, sources, is_told=True)
     return SourceVerdict("inference") if found == KEPT and claim.inference else found
 
 
@@ -110,9 +110,23 @@ def _bare(text: str) -> str:
 
 
 def _held(
-    text: str, cited: Sequence[Said], said: Sequence[Said], sources: ClaimSources
+    text: str,
+    cited: Sequence[Said],
+    said: Sequence[Said],
+    sources: ClaimSources,
+    *,
+    is_told: bool = False,
 ) -> SourceVerdict:
-    """Hold names, numbers and dates against what was said, and against what put it right."""
+    """Hold names, numbers and dates against what was said, and against what put it right.
+
+    Args:
+        text: A sentence.
+        cited: What it rests on.
+        said: All that people said.
+        sources: What else it may rest on.
+        is_told: Whether it says that something is so; then it has to have been told, not only
+            asked or imagined.
+    """
     if what := secrets.find_secret(text):
         return SourceVerdict("mend", f"it holds {what}")
     if secrets.HIDDEN in text:
@@ -133,7 +147,7 @@ def _held(
     word, counted = _made_up(sentence, [*known, *stands])
     if word:
         return SourceVerdict("mend", f"nobody said {word} of it")
-    if mood := _only(sentence, stands):
+    if is_told and (mood := _only(sentence, stands)):
         return SourceVerdict("mend", f"it was only {mood}")
     newer = corrections.newer(sentence, [*known, *talk])
     if newer and not (counted and any(newer == one.text for one in stands)):

@@ -63,7 +63,7 @@ models:
         sha256: {sha256}
         sources:
           - file: {path}
-    chat: {{thinking: switch, trust_extraction: true, judges: true, temperature: 0.0}}
+    chat: {{thinking: switch, temperature: 0.0}}
 """
 BRIEF = {  # after an action they come to an end
     family.architecture: replace(family, follows=family.follows | chain("}", "]"))
