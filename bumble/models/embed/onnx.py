@@ -84,8 +84,8 @@ class OnnxEmbedder:
         self._tokenizer = _load_tokenizer(tokenizer, identity.max_tokens)
         self._weights, self._threads = weights, threads
         self._session = _load_session(weights, optimise=optimise, threads=threads)
-        self._inner_states = inner_states
-        self._shown: Sequence[str] = ()  # what the session puts out of them
+        self._inner_states = tuple(inner_states)
+        self._shown: tuple[str, ...] = ()  # what the session puts out of them
         self._runs_left = None if optimise else _RUNS_AS_IT_IS  # until it is rewritten
         self._spoken: dict[int, bool] = {}  # whether a piece of the vocabulary is more than signs
         self._inputs = [argument.name for argument in self._session.get_inputs()]
