@@ -18,6 +18,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as failures
 from tokenizers import Encoding, Tokenizer
 
 from bumble.errors import WeightsMissingError
+from bumble.models.embed import protobuf
 from bumble.models.embed.protocol import DocumentTokens, EmbedderIdentity, Floats, QueryTokens
 
 _BATCH_TEXTS = 32  # more gain nothing on two cores
@@ -314,13 +315,7 @@ def _load_session(path: Path, *, optimise: bool, threads: int, shown: Sequence[s
 
 
 def _outputs_of(names: Sequence[str]) -> bytes:
-    """Return bytes that, put behind an ONNX model, make values of its graph outputs.
-
-    Two protobuf messages one behind the other are one: repeated fields of the second are added to
-    those of the first. `ModelProto.graph` is field 7, `GraphProto.output` 12, and of an output its
-    name is field 1 and its type field 2, here a tensor of floats.
-    """
-    floats = b"\x12\x04\x0a\x02\x08\x01"
-    outputs = [bytes([0x0A, len(name)]) + name.encode() + floats for name in names]
-    graph = b"".join(bytes([0x62, len(output)]) + output for output in outputs)
-    return bytes([0x3A, len(graph)]) + graph
+    """Return bytes that, put behind an ONNX model, make values of its graph outputs."""
+    outputs = (protobuf.value(name, protobuf.FLOAT) for name in names)
+    graph = b"".join(protobuf.message(protobuf.OUTPUT, output) for output in outputs)
+    return protobuf.message(protobuf.GRAPH, graph)

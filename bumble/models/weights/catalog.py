@@ -114,6 +114,10 @@ class EmbeddingRun(Struct, frozen=True, forbid_unknown_fields=True):
     centre_tokens: bool = False  # whether tokens are matched less what all have in common
     inner_states: tuple[str, ...] = ()  # values of the graph that the reader reads beside the last
 
+    def __post_init__(self) -> None:
+        if list(self.dimensions) != sorted(self.dimensions, reverse=True):
+            raise ValueError("`dimensions` go down from the full width")
+
 
 class ChatRun(Struct, frozen=True, forbid_unknown_fields=True):
     """How a chat model is run."""

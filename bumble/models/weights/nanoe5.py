@@ -18,11 +18,13 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from bumble.models.embed import protobuf
+from bumble.models.embed.protobuf import FLOAT, INT64
 from bumble.models.embed.protocol import Floats
 
 IR_VERSION, OPSET = 10, 21  # the first that have 4-bit integers
 MICROSOFT = "com.microsoft"  # ONNX Runtime's own operators
-FLOAT, UINT8, INT64, INT4 = 1, 2, 7, 22  # TensorProto.DataType
+UINT8, INT4 = 2, 22  # TensorProto.DataType
 _INT_ATTRIBUTE, _FLOAT_ATTRIBUTE = 2, 1
 _TYPES = {"float32": FLOAT, "uint8": UINT8, "int64": INT64}
 
@@ -51,9 +53,14 @@ class Graph(Struct):
         **attributes: float,
     ) -> str:
         """Add a node. Returns the name of its output."""
-        parts = [_text(1, name) for name in inputs] + [_text(2, output), _text(4, operator)]
-        parts += [_message(5, _attribute(name, value)) for name, value in attributes.items()]
-        self._nodes.append(b"".join([*parts, _text(7, domain)]))
+        parts = [protobuf.text(1, name) for name in inputs] + [
+            protobuf.text(2, output),
+            protobuf.text(4, operator),
+        ]
+        parts += [
+            protobuf.message(5, _attribute(name, value)) for name, value in attributes.items()
+        ]
+        self._nodes.append(b"".join([*parts, protobuf.text(7, domain)]))
         return output
 
     def model(
@@ -61,53 +68,39 @@ class Graph(Struct):
     ) -> bytes:
         """Write the model: inputs of whole numbers, shape (n, t); output of shape (n, t, width)."""
         shape = ("n", "t")
-        parts = [_message(1, node) for node in self._nodes] + [_text(2, "encoder")]
-        parts += [_message(5, tensor) for tensor in self._tensors]
-        parts += [_message(11, _value(name, INT64, shape)) for name in inputs]
-        parts.append(_message(12, _value(output, FLOAT, (*shape, width))))
-        opsets = [_number(2, OPSET), _text(1, MICROSOFT) + _number(2, 1)]
-        head = [_number(1, IR_VERSION), _text(2, "bumble"), _message(7, b"".join(parts))]
-        head += [_message(8, opset) for opset in opsets]
-        head += [_message(14, _text(1, name) + _text(2, value)) for name, value in facts]
+        parts = [protobuf.message(1, node) for node in self._nodes] + [protobuf.text(2, "encoder")]
+        parts += [protobuf.message(5, tensor) for tensor in self._tensors]
+        parts += [protobuf.message(11, protobuf.value(name, INT64, shape)) for name in inputs]
+        parts.append(protobuf.message(12, protobuf.value(output, FLOAT, (*shape, width))))
+        opsets = [protobuf.number(2, OPSET), protobuf.text(1, MICROSOFT) + protobuf.number(2, 1)]
+        head = [
+            protobuf.number(1, IR_VERSION),
+            protobuf.text(2, "bumble"),
+            protobuf.message(7, b"".join(parts)),
+        ]
+        head += [protobuf.message(8, opset) for opset in opsets]
+        head += [
+            protobuf.message(14, protobuf.text(1, name) + protobuf.text(2, value))
+            for name, value in facts
+        ]
         return b"".join(head)
 
     def _tensor(self, name: str, kind: int, shape: Sequence[int], raw: bytes) -> str:
-        dimensions = b"".join(_number(1, size) for size in shape)
-        self._tensors.append(dimensions + _number(2, kind) + _text(8, name) + _message(9, raw))
+        dimensions = b"".join(protobuf.number(1, size) for size in shape)
+        self._tensors.append(
+            dimensions
+            + protobuf.number(2, kind)
+            + protobuf.text(8, name)
+            + protobuf.message(9, raw)
+        )
         return name
 
 
 def _attribute(name: str, value: float) -> bytes:
     if isinstance(value, float):
         number = b"\x15" + np.array(value, "<f4").tobytes()  # field 2, four bytes
-        return _text(1, name) + number + _number(20, _FLOAT_ATTRIBUTE)
-    return _text(1, name) + _number(3, value) + _number(20, _INT_ATTRIBUTE)
-
-
-def _value(name: str, kind: int, shape: Sequence[int | str]) -> bytes:
-    sizes = [_number(1, size) if isinstance(size, int) else _text(2, size) for size in shape]
-    dimensions = b"".join(_message(1, size) for size in sizes)
-    return _text(1, name) + _message(2, _message(1, _number(1, kind) + _message(2, dimensions)))
-
-
-def _text(number: int, value: str) -> bytes:
-    return _message(number, value.encode())
-
-
-def _message(number: int, value: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
-
-
-def _number(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value % (1 << 64))
-
-
-def _varint(value: int) -> bytes:
-    parts = []
-    while value > 0x7F:
-        parts.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*parts, value])
+        return protobuf.text(1, name) + number + protobuf.number(20, _FLOAT_ATTRIBUTE)
+    return protobuf.text(1, name) + protobuf.number(3, value) + protobuf.number(20, _INT_ATTRIBUTE)
 
 
 MAGIC = b"E5S1"
