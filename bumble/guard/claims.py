@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from bumble.guard import values
+from bumble.guard import number_words, values
 from bumble.text import stop_words, words
 
 # Scripts without spaces have no words to compare; a Latin name inside them is one.
@@ -120,7 +120,7 @@ def _follows_article(sentence: _Sentence, n: int) -> bool:
         before -= 1
     if before < 0:
         return False
-    counts = values.value(sentence.plain[before], "de") is not None
+    counts = number_words.value(sentence.plain[before], "de") is not None
     return counts or sentence.plain[before] in ARTICLES or _is_genitive(sentence, before)
 
 
@@ -148,7 +148,7 @@ def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
     if dated := values.read(plain, language).times.dated:
         return any({f"@{month}", f"#{day}"} <= source_forms for month, day in dated)
     numbers, _ = values.forms(plain, language)
-    if (one := values.value(plain)) is not None:
+    if (one := number_words.value(plain)) is not None:
         numbers.add(one)
     if numbers:
         return all(f"#{number.normalize():f}" in source_forms for number in numbers)

@@ -50,11 +50,17 @@ _MORE = frozenset(["more", "longer", "mehr", "plus", "mas", "piu", "mais", "meer
 _UNREAL = {
     "en": r"would|wouldn't|i'd|we'd|he'd|she'd|they'd|wish\w*|imagin\w*|dream\w*|if",
     "de": r"würd\w*|wär\w*|hätt\w*|könnt\w*|tät\w*|wenn|träum\w*",
-    "fr": r"si|\w+r(?:ais|ait|ions|iez|aient)",
-    "es": r"si|\w+ría\w*|\w+[ai]era\w*",
+    "fr": r"si|(?:ser|aur|fer|ir|pourr|voudr|devr|viendr|saur|verr)(?:ais|ait|ions|iez|aient)",
+    "es": r"si|\w+iera\w*|(?:i|se|tend|hab|pod|pond|sald|vend|ha|di|quer|sab)ría\w*",
     "it": r"se|\w+r(?:ei|esti|ebbe|emmo|este|ebbero)",
-    "pt": r"se|\w+ria\w*|\w+sse\w*",
+    "pt": r"se|(?:fo|tive|houve|vie|pude|soube|quise|fize)sse\w*|(?:i|se|te|fa|di|tra)ria\w*",
     "nl": r"als|zou\w*",
+}
+# Forms of an infinitive that is commoner than they are: a noun such as "librería" has none.
+_BY_INFINITIVE = {
+    "fr": ((r"(\w{2,}r)(?:ais|ait|ions|iez|aient)", ("", "e")),),
+    "es": ((r"(\w{2,}[aei]r)ía(?:s|mos|is|n)?", ("",)),),
+    "pt": ((r"(\w{2,}[aei]r)ia(?:s|m|mos)?", ("",)), (r"(\w+[aei])sse(?:s|m|mos)?", ("r",))),
 }
 _HEDGES = """
 ask asks asked wonder wonders wondered whether would could might may wish wishes consider considers
@@ -199,8 +205,24 @@ def _is_over(token: str, following: str) -> bool:
 
 def is_unreal(text: str, language: str) -> bool:
     """Whether a verb is of what is only imagined, or a condition is named."""
+    plain = text.casefold().replace("’", "'")
     form = _UNREAL.get(language)
-    return bool(form and re.search(rf"(?<!\w)(?:{form})(?!\w)", text.casefold().replace("’", "'")))
+    if form and re.search(rf"(?<!\w)(?:{form})(?!\w)", plain):
+        return True
+    return language in _BY_INFINITIVE and any(
+        _is_conditional(token, language) for token in stop_words.WORD.findall(plain)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _is_conditional(token: str, language: str) -> bool:
+    """Whether a word is a regular verb's form for what is not so: "compraría", "falasse"."""
+    return any(
+        words.frequency(found[1] + ending, language) > words.frequency(token, language)
+        for form, endings in _BY_INFINITIVE[language]
+        if (found := re.fullmatch(form, token))
+        for ending in endings
+    )
 
 
 def shares(own: Iterable[str], other: Iterable[str]) -> bool:

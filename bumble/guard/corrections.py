@@ -313,7 +313,9 @@ def may_be(number: Number, other: Number, *, loosely: bool) -> bool:
     if number.kind == "thing" and other.ordinal and not number.ordinal:
         return False
     kinds = {number.kind, other.kind}
-    if "" in kinds or len(kinds) == 1:
+    if "" in kinds or ("clock" in kinds and number.hours & other.hours):
+        return True
+    if len(kinds) == 1:
         return True
     if kinds == {"money", "thing"}:  # "890 warm"
         return other.kind == "thing" and other.value >= LARGE

@@ -18,7 +18,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bumble.guard import claims, clauses, corrections, origins, secrets, values
+from bumble.guard import claims, clauses, corrections, number_words, origins, secrets, values
 from bumble.guard.clauses import Source, Subject, shares
 from bumble.guard.corrections import may_be
 from bumble.guard.speakers import Speakers, borrowed, given_away, taken_over
@@ -189,7 +189,7 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
         return word, False
     counted = False
     for number in sentence.read.numbers:
-        is_read = values.value(number.word, sentence.language) is not None
+        is_read = number_words.value(number.word, sentence.language) is not None
         if not (number.claimed and is_read) or corrections.is_denied(number, sentence):
             continue
         if _is_given(number, sentence, sources):
