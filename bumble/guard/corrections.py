@@ -163,6 +163,8 @@ def _replacing(
         if one.rival is None or one.gives or n < last[0] or sources[n].at is None:
             continue
         new = read[n][k]
+        if new.is_asked or new.is_unreal:
+            continue
         if n == last[0] or not _is_of_another(read, places, (n, k), _tie(ties, new)):
             yield one.rival + _strength(ours, ties, old, new, (n, k), last), n
 
@@ -231,7 +233,8 @@ def _values(subject: Subject) -> Iterator[Value]:
     known = words.common(language, COMMON_WORDS) | stop_words.WORDS | {*tokens}
     for stem, word in _names(subject).items():
         joints = {joint for joint, token in pairwise(tokens) if token == word}
-        look = partial(_look_for_name, word, joints & stop_words.WORDS - claims.ARTICLES, known)
+        beside = joints & stop_words.WORDS - claims.ARTICLES
+        look = partial(_look_for_name, word, beside, known, language)
         yield Value("name", stem, look)
     names = _names(subject)
     for stem, weight in clauses.weigh(tokens, language).items():
@@ -363,7 +366,7 @@ def _rival_day(wanted: Times, clause: Clause) -> float | None:
 
 
 def _look_for_name(
-    word: str, joints: Set[str], known: Set[str], clause: Clause, _: Source
+    word: str, joints: Set[str], known: Set[str], language: str, clause: Clause, _: Source
 ) -> Found:
     stands = word in clause.tokens
     denies = any(word == one or (not stands and _is_variant(word, one)) for one in clause.denied)
@@ -371,7 +374,7 @@ def _look_for_name(
         SPELT_ANEW if _is_variant(token, word) else SAME_KIND
         for joint, token in pairwise(("", *clause.tokens))
         if token[0].isalpha() and token not in known and token not in clause.denied
-        if joint in joints or _is_variant(token, word)
+        if _is_variant(token, word) or (joint in joints and not claims.is_own(token, language))
     ]
     rival = max(rivals, default=None)
     return Found(stands and not denies, DENIED_RARE * denies, rival)
