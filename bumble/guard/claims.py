@@ -219,7 +219,7 @@ def _is_noun(word: str, language: str) -> bool:
     """Whether a language has a word as its own, by itself or at the end of a compound."""
     if language == "de" and word.endswith(_TOWNS):
         return False
-    if is_own(word, language) or (language == "de" and word.endswith(_MAKING_NOUNS)):
+    if _is_own(word, language) or (language == "de" and word.endswith(_MAKING_NOUNS)):
         return True
     if language == "de" and word.endswith(_FEMALE):
         return _is_noun(word.removesuffix(_FEMALE), language)
@@ -229,7 +229,7 @@ def _is_noun(word: str, language: str) -> bool:
     if words.is_listed(word, language) or word.endswith(_PLACES):
         return False
     return any(
-        is_own(word[start:], language)
+        _is_own(word[start:], language)
         or all(map(_is_listed_in_german, (word[:start], word[start:])))
         for start in ends
     )
@@ -239,7 +239,7 @@ def _is_listed_in_german(part: str) -> bool:
     return any(words.is_listed(form, "de") for form in (part, part.removesuffix("s")))
 
 
-def is_own(word: str, language: str) -> bool:
+def _is_own(word: str, language: str) -> bool:
     """Whether a word is much more common in its language than elsewhere, and no place there."""
     if not words.is_listed(word, language):
         return False

@@ -9,7 +9,7 @@ have enough words in common, the rarer the surer; so does one that denies the va
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import partial
 from itertools import pairwise
@@ -84,7 +84,7 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
     if any(clauses.denies(one, subject.language) or one in clauses.FORMERLY for one in tokens):
         return  # it tells of the change itself
     read = [clauses.of(one.text, subject.language) for one in sources]
-    told = list(_values(subject))
+    told = list(_values(subject, sources))
     found = [
         [
             [value.look(clause, source) for clause in part]
@@ -102,7 +102,10 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
         }
         of_name = NAME_OF_DAY if value.kind == "day" else 1.0
         ours = {stem: of_name if stem in names else 1.0 for stem in about - {value.stem}}
+        last = max((n for n, _, one in _every(places) if one.gives), default=-1)
         for like, n in _replacing(ours, sources, read, places):
+            if value.kind == "name" and n <= last and not any(one.denied for one in places[n]):
+                continue
             gives = any(one.gives for one in places[n])
             if n not in known and (gives or not _knows(subject, sources, n)):
                 yield like, n
@@ -213,7 +216,7 @@ def _strength(
 # values of each kind
 
 
-def _values(subject: Subject) -> Iterator[Value]:
+def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
     times, language = subject.read.times, subject.language
     days = {*times.ordinals, *(day for _, day in times.dated)}
     told = [one for one in subject.read.numbers if one.value > 1]
@@ -231,10 +234,13 @@ def _values(subject: Subject) -> Iterator[Value]:
             break
     tokens = clauses.tokens_of(subject.text)
     known = words.common(language, COMMON_WORDS) | stop_words.WORDS | {*tokens}
+    first_said = {
+        token: source for source in reversed(sources) for token in clauses.tokens_of(source.text)
+    }
     for stem, word in _names(subject).items():
         joints = {joint for joint, token in pairwise(tokens) if token == word}
         beside = joints & stop_words.WORDS - claims.ARTICLES
-        look = partial(_look_for_name, word, beside, known, language)
+        look = partial(_look_for_name, word, beside, known, first_said)
         yield Value("name", stem, look)
     names = _names(subject)
     for stem, weight in clauses.weigh(tokens, language).items():
@@ -366,7 +372,12 @@ def _rival_day(wanted: Times, clause: Clause) -> float | None:
 
 
 def _look_for_name(
-    word: str, joints: Set[str], known: Set[str], language: str, clause: Clause, _: Source
+    word: str,
+    joints: Set[str],
+    known: Set[str],
+    first_said: Mapping[str, Source],
+    clause: Clause,
+    source: Source,
 ) -> Found:
     stands = word in clause.tokens
     denies = any(word == one or (not stands and _is_variant(word, one)) for one in clause.denied)
@@ -374,7 +385,7 @@ def _look_for_name(
         SPELT_ANEW if _is_variant(token, word) else SAME_KIND
         for joint, token in pairwise(("", *clause.tokens))
         if token[0].isalpha() and token not in known and token not in clause.denied
-        if _is_variant(token, word) or (joint in joints and not claims.is_own(token, language))
+        if _is_variant(token, word) or (joint in joints and first_said.get(token) is source)
     ]
     rival = max(rivals, default=None)
     return Found(stands and not denies, DENIED_RARE * denies, rival)
