@@ -145,7 +145,7 @@ def of(text: str, language: str) -> tuple[Clause, ...]:
                 {stem: weight for stem, weight in near.items() if stem not in weights[n]},
                 weigh(_beside_values(tokens[n]), language),
                 denied(tokens[n], language),
-                values.joined([one.times for one in read[around]]),
+                values.joined_times([one.times for one in read[around]]),
                 bool(_NOW.intersection(tokens[n])),
                 any(map(_is_over, tokens[n], tokens[n][1:])),
                 is_asked,

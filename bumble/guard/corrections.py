@@ -225,10 +225,11 @@ def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
         if number.value not in values.YEARS and number.value not in days and not is_listed:
             look = partial(_look_for_number, number, told, subject.read.content)
             yield Value("number", "", look)
+    told_on = {(one.at.month, one.at.day) for one in sources if one.is_cited and one.at}
     for field in ("dated", "ordinals", "full_weekdays"):
         if wanted := getattr(times, field):
             day = Times(full_weekdays=times.full_weekdays)
-            for one in wanted:
+            for one in wanted - told_on:  # what happened on the day it was told stays so
                 looked_for = replace(day, **{field: frozenset([one])})
                 yield Value("day", "", partial(_look_for_day, looked_for))
             break
@@ -318,7 +319,7 @@ def _likeness(number: Number, other: Number, about: frozenset[str]) -> float:
 def may_be(number: Number, other: Number, *, loosely: bool) -> bool:
     """Whether two numbers can count the same: days no euros, and years no planks."""
     if number.kind == other.kind == "time":
-        return number.unit_days == other.unit_days
+        return number.unit_days == other.unit_days or number.equals(other)
     if number.kind == "thing" and other.ordinal and not number.ordinal:
         return False
     kinds = {number.kind, other.kind}

@@ -99,10 +99,13 @@ _BY_LANGUAGE["fr"] |= {
     "octante": 80,
     "nonante": 90,
 }
+for _code in ("es", "it"):
+    _BY_LANGUAGE[_code]["un"] = 1
 _BY_LANGUAGE["pl"] |= {"dwie": 2, "dwoch": 2, "trzech": 3, "tysiace": 1000, "tysiecy": 1000}
 ORDINALS = {word: value for value, row in _ORDINAL_ROWS.items() for word in row.split()}
 OTHERS = {word: value for value, row in _OTHER_ROWS.items() for word in row.split()}
 # These mean something else in another language: there they are no numbers.
+_HOMOGRAPHS = {"premier": "fr", "premiere": "fr", "prima": "it", "primo": "it", "second": "en"}
 _FOREIGN = "once elf neuf sept seize dix sieben cent mil mille quince due sei tre um un"
 _ELSEWHERE = frozenset(_FOREIGN.split())
 NO_AMOUNTS = frozenset({*ORDINALS, *OTHERS, *_ELSEWHERE})
@@ -128,6 +131,7 @@ class Run(Struct, frozen=True):
     start: int  # its first token
     end: int  # one behind its last
     value: Decimal
+    unit: str = ""  # what it counts, where that stands inside it
 
 
 def runs(tokens: Sequence[str], language: str) -> Iterator[Run]:
@@ -268,6 +272,8 @@ def _value(word: str, language: str) -> Decimal | None:
     if plain in own:
         return Decimal(own[plain])
     if plain in _ELSEWHERE and language:
+        return None
+    if language and _HOMOGRAPHS.get(plain, language) != language:
         return None
     for table in (_ANY, ORDINALS, OTHERS):
         if plain in table:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import calendar
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -69,7 +69,17 @@ YEAR_DAYS = 365
 MOST_DAYS = 31
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 _EARLY = 5  # until this hour "today" may be the day before
-_CENTS = range(10, 100)
+_SAME_TIME = Decimal("0.0001")  # days
+_HUNDREDTHS = range(10, 100)
+_DECIMAL_UNITS = re.compile(rf"{CURRENCIES.pattern}|m|kg|(?:met|mèt)(?:er|re|ro|ros|res|ri)|kilos?")
+_HOURS_OF_DAY = range(1, 10)  # "an hour, 8 people" is no time
+_MINUTES = 60
+_PARTS_OF = {  # of a unit, by its days: how many smaller ones it has, their days, their name
+    UNIT_DAYS["hour"]: (_MINUTES, UNIT_DAYS["minute"], "minutes"),
+    UNIT_DAYS["day"]: (24, UNIT_DAYS["hour"], "hours"),
+    UNIT_DAYS["week"]: (7, UNIT_DAYS["day"], "days"),
+    UNIT_DAYS["year"]: (12, UNIT_DAYS["month"], "months"),
+}
 _SPAN_LIMIT = 200  # days of a span from which a day may follow
 
 
@@ -89,6 +99,12 @@ class Number(Struct, frozen=True):
         """Whether two say the same, a time of day in whatever form."""
         if "clock" in (self.kind, other.kind):
             return bool(self.hours & other.hours)
+        if self.unit_days and other.unit_days:
+            mine, theirs = (
+                self.value * Decimal(self.unit_days),
+                other.value * Decimal(other.unit_days),
+            )
+            return abs(mine - theirs) < _SAME_TIME
         return self.value == other.value
 
 
@@ -204,8 +220,9 @@ def read(text: str, language: str) -> ReadText:
     text = with_days(text)
     dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
     tokens = [words.folded(token) for token in _TOKEN.findall(plain(dateless))]
-    found = _with_cents(tokens, list(number_words.runs(tokens, language)))
-    ordinals = frozenset(int(next(filter(None, match))) for match in _ORDINAL.findall(text))
+    found = _joined(tokens, number_words.runs(tokens, language), terms)
+    named = (int(next(filter(None, match))) for match in _ORDINAL.findall(text))
+    ordinals = frozenset(day for day in named if day <= MOST_DAYS)
     clocks = {run.start: clock.read(tokens, run, language, found) for run in found}
     minutes = {place for one in clocks.values() for place in one.used}
     found = [run for run in found if run.start not in minutes]
@@ -224,15 +241,24 @@ def read(text: str, language: str) -> ReadText:
     return ReadText(tuple(numbers), times, _content(tokens, terms, language))
 
 
-def _with_cents(tokens: Sequence[str], found: Sequence[Run]) -> list[Run]:
-    """Join to a price what stands behind its currency: "eight pound sixty", "8 euros 50"."""
-    joined, cents = list(found), {run.start: run for run in found if run.value in _CENTS}
-    for n, run in enumerate(found):
-        behind = cents.get(run.end + 1)
-        if behind and run.value % 1 == 0 and CURRENCIES.fullmatch(tokens[run.end]):
-            joined[n] = Run(run.start, run.end, run.value + behind.value / 100)
-            joined.remove(behind)
-            return _with_cents(tokens, joined)
+def _joined(tokens: Sequence[str], found: Iterable[Run], terms: Calendar) -> list[Run]:
+    """Join numbers of two units: "eight pound sixty", "2 Meter 40", "two hours and ten minutes"."""
+    joined = list[Run]()
+    for run in found:
+        last = joined[-1] if joined else run
+        between = [one for one in tokens[last.end : run.start] if one not in number_words.JOINTS]
+        unit = between[0] if len(between) == 1 and last.value % 1 == 0 else ""
+        behind = next(iter(tokens[run.end : run.end + 1]), "")
+        times, smaller, name = _PARTS_OF.get(terms.units.get(unit, 0), (0, 0, ""))
+        is_bare = run.start - last.end == 1 and behind not in terms.units and run.value < times
+        if run.value in _HUNDREDTHS and _DECIMAL_UNITS.fullmatch(unit):
+            joined[-1] = Run(last.start, run.end, last.value + run.value / 100, unit)
+        elif times and terms.units.get(behind) == smaller:
+            joined[-1] = Run(last.start, run.end, last.value * times + run.value)
+        elif times == _MINUTES and is_bare and run.value not in _HOURS_OF_DAY:
+            joined[-1] = Run(last.start, run.end, last.value * times + run.value, name)
+        else:
+            joined.append(run)
     return joined
 
 
@@ -250,7 +276,7 @@ def _number(tokens: Sequence[str], run: Run, at: Clock, terms: Calendar, languag
     start, end, total = run.start, run.end, run.value
     word = tokens[start]
     before = tokens[start - 1] if start else ""
-    behind = list(tokens[end : end + 2])
+    behind = [run.unit] if run.unit else list(tokens[end : end + 2])
     kind: Kind = ""
     unit, unit_days = "", 0.0
     timed = next((token for token in behind if token in terms.units), "")
@@ -318,22 +344,31 @@ def _dates(
 ) -> tuple[set[tuple[int, int]], set[int]]:
     """Find days beside a month; return them, and the first tokens of their numbers."""
     dated, used, months = set[tuple[int, int]](), set[int](), set[int]()
-    for start, end, total in ((one.start, one.end, one.value) for one in found):
-        if total in YEARS and start and tokens[start - 1] in terms.months:
-            used.add(start)
-        if not 1 <= total <= MOST_DAYS or total != int(total):
+    beside = list[
+        tuple[int, int, int, int]
+    ]()  # how far from a month, its place, the day's, the day
+    for run in found:
+        if run.value in YEARS and run.start and tokens[run.start - 1] in terms.months:
+            used.add(run.start)
+        if (
+            not 1 <= run.value <= MOST_DAYS
+            or run.value % 1
+            or tokens[run.start] in number_words.OTHERS
+        ):
             continue
-        after = _unbroken(tokens[end : end + _NEAR], ".")
-        before = _unbroken(tokens[max(0, start - _NEAR) : start][::-1], "")
-        places = [end + n for n in range(len(after))]
-        if tokens[start][0].isdigit():
-            places += [start - 1 - n for n in range(len(before))]
-        for index in places:
-            if tokens[index] in terms.months and index not in months:
-                dated.add((terms.months[tokens[index]], int(total)))
-                used.add(start)
-                months.add(index)
-                break
+        after = _unbroken(tokens[run.end : run.end + _NEAR], ".")
+        before = _unbroken(tokens[max(0, run.start - _NEAR) : run.start][::-1], "")
+        places = [(n, run.end + n) for n in range(len(after))]
+        if tokens[run.start][0].isdigit():
+            places += [(n, run.start - 1 - n) for n in range(len(before))]
+        beside += [
+            (far, at, run.start, int(run.value)) for far, at in places if tokens[at] in terms.months
+        ]
+    for _, at, start, number in sorted(beside):  # a month belongs to the nearest number
+        if at not in months and start not in used:
+            dated.add((terms.months[tokens[at]], number))
+            used.add(start)
+            months.add(at)
     for first, second in pairwise(found):
         joined = second.start in used and first.start not in used and 1 <= first.value <= MOST_DAYS
         if joined and (day := _day_joined(tokens, first, second, terms)):
@@ -458,7 +493,7 @@ def days_of(times: Times, at: datetime, *, vaguely: bool = True) -> set[date]:
     return days
 
 
-def joined(parts: Sequence[Times]) -> Times:
+def joined_times(parts: Sequence[Times]) -> Times:
     """Join the times of several parts of a text."""
     fields = [field for field in Times.__struct_fields__ if field != "next_week"]
     together = {

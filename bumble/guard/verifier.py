@@ -10,7 +10,7 @@ and is held to names, numbers and dates alone. No share of words in common is as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
 from itertools import combinations
@@ -33,10 +33,12 @@ _OLDEST, _MOST_PARTS = 120, 6
 # Words before a round number that stands for one near it.
 _ABOUTS = """
 about almost nearly around over under roughly etwa fast rund knapp gut uber mitte anfang ende
-circa ca casi unos presque environ quasi quase bijna ongeveer
+circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
 """
 _ABOUT = frozenset(_ABOUTS.split())
+_EACH = frozenset(["each", "je", "jeweils", "cada", "chaque", "ogni", "elk"])
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
+_SHORT_YEAR = 10  # a year of two digits, from which on
 _LEAST_SUM = 20  # a number that counts nothing told, from which on it may be a sum
 
 
@@ -247,7 +249,11 @@ def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Itera
 
 def _is_year_given(year: Decimal, sources: Sequence[Source]) -> bool:
     for source in sources:
-        if any(one.value == year for one in source.read.numbers):
+        if any(
+            one.value == year
+            or (not one.kind and one.value == year % 100 and one.value >= _SHORT_YEAR)
+            for one in source.read.numbers
+        ):
             return True
         if source.at is not None and abs(int(year) - source.at.year) <= 1:
             return True
@@ -265,15 +271,19 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         if one.claimed and one.value != number.value
     ]
     at = [source.at for source in bearing if source.at is not None]
+    if any(not _EACH.isdisjoint(clauses.tokens_of(one.text)) for one in bearing) and any(
+        one.kind == number.kind == "time" and one.value * 2 == number.value for one in given
+    ):
+        return True  # there and back
     if number.kind != "money" and number.value in _by_years(number, given, at):
         return True
     if number.unit_days >= 1 and number.value in _by_days(number, bearing):
         return True
     same = [one for one in given if _adds_up(number, one, loosely=few)]
     parts = list({one.value: one for one in same}.values())[:_MOST_PARTS]
-    if number.value in _by_sums(parts) or number.value in _by_products(number, given):
-        return True
-    return _is_about(number, sentence, given)
+    derived = {*_by_sums(parts), *_by_products(number, given)}
+    near = {one.value for one in given if may_be(number, one, loosely=True)}
+    return number.value in derived or _is_about(number, sentence, derived | near)
 
 
 def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -> Iterator[Decimal]:
@@ -333,7 +343,7 @@ def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
             yield difference / 2
     for one in given:
         if one.value >= 10:
-            yield one.value / 2
+            yield from (one.value / 2, one.value / 4)
         yield one.value * 12  # months of a year
 
 
@@ -351,16 +361,14 @@ def _by_products(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
                     yield whole.value - one.value - other.value
 
 
-def _is_about(number: Number, sentence: Subject, given: Sequence[Number]) -> bool:
+def _is_about(number: Number, sentence: Subject, given: Iterable[Decimal]) -> bool:
     """Whether a round number stands for one near it, by a word that says so."""
     tokens = clauses.tokens_of(sentence.text)
     if number.value % 10 or number.word not in tokens:
         return False
     place = tokens.index(number.word)
     return not _ABOUT.isdisjoint(tokens[max(0, place - 3) : place]) and any(
-        may_be(number, one, loosely=True)
-        and abs(one.value - number.value) <= max(number.value * _NEAR_SHARE, _NEAR_YEARS)
-        for one in given
+        abs(one - number.value) <= max(number.value * _NEAR_SHARE, _NEAR_YEARS) for one in given
     )
 
 
@@ -428,12 +436,14 @@ def _near_times(sentence: Subject, source: Source) -> values.Times:
     parts = [
         values.read(part, sentence.language) for part in _CLAUSE.split(source.text) if part.strip()
     ]
-    near = [
-        part.times
-        for part in parts
-        if part.times.are_there and shares(sentence.subjects, part.content)
-    ]
-    return values.joined(near) if near else source.read.times
+    near = list[values.Times]()
+    lacks_time = False
+    for part in parts:
+        is_shared = shares(sentence.subjects, part.content)
+        if part.times.are_there and (is_shared or lacks_time):  # "her 80th? 6 march"
+            near.append(part.times)
+        lacks_time = is_shared and not part.times.are_there
+    return values.joined_times(near) if near else source.read.times
 
 
 LEAST_WORDS = 4  # telling ones of a sentence that one message has to say; a title has fewer
