@@ -19,8 +19,8 @@ from bumble.guard.values import ReadText, Times
 from bumble.text import stop_words, words
 
 _DENIALS = {
-    "en": "not no never nobody nothing none without neither nor instead cannot nae",
-    "de": "nicht net ned nich kein keine keinen keiner koi koa nie niemand nichts ohne statt",
+    "en": "not no never nobody nothing none without neither nor cannot nae",
+    "de": "nicht net ned nich kein keine keinen keiner koi koa nie niemand nichts ohne",
     "fr": "pas non jamais personne rien sans aucun aucune",
     "es": "no nunca nadie nada sin ningun ninguna",
     "it": "non no mai nessuno niente senza nessuna",
@@ -37,6 +37,20 @@ _DENIALS = {
     "ru": "не нет никогда никто ничего без",
 }
 _DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
+# What stands behind one of these, and behind these words that go with it, is not so.
+_CONTRASTS = {
+    "instead": "of",
+    "rather": "than",
+    "plutot": "que",
+    "lieu": "de du des",
+    "vez": "de do da",
+    "lugar": "de del",
+    "invece": "di del",
+    "plaats": "van",
+    "statt": "",
+    "anstatt": "",
+    "ipv": "",
+}
 _NOWS = (
     "now jetzt jetz nun maintenant finalement ahora adesso agora nu teraz ted acum nyt теперь simdi"
 )
@@ -193,10 +207,25 @@ def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
     empty = stop_words.WORDS | _MORE
     found: list[str] = []
     for start, token in enumerate(tokens):
-        if denies(token, language):
+        if denies(token, language) or _contrasts(tokens, start):
             behind = [one for one in tokens[start + 1 :] if one not in empty]
             found += [*behind[:1], *filter(values.is_value, behind[1:2])]
     return tuple(found)
+
+
+def _contrasts(tokens: Sequence[str], place: int) -> bool:
+    """Whether what stands behind a word is what is not so: "instead of", "statt"."""
+    following = _CONTRASTS.get(tokens[place])
+    behind = tokens[place + 1] if place + 1 < len(tokens) else ""
+    return following is not None and (not following or behind.split("'")[0] in following.split())
+
+
+def tells_of_change(tokens: Sequence[str], language: str) -> bool:
+    """Whether a sentence says itself what is not so, or was so before."""
+    return any(
+        denies(token, language) or token in FORMERLY or _contrasts(tokens, n)
+        for n, token in enumerate(tokens)
+    )
 
 
 def _is_over(token: str, following: str) -> bool:

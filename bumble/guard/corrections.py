@@ -81,8 +81,8 @@ def newer(subject: Subject, sources: Sequence[Source]) -> str:
 def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float, int]]:
     """Yield how surely a newer message replaces a value of a sentence, and which one it is."""
     tokens = clauses.tokens_of(subject.text)
-    if any(clauses.denies(one, subject.language) or one in clauses.FORMERLY for one in tokens):
-        return  # it tells of the change itself
+    if clauses.tells_of_change(tokens, subject.language):
+        return
     read = [clauses.of(one.text, subject.language) for one in sources]
     told = list(_values(subject, sources))
     found = [
@@ -100,7 +100,7 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
             for one, other in zip(told, found, strict=True)
             if one.kind == value.kind and _first(other) > _first(places)
         }
-        of_name = NAME_OF_DAY if value.kind == "day" else 1.0
+        of_name = NAME_OF_DAY if value.kind in ("day", "name") else 1.0
         ours = {stem: of_name if stem in names else 1.0 for stem in about - {value.stem}}
         last = max((n for n, _, one in _every(places) if one.gives), default=-1)
         for like, n in _replacing(ours, sources, read, places):

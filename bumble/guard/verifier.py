@@ -29,6 +29,7 @@ Verdict = Literal["keep", "inference", "mend"]
 _CLAUSE = re.compile(r"[,;:!?()–—\n]|\.(?!\d)")
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
+ENTITYS_OWN = 1.2  # weight of words that only the entity said, from which on they tell something
 _OLDEST, _MOST_PARTS = 120, 6
 # Words before a round number that stands for one near it.
 _ABOUTS = """
@@ -94,8 +95,29 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     for rests in claim.rests_on:
         if f" {_bare(rests)} " not in said_words:
             return SourceVerdict("mend", f'the messages it cites do not say "{rests}"')
+    if only := _said_by_entity(claim.text, sources, own):
+        return SourceVerdict("mend", f"only {sources.entity} said {only}")
     found = _held(claim.text, cited, said, sources, is_told=True)
     return SourceVerdict("inference") if found == KEPT and claim.inference else found
+
+
+def _said_by_entity(text: str, sources: ClaimSources, entity: str) -> str:
+    """Return the words of a sentence that only the entity said, if they tell something."""
+    language = words.language(text, *(one.text for one in sources.window))
+    theirs = [one.text for one in sources.window if words.folded(one.who) != entity]
+    ours = [one.text for one in sources.window if words.folded(one.who) == entity]
+    if not ours:
+        return ""
+    said, own = (
+        {stem for one in texts for stem in clauses.weigh(clauses.tokens_of(one), language)}
+        for texts in ((*theirs, *sources.known), ours)
+    )
+    only = {
+        stem: weight
+        for stem, weight in clauses.weigh(clauses.tokens_of(text), language).items()
+        if stem in own and not shares([stem], said)
+    }
+    return ", ".join(only) if sum(only.values()) >= ENTITYS_OWN else ""
 
 
 def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
@@ -299,8 +321,9 @@ def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -
     for year in years if number.value in values.YEARS else ():
         for span in spans | ages:
             yield from (year - span, year + span)
+    since = {abs(one - other) for one, other in combinations(years, 2)}
     for age in ages:
-        for span in spans:
+        for span in spans | since:
             yield from (age - span, age + span)
 
 
@@ -353,7 +376,7 @@ def _by_products(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
         for one, other in combinations(given, 2):
             if {"money", ""} & {one.kind, other.kind}:
                 product, (small, large) = one.value * other.value, sorted((one.value, other.value))
-                yield from (product, product / 2, Decimal(round(large / small)))
+                yield from (product, product / 2, large / small, Decimal(round(large / small)))
     if number.value >= _LEAST_SUM:
         for whole in given:
             for one, other in combinations(given, 2):
