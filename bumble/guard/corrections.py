@@ -39,6 +39,7 @@ KNOWN = 0.85  # of what a newer message was first to say, in a sentence that kno
 LEAST_TIE = 0.01
 MARGIN = 0.2  # by which a newer value must be tied better to another older one, to be of that
 BARE, BY_BARE = 0.5, 0.8  # weight of a clause's own words; how much its neighbours tie it then
+UNSURE_NAME = 0.2  # less sure than of a number, that a name stands in another's place
 NAME_OF_DAY = 0.5  # how much a name ties days: much happens to one person
 SAME_UNIT, SAME_KIND, OTHER_UNIT, OTHER_FORM = 0.8, 0.4, 1.0, 0.3
 OTHER_MONTH = 0.5
@@ -108,7 +109,7 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
                 continue
             gives = any(one.gives for one in places[n])
             if n not in known and (gives or not _knows(subject, sources, n)):
-                yield like, n
+                yield like - UNSURE_NAME * (value.kind == "name"), n
 
 
 def _about(subject: Subject, sources: Sequence[Source]) -> frozenset[str]:

@@ -37,6 +37,11 @@ about almost nearly around over under roughly etwa fast rund knapp gut uber mitt
 circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
 """
 _ABOUT = frozenset(_ABOUTS.split())
+_COMPARED_BY = """
+more less fewer older younger mehr weniger alter junger fruher spater teurer billiger plus moins
+mas menos piu meno mais meer minder later earlier cheaper dearer
+"""
+_COMPARED = frozenset(_COMPARED_BY.split())
 _EACH = frozenset(["each", "je", "jeweils", "cada", "chaque", "ogni", "elk"])
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
@@ -303,7 +308,11 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         return True
     same = [one for one in given if _adds_up(number, one, loosely=few)]
     parts = list({one.value: one for one in same}.values())[:_MOST_PARTS]
-    derived = {*_by_sums(parts), *_by_products(number, given)}
+    derived = {
+        *_by_sums(parts),
+        *_by_products(number, given),
+        *_by_comparison(number, sentence, given),
+    }
     near = {one.value for one in given if may_be(number, one, loosely=True)}
     return number.value in derived or _is_about(number, sentence, derived | near)
 
@@ -354,7 +363,17 @@ def _adds_up(number: Number, other: Number, *, loosely: bool) -> bool:
     if number.kind == "money":
         least = 10 if not other.kind else corrections.LARGE
         return other.kind == "money" or other.value >= least or other.value % 1 != 0
+    if not other.kind:
+        return number.kind == "time" and other.value >= _LEAST_SUM
     return number.kind == other.kind == "time" and number.unit_days == other.unit_days
+
+
+def _by_comparison(number: Number, sentence: Subject, given: Sequence[Number]) -> Iterator[Decimal]:
+    """Yield by how much two numbers differ, where a sentence says how much more something is."""
+    tokens = clauses.tokens_of(sentence.text)
+    place = tokens.index(number.word) if number.word in tokens else len(tokens)
+    if not _COMPARED.isdisjoint(tokens[place + 1 : place + 4]):
+        yield from (abs(one.value - other.value) for one, other in combinations(given, 2))
 
 
 def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
