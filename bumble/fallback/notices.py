@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
+from bumble.models.embed.protocol import Embedder
 from bumble.models.embed.reader import MessageReader, MessageReading
 from bumble.records import sessions
 from bumble.records.provenance import is_untrusted
@@ -150,15 +151,23 @@ def corrected(runtime: Runtime, session: Session, message: Message) -> tuple[str
     earlier = _earlier(runtime, session, message)
     if embedder is None or not earlier:
         return ()
-    vectors = embedder.embed_documents(list(earlier.values()))
-    usual = embedder.unrelated_cosine
-    near = (vectors @ embedder.embed_query(message.text) - usual) / (1 - usual)
-    points = {id_: float(value) for id_, value in zip(earlier, near, strict=True)}
+    points = likeness(embedder, message.text, earlier)
     before = previous(session, message)
     if before is not None and before.id in points and before.id == list(earlier)[-1]:
         points[before.id] += LEAST_NEAR
     likely = sorted((id_ for id_ in points if points[id_] >= LEAST_NEAR), key=lambda i: -points[i])
     return tuple(likely[:CORRECTS])
+
+
+def likeness(embedder: Embedder, text: str, others: Mapping[str, str]) -> dict[str, float]:
+    """Return the calibrated similarity of texts to another, by id."""
+    if not others:
+        return {}
+    own, *rest = embedder.embed_documents([text, *others.values()])
+    usual = embedder.unrelated_cosine
+    return {
+        id_: float((own @ one - usual) / (1 - usual)) for id_, one in zip(others, rest, strict=True)
+    }
 
 
 def _earlier(runtime: Runtime, session: Session, message: Message) -> dict[str, str]:

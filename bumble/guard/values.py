@@ -140,10 +140,10 @@ _ENDINGS = re.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
 _HOURS = re.compile(r"(\d{1,2})([:h.])([0-5]\d)")
 # Parts of a whole, and how they stand beside an hour: "half past eight", "ocho y media".
 _HALVES = "half halv halb halbe halber halbes halben demi demie media medio mezza mezzo meia meio"
-_PARTS = dict.fromkeys(_HALVES.split(), Decimal("0.5")) | dict.fromkeys(
+PARTS = dict.fromkeys(_HALVES.split(), Decimal("0.5")) | dict.fromkeys(
     ("quarter", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
 )
-_PARTS["dreiviertel"] = Decimal("0.75")
+PARTS["dreiviertel"] = Decimal("0.75")
 _BEHIND = ("past", "nach", "over", "et", "y", "e", "and", "und", "en")
 _BEFORE = ("to", "vor", "moins", "menos", "meno", "voor")
 _SIDES = dict.fromkeys(_BEHIND, 1) | dict.fromkeys(_BEFORE, -1)
@@ -360,7 +360,7 @@ def _runs(tokens: Sequence[str], language: str) -> Iterator[_Run]:
 def _with_half(tokens: Sequence[str], index: int, total: Decimal) -> tuple[int, Decimal]:
     """Add "and a half" behind a number; return where it ends, and what it is then."""
     behind = [token for token in tokens[index : index + 3] if token not in _OF_OTHER]
-    if len(behind) > 1 and behind[0] in _JOINTS and _PARTS.get(behind[1]) == _HALF:
+    if len(behind) > 1 and behind[0] in _JOINTS and PARTS.get(behind[1]) == _HALF:
         return tokens.index(behind[1], index) + 1, total + _HALF
     if tokens[index : index + 1] in (["k"], ["tsd"]):
         return index + 1, total * 1000
@@ -444,12 +444,12 @@ def _hours(tokens: Sequence[str], run: _Run, language: str) -> tuple[frozenset[D
         return _of_day(hour), is_sure or written[2] != "."
     if total > _DAY or (total != int(total) and end - start == 1):
         return frozenset(), False
-    if before and (part := _PARTS.get(before[-1])):  # halb neun, half eight, viertel neun
+    if before and (part := PARTS.get(before[-1])):  # halb neun, half eight, viertel neun
         early = language in _BEFORE_HOUR
         return _of_day(total - (1 - part) if early else total + part), True
-    if len(before) > 1 and before[-1] in _SIDES and (part := _PARTS.get(before[0])):
+    if len(before) > 1 and before[-1] in _SIDES and (part := PARTS.get(before[0])):
         return _of_day(total + _SIDES[before[-1]] * part), True
-    if len(behind) > 1 and behind[0] in _SIDES and (part := _PARTS.get(behind[1])):
+    if len(behind) > 1 and behind[0] in _SIDES and (part := PARTS.get(behind[1])):
         return _of_day(total + _SIDES[behind[0]] * part), True
     if is_sure and behind[1:] and behind[1].isdigit() and int(behind[1]) < 60:  # 8 Uhr 30
         return _of_day(total + Decimal(behind[1]) / 60), True
