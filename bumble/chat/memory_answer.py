@@ -34,6 +34,7 @@ NEAR = 0.21  # nearness of what answers, where somebody asks
 SURELY_NEAR = 0.35  # likewise, where a message may be no question of memory
 CLOSE = 0.8  # of the best score, from which a second message answers too
 MOST = 2  # messages that answer
+PERHAPS = 0.0025  # how likely worth keeping what is told as known must be at least
 SAME = 0.4  # calibrated similarity from which a later message tells of the same thing
 
 
@@ -72,14 +73,17 @@ class Told(Struct, frozen=True, dict=True):
         return notice is None or not notices.is_idle(notice)
 
     def kept(self, person: str) -> list[Message]:
-        """Return what somebody told and no later word may have put right, the newest first."""
+        """Return what somebody told of themselves and no later word put right, the newest first.
+
+        Asked for it, one also tells what is perhaps not worth keeping.
+        """
         return [
             message
             for message in reversed(tuple(self.messages.values()))
             if message.speaker == person
             and message.id not in self.newer
             and (notice := self.notices.get(message.id)) is not None
-            and notice.keep
+            and (notice.keep or (notice.why == "tell" and notice.share >= PERHAPS))
             and secrets.find_secret(message.text) is None
         ]
 

@@ -29,6 +29,7 @@ IN_DOUBT = -1.0  # how far below its cut-off a confidence still counts as one
 SHORT = 8  # words of a request to be silent that is about something said before
 ELSEWHERE = 12  # messages of other conversations that may be put right
 LEAST_NEAR = 0.3  # calibrated similarity from which a message may be meant
+BEFORE = 0.15  # what was said just before is meant the sooner
 CORRECTS = 3  # ids at most that are told
 QUESTIONS = frozenset(
     {"ask_memory", "ask_entity", "ask_world", "pry", "task", "remind", "ask_name", "ask_known"}
@@ -154,7 +155,7 @@ def corrected(runtime: Runtime, session: Session, message: Message) -> tuple[str
     points = likeness(embedder, message.text, earlier)
     before = previous(session, message)
     if before is not None and before.id in points and before.id == list(earlier)[-1]:
-        points[before.id] += LEAST_NEAR
+        points[before.id] += BEFORE
     likely = sorted((id_ for id_ in points if points[id_] >= LEAST_NEAR), key=lambda i: -points[i])
     return tuple(likely[:CORRECTS])
 

@@ -171,9 +171,7 @@ def test_times_are_read_as_people_say_them(
         ("none", ""),
     ],
 )
-def test_a_sum_that_a_model_wrote_has_the_numbers_of_the_message(
-    written: str, result: str
-) -> None:
+def test_a_sum_that_a_model_wrote_has_the_numbers_of_the_message(written: str, result: str) -> None:
     asked = "3 bags at 6.49 and a roll of netting 11.20, what's that?"
     assert code_answers.worked_out(written, asked, "en") == result
 
