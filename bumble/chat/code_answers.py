@@ -120,8 +120,8 @@ def _period(runtime: Runtime, heard: Heard, language: str, told: Told) -> tuple[
 
 
 def _full(times: Times) -> Times:
-    """Return times without what may be another word than a weekday's: `we`, `sam`."""
-    return replace(times, weekdays=times.full_weekdays)
+    """Return times without what may be none: `we`, `sam`, and in this week nothing."""
+    return replace(times, weekdays=times.full_weekdays, spans=frozenset())
 
 
 def _listed(

@@ -240,10 +240,11 @@ def _is_question(turn: Turn) -> bool:
 def _may_ask(turn: Turn) -> bool:
     """Whether a message may ask for what was told, though it isn't surely read so."""
     reading = turn.reading.said
-    if reading.keep > 0 or reading.has(*NO_QUESTIONS):
+    of_world = reading.scores.get("ask_world", -1.0)
+    if reading.keep > 0 or reading.has(*NO_QUESTIONS) or of_world >= SURE:
         return False
     unsure = max(reading.scores.values(), default=-1.0) < SURE
-    return unsure or _is_question(turn) or reading.main in ("ask_world", "ask_time")
+    return unsure or _is_question(turn) or reading.main == "ask_time"
 
 
 def _said(outcome: LoopOutcome, refused: Sequence[str], reply: CodeReply, say: Say) -> WrittenReply:

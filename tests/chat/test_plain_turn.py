@@ -139,6 +139,7 @@ def test_sums_are_worked_out_by_code(text: str, language: str, result: str) -> N
         ("ring him in 20 minutes", "in 20 minutes", "en", (24, 18, 20)),
         ("ring him in half an hour", "in half an hour", "en", (24, 18, 30)),
         ("the bins, at 8", "at 8", "en", (24, 20, 0)),
+        ("at 8 the bins, the brown one this week", "at 8", "en", (24, 20, 0)),
         ("the bins, quarter past 5", "quarter past 5", "en", (25, 17, 15)),
         ("tomorrow, the bins", "tomorrow", "en", (25, 9, 0)),
         ("on the 30th at noon", "the 30th at noon", "en", (30, 12, 0)),
