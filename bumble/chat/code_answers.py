@@ -35,8 +35,8 @@ WAKING = 6  # hours before it are of the afternoon, unless it is said
 LEAST_NUMBERS = 2  # of a sum
 PERCENT = {Decimal(100)}  # in a sum, though nobody said it
 KNOWN, TALKED = 10, 6  # lines of what is known, and of what was said
-# Questions that code can't answer; of memory all that code answers seems to be, too.
-OTHER_QUESTIONS = {"ask_memory": 1.0, "ask_entity": 0.0, "ask_world": 0.0}
+# How far below a question of memory, which all that code answers seems to be, each may be.
+BELOW_MEMORY = {"ask_name": 1.0, "ask_time": 1.0, "ask_known": 6.0, "ask_talk": 6.0}
 MOST_NUMBER = 10**15  # of a sum: what is larger is not written out
 _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -46,6 +46,7 @@ _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
 }
 _PERCENT = re.compile(r"(?<!\d)(\d{1,12}(?:\.\d{1,6})?) ?% \w{1,3} (\d{1,12}(?:\.\d{1,6})?)")
 _WORD, _NUMBER = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*"), re.compile(r"\d+(?:\.\d+)?")
+_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _SUM = re.compile(r"[-(]?\s*\d[\d\s.+\-*/()]*[\d)]")
 
 
@@ -65,7 +66,8 @@ def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -
     if said.has("calculate") and (result := calculated(heard.message.text, words.signs)):
         return CodeReply(result, "calculate")
     asked = max(ASKED, key=lambda intent: said.scores.get(intent, -1.0))
-    others = [said.scores.get(intent, -1.0) - lead for intent, lead in OTHER_QUESTIONS.items()]
+    memory = said.scores.get("ask_memory", -1.0) - BELOW_MEMORY[asked]
+    others = (memory, *(said.scores.get(each, -1.0) for each in ("ask_entity", "ask_world")))
     if not said.has(asked) or said.scores[asked] < max(others):
         return None
     return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
@@ -287,7 +289,7 @@ def calculated(text: str, signs: Mapping[str, str]) -> str:
 
     `signs` are the words for them: `times` is `*`.
     """
-    line = re.sub(r"(?<=\d),(?=\d)", ".", text.casefold())
+    line = _COMMA.sub(".", text.casefold())
     for words in sorted(signs, key=len, reverse=True):
         line = re.sub(rf"\b{re.escape(words)}\b", signs[words], line)
     if match := _PERCENT.search(line):
@@ -305,7 +307,7 @@ def calculated(text: str, signs: Mapping[str, str]) -> str:
 
 def worked_out(written: str, asked: str, language: str) -> str:
     """Work out a sum that a model wrote, with the sum; empty unless it has the numbers asked of."""
-    written = written.strip().strip("`= ")
+    written = _COMMA.sub(".", written.strip().strip("`= "))
     result = calculated(written, {})
     told = {number.value for number in values.read(asked, language).numbers if number.claimed}
     used = {Decimal(one) for one in _NUMBER.findall(written)}

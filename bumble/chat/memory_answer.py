@@ -83,7 +83,7 @@ class Told(Struct, frozen=True, dict=True):
             if message.speaker == person
             and message.id not in self.newer
             and (notice := self.notices.get(message.id)) is not None
-            and (notice.keep or (notice.why == "tell" and notice.share >= PERHAPS))
+            and (notice.keep or (notice.why == "tell" and (notice.share or 0.0) >= PERHAPS))
             and secrets.find_secret(message.text) is None
         ]
 

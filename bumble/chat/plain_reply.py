@@ -29,6 +29,7 @@ from bumble.chat.reply_writer import (
     WrittenReply,
 )
 from bumble.fallback import notices, quotes, sayings, templates
+from bumble.fallback.quotes import Quote
 from bumble.fallback.templates import Templates
 from bumble.guard import secrets
 from bumble.llm import actions, prompts
@@ -223,8 +224,16 @@ def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | Non
     found = memory_answer.answer(runtime, heard.session, told, asks=asks)
     if not found:
         return CodeReply(template.unknown, "ask_memory") if asks else by_code
-    rows = [quotes.line(each, template).removeprefix(quotes.MARK) for each in found]
+    rows = [_quoted(each, heard, template) for each in found]
     return CodeReply("\n".join((template.told, *rows)), "ask_memory")
+
+
+def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:
+    """Word a quote that answers; whose own words it has needs no name."""
+    if quote.name != (heard.message.extra.get("name") or heard.message.speaker):
+        return quotes.line(quote, template).removeprefix(quotes.MARK)
+    day = quotes.day(quote.at, template, year=quote.at.year != heard.message.at.year)
+    return f"{day}: {quotes.marked(quote.words, template)}"
 
 
 def _introduces(turn: Turn) -> bool:

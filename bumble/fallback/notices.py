@@ -29,7 +29,7 @@ IN_DOUBT = -1.0  # how far below its cut-off a confidence still counts as one
 SHORT = 8  # words of a request to be silent that is about something said before
 ELSEWHERE = 12  # messages of other conversations that may be put right
 LEAST_NEAR = 0.3  # calibrated similarity from which a message may be meant
-BEFORE = 0.15  # what was said just before is meant the sooner
+SURE = 2.0  # how far above its cut-off a correction is sure
 CORRECTS = 3  # ids at most that are told
 QUESTIONS = frozenset(
     {"ask_memory", "ask_entity", "ask_world", "pry", "task", "remind", "ask_name", "ask_known"}
@@ -115,7 +115,7 @@ def _notice(
         confided=reading.scores.get("confide", IN_DOUBT) > IN_DOUBT,
         heavy=reading.heavy,
         glad=reading.glad,
-        corrects=corrected(runtime, session, message) if corrects else (),
+        corrects=corrected(runtime, session, message, reading) if corrects else (),
     )
 
 
@@ -143,10 +143,12 @@ def _hushed(session: Session, message: Message, reading: MessageReading) -> Sequ
 # what a message puts right
 
 
-def corrected(runtime: Runtime, session: Session, message: Message) -> tuple[str, ...]:
+def corrected(
+    runtime: Runtime, session: Session, message: Message, reading: MessageReading
+) -> tuple[str, ...]:
     """Return the ids of what a message may put right, likeliest first: what is near in meaning.
 
-    What its speaker said just before goes first, where it told something.
+    What its speaker said just before goes first, where the message surely puts something right.
     """
     embedder = runtime.memory.embedder
     earlier = _earlier(runtime, session, message)
@@ -154,8 +156,9 @@ def corrected(runtime: Runtime, session: Session, message: Message) -> tuple[str
         return ()
     points = likeness(embedder, message.text, earlier)
     before = previous(session, message)
-    if before is not None and before.id in points and before.id == list(earlier)[-1]:
-        points[before.id] += BEFORE
+    is_sure = reading.scores.get("correct", 0.0) >= SURE
+    if is_sure and before and before.id in points and before.id == list(earlier)[-1]:
+        points[before.id] += LEAST_NEAR
     likely = sorted((id_ for id_ in points if points[id_] >= LEAST_NEAR), key=lambda i: -points[i])
     return tuple(likely[:CORRECTS])
 
