@@ -17,10 +17,10 @@ from bumble.text import words
 
 _WRITTEN = re.compile(r"(\d{1,2})([:h.])([0-5]\d)")
 _HALF = Decimal("0.5")
-_PARTS = dict.fromkeys(HALVES, _HALF) | dict.fromkeys(
+PARTS = dict.fromkeys(HALVES, _HALF) | dict.fromkeys(
     ("quarter", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
 )
-_PARTS["dreiviertel"] = Decimal("0.75")
+PARTS["dreiviertel"] = Decimal("0.75")
 # Between an hour and its minutes: those that stand behind it, and those that stand before it.
 _HOUR_FIRST = {"et": 1, "y": 1, "e": 1, "moins": -1, "menos": -1, "meno": -1}
 _HOUR_LAST = dict.fromkeys(("past", "nach", "over"), 1) | dict.fromkeys(
@@ -69,7 +69,7 @@ def read(tokens: Sequence[str], run: Run, language: str, found: Sequence[Run]) -
     if run.value > _DAY or (run.value != int(run.value) and run.end - run.start == 1):
         return Clock()
     last = before[-1] if before else ""
-    if part := _PARTS.get(last):  # halb neun, half eight, viertel neun
+    if part := PARTS.get(last):  # halb neun, half eight, viertel neun
         early = language in _BEFORE_HOUR
         return Clock(_of_day(run.value - (1 - part) if early else run.value + part), is_sure=True)
     minutes = {one.start: one.value / 60 for one in found if one.value < _MINUTES_OF_HOUR}
@@ -98,7 +98,7 @@ def _aside(
     minutes: Mapping[int, Decimal],
 ) -> Clock:
     """Read what stands on one side of an hour: "quarter to", "menos diez"."""
-    if part := _PARTS.get(tokens[places[1]]):
+    if part := PARTS.get(tokens[places[1]]):
         return Clock(_of_day(run.value + side * part), is_sure=True)
     if (part := minutes.get(places[1])) is None:
         return Clock(_of_day(run.value))
