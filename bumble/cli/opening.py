@@ -30,7 +30,7 @@ from bumble.errors import (
 )
 from bumble.files import disk, git, gitdir
 from bumble.runtime import rules
-from bumble.text.whole_text import HALF
+from bumble.text.printable import HALF
 
 if TYPE_CHECKING:
     from bumble.entity.config import Config, Identity

@@ -31,7 +31,7 @@ from bumble.llm.protocol import (
     Request,
     Usage,
 )
-from bumble.llm.stream_timeouts import ends_at
+from bumble.llm.wire import ends_at
 
 _STOP_SECONDS = 2.0  # how long an interrupt waits for the engine to be still
 _REASONING_SHARE = 0.5  # of an answer's tokens, at most, where a grammar holds the rest of it

@@ -23,8 +23,7 @@ from bumble.errors import (
     UsageError,
     UserError,
 )
-from bumble.llm.stream_timeouts import SilentError
-from bumble.llm.wire import StatusError
+from bumble.llm.wire import SilentError, StatusError
 from bumble.text import urls
 from bumble.text.words import one_line
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from bumble.llm import openai_format
 from bumble.llm.protocol import Request, Usage
 from bumble.llm.wire import Ask, Habits, Piece, StatusError
-from bumble.text.whole_text import whole
+from bumble.text.printable import whole
 
 
 class OllamaDialect(Struct, frozen=True):

@@ -14,10 +14,10 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.llm import http_errors, native_calls, providers
+from bumble.llm import actions, http_errors, providers
 from bumble.llm.protocol import PromptMessage, Request, Usage
 from bumble.llm.wire import Ask, CallPart, Habits, Piece, StatusError
-from bumble.text.whole_text import whole
+from bumble.text.printable import whole
 
 ANSWER_TOOL = "answer"  # the name of the schema, or of the tool that stands in for it
 SCHEMA_MODES = ("json_schema", "tool", "json_object", "plain")  # tried in this order
@@ -108,7 +108,7 @@ class OpenAIDialect(Struct, frozen=True):
         if request.schema is not None and not native and mode in ("json_object", "plain"):
             told = _with_schema(told, request)
         messages = (
-            native_calls.messages(told)
+            actions.messages(told)
             if native
             else [{"role": one.role, "content": one.content} for one in told]
         )
@@ -127,7 +127,7 @@ class OpenAIDialect(Struct, frozen=True):
         if native and habits.effort:
             body["reasoning_effort"] = habits.effort
         if native:
-            body |= {"tools": native_calls.declared(request.tools)}
+            body |= {"tools": actions.declared(request.tools)}
             body |= {"tool_choice": habits.tool_choice, "parallel_tool_calls": True}
         body |= _enforced(request, mode)
         if self.marks_cache and "cache_control" not in habits.without:
