@@ -28,7 +28,7 @@ from bumble.errors import (
 )
 from bumble.files import disk, git
 from bumble.files.git import Git
-from bumble.history import clone, driver
+from bumble.history import clone
 from bumble.history.clone import Mended
 from bumble.records import forgotten, kinds
 from bumble.text import urls
@@ -66,7 +66,7 @@ def place_of(root: Path, *, trusted: bool) -> Git:
     if place.foreign or place.trap:
         why = "its repository belongs to somebody else, or holds a pipe"
         raise SyncError(root, why, "`bumble doctor` says which.")
-    named = place.reaching_programs(but=driver.KEY)
+    named = place.reaching_programs(but=clone.DRIVER_KEY)
     if not trusted and (named or place.strays):
         what = f"its own git config has {', '.join(named)}" if named else place.outside_repository
         advice = f"If that is yours: `bumble config trust {shlex.quote(str(root))}`, then again."
@@ -149,7 +149,7 @@ def _merged(
     root: Path, place: Git, target: Upstream, policy: CommitPolicy, *, leaves_open: bool
 ) -> Mended:
     """Merge, to the end: what this returns is committed."""
-    result = commits.merge(place, policy, target.tracking, driver.KEY, driver.command())
+    result = commits.merge(place, policy, target.tracking, clone.DRIVER_KEY, clone.driver_command())
     if result.code == 0:
         return Mended()
     if not place.repository.under_way:

@@ -13,7 +13,7 @@ import pytest
 
 from bumble.cli import output
 from bumble.cli.output import Speech
-from bumble.text.printable import cells
+from bumble.text.cells import cells
 from tests.support.chatting import act, script
 from tests.support.fake_server import FakeServer
 from tests.support.reading import with_weights
