@@ -241,6 +241,18 @@ def paced(
         SilentError: If no token came in time.
         EnoughError: If the time for all of it is over.
     """
+    items = _pumped(read, problems)
+    try:
+        yield from _until_end(items, is_token, timeouts, until)
+    except BaseException:
+        stop()
+        raise
+
+
+def _pumped(
+    read: Callable[[], Iterable[T]], problems: tuple[type[Exception], ...]
+) -> queue.SimpleQueue[_Item[T] | _End]:
+    """Have a thread read items, and tell of its end; return where they come."""
     items: queue.SimpleQueue[_Item[T] | _End] = queue.SimpleQueue()
 
     def pump() -> None:
@@ -256,13 +268,7 @@ def paced(
 
     # A daemon: a stream that hangs for good must not keep the process from ending.
     threading.Thread(target=pump, daemon=True, name="model-stream").start()
-    ended = False
-    try:
-        yield from _until_end(items, is_token, timeouts, until)
-        ended = True
-    finally:
-        if not ended:
-            stop()
+    return items
 
 
 def within(seconds: float, call: Callable[[], T], problems: tuple[type[Exception], ...]) -> T:
@@ -278,22 +284,10 @@ def within(seconds: float, call: Callable[[], T], problems: tuple[type[Exception
     Raises:
         TimeoutError: If it takes longer.
     """
-    items: queue.SimpleQueue[_Item[T] | _End] = queue.SimpleQueue()
-
-    def run() -> None:
-        end: _Item[T] | _End = _End(RuntimeError("the asking thread died"))
-        try:
-            end = _Item(call())
-        except problems as problem:
-            end = _End(problem)
-        finally:
-            items.put(end)
-
-    threading.Thread(target=run, daemon=True, name="model-question").start()
     try:
-        item = items.get(timeout=seconds)
+        item = _pumped(lambda: [call()], problems).get(timeout=seconds)
     except queue.Empty:
-        raise TimeoutError(f"no whole answer within {seconds:g} s") from None
+        raise TimeoutError(f"did not answer within {seconds:g} s") from None
     if isinstance(item, _Item):
         return item.value
     raise item.problem or RuntimeError("it neither returned nor failed")

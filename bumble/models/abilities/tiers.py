@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+import msgspec
 from msgspec import Struct, field
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from bumble.files import disk
 
@@ -162,6 +162,7 @@ class ModelResult(Struct, frozen=True):
     identity: str  # `sha256:…` of weights, else address and name
     model: str  # as people call it
     languages: Mapping[str, LanguageResult] = field(default_factory=dict)
+    schema: int = SCHEMA  # of its file
 
     def abilities(self) -> Abilities:
         """Return the tiers that follow; a language that was not probed to its end has none."""
@@ -195,14 +196,9 @@ def own(identity: str, folder: Path) -> dict[str, LanguageResult]:
 
 def save(result: ModelResult, folder: Path) -> Path:
     """Write the file of a model, all of it or nothing."""
-    data = {
-        "schema": SCHEMA,
-        "identity": result.identity,
-        "model": result.model,
-        "languages": {code: asdict(one) for code, one in sorted(result.languages.items())},
-    }
-    path = folder / _file_name(result.identity)
-    disk.write_atomic(path, f"{json.dumps(data, indent=2, ensure_ascii=False)}\n".encode())
+    path, languages = folder / _file_name(result.identity), dict(sorted(result.languages.items()))
+    data = msgspec.json.encode(replace(result, languages=languages))
+    disk.write_atomic(path, msgspec.json.format(data, indent=2) + b"\n")
     return path
 
 
@@ -214,22 +210,10 @@ def _file_name(identity: str) -> str:
 
 def _read(path: Path, identity: str) -> dict[str, LanguageResult]:
     """Read the results in a file; one that is damaged holds none: a probe makes it anew."""
-    raw = disk.read_cache(path)
+    nothing = ModelResult(identity, "")
     try:
-        data = json.loads(raw) if raw else {}
-        if data.get("schema") != SCHEMA or data.get("identity") != identity:
-            return {}
-        return {str(code): _result(entry) for code, entry in data["languages"].items()}
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError):
+        raw = disk.read_cache(path)
+        found = nothing if raw is None else msgspec.json.decode(raw, type=ModelResult)
+    except (msgspec.MsgspecError, RecursionError):
         return {}
-
-
-def _result(entry: Mapping[str, Any]) -> LanguageResult:
-    answers = {kind: str(entry["answers"].get(kind, "")) for kind in KINDS}
-    return LanguageResult(
-        int(entry["version"]),
-        str(entry["at"]),
-        answers,
-        float(entry["seconds"]),
-        float(entry["cpu_seconds"]),
-    )
+    return dict(found.languages) if (found.schema, found.identity) == (SCHEMA, identity) else {}
