@@ -10,11 +10,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct, field
+
 from bumble.errors import AnswerInvalidError
 from bumble.llm import marks, structured
-from bumble.llm.protocol import Action, PromptMessage, Tool
+from bumble.llm.marks import ThinkFilter
+from bumble.llm.protocol import Action, Completion, FinishReason, PromptMessage, Tool, Usage
 from bumble.llm.say_stream import SayReader
-from bumble.llm.wire import CallPart
+from bumble.llm.wire import CallPart, Piece
 from bumble.text.printable import whole
 
 MAX_ACTIONS = 8  # in one answer; a bound keeps a small model from going on for ever
@@ -251,3 +254,61 @@ class CallText:
         if not self._names:
             return ""
         return "{}}" if self._empty else "}"
+
+
+class Answer(Struct):
+    """What the pieces of one answer add up to."""
+
+    thinking: ThinkFilter
+    calls: CallText | None = None  # of a request that has tools; else a call's arguments are text
+    began: bool = False
+    finish_reason: FinishReason | None = None
+    was_filtered: bool = False
+    reasoning: str = ""
+    usage: Usage = field(default_factory=Usage)
+    chars: int = 0  # of all that has come
+
+    @property
+    def text(self) -> str:
+        """What it says: its calls as actions, else its text."""
+        return self.calls.text if self.calls and self.calls.text else self.thinking.text
+
+    @property
+    def has_called(self) -> bool:
+        """Whether it has called a tool."""
+        return bool(self.calls and self.calls.text)
+
+    def take(self, piece: Piece) -> str:
+        """Take the next piece; return what it adds to the visible text."""
+        self.usage = piece.usage or self.usage
+        self.began = self.began or piece.is_token
+        self.chars += piece.chars
+        self.reasoning += piece.reasoning
+        shown = self.thinking.feed(piece.text)
+        for part in piece.calls:
+            if self.calls is None:
+                shown += self.thinking.feed(part.arguments)
+            else:
+                shown += self.calls.take(part)
+        if piece.finish_reason:
+            self.finish_reason = "length" if piece.finish_reason == "length" else "stop"
+            self.was_filtered = piece.finish_reason == "content_filter"
+        return shown
+
+    def end(self) -> str:
+        """End the answer; return what of the visible text was held back."""
+        rest = self.thinking.finish()
+        if self.calls is not None:
+            rest += self.calls.finish(whole=self.finish_reason != "length")
+        return rest
+
+    def completion(self, name: str) -> Completion:
+        """Sum up; text beside calls was thought."""
+        beside = self.thinking.text if self.has_called else ""
+        return Completion(
+            text=self.text,
+            finish_reason=self.finish_reason or "stop",
+            model=name,
+            reasoning=self.reasoning + self.thinking.reasoning + beside,
+            usage=self.usage,
+        )

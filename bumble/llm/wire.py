@@ -77,6 +77,17 @@ class Habits(Struct, frozen=True):
 Ask = Callable[[str, Any], Any]
 
 
+_TOO_LONG = (
+    "context length",
+    "context_length",
+    "context size",
+    "context window",
+    "too many tokens",
+    "prompt is too long",
+)
+_NO_CREDIT = ("insufficient_quota", "insufficient credit", "credit balance", "billing_hard_limit")
+
+
 class StatusError(Exception):
     """The server refused a request."""
 
@@ -95,6 +106,21 @@ class StatusError(Exception):
         self.status, self.message, self.parameter = status, message, parameter
         self.code, self.wait = code, wait
         super().__init__(f"{status}: {message}")
+
+    @property
+    def said(self) -> str:
+        """All that the server says of it, in small letters."""
+        return f"{self.code} {self.message}".lower()
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the prompt is too long for the model's window."""
+        return any(sign in self.message.lower() for sign in _TOO_LONG)
+
+    @property
+    def is_out_of_credit(self) -> bool:
+        """Whether nothing is left of what was paid for."""
+        return self.status == 402 or any(sign in self.said for sign in _NO_CREDIT)
 
 
 class Dialect(Protocol):
