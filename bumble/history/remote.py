@@ -259,11 +259,14 @@ def push(root: Path, place: Git, target: Upstream) -> None:
     Raises:
         SyncError: If that fails.
     """
-    pushed = f"HEAD:{target.branch}"
+    _push(root, place, target.remote, target.branch, "It was merged here; push again.")
+
+
+def _push(root: Path, place: Git, remote: str, branch: str, advice: str) -> None:
     with git_operations.noted(root, Operation("push")):
-        result = place.reach("push", "--no-verify", target.remote, pushed)
+        result = place.reach("push", "--no-verify", remote, f"HEAD:{branch}")
     if result.code != 0:
-        raise SyncError(root, result.why, "It was merged here; push again.")
+        raise SyncError(root, result.why, advice)
 
 
 REMOTE = "origin"
@@ -368,10 +371,7 @@ def push_first(root: Path, place: Git, branch: str) -> None:
     Raises:
         SyncError: If that fails.
     """
-    pushed = f"HEAD:refs/heads/{branch}"
-    with git_operations.noted(root, Operation("push")):
-        result = place.reach("push", "--no-verify", REMOTE, pushed)
-    if result.code != 0:
-        raise SyncError(root, result.why, "Nothing was uploaded; say it again once it can be.")
+    advice = "Nothing was uploaded; say it again once it can be."
+    _push(root, place, REMOTE, f"refs/heads/{branch}", advice)
     place.call("config", f"branch.{branch}.remote", REMOTE)
     place.call("config", f"branch.{branch}.merge", f"refs/heads/{branch}")

@@ -107,8 +107,8 @@ def _read(chunk: Any) -> Piece:
         finish = "length" if answer.get("done_reason") == "length" else "stop"
         counts = (_count(answer.get(name)) for name in ("prompt_eval_count", "eval_count"))
         usage = Usage(next(counts), None, next(counts))
-    texts = (as_text(message.get(name), name) for name in ("content", "thinking"))
-    return Piece(*texts, (), finish, usage)
+    text, thought = (as_text(message.get(name), name) for name in ("content", "thinking"))
+    return Piece(text, thought, (), finish, usage)
 
 
 def _names(models: Any) -> Iterator[str]:

@@ -69,31 +69,16 @@ def read(text: str, schema: Mapping[str, Any]) -> Any:
         ValueError: If no reading of it satisfies the schema; says what is wrong with the best one.
     """
     problem = "it holds no JSON"
-    checked = _without_patterns(schema)
     for value, _ in _readings(text):
-        error = schema_error(value, checked)
+        error = schema_error(value, schema)
         if error is None:
             return value
         fitting = fitted(value, schema)
-        if schema_error(fitting, checked) is None:
+        if schema_error(fitting, schema) is None:
             return fitting
         if problem == "it holds no JSON":
             problem = f"{error.json_path}: {error.message}"
     raise ValueError(problem[:500])
-
-
-def beginning_with(words: Sequence[str], max_chars: int) -> dict[str, Any]:
-    """Describe a sentence that begins with one of some words: a guide where a grammar enforces it.
-
-    Elsewhere nothing is refused for how it begins: `read` does not look at patterns.
-
-    Args:
-        words: Names, say. A sign in them that means something in a pattern stands for any sign.
-        max_chars: Of the sentence.
-    """
-    starts = "|".join(re.sub(r"[^\w ]", ".", word) for word in words)
-    pattern = f'^({starts})[^\\n\\r\\t\\\\"]{{3,{max_chars}}}$'
-    return {"type": "string", "pattern": pattern}
 
 
 def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
@@ -148,16 +133,6 @@ def _nearest(value: Any, choices: Sequence[Any]) -> Any:
     if isinstance(value, int | float) and all(isinstance(each, float) for each in choices):
         return min(choices, key=lambda each: abs(each - value))
     return value
-
-
-def _without_patterns(schema: Any) -> Any:
-    if isinstance(schema, Mapping):
-        return {
-            key: _without_patterns(value)
-            for key, value in schema.items()
-            if not (key == "pattern" and isinstance(value, str))
-        }
-    return [_without_patterns(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def load(text: str) -> tuple[Any, str]:
