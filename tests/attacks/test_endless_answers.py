@@ -12,9 +12,9 @@ import pytest
 
 from bumble.errors import AnswerInvalidError, CredentialsError, UserError
 from bumble.llm import actions, detect, http_errors, structured
-from bumble.llm.endpoints import ollama as connect_ollama
-from bumble.llm.endpoints import openai as connect_openai
 from bumble.llm.http_model import HttpModel
+from bumble.llm.http_model import ollama as connect_ollama
+from bumble.llm.http_model import openai as connect_openai
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.say_stream import SayReader
 from tests.support import ollama_wire, openai_wire
