@@ -347,16 +347,6 @@ def test_where_a_filter_is_not_trusted_nothing_is_committed_and_a_sentence_says_
     assert len(subjects(root)) > len(before)
 
 
-def test_a_filter_that_nobody_has_set_up_keeps_its_files_out_of_the_history(ada: Run) -> None:
-    """A clone of what git-crypt keeps, not unlocked: what is written there is secret."""
-    root = ada.entity.root
-    attribute(root, "knowledge.md filter=git-crypt")
-    ran = ada.ok("knowledge", "set", "Pets", "A dog.")
-    assert "needs git's filter `git-crypt`" in ran.err
-    ada.ok("journal", "add", "A day.")
-    assert subjects(root)[0] != 'knowledge set: learn "Pets"'
-
-
 def another(tmp_path: Path) -> Path:
     """A repository of the owner's that has nothing to do with Ada."""
     work = tmp_path / "work"

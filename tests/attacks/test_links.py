@@ -222,13 +222,3 @@ def test_a_link_put_there_after_the_look_is_not_followed(tmp_path: Path) -> None
         disk._walked(str(root), ["in", "a.md"], os.O_RDONLY, 0o600)
     with pytest.raises(UnsafePathError):
         disk.read(root / "in" / "a.md")
-
-
-def test_a_models_name_is_logged_as_a_name(run: Run) -> None:
-    evil = run.entity.root.parent / "$(touch x);`id`.jsonl"
-    evil.write_text('"Yes."\n')
-    script(run, "Yes.")
-    run.environ["BUMBLE_LLM_MODEL"] = f"script:{evil}"
-    run.ok("chat", "Hello?")
-    for line in run.text(".bumble/log/calls.jsonl").splitlines():
-        assert not set("$`;()") & set(json.loads(line)["model"])

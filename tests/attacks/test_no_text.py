@@ -7,12 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from prompt_toolkit.application import create_app_session
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
 
 from bumble.entity.folder import Entity
 from tests.support.chatting import act, script
@@ -112,16 +108,6 @@ def test_standard_input_is_read_whatever_it_holds(run: Run) -> None:
     goes_on(run)
 
 
-def test_what_is_typed_at_the_terminal_is_read_whatever_it_holds(run: Run) -> None:
-    answering(run)
-    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
-        pipe.send_bytes(b"caf\xe9 there\r/quit\r")
-        ran = run("chat", terminal=True)
-    assert ran.code == 0, ran.err
-    assert [one[:3] for one in texts(run.entity)] == ["caf"]
-    goes_on(run)
-
-
 @pytest.mark.parametrize("locale", [NO_UTF8_LOCALE, {"LC_ALL": "C"}])
 def test_no_locale_changes_what_was_said(run: Run, locale: dict[str, str]) -> None:
     answering(run)
@@ -158,17 +144,6 @@ def test_a_transcript_that_holds_one_already_is_read(run: Run, half: str, where:
     file.write_bytes(source)
     goes_on(run)
     assert file.read_bytes().startswith(source)
-
-
-def test_a_setting_of_the_environment_that_is_no_text_is_refused(run: Run) -> None:
-    run.environ["BUMBLE_LLM_MODEL"] = CAFE
-    ran = run("status")
-    assert (ran.code, "BUMBLE_LLM_MODEL: it is not UTF-8" in ran.err) == (12, True)
-
-
-def test_a_new_entity_of_a_folder_whose_name_is_no_text(run: Run, tmp_path: Path) -> None:
-    ran = run("new", CAFE, "--owner", "Sam", "--timezone", "UTC", cwd=tmp_path)
-    assert (ran.code, "path is not UTF-8" in ran.err) == (13, True)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

@@ -5,34 +5,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from bench import truth_counting, truth_living
 from bench.truth_counting import MemoryEntry
 from tests.support.planted import MESSAGES, lived, turn
-
-
-def test_a_reply_is_said_again_whatever_its_case_and_points() -> None:
-    replies = ["Well.", "A", "b", "c", "d", "e", "f", "WELL!", "f", ""]
-
-    assert truth_counting.said_again(replies) == [7, 8]
-    assert truth_counting.said_again(replies, 6) == [8]
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted", "holds"),
-    [
-        ("Fiete is 12.", "12", True),
-        ("on the 19.2. he comes", "19", True),
-        ("a 12-year-old dog", "12", True),
-        ("2026-02-12", "12", False),
-        ("at 12:30", "12", False),
-        ("12.500 euro", "12", False),
-        ("the Straße", "straße", True),
-    ],
-)
-def test_a_short_number_stands_by_itself(text: str, wanted: str, holds: bool) -> None:
-    assert truth_counting.has(text, wanted) is holds
 
 
 def test_a_fact_needs_all_of_its_texts_and_one_variant_in_one_entry() -> None:
@@ -105,13 +81,6 @@ def test_both_words_may_be_named_the_newer_first(reply: str, newer_first: bool) 
     assert truth_counting.names_newer_first(asked) is newer_first
 
 
-def test_an_answer_with_what_was_corrected_is_none() -> None:
-    asked = {"expect": ["2 july"], "stale": ["30 june"], "reply": "2 july, or 30 june?"}
-
-    assert not truth_counting.is_answered(asked)
-    assert truth_counting.is_answered(asked | {"reply": "On 2 july."})
-
-
 @pytest.mark.parametrize(
     ("reply", "rule"),
     [
@@ -129,20 +98,6 @@ def test_an_answer_with_what_was_corrected_is_none() -> None:
 )
 def test_roles_are_confused_by_rule(reply: str, rule: str) -> None:
     assert truth_counting.confuses_roles(turn(0, reply), "Ada", ["Ana", "Bo"]) == rule
-
-
-def test_a_reply_by_form_says_so_in_the_transcript() -> None:
-    line = {"role": "assistant", "text": "Noted."}
-
-    assert not truth_counting.by_form(turn(0, transcript=[line]))
-    assert truth_counting.by_form(turn(0, transcript=[line | {"by": "form"}]))
-    assert truth_counting.by_form(turn(0, transcript=[line | {"extra": {"by": "form"}}]))
-
-
-def test_a_reply_in_another_language_is_foreign() -> None:
-    assert truth_counting.is_foreign("I am not so sure about this, and you?", "de")
-    assert not truth_counting.is_foreign("Das ist schön, und wie geht es dir?", "de")
-    assert not truth_counting.is_foreign("Hm.", "de")
 
 
 @pytest.mark.parametrize(
@@ -192,24 +147,6 @@ def test_statements_are_what_stands_outside_of_conversations(tmp_path: Path) -> 
         ("ana", "", "how the tests went"),
     }
     assert not truth_counting.holds(entries[1].text, {"any": ["06-30"]})
-
-
-def test_how_an_entry_came_about_is_no_statement() -> None:
-    text = (
-        "Ana, 3 May: “I am tired of the rain”\n\nThis is the newer word. Before that it was:\n\n"
-        "distill by form\n\nsocial=51% tension=15% mood=content\n"
-    )
-    entries = [MemoryEntry("knowledge.md", text)]
-    made = truth_counting.statements(replace(lived(), entries=entries))
-    assert [each.text for each in made] == ["Ana, 3 May: “I am tired of the rain”"]
-
-
-def test_nearest_messages_share_rare_words() -> None:
-    turns = [turn(message["i"]) for message in MESSAGES]
-
-    near = truth_counting.nearest("Mira is allergic: a nut.", turns)
-
-    assert near == ("Ana: mira has a nut allergy",)
 
 
 def test_costs_are_shared_among_messages() -> None:

@@ -34,11 +34,6 @@ def test_a_sheet_is_blind_and_asks_nothing_that_a_rule_tells(tmp_path: Path) -> 
     assert truth_judging.verdicts(sheet) == {}
 
 
-def test_the_same_reply_of_two_runs_is_judged_once() -> None:
-    assert len(truth_judging.sheet([lived(turns=[turn(0)]), lived(turns=[turn(0)])])) == 1
-    assert len(truth_judging.sheet([lived(turns=[turn(0)]), lived(turns=[turn(0, "No.")])])) == 2
-
-
 def test_shares_count_quotes_as_supported(tmp_path: Path) -> None:
     sheet = filled(tmp_path / "a.yaml", fine="yes", roles="right", statement="wrong")
     entry = MemoryEntry("beliefs/a.md", "Mira is ill.\nAna: mira has a nut allergy")
@@ -47,13 +42,6 @@ def test_shares_count_quotes_as_supported(tmp_path: Path) -> None:
 
     assert counted["fine"] == {"yes": 1}
     assert counted["statement"] == {"wrong": 1, "supported": 1}
-
-
-def test_a_bare_yes_of_an_editor_is_a_verdict(tmp_path: Path) -> None:
-    sheet = tmp_path / "a.yaml"
-    sheet.write_text("- {id: x, kind: reply, fine: true, roles: right}\n")
-
-    assert truth_judging.verdicts(sheet) == {("x", "fine"): "yes", ("x", "roles"): "right"}
 
 
 def test_a_verdict_that_was_not_offered_is_refused(tmp_path: Path) -> None:

@@ -24,11 +24,6 @@ def test_an_affect_halves_and_is_gone_when_faint() -> None:
     assert later[0].intensity == pytest.approx(0.4)
 
 
-def test_an_affect_from_the_future_is_as_strong_now() -> None:
-    held, now = (Affect("amused", 0.8, NOON),), NOON - timedelta(hours=3)
-    assert affects.faded(held, now) == (Affect("amused", 0.8, now),)
-
-
 def test_a_feeling_felt_again_grows_and_only_the_strongest_are_held() -> None:
     once = affects.feel((), ["Quiet joy!", "quiet  joy"], 0.5, NOON)
     assert once == (Affect("quiet-joy", 0.5, NOON),)
@@ -37,13 +32,6 @@ def test_a_feeling_felt_again_grows_and_only_the_strongest_are_held() -> None:
     crowd = affects.feel(twice, [f"feeling{n}" for n in range(20)], 0.3, NOON)
     assert len(crowd) == affects.MOST
     assert crowd[0].name == "quiet-joy"
-
-
-@given(st.text())
-def test_a_feelings_name_is_a_short_slug_that_stays_itself(name: str) -> None:
-    slug = affects.slug(name)
-    assert len(slug) <= affects.NAME_MAX_CHARS
-    assert not set(slug) & set(" ,=%\n")
 
 
 @pytest.mark.parametrize(
@@ -66,12 +54,6 @@ def test_the_largest_overshoot_gives_the_mood(values: dict[str, float], expected
     present = affects.mood(bars_at(**values))
     assert present.name == expected.name
     assert present.intensity == pytest.approx(expected.intensity)
-
-
-def test_emotional_intensity_is_that_of_what_is_felt_most() -> None:
-    held = (Affect("amused", 0.7, NOON), Affect("wistful", 0.2, NOON))
-    assert affects.emotional_intensity(Mood("content", 0.43), held) == 0.7
-    assert affects.emotional_intensity(Mood("content", 0.43), ()) == 0.43
 
 
 @pytest.mark.parametrize(

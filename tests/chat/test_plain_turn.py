@@ -68,11 +68,6 @@ def test_what_was_put_right_comes_after_the_word_that_put_it_right(ada: Entity) 
     assert answer.index("15th") < answer.index("12th")
 
 
-def test_what_nobody_told_is_said_to_be_unknown(ada: Entity) -> None:
-    talk, _ = told(ada, {"what is my shoe size": reading("ask_memory")})
-    assert talk.say("what is my shoe size") == ("I know nothing about that; nobody has told me.")
-
-
 def test_a_reminder_is_set_and_said_back_with_its_time(ada: Entity) -> None:
     text = "remind me tomorrow at 9 to ring the vet"
     read = reading("remind", when="tomorrow", what="at 9 to ring the vet")
@@ -81,20 +76,6 @@ def test_a_reminder_is_set_and_said_back_with_its_time(ada: Entity) -> None:
     (made,) = reminders.read(ada.reminders)
     assert made.at.astimezone(runtime.zone) == datetime(2026, 5, 25, 9, tzinfo=runtime.zone)
     assert (made.text, made.person) == ("to ring the vet", "sam")
-
-
-def test_no_reminder_is_promised_that_is_not_set(ada: Entity) -> None:
-    text = "remind me when the kettle boils"
-    talk, _ = told(ada, {text: reading("remind", what="the kettle")})
-    assert "bumble remind add" in talk.say(text)
-    assert list(reminders.read(ada.reminders)) == []
-
-
-def test_an_hour_in_words_that_is_not_understood_sets_no_reminder(ada: Entity) -> None:
-    text = "Erinnere mich morgen um halb neun an den Tierarzt"
-    talk, _ = told(ada, {text: reading("remind", when="morgen um halb neun", what="den Tierarzt")})
-    assert "bumble remind add" in talk.say(text)
-    assert list(reminders.read(ada.reminders)) == []
 
 
 @pytest.mark.parametrize(
@@ -128,11 +109,6 @@ def test_who_introduces_themselves_is_greeted_by_name_and_told_who_it_is(ada: En
     text = "good evening, im dot and i drive the school bus"
     talk, _ = told(ada, {text: reading("introduce", name="dot")})
     assert talk.say(text).startswith("Hello Dot. I'm Ada.")
-
-
-def test_a_name_is_known_by_code(ada: Entity) -> None:
-    talk, _ = told(ada, {"whats my name": reading("ask_name", "ask_memory")})
-    assert talk.say("whats my name").startswith("You're Sam. I'm Ada.")
 
 
 def test_what_is_known_of_somebody_is_what_they_told(ada: Entity) -> None:
@@ -190,22 +166,8 @@ def test_without_a_model_a_task_is_refused_in_plain_words(ada: Entity) -> None:
     assert "bumble model list" in talk.say("a haiku please")
 
 
-def test_a_draft_that_gives_the_message_back_is_not_said(ada: Entity) -> None:
-    said = "the bus broke down again"
-    talk, _ = told(ada, {}, said, "Again? Poor you.", tier="choose")
-    assert talk.say(said) == "Again? Poor you."
-
-
 def test_where_no_draft_can_be_said_a_few_words_stand_that_claim_nothing(ada: Entity) -> None:
     said = "my mother died last week"
     known = {said: reading("tell", keep=True, heavy=2)}
     talk, _ = told(ada, known, said, said, tier="choose")
     assert talk.say(said) == "I'm sorry to hear that."
-
-
-def test_in_a_language_without_a_file_no_message_is_given_back(ada: Entity) -> None:
-    said, asked = "ik heb een hekel aan olijven", "wat vind ik niet lekker?"
-    talk, _ = told(ada, {said: reading("tell", keep=True), asked: reading("ask_memory")})
-    assert said not in talk.say(said)
-    answer = talk.say(asked)
-    assert asked not in answer

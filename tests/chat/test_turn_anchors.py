@@ -61,13 +61,6 @@ def test_a_like_body_brings_an_anchor_back(ada: Entity) -> None:
     assert stirring.share == hormones.ALIKE
 
 
-def test_what_is_for_others_does_not_come_back(ada: Entity) -> None:
-    put(ada, "The evening by the sea", "kim")
-    runtime = lives.runtime_of(ada)
-    soma = body_state.read(runtime, runtime.now())
-    assert anchor_recall.stir(runtime, soma, "An evening by the sea", ("sam",), soma.at) is None
-
-
 def test_tools_make_and_recall_an_anchor(ada: Entity) -> None:
     replies = [
         act("make_anchor", label="A joke", description="Sam told it."),

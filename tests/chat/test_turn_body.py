@@ -81,13 +81,6 @@ def test_the_body_keeps_to_its_budget(ada: Entity, budget: int) -> None:
             assert bool(text) == (budget >= 12)
 
 
-def test_what_is_too_long_leaves_room_for_what_fits(ada: Entity) -> None:
-    runtime = settled(runtime_of(ada, ScriptedModel([])), body_max_tokens=50)
-    text = preamble.body_text(runtime, moved(runtime, felt=2, social=84), "deliberate")
-    assert "Bars: social 84" in text
-    assert "Levels:" not in text
-
-
 def test_only_the_young_are_told_that_they_are(ada: Entity) -> None:
     runtime = runtime_of(ada, ScriptedModel([say("Hello.")]))
     calm, stirred = moved(runtime), moved(runtime, felt=2, social=84)
@@ -98,15 +91,6 @@ def test_only_the_young_are_told_that_they_are(ada: Entity) -> None:
     file.write_text(file.read_text().replace("interaction_count: 1", "interaction_count: 30"))
     for soma in (calm, stirred):
         assert "young" not in preamble.body_text(runtime, soma, "deliberate")
-
-
-def test_the_names_of_hormones_can_be_hidden(ada: Entity) -> None:
-    file = ada.file
-    file.write_text(file.read_text() + "\nsoma: {hormones: {show_names: false}}\n")
-    runtime = runtime_of(ada, ScriptedModel([]))
-    text = preamble.body_text(runtime, moved(runtime, felt=2, social=84), "deliberate")
-    assert "drive 0.15" in text
-    assert "dopamine" not in text
 
 
 def test_the_mood_stands_in_the_stable_part_where_a_setting_wants_it(ada: Entity) -> None:

@@ -11,12 +11,12 @@ from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import settings
 from bumble.entity.folder import Entity
-from bumble.errors import UserError, WeightsMissingError
+from bumble.errors import WeightsMissingError
 from bumble.index.sync import sync
 from bumble.llm.scripted import ScriptedModel
 from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.weights import catalog
-from bumble.models.weights.catalog import Catalog, CatalogEntry, Hub, Wheel, Wheels
+from bumble.models.weights.catalog import Catalog, Hub, Wheel, Wheels
 from bumble.models.weights.store import PullOptions
 from tests.support.serving import FakeHub, entry, hub, index_environment, wheel
 from tests.support.turns import runtime_of, say, talk
@@ -87,22 +87,6 @@ def test_a_pull_that_broke_off_does_not_end_in_a_lesser_model(shell: Shell, fake
     assert weights.chat_model(shell, both(), yes=True).name == "large"
 
 
-def test_what_no_source_has_is_an_error_that_says_what_to_do(shell: Shell) -> None:
-    with pytest.raises(WeightsMissingError, match="model pull large --from PATH"):
-        weights.chat_model(shell, Catalog((LARGE,)), yes=True)
-
-
-def test_a_refused_fetch_lists_what_each_source_said(shell: Shell) -> None:
-    with pytest.raises(WeightsMissingError, match=r"hub me/model: answers 404"):
-        weights.fetch(shell, LARGE, yes=False)
-
-
-def test_a_machine_that_is_too_small_for_every_model_says_so(shell: Shell) -> None:
-    huge: list[CatalogEntry] = []
-    with pytest.raises(UserError, match="too little memory"):
-        weights.chat_model(shell, Catalog(tuple(huge)), yes=True)
-
-
 @pytest.mark.parametrize(
     ("text", "first"),
     [
@@ -158,8 +142,3 @@ def test_an_index_goes_on_with_the_model_that_made_it(ada: Entity, shell: Shell)
     said(ada, "My sister has lived in Leipzig since March.")
     sync(ada, HashingEmbedder(), name="Ada", zone=UTC)
     assert weights.embedded_by(opened) == HashingEmbedder().identity.model
-
-
-def test_an_index_that_cannot_be_read_decides_nothing(ada: Entity, shell: Shell) -> None:
-    ada.vectors.write_bytes(b"no database")
-    assert weights.embedded_by(opened_in(ada, shell)) == ""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import zipfile
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,7 +12,6 @@ from typing import Any
 import pytest
 
 from bumble.cli import as_of
-from bumble.cli.process import Shell
 from tests.support import looking
 from tests.support.living import known, talked
 from tests.support.repository import git
@@ -102,14 +99,6 @@ def test_what_was_corrected_since_is_as_it_was(life: Run) -> None:
 
 
 @needs_git
-def test_a_time_is_more_exact_than_a_day(life: Run) -> None:
-    early = f"{day(-1)}T11:00"
-    assert "Biscuit" in life.ok("knowledge", "show", "Pets", "--as-of", early).out
-    late = f"{day(-1)}T13:00+01:00"
-    assert "Rex" in life.ok("knowledge", "show", "Pets", "--as-of", late).out
-
-
-@needs_git
 def test_the_body_and_ages_are_those_of_that_time(life: Run) -> None:
     then = life.ok("soma", "--as-of", f"{day(-2)}T10:00").out
     assert f"{day(-2)} 10:00" in then
@@ -177,11 +166,6 @@ def test_a_time_that_is_none_is_a_sentence(life: Run, when: str, code: int, says
 
 
 @needs_git
-def test_today_is_now(life: Run) -> None:
-    assert "tea" in life.ok("belief", "list", "--as-of", day(0)).out
-
-
-@needs_git
 def test_a_shallow_clone_says_what_it_lacks(life: Run, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--depth=1", life.entity.root.as_uri(), str(clone))
@@ -229,20 +213,6 @@ def test_hooks_and_filters_of_the_repository_do_not_run(life: Run, tmp_path: Pat
 
 
 @needs_git
-def test_whoever_was_forgotten_stays_so(life: Run) -> None:
-    assert "Aveiro" in life.ok("person", "show", "bo", "--as-of", day(-3)).out
-    life.ok("person", "forget", "Bo", "--yes")
-    assert not any(
-        b"Aveiro" in path.read_bytes() for path in cache(life).rglob("*") if path.is_file()
-    )
-    assert life("person", "show", "bo", "--as-of", day(-3)).code == 1
-    assert life.ok("recall", "Aveiro", "--as-of", day(-3), "--json").data["hits"] == []
-    assert "Bo" not in life.ok("person", "list", "--as-of", day(-3)).out
-    for path in cache(life).rglob("*"):
-        assert not path.is_file() or b"Aveiro" not in path.read_bytes(), path
-
-
-@needs_git
 def test_a_talk_of_somebody_forgotten_is_not_told_again(life: Run) -> None:
     zelda = ("zelda", "My code is on the marzipan tin.")
     known(life.entity, "Zelda")
@@ -258,19 +228,6 @@ def test_a_talk_of_somebody_forgotten_is_not_told_again(life: Run) -> None:
     assert ran.data["hits"] == []
     for path in cache(life).rglob("*"):
         assert not path.is_file() or b"marzipan" not in path.read_bytes(), path
-
-
-@needs_git
-def test_who_is_to_be_forgotten_in_a_file_that_cannot_be_read_is_not_shown(life: Run) -> None:
-    life.write("beliefs/bel_broken.md", "---\n[\n---\n\nBo sails.\n")
-    git(life.entity.root, "add", "-A")
-    git(life.entity.root, "commit", "-qm", "broken")
-    (life.entity.root / "beliefs" / "bel_broken.md").unlink()
-    at(life, 900).ok("person", "forget", "Bo", "--yes")
-    ran = life("belief", "list", "--as-of", f"{NOON + 800 * DAY:%Y-%m-%d}")
-    assert ran.code == 1
-    assert "beliefs/bel_broken.md of then can't be read" in ran.err
-    assert folders(life) == []
 
 
 @needs_git
@@ -306,22 +263,6 @@ def test_settings_of_then_count_and_reach_no_farther_than_the_folder_is_trusted(
     assert "ignored" not in life.ok("belief", "list", "--as-of", then).err
 
 
-@needs_git
-def test_another_process_reads_the_same(life: Run) -> None:
-    argv = ["bumble", "belief", "list", "--as-of", day(-5), "--now", life.now.isoformat()]
-    line = "import sys; from bumble.cli.app import main; sys.exit(main(sys.argv[2:]))"
-    done = subprocess.run(
-        [sys.executable, "-c", line, *argv],
-        cwd=life.entity.root,
-        env={**os.environ, **life.environ, "PATH": os.environ["PATH"]},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "tea" in done.stdout
-
-
 def test_without_git_the_records_own_times_tell(run: Run) -> None:
     looking.without_models(run)
     at(run, -5).ok("belief", "add", "Sam likes tea")
@@ -342,12 +283,6 @@ def test_without_git_the_records_own_times_tell(run: Run) -> None:
     assert run.ok("soma", "--as-of", day(-4)).code == 0
     after = {path: stamp for path, stamp in run.state().items() if ".bumble" not in path}
     assert after == before
-
-
-def test_without_git_and_records_of_that_time_nothing_is_told(run: Run) -> None:
-    ran = run("belief", "list", "--as-of", "2001-01-01")
-    assert ran.code in (0, 1)
-    assert "oak" not in ran.out
 
 
 @pytest.fixture
@@ -401,14 +336,6 @@ def test_a_day_before_the_migration_is_shown_in_the_present_format(
 
 
 @needs_git
-def test_the_format_it_was_brought_to_is_part_of_what_is_kept(migrated: Run) -> None:
-    migrated.ok("belief", "list", "--as-of", "2026-07-01")
-    (folder,) = folders(migrated)
-    assert "schema_version: 3" in (folder / "entity.yaml").read_text()
-    assert "tag_max_chars" not in (folder / "entity.yaml").read_text()
-
-
-@needs_git
 def test_whoever_was_forgotten_stays_so_before_the_migration(migrated: Run) -> None:
     assert migrated.ok("person", "show", "bo", "--as-of", "2026-07-01").out
     migrated.ok("person", "forget", "Bo", "--yes")
@@ -438,8 +365,3 @@ def test_a_day_whose_format_is_none_is_a_sentence(
     assert ran.code == 1
     assert says in ran.err
     assert "draft-" not in ran.err and folders(migrated) == []
-
-
-def test_the_cache_of_another_entity_is_another(tmp_path: Path) -> None:
-    shell = Shell({}, tmp_path)
-    assert shell.past(tmp_path / "a") != shell.past(tmp_path / "b")

@@ -63,14 +63,6 @@ def test_check_names_each_gate_and_counts_the_pairs(nights: Run) -> None:
     assert files(nights) == before
 
 
-def test_while_dreams_are_off_nothing_happens_and_nothing_is_said(nights: Run) -> None:
-    before = files(nights)
-    ran = nights.ok("dream")
-    assert (ran.out, files(nights)) == ("", before)
-    assert not (nights.entity.ledger).exists()
-    assert nights("dream", "--exit-code").code == 4
-
-
 def test_a_night_of_cron_dreams_once_in_four_hours(nights: Run) -> None:
     on(nights)
     told = []
@@ -110,20 +102,6 @@ def test_force_dreams_by_day_and_the_record_says_so(nights: Run) -> None:
         "dreams",
         "state.yaml",
     ]
-
-
-def test_an_entity_without_a_past_has_nothing_to_dream_of(run: Run) -> None:
-    run.ok("config", "set", "embedding.model", "none")
-    ran = run.ok("dream", "--force", "--json")
-    assert ran.data["ran"] is False
-    assert ran.data["done"][0]["why"] == "no two memories are far enough apart"
-
-
-def test_it_may_dream_with_another_model(nights: Run) -> None:
-    other = nights.write("../other.yaml", f"- {{purpose: dream, text: {json.dumps(DREAM)}}}\n")
-    nights.ok("config", "set", "soma.dreams.model", f"script:{other.resolve()}")
-    (done,) = nights.ok("dream", "--force", "--json").data["done"]
-    assert "other.yaml" in the_companion(nights, done["id"])
 
 
 def test_a_tick_dreams_with_the_other_model_too(nights: Run) -> None:
@@ -179,10 +157,3 @@ def test_consolidate_is_due_once_and_says_why(nights: Run) -> None:
     assert files(nights) == before
     (done,) = nights.ok("consolidate", "--force", "--json").data["done"]
     assert done["count"] == 2
-
-
-@pytest.mark.parametrize("command", ["dream", "narrate", "consolidate"])
-def test_a_new_entity_has_nothing_to_do(run: Run, command: str) -> None:
-    run.ok("config", "set", "embedding.model", "none")
-    assert run.ok(command, "--check").out
-    assert run.ok(command).err == ""

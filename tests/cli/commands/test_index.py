@@ -31,16 +31,6 @@ def test_says_what_was_added_changed_and_removed(ada: Run) -> None:
     assert counts(ada) == (0, 0, 1, 3)
 
 
-def test_twice_in_a_row_has_nothing_to_do(ada: Run) -> None:
-    ada.ok("index")
-    assert ada.ok("index").out.startswith("Nothing to do: 3 files, as they were.")
-
-
-def test_rebuild_reads_everything_again(ada: Run) -> None:
-    ada.ok("index")
-    assert counts(ada, "--rebuild") == (3, 0, 0, 0)
-
-
 def test_damaged_index_is_made_anew_and_said(ada: Run) -> None:
     ada.ok("index")
     ada.write("memory.db", "not a database")
@@ -61,21 +51,3 @@ def test_unreadable_files_are_warnings_and_listed(ada: Run) -> None:
     ]
     assert "ep_bad.md:3" in ran.err
     assert "4 files, 1 of them unreadable" in ada.ok("index").out
-
-
-def test_ends_with_12_when_no_file_can_be_read(ada: Run) -> None:
-    for name in ("knowledge.md", "journal.md", "episodes/2026/05/ep_tide.md"):
-        ada.file(name).write_bytes(b"\xff")
-    assert ada("index").code == 12
-
-
-def test_truth_files_stay_as_they_are(ada: Run) -> None:
-    before = looking.truths(ada)
-    ada.ok("index")
-    ada.ok("index", "--rebuild")
-    assert looking.truths(ada) == before
-
-
-def test_bars_are_for_terminals_alone(ada: Run) -> None:
-    assert "\x1b" not in ada.ok("index").err
-    assert "reading" in ada.ok("index", "--rebuild", terminal=True).err

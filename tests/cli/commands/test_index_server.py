@@ -51,18 +51,6 @@ def test_a_folder_cannot_say_where_its_index_stands(ada: Run, key: str) -> None:
     assert SECRET not in ran.out + ran.err
 
 
-def test_an_address_meant_for_something_else_changes_nothing(ada: Run) -> None:
-    ada.environ["DATABASE_URL"] = nowhere()
-    assert ada.ok("index", "--json").data["database"].endswith("memory.db")
-
-
-def test_a_server_without_an_address_is_said(ada: Run) -> None:
-    ada.environ["BUMBLE_INDEX_BACKEND"] = "postgres"
-    ran = ada("index")
-    assert ran.code != 0
-    assert "BUMBLE_INDEX_URL" in ran.err
-
-
 def test_what_is_no_address_is_not_repeated(ada: Run) -> None:
     ada.environ["BUMBLE_INDEX_URL"] = f"host=127.0.0.1 password={SECRET}"
     for argv in (["index"], ["recall", "tide"], ["status"], ["doctor"]):
@@ -104,12 +92,6 @@ def test_the_folders_own_index_stands_in_for_a_server_that_is_away(ada: Run) -> 
     assert "The tide was low." in ran.out
     assert "is used instead" in ran.err
     assert ada.ok("index", "--json").data["database"].endswith("memory.db")
-
-
-def test_what_was_never_goes_to_the_server(ada: Run) -> None:
-    ada.environ["BUMBLE_INDEX_URL"] = nowhere()
-    ran = ada("recall", "tide", "--as-of", "2026-05-24T11:00:00+01:00")
-    assert (ran.code, "The tide was low." in ran.out) == (0, True), ran.err
 
 
 def test_commands_speak_of_the_server_as_of_the_file(ada: Run, postgres: Postgres) -> None:

@@ -78,13 +78,6 @@ def test_diff_without_a_name_shows_what_is_not_committed(ada: Run) -> None:
     assert "+mine" in shown
 
 
-def test_diff_falls_back_to_lines_for_what_cannot_be_read(ada: Run) -> None:
-    ada.write("beliefs/bel_1.md", "---\nbroken: [\n")
-    shown = ada.ok("diff").out
-    assert "beliefs/bel_1.md:" in shown
-    assert "+broken: [" in shown
-
-
 def test_diff_of_a_file_that_became_a_folder_says_that_it_is_gone(ada: Run) -> None:
     ada.entity.knowledge.unlink()
     ada.entity.knowledge.mkdir()

@@ -35,16 +35,6 @@ def test_the_entity_uses_a_tool_of_another_program(full: Run) -> None:
     assert messages(full, "assistant")[-1].trust == "tool", "what follows is no better"
 
 
-def test_what_a_tool_gives_is_cut_and_its_whole_is_kept(full: Run) -> None:
-    list_servers(full, {"weather": good()})
-    script(full, act("weather.poem", lines=9000), act("say", text="Long."))
-    full.ok("chat", "Please ask weather for a poem.")
-    (result,) = messages(full, "tool")
-    assert "characters in all, cut here; ref " in result.text
-    blobs = [path for path in full.entity.sessions.rglob("blobs/*") if path.is_file()]
-    assert any(b"line 8999" in path.read_bytes() for path in blobs)
-
-
 def test_a_bad_server_never_stops_a_talk(full: Run) -> None:
     list_servers(
         full,
@@ -94,20 +84,6 @@ def test_an_interrupt_ends_the_talk_and_every_server(full: Run) -> None:
         assert talk.wait(20) == 130
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-
-
-def test_a_light_message_starts_no_server(full: Run) -> None:
-    marker = full.entity.root.parent / "started"
-    command = [sys.executable, "-c", f"open({str(marker)!r}, 'w')"]
-    list_servers(full, {"sky": {"command": command, "words": ["rain"]}})
-    script(full, act("say", text="Hi.") | {"always": True})
-    full.ok("chat", "hi")
-    full.ok("chat", "--incognito", "Rain?")
-    full.ok("chat", "What do you make of all our talks, and why?")
-    assert not marker.exists()
-    script(full, act("say", text="Yes."))
-    full.ok("chat", "Rain?")
-    assert marker.exists()
 
 
 def test_a_secret_goes_to_no_other_program(full: Run) -> None:

@@ -116,13 +116,6 @@ def test_accepting_writes_it_as_a_commit_that_undo_takes_back(ada: Run) -> None:
     assert truth(ada) == before
 
 
-def test_what_a_hand_moved_in_front_of_a_record_makes_a_proposal_nobody_elses(ada: Run) -> None:
-    ada.write("narrative.md", "---\nby: narrate\nmodel: small\ntrust: person\n---\n\nI am.\n")
-    ada.ok("narrate", "--force")
-    (waits,) = ada.ok("review", "--json").data
-    assert ada.ok("review", "accept", "--all", "--json").data["accepted"][0]["id"] == waits["id"]
-
-
 def test_what_the_owner_wrote_meanwhile_stays(ada: Run) -> None:
     ada.write("journal.md", ada.text("journal.md") + "\n## 2026-05-20 08:00:00\n\nBefore.\n")
     ada.ok("dream")
@@ -198,13 +191,6 @@ def test_status_doctor_and_completion_tell_what_waits(ada: Run) -> None:
     assert ada("review", "accept").code == 13
     ada.ok("review", "reject")
     assert ada.ok("status", "--json").data["review"] == []
-
-
-def test_doctor_names_a_setting_that_cannot_be_obeyed(run: Run) -> None:
-    run.ok("config", "set", "git.review", "[dream]")
-    ran = run("doctor", "--json")
-    assert ran.code == 12
-    assert "review-blocked" in [one["code"] for one in ran.data["findings"]]
 
 
 def test_forgetting_a_person_drops_what_is_proposed_of_them(ada: Run) -> None:

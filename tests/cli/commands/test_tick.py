@@ -99,13 +99,6 @@ def test_check_shows_the_gates_of_every_pass_and_writes_nothing(living: Run) -> 
     assert living("tick", "--check", "--exit-code").code == 4
 
 
-def test_a_dry_run_shows_the_changes_and_writes_none(living: Run) -> None:
-    living.write(WAITING, "b 1\n")
-    before = truth(living)
-    assert "+b 1" in living.ok("tick", "--dry-run").out
-    assert truth(living) == before
-
-
 def test_nothing_is_thought_within_a_minute_of_a_talk_unless_it_is_to_be_settled(
     living: Run,
 ) -> None:
@@ -201,43 +194,6 @@ def test_what_waits_is_settled_in_the_background_with_the_same_clock_and_seed(
     root, now = str(living.entity.root), living.now.isoformat()
     wanted = ["-e", root, "tick", "--settle-only", "--now", now, "--seed", "7"]
     assert (code, started) == (0, [wanted])
-
-
-def test_nothing_is_started_where_nothing_waits_or_nothing_may_be(living: Run) -> None:
-    assert chat(living, "Hi") == (0, [])
-    living.write(WAITING, "a 1\n")
-    assert chat(living, "Fine?", "--incognito") == (0, [])
-    living.ok("config", "set", "limits.settle", "later")
-    assert chat(living, "Fine?") == (0, [])
-    living.ok("config", "set", "limits.settle", "background")
-    living.ok("config", "set", "limits.passes_per_turn", "0")
-    living.write("script.yaml", "- {purpose: chat, text: Yes., always: true}\n")
-    assert chat(living, "Fine?") == (0, [])
-
-
-def test_settling_only_makes_the_passes_of_one_turn(living: Run) -> None:
-    living.ok("remind", "add", "Tea", "--at", "2026-05-24T10:00", "--deliver", "journal")
-    living.write(WAITING, "a 1\nb 1\nb 2\n")
-    living.ok("tick", "--settle-only")
-    assert living.text(WAITING) == "b 2\n"
-    assert "#reminder" not in living.text("journal.md")
-    assert run_lines(living)[-1]["command"] == "settle"
-
-
-def test_the_footer_says_what_waits(living: Run) -> None:
-    living.write(WAITING, "a 1\nb 1\nb 2\n")
-    ran = living.ok("chat", "Hi", "--usage")
-    assert "[waiting: a 1, b 2; settled in the background]" in ran.err
-    data = living.ok("chat", "How are you?", "--json").data
-    assert data["pending"] == {"a": 1, "b": 2}
-
-
-def test_waiting_for_it_is_a_choice(living: Run) -> None:
-    living.ok("config", "set", "limits.settle", "wait")
-    living.write(WAITING, "b 1\nb 2\nb 3\n")
-    ran = living.ok("chat", "Hi")
-    assert (ran.out, "settling" in ran.err) == ("Hello Sam.\n", True)
-    assert living.text(WAITING) == "b 3\n"
 
 
 def test_an_interrupt_leaves_the_rest_for_later(

@@ -89,19 +89,6 @@ def test_what_last_passes_over_is_told(dreamer: Run) -> None:
     assert "gone: dream drm_1" in ran.out
 
 
-def test_dry_run_shows_it_and_writes_nothing(dreamer: Run) -> None:
-    before = subjects(dreamer.entity.root)
-    ran = dreamer.ok("undo", "--last", "--dry-run")
-    assert "gone: dream drm_1" in ran.out
-    assert subjects(dreamer.entity.root) == before
-    assert dreamer.file("dreams/drm_1.md").exists()
-
-
-def test_a_record_names_the_change_that_made_it(dreamer: Run) -> None:
-    dreamer.ok("undo", "drm_1")
-    assert not dreamer.file("dreams/drm_1.md").exists()
-
-
 def test_an_undo_can_be_undone(dreamer: Run) -> None:
     dreamer.ok("undo", "--last")
     dreamer.ok("undo", git(dreamer.entity.root, "rev-parse", "--short", "HEAD"))
@@ -178,9 +165,3 @@ def test_a_cycle_of_any_name_is_looked_for_as_it_is(ada: Run, name: str) -> None
     assert ran.code == 1
     assert ran.err.startswith("error: There is no ")
     assert "Nothing in the history fits" in ada.ok("log", "--cycle", name).err
-
-
-def test_an_empty_name_is_not_that_of_every_record(ada: Run) -> None:
-    ada.ok("journal", "add", "Rain.")
-    ada.ok("journal", "add", "Sun.")
-    assert 'There is no commit or record ""' in ada("undo", "").err
