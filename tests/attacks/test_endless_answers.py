@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from itertools import product
 from typing import Any
@@ -10,12 +9,11 @@ from typing import Any
 import pytest
 
 from bumble.errors import AnswerInvalidError, CredentialsError
-from bumble.llm import actions, detect, http_errors, structured
+from bumble.llm import detect, http_errors
 from bumble.llm.endpoints import ollama as connect_ollama
 from bumble.llm.endpoints import openai as connect_openai
 from bumble.llm.http_model import HttpModel
 from bumble.llm.protocol import PromptMessage, Request
-from bumble.llm.say_stream import SayReader
 from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.sweeps import turns
@@ -103,32 +101,3 @@ def test_a_probe_ends_however_slowly_something_answers(server: FakeServer) -> No
     address = detect.Address("x", "openai", server.url)
     assert detect.servers([address], timeout_seconds=0.25) == ()
     assert time.monotonic() - started < 5
-
-
-DEEP = [
-    "[" * 200_000,
-    '{"actions":' + "[" * 200_000,
-    '{"a":' * 100_000,
-    "[" * 100_000 + "]" * 100_000,
-    '{"actions":[{"tool":"note","arguments":{"text":' + "[" * 900 + "]" * 900 + "}}]}",
-    '["' * 100_000,
-    "{ " * 100_000,
-    " " * 300_000,
-]
-
-
-@pytest.mark.parametrize("text", turns(3, DEEP), ids=range(len(DEEP)))
-def test_brackets_without_end_are_read_in_a_moment(text: str) -> None:
-    started = time.monotonic()
-    reader = SayReader()
-    for start in range(0, len(text), 4):
-        reader.feed(text[start : start + 4])
-    reader.finish()
-    try:
-        calls = actions.parse(text)
-    except AnswerInvalidError:
-        calls = ()
-    json.dumps([dict(call.arguments) for call in calls])
-    with pytest.raises(ValueError, match=r"JSON|object|type"):
-        structured.read(text, {"type": "object", "required": ["x"]})
-    assert time.monotonic() - started < 20

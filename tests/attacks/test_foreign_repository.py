@@ -417,25 +417,3 @@ def test_a_driver_that_came_with_the_repository_is_no_driver(ada: Run, evil: str
     assert "git-driver" in [one["code"] for one in findings]
     ada("doctor", "--fix")
     assert git(root, "config", driver.KEY) == driver.command()
-
-
-def test_an_ordinary_repository_costs_no_more_calls(
-    ada: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shim, calls = tmp_path / "bin" / "git", tmp_path / "calls"
-    ada.ok("status")  # the first command in a clone tells git how to merge
-    shim.parent.mkdir()
-    real = shutil.which("git")
-    shim.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexec {real} "$@"\n')
-    shim.chmod(0o700)
-    monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
-    ada.ok("status")
-    assert not calls.exists()
-    ada.ok("knowledge", "set", "Pets", "A dog.")
-    assert calls.read_text().count("--no-pager") == 3  # how it was, how it is, the commit
-    programs = '[filter "x"]\n\tclean = cat\n'
-    with (ada.entity.root / ".git" / "config").open("a") as file:
-        file.write(programs)
-    calls.unlink()
-    ada.ok("knowledge", "set", "Home", "Lisbon.")
-    assert calls.read_text().count("config --list") == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -12,7 +11,6 @@ import pytest
 
 from bumble.entity.folder import Entity
 from tests.support.chatting import act, script
-from tests.support.repository import git
 from tests.support.running import Run
 from tests.support.sweeps import turns
 
@@ -144,20 +142,3 @@ def test_a_transcript_that_holds_one_already_is_read(run: Run, half: str, where:
     file.write_bytes(source)
     goes_on(run)
     assert file.read_bytes().startswith(source)
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_no_locale_ends_a_command_whose_words_go_to_git_and_into_names(run: Run) -> None:
-    root = run.entity.root
-    git(root, "init", "-q")
-    for words in (["person", "add", "Zoë"], ["journal", "add", "né à … " * 30]):
-        told = subprocess.run(
-            [sys.executable, "-m", "bumble", *words, "-e", str(root)],
-            env=run.environ | {"PATH": os.environ["PATH"]} | NO_UTF8_LOCALE,
-            capture_output=True,
-            check=False,
-        )
-        assert told.returncode == 0, told.stderr
-    assert (root / "relationships/zoë.md").is_file()
-    assert "Zoë" in git(root, "log", "--format=%B")
-    assert "né à …" in run.text("journal.md")

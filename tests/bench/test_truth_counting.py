@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 
 import pytest
 
-from bench import truth_counting, truth_living
+from bench import truth_counting
 from bench.truth_counting import MemoryEntry
-from tests.support.planted import MESSAGES, lived, turn
+from tests.support.planted import lived, turn
 
 
 def test_a_fact_needs_all_of_its_texts_and_one_variant_in_one_entry() -> None:
@@ -52,33 +50,6 @@ def test_a_confidence_crosses_where_another_gets_it() -> None:
     assert counts.shares["confidences crossed: replies"] == (1, 3)
     assert counts.shares["confidences crossed: prompts"] == (1, 3)
     assert counts.shares["confidences crossed: searches"] == (0, 3)
-
-
-def test_retrieval_and_answer_are_told_apart() -> None:
-    turns = [turn(message["i"]) for message in MESSAGES]
-    turns[5] |= {"prompt": ["(2026-02-12) how old am i", "you are 12"], "reply": "No idea."}
-
-    counts = truth_counting.count(lived(turns=turns))
-
-    assert counts.shares["questions in talks: in the prompt"] == (1, 1)
-    assert counts.shares["questions in talks: answered"] == (0, 1)
-    turns[5]["prompt"] = ["how old am i"]
-    counts = truth_counting.count(lived(turns=turns))
-    assert counts.shares["questions in talks: in the prompt"] == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("reply", "newer_first"),
-    [
-        ("On 3 May: “it is the 28th”. Before that: “it is the 21st”", True),
-        ("On 1 May: “it is the 21st”. Later: “it is the 28th”", False),
-        ("It is the 28th.", False),
-        ("It is the 21st.", False),
-    ],
-)
-def test_both_words_may_be_named_the_newer_first(reply: str, newer_first: bool) -> None:
-    asked = {"reply": reply, "expect": ["28th"], "stale": ["21st"]}
-    assert truth_counting.names_newer_first(asked) is newer_first
 
 
 @pytest.mark.parametrize(
@@ -147,35 +118,3 @@ def test_statements_are_what_stands_outside_of_conversations(tmp_path: Path) -> 
         ("ana", "", "how the tests went"),
     }
     assert not truth_counting.holds(entries[1].text, {"any": ["06-30"]})
-
-
-def test_costs_are_shared_among_messages() -> None:
-    call = {"prompt_tokens": 100, "cached_tokens": 40, "completion_tokens": 10}
-    chat = {"seconds": {"first_token": [3.5]}}
-    turns = [turn(0, calls=[call], chat=chat), turn(1)]
-
-    costs = truth_counting.costs(turns)
-
-    assert (costs.reply_cpu_seconds, costs.passes_cpu_seconds) == (2.0, 4.0)
-    assert costs.reply_tokens == (30.0, 5.0)
-    assert costs.passes_tokens == (0.0, 0.0)
-    assert costs.first_word_seconds == {1: 3.5}
-    assert costs.command_seconds == {1: 1.0, 2: 1.0}
-
-
-def test_raw_outputs_are_read_without_what_was_there_from_birth(tmp_path: Path) -> None:
-    for folder in (truth_living.NEWBORN, truth_living.FOLDER):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "knowledge.md").write_text("## Always\n\nBe kind.\n")
-    with (tmp_path / truth_living.FOLDER / "knowledge.md").open("a") as file:
-        file.write("\n## New\n\nMira is six.\n")
-    plan = next(truth_living.LIVES.glob("*.yaml"))
-    shutil.copyfile(plan, tmp_path / truth_living.PLAN)
-    (tmp_path / truth_living.TURNS).write_text(json.dumps(turn(0)) + "\n")
-
-    seen = truth_counting.read(tmp_path)
-
-    assert [entry.text for entry in seen.entries] == ["## New\n\nMira is six."]
-    assert len(seen.life.messages) == len(seen.turns) == 1  # it was stopped after the first
-    shutil.rmtree(tmp_path / truth_living.FOLDER)
-    assert not truth_counting.read(tmp_path).entries

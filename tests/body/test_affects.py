@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,15 +11,6 @@ from bumble.body.config import EMOTIONS
 from tests.support.body_defaults import MEMORY, NOON, bars_at
 
 MONTH = 2592000.0
-
-
-def test_an_affect_halves_and_is_gone_when_faint() -> None:
-    held = (Affect("amused", 0.8, NOON), Affect("wistful", 0.06, NOON))
-    later = affects.faded(held, NOON + timedelta(minutes=90))
-    assert [(affect.name, affect.at) for affect in later] == [
-        ("amused", NOON + timedelta(minutes=90))
-    ]
-    assert later[0].intensity == pytest.approx(0.4)
 
 
 def test_a_feeling_felt_again_grows_and_only_the_strongest_are_held() -> None:
@@ -54,27 +43,6 @@ def test_the_largest_overshoot_gives_the_mood(values: dict[str, float], expected
     present = affects.mood(bars_at(**values))
     assert present.name == expected.name
     assert present.intensity == pytest.approx(expected.intensity)
-
-
-@pytest.mark.parametrize(
-    ("mood", "emotion", "expected"),
-    [
-        ("anxious", "anxious", 1.55),
-        ("melancholy", "withdrawn", 1.48),
-        ("frustrated", "concerned", 1.48),
-        ("content", "amused", 1.38),
-        ("excited", "curious", 1.38),
-        ("restless", "curious", 1.25),
-        ("restless", "excited", 1.25),
-        ("restless", "frustrated", 1.25),
-        ("restless", "content", 1.0),
-        ("content", "anxious", 1.0),
-        ("neutral", "anxious", 1.0),
-    ],
-)
-def test_affinity_is_the_table_either_way_round(mood: str, emotion: str, expected: float) -> None:
-    assert affects.affinity(mood, emotion) == expected
-    assert affects.affinity(emotion, mood) == expected
 
 
 @pytest.mark.parametrize(

@@ -63,16 +63,6 @@ def test_the_closed_form_equals_fine_steps_within_one_percent(start: Bars, hours
         assert leapt.value(name) == near, name
 
 
-@given(STATES, st.lists(st.floats(0.001, 20), min_size=1, max_size=6))
-@settings(max_examples=examples(60))
-def test_how_often_time_is_told_makes_no_difference(start: Bars, gaps: list[float]) -> None:
-    often, now = start, NOON
-    for gap in gaps:
-        now += timedelta(hours=gap)
-        often = bars.advance(often, now, BERLIN, TEMPERAMENT)
-    assert_close(often, bars.advance(start, now, BERLIN, TEMPERAMENT), points=0.1)
-
-
 @given(
     STATES, st.floats(0, 5000), st.dictionaries(st.sampled_from(BAR_NAMES), st.floats(-500, 500))
 )
@@ -83,26 +73,6 @@ def test_bars_stay_between_empty_and_full(
     moved = bars.nudge(start, deltas)
     for state in (moved, bars.advance(moved, NOON + timedelta(hours=hours), UTC, TEMPERAMENT)):
         assert all(0 <= bar.value <= 100 and 0 <= bar.rest <= 100 for bar in state.levels.values())
-
-
-@given(STATES, st.floats(0, 1e6))
-def test_a_clock_that_stands_or_goes_back_sets_only_the_time(start: Bars, seconds: float) -> None:
-    now = NOON - timedelta(seconds=seconds)
-    assert bars.advance(start, now, UTC, TEMPERAMENT) == replace(start, at=now)
-
-
-def test_an_entity_left_alone_for_a_year_is_not_worn_out() -> None:
-    season = bars.advance(bars_at(), NOON + timedelta(days=100), UTC, TEMPERAMENT)
-    year = bars.advance(bars_at(), NOON + timedelta(days=365), UTC, TEMPERAMENT)
-    assert season.levels["social"].rest == 30
-    assert 20 < year.value("social") < 30
-    assert_close(season, year, points=0.01)
-
-
-def test_a_resting_point_moved_by_hand_stays_where_it_was_put() -> None:
-    moved = Bars(NOON, {**bars_at().levels, "tension": Bar(90, 80)}, {})
-    later = bars.advance(moved, NOON + timedelta(days=3), UTC, TEMPERAMENT)
-    assert 79 < later.levels["tension"].rest <= 80
 
 
 @pytest.mark.parametrize(

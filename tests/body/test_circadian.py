@@ -1,22 +1,13 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bumble.body import circadian
 
 BERLIN, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata")
-
-
-def test_durations_across_a_dst_change_are_real_ones() -> None:
-    before = datetime(2026, 3, 29, 1, 0, tzinfo=BERLIN)
-    after = datetime(2026, 3, 29, 4, 0, tzinfo=BERLIN)
-    assert (after - before) == timedelta(hours=3)  # the trap: clocks on the wall
-    assert circadian.seconds_between(before, after) == 2 * 3600
 
 
 @pytest.mark.parametrize(
@@ -24,13 +15,6 @@ def test_durations_across_a_dst_change_are_real_ones() -> None:
 )
 def test_the_rhythm_peaks_in_the_afternoon_and_sinks_at_night(hour: float, expected: float) -> None:
     assert circadian.factor(hour) == pytest.approx(expected, abs=1e-5)
-
-
-@given(st.datetimes(datetime(2000, 1, 1), datetime(2040, 1, 1), timezones=st.just(UTC)))
-def test_the_next_clock_hour_is_ahead_and_at_most_an_hour_away(at: datetime) -> None:
-    for zone in (UTC, BERLIN, KOLKATA, ZoneInfo("Australia/Lord_Howe")):
-        step = circadian.next_hour(at, zone) - at
-        assert timedelta(0) < step <= timedelta(hours=1)
 
 
 @pytest.mark.parametrize(

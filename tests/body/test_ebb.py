@@ -1,18 +1,16 @@
 from __future__ import annotations
 
-from datetime import UTC, timedelta
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bumble.body import affects, ebb, soma
+from bumble.body import affects, ebb
 from bumble.body.affects import Affect
 from bumble.body.config import BAR_NAMES
 from bumble.body.noise import Fragment
 from bumble.body.soma import FeltLine, Soma
-from tests.support.body_defaults import BORN, NOON, STIRRED, TEMPERAMENT, body
+from tests.support.body_defaults import BORN, NOON, STIRRED, body
 
 BODIES = st.builds(
     lambda values, feelings, thoughts, felt: replace(
@@ -93,13 +91,6 @@ def test_a_loud_body() -> None:
     )
 
 
-def test_what_matters_least_is_left_out_first() -> None:
-    assert ebb.body_block(STIRRED, "normal", max_chars=120).splitlines() == [
-        "Body: stirring. Mood: content (0.47).",
-        "Bars: social 85 (rest 50), curiosity 74 (rest 45), comfort 71 (rest 65).",
-    ]
-
-
 @given(BODIES)
 def test_a_tag_is_short_and_reads_back(state: Soma) -> None:
     tag = ebb.episode_tag(state)
@@ -127,8 +118,3 @@ WHOLE = "social=85% curiosity=74% creative=40% tension=15% comfort=71% mood=cont
 def test_a_broken_tag_is_refused(tag: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         ebb.parse_tag(tag)
-
-
-def test_a_body_left_alone_grows_quiet_again() -> None:
-    later = soma.advance(STIRRED, NOON + timedelta(days=2), UTC, TEMPERAMENT)
-    assert ebb.tier(ebb.loudness(later)) == "quiet"

@@ -3,8 +3,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bumble.body import noise
 from bumble.body.noise import Fragment
@@ -50,17 +48,6 @@ def test_a_young_dream_outlasts_younger_thoughts_and_an_old_one_does_not() -> No
     assert "zero" not in [held.text for held in early]
     late = noise.push(ring, thought("eight", hours=12))
     assert "tide" not in [held.text for held in late]
-
-
-@given(st.lists(st.tuples(st.text("abcdef ", min_size=1), st.sampled_from(["thought", "dream"]))))
-def test_the_ring_never_outgrows_itself_nor_repeats(pushed: list[tuple[str, str]]) -> None:
-    ring: tuple[Fragment, ...] = ()
-    for text, kind in pushed:
-        if text.strip():
-            ring = noise.push(ring, thought(text, kind=kind))
-    assert len(ring) <= 8
-    for index, held in enumerate(ring):
-        assert not noise.is_duplicate(ring[:index], held.text)
 
 
 @pytest.mark.parametrize(

@@ -170,16 +170,6 @@ def test_time_moves_every_part_and_only_once() -> None:
     assert (once.noise, once.felt) == (STIRRED.noise, STIRRED.felt)
 
 
-def test_reading_a_body_after_saving_it_midway_gives_the_same() -> None:
-    middle, end = NOON + timedelta(minutes=77), NOON + timedelta(hours=9)
-    saved = soma.to_mapping(soma.advance(STIRRED, middle, BERLIN, TEMPERAMENT))
-    resumed = soma.advance(soma.from_mapping(saved), end, BERLIN, TEMPERAMENT)
-    straight = soma.advance(STIRRED, end, BERLIN, TEMPERAMENT)
-    for name in BAR_NAMES:
-        assert resumed.bars.value(name) == pytest.approx(straight.bars.value(name), abs=0.01)
-    assert resumed.hormones.levels == pytest.approx(straight.hormones.levels, abs=0.001)
-
-
 def test_a_fired_impulse_costs_its_bar_and_lifts_dopamine() -> None:
     fired = soma.fire(body(social=90), "reach_out")
     assert fired.bars.value("social") == 65

@@ -98,14 +98,6 @@ def test_speech_ends_the_turn() -> None:
     assert len(model.requests) == 1
 
 
-def test_a_result_is_seen_by_the_next_step() -> None:
-    person = Person()
-    done, model = run([Reply(recall("dog")), Reply(say("It is Biscuit."))], person)
-    assert [call.arguments for call in person.calls] == [{"query": "dog"}]
-    assert "Biscuit is a dog." in model.requests[1].messages[-1].content
-    assert done.said == "It is Biscuit."
-
-
 def test_a_model_that_always_calls_tools_is_stopped_at_the_cap() -> None:
     person = Person()
     replies = [Reply(recall(f"number {n}")) for n in range(40)]
@@ -150,31 +142,12 @@ def test_an_answer_that_goes_round_in_circles_is_ended() -> None:
     assert len(model.requests) == 1
 
 
-def test_an_echo_of_what_was_said_is_not_heard_twice() -> None:
-    person = Person()
-    both = act(("say", {"text": "I look it up."}), ("recall", {"query": "dog"}))
-    done, _ = run([Reply(both), Reply(say("I look it up."))], person)
-    assert person.heard == "I look it up."
-    assert done.said == "I look it up."
-
-
 def test_what_was_said_before_a_tool_ran_is_not_said_again_beside_something_new() -> None:
     person = Person()
     first = act(("say", {"text": "I look."}), ("recall", {"query": "dog"}))
     second = act(("say", {"text": "I look."}), ("say", {"text": "Biscuit."}))
     done, _ = run([Reply(first), Reply(second)], person)
     assert person.heard == done.said == "I look.\n\nBiscuit."
-
-
-def test_the_answer_schema_keeps_speech_and_work_apart() -> None:
-    schema = loop.schema(tools.DECLARED)
-    groups = schema["properties"]["actions"]["anyOf"]
-    names = [
-        {one["properties"]["tool"]["const"] for one in group["items"]["anyOf"]} for group in groups
-    ]
-    assert names[0] == {"say", "think", "wait", "end_turn"}
-    assert "recall" in names[1]
-    assert "say" not in names[1]
 
 
 class Interrupted(ScriptedModel):
@@ -375,12 +348,6 @@ def test_what_was_heard_and_done_before_the_model_failed_is_kept() -> None:
     done = go(model, person)
     assert (done.stopped, done.problem, done.said) == ("failed", gone, "I look it up…")
     assert [call.name for call in done.steps[1].calls] == ["recall"]
-
-
-def test_a_model_that_fails_before_anything_came_of_it_is_an_error() -> None:
-    gone = ModelUnreachableError("it has gone")
-    with pytest.raises(ModelUnreachableError):
-        go(Failing([chat(act(("think", {"text": "Hm."})))], gone), Person())
 
 
 def test_an_interrupt_while_a_tool_runs_keeps_the_steps_before() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 
 import pytest
 from msgspec.structs import replace
@@ -94,28 +94,6 @@ def test_a_reminder_is_set_and_said_back_with_its_time(ada: Entity) -> None:
 def test_sums_are_worked_out_by_code(text: str, language: str, result: str) -> None:
     signs = templates.load(language).signs
     assert code_answers.calculated(text, signs) == result
-
-
-def test_times_are_read_as_people_say_them() -> None:
-    at = datetime(2026, 11, 26, 3, 5, tzinfo=UTC)
-    (found,) = code_answers.times("ring him in 20 minutes", "en", at)
-    assert found[1] == datetime(2026, 11, 26, 3, 25, tzinfo=UTC)
-    (day,) = code_answers.times("tomorrow", "en", at)
-    assert day[1] == datetime(2026, 11, 27, 9, 0, tzinfo=UTC)
-    assert code_answers.times("no time in this", "xx", at) == []
-
-
-def test_who_introduces_themselves_is_greeted_by_name_and_told_who_it_is(ada: Entity) -> None:
-    text = "good evening, im dot and i drive the school bus"
-    talk, _ = told(ada, {text: reading("introduce", name="dot")})
-    assert talk.say(text).startswith("Hello Dot. I'm Ada.")
-
-
-def test_what_is_known_of_somebody_is_what_they_told(ada: Entity) -> None:
-    ask = "what do you know about me"
-    talk, _ = told(ada, {OLIVES: reading("tell", keep=True), ask: reading("ask_known")})
-    talk.say(OLIVES)
-    assert OLIVES in talk.say(ask)
 
 
 @pytest.mark.parametrize("ask", ["what did we talk about today", "Today, what did we talk about?"])

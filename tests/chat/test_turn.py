@@ -5,25 +5,22 @@ import re
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import able_reply, participants, route, turn
+from bumble.chat import participants, turn
 from bumble.chat.reply_writer import Heard, ReplyStream
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import AnswerInvalidError, UnsafePathError
+from bumble.errors import AnswerInvalidError
 from bumble.files import disk
-from bumble.llm import ledger
-from bumble.llm.ledger import LedgerEntry
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import ABLE, Abilities
 from bumble.records import knowledge, relationships, skills
 from bumble.text import tokens
-from tests.support.turns import NOON, Clock, act, runtime_of, say, snapshot, stored, talk
+from tests.support.turns import Clock, act, runtime_of, say, snapshot, stored, talk
 
 
 def chats(model: ScriptedModel) -> list[Request]:
@@ -143,17 +140,6 @@ def test_what_a_tool_writes_is_committed_with_the_answer(ada: Entity) -> None:
     [skill] = skills.read(ada.skills)
     assert (skill.name, skill.text) == ("Bake bread", "Knead.")
     assert "A good day." in ada.journal.read_text()
-
-
-def test_two_writes_to_one_file_are_both_kept(ada: Entity) -> None:
-    replies = [
-        act("update_knowledge", title="Sam", body="Lives in Lisbon."),
-        act("update_knowledge", title="Biscuit", body="Is a dog."),
-        say("Noted."),
-    ]
-    talk(runtime_of(ada, ScriptedModel(replies)), "I live in Lisbon with Biscuit.")
-    titles = {one.title for one in knowledge.read(ada.knowledge).sections}
-    assert {"Sam", "Biscuit"} <= titles
 
 
 def test_a_locked_section_holds_against_a_tool(ada: Entity) -> None:
@@ -318,39 +304,6 @@ def test_a_message_that_says_little_brings_to_mind_what_those_before_it_do(ada: 
     assert list(brought("Do you remember Biscuit the dog?")) == ["knowledge"]
     assert list(brought("What about him?")) == ["just before"]
     assert list(brought("What about him?", new=True)) == []
-
-
-def test_a_link_to_a_file_outside_is_not_put_into_a_prompt(ada: Entity, tmp_path: Path) -> None:
-    (tmp_path / "secret.md").write_text("## [locked] Keys\n\nhunter2\n")
-    ada.knowledge.unlink()
-    (ada.root / "knowledge.md").symlink_to(tmp_path / "secret.md")
-    model = ScriptedModel([say("Hello.")])
-    with pytest.raises(UnsafePathError):
-        talk(runtime_of(ada, model), "Hi.")
-    assert model.requests == []
-
-
-def test_the_portrait_of_the_speaker_is_in_the_prompt_and_nobody_elses(ada: Entity) -> None:
-    portraits = {"sam": "Sam mends radios.", "kim": "Kim fears the sea."}
-    ada.relationships.mkdir()
-    for person, portrait in portraits.items():
-        source = f"---\nnames: [{person.capitalize()}]\nunresolved: [tea]\n---\n\n{portrait}\n"
-        (ada.relationships / f"{person}.md").write_text(source)
-    model = ScriptedModel([say("Hello.")])
-    talk(runtime_of(ada, model), "Why do I feel so odd about this today?")
-    asked = "".join(one.content for one in model.requests[0].messages)
-    assert "Sam mends radios." in asked
-    assert "still open: tea" in asked
-    assert "Kim fears the sea." not in asked
-
-
-def test_no_more_of_a_conversation_is_shown_than_the_model_counts_it(ada: Entity) -> None:
-    runtime = runtime_of(ada, ScriptedModel([say("Hello.")], context_tokens=4096))
-    stable = able_reply.stable_part(runtime, ("sam",))
-    plain = route.history(runtime, stable)
-    for _ in range(3):
-        ledger.append(ada.ledger, LedgerEntry(NOON, "chat", "scripted", 1, "stop", 1500, 1000))
-    assert route.history(runtime, stable) < plain - 900
 
 
 @pytest.mark.parametrize(

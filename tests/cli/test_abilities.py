@@ -42,13 +42,6 @@ def test_weights_that_nobody_probed_are_trusted_by_their_size(
     assert {seen.tier(purpose, "de") for purpose in ("talk", "memory")} == {tier}
 
 
-def test_a_user_overrules_what_was_measured(ada: Entity) -> None:
-    user = "llm: {abilities: {talk: {en: write}, memory: {any: none}}}\n"
-    seen = abilities.of(opened(ada, user=user), embedded("smollm2-135m"))
-    assert (seen.tier("talk", "en"), seen.tier("talk", "de")) == ("write", "none")
-    assert seen.tier("memory", "de") == "none"
-
-
 def test_a_folder_that_is_not_trusted_lowers_only(
     ada: Entity, capsys: pytest.CaptureFixture[str]
 ) -> None:

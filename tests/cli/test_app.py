@@ -64,13 +64,6 @@ def test_help_and_version_import_nothing_heavy(words: list[str]) -> None:
     assert "bumble" in names
 
 
-def test_a_command_over_files_reads_its_arguments_without_pydantic(run: Run) -> None:
-    for words in (["knowledge", "list"], ["config", "get", "llm.model"], ["knowledge", "show"]):
-        code, names = modules_of(*words, "-e", str(run.entity.root))
-        assert code == 0
-        assert "pydantic" not in names
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -150,13 +143,6 @@ def test_it_works_with_an_empty_environment_in_any_folder(run: Run, tmp_path: Pa
     assert (empty.returncode, empty.stdout) == (0, done.stdout)
     done = bumble("config", "get", "llm.model", environ={"HOME": "/nonexistent"}, cwd=Path("/"))
     assert (done.returncode, done.stdout) == (0, "auto\n")
-
-
-@pytest.mark.parametrize("variables", [{}, {"FORCE_COLOR": "1"}, {"TERM": "xterm", "CI": "1"}])
-def test_nothing_is_coloured_where_it_is_no_terminal(variables: dict[str, str]) -> None:
-    for words in (["--help"], ["model", "--help"], ["config", "show"], ["stauts"]):
-        done = bumble(*words, environ=variables)
-        assert "\x1b" not in done.stdout + done.stderr
 
 
 def broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:

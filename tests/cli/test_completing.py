@@ -71,16 +71,6 @@ def test_a_shell_offers_commands_and_values(lived: Run, shell: str) -> None:
     assert offered(lived, shell, "new", "x", "--timezone", "Europe/Lis") == ["Europe/Lisbon"]
 
 
-def test_bash_gets_titles_that_it_reads_back_as_they_are(lived: Run) -> None:
-    shown = offered(lived, "bash", "knowledge", "show", "")
-    assert shown[0] == "Green\\ tea"
-    assert shown[1] == r"\$\(touch\ owned\)\ \`touch\ owned\`\ \*\ \'x"
-    assert shown[2:] == ["Tides"]
-    assert offered(lived, "bash", "knowledge", "show", "'Gr") == ["Green tea"]
-    assert offered(lived, "bash", "knowledge", "show", r"Green\ t") == ["Green\\ tea"]
-    assert offered(lived, "bash", "recall", "--kind", "=", "be") == ["belief"]
-
-
 @pytest.mark.parametrize(
     ("typed", "wanted"),
     [

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 from prompt_toolkit.application import create_app_session
@@ -61,32 +60,6 @@ def test_unknown_slash_text_is_reported_and_not_sent(ada: Run, text: str) -> Non
     assert "It was not sent." in ran.err
     assert ran.out == ""
     assert not list(ada.file("sessions").glob("*/messages.jsonl"))
-
-
-@pytest.mark.parametrize("command", ["/context", "/context detail"])
-def test_context_tells_of_the_request_that_another_process_has_sent(ada: Run, command: str) -> None:
-    ada.ok("chat", PLAIN)
-    total = ada.ok("context", "json").data["total_bytes"]
-    shown = typed(ada, command)
-    assert "Nothing has been sent yet." not in shown.err
-    assert f"Total sent: {total:,} bytes" in shown.err
-    assert "Nothing has been sent yet." in typed(ada, command, argv=("--new-session",)).err
-
-
-def test_status_says_how_full_the_window_is_how_it_feels_what_waits_and_what_holds(
-    ada: Run,
-) -> None:
-    ada.ok("config", "set", "memory.episode_max_turns", "1")  # a stretch is over by its length
-    ran = typed(ada, "/status", PLAIN, PLAIN, "/think on", "/verbose", "/verbose off", "/status")
-    before, after = (part.split("Ada in ")[0] for part in ran.err.split("Ada in ")[1:])
-    full = [re.search(r"(\d+)% full: about ([\d,]+) tokens", part) for part in (before, after)]
-    assert full[0] and full[1]
-    assert int(full[0][2].replace(",", "")) < int(full[1][2].replace(",", ""))
-    assert "mood: content" in before
-    assert "until the next conversation:" not in before
-    assert "[waiting: " not in before
-    assert "[waiting: " in after
-    assert "until the next conversation: /think on, /verbose off" in after
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from tests.support.reading import with_weights
 from tests.support.running import ABLE, Run
 from tests.support.terminal import Terminal
 
-XTERM = {"TERM": "xterm"}
 TAKEN_BACK = re.compile(r"\r\x1b\[(\d+)C\x1b\[K")
 
 
@@ -66,23 +65,6 @@ def test_lines_of_a_terminal_end_between_words(monkeypatch: pytest.MonkeyPatch, 
     assert lines[0] == "Ada> I want to know"
     assert all(len(line) <= 20 for line in lines)
     assert " ".join(lines) == f"Ada> {TEXT}"
-
-
-def test_a_sign_never_wipes_a_line_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(sys, "stdout", screen)
-    output.piece("Let me look")
-    output.sign("Ada is thinking …", XTERM)
-    output.piece(".\n")
-    output.sign("Ada is thinking …", XTERM)
-    output.flush()
-    assert screen.getvalue() == "Let me look.\n\r\x1b[2KAda is thinking …\r\x1b[2K"
-
-
-def test_elsewhere_the_answer_is_bare(run: Run) -> None:
-    script(run, act("say", text=TEXT))
-    assert run.ok("chat", "Hello").out == f"{TEXT}\n"
 
 
 @pytest.fixture

@@ -49,27 +49,6 @@ def both() -> Catalog:
     return Catalog((LARGE, SMALL))
 
 
-def test_each_source_is_asked_once_and_said_once(
-    shell: Shell, fake: FakeHub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    chosen = weights.chat_model(shell, both(), yes=True)
-    assert chosen.name == "small"
-    assert fake.heads == [URL]
-    err = capsys.readouterr().err
-    assert err.count("large: hub me/model") == 1
-    assert err.count("small: hub me/model") == 1
-    assert len(shell.notes) == 2
-
-
-def test_a_hub_that_cannot_be_reached_is_tried_once(
-    shell: Shell, fake: FakeHub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shell.means = PullOptions(environment=shell.environ, endpoint="http://127.0.0.1:1")
-    weights.chat_model(shell, both(), yes=True)
-    assert list(shell.means.answers) == ["http://127.0.0.1:1"]
-    assert capsys.readouterr().err.count("can't be reached") == 2  # a line a model
-
-
 def test_a_model_that_was_offered_and_did_not_come_makes_way_for_the_next(
     shell: Shell, fake: FakeHub
 ) -> None:

@@ -110,18 +110,6 @@ def test_chatgpt_circles_end_and_one_bad_conversation_ends_nothing(tmp_path: Pat
     assert "conversations that were not to be remembered" in left(read)
 
 
-def test_conversations_that_are_no_list_are_read_all_the_same(tmp_path: Path) -> None:
-    one, other = exports.gpt_moving(), {**exports.gpt_moving(), "id": "z", "conversation_id": "z"}
-    alone = tmp_path / "conversations.json"
-    alone.write_text(json.dumps(one))
-    assert [talk.id for talk in talks(items(alone)[1])] == ["c1"]
-    lines = tmp_path / "lines.jsonl"
-    lines.write_text(f"{json.dumps(one)}\n{{broken\n}}\n{json.dumps(other)}\n")
-    _, read = items(lines)
-    assert [talk.id for talk in talks(read)] == ["c1", "z"]
-    assert len(left(read, broken=True)) == 1
-
-
 def test_claude_keeps_attached_files_apart_from_what_was_said(tmp_path: Path) -> None:
     memories = [{"conversations_memory": "Sam bakes.", "project_memories": {"p1": "A shop."}}]
     project = {
@@ -174,16 +162,6 @@ def test_gemini_makes_a_talk_of_a_day(tmp_path: Path) -> None:
     ]
 
 
-def test_grok_reads_both_kinds_of_time(tmp_path: Path) -> None:
-    _, read = items(exports.as_json(tmp_path / "prod-grok-backend.json", exports.grok_export()))
-    [talk] = talks(read)
-    assert [turn.at.isoformat() for turn in talk.turns if turn.at] == [
-        "2025-07-01T10:00:00+00:00",
-        "2025-07-01T10:00:30+00:00",
-    ]
-    assert said(read) == [(PERSON, "", "I play the oboe."), (OTHER, "Grok", "Nice.")]
-
-
 def test_letta_unwraps_what_was_said_and_passes_over_events(tmp_path: Path) -> None:
     _, read = items(exports.as_json(tmp_path / "mo.af", exports.letta_agent()))
     assert said(read) == [(PERSON, "", "I keep bees."), (OTHER, "Mo", "Bees!")]
@@ -227,19 +205,6 @@ def test_a_card_of_any_version_and_form_is_the_same_character(
         assert facts(read) == {"glade (Glade)": "The glade is safe."}
         assert Recipe("wolf (Glade)", "wolf, wolves", "Wolves wait.") in read
         assert "entries that are switched off" in left(read)
-
-
-CASES = Path(__file__).parents[2] / "data" / "imports"
-
-
-@pytest.mark.parametrize("name", ["ztxt", "itxt", "rawjson", "nopad", "brokenccv3"])
-def test_a_card_is_the_same_in_every_envelope(name: str) -> None:
-    [whole] = [one for one in items(CASES / "ok.png")[1] if isinstance(one, ImportedPersona)]
-    form, read = items(CASES / f"{name}.png")
-    assert form == "card"
-    assert [one for one in read if isinstance(one, ImportedPersona)] == [whole]
-    broken = ["copies of the card that can't be read"] if name == "brokenccv3" else []
-    assert left(read, broken=True) == broken
 
 
 CARD = json.dumps(exports.card(3), ensure_ascii=False)
@@ -303,15 +268,6 @@ def test_claude_code_notes_with_and_without_front_matter(tmp_path: Path) -> None
     alone = exports.folder(tmp_path / "alone" / "memory", {"MEMORY.md": "Sam likes tabs."})
     name, read = items(alone.parent)
     assert (name, facts(read)) == ("claude-code", {"MEMORY (Claude Code)": "Sam likes tabs."})
-
-
-def test_a_vault_is_the_persons_own_words_but_for_clippings(tmp_path: Path) -> None:
-    _, read = items(exports.folder(tmp_path / "vault", exports.VAULT))
-    by = {talk.title: (talk.turns[0].by, talk.turns[0].name) for talk in talks(read)}
-    assert by == {"2025-01-02": (PERSON, ""), "Ideas": (PERSON, ""), "Clip": (OTHER, "example.org")}
-    days = {talk.title: f"{talk.at:%Y-%m-%d}" for talk in talks(read) if talk.title != "Clip"}
-    assert days == {"2025-01-02": "2025-01-02", "Ideas": "2024-12-24"}
-    assert left(read) == ["files that are no Markdown"]
 
 
 def test_a_bundle_by_type(tmp_path: Path) -> None:

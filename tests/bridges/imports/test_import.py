@@ -288,19 +288,6 @@ def test_bombs_links_and_names_that_lead_out_are_said_and_passed_over(
     assert not (tmp_path / "out.json").exists()
 
 
-def test_links_in_a_folder_are_not_followed(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "secret.md").write_text("the passphrase of the vault")
-    vault = exports.folder(tmp_path / "vault", exports.VAULT)
-    (vault / "link.md").symlink_to(tmp_path / "secret.md")
-    (vault / "up").symlink_to(tmp_path)
-    data = run.ok("import", str(vault), "--json").data
-    assert data["conversations"]["new"] == 3
-    assert "a link, or no plain file" in {one["why"] for one in data["left_out"]}
-    assert "passphrase" not in "".join(
-        one.read_text() for one in run.entity.sessions.rglob("*.jsonl")
-    )
-
-
 def test_enormous_and_wrong_fields_end_nothing(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,21 +309,6 @@ def test_enormous_and_wrong_fields_end_nothing(
     assert "the rest of texts longer than 1,000 characters" in why
     assert "messages beyond the first 3 of a conversation" in why
     run.ok("session", "list")
-
-
-def test_each_way_to_be_broken_is_told_and_not_all_of_many(run: Run, tmp_path: Path) -> None:
-    place = exports.folder(tmp_path / "bea", {"entity.yaml": "schema_version: 3\nname: Bea\n"})
-    for n in range(60):
-        exports.folder(place, {f"sessions/ses_{n}/messages.jsonl": '{"type": "x"}\n' * (n + 2)})
-        broken = place / f"sessions/ses_{n}/messages.jsonl"
-        broken.write_text(
-            '{"type":"session","id":"a","at":"2026-01-01T00:00:00Z"}\n' + f"{n}\n" * 2
-        )
-    exports.folder(place, {"knowledge.md": "## Boat\n\nGreen.\n"})
-    data = run.ok("import", str(place), "--json").data
-    assert data["facts"] == 1
-    assert sum(one["count"] for one in data["left_out"] if one["broken"]) == 60
-    assert len(data["left_out"]) <= 51
 
 
 @forks

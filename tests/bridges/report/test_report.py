@@ -57,14 +57,6 @@ def made(run: Run, *options: str) -> Page:
     return Page(place.read_text("utf-8"))
 
 
-def files(root: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and ".git" not in path.parts
-    }
-
-
 @pytest.fixture
 def lived(run: Run) -> Run:
     """A talk of Sam's, what came of it, and what only Bo may know."""
@@ -248,23 +240,6 @@ def test_what_is_seen_first_is_a_life_and_bookkeeping_is_folded_away(lived: Run)
         assert words not in open_text and words in rest, words
 
 
-def test_it_goes_beside_the_entity_or_where_one_is_and_prints(lived: Run, tmp_path: Path) -> None:
-    before = files(lived.entity.root)
-    beside = lived.entity.root.parent / "Ada-report.html"
-    names = {path.name for path in lived.entity.root.parent.iterdir()}
-    assert lived("report").code == 0
-    new = {path.name for path in lived.entity.root.parent.iterdir()} - names
-    new.discard("home")  # where what is begun is noted
-    assert {name.casefold() for name in new} == {beside.name.casefold()}
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    assert lived("report", "-e", str(lived.entity.root), cwd=elsewhere).code == 0
-    assert len(list(elsewhere.iterdir())) == 1
-    assert lived.ok("report", "-").out.startswith("<!doctype html>")
-    assert lived("report", "-", "--json").code == 2
-    assert files(lived.entity.root) == before
-
-
 def test_it_replaces_reports_and_nothing_else(lived: Run, tmp_path: Path) -> None:
     place = tmp_path / "page.html"
     place.write_text("<p>mine</p>")
@@ -278,10 +253,3 @@ def test_it_replaces_reports_and_nothing_else(lived: Run, tmp_path: Path) -> Non
     link.symlink_to(place)
     assert lived("report", str(link), "--force").code == 13
     assert lived("report", str(tmp_path), "--force").code == 13
-
-
-@pytest.mark.parametrize("place", ["page.html", "beliefs/page.md", "workspace/page.html"])
-def test_it_never_goes_into_the_entitys_own_folder(lived: Run, place: str) -> None:
-    before = files(lived.entity.root)
-    assert lived("report", place, "--force", cwd=lived.entity.root).code == 13
-    assert files(lived.entity.root) == before

@@ -64,19 +64,6 @@ def test_tools_are_those_that_only_look_unless_the_owner_lists_them(start: Start
     assert servers.call("weather.forecast", {"city": "Rome"}).failed
 
 
-def test_a_server_gets_no_key_but_those_that_the_owner_lists(start: Start, tmp_path: Path) -> None:
-    secrets = tmp_path / "secrets.yaml"
-    secrets.write_text("WEATHER_KEY: abc\nOTHER_KEY: def\n")
-    secrets.chmod(0o600)
-    asked = ("PYTHONPATH", "WEATHER_KEY", "NOT_THERE")
-    servers = start({"weather": ServerConfig(GOOD, asked)}, MY_TOKEN="x")
-    servers.offered("so?")
-    given = set(servers.call("weather.environment", {}).text.split())
-    assert {"PATH", "HOME", "PYTHONPATH", "WEATHER_KEY"} <= given
-    assert not given & {"OPENAI_API_KEY", "MY_TOKEN", "OTHER_KEY", "DBUS_SESSION_BUS_ADDRESS"}
-    assert servers.call("weather.folder", {}).text == os.path.realpath(tmp_path)
-
-
 def test_what_a_server_answers_is_text_and_what_it_refuses_a_failure(start: Start) -> None:
     servers = start({"weather": WEATHER})
     servers.offered("so?")

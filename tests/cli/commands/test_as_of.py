@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bumble.cli import as_of
-from tests.support import looking
+from tests.support import looking, newborns
 from tests.support.living import known, talked
 from tests.support.repository import git
 from tests.support.running import NOON, Run
@@ -30,17 +30,23 @@ def life(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
         monkeypatch.setenv(f"GIT_{who}_EMAIL", "sam@example.org")
         monkeypatch.setenv(f"GIT_{who}_DATE", (NOON - 9 * DAY).isoformat())
     looking.without_models(run)
+    newborns.once("learnt of tea", run.entity.root, lambda: live(run))
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.delenv(f"GIT_{who}_DATE", raising=False)
+    return at(run, 0)
+
+
+def live(run: Run) -> None:
     git(run.entity.root, "init", "-q", "-b", "main")
     git(run.entity.root, "add", "-A")
     git(run.entity.root, "commit", "-qm", "born")
     for who in ("AUTHOR", "COMMITTER"):
-        monkeypatch.delenv(f"GIT_{who}_DATE")
+        run.monkeypatch.delenv(f"GIT_{who}_DATE")
     at(run, -5).ok("belief", "add", "Sam likes tea")
     at(run, -4).ok("person", "add", "Bo", "Bo sails to Aveiro.")
     at(run, -3).ok("knowledge", "set", "Pets", "A dog called Biscuit.")
     at(run, -2).ok("episode", "add", "It hailed on the garden.")
     at(run, -1).ok("knowledge", "set", "Pets", "A cat called Rex.")
-    return at(run, 0)
 
 
 def at(run: Run, days: int) -> Run:
@@ -249,20 +255,6 @@ def test_an_entity_below_the_top_of_a_repository_is_found_there(life: Run, tmp_p
     assert not (shown / "cellar.txt").exists() and (shown / "entity.yaml").is_file()
 
 
-@needs_git
-def test_settings_of_then_count_and_reach_no_farther_than_the_folder_is_trusted(life: Run) -> None:
-    text = life.text("entity.yaml")
-    life.write("entity.yaml", f"{text}\nllm:\n  base_url: http://127.0.0.1:9/v1\n")
-    git(life.entity.root, "commit", "-qam", "an endpoint")
-    life.now += 900 * DAY
-    then = f"{life.now - DAY:%Y-%m-%d}"
-    doubted = life.ok("belief", "list", "--as-of", then)
-    assert "`llm.base_url` is ignored" in doubted.err
-    assert f"bumble config trust {life.entity.root}" in doubted.err
-    life.ok("config", "trust", str(life.entity.root))
-    assert "ignored" not in life.ok("belief", "list", "--as-of", then).err
-
-
 def test_without_git_the_records_own_times_tell(run: Run) -> None:
     looking.without_models(run)
     at(run, -5).ok("belief", "add", "Sam likes tea")
@@ -289,6 +281,16 @@ def test_without_git_the_records_own_times_tell(run: Run) -> None:
 def migrated(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Ada of format 1 under git since May, brought to the present format in December."""
     looking.without_models(run)
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Sam")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "sam@example.org")
+        monkeypatch.setenv(f"GIT_{who}_DATE", "2026-12-01T12:00:00+00:00")
+    run.now = datetime.fromisoformat("2026-12-01T12:00:00+00:00")
+    newborns.once("migrated", run.entity.root, lambda: migrate(run))
+    return run
+
+
+def migrate(run: Run) -> None:
     root = run.entity.root
     shutil.rmtree(root)
     with zipfile.ZipFile(FORMATS / "1.zip") as archive:
@@ -296,17 +298,13 @@ def migrated(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     text = run.text("entity.yaml").replace("soma:\n", "soma:\n  ebb: {tag_max_chars: 12}\n", 1)
     run.write("entity.yaml", text)
     for who in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{who}_NAME", "Sam")
-        monkeypatch.setenv(f"GIT_{who}_EMAIL", "sam@example.org")
-        monkeypatch.setenv(f"GIT_{who}_DATE", "2026-06-01T12:00:00+01:00")
+        run.monkeypatch.setenv(f"GIT_{who}_DATE", "2026-06-01T12:00:00+01:00")
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "a life of format 1")
     for who in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{who}_DATE", "2026-12-01T12:00:00+00:00")
-    run.now = datetime.fromisoformat("2026-12-01T12:00:00+00:00")
+        run.monkeypatch.setenv(f"GIT_{who}_DATE", "2026-12-01T12:00:00+00:00")
     run.ok("migrate")
-    return run
 
 
 @needs_git

@@ -42,14 +42,6 @@ def test_the_same_claim_is_one_belief(kettle: Run) -> None:
     assert kettle.state() == before
 
 
-def test_the_newest_stand_first_and_a_limit_says_so(run: Run) -> None:
-    for claim in ("one", "two", "three"):
-        run.ok("belief", "add", claim)
-    ran = run.ok("belief", "list", "--limit", "2")
-    assert [line.split()[-1] for line in ran.out.splitlines()] == ["three", "two"]
-    assert "--limit" in ran.err
-
-
 def test_an_id_can_be_given_by_an_end_that_no_other_has(run: Run) -> None:
     for name in ("bel_tea", "bel_sea", "bel_rain"):
         run.write(
@@ -93,14 +85,6 @@ def test_a_belief_is_contradicted_and_both_are_linked(kettle: Run) -> None:
     assert oldest["contradicts"] == [newest["id"]]
     assert newest["contradicts"] == [first]
     assert newest["confidence"] == pytest.approx(0.8, abs=0.001)
-
-
-def test_an_archived_belief_is_shown_with_all_and_comes_back_when_confirmed(kettle: Run) -> None:
-    file = file_of(kettle, only_id(kettle))
-    file.write_text(file.read_text().replace("---\n\n", "status: archived\n---\n\n"))
-    assert "archived" in kettle.ok("belief", "list", "--all").out
-    kettle.ok("belief", "confirm", "last")
-    assert [one["archived"] for one in kettle.ok("belief", "list", "--json").data] == [False]
 
 
 def test_a_belief_that_is_removed_is_linked_by_none(kettle: Run) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
 BROKEN = "---\nat: [unclosed\n---\n\nbroken\n"
 PLAIN = ("knowledge.md", "GENOME.md", "working/MEMORY.md", "working/scratch.md")  # any text is one
@@ -26,7 +27,7 @@ PATHS = (
 )
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", turns(4, PATHS))
 def test_a_file_that_a_hand_has_broken_stops_no_talk_and_stays_untouched(
     run: Run, path: str
 ) -> None:

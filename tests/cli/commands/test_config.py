@@ -40,14 +40,6 @@ def test_show_says_where_each_value_comes_from(run: Run, user_file: Path, option
     assert str(user_file) in ran.err
 
 
-def test_get_prints_the_bare_value(run: Run) -> None:
-    assert run.ok("config", "get", "llm.model").out == "auto\n"
-    assert run.ok("config", "get", "llm.base_url").out == "\n"
-    assert run.ok("config", "get", "llm.context_tokens").out == "null\n"
-    assert run.ok("config", "get", "cognition.gate.enabled").out == "true\n"
-    assert run.ok("config", "get", "cognition.gate").out.startswith("cognition.gate.enabled: true")
-
-
 @pytest.mark.parametrize(
     "words", [["show", "llm.modle"], ["get", "llm.modle"], ["set", "llm.modle", "x"],
               ["unset", "llm.modle"], ["set", "--user", "llm.modle", "x"]],
@@ -144,21 +136,6 @@ def test_a_link_in_place_of_the_users_file_stays_one(run: Run, user_file: Path) 
     assert real.read_text() == "# mine\nllm:\n  model: one\n"
 
 
-def test_an_endpoint_counts_only_where_the_folder_is_trusted(run: Run, user_file: Path) -> None:
-    address = "https://api.example/v1"
-    ran = run.ok("config", "set", "llm.base_url", address)
-    assert "bumble config trust" in ran.err
-    assert run.ok("config", "get", "llm.base_url").out == "\n"
-    ran = run.ok("config", "trust", str(run.entity.root))
-    assert f"llm.base_url: {address}" in ran.out.replace('"', "")
-    assert str(run.entity.root) in user_file.read_text()
-    assert run.ok("config", "get", "llm.base_url").out == f"{address}\n"
-    assert not run.ok("config", "trust", ".", "--json").data["changed"]
-    assert run.ok("config", "untrust", ".", "--json").data["changed"]
-    assert run.ok("config", "get", "llm.base_url").out == "\n"
-    assert not run.ok("config", "untrust", ".", "--json").data["changed"]
-
-
 def test_what_only_the_users_config_may_set_is_not_written_into_a_folder(run: Run) -> None:
     before = run.text("entity.yaml")
     refused = run("config", "set", "index.url", "postgresql://me:secret@db.example/life")
@@ -166,18 +143,6 @@ def test_what_only_the_users_config_may_set_is_not_written_into_a_folder(run: Ru
     assert "secret" not in refused.err
     assert run.text("entity.yaml") == before
     run.ok("config", "set", "--user", "index.fallback", "local")
-
-
-def test_what_has_a_name_of_its_own_is_set_and_removed_whole(run: Run) -> None:
-    server = "tools.servers.weather"
-    run.ok("config", "set", "--user", server, "{command: [uvx, mcp-weather], words: [rain]}")
-    assert run.ok("config", "get", f"{server}.command", "--json").data["value"] == [
-        "uvx",
-        "mcp-weather",
-    ]
-    assert run("config", "set", "--user", server, "{comand: [x]}").code == 2
-    run.ok("config", "unset", "--user", server)
-    assert run("config", "set", "tools", "{}").code == 2
 
 
 def test_a_folder_names_no_script_outside_of_it(run: Run, tmp_path: Path) -> None:

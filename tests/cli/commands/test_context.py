@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from bumble.cli.commands.context import SAMPLE
-from bumble.cli.talk import conversation
-from tests.support import chatting
 from tests.support.chatting import act, script
 from tests.support.running import Run
 
@@ -51,33 +47,6 @@ def test_the_last_run_is_reported_until_something_else_is_asked_for(ada: Run) ->
     assert ada.ok("context", "json", "--as", "Kim").data["history_messages"] == 0
 
 
-def test_each_conversation_has_the_report_of_its_last_request(ada: Run) -> None:
-    first = ada.ok("session", "list", "--json").data[0]["id"]
-    ada.ok("chat", "--new-session", "And the sun?")
-    assert ada.ok("context", "json").data["session"] != first
-    for end in (first, first[-8:]):
-        report = ada.ok("context", "json", "--session", end).data
-        assert (report["session"], report["source"]) == (first, "run")
-    guessed = ada.ok("context", "json", "--session", first, "--estimate").data
-    assert (guessed["session"], guessed["history_messages"]) == (first, 2)
-    prompt = ada.ok("context", "prompt", "--session", first, "-m", "Hm").out
-    assert "I like the rain on the roof." in prompt
-    assert "And the sun?" not in prompt
-    assert ada("context", "json", "--session", "ses_nowhere").code == 1
-
-
-def test_of_many_conversations_the_newest_reports_are_kept(
-    ada: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(conversation, "MOST_REPORTS", 2)
-    script(ada, *(act("say", text=f"Yes {n}.") for n in range(5)))
-    for n in range(4):
-        ada.ok("chat", "--new-session", f"Number {n}?")
-    assert len(list(ada.file(".bumble/cache/reports").iterdir())) == 2
-    last = ada.ok("session", "list", "--json").data[0]["id"]
-    assert ada.ok("context", "json", "--session", last).data["source"] == "run"
-
-
 def test_what_is_estimated_is_what_the_next_turn_sends(ada: Run) -> None:
     text = "Why does rain feel like home?"
     now = "2026-05-24T13:00:00+01:00"
@@ -89,21 +58,6 @@ def test_what_is_estimated_is_what_the_next_turn_sends(ada: Run) -> None:
     assert {k: v for k, v in guessed.items() if k not in counted} == {
         k: v for k, v in sent.items() if k not in counted
     }
-
-
-def test_directives_and_files_of_a_message_count_as_they_do_in_a_chat(ada: Run) -> None:
-    ada.write("plan.md", "Roof first, then the radio.")
-    text = "/think on What comes after the roof, by @plan.md ?"
-    now = "2026-05-24T13:00:00+01:00"
-    guessed = ada.ok("context", "prompt", "--json", "-m", text, "--now", now).data["messages"]
-    size = ada.ok("context", "json", "-m", text, "--now", now).data["total_bytes"]
-    assert "Roof first, then the radio." in guessed[-1]["content"]
-    assert "/think" not in guessed[-1]["content"]
-    ada.ok("chat", text, "--now", now)
-    sent = json.loads(ada.text(".bumble/cache/last_request.json"))
-    assert [one["content"] for one in guessed] == [content for _, content in sent]
-    assert ada.ok("context", "json").data["total_bytes"] == size
-    assert ada("context", "json", "-m", "/think").code == 2
 
 
 def test_detail_ranks_the_parts_and_shows_the_budget(ada: Run) -> None:
@@ -139,13 +93,6 @@ def test_diff_names_the_first_byte_that_differs(ada: Run) -> None:
     ada.write("GENOME.md", "I like tea.")
     changed = ada.ok("context", "diff", "--json").data["first_different_byte"]
     assert changed < len(system.encode())
-
-
-def test_a_conversation_that_will_be_compacted_is_announced(run: Run) -> None:
-    chatting.long_talk(run)
-    run.ok("config", "set", "cognition.max_context_tokens", "4096")
-    script(run)
-    assert "The next message compacts the conversation first" in run.ok("context", "list").out
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]"])

@@ -244,15 +244,6 @@ def test_fix_mends_what_is_derived_and_leaves_every_truth_file(ada: Run) -> None
     assert all(not one["mends"] for one in ran.data["findings"])
 
 
-def test_fix_twice_finds_nothing_left_to_mend(ada: Run) -> None:
-    leave_temporary(ada)
-    first = ada.ok("doctor", "--fix")
-    assert "mended: .knowledge.md.1a2b.bumble-tmp" in first.out
-    before = ada.state()
-    assert ada.ok("doctor", "--fix", "--json").data["mended"] == []
-    assert ada.state() == before
-
-
 def test_fix_finishes_a_change_that_was_cut_off(ada: Run) -> None:
     old = ada.file("knowledge.md").read_bytes()
     new = b"## Tea\n\nGreen.\n"
@@ -276,16 +267,6 @@ def test_fix_says_what_it_could_not_do(ada: Run) -> None:
     assert not ada.file("memory.db").exists()
 
 
-def test_fix_adds_what_gitignore_lacks(repository: Run) -> None:
-    repository.write(".gitignore", "*.pyc")
-    assert found(repository) == [("git-ignores", ".gitignore", None)]
-    repository.ok("doctor", "--fix")
-    lines = repository.text(".gitignore").splitlines()
-    assert lines[0] == "*.pyc"
-    assert {"/memory.db", "/.bumble/"} <= set(lines)
-    assert found(repository) == []
-
-
 def test_fix_adds_what_gitattributes_lacks(repository: Run) -> None:
     repository.write(".gitattributes", "*.png binary\n/dreams/*.md merge=bumble")
     assert found(repository) == [("git-attributes", ".gitattributes", None)]
@@ -295,23 +276,6 @@ def test_fix_adds_what_gitattributes_lacks(repository: Run) -> None:
     assert lines.count("/dreams/*.md merge=bumble") == 1
     assert "/reminders/*.md merge=bumble" in lines
     assert found(repository) == []
-
-
-@pytest.mark.parametrize("spelling", ["memory.db", "/memory.db", "**/memory.db"])
-def test_gitignore_may_be_spelt_in_other_ways(repository: Run, spelling: str) -> None:
-    text = repository.text(".gitignore")
-    assert "\n/memory.db\n" in text
-    other = text.replace("\n/memory.db\n", f"\n{spelling}  \n").replace("/.bumble/", ".bumble")
-    repository.write(".gitignore", other)
-    assert found(repository) == []
-
-
-def test_derived_files_in_git_are_found(repository: Run) -> None:
-    repository.ok("index")
-    git = ["git", "-C", str(repository.entity.root)]
-    subprocess.run([*git, "add", "-f", "memory.db"], check=True)
-    codes = ("git-tracked", "index-unusable")  # what git keeps is not used
-    assert found(repository) == [(code, "memory.db", None) for code in codes]
 
 
 def test_open_secrets_are_found(ada: Run) -> None:

@@ -28,31 +28,6 @@ def outcomes(ran: Ran) -> dict[tuple[str, str], dict[str, Any]]:
     return {(each["check"], each["of"]): each for each in ran.data["checks"]}
 
 
-def test_a_check_looks_into_search_and_prompt_without_a_model(ada: Run) -> None:
-    ada.write("checks/rex.yaml", REX)
-    before = looking.truths(ada)
-
-    ran = ada.ok("eval", "--json")
-
-    made = outcomes(ran)
-    assert set(made) == {("rex", "recall"), ("rex", "prompt")}
-    assert made["rex", "recall"]["rank"] == 1
-    assert ran.data["summary"]["recall_at_k"] == 1
-    assert ran.data["summary"]["mrr"] == 1
-    assert ran.data["summary"]["in_prompt"] == 1
-    assert ran.data["summary"]["answered"] is None
-    assert looking.truths(ada) == before
-
-
-def test_the_question_itself_is_no_answer(ada: Run) -> None:
-    ada.write("checks/rex.yaml", "ask: Is Rex a poodle?\nexpect: [poodle]\nof: prompt\n")
-
-    ran = ada("eval", "--json")
-
-    assert ran.code == 1
-    assert outcomes(ran)["rex", "prompt"]["why"] == "not there: poodle"
-
-
 def test_what_one_said_in_private_is_a_leak_where_another_gets_it(ada: Run) -> None:
     ada.write("checks/debt.yaml", "ask: Who owes how much?\nnever: [9300]\n")
     ada.write("checks/own.yaml", "ask: What do I owe to the bank?\nas: Kim\nexpect: [9300]\n")

@@ -29,25 +29,3 @@ def test_says_what_was_added_changed_and_removed(ada: Run) -> None:
     assert counts(ada) == (1, 1, 0, 2)
     ada.file("episodes/2026/05/ep_tide.md").unlink()
     assert counts(ada) == (0, 0, 1, 3)
-
-
-def test_damaged_index_is_made_anew_and_said(ada: Run) -> None:
-    ada.ok("index")
-    ada.write("memory.db", "not a database")
-    made = ada.ok("index", "--json")
-    assert made.data["added"] == 3
-    assert any("made anew" in warning for warning in made.json["warnings"])
-
-
-def test_unreadable_files_are_warnings_and_listed(ada: Run) -> None:
-    looking.episode(ada, "bad", "x", significance="lots")
-    ran = ada.ok("index", "--json")
-    assert ran.data["problems"] == [
-        {
-            "path": "episodes/2026/05/ep_bad.md",
-            "line": 3,
-            "problem": "`significance` should be a number, not `lots`",
-        }
-    ]
-    assert "ep_bad.md:3" in ran.err
-    assert "4 files, 1 of them unreadable" in ada.ok("index").out

@@ -38,12 +38,6 @@ def test_an_entry_may_come_on_standard_input(run: Run) -> None:
     assert [one["text"] for one in run.ok("journal", "show", "--json").data] == ["One.\n\n### Two"]
 
 
-def test_entries_are_shown_the_newest_last(diary: Run) -> None:
-    shown = diary.ok("journal", "show").out
-    assert shown.index("tide") < shown.index("gull") < shown.index("kettle")
-    assert shown.startswith("## 2026-05-01 09:00 #dream #sea\n\nThe tide came in twice.\n")
-
-
 @pytest.mark.parametrize(
     ("options", "days"),
     [

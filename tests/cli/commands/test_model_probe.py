@@ -136,23 +136,6 @@ def test_a_tick_probes_the_languages_that_are_spoken(here: Run, server: FakeServ
     assert asked(server) == count
 
 
-def test_a_tick_goes_on_where_its_calls_ended(here: Run, server: FakeServer) -> None:
-    serve(here, server, "en")
-    here.ok("chat", "I have been baking a cake with my sister today, it was good.")
-    here.ok("config", "set", "limits.calls_per_turn", "30")
-    for _ in range(12):
-        here.ok("tick")
-    assert "English: talk write" in here.ok("status").out
-
-
-def test_a_tick_measures_nothing_that_is_large_enough(here: Run, server: FakeServer) -> None:
-    serve(here, server, "en")
-    large = {"data": [{"id": "m", "meta": {"n_params": 4_000_000_000}}]}
-    server.routes["/v1/models"] = lambda exchange: exchange.json(large)
-    here.ok("chat", "I have been baking a cake with my sister today, it was good.")
-    assert not here.ok("tick", "--check", "--json").data["probe"]["due"]
-
-
 def test_a_tick_asks_nothing_that_may_cost_money(here: Run, server: FakeServer) -> None:
     serve(here, server, "en")
     here.environ["OPENAI_API_KEY"] = "paid"

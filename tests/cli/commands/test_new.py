@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import subprocess
@@ -135,13 +134,6 @@ def test_a_file_in_the_way_stays(run: Run, place: Path, folder: str) -> None:
     assert (place / "file").read_text() == "mine"
 
 
-def test_a_folder_that_has_files_keeps_them(run: Run, place: Path) -> None:
-    (place / "bee").mkdir()
-    (place / "bee" / "notes.txt").write_text("mine")
-    assert run("new", "bee", cwd=place).code == 0
-    assert (place / "bee" / "notes.txt").read_text() == "mine"
-
-
 @pytest.mark.parametrize("name", ["journal.md", "entity.yaml", ".gitignore"])
 def test_a_file_that_would_be_overwritten_stops_it_all(run: Run, place: Path, name: str) -> None:
     (place / "bee").mkdir()
@@ -151,12 +143,6 @@ def test_a_file_that_would_be_overwritten_stops_it_all(run: Run, place: Path, na
     assert name in ran.err
     assert [path.name for path in (place / "bee").iterdir()] == [name]
     assert (place / "bee" / name).read_text() == "mine"
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
-def test_a_folder_one_may_not_write_in_is_an_error(run: Run, place: Path) -> None:
-    place.chmod(0o500)
-    assert run("new", "bee", cwd=place).code == 1
 
 
 @pytest.mark.skipif(GIT is None, reason="needs git")
@@ -173,14 +159,6 @@ def test_git_looks_after_the_folder_and_sees_no_derived_file(run: Run, place: Pa
     ]  # fmt: skip
     assert git(place / "bee", "check-attr", "merge", "journal.md").endswith("merge: bumble\n")
     assert "git-merge %O %A %B %P" in git(place / "bee", "config", "merge.bumble.driver")
-
-
-@pytest.mark.skipif(GIT is None, reason="needs git")
-def test_inside_a_repository_that_one_keeps_the_history(run: Run, place: Path) -> None:
-    git(place, "init", "-q")
-    ran = run("new", "bee", cwd=place)
-    assert f"kept by the repository it lies in, {place}" in ran.out
-    assert not (place / "bee" / ".git").exists()
 
 
 def test_inside_another_entity_it_is_made_with_a_warning(run: Run) -> None:

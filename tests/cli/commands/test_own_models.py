@@ -96,34 +96,6 @@ def test_another_hash_the_second_time_is_an_error(run: Run, fake: FakeHub, is_he
     run.ok("model", "pull", "bee-q4_k_m", "--yes")  # what it was held to can still be had
 
 
-def test_a_hub_that_gives_another_file_than_it_says_is_refused(run: Run, fake: FakeHub) -> None:
-    fake.files[URL] = fake.files[URL][:-4] + b"evil"
-    ran = run("model", "pull", f"hf:{REPO}", "--yes")
-    assert ran.code == 20
-    assert "another SHA-256" in ran.err
-    assert not (place(run, "bee-q4_k_m") / "model.gguf").exists()
-
-
-def test_a_gated_file_says_where_to_ask_for_it_and_keeps_nothing(run: Run, fake: FakeHub) -> None:
-    fake.statuses[f"/{REPO}/resolve"] = 401
-    ran = run("model", "pull", f"hf:{REPO}", "--yes")
-    assert ran.code == 20
-    assert f"accept the licence at {fake.endpoint}/{REPO}" in ran.err
-    assert "HF_TOKEN" in ran.err
-    assert not own(run).exists()
-
-
-def test_a_pull_that_is_cut_off_goes_on(run: Run, fake: FakeHub) -> None:
-    fake.cut_after = [1000] + [0] * 5
-    ran = run("model", "pull", f"hf:{REPO}", "--yes")
-    assert ran.code == 20
-    assert "stopped at 1000 of" in ran.err
-    assert "Try again later" in ran.err
-    fake.cut_after = []
-    run.ok("model", "pull", f"hf:{REPO}", "--yes")
-    assert fake.asked[-1] == "bytes=1000-"
-
-
 def test_a_catalog_that_cannot_be_read_is_left_as_it_is(run: Run, fake: FakeHub) -> None:
     own(run).parent.mkdir(parents=True, exist_ok=True)
     own(run).write_text("schema: 1\nmodels: {", encoding="utf-8")

@@ -1,19 +1,15 @@
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from bumble.recall import prompt_memories
 from bumble.records import kinds
-from tests.support import chatting, kind_samples, living, looking
-from tests.support.chatting import act
+from tests.support import kind_samples, living, looking
 from tests.support.running import Ran, Run
 
 
@@ -112,23 +108,6 @@ def test_a_belief_that_gave_way_stays_out_unless_the_bare_index_is_asked(ada: Ru
     assert "beliefs/bel_old.md" in paths(ada.ok("recall", "lighthouse", "--plain", "--json"))
 
 
-def test_it_shows_what_the_tool_of_a_turn_gets(ada: Run) -> None:
-    hits = ada.ok("recall", "lighthouse", "--limit", "6", "--json").data["hits"]
-    chatting.script(ada, act("recall", query="lighthouse"), act("say", text="Closed."))
-    ada.ok("chat", "Where did I swim?")
-    (result,) = [
-        message["text"]
-        for path in ada.entity.sessions.glob("*/messages.jsonl")
-        for message in map(json.loads, path.read_text().splitlines())
-        if message.get("role") == "tool"
-    ]
-    lines = result.splitlines()
-    assert len(lines) == len(hits) > 1
-    for line, hit in zip(lines, hits, strict=True):
-        assert line.startswith(f"- [{hit['kind']}] ")
-        assert hit["text"] in line
-
-
 @pytest.mark.parametrize("given", ["ses_one", "one"])
 def test_session_narrows_the_search_to_what_was_said_in_it(ada: Run, given: str) -> None:
     found = ada.ok("recall", "lighthouse", "--session", given, "--json")
@@ -166,13 +145,6 @@ def test_unreadable_file_is_a_warning_and_the_rest_is_found(ada: Run) -> None:
     assert any("ep_bad.md:2: `at`" in warning for warning in found.json["warnings"])
 
 
-def test_ranking_is_the_same_without_the_index(ada: Run) -> None:
-    before = ada.ok("recall", "lighthouse", "--json").data
-    ada.file("memory.db").unlink()
-    shutil.rmtree(ada.file(".bumble"))
-    assert ada.ok("recall", "lighthouse", "--json").data == before
-
-
 def test_folder_that_cannot_be_written_is_searched_from_the_cache(ada: Run) -> None:
     ada.write(".bumble/index.lock/in-the-way", "")
     before = ada.state()
@@ -181,16 +153,6 @@ def test_folder_that_cannot_be_written_is_searched_from_the_cache(ada: Run) -> N
     assert "is kept in" in found.err
     assert ada.state() == before
     assert paths(ada.ok("recall", "lighthouse", "--json")) == paths(found)
-
-
-def test_index_that_is_up_to_date_is_used_where_nothing_can_be_written(ada: Run) -> None:
-    time.sleep(2.1)  # so that no file is young enough to change unseen
-    ada.ok("index")
-    ada.file(".bumble/index.lock").unlink()
-    ada.write(".bumble/index.lock/in-the-way", "")
-    found = ada.ok("recall", "lighthouse", "--json")
-    assert "episodes/2026/05/ep_tide.md" in paths(found)
-    assert "is kept in" not in found.err
 
 
 def test_needs_none_of_the_libraries_of_models(ada: Run) -> None:
@@ -293,16 +255,6 @@ def test_what_is_asked_about_comes_first_and_what_is_foreign_not_at_all(
 
 
 CHARGED = [{"emotion": "anxious", "intensity": 0.8, "trigger": "the storm"}]
-TENSE = """\
-bars:
-  at: 2026-05-24T11:00:00+00:00
-  social: {value: 50, rest: 50}
-  curiosity: {value: 50, rest: 50}
-  creative: {value: 40, rest: 40}
-  tension: {value: 95, rest: 95}
-  comfort: {value: 10, rest: 10}
-hormones: {at: 2026-05-24T11:00:00+00:00, dopamine: 0.15, cortisol: 0.02, oxytocin: 0.2}
-"""
 
 
 @pytest.fixture
@@ -324,42 +276,6 @@ def lift(run: Run, *options: str) -> float:
 
 def test_what_left_a_feeling_comes_before_what_did_not(stormy: Run) -> None:
     assert lift(stormy) == pytest.approx(0.35 * 0.8 * 0.3, rel=0.01)
-
-
-def test_without_weight_the_ranking_is_exactly_plain(stormy: Run) -> None:
-    plain = stormy.text("episodes/2026/05/ep_charged.md")
-    stormy.environ["BUMBLE_MEMORY_IMPRINT_RECALL_WEIGHT"] = "0"
-    hits = stormy.ok("recall", "sailed", "--json").data["hits"]
-    assert [hit["parts"]["factor"] for hit in hits] == [1.0, 1.0]
-    del stormy.environ["BUMBLE_MEMORY_IMPRINT_RECALL_WEIGHT"]
-    stormy.write("episodes/2026/05/ep_charged.md", plain.replace("anxious", "neutral"))
-    neutral = stormy.ok("recall", "sailed", "--json").data["hits"]
-    assert [(hit["id"], hit["score"]) for hit in neutral] == [
-        (hit["id"], hit["score"]) for hit in hits
-    ]
-    assert hits[0]["id"] == "ep_plain"  # of equals the newer
-
-
-def test_explain_shows_what_each_imprint_adds(stormy: Run) -> None:
-    stormy.write("soma.yaml", TENSE)
-    shown = stormy.ok("recall", "sailed", "--explain", "--now", "2026-06-23T13:00:00+01:00").out
-    assert shown.startswith("mood     ")
-    assert "| felt     anxious 0.80 × (" in shown
-    assert "× 0.500 = " in shown
-    assert "(the storm)" in shown
-    assert "| factor   1 + 0.35 × min(1.50, " in shown
-    assert "30.0 days later" in shown
-    hit = stormy.ok("recall", "sailed", "--json").data["hits"][0]
-    (one,) = hit["parts"]["imprints"]
-    assert one["share"] == pytest.approx(0.8 * (one["affinity"] - 1 + 0.3) * one["decay"])
-    assert hit["parts"]["factor"] == pytest.approx(1 + 0.35 * one["share"])
-
-
-def test_a_body_that_cannot_be_read_is_an_error_that_names_it(stormy: Run) -> None:
-    stormy.write("soma.yaml", "bars: {}\n")
-    refused = stormy("recall", "sailed")
-    assert refused.code == 12
-    assert "soma.yaml" in refused.err
 
 
 def test_it_shows_what_answers_and_with_a_limit_the_best_so_many(ada: Run) -> None:

@@ -38,35 +38,11 @@ def test_reflect_writes_the_portrait_once_and_is_quiet_about_it(talking: Run) ->
     assert after == {path: one for path, one in before.items() if ".bumble" not in path}
 
 
-def test_check_and_dry_run_write_nothing(talking: Run) -> None:
-    derived = (".bumble", "memory.db")
-
-    def truth() -> dict[str, Any]:
-        return {
-            path: one
-            for path, one in talking.state().items()
-            if path != "." and not any(part in path for part in derived)
-        }
-
-    before = truth()
-    assert "due: 1 to do" in talking.ok("reflect", "--check").out
-    assert "+Sam has a dog called Biscuit." in talking.ok("reflect", "--dry-run").out
-    assert truth() == before
-
-
 def test_show_says_how_the_two_stand(talking: Run) -> None:
     talking.ok("reflect")
     data = talking.ok("person", "show", "Sam", "--json").data
     assert data["bond"]["stage"] == "forming" and data["bond"]["silence_seconds"] > 0
     assert "forming, health 0.68" in talking.ok("person", "show", "Sam").out
-
-
-def test_somebody_who_hears_it_takes_part(talking: Run) -> None:
-    talking.ok("chat", "Bo is here.", "--with", "Bo, Kim")
-    shown = talking.ok("session", "show", "last", "--json").data
-    assert shown["people"] == ["sam", "bo", "kim"]
-    ran = talking("chat", "Me too.", "--as", "Lee", "--session", shown["id"])
-    assert ran.code == 13 and "lee would read" in ran.err
 
 
 def test_prompts_are_kept_only_where_the_owner_asks_and_are_forgotten_too(talking: Run) -> None:

@@ -116,37 +116,6 @@ def test_accepting_writes_it_as_a_commit_that_undo_takes_back(ada: Run) -> None:
     assert truth(ada) == before
 
 
-def test_what_the_owner_wrote_meanwhile_stays(ada: Run) -> None:
-    ada.write("journal.md", ada.text("journal.md") + "\n## 2026-05-20 08:00:00\n\nBefore.\n")
-    ada.ok("dream")
-    (waits,) = ada.ok("review", "--json").data
-    assert not any("Before." in line for one in waits["changes"] for line in one["said"])
-    ada.ok("journal", "add", "In between.")
-    ada.write("journal.md", ada.text("journal.md").replace("Before.", "Before, by hand."))
-    ada.ok("review", "accept")
-    text = ada.text("journal.md")
-    assert "Before, by hand." in text
-    assert "In between." in text
-    assert "*[dream](" in text
-
-
-def test_one_that_is_refused_keeps_no_other_back(ada: Run) -> None:
-    ada.ok("narrate")
-    ada.ok("dream")
-    story = next(one for one in ada.ok("review", "--json").data if one["cycle"] == "narrate")
-    git(ada.entity.root, "branch", "-qD", story["branch"])
-    before = truth(ada)
-    ran = ada("review", "accept", "narrate")
-    assert ran.code == 13
-    assert f"no branch {story['branch']} is here" in ran.err
-    assert truth(ada) == before
-    ran = ada("review", "accept", "--all", "--json")
-    assert ran.code == 13
-    assert [one["cycle"] for one in ran.data["accepted"]] == ["dream"]
-    assert story["id"] in ran.data["refused"][0]
-    assert not ada.file("narrative.md").exists()
-
-
 def test_which_one_is_meant_has_to_be_clear(ada: Run) -> None:
     assert ada.ok("review", "accept").err == "Nothing waits for review.\n"
     ada.ok("dream")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from bumble.llm import ledger
 from bumble.records import sessions
 from bumble.records.sessions import Compaction, End, Message, Record, ToolCall
 from tests.support import chatting, looking
-from tests.support.repository import git
 from tests.support.running import NOON, Run
 
 TALKS = "ses_01JVTA1KS00000000000000042"
@@ -111,16 +109,6 @@ def test_ending_adds_a_line_and_changes_no_other(two: Run) -> None:
     assert two.ok("session", "show", "new", "--json").data["state"] == "ended"
 
 
-def test_a_line_that_was_cut_off_is_told(two: Run) -> None:
-    file = two.file("sessions/ses_new/messages.jsonl")
-    file.write_bytes(file.read_bytes() + b'{"type":"mess')
-    ran = two.ok("session", "show", "new")
-    assert "You there?" in ran.out
-    assert "messages.jsonl:3" in ran.err
-    two.ok("session", "end", "new")
-    assert two.ok("session", "show", "new", "--json").data["state"] == "ended"
-
-
 STORY = """---
 at: 2026-05-24T10:00:00+01:00
 significance: 0.6
@@ -145,27 +133,6 @@ def mended(run: Run) -> None:
     )
     run.write(place, run.text(place) + FELT)
     run.write("episodes/2026/05/ep_1.md", STORY.replace("{session}", TALKS))
-
-
-def test_ending_leaves_a_brief_that_is_shown(run: Run) -> None:
-    mended(run)
-    lines = run.ok("session", "end").out.splitlines()
-    assert lines == [
-        f"Ended {TALKS}.",
-        "Left a brief for the next conversation: quality 0.50",
-    ]
-    shown = run.ok("session", "show").out
-    assert "brief for the next conversation:\n  ## What it was about\n  The torn" in shown
-    assert "Porto" in run.ok("session", "show", "--json").data["handover"]
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_the_history_says_what_a_brief_rests_on(run: Run) -> None:
-    mended(run)
-    git(run.entity.root, "init", "-q", "-b", "main")
-    run.ok("session", "end")
-    message = git(run.entity.root, "log", "-1", "--format=%B")
-    assert f"Evidence: {TALKS}" in message
 
 
 def test_a_brief_with_nothing_in_it_is_not_written_and_not_looked_for_again(run: Run) -> None:
@@ -206,17 +173,3 @@ def test_what_an_answer_leaves_to_be_made_is_the_brief_of_the_talk_before_too(ru
     run.now += timedelta(hours=7)
     run.ok("chat", "Has the loudspeaker come?")
     assert "Porto" in run.text(f"sessions/{TALKS}/handover.md")
-
-
-def test_what_came_of_one_conversation_is_listed_by_it(run: Run) -> None:
-    chatting.talk(run, [("sam", "It rains."), ("ada", "It does.")], "ses_rain")
-    head = "---\nat: 2026-05-24T11:00:00+01:00\nsignificance: 0.5\nsession: ses_rain\n---\n\n"
-    run.write("episodes/2026/05/ep_1.md", f"{head}It rained.\n")
-    run.write("episodes/2026/05/ep_2.md", f"{head.replace('ses_rain', 'ses_sun')}It shone.\n")
-    told = "---\ncategory: world_fact\nconfidence: 0.5\nformed: 2026-05-24T11:00:00+01:00\n"
-    run.write("beliefs/bel_1.md", f"{told}by: distill\nfrom: [ses_rain, msg_1]\n---\n\nIt rains.\n")
-    run.write("beliefs/bel_2.md", f"{told}by: distill\nfrom: [ses_sun]\n---\n\nIt shines.\n")
-    for kind, record_id in (("episode", "ep_1"), ("belief", "bel_1")):
-        listed = run.ok(kind, "list", "--session", "last", "--json").data
-        assert [record["id"] for record in listed] == [record_id]
-        assert run(kind, "list", "--session", "ses_nowhere").code == 1

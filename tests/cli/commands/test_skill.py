@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.running import Run, UseEditor
+from tests.support.running import Run
 
 
 @pytest.fixture
@@ -16,16 +16,6 @@ def test_a_skill_is_written_shown_and_listed(tea: Run) -> None:
     shown = tea.ok("skill", "show", "make-tea").out
     assert shown.startswith("# Make tea\n\nBoil water.\n")
     assert "skills/make-tea.md" in shown
-
-
-def test_overwriting_elsewhere_than_on_a_terminal_needs_yes(tea: Run) -> None:
-    before = tea.state()
-    ran = tea("skill", "set", "make tea", "Use a bag.")
-    assert ran.code == 13
-    assert "--yes" in ran.err
-    assert tea.state() == before
-    tea.ok("skill", "set", "make tea", "Use a bag.", "--yes")
-    assert tea.ok("skill", "show", "make tea", "--json").data["text"] == "Use a bag."
 
 
 def test_the_description_stays_unless_a_new_one_is_given(tea: Run) -> None:
@@ -51,14 +41,6 @@ def test_a_whole_skill_file_brings_its_description(run: Run) -> None:
 def test_a_rule_at_the_top_of_a_text_is_no_front_matter(run: Run) -> None:
     run.ok("skill", "set", "tea", "-d", "How to brew.", stdin="---\nBoil.\n")
     assert run.ok("skill", "show", "tea", "--json").data["text"] == "---\nBoil."
-
-
-def test_the_folder_form_is_read_and_edited(run: Run, use_editor: UseEditor) -> None:
-    run.write("skills/brew/SKILL.md", "---\nname: Brewing\ndescription: Beer.\n---\n\nMalt.\n")
-    assert run.ok("skill", "show", "brewing", "--json").data["path"] == "skills/brew/SKILL.md"
-    use_editor("file.write_text(file.read_text().replace('Malt', 'Hops'))")
-    run.ok("skill", "edit", "brew")
-    assert "Hops" in run.text("skills/brew/SKILL.md")
 
 
 def test_removing_needs_a_yes(tea: Run) -> None:

@@ -89,14 +89,6 @@ def test_the_three_renderings(lived: Run, form: str) -> None:
     assert len(text.splitlines()) == (2 if form == "dream" else 1)
 
 
-def test_the_names_of_hormones_can_be_hidden_everywhere(lived: Run) -> None:
-    lived.environ["BUMBLE_SOMA_HORMONES_SHOW_NAMES"] = "false"
-    for words in (["soma"], ["soma", "--json"]):
-        out = lived.ok(*words).out
-        assert "drive" in out
-        assert "dopamine" not in out
-
-
 def test_a_tick_writes_the_present_exactly_once(lived: Run) -> None:
     shown = lived.ok("soma", "--json", "--now", HOUR_LATER).data
     assert lived.ok("soma", "tick", "--now", HOUR_LATER).out == ""
@@ -109,14 +101,6 @@ def test_a_tick_writes_the_present_exactly_once(lived: Run) -> None:
     for name, bar in shown["bars"].items():
         assert after["bars"][name]["value"] == pytest.approx(bar["value"], abs=0.01)
     assert lived("soma", "tick", "--now", HOUR_LATER, "--exit-code").code == 4
-
-
-def test_a_tick_keeps_what_somebody_wrote_into_the_file(lived: Run) -> None:
-    lived.write("soma.yaml", f"# Ada's\n{LIVED}weather: rain  # today\n")
-    lived.ok("soma", "tick", "--now", HOUR_LATER)
-    text = lived.text("soma.yaml")
-    assert text.startswith("# Ada's\nbars:\n")
-    assert "weather: rain  # today" in text
 
 
 @pytest.mark.parametrize("words", [["soma"], ["soma", "tick"], ["noise"], ["noise", "tick"]])

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 
 import pytest
 
@@ -32,39 +31,11 @@ def test_newborn_on_a_bare_machine_has_a_status(ada: Run) -> None:
     assert "not made yet; the first search makes it" in shown
 
 
-def test_says_why_this_entity(ada: Run) -> None:
-    assert ada.ok("status", "--json").data["why"].startswith("the nearest entity.yaml")
-    root = str(ada.entity.root)
-    above = ada("status", "-e", root, "--json", cwd=ada.entity.root.parent)
-    assert (above.data["root"], above.data["why"]) == (root, "--entity")
-    ada.environ["BUMBLE_ENTITY"] = root
-    above = ada("status", "--json", cwd=ada.entity.root.parent)
-    assert (above.data["root"], above.data["why"]) == (root, "BUMBLE_ENTITY")
-
-
 def test_model_that_is_not_here_says_how_to_get_it(ada: Run) -> None:
     model = ada.ok("status", "--json").data["model"]
     assert (model["name"], model["backend"]) == ("qwen3-1.7b", "embedded")
     assert "environment" in model["why"]
     assert "bumble model pull qwen3-1.7b" in model["lacks"]
-
-
-def test_servers_are_asked_only_when_no_model_is_named(
-    ada: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-
-    def refuse(address: tuple[str, int], *rest: object, **more: object) -> socket.socket:
-        asked.append(address)
-        raise OSError
-
-    monkeypatch.setattr(socket, "create_connection", refuse)
-    ada.ok("status")
-    assert asked == []
-    ada.environ["BUMBLE_LLM_MODEL"] = "auto"
-    assert ada.ok("status", "--json").data["model"]["lacks"] is not None
-    assert asked
-    assert {host for host, _ in asked} <= {"127.0.0.1", "localhost"}
 
 
 def test_window_fills_with_the_newest_conversation(ada: Run) -> None:
@@ -78,15 +49,6 @@ def test_window_fills_with_the_newest_conversation(ada: Run) -> None:
     assert filled["last_session"]["id"] == "ses_long"
     assert filled["window"]["history_tokens"] > 1000
     assert filled["window"]["full"] > empty["window"]["full"]
-
-
-def test_messages_without_an_answer_are_shown(ada: Run) -> None:
-    looking.session(ada, "one", ("sam", "Hello?"), ("sam", "Anybody?"), day=20)
-    looking.session(ada, "two", ("kim", "Hi"), ("", "Hello."), by="kim", day=21)
-    data = ada.ok("status", "--json").data
-    assert [one["text"] for one in data["unanswered"]] == ["Hello?", "Anybody?"]
-    assert {one["person"] for one in data["unanswered"]} == {"sam"}
-    assert "Anybody?" in ada.ok("status").out
 
 
 def test_counts_what_is_there(full: Run) -> None:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -134,23 +133,6 @@ def test_a_run_keeps_to_its_budget_and_says_what_is_left(living: Run) -> None:
     assert today["tokens"] > 0
 
 
-def test_a_model_that_is_not_there_is_an_error_under_cron(living: Run) -> None:
-    living.ok("config", "set", "llm.model", "script:nowhere.yaml")
-    living.write(WAITING, "a 1\nb 1\n")
-    ran = living("tick")
-    assert ran.code == 12
-    assert "nowhere.yaml" in ran.err
-    assert living.text(WAITING) == "a 1\n"
-
-
-def test_a_second_tick_at_once_leaves_quietly(living: Run) -> None:
-    living.write(WAITING, "b 1\n")
-    with locks.hold_work(living.entity):
-        assert living.ok("tick").out == ""
-        assert "Another tick is at work" in living.ok("tick", "-v").out
-    assert living.text(WAITING) == "b 1\n"
-
-
 def test_two_ticks_at_once_say_everything_once(run: Run) -> None:
     for n in range(6):
         run.ok("remind", "add", f"Tea {n}", "--at", "2026-05-24T10:00", "--deliver", "journal")
@@ -158,17 +140,6 @@ def test_two_ticks_at_once_say_everything_once(run: Run) -> None:
     ticks = [subprocess.Popen(words, env=run.environ) for _ in range(3)]
     assert [one.wait(60) for one in ticks] == [0, 0, 0]
     assert run.text("journal.md").count("#reminder") == 6
-
-
-def test_it_works_with_no_environment_from_any_folder(run: Run, tmp_path: Path) -> None:
-    run.ok("remind", "add", "Tea", "--at", "2026-05-24T10:00", "--deliver", "journal")
-    words = [sys.executable, "-P", "-m", "bumble", "-e", str(run.entity.root), "tick"]
-    state = {"XDG_STATE_HOME": run.environ["XDG_STATE_HOME"]}  # there it says that it is ours
-    done = subprocess.run(
-        words, env=state, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert "Reminder (due" in run.text("journal.md")
 
 
 class Spawner:
@@ -225,11 +196,3 @@ def test_a_chat_stops_who_settles_and_is_not_kept_waiting(living: Run) -> None:
     assert living.text(WAITING) == "a 1\n"
     living.ok("tick", "--settle")
     assert living.text(WAITING) == ""
-
-
-@posix
-def test_who_settles_leaves_while_a_turn_goes_on(living: Run) -> None:
-    living.write(WAITING, "a 1\n")
-    with locks.hold_turn(living.entity):
-        living.ok("tick", "--settle-only")
-    assert living.text(WAITING) == "a 1\n"

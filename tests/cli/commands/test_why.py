@@ -73,13 +73,6 @@ def test_what_is_not_there_names_the_nearest(full: Run) -> None:
     assert full("why", "nothing", "like", "it").code == 1
 
 
-def test_a_broken_file_is_named(full: Run) -> None:
-    full.write("beliefs/bel_1.md", "---\n[\n---\n\nx\n")
-    ran = full("why", "bel_1")
-    assert ran.code == 12
-    assert "beliefs/bel_1.md" in ran.err
-
-
 @pytest.fixture
 def drawn(full: Run) -> Run:
     """Sam's portrait with a line of a program and one of a hand."""
@@ -113,18 +106,3 @@ def test_a_line_of_a_hand_says_so(drawn: Run) -> None:
     ran = drawn.ok("why", "sam:2")
     assert "Sam is tall." in ran.out and "written by hand" in ran.out
     assert "whether" not in ran.out
-
-
-def test_a_sentence_of_a_belief_leads_on_to_its_message(held: Run) -> None:
-    data = held.ok("why", "asks of rain", "--json").data
-    assert (data["kind"], data["id"]) == ("belief", "bel_2")
-    assert data["rests_on"][0]["rests_on"][0]["text"] == "Is it rain?"
-    assert data["missing"] == []
-
-
-def test_words_in_several_records_name_the_others(drawn: Run) -> None:
-    drawn.write("knowledge.md", "## Sam here\n\nSam is tall.\n")
-    ran = drawn.ok("why", "Sam is tall")
-    assert ran.out.startswith("person sam")
-    assert "knowledge Sam here" in ran.err
-    assert drawn.ok("why", "Sam is tall", "--kind", "knowledge").out.startswith("knowledge")
