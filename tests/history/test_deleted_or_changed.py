@@ -214,7 +214,9 @@ def test_who_is_met_anew_stays_and_what_they_said_elsewhere_meanwhile_does_not(
 
 
 @pytest.mark.parametrize(
-    "kind", [kind for kind in kinds.KINDS if kind is not kinds.STATE], ids=lambda kind: kind.name
+    "kind",
+    turns(3, [kind for kind in kinds.KINDS if kind is not kinds.STATE]),
+    ids=lambda kind: kind.name,
 )
 def test_marks_that_were_committed_are_settled_in_every_kind(
     life: Run, tmp_path: Path, kind: Kind
