@@ -30,12 +30,6 @@ def test_a_number_is_read_in_words_and_in_dialect(text: str, language: str, numb
     assert Decimal(number) in {one.value for one in values.read(text, language).numbers}
 
 
-@pytest.mark.parametrize("text", ["Bitte schweig.", "once more often", "Wir fahren bis Elfingen."])
-def test_what_only_begins_like_a_number_is_none(text: str) -> None:
-    language = "en" if "once" in text else "de"
-    assert not values.read(text, language).numbers
-
-
 @pytest.mark.parametrize(
     ("text", "language"),
     [
