@@ -590,7 +590,7 @@ def run(folder: Path, *arguments: str) -> str | None:
 
 
 def ask_as_anybody(address: str) -> GitResult:
-    """Ask a repository on the web for its branches, without key, password or setting of the user."""
+    """Ask a repository on the web for its branches, without any key or setting of the user."""
     nowhere = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"), os.devnull)
     asks_nobody = {"GIT_ASKPASS": "true", "GIT_ALLOW_PROTOCOL": "http:https"}
     return _start(
