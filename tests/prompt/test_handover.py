@@ -127,7 +127,7 @@ def test_a_first_message_that_goes_on_from_it_gets_the_brief_and_another_does_no
     assert unrelated.likeness is not None
     assert related.likeness >= runtime.config.session.continuity_threshold > unrelated.likeness
     assert (related.fits, unrelated.fits) == (True, False)
-    assert "Porto" in preamble.handover_text(runtime, related, NOON)
+    assert "Philips" in preamble.handover_text(runtime, related, NOON)
     assert preamble.handover_text(runtime, unrelated, NOON) == ""
 
 
