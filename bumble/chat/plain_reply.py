@@ -50,6 +50,8 @@ MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
 ANSWER_TOKENS, TASK_TOKENS, SUM_TOKENS = 90, 400, 40
 DRAWS = 2
 MOST_SENTENCES = 3
+FIRST_LINE = 200  # characters after which no announcement is waited for
+ANNOUNCES = (":", "：")
 LEAST_AGAIN = 4  # words of what isn't said twice
 STOCK = 0.55  # calibrated similarity from which a sentence is an assistant's phrase
 # What models say that were trained to assist, and no friend does; compared by meaning.
@@ -286,7 +288,11 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
         return template.bye.format(who="" if name.casefold() == UNNAMED else f" {name}")
     if reading.has("ask_entity"):
         return template.self.format(name=runtime.identity.name)
-    if reading.heavy and not reading.glad:
+    if (
+        reading.heavy
+        and not reading.glad
+        and (reading.heavy == GRAVE or not reading.has("confide"))
+    ):
         return template.sorry[0 if reading.heavy == GRAVE else 1]
     return _another(_fitting(reading, template), turn, runtime)
 
@@ -351,6 +357,8 @@ class _Sentences:
             EnoughError: If there is a secret in what came, or what was said before.
         """
         self._held += piece
+        if not self.said and "\n" not in self._held and len(self._held) < FIRST_LINE:
+            return  # an announcement may come
         ends = [match.end() for match in SENTENCE_END.finditer(self._held)]
         if ends and (self.said or not self._held.lstrip().startswith(ACTIONS)):
             self._speak(ends[-1])
@@ -363,13 +371,20 @@ class _Sentences:
 
     def _speak(self, end: int) -> None:
         ready, self._held = self._held[:end], self._held[end:]
-        ready = ready if self.said else self._own_name.sub("", ready).lstrip()
+        if not self.said:
+            ready = _unannounced(self._own_name.sub("", ready)).lstrip()
         again = len(ready.split()) >= LEAST_AGAIN and ready.strip() in self.said
         if again or secrets.find_secret(self.said + ready):
             raise EnoughError
         self.said += ready
         if ready:
             self._say(ready)
+
+
+def _unannounced(text: str) -> str:
+    """Return the beginning of an answer without a first line that only says what comes."""
+    first, *rest = text.split("\n", 1)
+    return rest[0] if rest and first.rstrip().endswith(ANNOUNCES) else text
 
 
 def _summed(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> str:

@@ -48,7 +48,7 @@ def test_a_question_of_memory_is_answered_with_what_was_said_in_this_very_talk(
 ) -> None:
     known = {OLIVES: reading("tell", keep=True), ASKED: reading("ask_memory")}
     talk, _ = told(ada, known)
-    assert talk.say(OLIVES) == "Good to know."
+    assert talk.say(OLIVES) == "I'll remember that."
     answer = talk.say(ASKED)
     assert "olives" in answer
     assert ASKED not in answer
@@ -228,6 +228,16 @@ def test_a_task_goes_to_the_model_and_its_answer_is_said_whole(ada: Entity) -> N
     assert talk.say("a haiku please") == haiku
 
 
+def test_an_answer_is_said_without_the_line_that_announces_it(ada: Entity) -> None:
+    talk, _ = told(
+        ada,
+        {"two lines please": reading("task")},
+        "Sure! Here you go:\n\nFog.\nDog.",
+        tier="choose",
+    )
+    assert talk.say("two lines please") == "Fog.\nDog."
+
+
 def test_a_task_is_heard_line_by_line_and_never_a_secret(ada: Entity) -> None:
     poem = (
         "The fox took Pickle. Snow fell!\nThe key is sk-proj-9aZ3kQ7mX2vB8nL4wT6yR1cD5fG0hJ\nEnd."
@@ -239,7 +249,7 @@ def test_a_task_is_heard_line_by_line_and_never_a_secret(ada: Entity) -> None:
     runtime = replace(runtime, abilities=Abilities("choose"))
     heard: list[str] = []
     done = turns.talk(runtime, "a poem please", say=heard.append)
-    assert heard == ["The fox took Pickle. ", "Snow fell!\n"]
+    assert heard == ["The fox took Pickle. Snow fell!\n"]
     assert done.outcome.said == "The fox took Pickle. Snow fell!"
     assert "sk-proj" not in "".join(message.text for message in done.session.messages)
 
