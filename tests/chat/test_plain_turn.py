@@ -190,7 +190,14 @@ def test_who_introduces_themselves_is_greeted_by_name_and_told_who_it_is(ada: En
 
 
 def test_a_name_is_known_by_code(ada: Entity) -> None:
-    talk, _ = told(ada, {"whats my name": reading("ask_name", "ask_memory")})
+    talk, _ = told(
+        ada,
+        {
+            "whats my name": replace(
+                reading("ask_name", "ask_memory"), scores={"ask_name": 4.0, "ask_memory": 5.0}
+            )
+        },
+    )
     assert talk.say("whats my name").startswith("You're Sam. I'm Ada.")
 
 
@@ -261,9 +268,16 @@ def test_without_a_model_a_task_is_refused_in_plain_words(ada: Entity) -> None:
 
 def test_who_only_tells_something_hears_no_draft(ada: Entity) -> None:
     said = "the bus broke down again"
-    talk, runtime = told(ada, {}, "Hello, Mira! I'm Ada.", tier="choose")
+    talk, runtime = told(ada, {}, "news", "Hello, Mira! I'm Ada.", tier="choose")
     assert talk.say(said) in templates.load("en").see
-    assert runtime.model.requests == []  # type: ignore[attr-defined]
+    (asked,) = runtime.model.requests  # type: ignore[attr-defined]
+    assert asked.messages[-1].content == said
+
+
+def test_what_the_model_finds_bad_news_is_met_with_sorrow(ada: Entity) -> None:
+    said = "flop is gone, only flip is left"
+    talk, _ = told(ada, {said: reading("tell", keep=True)}, "bad", tier="choose")
+    assert talk.say(said) == templates.load("en").sorry[1]
 
 
 def test_a_draft_that_gives_the_message_back_is_not_said(ada: Entity) -> None:
