@@ -24,7 +24,7 @@ from bumble.chat.route import Profile
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.llm import prompts
-from bumble.llm.protocol import Action, PromptMessage, Request
+from bumble.llm.protocol import Action, Block, PromptMessage, Request
 from bumble.prompt import (
     compact,
     preamble,
@@ -33,7 +33,7 @@ from bumble.prompt import (
     transcript,
     working_memory,
 )
-from bumble.prompt.system import Block, Stable
+from bumble.prompt.system import Stable
 from bumble.prompt.transcript import View
 from bumble.recall import prompt_memories as memories
 from bumble.recall import survey

@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from bumble.chat import deep_recall, workspace
 from bumble.chat.deep_recall import ToolCache
+from bumble.entity import secrets
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.guard import secrets, verifier
+from bumble.guard import verifier
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories

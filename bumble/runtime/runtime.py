@@ -17,14 +17,13 @@ from bumble.entity.commits import CommitPolicy
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
-from bumble.guard import memory_gate
-from bumble.index.memory import Memory
 from bumble.llm import ledger
 from bumble.llm.protocol import Model, Tool
 from bumble.models.abilities.tiers import ABLE, Abilities
-from bumble.runtime import review_queue
+from bumble.runtime import memory_gate, review_queue
 
 if TYPE_CHECKING:
+    from bumble.index.memory import Memory  # a runtime is handed one: nothing of it is used here
     from bumble.runtime.job import JobResult
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from bumble.entity import changes, companions
 from bumble.entity.changes import Change, ChangeSet
-from bumble.guard import memory_gate
-from bumble.guard.secrets import HIDDEN
+from bumble.entity.secrets import HIDDEN
 from bumble.records import (
     beliefs,
     dreams,
@@ -25,6 +24,7 @@ from bumble.records import (
 )
 from bumble.records.base import Provenance
 from bumble.records.relationships import PendingNote
+from bumble.runtime import memory_gate
 
 AT = datetime(2026, 5, 24, 12, tzinfo=UTC)
 TOLD = "Sam said: my password: hunter2secret, and my card 4111 1111 1111 1111. And he sails."

@@ -12,9 +12,9 @@ from bumble.cli.doctor.check_records import CheckContext
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.guard import memory_gate
 from bumble.records import kinds
 from bumble.records.kind import Kind
+from bumble.runtime import memory_gate
 from tests.support.kind_samples import record
 from tests.support.parsers import BODY_FILE
 

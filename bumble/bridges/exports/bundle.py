@@ -20,11 +20,10 @@ import pyrage
 from msgspec import Struct, field
 
 from bumble.bridges.imports import source
-from bumble.entity import companions
+from bumble.entity import companions, secrets
 from bumble.entity.folder import ENTITY_FILE, INDEX, PRIVATE, Entity
 from bumble.errors import BundleInvalidError, RecordInvalidError, RefusedError, UnsafePathError
 from bumble.files import disk
-from bumble.guard import secrets
 from bumble.records import kinds, sessions
 from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader

@@ -28,11 +28,10 @@ from bumble.bridges.imports.ledger import (
     LeftOut,
     Recipe,
 )
-from bumble.entity import changes
+from bumble.entity import changes, secrets
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UserError
-from bumble.guard import secrets
 from bumble.records import (
     base,
     forgotten,

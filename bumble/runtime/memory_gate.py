@@ -14,9 +14,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bumble.entity import companions
+from bumble.entity import companions, secrets
 from bumble.entity.changes import Change, ChangeSet
-from bumble.guard import secrets
 from bumble.records import jsonl, kinds, mapping_files
 from bumble.text import markdown
 
