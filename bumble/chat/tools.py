@@ -41,7 +41,7 @@ from bumble.records.sessions import Message, Session
 from bumble.records.skills import Skill
 from bumble.runtime import anchor_recall, body_state, people, rules
 from bumble.runtime.runtime import OutsideResult, OutsideTools, Runtime
-from bumble.text import moments, passed_on, schema, stop_words, tokens
+from bumble.text import moments, schema, stop_words, tokens, words
 from bumble.text.words import one_line
 
 WHY_TOKENS = 12  # of a reminder, in the title of its commit
@@ -684,7 +684,7 @@ def tiers_read(messages: Iterable[Message]) -> set[str]:
         if message.role == "tool":
             origin = str(message.extra.get("origin", ""))
             tiers.add(tier_of(str(message.extra.get("tool", "")), origin))
-        elif message.role == "user" and passed_on.is_in(message.text):
+        elif message.role == "user" and words.passes_on(message.text):
             tiers.add("imported")
     return tiers - {""}
 

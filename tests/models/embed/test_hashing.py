@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.embed.protocol import Embedder
+from tests.support.hashing import HashingEmbedder
 
 EMBEDDER: Embedder = HashingEmbedder(256)
 
@@ -41,7 +41,7 @@ def test_case_does_not_count() -> None:
 
 def test_another_process_gives_the_same_vector() -> None:
     code = (
-        "from bumble.models.embed.hashing import HashingEmbedder as H;"
+        "from tests.support.hashing import HashingEmbedder as H;"
         "print(H(256).embed_query('hello bees').tobytes().hex())"
     )
     printed = subprocess.check_output([sys.executable, "-c", code], text=True)
