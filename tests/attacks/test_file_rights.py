@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from bumble.entity import changes
-from bumble.entity.changes import Change, ChangeSet
-from bumble.files import disk
 from tests.support.chatting import act, script
 from tests.support.running import Run
 
@@ -51,16 +48,3 @@ def test_what_is_made_is_its_owners_alone(run: Run, tmp_path: Path) -> None:
     assert {"eve/memory.db", "eve/.bumble/log/calls.jsonl", "eve/workspace/sub/a.txt"} <= set(made)
     del made["script.jsonl"]  # the test's own
     assert {name: oct(mode) for name, mode in made.items() if mode & 0o077} == {}
-
-
-def test_a_file_that_is_replaced_keeps_its_rights(tmp_path: Path) -> None:
-    root = tmp_path / "ada"
-    root.mkdir()
-    for mode in (0o755, 0o640, 0o444):
-        path = root / "workspace" / f"{mode:o}.sh"
-        disk.write_atomic(path, b"old\n")
-        path.chmod(mode)
-        one = Change(f"workspace/{path.name}", "why", b"new\n", disk.sha256(b"old\n"))
-        two = Change(f"workspace/{path.name}.txt", "why", b"new\n")
-        changes.apply(root, ChangeSet("x", (one, two)))
-        assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new\n", mode)

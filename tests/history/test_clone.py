@@ -10,7 +10,6 @@ import pytest
 
 from bumble.history import clone
 from bumble.records import soma, state
-from bumble.text import merge_marks
 from tests.support import clones
 from tests.support.clones import check_whole, lived
 from tests.support.repository import git
@@ -88,12 +87,3 @@ def test_markers_that_were_committed_leave_soma_and_state_readable(
     assert "soma.yaml" in life.ok("consolidate", "--check").err
     assert soma.read(life.entity.soma).get("bars", "social", "value") in (51.0, 52.0)
     assert "x_mine" in state.read(life.entity.state).values
-
-
-def test_a_text_with_markers_is_taken_apart() -> None:
-    text = "a: 1\n<<<<<<< HEAD\nb: 2\n||||||| base\nb: 1\n=======\nb: 3\n>>>>>>> other\nc: 4\n"
-    assert merge_marks.sides(text) == (
-        "a: 1\nb: 1\nc: 4\n",
-        "a: 1\nb: 2\nc: 4\n",
-        "a: 1\nb: 3\nc: 4\n",
-    )

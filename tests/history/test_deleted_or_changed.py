@@ -214,7 +214,9 @@ def test_who_is_met_anew_stays_and_what_they_said_elsewhere_meanwhile_does_not(
 
 
 @pytest.mark.parametrize(
-    "kind", [kind for kind in kinds.KINDS if kind is not kinds.STATE], ids=lambda kind: kind.name
+    "kind",
+    turns(3, [kind for kind in kinds.KINDS if kind is not kinds.STATE]),
+    ids=lambda kind: kind.name,
 )
 def test_marks_that_were_committed_are_settled_in_every_kind(
     life: Run, tmp_path: Path, kind: Kind
@@ -256,20 +258,6 @@ def test_doctor_settles_marks_that_were_committed_by_hand(life: Run, tmp_path: P
     assert "conflict-marker" in life("doctor").out
     life("doctor", "--fix")
     assert life.text("narrative.md") == "Once.\nWe met.\nWe sailed.\n"
-
-
-def test_marks_in_a_fence_are_shown_and_not_meant(life: Run, tmp_path: Path) -> None:
-    shown = "---\nname: Merge\ndescription: d\n---\n\n```\n" + MARKS.format("a\n", "b\n") + "```\n"
-    life.write("skills/merge.md", shown)
-    cloned(life, tmp_path)
-    life.ok("consolidate", "--check")
-    assert life.text("skills/merge.md") == shown
-    assert "Merge" in life.ok("skill", "list").out
-
-
-def test_settings_that_are_half_merged_say_so(life: Run) -> None:
-    life.write("entity.yaml", life.text("entity.yaml") + MARKS.format("x: 1\n", "x: 2\n"))
-    assert "a merge is open: its two sides stand here" in life("status").err
 
 
 def test_a_half_merged_file_is_left_out_of_prompts_and_named(life: Run) -> None:

@@ -49,17 +49,6 @@ def test_applying_changes_only_what_was_proposed_and_comments_stay(grown: Run) -
     assert proposals.load(grown.file("evolution/evo_1.md")).status == "applied"
 
 
-def test_what_is_rejected_changes_nothing(grown: Run) -> None:
-    before = grown.text("entity.yaml")
-    grown.ok("evolve", "--reject", "evo_1")
-    assert grown.text("entity.yaml") == before
-    assert proposals.load(grown.file("evolution/evo_1.md")).status == "rejected"
-
-
-def test_check_says_how_far_it_is(run: Run) -> None:
-    assert "at least 100" in run.ok("evolve", "--check").out
-
-
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_undo_takes_an_applied_proposal_back(grown: Run) -> None:
     root = grown.entity.root

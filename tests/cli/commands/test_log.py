@@ -50,14 +50,6 @@ def test_log_can_be_narrowed_to_a_cycle_a_record_a_file_and_a_number(ada: Run) -
     assert (nothing.out, nothing.err) == ("", "Nothing in the history fits.\n")
 
 
-def test_log_and_diff_leave_git_and_files_as_they_were(ada: Run) -> None:
-    before = ada.state()
-    ada.ok("log")
-    ada.ok("diff")
-    ada.ok("diff", "last")
-    assert ada.state() == before
-
-
 def test_diff_speaks_in_memories(ada: Run) -> None:
     shown = ada.ok("diff", "drm_1").out
     assert "new dream drm_1" in shown
@@ -76,13 +68,6 @@ def test_diff_without_a_name_shows_what_is_not_committed(ada: Run) -> None:
     assert '  knowledge "Pets"\n  - A dog.\n  + A fox.' in shown
     assert "notes/x.txt:" in shown
     assert "+mine" in shown
-
-
-def test_diff_falls_back_to_lines_for_what_cannot_be_read(ada: Run) -> None:
-    ada.write("beliefs/bel_1.md", "---\nbroken: [\n")
-    shown = ada.ok("diff").out
-    assert "beliefs/bel_1.md:" in shown
-    assert "+broken: [" in shown
 
 
 def test_diff_of_a_file_that_became_a_folder_says_that_it_is_gone(ada: Run) -> None:

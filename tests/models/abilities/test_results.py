@@ -13,12 +13,6 @@ ALL = dict.fromkeys(KINDS, "1" * 12)
 RESULT = LanguageResult(1, "2026-11-23", ALL, 90.5, 170.25)
 
 
-def test_a_model_that_nobody_probed_chooses(tmp_path: Path) -> None:
-    abilities = tiers.load("http://127.0.0.1:11434#new", "new", tmp_path).abilities()
-    assert abilities.tier("talk", "de") == "choose"
-    assert abilities.tier("memory", "en") == "choose"
-
-
 def test_what_was_measured_is_read_as_it_was_written(tmp_path: Path) -> None:
     result = ModelResult("http://x#m", "m", {"de": RESULT})
     tiers.save(result, tmp_path)
@@ -31,13 +25,6 @@ def test_a_damaged_file_holds_nothing(tmp_path: Path, damage: bytes) -> None:
     path = tiers.save(ModelResult("http://x#m", "m", {"de": RESULT}), tmp_path)
     path.write_bytes(damage)
     assert tiers.load("http://x#m", "m", tmp_path).languages == {}
-
-
-def test_a_language_that_was_not_probed_to_its_end_has_no_tier(tmp_path: Path) -> None:
-    half = replace(RESULT, answers={**ALL, "facts": "11111111111"})
-    abilities = ModelResult("x", "x", {"de": half, "en": RESULT}).abilities()
-    assert abilities.tier("talk", "de") == "choose"
-    assert abilities.tier("talk", "en") == "write"
 
 
 def test_what_is_measured_here_counts_before_what_ships_once_it_is_whole(tmp_path: Path) -> None:
