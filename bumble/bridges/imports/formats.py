@@ -17,6 +17,7 @@ from bumble.bridges.imports import (
     grok,
     notes,
 )
+from bumble.bridges.imports.foreign import Files
 from bumble.bridges.imports.ledger import ImportContext, Item, LeftOut
 from bumble.bridges.imports.source import ImportSource
 from bumble.errors import ImportInvalidError, UsageError
@@ -31,11 +32,21 @@ class Format(Struct, frozen=True):
     read: Callable[[ImportSource, ImportContext], Iterator[Item]]
 
 
+def _of_files(name: str, title: str, *files: Files) -> Format:
+    """Return a format of JSON files whose items are all that is read."""
+    return Format(
+        name,
+        title,
+        lambda source: any(part.shown(source) for part in files),
+        lambda source, _: foreign.read(source, *files),
+    )
+
+
 # In the order in which they are tried: the surer sign first.
 FORMATS = (
-    Format("chatgpt", "ChatGPT", chatgpt.fits, chatgpt.read),
+    _of_files("chatgpt", "ChatGPT", chatgpt.FILES),
     Format("claude", "Claude", claude.fits, claude.read),
-    Format("grok", "Grok", grok.fits, grok.read),
+    _of_files("grok", "Grok", grok.FILES),
     Format("gemini", "Gemini", gemini.fits, gemini.read),
     Format("card", "a character card", card.fits, card.read),
     Format("lorebook", "a lorebook", card.fits_lorebook, card.read_lorebook),

@@ -9,13 +9,11 @@ from typing import Any
 from bumble.bridges.imports import foreign, ledger
 from bumble.bridges.imports.foreign import Files, listed, mapping, moment, several, text
 from bumble.bridges.imports.ledger import (
-    ImportContext,
     ImportedBlock,
     ImportedMessage,
     Item,
     LeftOut,
 )
-from bumble.bridges.imports.source import ImportSource
 
 ASSISTANT = "Grok"
 LEFT = {  # what else stands in an answer
@@ -27,16 +25,6 @@ LEFT = {  # what else stands in an answer
     "error": ledger.ERRORS,
 }
 BESIDE = ("projects", "tasks", "media_posts")  # lists of the file, beside the conversations
-
-
-def fits(source: ImportSource) -> bool:
-    """Whether the files are such an export."""
-    return bool(FILES.shown(source))
-
-
-def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
-    """Read the conversations."""
-    yield from foreign.read(source, FILES)
 
 
 def _beside(key: str, data: Mapping[str, Any]) -> Iterator[Item]:
