@@ -8,13 +8,12 @@ from msgspec import Struct
 
 from bumble.bridges.imports import (
     agents,
+    assistants,
     bumble_folder,
     card,
     chatgpt,
     claude,
     foreign,
-    gemini,
-    grok,
     notes,
 )
 from bumble.bridges.imports.foreign import Files
@@ -46,8 +45,8 @@ def _of_files(name: str, title: str, *files: Files) -> Format:
 FORMATS = (
     _of_files("chatgpt", "ChatGPT", chatgpt.FILES),
     Format("claude", "Claude", claude.fits, claude.read),
-    _of_files("grok", "Grok", grok.FILES),
-    Format("gemini", "Gemini", gemini.fits, gemini.read),
+    _of_files("grok", "Grok", assistants.GROK),
+    Format("gemini", "Gemini", assistants.fits_gemini, assistants.read_gemini),
     Format("card", "a character card", card.fits, card.read),
     Format("lorebook", "a lorebook", card.fits_lorebook, card.read_lorebook),
     Format("bumble", "another entity", bumble_folder.fits, bumble_folder.read),
