@@ -14,6 +14,7 @@ from bumble.cli.opening import Opened
 from bumble.errors import RecordMissingError, UsageError
 from bumble.history import lookup
 from bumble.history import why as explaining
+from bumble.history.log import Commit
 from bumble.runtime import audiences
 
 GONE = "not here any more: forgotten, or not merged yet"
@@ -182,7 +183,7 @@ def _data(node: explaining.SourceNode) -> dict[str, Any]:
     }
 
 
-def _edit_data(edit: explaining.Commit | None) -> dict[str, Any] | None:
+def _edit_data(edit: Commit | None) -> dict[str, Any] | None:
     if edit is None:
         return None
     return {
