@@ -24,7 +24,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from bumble import __version__
-from bumble.cli import command_help, output, typer_fast_params
+from bumble.cli import command_help, output
 from bumble.cli.command import EntityOption
 from bumble.cli.process import Shell
 from bumble.errors import (
@@ -197,7 +197,7 @@ class LazyGroup(TyperGroup):
             command.params = [param for param in command.params if param.name not in OF_THE_ROOT]
             option = copy(next(param for param in self.params if param.name == "json"))
             option.expose_value = False  # the process knows it already, from its arguments
-            whole = typer_fast_params.quicken(_with_json(command, option))
+            whole = command_help.quicken(_with_json(command, option))
             self.commands[cmd_name] = command_help.explain(whole, cmd_name)
         return self.commands[cmd_name]
 
@@ -267,7 +267,7 @@ def main(argv: Sequence[str], shell: Shell | None = None) -> int:
 
 @cache
 def _command_line() -> Any:
-    return typer_fast_params.quicken(typer.main.get_command(app))
+    return command_help.quicken(typer.main.get_command(app))
 
 
 def _run(argv: Sequence[str], shell: Shell) -> int:
