@@ -1,17 +1,142 @@
-"""`bumble log`, `diff`, `undo`: what became part of an entity, in commits; one taken back."""
+"""`bumble log`, `diff`, `undo`: what became part of an entity, in commits; how commits are shown."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
-from bumble.cli import commit, commits_view, listing, output
+from bumble.cli import commit, listing, output, people
 from bumble.cli.command import DryRunOption, LimitOption, shows, writes
 from bumble.cli.opening import Opened
+from bumble.entity import commits, companions
+from bumble.entity.changes import Change, Version
 from bumble.errors import RecordMissingError, UsageError
+from bumble.history import describe
 from bumble.history import log as commit_log
 from bumble.history import undo as undoing
+from bumble.records import relationships
+from bumble.records.provenance import Reader, withheld
+from bumble.runtime import audiences
+
+
+def look(opened: Opened) -> commits.Waiting:
+    """See to it that there is a history, and that it holds what was written last.
+
+    Returns:
+        What it does not hold yet all the same.
+
+    Raises:
+        HistoryMissingError: If there is none.
+        HistoryClosedError: If it belongs to somebody else.
+    """
+    commit_log.require(opened.root)
+    timeout = opened.config.limits.lock_timeout_seconds
+    return commits.catch_up(opened.root, opened.commit_policy, timeout_seconds=timeout)
+
+
+def seen(opened: Opened, found: Sequence[commit_log.Commit]) -> list[commit_log.Commit]:
+    """Return commits as whoever looks may see them: of some only what made them, and when."""
+    reader = listing.reader(opened)
+    if not reader.id:
+        return list(found)
+    return [_seen(each, reader, commit_log.versions(opened.root, each)) for each in found]
+
+
+def _seen(
+    commit: commit_log.Commit, reader: Reader, versions: Sequence[Version]
+) -> commit_log.Commit:
+    hidden = audiences.hides(reader, versions)
+    if hidden is None:
+        return commit
+    touched = tuple(
+        replace(each, path=audiences.named(each.path, audiences.hides(reader, [version])))
+        for each, version in zip(commit.touched, versions, strict=True)
+    )
+    made_by = commit.title.partition(":")[0] if ":" in commit.title else commit.cycle or "commit"
+    return replace(commit, title=f"{made_by}: {withheld(hidden)}", body=(), touched=touched)
+
+
+def commit_data(commit: commit_log.Commit, undone: Collection[str] = ()) -> dict[str, Any]:
+    """Return a commit as JSON tells it, with the kinds of memories in its files."""
+    return {
+        "id": commit.short,
+        "commit": commit.id,
+        "at": commit.at.isoformat(),
+        "title": commit.title,
+        "cycle": commit.cycle or None,
+        "model": commit.trailer("Model") or None,
+        "evidence": [value for key, value in commit.trailers if key == "Evidence"],
+        "why": list(commit.body),
+        "by": commit.by,
+        "files": [file.path for file in commit.touched],
+        "holds": describe.list_kinds([file.path for file in commit.touched]),
+        "undone": commit.id in undone,
+    }
+
+
+def commit_line(
+    opened: Opened, commit: commit_log.Commit, undone: Collection[str] = ()
+) -> list[str]:
+    """Return a commit as the cells of a line."""
+    holds = describe.list_kinds([file.path for file in commit.touched])
+    more = "; ".join(filter(None, [holds, commit.trailer("Model")]))
+    marks = " [undone]" if commit.id in undone else ""
+    title = output.shorten(commit.title, 70)
+    sentence = f"{title}{marks} ({more})" if more else f"{title}{marks}"
+    return [commit.short, listing.when(commit.at, opened), sentence]
+
+
+def pathspecs(opened: Opened, what: str) -> list[str]:
+    """Return the pathspecs that a word of the user's stands for: a file, a person, an id."""
+    root = opened.root
+    for base in (root, opened.shell.cwd):
+        place = base / what
+        if place.exists() and place.resolve().is_relative_to(root):
+            return [f":(literal){place.resolve().relative_to(root).as_posix()}"]
+    person = relationships.match(people.everybody(opened).records, what)
+    return [f":(literal){relationships.path(person.id)}"] if person else commit_log.pathspecs(what)
+
+
+def versions_of(opened: Opened, changes: Sequence[Change]) -> list[Version]:
+    """Return planned changes as what the files were, and are to be."""
+    before = partial(companions.read, opened.root)
+    return [Version(change.path, before(change.path), change.data) for change in changes]
+
+
+def actions(versions: Sequence[Version], reader: Reader) -> list[dict[str, Any]]:
+    """Return what changed in some files as data, as far as a reader may see it."""
+    return [
+        {
+            "path": audiences.named(version.path, audiences.hides(reader, [version])),
+            "holds": describe.kind_names(version.path)[0],
+            "action": _action(version),
+            "said": describe.describe(version, reader),
+        }
+        for version in versions
+        if version.before != version.after
+    ]
+
+
+def _action(version: Version) -> str:
+    if version.before is None:
+        return "make"
+    return "remove" if version.after is None else "change"
+
+
+def action_lines(changes: Sequence[dict[str, Any]]) -> list[str]:
+    """Return what changed as lines; the file is named where the lines do not speak of it."""
+    shown: list[str] = []
+    for change in changes:
+        first = next(iter(change["said"]), "")  # none where only blank lines came or went
+        plain = change["holds"] in ("file", "settings") or not first
+        head = [f"{change['path']}:"] if plain or first[:1] in "@+-" else []
+        shown += [f"  {row}" for row in [*head, *change["said"]]]
+    return shown
+
 
 LAST = "last"
 PASSED_SHOWN = 5
@@ -31,16 +156,12 @@ def log(
     limit: LimitOption = 20,
 ) -> None:
     """Show what became part of the entity, and when."""
-    commits_view.look(opened)
-    wanted, root = commits_view.pathspecs(opened, what) if what else [], opened.root
-    found = commits_view.seen(
-        opened, commit_log.read(root, limit=limit, cycle=cycle, wanted=wanted)
-    )
+    look(opened)
+    wanted, root = pathspecs(opened, what) if what else [], opened.root
+    found = seen(opened, commit_log.read(root, limit=limit, cycle=cycle, wanted=wanted))
     undone = undoing.taken_back(commit_log.read(root, cycle=undoing.UNDO))
-    rows = output.table([commits_view.commit_line(opened, each, undone) for each in found])
-    output.result(
-        opened.shell, "log", [commits_view.commit_data(each, undone) for each in found], rows
-    )
+    rows = output.table([commit_line(opened, each, undone) for each in found])
+    output.result(opened.shell, "log", [commit_data(each, undone) for each in found], rows)
     if not found:
         output.say("Nothing in the history fits.")
 
@@ -58,16 +179,16 @@ def diff(
     ] = None,
 ) -> None:
     """Show what changed, in memories rather than lines."""
-    commits_view.look(opened)
+    look(opened)
     meant = [_meant(opened, what)] if what else []
     versions = [one for each in meant for one in commit_log.versions(opened.root, each)]
-    rows = commits_view.actions(
+    rows = actions(
         versions if meant else commit_log.uncommitted(opened.root), listing.reader(opened)
     )
-    shown = commits_view.seen(opened, meant)
-    head = [" ".join(commits_view.commit_line(opened, each)) for each in shown]
-    data = {"commit": commits_view.commit_data(shown[0]) if shown else None, "changes": rows}
-    output.result(opened.shell, "diff", data, [*head, *commits_view.action_lines(rows)])
+    shown = seen(opened, meant)
+    head = [" ".join(commit_line(opened, each)) for each in shown]
+    data = {"commit": commit_data(shown[0]) if shown else None, "changes": rows}
+    output.result(opened.shell, "diff", data, [*head, *action_lines(rows)])
     if not (meant or rows):
         output.say("Nothing has changed since the last commit; `bumble diff last` shows that one.")
 
@@ -83,9 +204,7 @@ def _meant(opened: Opened, what: str) -> commit_log.Commit:
         try:
             return commit_log.find(opened.root, what)
         except RecordMissingError:
-            found = commit_log.read(
-                opened.root, limit=1, wanted=commits_view.pathspecs(opened, what)
-            )
+            found = commit_log.read(opened.root, limit=1, wanted=pathspecs(opened, what))
     if not found:
         raise RecordMissingError("commit, record or person", what)
     return found[0]
@@ -117,29 +236,27 @@ def undo(
     """
     if sum((what is not None, last, bool(cycle))) != 1:
         raise UsageError("Say what to undo: an ID from `bumble log`, --last, or --cycle NAME.")
-    waiting, root = commits_view.look(opened), opened.root
+    waiting, root = look(opened), opened.root
     chosen = undoing.choose(root, what, last=last, cycle=cycle, waiting=waiting)
     passed = undoing.passed_over(root, chosen) if last else []
     plan = undoing.plan(root, chosen, force=force)
     changes = plan.change_set.changes
-    rows = commits_view.actions(commits_view.versions_of(opened, changes), listing.reader(opened))
+    rows = actions(versions_of(opened, changes), listing.reader(opened))
     if changes and not dry_run:
         # what comes back may be what a pull once brought
         commit.apply(opened, plan.change_set, trusts=False)
-    (undone,) = commits_view.seen(opened, [plan.commit])
+    (undone,) = seen(opened, [plan.commit])
     title = f'"{undone.title}" ({undone.short})'
     head = f"Would undo {title}:" if dry_run else f"Undid {title}:"
     data = {
         "changed": bool(changes) and not dry_run,
         "dry_run": dry_run,
-        "undoes": commits_view.commit_data(undone),
+        "undoes": commit_data(undone),
         "changes": rows,
         "stays": list(plan.stays),
-        "passed_over": [commits_view.commit_data(newer) | {"why": why} for newer, why in passed],
+        "passed_over": [commit_data(newer) | {"why": why} for newer, why in passed],
     }
-    lines = (
-        [head, *commits_view.action_lines(rows)] if changes else [f"Nothing of {title} is left."]
-    )
+    lines = [head, *action_lines(rows)] if changes else [f"Nothing of {title} is left."]
     output.result(opened.shell, "undo", data, lines)
     for newer, why in passed[:PASSED_SHOWN]:
         output.say(f'passed over: "{newer.title}" ({newer.short}): {why}')

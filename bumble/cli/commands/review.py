@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import commit, commits_view, listing, opening, output, run_job
+from bumble.cli import commit, listing, opening, output, run_job
 from bumble.cli.command import DryRunOption, JobFlags, group, reads, runs_job, writes
+from bumble.cli.commands import history
 from bumble.cli.commit import apply
 from bumble.entity import changes, review_branch
 from bumble.entity.folder import ENTITY_FILE
@@ -122,7 +123,7 @@ def _whole(opened: opening.Opened, proposal: reviewing.HeldProposal) -> list[str
         ("beware", "" if proposal.is_own else "this installation did not make it"),
         *(("a rule", text) for text in data["rules"]),
     ]
-    return [head, *listing.details(rows), *commits_view.action_lines(data["changes"])]
+    return [head, *listing.details(rows), *history.action_lines(data["changes"])]
 
 
 @app.command()
@@ -175,15 +176,15 @@ def _decide(
         try:
             decision = plan(root, proposal)
             written = [one for one in decision.change_set.changes if not held.stays(one.path)]
-            versions = commits_view.versions_of(opened, written)
+            versions = history.versions_of(opened, written)
             if not dry_run:
                 apply(opened, decision.change_set, trusts=False)
         except RefusedError as error:
             refused.append(error)
             continue
-        rows = commits_view.actions(versions, EVERYTHING)
+        rows = history.actions(versions, EVERYTHING)
         done.append(_data(opened, proposal) | {"changes": rows, "stays": list(decision.stays)})
-        lines += [_sentence(verb, proposal, dry_run=dry_run), *commits_view.action_lines(rows)]
+        lines += [_sentence(verb, proposal, dry_run=dry_run), *history.action_lines(rows)]
         lines += [f"  left as it is: {path}" for path in decision.stays]
     if not dry_run:
         opening.rules_from_elsewhere(opened)  # looked at while their branches are there
@@ -241,7 +242,7 @@ def _data(opened: opening.Opened, proposal: reviewing.HeldProposal) -> dict[str,
         "why": list(commit.body) if commit else [],
         "own": proposal.is_own,
         "rules": [rules.line(rule) for rule in rules.brought(proposal.versions, names)],
-        "changes": commits_view.actions(proposal.versions, EVERYTHING),
+        "changes": history.actions(proposal.versions, EVERYTHING),
     }
 
 
