@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from bumble.cli import commit, opening, output
 from bumble.cli.command import YesOption, writes
-from bumble.cli.talk import overnight
+from bumble.cli.talk import beginning
 from bumble.entity import commits
 from bumble.errors import (
     RecordInvalidError,
@@ -81,9 +81,9 @@ def sync(
     if setup is not None:
         _set_up(opened, setup, public=public, yes=yes)
         return
-    with overnight.noted(opened) if nightly else nullcontext():
+    with beginning.noted(opened) if nightly else nullcontext():
         _sync(opened, push=push, leaves_open=not nightly)
-    overnight.forget(opened)
+    beginning.forget(opened)
 
 
 def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
@@ -121,7 +121,7 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     if problems:
         said = "what was merged left something wrong; `bumble doctor` says what"
         if not leaves_open:
-            overnight.note(opened, said)
+            beginning.note(opened, said)
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
