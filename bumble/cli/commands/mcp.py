@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -16,14 +18,45 @@ from bumble.cli import index_place, listing, output, people
 from bumble.cli.command import writes
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
-from bumble.cli.talk import mcp_servers
-from bumble.errors import UsageError
+from bumble.cli.process import Shell
+from bumble.entity.config import Config
+from bumble.errors import McpMissingError, UsageError
 
 if TYPE_CHECKING:
-    from bumble.chat.mcp_client.servers import Running
+    from bumble.chat.mcp_client.servers import Running, Servers
     from bumble.chat.participants import Person
     from bumble.index.memory import Memory
     from bumble.runtime.runtime import Runtime
+
+LIBRARIES = ("mcp", "mcp_types")
+
+
+@contextmanager
+def library() -> Iterator[None]:
+    """Import what needs the library.
+
+    Raises:
+        McpMissingError: If it is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in LIBRARIES:
+            raise
+        raise McpMissingError from error
+
+
+def servers(config: Config, shell: Shell, tell: Callable[[str], None]) -> Servers:
+    """Return the servers that the owner lists; none of them is started yet."""
+    from bumble.chat.mcp_client.servers import Servers
+
+    return Servers(config.tools.servers, shell.environ, shell.secrets_file, tell, _link)
+
+
+def _link() -> ModuleType:
+    with library():
+        from bumble.chat.mcp_client import link
+    return link
 
 
 class Client(Struct, frozen=True):
@@ -125,7 +158,7 @@ def mcp(
 
 def _list_servers(opened: Opened) -> None:
     shell = opened.shell
-    listed = mcp_servers.servers(opened.config, shell, lambda _: None)
+    listed = servers(opened.config, shell, lambda _: None)
     try:
         listed.start(listed.all)
         data = [_server_data(server) for server in listed.all]
@@ -160,7 +193,7 @@ def _server_lines(server: Mapping[str, Any]) -> list[str]:
 
 
 def _serving(opened: Opened, speaker: str | None, *, write: bool) -> Callable[[], None]:
-    with mcp_servers.library():
+    with library():
         from bumble.bridges.mcp_server import server
     from bumble.bridges.mcp_server.desk import Desk
 

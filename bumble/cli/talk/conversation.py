@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from bumble.chat import context_report, participants, turn
 from bumble.chat.reply_writer import Heard, ReplyStream, Turn
 from bumble.cli import output, people, run_job
+from bumble.cli.commands import mcp
 from bumble.cli.models import abilities, chat_model
 from bumble.cli.opening import Opened
-from bumble.cli.talk import mcp_servers
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
@@ -453,9 +453,7 @@ def _servers(opened: Opened) -> OutsideTools | None:
     """Return the MCP servers of the owner's config, if there are any."""
     if not opened.config.tools.servers:
         return None
-    return mcp_servers.servers(
-        opened.config, opened.shell, lambda text: output.warn(opened.shell, text)
-    )
+    return mcp.servers(opened.config, opened.shell, lambda text: output.warn(opened.shell, text))
 
 
 def pending(talk: Conversation) -> dict[str, int]:
