@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from bumble.records.session_files import SessionInfo
     from bumble.records.sessions import Session
 
-if TYPE_CHECKING:
-    from bumble.body.soma import Soma
-    from bumble.records.sessions import Session
-
 T = TypeVar("T")
 # The fields of records of all kinds in which something is told. The first are lines that say, where
 # it is not for whoever looks, that there is something; the others are left empty.
@@ -153,8 +149,8 @@ class Listing(Struct, Generic[T], frozen=True):
     """What could be read of some files."""
 
     records: tuple[T, ...]  # in the order of the files
-    broken: int  # files that could not be read; a warning told of each
-    more: bool  # whether the limit left some out
+    broken: int = 0  # files that could not be read; a warning told of each
+    more: bool = False  # whether the limit left some out
     others: int = 0  # that could be read, and were not asked for
 
 
@@ -203,6 +199,7 @@ def show_list(
     empty: str,
     *,
     newest_first: bool = False,
+    whole: bool = False,
 ) -> None:
     """Print a list, and beside it what is missing from it.
 
@@ -211,9 +208,10 @@ def show_list(
         command: For JSON.
         listing: The records.
         data: Makes JSON of one.
-        line: Makes the cells of a line of one.
+        line: Makes the cells of a line of one; its lines, where each is shown whole.
         empty: What to say when there are none.
         newest_first: Whether to turn the order around.
+        whole: Whether each is shown whole, with a blank line between them.
 
     Raises:
         Exit: With the code of a broken file, if there was one.
@@ -221,8 +219,8 @@ def show_list(
     records = tuple(map(Viewer(opened).seen, listing.records))
     shown = records[::-1] if newest_first else records
     rows = [] if opened.shell.json else [line(record) for record in shown]
-    table = output.table([[printable.clean(cell) for cell in row] for row in rows])
-    output.result(opened.shell, command, [data(record) for record in shown], table)
+    lines = [part for row in rows for part in ("", *row)][1:] if whole else _table(rows)
+    output.result(opened.shell, command, [data(record) for record in shown], lines)
     if not listing.records and not listing.broken:
         asked = f"None that were asked for, of {listing.others}"
         helped = f"`bumble {command} --help` says how to see the others."
@@ -230,6 +228,10 @@ def show_list(
     if listing.more:
         output.say(f"These are the newest {len(listing.records)}; --limit N shows more.")
     ended(listing)
+
+
+def _table(rows: Iterable[Sequence[str]]) -> list[str]:
+    return output.table([[printable.clean(cell) for cell in row] for row in rows])
 
 
 def ended(listing: Listing[Any]) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bumble.cli import listing, output, text_input
 from bumble.cli.opening import Opened
+from bumble.cli.shelf import Shelf, data_of
 from bumble.errors import NameUnclearError, UsageError
 from bumble.files import disk
-from bumble.records import base, relationships, session_files
+from bumble.records import relationships, session_files
 
 if TYPE_CHECKING:
     from bumble.chat.participants import Person
@@ -40,32 +40,66 @@ def speaking(opened: Opened, name: str | None) -> Person:
         return participants.person(opened.entity, opened.identity, unclear.known)
 
 
+def _data(person: relationships.Relationship) -> dict[str, Any]:
+    return data_of(
+        person,
+        ("previous_health", "language", "lines"),
+        pending=[note.text for note in person.pending],
+    )
+
+
+class PeopleShelf(Shelf[relationships.Relationship], frozen=True, kw_only=True):
+    """Everybody it knows, by any name they go by; the owner by what they are called now, too."""
+
+    def find(self, opened: Opened, name: str) -> relationships.Relationship:
+        """Return one person by id or any name.
+
+        Raises:
+            RecordMissingError: If nobody is called that.
+            RecordInvalidError: If the file of that id can't be read.
+        """
+        named = self._named(opened, name)
+        if named is not None:
+            return self.kind.load(opened.within(named))
+        people = self.listed(opened).records
+        person = relationships.match(people, name)
+        person = person or relationships.match(people, _owner(opened, name))
+        if person is None:
+            raise listing.missing(
+                "person", name, [n for person in people for n in (person.id, *person.names)]
+            )
+        return person
+
+
+PEOPLE = PeopleShelf(
+    kind=relationships.PERSON,
+    group="person",
+    none="Nobody yet. People who talk with it come by themselves;"
+    " add one with `bumble person add`.",
+    title=lambda person: person.name,
+    cells=lambda opened, person: [
+        person.name,
+        listing.counted(person.interaction_count, "talk"),
+        f"last {listing.when(person.last_interaction, opened)}",
+        f"familiarity {person.scores.familiarity:.2f}",
+        output.shorten(person.dynamic),
+    ],
+    data=lambda _, person: _data(person),
+    argument=Annotated[
+        str, typer.Argument(metavar="NAME", help="A name the person goes by, or the file's name.")
+    ],
+    by=("name", "id"),
+)
+
+
 def everybody(opened: Opened) -> listing.Listing[relationships.Relationship]:
     """Read everybody whose file can be read; a warning tells of the rest."""
-    return listing.readable(opened, relationships.paths(opened.entity.relationships), _load)
-
-
-def _load(path: Path) -> relationships.Relationship:
-    return base.load(path, relationships.parse)
+    return PEOPLE.listed(opened)
 
 
 def find(opened: Opened, name: str) -> relationships.Relationship:
-    """Return one person by id or any name.
-
-    Raises:
-        RecordMissingError: If nobody is called that.
-        RecordInvalidError: If the file of that id can't be read.
-    """
-    named = _file(opened, name)
-    if named is not None:
-        return _load(opened.within(named))
-    people = everybody(opened).records
-    person = relationships.match(people, name) or relationships.match(people, _owner(opened, name))
-    if person is None:
-        raise listing.missing(
-            "person", name, [n for person in people for n in (person.id, *person.names)]
-        )
-    return person
+    """Return one person by id or any name; see `PeopleShelf.find`."""
+    return PEOPLE.find(opened, name)
 
 
 def _owner(opened: Opened, name: str) -> str:
@@ -75,24 +109,6 @@ def _owner(opened: Opened, name: str) -> str:
     from bumble.runtime.people import owner_id
 
     return owner_id(opened.entity, opened.identity)
-
-
-def _file(opened: Opened, name: str) -> Path | None:
-    """Return the file that is named so, whatever it holds."""
-    paths = relationships.paths(opened.entity.relationships)
-    wanted = disk.same_name(name)
-    return next((path for path in paths if disk.same_name(path.stem) == wanted), None)
-
-
-def path(opened: Opened, name: str) -> Path:
-    """Return the file of a person, which may be one that can't be read.
-
-    Raises:
-        RecordMissingError: If nobody is called that.
-    """
-    path = _file(opened, name)
-    path = path or opened.entity.root / relationships.path(find(opened, name).id)
-    return opened.within(path)
 
 
 def id_of(opened: Opened, name: str) -> str:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Annotated, Any
 
 import typer
-from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body import bars, ebb, hormones, noise
@@ -19,60 +17,11 @@ from bumble.cli import body_view, commit, listing, output, text_input
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
 from bumble.cli.listing import Listing, show_list, when
 from bumble.cli.opening import Opened
-from bumble.cli.shelf import Shelf, data_of
-from bumble.errors import RecordExistsError, UsageError
+from bumble.cli.shelf import Face, Shelf, data_of
+from bumble.errors import RecordExistsError
 from bumble.records import anchors, relationships
 from bumble.records.base import Provenance
 from bumble.runtime import anchor_recall, body_state
-
-BLENDS = (
-    (hormones.ASKED, "asked for"),
-    (hormones.WORDS, "its words in a message"),
-    (hormones.ALIKE, f"a body like it, above {hormones.ALIKE_ABOVE:g}"),
-)
-
-
-class AnchorsView(Struct, frozen=True):
-    """The anchors of a body, as data and as lines."""
-
-    data: dict[str, Any]
-    lines: list[str]
-
-
-def anchors_view(opened: Opened, presence: body_view.Presence) -> AnchorsView:
-    """Say how near each anchor is, and when one may come back by itself."""
-    listed = listing.readable(opened, anchors.paths(opened.entity.anchors), anchors.load).records
-    now, by_itself = opened.shell.now(), opened.config.soma.anchors.by_itself
-    stirred = anchor_recall.stirred_at(listed, now)
-    cooling = hormones.is_cooling(stirred, now)
-    entries = [
-        {
-            "id": anchor.id,
-            "label": anchor.label,
-            "left": round(anchor_recall.strength(anchor, now), 4),
-            "like": round(anchor_recall.like(anchor, presence.soma), 4),
-            "recalled": anchor.recalled,
-        }
-        for anchor in listed
-    ]
-    again = stirred + hormones.COOL_DOWN if stirred and cooling else None
-    data = {
-        "by_itself": by_itself,
-        "again": again.isoformat() if again else None,
-        "entries": entries,
-    }
-    blends = "; ".join(f"{share:g} {cause}" for share, cause in BLENDS)
-    lines = [f"anchors: level ← (1 − s)·level + s·anchor, s = {blends}"]
-    if not by_itself:
-        lines.append("  none comes back by itself: soma.anchors.by_itself is off")
-    elif again:
-        lines.append(f"  none comes back by itself before {listing.when(again, opened)}")
-    rows = [
-        [str(entry["label"]), f"left {entry['left']:.2f}", f"like now {entry['like']:+.2f}"]
-        for entry in entries
-    ]
-    return AnchorsView(data, [*lines, *(output.table(rows, indent="  ") or ["  none yet"])])
-
 
 app = group(opens=True)
 WIDTH = 30  # characters of a full bar
@@ -80,38 +29,15 @@ WIDTH = 30  # characters of a full bar
 
 @app.callback(invoke_without_command=True)
 @looks_back
-def show(
-    opened: Opened,
-    *,
-    as_: Annotated[
-        str | None,
-        typer.Option(
-            "--as",
-            metavar="FORM",
-            help="One of its forms in text: `tag` (of an episode), `line` (for reflection) "
-            "or `dream` (at sleep onset).",
-        ),
-    ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show which anchors there are, and what stirs them.")
-    ] = False,
-) -> None:
+def show(opened: Opened) -> None:
     """Look at the body.
 
     Its values are those of the present, computed from the file; looking writes nothing.
     """
     presence = body_view.look(opened)
     presence = replace(presence, soma=listing.Viewer(opened).body(presence.soma))
-    if as_ is not None:
-        text = _rendered(presence, as_)
-        output.result(opened.shell, "soma", {"as": as_, "text": text}, text)
-        return
     data = _data(opened, presence)
-    lines = _lines(opened, presence, data)
-    if explain:
-        anchored = anchors_view(opened, presence)
-        data, lines = {**data, "anchors": anchored.data}, [*lines, "", *anchored.lines]
-    output.result(opened.shell, "soma", data, lines)
+    output.result(opened.shell, "soma", data, _lines(opened, presence, data))
 
 
 @app.command()
@@ -122,17 +48,6 @@ def tick(opened: Opened, flags: JobFlags) -> None:
     from bumble.jobs import soma_tick
 
     run_job.perform(opened, flags, "soma tick", soma_tick.check, soma_tick.run)
-
-
-def _rendered(presence: body_view.Presence, form: str) -> str:
-    soma = presence.soma
-    if form == "tag":
-        return ebb.episode_tag(soma)
-    if form == "line":
-        return ebb.reflection_line(soma)
-    if form == "dream":
-        return ebb.dream_lines(soma)
-    raise UsageError(f"--as {form}: the forms are tag, line and dream.")
 
 
 def _data(opened: Opened, presence: body_view.Presence) -> dict[str, Any]:
@@ -284,11 +199,38 @@ anchor_app = group()
 LabelArgument = Annotated[
     str, typer.Argument(metavar="LABEL", help="What the anchor is called, or its file's name.")
 ]
+
+
+def _left(opened: Opened, anchor: anchors.Anchor) -> float:
+    return anchor_recall.strength(anchor, opened.shell.now())
+
+
+def _anchor_face(opened: Opened, anchor: anchors.Anchor) -> Face:
+    last = listing.when(anchor.last_recalled, opened)
+    now = body_view.look(opened).soma
+    rows = [
+        ("made", listing.when(anchor.at, opened)),
+        ("strength", f"{anchor.strength:.2f}, {_left(opened, anchor):.2f} left"),
+        ("recalled", f"{anchor.recalled} times; last: {last}"),
+        ("hormones", _levels(opened, anchor.levels)),
+    ]
+    after = ["", "Recalled now:", *formula(opened, now, anchor, hormones.ASKED)]
+    return [f"# {anchor.label}", "", anchor.description], rows, after
+
+
 ANCHORS = Shelf(
     kind=anchors.ANCHOR,
     group="anchor",
     none='No anchors. Keep how it feels now with `bumble anchor add "the evening by the sea"`.',
     title=lambda anchor: anchor.label,
+    cells=lambda opened, anchor: [
+        anchor.label,
+        f"{_left(opened, anchor):.2f}",
+        f"recalled {listing.counted(anchor.recalled, 'time')}",
+        output.shorten(anchor.description),
+    ],
+    face=_anchor_face,
+    data=lambda opened, anchor: data_of(anchor, ("stirred",), left=round(_left(opened, anchor), 4)),
     forgets="remove the anchor {title}",
     removed='Removed the anchor "{title}".',
     argument=LabelArgument,
@@ -336,35 +278,11 @@ def add(
     )
 
 
-@anchor_app.command("list")
-@shows
-def list_anchors(opened: Opened) -> None:
-    """List anchors, each with what time has left of it."""
-
-    def cells(anchor: anchors.Anchor) -> list[str]:
-        times = f"recalled {listing.counted(anchor.recalled, 'time')}"
-        left = f"{_left(opened, anchor):.2f}"
-        return [anchor.label, left, times, output.shorten(anchor.description)]
-
-    ANCHORS.list(opened, ANCHORS.listed(opened), partial(_anchor_data, opened), cells)
-
-
-@anchor_app.command("show")
-@shows
-def show_anchor(opened: Opened, label: LabelArgument) -> None:
-    """Show an anchor, and what recalling it would do to the body now."""
-    anchor = ANCHORS.seen(opened, label)
-    last = listing.when(anchor.last_recalled, opened)
-    now = body_view.look(opened).soma
-    rows = [
-        ("made", listing.when(anchor.at, opened)),
-        ("strength", f"{anchor.strength:.2f}, {_left(opened, anchor):.2f} left"),
-        ("recalled", f"{anchor.recalled} times; last: {last}"),
-        ("hormones", _levels(opened, anchor.levels)),
-    ]
-    after = ["", "Recalled now:", *formula(opened, now, anchor, hormones.ASKED)]
-    text = [f"# {anchor.label}", "", anchor.description]
-    ANCHORS.show(opened, anchor, _anchor_data(opened, anchor), text, rows, after)
+ANCHORS.offers(
+    anchor_app,
+    list="List anchors, each with what time has left of it.",
+    show="Show an anchor, and what recalling it would do to the body now.",
+)
 
 
 @anchor_app.command()
@@ -410,10 +328,6 @@ def formula(opened: Opened, soma: Soma, anchor: anchors.Anchor, share: float) ->
     ]
 
 
-def _left(opened: Opened, anchor: anchors.Anchor) -> float:
-    return anchor_recall.strength(anchor, opened.shell.now())
-
-
 def _levels(opened: Opened, levels: Mapping[str, float]) -> str:
     named = opened.config.soma.hormones.show_names
     return ", ".join(
@@ -423,7 +337,3 @@ def _levels(opened: Opened, levels: Mapping[str, float]) -> str:
 
 def _rounded(levels: Mapping[str, float]) -> dict[str, float]:
     return {name: round(levels[name], anchors.DECIMALS) for name in HORMONE_NAMES}
-
-
-def _anchor_data(opened: Opened, anchor: anchors.Anchor) -> dict[str, Any]:
-    return data_of(anchor, ("stirred",), left=round(_left(opened, anchor), 4))

@@ -1,4 +1,4 @@
-"""`bumble log`, `diff`, `undo`: what became part of an entity, in commits; how commits are shown."""
+"""`bumble log`, `diff`, `undo`: what became part of an entity, and how its commits are shown."""
 
 from __future__ import annotations
 
@@ -266,6 +266,3 @@ def undo(
         output.say(f"left as it is: {kept_file}")
     if changes and dry_run:
         output.say("Nothing was written: --dry-run.")
-
-
-# What these and `review` show of commits

@@ -10,7 +10,7 @@ import typer
 from bumble.cli import commit, output, people, text_input
 from bumble.cli.command import DryRunOption, YesOption, group, shows, writes
 from bumble.cli.opening import Opened
-from bumble.cli.shelf import Shelf, data_of
+from bumble.cli.shelf import Face, Shelf
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
 from bumble.records import projects, skills
@@ -21,45 +21,44 @@ app = group()
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="What the skill is called, or its file's name.")
 ]
+OWN_FIELDS = ("name", "description")
+
+
+def _data(skill: skills.Skill) -> dict[str, Any]:
+    return {
+        "name": skill.name,
+        "slug": skill.slug,
+        "path": skill.path,
+        "description": skill.description,
+        "text": skill.text,
+        "provenance": skill.provenance.meta(),
+    }
+
+
 SKILLS = Shelf(
     kind=skills.SKILL,
     group="skill",
     none="No skills. Write one with `bumble skill set NAME --description LINE`.",
     title=lambda skill: skill.name,
+    cells=lambda _, skill: [skill.name, skill.description],
+    face=lambda _, skill: (
+        [f"# {skill.name}", "", skill.text],
+        [("description", skill.description)],
+        (),
+    ),
+    data=lambda _, skill: _data(skill),
+    keys=("name", "slug", "path", "description"),
     forgets="remove the skill {title}",
     removed="Removed the skill {title}.",
     argument=NameArgument,
     by=("name", "id"),
     named="name",
 )
-OWN_FIELDS = ("name", "description")
-
-
-@app.command("list")
-@shows
-def list_(
-    opened: Opened,
-) -> None:
-    """List skills."""
-
-    keys = ("name", "slug", "path", "description")
-
-    def data(skill: skills.Skill) -> dict[str, Any]:
-        return {key: value for key, value in _data(skill).items() if key in keys}
-
-    SKILLS.list(opened, SKILLS.listed(opened), data, lambda skill: [skill.name, skill.description])
-
-
-@app.command()
-@shows
-def show(
-    opened: Opened,
-    name: NameArgument,
-) -> None:
-    """Show a skill: how it is done, what for, and who wrote that down."""
-    skill = SKILLS.seen(opened, name)
-    text, rows = [f"# {skill.name}", "", skill.text], [("description", skill.description)]
-    SKILLS.show(opened, skill, _data(skill), text, rows)
+SKILLS.offers(
+    app,
+    list="List skills.",
+    show="Show a skill: how it is done, what for, and who wrote that down.",
+)
 
 
 @app.command("set")
@@ -130,17 +129,6 @@ def _split(opened: Opened, text: str) -> tuple[str | None, str]:
     return (str(description) if description is not None else None), document.body
 
 
-def _data(skill: skills.Skill) -> dict[str, Any]:
-    return {
-        "name": skill.name,
-        "slug": skill.slug,
-        "path": skill.path,
-        "description": skill.description,
-        "text": skill.text,
-        "provenance": skill.provenance.meta(),
-    }
-
-
 project_app = group()
 TitleArgument = Annotated[
     str, typer.Argument(metavar="TITLE", help="What the project is called, or its file's name.")
@@ -157,11 +145,27 @@ PersonOption = Annotated[
 TagOption = Annotated[
     list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be repeated.")
 ]
+
+
+def _face(opened: Opened, project: projects.Project) -> Face:
+    steps = [f"{number}. {step}" for number, step in enumerate(project.steps, 1)]
+    parts = [[f"# {project.title}"], [project.why], steps]
+    text = [line for part in parts if any(part) for line in ("", *part)][1:]
+    people, tags = ", ".join(project.people), ", ".join(project.tags)
+    return text, [("status", project.status), ("people", people), ("tags", tags)], ()
+
+
 PROJECTS = Shelf(
     kind=projects.PROJECT,
     group="project",
     none="No projects. Begin one with `bumble project add TITLE --next STEP`.",
     title=lambda project: project.title,
+    cells=lambda _, project: [
+        project.title,
+        project.status,
+        output.shorten(next(iter(project.steps), "")),
+    ],
+    face=_face,
     argument=TitleArgument,
     by=("title", "id"),
 )
@@ -177,29 +181,14 @@ def list_projects(
     ] = False,
 ) -> None:
     """List projects, each with its next step."""
-
-    def cells(project: projects.Project) -> list[str]:
-        return [project.title, project.status, output.shorten(next(iter(project.steps), ""))]
-
     all_ = done or opened.shell.everything
-    listed = PROJECTS.listed(opened, keep=lambda one: all_ or one.status != projects.DONE)
-    PROJECTS.list(opened, listed, data_of, cells)
+    PROJECTS.list(opened, PROJECTS.listed(opened, lambda one: all_ or one.status != projects.DONE))
 
 
-@project_app.command("show")
-@shows
-def show_project(opened: Opened, title: TitleArgument) -> None:
-    """Show a project: why it is worked on, its next steps, and who has part in it."""
-    project = PROJECTS.seen(opened, title)
-    steps = [f"{number}. {step}" for number, step in enumerate(project.steps, 1)]
-    parts = [[f"# {project.title}"], [project.why], steps]
-    text = [line for part in parts if any(part) for line in ("", *part)][1:]
-    rows = [
-        ("status", project.status),
-        ("people", ", ".join(project.people)),
-        ("tags", ", ".join(project.tags)),
-    ]
-    PROJECTS.show(opened, project, data_of(project), text, rows)
+PROJECTS.offers(
+    project_app,
+    show="Show a project: why it is worked on, its next steps, and who has part in it.",
+)
 
 
 @project_app.command()

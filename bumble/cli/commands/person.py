@@ -5,42 +5,23 @@ from __future__ import annotations
 import secrets
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from msgspec.structs import asdict
 
 from bumble.cli import commit, index_place, listing, output, people, text_input
 from bumble.cli.command import DryRunOption, YesOption, group, looks_back, writes
-from bumble.cli.listing import counted, details, origin, show_list, when
+from bumble.cli.listing import when
 from bumble.cli.opening import Opened
 from bumble.entity import review_branch
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.files import git
-from bumble.records import base as stored
 from bumble.records import relationships
 
 app = group()
-NameArgument = Annotated[
-    str, typer.Argument(metavar="NAME", help="A name the person goes by, or the file's name.")
-]
-NONE = "Nobody yet. People who talk with it come by themselves; add one with `bumble person add`."
-
-
-@app.command("list")
-@looks_back
-def list_(
-    opened: Opened,
-) -> None:
-    """List the people it knows."""
-
-    def line(person: relationships.Relationship) -> list[str]:
-        talked = counted(person.interaction_count, "talk")
-        last = f"last {when(person.last_interaction, opened)}"
-        closeness = f"familiarity {person.scores.familiarity:.2f}"
-        return [person.name, talked, last, closeness, output.shorten(person.dynamic)]
-
-    show_list(opened, "person list", people.everybody(opened), _data, line, NONE)
+NameArgument = people.PEOPLE.argument
+people.PEOPLE.offers(app, looks_back, list="List the people it knows.")
 
 
 @app.command()
@@ -73,11 +54,8 @@ def show(
         ("unresolved", "; ".join(person.unresolved)),
         *(("pending", note.text) for note in person.pending),
         ("drawn from", person.portrait_source),
-        ("written", origin(person.provenance)),
-        ("file", relationships.path(person.id)),
     ]
-    portrait = person.text or "No portrait yet."
-    text = [f"# {person.name}", "", portrait, "", *details(rows)]
+    text = [f"# {person.name}", "", person.text or "No portrait yet."]
     silence = bond.silence
     health = {
         "stage": bond.stage,
@@ -85,9 +63,7 @@ def show(
         "trajectory": bond.trajectory or None,
         "silence_seconds": None if silence is None else int(silence.total_seconds()),
     }
-    output.result(
-        opened.shell, "person show", _data(person) | {"language": language, "bond": health}, text
-    )
+    people.PEOPLE.show(opened, person, (text, rows, ()), language=language, bond=health)
 
 
 @app.command()
@@ -133,20 +109,9 @@ def add(
         )
 
 
-@app.command()
-@writes
-def edit(
-    opened: Opened,
-    name: NameArgument,
-    *,
-    source: commit.FromOption = None,
-    dry_run: DryRunOption = False,
-) -> None:
-    """Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores."""
-    path = people.path(opened, name)
-    commit.edit_record(
-        opened, "person edit", path, relationships.parse, source=source, dry_run=dry_run
-    )
+people.PEOPLE.offers(
+    app, edit="Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores."
+)
 
 
 @app.command()
@@ -223,28 +188,3 @@ def _tell_of_copies(opened: Opened) -> None:
         f"    {where} branch -D {branch}{others} && {where} branch -m {branch} &&\n"
         f"    {where} reflog expire --expire=now --all && {where} gc --prune=now"
     )
-
-
-def _data(person: relationships.Relationship) -> dict[str, Any]:
-    def stamp(name: str) -> str | None:
-        at = getattr(person, name)
-        return None if at is None else stored.stamp(at)
-
-    return {
-        "id": person.id,
-        "names": list(person.names),
-        "scores": asdict(person.scores),
-        "interaction_count": person.interaction_count,
-        "first_met": stamp("first_met"),
-        "last_interaction": stamp("last_interaction"),
-        "last_reflection": stamp("last_reflection"),
-        "last_scored": stamp("last_scored"),
-        "reviewed_at_count": person.reviewed_at_count,
-        "pending": [note.text for note in person.pending],
-        "dynamic": person.dynamic,
-        "topics": list(person.topics),
-        "unresolved": list(person.unresolved),
-        "portrait_source": person.portrait_source,
-        "text": person.text,
-        "provenance": person.provenance.meta(),
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from msgspec.structs import replace
@@ -26,17 +26,32 @@ from bumble.records import base, reminders
 from bumble.text import moments
 
 app = group()
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+DURATION = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?)\s*"
+)
+
+
+def _cells(opened: Opened, reminder: reminders.Reminder) -> list[str]:
+    names = people.names(opened)
+    late = not reminder.done and reminder.at <= opened.shell.now()
+    state = "said" if reminder.done else "due" if late else reminder.repeat or "once"
+    whom = f" for {names.get(reminder.person, reminder.person)}" if reminder.person else ""
+    text = output.shorten(reminder.text, 60)
+    return [listing.when(reminder.at, opened), state, f"{reminder.deliver}{whom}", text]
+
+
 REMINDERS = Shelf(
     kind=reminders.REMINDER,
     group="remind",
     none='No reminders. Add one with `bumble remind add "..." --in 2h`.',
     title=lambda reminder: output.shorten(reminder.text, 50),
+    cells=_cells,
+    data=lambda _, one: data_of(
+        one, (), **{"repeat": one.repeat or None, "for": one.person or None}
+    ),
     forgets="forget to remind: {title}",
     removed="Removed {path}.",
-)
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-DURATION = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?)\s*"
 )
 
 
@@ -175,20 +190,11 @@ def list_(
 ) -> None:
     """List reminders that are still to come, the next one first."""
     everything = opened.shell.everything
-    listed = REMINDERS.listed(opened, keep=lambda one: everything or not one.done)
+    listed = REMINDERS.listed(opened, lambda one: everything or not one.done)
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
     more = len(ordered) > limit
     shown = listing.Listing(tuple(ordered[:limit]), listed.broken, more, listed.others)
-    names, now = people.names(opened), opened.shell.now()
-
-    def cells(reminder: reminders.Reminder) -> list[str]:
-        late = not reminder.done and reminder.at <= now
-        state = "said" if reminder.done else "due" if late else reminder.repeat or "once"
-        whom = f" for {names.get(reminder.person, reminder.person)}" if reminder.person else ""
-        text = output.shorten(reminder.text, 60)
-        return [listing.when(reminder.at, opened), state, f"{reminder.deliver}{whom}", text]
-
-    REMINDERS.list(opened, shown, _data, cells)
+    REMINDERS.list(opened, shown)
 
 
 @app.command()
@@ -206,8 +212,3 @@ def run(opened: Opened, flags: JobFlags) -> None:
 
 
 REMINDERS.offers(app, remove="Remove a reminder's file.")
-
-
-def _data(reminder: reminders.Reminder) -> dict[str, Any]:
-    unset = {"repeat": reminder.repeat or None, "for": reminder.person or None}
-    return data_of(reminder, (), **unset)

@@ -373,13 +373,6 @@ def last_request(entity: Entity) -> list[tuple[str, str]]:
         return []  # damaged: it is only a cache
 
 
-def last_talk(entity: Entity) -> str:
-    """Return the id of the conversation that the last request was of; empty: it is not kept."""
-    reports = (entity.private / "cache" / REPORTS).glob("*.json")
-    newest = max(reports, key=lambda path: path.stat().st_mtime_ns, default=None)
-    return newest.stem if newest else ""
-
-
 def last_report(entity: Entity, session_id: str = "") -> context_report.ContextReport | None:
     """Return the report of the last request, or of the last in a conversation; None: not kept."""
     found = _cached(entity, f"{REPORTS}/{session_id}.json" if session_id else LAST_REPORT)

@@ -63,10 +63,3 @@ def test_the_twenty_first_drops_the_weakest(run: Run) -> None:
     labels = {entry["label"] for entry in run.ok("anchor", "list", "--json").data}
     assert len(labels) == 20
     assert {"weak", "one more"} <= labels
-
-
-def test_soma_explains_anchors(run: Run) -> None:
-    put(run, "The sea")
-    out = run.ok("soma", "--explain").out
-    assert "The sea" in out
-    assert "0.3 asked for; 0.25 its words in a message; 0.15 a body like it" in out

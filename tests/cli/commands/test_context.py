@@ -27,7 +27,6 @@ def test_before_anything_was_sent_it_is_an_estimate(run: Run) -> None:
     assert data["prompt_tokens"] is None
     assert data["history_messages"] == 0
     assert "nothing" not in run.ok("context", "list").out
-    assert run.ok("context", "diff").out == "Nothing has been sent yet.\n"
     assert looking.truths(run) == before
 
 
@@ -174,17 +173,6 @@ def test_the_prompt_is_printed_word_for_word(ada: Run) -> None:
     assert data["schema"]
 
 
-def test_diff_names_the_first_byte_that_differs(ada: Run) -> None:
-    data = ada.ok("context", "diff", "--json", "-m", "And tea?").data
-    system = ada.ok("context", "prompt", "--json").data["messages"][0]["content"]
-    assert data["sent_before"] is True
-    assert data["first_different_byte"] > len(system.encode())
-    assert any("And tea?" in line for line in data["diff"])
-    ada.write("GENOME.md", "I like tea.")
-    changed = ada.ok("context", "diff", "--json").data["first_different_byte"]
-    assert changed < len(system.encode())
-
-
 def test_a_conversation_that_will_be_compacted_is_announced(run: Run) -> None:
     chatting.long_talk(run)
     run.ok("config", "set", "cognition.max_context_tokens", "4096")
@@ -202,12 +190,11 @@ def test_a_stored_report_that_is_damaged_is_made_anew(ada: Run, text: str) -> No
     ada.write(".bumble/cache/last_report.json", text)
     ada.write(".bumble/cache/last_request.json", text)
     assert ada.ok("context", "json").data["source"] == "estimate"
-    assert ada.ok("context", "diff").code == 0
 
 
 def test_looking_changes_no_truth_file(ada: Run) -> None:
     before = looking.truths(ada)
-    for words in (["list", "-m", "Hi"], ["detail"], ["json"], ["prompt"], ["diff"]):
+    for words in (["list", "-m", "Hi"], ["detail"], ["json"], ["prompt"]):
         ada.ok("context", *words)
     assert looking.truths(ada) == before
 

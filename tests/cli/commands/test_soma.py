@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from bumble.body import ebb
 from bumble.errors import RecordInvalidError
 from tests.support import looking
 from tests.support.command_line import modules_of
@@ -84,22 +83,6 @@ def test_the_present_is_computed_and_nothing_written(lived: Run) -> None:
 
 def test_a_present_before_the_last_write_is_said(lived: Run) -> None:
     assert "later than that" in lived.ok("soma", "--now", "2026-05-24T11:00:00+01:00").out
-
-
-@pytest.mark.parametrize("form", ["tag", "line", "dream"])
-def test_the_three_renderings(lived: Run, form: str) -> None:
-    ran = lived.ok("soma", "--as", form, "--json", "--now", HOUR_LATER)
-    text = lived.ok("soma", "--as", form, "--now", HOUR_LATER).out
-    assert text == ran.data["text"] + "\n"
-    if form == "tag":
-        assert ebb.parse_tag(text.strip()).mood == "content"
-    assert len(text.splitlines()) == (2 if form == "dream" else 1)
-
-
-def test_a_form_that_is_none_is_refused(ada: Run) -> None:
-    ran = ada("soma", "--as", "poem")
-    assert ran.code == 2
-    assert "tag, line and dream" in ran.err
 
 
 def test_the_names_of_hormones_can_be_hidden_everywhere(lived: Run) -> None:
