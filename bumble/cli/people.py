@@ -192,7 +192,7 @@ def search_of(
     opened: Opened, speaker: str | None, person: str | None, session: str | None
 ) -> Search:
     """Return the talk that a search is for: with who asks, by default the owner, and the person."""
-    from bumble.cli import body_view
+    from bumble.cli.commands import body
     from bumble.recall.memory_search import Search
     from bumble.runtime.people import owner_id
 
@@ -201,7 +201,7 @@ def search_of(
     asker = (*owner, *about) if speaker is None else (id_of(opened, speaker),)
     return Search(
         readers=tuple(dict.fromkeys(asker)),
-        mood=body_view.look(opened).mood.name,
+        mood=body.look(opened).mood.name,
         at=opened.shell.now(),
         people=about,
         sessions=() if session is None else (find_session(opened, session).id,),

@@ -4,24 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body import bars, ebb, hormones, noise
+from bumble.body import affects, bars, ebb, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.config import HORMONE_NAMES
-from bumble.body.soma import Soma
-from bumble.cli import body_view, commit, listing, output, text_input
+from bumble.body.soma import Soma, advance, birth
+from bumble.cli import commit, listing, output, text_input
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
 from bumble.cli.listing import Listing, show_list, when
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf, data_of
 from bumble.errors import RecordExistsError
-from bumble.records import anchors, relationships
+from bumble.records import anchors, relationships, soma
 from bumble.records.base import Provenance
 from bumble.runtime import anchor_recall, body_state
+
+if TYPE_CHECKING:
+    from bumble.body.noise import Fragment
+
+
+class Presence(Struct, frozen=True):
+    """A body at the present."""
+
+    soma: Soma
+    stored_at: datetime | None  # when the values of its file were true; None: not written yet
+
+    @property
+    def mood(self) -> affects.Mood:
+        """The feeling that stands out."""
+        return affects.mood(self.soma.bars)
+
+
+def look(opened: Opened) -> Presence:
+    """Read the body from its file and bring it to the present.
+
+    Raises:
+        RecordInvalidError: If the file does not hold a body.
+    """
+    temperament, zone = opened.config.soma.bars.levels, opened.zone
+    place = opened.within(opened.entity.soma)
+    stored = body_state.stored(place, soma.read(place))
+    at = opened.now
+    if stored is None:
+        return Presence(birth(at, temperament), None)
+    return Presence(advance(stored, at, zone, temperament), stored.at)
+
+
+def fragment_data(held: Fragment) -> dict[str, Any]:
+    """Return a stray thought as data."""
+    return {
+        "text": held.text,
+        "kind": held.kind,
+        "salience": held.salience,
+        "at": held.at.isoformat(),
+        "audience": list(held.audience),
+    }
+
 
 app = group(opens=True)
 WIDTH = 30  # characters of a full bar
@@ -34,7 +77,7 @@ def show(opened: Opened) -> None:
 
     Its values are those of the present, computed from the file; looking writes nothing.
     """
-    presence = body_view.look(opened)
+    presence = look(opened)
     presence = replace(presence, soma=listing.Viewer(opened).body(presence.soma))
     data = _data(opened, presence)
     output.result(opened.shell, "soma", data, _lines(opened, presence, data))
@@ -50,7 +93,7 @@ def tick(opened: Opened, flags: JobFlags) -> None:
     run_job.perform(opened, flags, "soma tick", soma_tick.check, soma_tick.run)
 
 
-def _data(opened: Opened, presence: body_view.Presence) -> dict[str, Any]:
+def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
     soma = presence.soma
     age = opened.shell.now() - presence.stored_at if presence.stored_at else None
     loud = ebb.loudness(soma)
@@ -85,7 +128,7 @@ def _data(opened: Opened, presence: body_view.Presence) -> dict[str, Any]:
         }
         if soma.felt
         else None,
-        "noise": [body_view.fragment_data(fragment) for fragment in soma.noise],
+        "noise": [fragment_data(fragment) for fragment in soma.noise],
         "maturity": round(hormones.maturity(met), 4),
     }
 
@@ -103,7 +146,7 @@ def _hormones(soma: Soma, *, named: bool) -> dict[str, dict[str, Any]]:
     }
 
 
-def _lines(opened: Opened, presence: body_view.Presence, data: dict[str, Any]) -> list[str]:
+def _lines(opened: Opened, presence: Presence, data: dict[str, Any]) -> list[str]:
     soma = presence.soma
     parts = [
         [name, _draw_bar(bar.value, bar.rest), f"{bar.value:3.0f}", f"rest {bar.rest:.0f}"]
@@ -130,7 +173,7 @@ def _lines(opened: Opened, presence: body_view.Presence, data: dict[str, Any]) -
     return [_title(opened, presence), *output.table(parts, indent="  "), "", *listing.details(rows)]
 
 
-def _title(opened: Opened, presence: body_view.Presence) -> str:
+def _title(opened: Opened, presence: Presence) -> str:
     name, at = opened.identity.name, listing.when(opened.shell.now(), opened)
     if presence.stored_at is None:
         return f"{name}'s body, {at}; as it is born, nothing has moved it yet"
@@ -175,14 +218,14 @@ def list_(opened: Opened) -> None:
 
     The newest is last.
     """
-    held = body_view.look(opened).soma.noise
+    held = look(opened).soma.noise
 
     def line(fragment: noise.Fragment) -> list[str]:
         only = f"  (only for {', '.join(fragment.audience)})" if fragment.audience else ""
         return [when(fragment.at, opened), f"{noise.line(fragment)}{only}"]
 
     listing = Listing(held, broken=0, more=False)
-    show_list(opened, "noise", listing, body_view.fragment_data, line, NONE)
+    show_list(opened, "noise", listing, fragment_data, line, NONE)
 
 
 @noise_app.command("tick")
@@ -207,7 +250,7 @@ def _left(opened: Opened, anchor: anchors.Anchor) -> float:
 
 def _anchor_face(opened: Opened, anchor: anchors.Anchor) -> Face:
     last = listing.when(anchor.last_recalled, opened)
-    now = body_view.look(opened).soma
+    now = look(opened).soma
     rows = [
         ("made", listing.when(anchor.at, opened)),
         ("strength", f"{anchor.strength:.2f}, {_left(opened, anchor):.2f} left"),
@@ -263,7 +306,7 @@ def add(
     if existing is not None:
         advice = "Recall it, remove it, or choose another label."
         raise RecordExistsError(opened.entity.root / anchors.path(existing.id), advice)
-    levels, at = body_view.look(opened).soma.hormones.levels, opened.now
+    levels, at = look(opened).soma.hormones.levels, opened.now
     origin = Provenance(by="anchor add")
     anchor = anchors.new(label, description, levels, at, strength, provenance=origin)
     why = f"keep how it feels: {anchor.label}"
@@ -290,7 +333,7 @@ ANCHORS.offers(
 def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = False) -> None:
     """Draw the body towards an anchor: level ← .7·level + .3·anchor."""
     anchor, at = ANCHORS.find(opened, label), opened.now
-    now = body_view.look(opened).soma
+    now = look(opened).soma
     why = f"recall: {anchor.label}"
 
     def move(soma: Soma) -> Soma:

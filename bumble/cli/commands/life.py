@@ -15,8 +15,9 @@ import typer
 from bumble.bridges.exports import destination
 from bumble.bridges.report import body_over_time, page
 from bumble.bridges.report.life import Collector, Life, LifeEntry, Portrait, shown
-from bumble.cli import body_view, listing, output, people
+from bumble.cli import listing, output, people
 from bumble.cli.command import shows
+from bumble.cli.commands import body
 from bumble.cli.opening import Opened
 from bumble.errors import (
     HistoryClosedError,
@@ -287,7 +288,7 @@ def _history(opened: Opened) -> list[body_over_time.BodyMoment]:
 def _present(opened: Opened) -> body_over_time.BodyMoment | None:
     """Return the body at present; None where nothing has moved it, or its file can't be read."""
     try:
-        presence = body_view.look(opened)
+        presence = body.look(opened)
     except UserError as error:
         output.warn(opened.shell, f"The present body was left out: {error}")
         return None
