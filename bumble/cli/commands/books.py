@@ -422,10 +422,7 @@ def _line(entry: journal.JournalEntry) -> list[str]:
 
 
 def _whole(entry: journal.JournalEntry) -> list[str]:
-    heading, origin = (
-        f"## {entry.at:%Y-%m-%d %H:%M}{_marks(entry)}",
-        listing.origin(entry.provenance),
-    )
+    origin = listing.origin(entry.provenance)
     told = f"## {entry.at:%Y-%m-%d %H:%M}{_marks(entry)}\n\n{entry.text}".rstrip()
     return [told, "", f"  {origin}"] if origin else [told]
 

@@ -83,15 +83,15 @@ def add(
 ) -> None:
     """Introduce somebody; TEXT is the portrait the entity begins with."""
     names = [text_input.one_line(label, "name") for label in (name, *(also or ()))]
-    everybody = people.everybody(opened).records
-    match = next(filter(None, (relationships.match(everybody, name) for name in names)), None)
+    known = people.everybody(opened).records
+    match = next(filter(None, (relationships.match(known, name) for name in names)), None)
     if match is not None:
         raise RecordExistsError(
             Path(relationships.path(match.id)),
             f"{match.name} is called that already. Change it with `bumble person edit`.",
         )
     for label in names:
-        like = relationships.alike(everybody, label)
+        like = relationships.alike(known, label)
         if like is not None:
             question = f"{like.name} is known. Is {label} somebody else?"
             advice = f"Introduce them with --yes; if they are one, say {like.name}."
