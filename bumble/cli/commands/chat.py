@@ -114,7 +114,7 @@ def chat(
     """
     shell = shell_of(ctx)
     output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
-    from bumble.cli import people
+    from bumble.cli.commands import people
     from bumble.cli.talk import conversation
 
     shell.set_now(now)

@@ -14,7 +14,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.cli import commit, listing, output, people
+from bumble.cli import commit, listing, output
 from bumble.cli.command import (
     DryRunOption,
     LimitOption,
@@ -24,6 +24,7 @@ from bumble.cli.command import (
     reads,
     writes,
 )
+from bumble.cli.commands import people
 from bumble.cli.doctor import mind_checks
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation

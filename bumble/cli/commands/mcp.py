@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from msgspec import Struct
 
-from bumble.cli import index_place, listing, output, people
+from bumble.cli import index_place, listing, output
 from bumble.cli.command import writes
+from bumble.cli.commands import people
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
@@ -211,7 +212,7 @@ def _runtime(opened: Opened) -> Runtime:
 
 
 def _reader(opened: Opened, speaker: str | None) -> Person:
-    from bumble.cli import people
+    from bumble.cli.commands import people
 
     return people.speaking(opened, speaker)
 

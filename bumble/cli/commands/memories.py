@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bumble.body.significance import decayed
-from bumble.cli import commit, listing, output, people, text_input
+from bumble.cli import commit, listing, output, text_input
 from bumble.cli.command import (
     DryRunOption,
     IdArgument,
@@ -19,6 +19,7 @@ from bumble.cli.command import (
     looks_back,
     writes,
 )
+from bumble.cli.commands import people
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf, data_of
 from bumble.entity.changes import Change

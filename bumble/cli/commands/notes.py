@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import commit, output, people, text_input
+from bumble.cli import commit, output, text_input
 from bumble.cli.command import DryRunOption, YesOption, group, shows, writes
+from bumble.cli.commands import people
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf
 from bumble.errors import RecordExistsError, UsageError

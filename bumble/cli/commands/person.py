@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 from msgspec.structs import asdict
 
-from bumble.cli import commit, index_place, listing, output, people, text_input
+from bumble.cli import commit, index_place, listing, output, text_input
 from bumble.cli.command import DryRunOption, YesOption, group, looks_back, writes
+from bumble.cli.commands import people
 from bumble.cli.listing import when
 from bumble.cli.opening import Opened
 from bumble.entity import review_branch

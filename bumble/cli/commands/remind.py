@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, people, text_input
+from bumble.cli import listing, output, text_input
 from bumble.cli.command import (
     DryRunOption,
     JobFlags,
@@ -19,6 +19,7 @@ from bumble.cli.command import (
     shows,
     writes,
 )
+from bumble.cli.commands import people
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Shelf, data_of
 from bumble.errors import UsageError

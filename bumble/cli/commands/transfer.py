@@ -13,8 +13,9 @@ from msgspec import Struct
 from bumble.bridges.exports import agents, bundle, card, destination, memories
 from bumble.bridges.imports import foreign, formats, source, writer
 from bumble.bridges.imports.ledger import ImportContext, ImportReport
-from bumble.cli import commit, listing, opening, output, people, text_input
+from bumble.cli import commit, listing, opening, output, text_input
 from bumble.cli.command import DryRunOption, reads, writes
+from bumble.cli.commands import people
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, RefusedError, UsageError
