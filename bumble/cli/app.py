@@ -65,7 +65,7 @@ COMMANDS = {
     "knowledge": ("books.app", "Look at and change durable facts."),
     "journal": ("books.journal_app", "Read and write the diary."),
     "skill": ("notes.app", "Look at and change how-to notes."),
-    "person": ("person.app", "Look at and change the people it knows."),
+    "person": ("people.app", "Look at and change the people it knows."),
     "reflect": ("cycles.reflect", "Think about the people it talked with."),
     "belief": ("memories.belief_app", "Look at and change what it holds to be true."),
     "episode": ("memories.app", "Look at and change what happened."),
