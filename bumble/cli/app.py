@@ -53,7 +53,7 @@ COMMANDS = {
     "why": ("why.why", "Show where something it holds comes from."),
     "show": ("life.show", "Read today, this week or a person, on one screen."),
     "report": ("life.report", "Make a page of its life, for a browser."),
-    "index": ("doctor.index", "Bring the search index up to date with the files."),
+    "index": ("recall.index", "Bring the search index up to date with the files."),
     "session": ("session.app", "Look at conversations."),
     "route": ("context.route", "See whether a message is a reflex or is thought about."),
     "context": ("context.app", "See what the model is told."),
