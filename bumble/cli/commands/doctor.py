@@ -1,21 +1,311 @@
-"""`bumble doctor`: an entity looked over, and what can be mended put right."""
+"""`bumble doctor`: the checks in their order, what they find, and what `--fix` puts right."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import tzinfo
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
+from msgspec import Struct
 
 from bumble.cli import index_place, listing, output
 from bumble.cli.command import EntityOption, LockTimeoutOption, NowOption, plain
-from bumble.cli.doctor import checkup
-from bumble.cli.opening import locate
+from bumble.cli.doctor import check_machine, check_records, check_tree
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened, locate
 from bumble.cli.process import Shell
+from bumble.entity import changes, commits, git_operations, review_branch
 from bumble.entity.folder import Entity
-from bumble.errors import RecordInvalidError
-from bumble.history.findings import Finding
+from bumble.entity.settings import Settings
+from bumble.errors import LockedError, RecordInvalidError, ReviewError, UserError
+from bumble.files import disk, git
+from bumble.history import clone, driver
+from bumble.history.findings import Finding, guarded
+from bumble.index import place
+from bumble.index.sync import IndexState
+from bumble.jobs.forgetting import returned
+from bumble.models.weights.catalog import CatalogEntry
+from bumble.records import relationships, state
+from bumble.runtime import review_queue, spoken
+
+if TYPE_CHECKING:
+    from bumble.cli.models.abilities import ModelStanding
+
+DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
+HALF_MERGED = "conflict-marker"  # what of these git brought, mending settles
+INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
+_NAMED = (
+    ("git-ignores", ".gitignore", "name what is derived"),
+    ("git-attributes", ".gitattributes", "name what is merged by meaning"),
+)
+
+
+class Checkup(Struct):
+    """An entity that is looked at; it is not opened, which would finish what is half written."""
+
+    shell: Shell
+    entity: Entity
+    report_progress: check_records.ProgressCallback
+    settings: Settings | None = None  # None if they can't be read
+    index: IndexState | None = None  # None if it can't be looked at
+
+    @property
+    def opened(self) -> Opened | None:
+        """The entity as commands have it; None where its settings can't be read."""
+        read = self.settings
+        identity = read.identity if read else None
+        return Opened(self.shell, self.entity, "", read, identity) if read and identity else None
+
+    @property
+    def zone(self) -> tzinfo:
+        """The entity's time zone; UTC where its settings can't be read."""
+        return self.opened.zone if self.opened else ZoneInfo("UTC")
+
+    @property
+    def trusted(self) -> bool:
+        """Whether its folder is trusted."""
+        return self.settings is not None and self.settings.trusted
+
+    @property
+    def index_at(self) -> place.Place:
+        """Where the index stands; in the folder, where the settings can't be read."""
+        read = self.settings
+        return (
+            index_place.place_of(self.entity, read.config.index) if read else place.of(self.entity)
+        )
+
+    @property
+    def embedders(self) -> list[CatalogEntry]:
+        """The embedding models that the settings ask for, the best first."""
+        catalog, opened = weights.catalog_of(self.shell), self.opened
+        if opened is None:
+            return catalog.of_kind("embedding")
+        return weights.embedding_models(opened, catalog, weights.embedded_by(opened))
+
+    def check_settings(self) -> list[Finding]:
+        """Read the settings, for all checks that follow."""
+        shell = self.shell
+        files = (self.entity.file, shell.user_file)
+        self.settings, found = check_machine.check_settings(*files, shell.environ)
+        return found
+
+    def check_records(self) -> Iterator[Finding]:
+        """Read every record."""
+        owner = self.opened.identity.owner.name if self.opened else ""
+        context = check_records.CheckContext(
+            self.entity, self.shell.now(), self.zone, relationships.person_id(owner or "you")
+        )
+        return check_records.check(context, self.report_progress)
+
+    def check_index(self) -> list[Finding]:
+        """Compare the index with the files."""
+        model = check_machine.embedding_model(self.embedders, self.shell.weights)
+        at = partial(getattr, self, "index_at")
+        self.index, found = check_machine.check_index(self.entity, model, at)
+        return found
+
+    def check_abilities(self) -> Iterator[Finding]:
+        """Find languages that are spoken, and that the model isn't known to write."""
+        from bumble.cli import run_job
+        from bumble.cli.models import abilities, chat_model
+
+        if self.opened is None:
+            return
+        try:
+            chosen = chat_model.choose_model(self.opened)
+            if not weights.is_here(self.opened, chosen):
+                return
+            with run_job.open_runtime(self.opened, "doctor", needs_model=False) as runtime:
+                codes = spoken.latest(runtime)
+            standings = abilities.standings(self.opened, chosen, codes)
+        except UserError:  # other checks say what is in the way
+            return
+        for one in standings:
+            if one.language in codes and "write" not in (one.talk, one.memory):
+                yield _unable(chosen.model, one)
+
+
+def _unable(model: str, standing: ModelStanding) -> Finding:
+    if standing.can_be_probed:
+        return Finding("model-unprobed", f"{model}, {standing.line}", fix="bumble model probe")
+    return Finding("model-unable", f"{model}, {standing.line}")
+
+
+def check_review(entity: Entity, read: Settings | None) -> Iterator[Finding]:
+    """Check what waits for its owner's word, and whether cycles can let more wait.
+
+    Args:
+        entity: The folder.
+        read: Its settings; None if they can't be read.
+    """
+    cycles = ", ".join(read.config.git.review) if read else ""
+    if read and cycles:
+        try:
+            review_branch.place_of(entity.root, cycles, trusted=read.trusted)
+        except ReviewError as error:
+            yield Finding("review-blocked", str(error).splitlines()[0], ".")
+    try:
+        waiting = review_queue.waiting(entity.root)
+    except RecordInvalidError:  # a finding of its own
+        return
+    for name in waiting:
+        if review_branch.find(entity.root, name):
+            waits = f"{name} waits for your word"
+            yield Finding("review-waits", waits, state.PATH, fix="bumble review")
+        else:
+            yield Finding(
+                "review-gone",
+                f"{name} waits in another clone, or its branch was deleted",
+                state.PATH,
+                fix=f"bumble review reject {name}",
+            )
+
+
+CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
+    Checkup.check_settings,
+    Checkup.check_records,
+    lambda it: check_records.check_prompt_files(it.entity, it.settings),
+    lambda it: check_records.check_rules(it.entity, it.settings),
+    lambda it: returned.check(it.entity, it.zone),
+    lambda it: check_tree.check(it.entity),
+    lambda it: check_tree.check_leftovers(it.entity),
+    Checkup.check_index,
+    lambda it: check_machine.check_git(it.entity, trusted=it.trusted),
+    lambda it: check_review(it.entity, it.settings),
+    lambda it: check_machine.check_weights(
+        it.embedders, weights.catalog_of(it.shell), it.shell.weights
+    ),
+    lambda it: check_machine.check_engine(),
+    lambda it: check_machine.check_secrets(it.shell.secrets_file),
+)
+MORE_CHECKS = (*CHECKS, Checkup.check_abilities)  # which may have to ask a server
+
+
+class DoctorReport(Struct, frozen=True):
+    """The findings of all checks."""
+
+    checkup: Checkup
+    findings: tuple[Finding, ...]  # problems first, else in the order of the checks
+    files: int  # that hold records
+    versions: Mapping[str, str | None]  # of what runs here
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """The findings that are not mere notes."""
+        return tuple(finding for finding in self.findings if finding.level == "problem")
+
+    def has(self, *codes: str) -> bool:
+        """Whether there is a finding of one of some codes."""
+        return any(finding.code in codes for finding in self.findings)
+
+
+def examine(
+    shell: Shell,
+    entity: Entity,
+    report_progress: check_records.ProgressCallback,
+    checks: Iterable[Callable[[Checkup], Iterable[Finding]]] = CHECKS,
+) -> DoctorReport:
+    """Run every check; nothing is written, save which rules were found to be written here."""
+    checkup = Checkup(shell, entity, report_progress)
+    found = [finding for check in checks for finding in guarded(partial(check, checkup))]
+    ordered = sorted(dict.fromkeys(found), key=lambda finding: finding.level != "problem")
+    count, versions = check_records.count(entity), check_machine.versions()
+    return DoctorReport(checkup, tuple(ordered), count, versions)
+
+
+def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> None:
+    """Put right what can be; what can't be is a warning, and found again.
+
+    Args:
+        report: What was found.
+        lock_timeout: Seconds to wait for another writer; None: what the settings say.
+        adopts: Whether what another installation left half done is finished too.
+
+    Raises:
+        LockedError: If another process is writing.
+    """
+    checkup, read = report.checkup, report.checkup.settings
+    shell, root = checkup.shell, checkup.entity.root
+    wait = read.config.limits.lock_timeout_seconds if read else DEFAULT_LOCK_TIMEOUT_SECONDS
+    wait = wait if lock_timeout is None else lock_timeout
+    policy = commits.CommitPolicy(
+        read.config.git.autocommit if read else False,
+        shell.entity_name or "bumble",
+        shell.now,
+        lambda text: output.warn(shell, text),
+        checkup.trusted,
+    )
+    try:
+        mend_files(checkup.entity, policy, timeout_seconds=wait, adopts=adopts)
+        if report.has(HALF_MERGED, "git-cut-off"):
+            clone.mend(root, policy, timeout_seconds=wait)
+        if report.has("forgotten-back"):
+            returned.forget_again(
+                checkup.entity,
+                policy,
+                shell.own_caches(root),
+                at=checkup.index_at,
+                zone=checkup.zone,
+                timeout_seconds=wait,
+            )
+        if report.has(*INDEX_CODES):
+            _mend_index(report)
+    except LockedError:
+        raise
+    except UserError as error:
+        output.warn(shell, str(error))
+
+
+def _mend_index(report: DoctorReport) -> None:
+    opened = report.checkup.opened
+    if opened is None:
+        output.warn(report.checkup.shell, "The index was left as it is: mend the settings first.")
+        return
+    broken = report.has("index-unusable", "index-orphans")
+    at = report.checkup.index_at
+    index_place.synced(opened, weights.embedder(opened), at, rebuild=broken)
+
+
+def mend_files(
+    entity: Entity, policy: commits.CommitPolicy, *, timeout_seconds: float, adopts: bool = False
+) -> None:
+    """Finish or drop what a killed writer left, and tell git what it has to know.
+
+    Args:
+        entity: The folder.
+        policy: How commits are made.
+        timeout_seconds: How long to wait for another writer.
+        adopts: Whether what another installation left half done is finished too.
+
+    Raises:
+        LockedError: If another process is writing.
+        RecordInvalidError: If the record of a cut-off change can't be read.
+        FolderUnwritableError: If the system refuses a write.
+    """
+    place = git.at(entity.root, trusted=policy.trusted)
+    if place is not None and git_operations.cut_off(entity.root):
+        wait = timeout_seconds
+        with disk.lock(changes.lock_path(entity.root), place=entity.root, timeout_seconds=wait):
+            git_operations.settle(entity.root, place)
+    changes.recover(entity.root, timeout_seconds=timeout_seconds)
+    changes.sweep(entity.root, timeout_seconds=timeout_seconds)
+    commits.catch_up(entity.root, policy, turns=True, timeout_seconds=timeout_seconds)
+    if adopts:
+        changes.adopt(entity.root, timeout_seconds=timeout_seconds)
+        commits.adopt_notes(entity.root)
+    missing = {finding.code for finding in check_machine.check_git(entity, trusted=policy.trusted)}
+    if "git-driver" in missing:
+        driver.install(entity.root)
+    for code, name, why in _NAMED:
+        if code in missing:
+            lines = check_machine.missing_lines(entity.root, name)
+            named = changes.add(name, "".join(f"{line}\n" for line in lines), why)
+            planned = changes.ChangeSet(f"doctor: {why}", (named,))
+            commits.apply(entity.root, planned, policy, timeout_seconds=timeout_seconds)
 
 
 @plain
@@ -45,9 +335,9 @@ def doctor(
     shell.set_now(now)
     root, why = locate(shell, entity)  # not opened: that would finish what is left half written
     before = report = _examined(shell, Entity(root))
-    mends = any(finding.mends for finding in before.findings) or before.has(checkup.HALF_MERGED)
+    mends = any(finding.mends for finding in before.findings) or before.has(HALF_MERGED)
     if adopt or (fix and mends):
-        checkup.mend(before, lock_timeout, adopts=adopt)
+        mend(before, lock_timeout, adopts=adopt)
         report = _examined(shell, Entity(root))
     left = {(finding.code, finding.path) for finding in report.findings}
     mended = [finding for finding in before.findings if (finding.code, finding.path) not in left]
@@ -57,10 +347,10 @@ def doctor(
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
-def _examined(shell: Shell, entity: Entity) -> checkup.DoctorReport:
+def _examined(shell: Shell, entity: Entity) -> DoctorReport:
     bar = output.Progress("reading", shell.environ)
     try:
-        report = checkup.examine(shell, entity, bar, checkup.MORE_CHECKS)
+        report = examine(shell, entity, bar, MORE_CHECKS)
     finally:
         bar.clear()
     if opened := report.checkup.opened:
@@ -68,7 +358,7 @@ def _examined(shell: Shell, entity: Entity) -> checkup.DoctorReport:
     return report
 
 
-def _lines(report: checkup.DoctorReport, mended: Sequence[Finding], aim: str) -> list[str]:
+def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[str]:
     lines = [f"mended: {_sentence(finding)}" for finding in mended]
     for finding in report.findings:
         head = "note: " if finding.level == "note" else ""
@@ -97,7 +387,7 @@ def _aimed(fix: str, aim: str) -> str:
     return aim + fix.removeprefix("bumble ") if fix.startswith("bumble ") else fix
 
 
-def _data(report: checkup.DoctorReport, mended: Sequence[Finding], aim: str) -> dict[str, Any]:
+def _data(report: DoctorReport, mended: Sequence[Finding], aim: str) -> dict[str, Any]:
     def data(finding: Finding) -> dict[str, Any]:
         return {
             "code": finding.code,

@@ -27,7 +27,7 @@ from bumble.runtime import rules
 from bumble.text import urls
 
 if TYPE_CHECKING:
-    from bumble.cli.doctor.checkup import DoctorReport
+    from bumble.cli.commands.doctor import DoctorReport
     from bumble.entity.approvals import Rule
     from bumble.history.findings import Finding
 
@@ -171,9 +171,9 @@ def _would_go(found: remote.Upload) -> list[str]:
 
 def _examine(opened: opening.Opened) -> DoctorReport:
     """Check the folder as `doctor` does."""
-    from bumble.cli.doctor import checkup
+    from bumble.cli.commands import doctor
 
-    return checkup.examine(opened.shell, opened.entity, lambda done, total: None)
+    return doctor.examine(opened.shell, opened.entity, lambda done, total: None)
 
 
 def _sentence_of_gone(
