@@ -94,7 +94,7 @@ def test_what_no_source_has_is_an_error_that_says_what_to_do(shell: Shell) -> No
 
 def test_a_refused_fetch_lists_what_each_source_said(shell: Shell) -> None:
     with pytest.raises(WeightsMissingError, match=r"hub me/model: answers 404"):
-        weights.fetch(shell, LARGE, yes=False)
+        weights.fetch(shell, [LARGE], yes=False)
 
 
 def test_a_machine_that_is_too_small_for_every_model_says_so(shell: Shell) -> None:

@@ -413,15 +413,20 @@ def _pull(
     if state.here:
         return _pulled(entry, "is here already", state.here)
     if dry_run:
-        offer = f"{entry.name} from {own}" if own else weights.offered(shell, entry)
+        offer = f"{entry.name} from {own}" if own else _offered(shell, entry)
         return _pulled(entry, f"would fetch {offer}" if offer else "no source has it", None)
     if entry.kind == "chat" and (problem := detect.problem()):
         output.warn(shell, problem)  # they may be meant for another machine
     if own:  # a file that is on this machine already needs no leave
         fetched = weights.bring(shell, _only_from_here(entry), own)
     else:
-        fetched = weights.fetch(shell, entry, yes=yes)
+        fetched = weights.fetch(shell, [entry], yes=yes)
     return _pulled(entry, f"fetched from {fetched.source}", fetched)
+
+
+def _offered(shell: Shell, entry: CatalogEntry) -> str | None:
+    offer = weights.offer_of(shell, [entry])
+    return weights.told(offer) if offer else None
 
 
 def _is_own(name: str) -> bool:
@@ -442,7 +447,7 @@ def _pull_own(shell: Shell, name: str, *, yes: bool, dry_run: bool) -> dict[str,
         return _known(entry, "is here already", state.here)
     output.say(f"{_source(entry.sources[0])}\nsha256 {entry.files[0].sha256}")
     if dry_run:
-        return _pulled(entry, f"would fetch {weights.offered(shell, entry)}", None)
+        return _pulled(entry, f"would fetch {_offered(shell, entry)}", None)
     fetched = weights.fetch_own(shell, entry, yes=yes)
     return _known(entry, f"fetched from {fetched.source}", fetched)
 

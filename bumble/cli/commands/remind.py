@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
@@ -33,8 +35,7 @@ DURATION = re.compile(
 )
 
 
-def _cells(opened: Opened, reminder: reminders.Reminder) -> list[str]:
-    names = people.names(opened)
+def _cells(names: Mapping[str, str], opened: Opened, reminder: reminders.Reminder) -> list[str]:
     late = not reminder.done and reminder.at <= opened.shell.now()
     state = "said" if reminder.done else "due" if late else reminder.repeat or "once"
     whom = f" for {names.get(reminder.person, reminder.person)}" if reminder.person else ""
@@ -47,7 +48,7 @@ REMINDERS = Shelf(
     group="remind",
     none='No reminders. Add one with `bumble remind add "..." --in 2h`.',
     title=lambda reminder: output.shorten(reminder.text, 50),
-    cells=_cells,
+    cells=partial(_cells, {}),
     data=lambda _, one: data_of(
         one, (), **{"repeat": one.repeat or None, "for": one.person or None}
     ),
@@ -195,7 +196,7 @@ def list_(
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
     more = len(ordered) > limit
     shown = listing.Listing(tuple(ordered[:limit]), listed.broken, more, listed.others)
-    REMINDERS.list(opened, shown)
+    replace(REMINDERS, cells=partial(_cells, people.names(opened))).list(opened, shown)
 
 
 @app.command()

@@ -28,7 +28,7 @@ from bumble.text import urls
 
 if TYPE_CHECKING:
     from bumble.llm.http_model import HttpModel
-    from bumble.models.weights.catalog import Catalog, CatalogEntry
+    from bumble.models.weights.catalog import CatalogEntry
     from bumble.records.sessions import Session
 
 
@@ -56,19 +56,11 @@ def choose_model(opened: Configured, *, yes: bool | None = None) -> choice.Choic
     )
     if chosen.entry is None or chosen.entry in here or yes is None:
         return chosen
-    return _fetched(opened, catalog, chosen, yes=yes)
-
-
-def _fetched(
-    opened: Configured, catalog: Catalog, chosen: choice.Choice, *, yes: bool
-) -> choice.Choice:
-    entry: CatalogEntry
     weights.require_engine()
-    if opened.config.llm.model == "auto":
-        entry = weights.chat_model(opened.shell, catalog, yes=yes)
+    if config.model == weights.AUTO:
+        entry = weights.chat_model(shell, catalog, yes=yes)
     else:
-        entry = catalog.entry(chosen.model)
-        weights.fetch(opened.shell, entry, yes=yes)
+        entry = weights.fetch(shell, [catalog.entry(chosen.model)], yes=yes).entry
     return choice.Choice("embedded", entry.name, "it was just fetched", entry=entry)
 
 

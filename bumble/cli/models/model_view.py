@@ -151,7 +151,7 @@ def _choose(opened: opening.Configured, name: str | None, *, yes: bool) -> Choic
     for entry in weights.catalog_of(shell).of_kind("chat"):
         if entry.name == name:
             if not weights.installed(shell, [entry]):
-                weights.fetch(shell, entry, yes=yes)
+                weights.fetch(shell, [entry], yes=yes)
             return Choice("embedded", entry.name, "it was named", entry=entry)
     return chat_model.choose_model(opened, yes=yes)
 
@@ -247,7 +247,7 @@ def ask(opened: opening.Configured) -> bool:
     chosen = options[_number(len(options)) - 1]
     _keep(shell, chosen)
     if chosen.fetches is not None:
-        weights.fetch(shell, chosen.fetches, yes=True)
+        weights.fetch(shell, [chosen.fetches], yes=True)
     return True
 
 
@@ -306,7 +306,8 @@ def _embedded(shell: Shell) -> Iterator[Option]:
         return
     entries = weights.catalog_of(shell).of_kind("chat", weights.memory_mb())
     here = weights.installed(shell, entries)
-    entry = here[0] if here else weights.offer_of(shell, entries)
+    offer = None if here else weights.offer_of(shell, entries)
+    entry = here[0] if here else offer and offer.entry
     if entry is None:
         return
     size = output.size(entry.bytes)
