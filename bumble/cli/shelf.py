@@ -205,9 +205,10 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         ) -> None:
             self.remove(opened, self.find(opened, name), yes=yes, dry_run=dry_run)
 
+        bodies: dict[str, Callable[..., None]]
         bodies = {"list": listing_, "show": showing, "edit": editing, "remove": removing}
         for name, help_ in said.items():
-            body: Callable[..., None] = bodies[name]
+            body = bodies[name]
             body.__doc__ = help_
             if name != "list":
                 body.__annotations__["name"] = self.argument

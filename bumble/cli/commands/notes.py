@@ -273,9 +273,10 @@ def _edit(
 ) -> projects.Edit:
     """Return what the options say of a project; none of them may hold a secret."""
     text_input.refuse_secrets(why or "", *(steps or ()), *(tags or ()))
-    return projects.Edit(status, why, steps, _ids(opened, person), tags)
-
-
-def _ids(opened: Opened, names: list[str] | None) -> list[str] | None:
-    """Return the ids of people by the names they go by."""
-    return None if names is None else [people.find(opened, name).id for name in names]
+    return projects.Edit(
+        status,
+        why,
+        steps,
+        (None if person is None else [people.find(opened, name).id for name in person]),
+        tags,
+    )

@@ -6,7 +6,7 @@ import secrets
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec.structs import asdict
@@ -47,12 +47,9 @@ def speaking(opened: Opened, name: str | None) -> Person:
         return participants.person(opened.entity, opened.identity, unclear.known)
 
 
-def _data(person: relationships.Relationship) -> dict[str, Any]:
-    return data_of(
-        person,
-        ("previous_health", "language", "lines"),
-        pending=[note.text for note in person.pending],
-    )
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name the person goes by, or the file's name.")
+]
 
 
 class PeopleShelf(Shelf[relationships.Relationship], frozen=True, kw_only=True):
@@ -91,10 +88,12 @@ PEOPLE = PeopleShelf(
         f"familiarity {person.scores.familiarity:.2f}",
         output.shorten(person.dynamic),
     ],
-    data=lambda _, person: _data(person),
-    argument=Annotated[
-        str, typer.Argument(metavar="NAME", help="A name the person goes by, or the file's name.")
-    ],
+    data=lambda _, person: data_of(
+        person,
+        ("previous_health", "language", "lines"),
+        pending=[note.text for note in person.pending],
+    ),
+    argument=NameArgument,
     by=("name", "id"),
 )
 
@@ -216,7 +215,6 @@ def search_of(
 
 
 app = group()
-NameArgument = PEOPLE.argument
 PEOPLE.offers(app, looks_back, list="List the people it knows.")
 
 

@@ -149,16 +149,12 @@ def _brief(opened: Opened, session: sessions.Session) -> tuple[ChangeSet, list[s
     try:
         with run_job.open_runtime(opened, "session end", needs_model=False) as runtime:
             result, change_set = handover.run(runtime, handover.HandoverJob(session)).planned()
-            return change_set, [_sentence(line) for line in result.told]
+            return change_set, [(line[:1].upper() + line[1:]) for line in result.told]
     except UserError as error:
         why = str(error).splitlines()[0]
     except KeyboardInterrupt:
         why = "interrupted"
     return ChangeSet(""), [f"No brief for the next conversation: {why}"]
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _by_id(opened: Opened) -> tuple[dict[str, Path], int]:

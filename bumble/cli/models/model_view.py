@@ -307,7 +307,7 @@ def _embedded(shell: Shell) -> Iterator[Option]:
     entries = weights.catalog_of(shell).of_kind("chat", weights.memory_mb())
     here = weights.installed(shell, entries)
     offer = None if here else weights.offer_of(shell, entries)
-    entry = here[0] if here else offer and offer.entry
+    entry = here[0] if here else offer.entry if offer else None
     if entry is None:
         return
     size = output.size(entry.bytes)
