@@ -79,7 +79,12 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
     def fill(folder: Path) -> None:
         if commit is not None:
             past.write(entity.root, commit.tree, folder)
-            _migrate(entity.root, folder)
+            try:
+                change_set = migrate.plan(folder).change_set
+            except SettingInvalidError as error:
+                why = str(error).split("\n")[0].removeprefix(f"{folder}{os.sep}")
+                raise PastMissingError(entity.root, f"it can't be read: {why}") from error
+            changes.apply(folder, change_set)
         else:
             past.copy_by_times(entity, folder, moment, zone)
             if not _has_records(folder):
@@ -93,16 +98,6 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
     root = _made(cache, name, fill)
     others = [path for path in _folders(cache) if path != root]
     return PastFolder(root, commit, why, tuple(others))
-
-
-def _migrate(root: Path, folder: Path) -> None:
-    """Bring a folder of an earlier time to the present format."""
-    try:
-        change_set = migrate.plan(folder).change_set
-    except SettingInvalidError as error:
-        why = str(error).split("\n")[0].removeprefix(f"{folder}{os.sep}")
-        raise PastMissingError(root, f"it can't be read: {why}") from error
-    changes.apply(folder, change_set)
 
 
 def _has_records(folder: Path) -> bool:

@@ -251,11 +251,18 @@ def _left(opened: Opened, anchor: anchors.Anchor) -> float:
 def _anchor_face(opened: Opened, anchor: anchors.Anchor) -> Face:
     last = listing.when(anchor.last_recalled, opened)
     now = look(opened).soma
+    named = opened.config.soma.hormones.show_names
     rows = [
         ("made", listing.when(anchor.at, opened)),
         ("strength", f"{anchor.strength:.2f}, {_left(opened, anchor):.2f} left"),
         ("recalled", f"{anchor.recalled} times; last: {last}"),
-        ("hormones", _levels(opened, anchor.levels)),
+        (
+            "hormones",
+            ", ".join(
+                f"{hormones.shown_name(name, named=named)} {anchor.levels[name]:.4f}"
+                for name in HORMONE_NAMES
+            ),
+        ),
     ]
     after = ["", "Recalled now:", *formula(opened, now, anchor, hormones.ASKED)]
     return [f"# {anchor.label}", "", anchor.description], rows, after
@@ -369,13 +376,6 @@ def formula(opened: Opened, soma: Soma, anchor: anchors.Anchor, share: float) ->
         f" + {come}·{anchor.levels[name]:.4f} = {after[name]:.4f}"
         for name in HORMONE_NAMES
     ]
-
-
-def _levels(opened: Opened, levels: Mapping[str, float]) -> str:
-    named = opened.config.soma.hormones.show_names
-    return ", ".join(
-        f"{hormones.shown_name(name, named=named)} {levels[name]:.4f}" for name in HORMONE_NAMES
-    )
 
 
 def _rounded(levels: Mapping[str, float]) -> dict[str, float]:

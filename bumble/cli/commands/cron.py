@@ -99,8 +99,8 @@ def install(
     else:
         before = _crontab(opened)
         after = crontab.with_block(before or "", job)
-        if acts:
-            _replace(opened, before, after)
+        if acts and after != before:
+            crontab.write_crontab(after, opened.shell.environ)
         text = [crontab.block(job)]
     _say(opened, "cron install", chosen, text, acts=acts, sentence=f"{chosen} runs the ticks now.")
     if acts:
@@ -217,11 +217,6 @@ def _crontab(opened: Opened) -> str | None:
     """Return the user's crontab; None where there is no cron."""
     environ = opened.shell.environ
     return crontab.read_crontab(environ) if crontab.available("crontab", environ) else None
-
-
-def _replace(opened: Opened, before: str | None, after: str) -> None:
-    if after != before:
-        crontab.write_crontab(after, opened.shell.environ)
 
 
 def _units(opened: Opened) -> Path:

@@ -102,7 +102,13 @@ def eval_(
     yes: YesOption = False,
 ) -> None:
     """Make the checks, and tell what they came to."""
-    places = _places(of)
+    named = [name.strip() for name in of.split(",") if name.strip()]
+    for name in named:
+        if name not in checks.PLACES:
+            raise UsageError(
+                f"{listing.missing('place', name, checks.PLACES)}\n--of: {', '.join(checks.PLACES)}"
+            )
+    places = [place for place in checks.PLACES if place in named]
     opened.shell.set_seed(seed)
     listed = listing.readable(opened, checks.paths(opened.entity.checks), checks.load)
     wanted = [check for check in listed.records if check.enabled]
@@ -134,16 +140,6 @@ def _tell(
     listing.ended(listed)
     if not all(each.passes for each in outcomes):
         raise typer.Exit(FAILED_EXIT_CODE)
-
-
-def _places(text: str) -> list[str]:
-    named = [name.strip() for name in text.split(",") if name.strip()]
-    for name in named:
-        if name not in checks.PLACES:
-            raise UsageError(
-                f"{listing.missing('place', name, checks.PLACES)}\n--of: {', '.join(checks.PLACES)}"
-            )
-    return [place for place in checks.PLACES if place in named]
 
 
 def _outcomes(

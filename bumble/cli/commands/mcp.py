@@ -25,9 +25,7 @@ from bumble.errors import McpMissingError, UsageError
 
 if TYPE_CHECKING:
     from bumble.chat.mcp_client.servers import Running, Servers
-    from bumble.chat.participants import Person
     from bumble.index.memory import Memory
-    from bumble.runtime.runtime import Runtime
 
 LIBRARIES = ("mcp", "mcp_types")
 
@@ -197,24 +195,18 @@ def _serving(opened: Opened, speaker: str | None, *, write: bool) -> Callable[[]
     with library():
         from bumble.bridges.mcp_server import server
     from bumble.bridges.mcp_server.desk import Desk
-
-    desk = Desk(_runtime(opened), _reader(opened, speaker), _memory(opened))
-    return partial(server.serve, server.make(desk, writes=write))
-
-
-def _runtime(opened: Opened) -> Runtime:
-    """Return what the entity works with; no model is asked."""
     from bumble.cli import run_job
     from bumble.cli.models.chat_model import lazy_model
 
     model = lazy_model(opened, "mcp", yes=False, needed=False)
-    return run_job.make_runtime(opened, None, model, yes=False, writes=True)
-
-
-def _reader(opened: Opened, speaker: str | None) -> Person:
     from bumble.cli.commands import people
 
-    return people.speaking(opened, speaker)
+    desk = Desk(
+        run_job.make_runtime(opened, None, model, yes=False, writes=True),
+        people.speaking(opened, speaker),
+        _memory(opened),
+    )
+    return partial(server.serve, server.make(desk, writes=write))
 
 
 def _memory(opened: Opened) -> Callable[[], Memory]:

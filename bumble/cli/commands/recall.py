@@ -334,7 +334,19 @@ def index(
     embedder = weights.embedder(opened)
     report, at = index_place.up_to_date(opened, embedder, rebuild=rebuild)
     lines = [_summary(report), _vectors(report, embedder)]
-    data = _index_data(opened, report, at, embedder)
+    data = {
+        "added": report.added,
+        "changed": report.changed,
+        "removed": report.removed,
+        "unchanged": report.unchanged,
+        "embedded": report.embedded,
+        "waiting": report.waiting,
+        "complete": report.complete,
+        "embedding": embedder.identity.model if embedder else None,
+        "dimensions": embedder.identity.dimensions if embedder else None,
+        "database": at.shown,
+        "problems": [problem_data(opened, problem) for problem in report.problems],
+    }
     output.result(opened.shell, "index", data, [line for line in lines if line])
     readable = report.added + report.changed + report.unchanged - len(report.problems)
     if report.problems and readable <= 0:
@@ -358,24 +370,6 @@ def _vectors(report: SyncReport, embedder: Embedder | None) -> str:
         passages = listing.counted(report.waiting, "passage")
         return f"{passages} without a vector: words alone find them."
     return ""
-
-
-def _index_data(
-    opened: Opened, report: SyncReport, at: Place, embedder: Embedder | None
-) -> dict[str, Any]:
-    return {
-        "added": report.added,
-        "changed": report.changed,
-        "removed": report.removed,
-        "unchanged": report.unchanged,
-        "embedded": report.embedded,
-        "waiting": report.waiting,
-        "complete": report.complete,
-        "embedding": embedder.identity.model if embedder else None,
-        "dimensions": embedder.identity.dimensions if embedder else None,
-        "database": at.shown,
-        "problems": [problem_data(opened, problem) for problem in report.problems],
-    }
 
 
 def problem_data(opened: Opened, problem: RecordInvalidError) -> dict[str, Any]:

@@ -306,7 +306,9 @@ def compact(
     with run_job.open_runtime(opened, "compact", needs_model=thinks) as runtime:
         due: Due[Any]
         if undo:
-            due = _undo_check(talk)
+            count = len(talk.compactions) if talk else 0
+            gate = Condition("compactions", str(count), "one to take back", count > 0)
+            due = Due((gate,), (talk,) if talk else ())
         else:
             due = compaction.check(runtime, talk, chat_model.stable_tokens(opened, talk))
             gates = () if prune_only or force else due.conditions
@@ -332,12 +334,6 @@ def _compact(runtime: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
         "Before that, what waits of these messages is distilled (`bumble distill --dry-run`)."
     )
     return replace(result, lines=(*result.lines, sentence))
-
-
-def _undo_check(talk: sessions.Session | None) -> Due[sessions.Session]:
-    count = len(talk.compactions) if talk else 0
-    gate = Condition("compactions", str(count), "one to take back", count > 0)
-    return Due((gate,), (talk,) if talk else ())
 
 
 def _undo(runtime: Runtime, talk: sessions.Session) -> JobResult:

@@ -145,7 +145,17 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
             f"{shown}: anybody can read what lies there, and it would be all that"
             f" {opened.identity.name} knows.\nMake it private first; or, if you mean it: --public"
         )
-    output.say("\n".join([f"To {shown} would go:", *_would_go(found)]))
+    records = [
+        kind.file_name or f"{count:,} {kind.singular if count == 1 else kind.plural}"
+        for name, count in found.records.items()
+        for kind in (kinds.BY_NAME[name],)
+    ]
+    versions = f"all earlier versions ({found.commits:,} of them)"
+    output.say(
+        f"To {shown} would go:\n  {', '.join(records)}\n"
+        f"  {found.others:,} other files, and {versions}\n"
+        "  as plain text, readable by whoever runs that place"
+    )
     commit.confirm(shell, "Upload it?", "Nothing was uploaded; --yes does it.", yes=yes)
     remote.connect(root, place, target, found.branch)
     remote.push_first(root, place, found.branch)
@@ -154,19 +164,6 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
         f"On the other machine: git clone {shlex.quote(shown)}, then bumble config trust it."
     )
     output.result(shell, "sync setup", data, [f"Uploaded to {shown}.", elsewhere])
-
-
-def _would_go(found: remote.Upload) -> list[str]:
-    records = [
-        kind.file_name or f"{count:,} {kind.singular if count == 1 else kind.plural}"
-        for name, count in found.records.items()
-        for kind in (kinds.BY_NAME[name],)
-    ]
-    return [
-        f"  {', '.join(records)}",
-        f"  {found.others:,} other files, and all earlier versions ({found.commits:,} of them)",
-        "  as plain text, readable by whoever runs that place",
-    ]
 
 
 def _examine(opened: opening.Opened) -> DoctorReport:

@@ -193,25 +193,8 @@ def catalyze(
         register=register,
         limit=limit,
     )
-    output.result(
-        opened.shell,
-        "catalyze",
-        _catalyzed_data(catalyzed, asked),
-        _catalyzed_lines(opened, catalyzed),
-    )
-    if catalyzed.note:
-        output.say(catalyzed.note)
-
-
-def _similarity(hit: Hit) -> float:
-    """Return the likeness of a hit to the query; by words alone, its score."""
-    calibrated = hit.parts.calibrated
-    return round(hit.score if calibrated is None else calibrated, 4)
-
-
-def _catalyzed_data(catalyzed: Catalyzed, query: str) -> dict[str, Any]:
-    return {
-        "query": query,
+    data = {
+        "query": asked,
         "register": catalyzed.register,
         "results": [
             {
@@ -239,6 +222,15 @@ def _catalyzed_data(catalyzed: Catalyzed, query: str) -> dict[str, Any]:
         "presentation_guidance": catalyzed.guidance,
         "note": catalyzed.note or None,
     }
+    output.result(opened.shell, "catalyze", data, _catalyzed_lines(opened, catalyzed))
+    if catalyzed.note:
+        output.say(catalyzed.note)
+
+
+def _similarity(hit: Hit) -> float:
+    """Return the likeness of a hit to the query; by words alone, its score."""
+    calibrated = hit.parts.calibrated
+    return round(hit.score if calibrated is None else calibrated, 4)
 
 
 def _catalyzed_lines(opened: Opened, catalyzed: Catalyzed) -> Iterator[str]:
@@ -299,8 +291,14 @@ def deep_recall(
         if change is not None and not dry_run:
             runtime.apply(ChangeSet(f"deep-recall: {change.why}", (change,)))
         shown = commit.shown_change(opened, change) if change is not None and dry_run else None
-        data = _deep_recall_data(runtime, asked, kept=change is not None and not dry_run) | {
-            "change": shown
+        limits = asdict(runtime.config.recall.deep)
+        data = {
+            **deep.data(asked.recollection),
+            "found": not asked.recollection.is_miss,
+            "cached": asked.cached,
+            "limits": {name: limits[name] for name in _LIMITS},
+            "question_kept": change is not None and not dry_run and asked.recollection.is_miss,
+            "change": shown,
         }
         lines = list(_deep_recall_lines(asked))
         if explain:
@@ -308,19 +306,6 @@ def deep_recall(
     output.result(opened.shell, "deep-recall", data, lines)
     if asked.recollection.is_miss:
         output.say("Nothing in memory answers that." + ("" if dry_run else " It stays open."))
-
-
-def _deep_recall_data(
-    runtime: Runtime, asked: deep.DeepRecallAnswer, *, kept: bool
-) -> dict[str, Any]:
-    limits = asdict(runtime.config.recall.deep)
-    return {
-        **deep.data(asked.recollection),
-        "found": not asked.recollection.is_miss,
-        "cached": asked.cached,
-        "limits": {name: limits[name] for name in _LIMITS},
-        "question_kept": kept and asked.recollection.is_miss,
-    }
 
 
 _LIMITS = ("steps", "sub_calls", "step_seconds", "max_tokens", "max_dollars")

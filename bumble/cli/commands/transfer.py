@@ -242,7 +242,9 @@ def import_(
     place = opened.shell.real_path(path)
     if not place.exists():
         raise UsageError(f"{place}: there is no such file or folder.")
-    _refuse_itself(opened, place)
+    root = opened.entity.root.resolve()
+    if place == root or root in place.parents:
+        raise RefusedError(f"{place}: that is part of this very entity\nNothing was imported.")
     progress = output.Progress("importing", opened.shell.environ)
     with source.opened(place, lambda n, total: progress(n, total, in_bytes=True)) as files:
         wanted = formats.named(form) if form else formats.detect(files)
@@ -261,7 +263,8 @@ def import_(
     if not dry_run:
         opening.forget_again(opened, brought_by="The import")
     if not report.read and report.broken:
-        raise ImportInvalidError(place, _first_problem(report))
+        broken = [passed for passed in report.left_out.values() if passed.broken]
+        raise ImportInvalidError(place, f"nothing in it could be read: {broken[0].why}")
     _show(opened, wanted, report, dry_run=dry_run)
 
 
@@ -270,12 +273,6 @@ def _context(opened: opening.Opened, person: str) -> ImportContext:
     return ImportContext(
         opened.zone, person, lambda name: any(entry.is_named(name) for entry in entries)
     )
-
-
-def _refuse_itself(opened: opening.Opened, place: Path) -> None:
-    root = opened.entity.root.resolve()
-    if place == root or root in place.parents:
-        raise RefusedError(f"{place}: that is part of this very entity\nNothing was imported.")
 
 
 def _apply(opened: opening.Opened, planned: ChangeSet, *, dry_run: bool) -> None:
@@ -293,11 +290,6 @@ def _run(
     for item in files.left_out:
         report.leave(item)
     return report
-
-
-def _first_problem(report: ImportReport) -> str:
-    broken = [passed for passed in report.left_out.values() if passed.broken]
-    return f"nothing in it could be read: {broken[0].why}"
 
 
 def _show(

@@ -86,7 +86,25 @@ def _look(opened: Configured, chosen: choice.Choice | None) -> Abilities:
         measured = measured_of(opened, chosen)
     except UserError:
         measured = Abilities()  # whoever asks the model hears why there is none
-    return _as_wanted(opened, measured)
+    config = opened.config.llm.abilities
+    wanted: dict[Purpose, Mapping[str, Tier]] = {"talk": config.talk, "memory": config.memory}
+    of_folder = [
+        (purpose, code)
+        for purpose in PURPOSES
+        for code in wanted[purpose]
+        if not opened.settings.trusted
+        and _place(opened, purpose, code).startswith(f"{ENTITY_FILE}:")
+    ]
+    abilities = overruled(measured, wanted, of_folder)
+    for purpose, code in of_folder:
+        if abilities.tier(purpose, code) != wanted[purpose][code]:
+            output.warn(
+                opened.shell,
+                f"{_place(opened, purpose, code)}: `llm.abilities.{purpose}.{code}` is ignored: it "
+                "trusts the model with more than was measured.\n"
+                f"If you trust what is in it: bumble config trust {opened.root}",
+            )
+    return abilities
 
 
 def measured_of(opened: Configured, chosen: choice.Choice) -> Abilities:
@@ -286,29 +304,6 @@ def _scripted(opened: Configured, chosen: choice.Choice) -> Abilities:
     except schema.ValueProblem as problem:
         raise RecordInvalidError(path, f"abilities: {problem}") from problem
     return overruled(ABLE, cast("Mapping[Purpose, Mapping[str, Tier]]", listed))
-
-
-def _as_wanted(opened: Configured, measured: Abilities) -> Abilities:
-    """Put the settings over what was measured; a folder that isn't trusted may only lower it."""
-    config = opened.config.llm.abilities
-    wanted: dict[Purpose, Mapping[str, Tier]] = {"talk": config.talk, "memory": config.memory}
-    of_folder = [
-        (purpose, code)
-        for purpose in PURPOSES
-        for code in wanted[purpose]
-        if not opened.settings.trusted
-        and _place(opened, purpose, code).startswith(f"{ENTITY_FILE}:")
-    ]
-    abilities = overruled(measured, wanted, of_folder)
-    for purpose, code in of_folder:
-        if abilities.tier(purpose, code) != wanted[purpose][code]:
-            output.warn(
-                opened.shell,
-                f"{_place(opened, purpose, code)}: `llm.abilities.{purpose}.{code}` is ignored: it "
-                "trusts the model with more than was measured.\n"
-                f"If you trust what is in it: bumble config trust {opened.root}",
-            )
-    return abilities
 
 
 def _place(opened: Configured, purpose: Purpose, code: str) -> str:

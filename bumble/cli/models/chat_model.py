@@ -264,7 +264,16 @@ def look(opened: Configured, chosen: choice.Choice) -> Facts:
         return _facts(opened, None, "default")
     endpoint = open_endpoint(opened, chosen, writes=True)
     try:
-        return _of_endpoint(opened, endpoint)
+        tokens, source = endpoint.window
+        return _facts(
+            opened,
+            tokens,
+            source,
+            most=endpoint.context_tokens,
+            parameters=endpoint.parameters,
+            prices=prices_of(opened, endpoint),
+            names=endpoint.other_names,
+        )
     finally:
         endpoint.close()
 
@@ -274,19 +283,6 @@ def stays_here(chosen: choice.Choice) -> bool:
     if chosen.backend in ("embedded", "script"):
         return True
     return urls.is_loopback(chosen.url) and not chosen.model.endswith(IN_THE_CLOUD)
-
-
-def _of_endpoint(opened: Configured, endpoint: HttpModel) -> Facts:
-    tokens, source = endpoint.window
-    return _facts(
-        opened,
-        tokens,
-        source,
-        most=endpoint.context_tokens,
-        parameters=endpoint.parameters,
-        prices=prices_of(opened, endpoint),
-        names=endpoint.other_names,
-    )
 
 
 def _of_file(opened: Configured, entry: CatalogEntry) -> Facts:

@@ -245,7 +245,12 @@ def ask(opened: opening.Configured) -> bool:
     for number, option in enumerate(options, 1):
         output.say(f"  {number}  {option.line}")
     chosen = options[_number(len(options)) - 1]
-    _keep(shell, chosen)
+    place = setting_files.users(shell)
+    before = after = place.read()
+    for key, value in chosen.settings.items():
+        after = settings.plan_set(after, key, value, file=str(place.path))
+    place.write_own(before, after, changes.DEFAULT_LOCK_TIMEOUT_SECONDS)
+    output.say(f"Kept in {place.path}; `bumble config set --user llm.model NAME` changes it.")
     if chosen.fetches is not None:
         weights.fetch(shell, [chosen.fetches], yes=True)
     return True
@@ -259,16 +264,6 @@ def _number(count: int) -> int:
         output.say(f"{typed!r} is none of 1 to {count}.")
 
 
-def _keep(shell: Shell, option: Option) -> None:
-    """Write the answer into the user's own config."""
-    place = setting_files.users(shell)
-    before = after = place.read()
-    for key, value in option.settings.items():
-        after = settings.plan_set(after, key, value, file=str(place.path))
-    place.write_own(before, after, changes.DEFAULT_LOCK_TIMEOUT_SECONDS)
-    output.say(f"Kept in {place.path}; `bumble config set --user llm.model NAME` changes it.")
-
-
 def _of_servers(opened: opening.Configured) -> tuple[list[Option], list[Option]]:
     """Return the models of the servers that answer: those that run here, and those elsewhere."""
     config = opened.config.llm
@@ -277,14 +272,12 @@ def _of_servers(opened: opening.Configured) -> tuple[list[Option], list[Option]]
     elsewhere: list[Option] = []
     for server in found:
         for name in server.models[:MOST_OF_A_SERVER]:
-            stays = chat_model.stays_here(_choice(server, name))
+            is_ollama = server.address.kind == "ollama"
+            stays = chat_model.stays_here(
+                Choice("ollama" if is_ollama else "endpoint", name, "", url=server.base_url)
+            )
             (here if stays else elsewhere).append(_of_server(server, name, stays=stays))
     return here, elsewhere
-
-
-def _choice(server: detect.LocalServer, name: str) -> Choice:
-    is_ollama = server.address.kind == "ollama"
-    return Choice("ollama" if is_ollama else "endpoint", name, "", url=server.base_url)
 
 
 def _of_server(server: detect.LocalServer, name: str, *, stays: bool) -> Option:
@@ -320,7 +313,10 @@ def _of_providers(shell: Shell) -> Iterator[Option]:
     """Yield a model of each provider that there is a key for; nothing is asked of any."""
     for provider in providers.known():
         if _has_key_of(shell, provider):
-            yield _of_provider(provider)
+            host = urlsplit(provider.url).hostname
+            where = f"{LEAVES} {host}, at its prices, by your {provider.key}"
+            settings = {"llm.provider": provider.name, "llm.model": provider.model}
+            yield Option(f"{provider.model} of {provider.label}: {where}", settings)
 
 
 def _has_key_of(shell: Shell, provider: providers.Provider) -> bool:
@@ -329,10 +325,3 @@ def _has_key_of(shell: Shell, provider: providers.Provider) -> bool:
     except CredentialsError as error:
         output.warn(shell, str(error))
         return False
-
-
-def _of_provider(provider: providers.Provider) -> Option:
-    host = urlsplit(provider.url).hostname
-    where = f"{LEAVES} {host}, at its prices, by your {provider.key}"
-    settings = {"llm.provider": provider.name, "llm.model": provider.model}
-    return Option(f"{provider.model} of {provider.label}: {where}", settings)
