@@ -38,9 +38,7 @@ def reader(opened: Opened) -> Reader:
     """Return who looks: the owner, or whoever asked for everything."""
     if opened.shell.everything:
         return EVERYTHING
-    from bumble.runtime.people import owner_id
-
-    return Reader(owner_id(opened.entity, opened.identity), is_owner=True)
+    return Reader(opened.owner_id, is_owner=True)
 
 
 def origin_of(record: Any) -> base.Provenance:

@@ -21,7 +21,6 @@ from bumble.records.base import Provenance
 from bumble.records.provenance import withheld
 from bumble.records.sessions import Session
 from bumble.runtime import spoken
-from bumble.runtime.people import owner_id
 from bumble.text import languages
 
 if TYPE_CHECKING:
@@ -180,8 +179,8 @@ def route(
     if not message.strip():
         raise UsageError("There is nothing to route: the message is empty.")
     with run_job.open_runtime(opened, "route", needs_model=False) as runtime:
-        owner = owner_id(runtime.entity, runtime.identity)
-        before = spoken.by_person(runtime.entity, runtime.config.language, owner, runtime.now())
+        config, now = runtime.config, runtime.now()
+        before = spoken.by_person(runtime.entity, config.language, opened.owner_id, now)
         language = languages.spoken([message], before) or before
         able = sayings.for_talk(runtime, language) is None
         reader = None if able else runtime.memory.reader

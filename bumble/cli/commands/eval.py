@@ -31,7 +31,6 @@ from bumble.cli.talk import conversation
 from bumble.errors import RecordMissingError, UsageError
 from bumble.files import disk
 from bumble.records import checks, session_files
-from bumble.runtime.people import owner_id
 from bumble.text import printable, words
 
 
@@ -168,7 +167,7 @@ def _person(opened: Opened, check: checks.Check) -> str:
         RecordMissingError: If nobody is called that: what nobody asks would leak nowhere.
     """
     if not check.person:
-        return owner_id(opened.entity, opened.identity)
+        return opened.owner_id
     person, names = people.id_of(opened, check.person), people.names(opened)
     if person not in names and not _newest(opened, person):
         raise listing.missing("person", check.person, names.values())
@@ -296,7 +295,7 @@ def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption 
     everybody may hear is asked as somebody else too. Remove a file to drop it, or set `enabled:
     false` in it, so that it is not drafted again. Asks no model.
     """
-    everybody = dict.fromkeys((owner_id(opened.entity, opened.identity), *people.names(opened)))
+    everybody = dict.fromkeys((opened.owner_id, *people.names(opened)))
     drafts = mind_checks.draft(opened.entity, list(everybody), opened.zone)
     made = list(islice(drafts, min(limit, sys.maxsize)))
     commit.commit(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from msgspec import Struct
 
-from bumble.cli import index_place, listing, output
+from bumble.cli import listing, output
 from bumble.cli.command import writes
 from bumble.cli.commands import people
 from bumble.cli.models import weights
@@ -24,7 +24,9 @@ from bumble.entity.config import Config
 from bumble.errors import McpMissingError, UsageError
 
 if TYPE_CHECKING:
+    from bumble.bridges.mcp_server.desk import Desk
     from bumble.chat.mcp_client.servers import Running, Servers
+    from bumble.chat.participants import Person
     from bumble.index.memory import Memory
 
 LIBRARIES = ("mcp", "mcp_types")
@@ -194,30 +196,26 @@ def _server_lines(server: Mapping[str, Any]) -> list[str]:
 def _serving(opened: Opened, speaker: str | None, *, write: bool) -> Callable[[], None]:
     with library():
         from bumble.bridges.mcp_server import server
+
+    desk = desk_of(opened, people.speaking(opened, speaker))
+    return partial(server.serve, server.make(desk, writes=write))
+
+
+def desk_of(opened: Opened, who: Person) -> Desk:
+    """Return what a reader may ask; no model is asked for it."""
     from bumble.bridges.mcp_server.desk import Desk
     from bumble.cli import run_job
     from bumble.cli.models.chat_model import lazy_model
 
     model = lazy_model(opened, "mcp", yes=False, needed=False)
-    from bumble.cli.commands import people
-
-    desk = Desk(
-        run_job.make_runtime(opened, None, model, yes=False, writes=True),
-        people.speaking(opened, speaker),
-        _memory(opened),
-    )
-    return partial(server.serve, server.make(desk, writes=write))
+    runtime = run_job.make_runtime(opened, None, model, yes=False, writes=True)
+    return Desk(runtime, who, _memory(opened))
 
 
 def _memory(opened: Opened) -> Callable[[], Memory]:
     """Return what gives the memory with its index brought up to date; the model stays open."""
     embedder = cache(lambda: weights.embedder(opened))
-
-    def memory() -> Memory:
-        _, place = index_place.up_to_date(opened, embedder(), wait_seconds=people.WAIT_SECONDS)
-        return people.memory_of(opened, embedder, place)
-
-    return memory
+    return lambda: people.memory_of(opened, embedder())
 
 
 def _print_config(opened: Opened, name: str, speaker: str | None, *, write: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +24,6 @@ from bumble.records import relationships, session_files
 if TYPE_CHECKING:
     from bumble.chat.participants import Person
     from bumble.index.memory import Memory
-    from bumble.index.place import Place
     from bumble.models.embed.protocol import Embedder
     from bumble.recall.memory_search import Search
 
@@ -112,9 +111,7 @@ def _owner(opened: Opened, name: str) -> str:
     """Return the owner's id if they are called so now; else the name."""
     if disk.same_name(name) != disk.same_name(opened.identity.owner.name):
         return name
-    from bumble.runtime.people import owner_id
-
-    return owner_id(opened.entity, opened.identity)
+    return opened.owner_id
 
 
 def id_of(opened: Opened, name: str) -> str:
@@ -181,13 +178,19 @@ def text_of(words: Sequence[str]) -> str:
     return text.strip()
 
 
-def memory_of(opened: Opened, open_embedder: Callable[[], Embedder | None], place: Place) -> Memory:
-    """Return what an entity remembers, by its index as it lies in a place."""
+def asking(opened: Opened, speaker: str | None) -> str:
+    """Return the id of who asks: by default the owner."""
+    return opened.owner_id if speaker is None else id_of(opened, speaker)
+
+
+def memory_of(opened: Opened, embedder: Embedder | None) -> Memory:
+    """Return what an entity remembers, by its index, which is brought up to date."""
     from bumble.index.memory import Memory
 
+    _, place = index_place.up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
     return Memory(
         opened.entity,
-        open_embedder,
+        lambda: embedder,
         name=opened.identity.name,
         zone=opened.zone,
         place=place,
@@ -200,10 +203,9 @@ def search_of(
     """Return the talk that a search is for: with who asks, by default the owner, and the person."""
     from bumble.cli.commands import body
     from bumble.recall.memory_search import Search
-    from bumble.runtime.people import owner_id
 
     about = () if person is None else (id_of(opened, person),)
-    owner = () if opened.shell.everything else (owner_id(opened.entity, opened.identity),)
+    owner = () if opened.shell.everything else (opened.owner_id,)
     asker = (*owner, *about) if speaker is None else (id_of(opened, speaker),)
     return Search(
         readers=tuple(dict.fromkeys(asker)),

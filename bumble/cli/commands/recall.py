@@ -102,8 +102,7 @@ def recall(
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
-    _, place = index_place.up_to_date(opened, embedder, wait_seconds=people.WAIT_SECONDS)
-    memory = people.memory_of(opened, lambda: embedder, place)
+    memory = people.memory_of(opened, embedder)
     kinds = _kinds(kind or ())
     found = _found(opened, memory, search, asked, kinds, limit, plain=plain, faded=faded)
     hits = found.answers
@@ -137,7 +136,7 @@ def recall(
     elif not hits and found.hits:
         output.say(f"Nothing is near enough to answer; -n {LOOKED_AT} shows what is nearest.")
     elif not hits:
-        output.say(_nothing(opened, place, person=person, plain=plain))
+        output.say(_nothing(opened, memory.place, person=person, plain=plain))
 
 
 def _found(
@@ -194,7 +193,7 @@ def _kinds(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _nothing(opened: Opened, place: Place, *, person: str | None, plain: bool) -> str:
+def _nothing(opened: Opened, place: Place | None, *, person: str | None, plain: bool) -> str:
     from bumble.index import search
 
     with search.opened(opened.entity, place) as index:

@@ -10,7 +10,7 @@ import typer
 from msgspec.structs import asdict
 
 from bumble.chat import deep_recall as deep
-from bumble.cli import commit, index_place, listing, output, run_job
+from bumble.cli import commit, listing, output, run_job
 from bumble.cli.command import DryRunOption, LimitOption, YesOption, reads, writes
 from bumble.cli.commands import people
 from bumble.cli.models import weights
@@ -18,7 +18,6 @@ from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.errors import UsageError
 from bumble.recall.deep_recall.bounds import RecollectionSpending, Scope
-from bumble.runtime.people import owner_id
 from bumble.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -52,12 +51,11 @@ def petri(
     """
     from bumble.recall import survey
 
-    readers = _readers(opened, speaker)
+    readers = (people.asking(opened, speaker),)
     if query is not None:
         query = people.text_of([query])
     embedder = weights.embedder(opened) if query is not None else None
-    _, place = index_place.up_to_date(opened, embedder, wait_seconds=people.WAIT_SECONDS)
-    memory, now = people.memory_of(opened, lambda: embedder, place), opened.now
+    memory, now = people.memory_of(opened, embedder), opened.now
     taken = survey.take(memory, now, readers)
     if topic is not None:
         _show(opened, taken, topic, now, limit)
@@ -74,15 +72,6 @@ def petri(
         output.say("No topics yet: they come of what recurs on several days.")
     elif not topics:
         output.say("No topic has to do with that; `bumble petri` lists them all.")
-
-
-def _readers(opened: Opened, speaker: str | None) -> tuple[str, ...]:
-    """Return who sees it: the one who asks, else the owner."""
-    from bumble.runtime.people import owner_id
-
-    if speaker is None:
-        return (owner_id(opened.entity, opened.identity),)
-    return (people.id_of(opened, speaker),)
 
 
 def _related(memory: Memory, taken: Survey, query: str) -> list[Topic]:
@@ -182,16 +171,9 @@ def catalyze(
     asked = people.text_of(query)
     search = people.search_of(opened, speaker, None, None)
     embedder = weights.embedder(opened)
-    _, place = index_place.up_to_date(opened, embedder, wait_seconds=people.WAIT_SECONDS)
+    memory = people.memory_of(opened, embedder)
     catalyzed = two_stages.find(
-        *(
-            people.memory_of(opened, lambda: embedder, place),
-            opened.config,
-            search,
-            asked,
-        ),
-        register=register,
-        limit=limit,
+        memory, opened.config, search, asked, register=register, limit=limit
     )
     data = {
         "query": asked,
@@ -280,11 +262,7 @@ def deep_recall(
     nothing answers is kept in questions/ until something does; with --dry-run it isn't.
     """
     question = people.text_of(query)
-    reader = (
-        owner_id(opened.entity, opened.identity)
-        if speaker is None
-        else people.id_of(opened, speaker)
-    )
+    reader = people.asking(opened, speaker)
     with run_job.open_runtime(opened, "deep-recall", yes=yes, needs_model=False) as runtime:
         asked = deep.ask(runtime, question, (reader,), scope, calls=budget_calls)
         change = asked.plan()

@@ -22,7 +22,6 @@ from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.files import disk
 from bumble.records import forgotten, relationships
 from bumble.records.provenance import EVERYTHING, STRANGER, Reader
-from bumble.runtime.people import owner_id
 from bumble.text import yaml_edit
 
 ENCRYPTED = ".age"
@@ -126,7 +125,7 @@ def _markdown(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, A
 
 def _agent(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     """Write an agent's files: they know no audiences, so nothing of others goes in unasked."""
-    owner = owner_id(opened.entity, opened.identity)
+    owner = opened.owner_id
     pages = _pages(opened, asked.reader if asked.reader.id else Reader(owner, is_owner=True))
     made = agents.WRITERS[asked.form](agents.Self(opened.identity, owner, pages))
     destination.put_folder(asked.dest, made.texts)

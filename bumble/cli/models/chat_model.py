@@ -81,10 +81,9 @@ def stable_tokens(opened: Opened, talk: Session | None) -> int:
     """Estimate the tokens of the system prompt of a conversation; of the owner's without one."""
     from bumble.chat import tools
     from bumble.prompt import system
-    from bumble.runtime.people import owner_id
     from bumble.text import tokens
 
-    readers = talk.people if talk else (owner_id(opened.entity, opened.identity),)
+    readers = talk.people if talk else (opened.owner_id,)
     declared = tools.declared(opened.config.tools)
     stable = system.of_entity(
         opened.entity, opened.identity, declared, opened.config.prompt, readers

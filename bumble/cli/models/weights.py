@@ -384,10 +384,9 @@ def embedded_by(opened: Opened) -> str:
 
 
 def _owners_language(opened: Opened) -> str:
-    from bumble.runtime import people, spoken
+    from bumble.runtime import spoken
 
-    owner = people.owner_id(opened.entity, opened.identity)
-    return spoken.by_person(opened.entity, AUTO, owner, opened.shell.now())
+    return spoken.by_person(opened.entity, AUTO, opened.owner_id, opened.shell.now())
 
 
 def _lacking(
