@@ -214,7 +214,7 @@ def open_past(opened: Opened, text: str) -> Opened:
 
     shell, live = opened.shell, opened.entity
     moment = moment_of(opened, text)
-    folder = make(live, moment, shell.past(live.root), opened.zone)
+    folder = make(live, moment, shell.cache_of("past", live.root), opened.zone)
     entity = Entity(folder.root, live.approval)
     # What was is for this process: its index lies beside it, and never on a server.
     flags = opened.settings.flags() | {"index.backend": "sqlite"}

@@ -203,7 +203,7 @@ def _embedded(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Mod
         name=chosen.entry.name,
         sha256=chosen.entry.files[0].sha256,
         context_tokens=min(window(opened), chosen.entry.context_tokens),
-        cache_dir=opened.shell.prompt_cache(root) if root and writes and limit else None,
+        cache_dir=opened.shell.cache_of("prompts", root) if root and writes and limit else None,
         cache_limit_bytes=limit * 1_000_000,
         on_load=lambda: None,
     )

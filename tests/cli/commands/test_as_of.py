@@ -442,4 +442,4 @@ def test_a_day_whose_format_is_none_is_a_sentence(
 
 def test_the_cache_of_another_entity_is_another(tmp_path: Path) -> None:
     shell = Shell({}, tmp_path)
-    assert shell.past(tmp_path / "a") != shell.past(tmp_path / "b")
+    assert shell.cache_of("past", tmp_path / "a") != shell.cache_of("past", tmp_path / "b")
