@@ -239,7 +239,7 @@ def answer(
 
     shell, wishes = opened.shell, message.wishes
     turn_view.tell_unheard(talk)
-    say = _ignore if shell.json else output.Speech(opened.identity.name, shell.environ)
+    say = _ignore if shell.json else output.Speech(opened.identity.name)
     turn = talk.answer(message.text, say, think=wishes.think, typed=message.typed)
     if not shell.json:
         output.piece("\n" if turn.outcome.said else "")

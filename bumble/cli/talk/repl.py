@@ -128,7 +128,7 @@ def _answer(
     talk: conversation.Conversation, state: ReplState, text: str, wishes: turn_view.Wishes
 ) -> None:
     turn_view.tell_unheard(talk)
-    speech = output.Speech(talk.opened.identity.name, talk.opened.shell.environ, always=True)
+    speech = output.Speech(talk.opened.identity.name, always=True)
     turn = talk.answer(text, speech, think=wishes.think, typed=True)
     output.piece("\n")
     if talk.opened.shell.stops.ending is not None:
