@@ -160,14 +160,10 @@ def collect(
         text = standard_input() if required else ""
     elif in_editor or (not words and required):
         shown = f"{text or before}\n" if text or before else ""
-        with draft(shell, name, shown, _anything) as typed:
+        with draft(shell, name, shown, lambda *_: None) as typed:
             yield _text(typed, required=required)
         return
     yield _text(text, required=required)
-
-
-def _anything(text: str, draft: Path | None) -> None:
-    """Take a text that is not to be read as a record."""
 
 
 def _text(text: str, *, required: bool) -> str:

@@ -239,7 +239,7 @@ def answer(
 
     shell, wishes = opened.shell, message.wishes
     turn_view.tell_unheard(talk)
-    say = _ignore if shell.json else output.Speech(opened.identity.name)
+    say = (lambda _: None) if shell.json else output.Speech(opened.identity.name)
     turn = talk.answer(message.text, say, think=wishes.think, typed=message.typed)
     if not shell.json:
         output.piece("\n" if turn.outcome.said else "")
@@ -259,7 +259,3 @@ def answer(
         raise typer.Exit(turn.outcome.problem.exit_code)
     if turn.outcome.is_silent:
         raise typer.Exit(AnswerInvalidError.exit_code)
-
-
-def _ignore(piece: str) -> None:
-    """With --json nothing is printed before the end."""
