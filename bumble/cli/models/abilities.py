@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from bumble.cli import output
 from bumble.cli.models import chat_model, weights
-from bumble.entity import installation
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
@@ -127,11 +126,6 @@ def _unmeasured(opened: Configured, chosen: choice.Choice) -> tuple[Tier, str]:
         return by_size(WRITES_FROM), "its endpoint doesn't say that it is small"
     size = chosen.entry.files[0].bytes
     return by_file(None, size), f"by its size, a file of {output.size(size)}"
-
-
-def writes_by_size(opened: Configured, chosen: choice.Choice) -> bool:
-    """Whether a model is trusted to write before anybody measured it."""
-    return _unmeasured(opened, chosen)[0] == "write"
 
 
 def identity_of(chosen: choice.Choice) -> str:
@@ -324,10 +318,7 @@ def is_free(opened: Configured, chosen: choice.Choice) -> bool:
     """Whether asking a model costs nothing but time: it runs on this machine, and wants no key."""
     if not chat_model.stays_here(chosen):
         return False
-    if chosen.backend != "endpoint":
-        return True
-    shell = opened.shell
-    return installation.secret(chosen.key, shell.environ, shell.secrets_file) is None
+    return chosen.backend != "endpoint" or not chat_model.has_key(opened.shell, chosen.key)
 
 
 def unmeasured(result: results.ModelResult, codes: Sequence[str]) -> list[str]:
@@ -430,7 +421,7 @@ def _obstacle(opened: Opened, chosen: choice.Choice) -> str:
         return "a script says itself what it may do"
     if not weights.is_here(opened, chosen):
         return f"{chosen.model} is not here"
-    if writes_by_size(opened, chosen):
+    if _unmeasured(opened, chosen)[0] == "write":
         return f"{chosen.model} is large enough to be trusted without"
     return "" if is_free(opened, chosen) else "it may cost money: `bumble model probe` asks it"
 

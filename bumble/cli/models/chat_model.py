@@ -27,6 +27,7 @@ from bumble.models.weights import choice, store
 from bumble.text import urls
 
 if TYPE_CHECKING:
+    from bumble.cli.process import Shell
     from bumble.llm.http_model import HttpModel
     from bumble.models.weights.catalog import CatalogEntry
     from bumble.records.sessions import Session
@@ -275,6 +276,11 @@ def look(opened: Configured, chosen: choice.Choice) -> Facts:
         )
     finally:
         endpoint.close()
+
+
+def has_key(shell: Shell, name: str) -> bool:
+    """Whether the user has a key of a name."""
+    return installation.secret(name, shell.environ, shell.secrets_file) is not None
 
 
 def stays_here(chosen: choice.Choice) -> bool:

@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from bumble.cli import commit, opening, output, run_job, setting_files
 from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.process import Shell
-from bumble.entity import changes, installation, settings
+from bumble.entity import changes, settings
 from bumble.errors import CredentialsError, UsageError
 from bumble.llm import detect, providers
 from bumble.llm.protocol import Model
@@ -32,17 +32,21 @@ def trusted(opened: opening.Configured, chosen: Choice) -> list[abilities.ModelS
     """Say what a model is trusted with: in languages that are spoken or measured, and others."""
     if chosen.entry is not None and chosen.entry.kind != "chat":
         return []
-    codes: list[str] = []
-    if isinstance(opened, opening.Opened):
-        with run_job.open_runtime(opened, "model", needs_model=False) as runtime:
-            codes = spoken.latest(runtime)
-    return abilities.standings(opened, chosen, [*codes, tiers.ANY])
+    return abilities.standings(opened, chosen, [*_spoken(opened), tiers.ANY])
+
+
+def _spoken(opened: opening.Configured) -> list[str]:
+    """Return the languages that are spoken; none where no entity is open."""
+    if not isinstance(opened, opening.Opened):
+        return []
+    with run_job.open_runtime(opened, "model", needs_model=False) as runtime:
+        return spoken.latest(runtime)
 
 
 def shown(opened: opening.Configured, chosen: Choice) -> tuple[dict[str, Any], list[str]]:
     """Return what is known of a model that no file of the catalog holds: as data, and as lines."""
     facts, standings = chat_model.look(opened, chosen), trusted(opened, chosen)
-    has_key = bool(chosen.key) and _has_key(opened, chosen)
+    has_key = bool(chosen.key) and chat_model.has_key(opened.shell, chosen.key)
     data = {
         "name": chosen.model,
         "backend": chosen.backend,
@@ -57,11 +61,6 @@ def shown(opened: opening.Configured, chosen: Choice) -> tuple[dict[str, Any], l
     rows += [*_facts(chosen, facts), *(("trusted with", one.line) for one in standings)]
     lines = output.table([row for row in rows if row[1]], indent="  ")
     return data, [f"{chosen.model}: {chosen.why}", *lines]
-
-
-def _has_key(opened: opening.Configured, chosen: Choice) -> bool:
-    shell = opened.shell
-    return installation.secret(chosen.key, shell.environ, shell.secrets_file) is not None
 
 
 def _place(opened: opening.Configured, chosen: Choice, *, has_key: bool) -> Rows:
@@ -109,7 +108,8 @@ def probe_model(
         yes: Whether a paid model may be asked, and weights fetched.
     """
     opened = opening.configured(shell, entity, llm__model=name)
-    codes = list(languages) or _spoken_codes(opened) or probe.languages()
+    known = [code for code in _spoken(opened) if code in probe.languages()]
+    codes = list(languages) or known or probe.languages()
     for code in codes:
         if code not in probe.languages():
             offered = ", ".join(probe.languages())
@@ -135,14 +135,6 @@ def probe_model(
     shown = {**probed_data(result), "probed": missing}
     measured = output.table(probed_rows(result), indent="  ")
     output.result(shell, "model probe", shown, [chosen.model, *measured])
-
-
-def _spoken_codes(opened: opening.Configured) -> list[str]:
-    if not isinstance(opened, opening.Opened):
-        return []
-    with run_job.open_runtime(opened, "probe", needs_model=False) as runtime:
-        codes = spoken.latest(runtime)
-    return [code for code in codes if code in probe.languages()]
 
 
 def _choose(opened: opening.Configured, name: str | None, *, yes: bool) -> Choice:
@@ -321,7 +313,7 @@ def _of_providers(shell: Shell) -> Iterator[Option]:
 
 def _has_key_of(shell: Shell, provider: providers.Provider) -> bool:
     try:
-        return installation.secret(provider.key, shell.environ, shell.secrets_file) is not None
+        return chat_model.has_key(shell, provider.key)
     except CredentialsError as error:
         output.warn(shell, str(error))
         return False
