@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
@@ -238,11 +238,11 @@ def ended(listing: Listing[Any]) -> None:
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
-def pick(paths: dict[str, Path], prefix: str, what: str) -> Path:
+def pick(paths: Mapping[str, T], prefix: str, what: str) -> T:
     """Find a record by its id, by an end that no other id has, by its file's name, or as `last`.
 
     Args:
-        paths: Files by id, the newest last.
+        paths: Files, or what was read of them, by id, the newest last.
         prefix: What the user wrote.
         what: What such a record is called.
 

@@ -110,12 +110,11 @@ class Opened(Struct, frozen=True):
     @property
     def commit_policy(self) -> commits.CommitPolicy:
         """How this process makes commits."""
-
         return commits.CommitPolicy(
             self.config.git.autocommit,
             self.identity.name,
             lambda: self.now,
-            lambda text: output.warn(self.shell, text),
+            partial(output.warn, self.shell),
             self.settings.trusted,
         )
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import typer
 from msgspec import Struct
 
-from bumble.cli import index_place, listing, output
+from bumble.cli import index_place, listing, output, setting_files
 from bumble.cli.command import EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.doctor import check_machine, check_records, check_tree
 from bumble.cli.models import weights
@@ -232,13 +232,7 @@ def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> N
     shell, root = checkup.shell, checkup.entity.root
     wait = read.config.limits.lock_timeout_seconds if read else DEFAULT_LOCK_TIMEOUT_SECONDS
     wait = wait if lock_timeout is None else lock_timeout
-    policy = commits.CommitPolicy(
-        read.config.git.autocommit if read else False,
-        shell.entity_name or "bumble",
-        shell.now,
-        lambda text: output.warn(shell, text),
-        checkup.trusted,
-    )
+    policy = setting_files.policy_of(shell, read, unread=False)
     try:
         mend_files(checkup.entity, policy, timeout_seconds=wait, adopts=adopts)
         if report.has(HALF_MERGED, "git-cut-off"):

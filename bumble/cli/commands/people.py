@@ -132,6 +132,14 @@ OfSessionOption = Annotated[
 ]
 
 
+def talks(opened: Opened) -> listing.Listing[session_files.SessionInfo]:
+    """Read the heads of the conversations, the one that went on last at the end."""
+    paths = session_files.paths(opened.entity.sessions)
+    infos = listing.readable(opened, paths, session_files.read_info)
+    in_order = session_files.by_recency(infos.records, opened.shell.now())
+    return listing.Listing(tuple(in_order), infos.broken)
+
+
 def find_session(opened: Opened, session_id: str) -> session_files.SessionInfo:
     """Find a conversation by its id, by an end that no other id has, or as `last`.
 
@@ -139,12 +147,8 @@ def find_session(opened: Opened, session_id: str) -> session_files.SessionInfo:
         RecordMissingError: If there is none.
         UserError: If it could be more than one.
     """
-    paths = session_files.paths(opened.entity.sessions)
-    infos = listing.readable(opened, paths, session_files.read_info).records
-    in_order = session_files.by_recency(infos, opened.shell.now())
-    by_id = {info.id: opened.entity.sessions / info.id for info in in_order}
-    wanted = listing.pick(by_id, session_id, "conversation").name
-    return next(info for info in infos if info.id == wanted)
+    by_id = {info.id: info for info in talks(opened).records}
+    return listing.pick(by_id, session_id, "conversation")
 
 
 MAX_QUERY_CHARS = 10_000
