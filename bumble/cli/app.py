@@ -50,7 +50,7 @@ COMMANDS = {
         "Answer a question by several looks into memory, with what it rests on.",
     ),
     "eval": ("eval.app", "Check what the entity knows: what it finds, is shown and answers."),
-    "why": ("why.why", "Show where something it holds comes from."),
+    "why": ("history.why", "Show where something it holds comes from."),
     "show": ("life.show", "Read today, this week or a person, on one screen."),
     "report": ("life.report", "Make a page of its life, for a browser."),
     "index": ("recall.index", "Bring the search index up to date with the files."),
@@ -124,7 +124,7 @@ COMMANDS = {
         "Take the entity elsewhere: a card, a bundle to read or to keep.",
     ),
     "completion": (
-        "completion.completion",
+        "mcp.completion",
         "Print the script that completes commands, options, ids and names in your shell.",
     ),
     "mcp": (

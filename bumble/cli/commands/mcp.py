@@ -1,4 +1,4 @@
-"""`bumble mcp`: let other programs read what the entity remembers (Model Context Protocol)."""
+"""`bumble mcp`, `completion`: other programs let in: clients of the protocol, and the shell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import typer
 from msgspec import Struct
 
 from bumble.cli import listing, output
-from bumble.cli.command import writes
+from bumble.cli.command import plain, writes
 from bumble.cli.commands import people
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
@@ -232,3 +232,60 @@ def _print_config(opened: Opened, name: str, speaker: str | None, *, write: bool
     data = {"client": name, "file": client.file, "name": server_name, "command": command}
     output.result(opened.shell, "mcp", data, text)
     output.say(f"Put it into {client.file}.")
+
+
+BASH = r"""# Source this in ~/.bashrc: source <(bumble completion bash)
+_bumble() {
+    local offered
+    COMPREPLY=()
+    while IFS= read -r offered; do
+        COMPREPLY+=("$offered")
+    done < <(bumble --complete bash "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -o nosort -F _bumble bumble 2>/dev/null || complete -o default -F _bumble bumble
+"""
+ZSH = r"""#compdef bumble
+# Source this in ~/.zshrc, behind compinit if that is there: source <(bumble completion zsh)
+_bumble() {
+    local -a offered
+    offered=("${(@f)$(bumble --complete zsh "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+    if [[ -n "${offered[1]}" ]]; then
+        compadd -- "${offered[@]}"
+    else
+        _files
+    fi
+}
+if [[ "${funcstack[1]}" == _bumble ]]; then
+    _bumble "$@"
+else
+    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }
+    compdef _bumble bumble
+fi
+"""
+FISH = r"""# Source this in ~/.config/fish/config.fish: bumble completion fish | source
+function __bumble_offered
+    set -l typed (commandline -opc) (commandline -ct)
+    bumble --complete fish $typed[2..-1] 2>/dev/null
+end
+function __bumble_offers
+    set -l offered (__bumble_offered)
+    test (count $offered) -gt 0
+end
+complete -c bumble -f -k -n __bumble_offers -a '(__bumble_offered)'
+"""
+SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+
+
+@plain
+def completion(
+    process: Shell,
+    shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+) -> None:
+    """Print the script that completes commands, options, ids and names in your shell."""
+    if shell not in SCRIPTS:
+        raise UsageError(f"There is no {shell!r} here; there are {', '.join(SCRIPTS)}.")
+    if process.json:
+        data = {"shell": shell, "script": SCRIPTS[shell]}
+        output.result(process, "completion", data, [])
+    else:
+        output.piece(SCRIPTS[shell])
