@@ -143,11 +143,11 @@ def remove(
 ) -> None:
     """Have the system run no tick any more; without --yes, print what that changes."""
     job = _job(opened)
-    has_units = crontab.has_units(job, _units(opened))
-    chosen = scheduler or ("systemd" if has_units else "crontab")
+    is_written = crontab.has_units(job, _units(opened))
+    chosen = scheduler or ("systemd" if is_written else "crontab")
     acts = yes and not only_print
     text: list[str] = []
-    if chosen == "systemd" and has_units:
+    if chosen == "systemd" and is_written:
         text = [str(_units(opened) / name) for name in crontab.units(job)]
         if acts:
             crontab.remove_units(job, _units(opened), opened.shell.environ)
