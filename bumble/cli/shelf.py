@@ -14,7 +14,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.cli import commit, listing, output
+from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, IdArgument, YesOption, shows, writes
 from bumble.cli.opening import Opened
 from bumble.entity.changes import Change
@@ -147,12 +147,12 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
     ) -> None:
         """Put a record into the folder, as it was planned."""
         command, told = f"{self.group} add", sentence or f"Added {record_id}."
-        commit.commit(opened, command, [change], told, dry_run=dry_run, id=record_id, **data)
+        writing.commit(opened, command, [change], told, dry_run=dry_run, id=record_id, **data)
 
     def edit(self, opened: Opened, name: str, *, source: str | None, dry_run: bool) -> None:
         """Let the user edit a record's file."""
         path, command = self.path(opened, name), f"{self.group} edit"
-        commit.edit_record(opened, command, path, self.kind.parse, source=source, dry_run=dry_run)
+        writing.edit_record(opened, command, path, self.kind.parse, source=source, dry_run=dry_run)
 
     def remove(
         self,
@@ -167,13 +167,13 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         words = {"id": record.id, "title": self.title(record)}
         place = opened.entity.relative(self._file(opened, record))
         what, command = f'the {self.kind.singular} "{words["title"]}"', f"{self.group} remove"
-        commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
+        writing.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
         planned = [base.plan_remove(place, record.source, self.forgets.format(**words)), *also]
         told, data = (
             self.removed.format(**words, path=place),
             {self.named: getattr(record, self.named)},
         )
-        commit.commit(opened, command, planned, told, dry_run=dry_run, **data)
+        writing.commit(opened, command, planned, told, dry_run=dry_run, **data)
 
     def offers(self, app: typer.Typer, opens: Callable[..., Any] = shows, **said: str) -> None:
         """Make those of the commands `list`, `show`, `edit`, `remove` that have a help.
@@ -195,7 +195,7 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
             opened: Opened,
             name: str,
             *,
-            source: commit.FromOption = None,
+            source: writing.FromOption = None,
             dry_run: DryRunOption = False,
         ) -> None:
             self.edit(opened, name, source=source, dry_run=dry_run)

@@ -14,7 +14,7 @@ from bumble.body import affects, bars, ebb, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.soma import Soma, advance, birth
-from bumble.cli import commit, listing, output, text_input
+from bumble.cli import listing, output, text_input, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
 from bumble.cli.listing import Listing, show_list, when
 from bumble.cli.opening import Opened
@@ -323,7 +323,7 @@ def add(
     gone = "".join(f' The weakest is gone: "{weak.label}".' for weak in surplus)
     sentence = f'Added the anchor "{anchor.label}".{gone}'
     dropped = [weak.id for weak in surplus]
-    commit.commit(
+    writing.commit(
         opened, "anchor add", planned, sentence, dry_run=dry_run, id=anchor.id, dropped=dropped
     )
 
@@ -351,7 +351,7 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
     planned = [moved, anchors.plan_recalled(anchor, at, why, stirred=False)]
     sentence = "\n".join([f"{anchor.label}:", *formula(opened, now, anchor, hormones.ASKED)])
     levels = hormones.blend(now.hormones, anchor.levels, hormones.ASKED).levels
-    commit.commit(
+    writing.commit(
         opened,
         "anchor recall",
         planned,

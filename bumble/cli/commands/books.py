@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import commit, listing, output, text_input
+from bumble.cli import listing, output, text_input, writing
 from bumble.cli.command import DryRunOption, TagOption, YesOption, group, looks_back, shows, writes
 from bumble.cli.opening import Opened
 from bumble.errors import SectionLockedError, UsageError
@@ -126,7 +126,7 @@ def rename(
         book, section.title, new_title, why, by_entity=False, force_locked=force_locked
     )
     sentence = f'"{section.title}" is now "{new_title}".'
-    commit.commit(opened, "knowledge rename", [change], sentence, dry_run=dry_run, title=new_title)
+    writing.commit(opened, "knowledge rename", [change], sentence, dry_run=dry_run, title=new_title)
 
 
 @app.command()
@@ -150,9 +150,9 @@ def remove(
         force_locked=force_locked,
     )
     what, place = f'the section "{section.title}"', f"{knowledge.PATH}:{section.line}"
-    commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
+    writing.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
     sentence = f'Removed "{section.title}".'
-    commit.commit(
+    writing.commit(
         opened, "knowledge remove", [change], sentence, dry_run=dry_run, title=section.title
     )
 
@@ -165,7 +165,7 @@ def edit(
         str | None, typer.Argument(metavar="[TITLE]", help="Of one section. Default: the file.")
     ] = None,
     *,
-    source: commit.FromOption = None,
+    source: writing.FromOption = None,
     force_locked: ForceOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -193,7 +193,7 @@ def edit(
         if not force_locked:
             _keeps_locked(before, after)
 
-    commit.edit(
+    writing.edit(
         opened,
         "knowledge edit",
         knowledge.PATH,
@@ -226,7 +226,7 @@ def _write(
         )
         sentence = f'{"Changed" if existing else "Added"} "{shown}".'
         unchanged = f'Nothing to do: "{shown}" says so already.'
-        commit.commit(
+        writing.commit(
             opened,
             "knowledge set",
             [change],
@@ -344,7 +344,7 @@ def add(
         change = journal.plan_add(at, entry, zone, why, tags=tags)
         sentence = f"Added an entry of {at.astimezone(zone):%Y-%m-%d %H:%M}."
         stamp = at.astimezone(zone).isoformat(timespec="seconds")
-        commit.commit(opened, "journal add", [change], sentence, dry_run=dry_run, at=stamp)
+        writing.commit(opened, "journal add", [change], sentence, dry_run=dry_run, at=stamp)
 
 
 @journal_app.command("edit")
@@ -352,11 +352,11 @@ def add(
 def edit_journal(
     opened: Opened,
     *,
-    source: commit.FromOption = None,
+    source: writing.FromOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
     """Edit the diary's file in $VISUAL or $EDITOR: nothing but you ever changes an entry."""
-    commit.edit(
+    writing.edit(
         opened,
         "journal edit",
         journal.PATH,

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 import typer
 from msgspec import Struct
 
-from bumble.cli import commit, listing, output, text_input
+from bumble.cli import listing, output, text_input, writing
 from bumble.cli.command import DryRunOption, YesOption, group, reads, writes
 from bumble.cli.opening import Opened
 from bumble.errors import RefusedError, UsageError, UserError
@@ -432,7 +432,7 @@ def add(
         change = automations.plan_new(automation, f"do at {when}: {output.shorten(text, 50)}")
         first = listing.when(following, opened)
         sentence = f"{automations.path(automation.id)} runs first at {first}, with `bumble tick`."
-        commit.commit(opened, "cron add", [change], sentence, dry_run=dry_run, id=automation.id)
+        writing.commit(opened, "cron add", [change], sentence, dry_run=dry_run, id=automation.id)
 
 
 def _job(opened: Opened) -> Job:

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import typer
 from msgspec.structs import asdict, replace
 
-from bumble.cli import commit, listing, output
+from bumble.cli import listing, output, writing
 from bumble.cli.command import (
     DryRunOption,
     LimitOption,
@@ -272,7 +272,7 @@ def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption 
     everybody = dict.fromkeys((opened.owner_id, *people.names(opened)))
     drafts = mind_checks.draft(opened.entity, list(everybody), opened.zone)
     made = list(islice(drafts, min(limit, sys.maxsize)))
-    commit.commit(
+    writing.commit(
         opened,
         "eval draft",
         [checks.plan_new(check, f"{len(made)} checks") for check in made],

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import commit, listing, output
+from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, LimitOption, shows, writes
 from bumble.cli.commands import people
 from bumble.cli.opening import Opened
@@ -246,7 +246,7 @@ def undo(
     rows = actions(versions_of(opened, changes), listing.reader(opened))
     if changes and not dry_run:
         # what comes back may be what a pull once brought
-        commit.apply(opened, plan.change_set, trusts=False)
+        writing.apply(opened, plan.change_set, trusts=False)
     (undone,) = seen(opened, [plan.commit])
     title = f'"{undone.title}" ({undone.short})'
     head = f"Would undo {title}:" if dry_run else f"Undid {title}:"

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bumble.body.significance import decayed
-from bumble.cli import commit, listing, output, text_input
+from bumble.cli import listing, output, text_input, writing
 from bumble.cli.command import (
     DryRunOption,
     IdArgument,
@@ -292,7 +292,7 @@ def add_belief(
         same_claim = _same(opened, claim, category)
         if same_claim is not None:
             unchanged = f"Nothing to do: it holds that already, as {same_claim.id}."
-            commit.commit(
+            writing.commit(
                 opened, "belief add", [], "", unchanged=unchanged, dry_run=dry_run, id=same_claim.id
             )
             return
@@ -368,7 +368,7 @@ def _commit_strength(
 ) -> None:
     """Write a belief that is held more or less firmly; `strengths`: before and after."""
     before, after = strengths
-    commit.commit(
+    writing.commit(
         opened,
         f"belief {verb}",
         planned,

@@ -10,7 +10,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.cli import commit, listing, opening, output
+from bumble.cli import listing, opening, output, writing
 from bumble.cli.command import DryRunOption, EntityOption, YesOption, group, plain
 from bumble.cli.models import abilities, chat_model, model_view, weights
 from bumble.cli.process import Shell
@@ -489,7 +489,7 @@ def remove(
     size = output.size(sum(sizes[name] for name in present))
     if present and not dry_run:
         question = f"Delete {', '.join(present)} ({size}) from {shell.weights}?"
-        commit.confirm(shell, question, "Say --yes to delete without being asked.", yes=yes)
+        writing.confirm(shell, question, "Say --yes to delete without being asked.", yes=yes)
         for name in present:
             with disk.translate_os_errors(shell.weights / name):
                 store.remove(shell.weights, name)

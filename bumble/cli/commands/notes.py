@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import commit, output, text_input
+from bumble.cli import output, text_input, writing
 from bumble.cli.command import DryRunOption, YesOption, group, shows, writes
 from bumble.cli.commands import people
 from bumble.cli.opening import Opened
@@ -99,9 +99,9 @@ def set_(
         )
         if existing is not None and change is not None and not dry_run:
             question = f'Overwrite the skill "{existing.name}" ({existing.path})?'
-            commit.confirm(opened.shell, question, "Overwrite it with --yes.", yes=yes)
+            writing.confirm(opened.shell, question, "Overwrite it with --yes.", yes=yes)
         sentence = f"{'Overwrote' if existing else 'Added'} the skill {name}."
-        commit.commit(opened, "skill set", [change], sentence, dry_run=dry_run, name=name)
+        writing.commit(opened, "skill set", [change], sentence, dry_run=dry_run, name=name)
 
 
 SKILLS.offers(
@@ -214,7 +214,7 @@ def add(
     planned = [projects.plan_new(title, edit, f"begin {title}")]
     sentence = f"Added the project {title}."
     slug = disk.file_name(title)
-    commit.commit(opened, "project add", planned, sentence, dry_run=dry_run, id=slug)
+    writing.commit(opened, "project add", planned, sentence, dry_run=dry_run, id=slug)
 
 
 @project_app.command()
@@ -230,7 +230,7 @@ def edit(
     steps: NextOption = None,
     person: PersonOption = None,
     tags: TagOption = None,
-    source: commit.FromOption = None,
+    source: writing.FromOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
     """Change a project: what the options say, else its file in $VISUAL or $EDITOR."""
@@ -260,7 +260,7 @@ def _change(
     sentence = f"Changed the project {project.title}."
     if edit.status == projects.DONE:
         sentence = f"{project.title} is done."
-    commit.commit(opened, command, planned, sentence, dry_run=dry_run, id=project.id)
+    writing.commit(opened, command, planned, sentence, dry_run=dry_run, id=project.id)
 
 
 def _edit(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict
 
-from bumble.cli import commit, index_place, listing, output, text_input
+from bumble.cli import index_place, listing, output, text_input, writing
 from bumble.cli.command import DryRunOption, YesOption, group, looks_back, writes
 from bumble.cli.listing import when
 from bumble.cli.opening import Opened
@@ -295,7 +295,7 @@ def add(
         if like is not None:
             question = f"{like.name} is known. Is {label} somebody else?"
             advice = f"Introduce them with --yes; if they are one, say {like.name}."
-            commit.confirm(opened.shell, question, advice, yes=yes)
+            writing.confirm(opened.shell, question, advice, yes=yes)
     person = relationships.new(names[0], opened.now)
     with text_input.collect(
         opened.shell, text, in_editor=editor, name=f"{person.id}.md", required=False
@@ -304,7 +304,7 @@ def add(
         spelt = tuple(dict.fromkeys(names)) if also else None
         whole = relationships.plan_update(person, why, names=spelt, text=portrait or None)
         planned = [relationships.plan_new(person, why), whole]
-        commit.commit(
+        writing.commit(
             opened, "person add", planned, f"Added {names[0]}.", dry_run=dry_run, id=person.id
         )
 
@@ -339,13 +339,13 @@ def forget(
     caches = opened.shell.own_caches(opened.entity.root)
     if plan.changes and not dry_run:
         question = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
-        commit.confirm(opened.shell, question, "Say --yes, or look first with --dry-run.", yes=yes)
+        writing.confirm(opened.shell, question, "Say --yes, or look first with --dry-run.", yes=yes)
         # first: after a kill nobody would come back to it
         forget.drop_caches(opened.entity, caches)
     sentence = f"Forgot {name}: {plan.summary}."
     key = secrets.token_hex(16)  # nobody may foresee it
     record = forgetting.plan_record(plan, opened.shell.now(), key) if plan.changes else None
-    commit.commit(
+    writing.commit(
         opened,
         "person forget",
         (*plan.changes, record),

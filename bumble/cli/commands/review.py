@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import commit, listing, opening, output, run_job
+from bumble.cli import listing, opening, output, run_job, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, reads, runs_job, writes
 from bumble.cli.commands import history
-from bumble.cli.commit import apply
+from bumble.cli.writing import apply
 from bumble.entity import changes, review_branch
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RefusedError, ReviewError, UsageError, UserError
@@ -317,7 +317,7 @@ def _apply(opened: opening.Opened, proposal: proposals.Proposal, *, dry_run: boo
     edit = changes.write(ENTITY_FILE, after, source, why) if after != source else None
     noted = proposals.plan_decided(proposal, proposals.APPLIED, opened.now, why)
     sentence = f"Applied {proposal.id}: {len(proposal.items)} small changes in {ENTITY_FILE}."
-    commit.commit(opened, "evolve", [edit, noted], sentence, dry_run=dry_run, id=proposal.id)
+    writing.commit(opened, "evolve", [edit, noted], sentence, dry_run=dry_run, id=proposal.id)
 
 
 def _reject(opened: opening.Opened, proposal: proposals.Proposal, *, dry_run: bool) -> None:
@@ -326,7 +326,7 @@ def _reject(opened: opening.Opened, proposal: proposals.Proposal, *, dry_run: bo
     at = opened.now
     planned = [proposals.plan_decided(proposal, proposals.REJECTED, at, f"reject {proposal.id}")]
     sentence = f"Rejected {proposal.id}; {ENTITY_FILE} stays as it is."
-    commit.commit(opened, "evolve", planned, sentence, dry_run=dry_run, id=proposal.id)
+    writing.commit(opened, "evolve", planned, sentence, dry_run=dry_run, id=proposal.id)
 
 
 def _applied(proposal: proposals.Proposal, source: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import commit, listing, output
+from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, runs_job, shows, writes
 from bumble.cli.commands import people
 from bumble.cli.opening import Opened
@@ -126,7 +126,7 @@ def end(
         )
         ending = replace(ending, changes=(last, *ending.changes))
     path = f"{sessions.FOLDER}/{session.id}/handover.md"
-    commit.commit(
+    writing.commit(
         opened,
         "session end",
         ending.changes,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict
 
-from bumble.cli import commit, opening, output
+from bumble.cli import opening, output, writing
 from bumble.cli.command import YesOption, writes
 from bumble.cli.talk import beginning
 from bumble.entity import commits
@@ -156,7 +156,7 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
         f"  {found.others:,} other files, and {versions}\n"
         "  as plain text, readable by whoever runs that place"
     )
-    commit.confirm(shell, "Upload it?", "Nothing was uploaded; --yes does it.", yes=yes)
+    writing.confirm(shell, "Upload it?", "Nothing was uploaded; --yes does it.", yes=yes)
     remote.connect(root, place, target, found.branch)
     remote.push_first(root, place, found.branch)
     data = {"remote": shown, "branch": found.branch, "uploaded": asdict(found)}

@@ -10,7 +10,7 @@ import typer
 from msgspec.structs import asdict
 
 from bumble.chat import deep_recall as deep
-from bumble.cli import commit, listing, output, run_job
+from bumble.cli import listing, output, run_job, writing
 from bumble.cli.command import DryRunOption, LimitOption, YesOption, reads, writes
 from bumble.cli.commands import people
 from bumble.cli.models import weights
@@ -268,7 +268,7 @@ def deep_recall(
         change = asked.plan()
         if change is not None and not dry_run:
             runtime.apply(ChangeSet(f"deep-recall: {change.why}", (change,)))
-        shown = commit.shown_change(opened, change) if change is not None and dry_run else None
+        shown = writing.shown_change(opened, change) if change is not None and dry_run else None
         limits = asdict(runtime.config.recall.deep)
         data = {
             **deep.data(asked.recollection),

@@ -13,7 +13,7 @@ from msgspec import Struct
 from bumble.bridges.exports import agents, bundle, card, destination, memories
 from bumble.bridges.imports import foreign, formats, source, writer
 from bumble.bridges.imports.ledger import ImportContext, ImportReport
-from bumble.cli import commit, listing, opening, output, text_input
+from bumble.cli import listing, opening, output, text_input, writing
 from bumble.cli.command import DryRunOption, reads, writes
 from bumble.cli.commands import people
 from bumble.entity.changes import ChangeSet
@@ -276,7 +276,7 @@ def _context(opened: opening.Opened, person: str) -> ImportContext:
 
 def _apply(opened: opening.Opened, planned: ChangeSet, *, dry_run: bool) -> None:
     if not dry_run:
-        commit.apply(opened, planned, trusts=False)
+        writing.apply(opened, planned, trusts=False)
 
 
 def _run(

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.cli import commit, opening, output, run_job, setting_files
+from bumble.cli import opening, output, run_job, setting_files, writing
 from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.process import Shell
 from bumble.entity import changes, settings
@@ -118,7 +118,7 @@ def probe_model(
     missing = codes if again else abilities.unmeasured(abilities.result_of(shell, chosen), codes)
     if missing and not abilities.is_free(opened, chosen):
         asked = sum(len(probe.load(code)) for code in missing)
-        commit.confirm(
+        writing.confirm(
             shell,
             f"Ask {chosen.model} at {urls.shown(chosen.url)} {asked} short questions, which may "
             "cost money?",
