@@ -14,7 +14,7 @@ from bumble.body import affects, bars, ebb, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.soma import Soma, advance, birth
-from bumble.cli import listing, output, text_input, writing
+from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
 from bumble.cli.listing import Listing, show_list, when
 from bumble.cli.opening import Opened
@@ -306,8 +306,8 @@ def add(
 
     Of more than 20 the weakest goes: what counts is strength, and how lately it was recalled.
     """
-    label = text_input.one_line(label, "label")
-    text_input.refuse_secrets(label, description)
+    label = writing.one_line(label, "label")
+    writing.refuse_secrets(label, description)
     listed = ANCHORS.listed(opened).records
     existing = anchors.match(listed, label)
     if existing is not None:

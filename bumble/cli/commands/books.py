@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, text_input, writing
+from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, TagOption, YesOption, group, looks_back, shows, writes
 from bumble.cli.opening import Opened
 from bumble.errors import SectionLockedError, UsageError
@@ -82,9 +82,9 @@ def show(
 def set_(
     opened: Opened,
     title: TitleArgument,
-    text: text_input.TextArgument = None,
+    text: writing.TextArgument = None,
     *,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     locked: Annotated[
         bool, typer.Option("--locked", help="Make a section that the entity may not change.")
     ] = False,
@@ -92,7 +92,7 @@ def set_(
     dry_run: DryRunOption = False,
 ) -> None:
     """Write a section, or correct the one of this title."""
-    title = text_input.one_line(title, "title")
+    title = writing.one_line(title, "title")
     book = _read(opened)
     section = knowledge.find(book, title)
     _guard(section, force_locked=force_locked)  # before anything is typed
@@ -118,7 +118,7 @@ def rename(
     dry_run: DryRunOption = False,
 ) -> None:
     """Give a section another title; a locked one stays locked."""
-    new_title = text_input.one_line(new_title, "title")
+    new_title = writing.one_line(new_title, "title")
     book = _read(opened)
     section = _find(book, title)
     why = f'rename "{section.title}" to "{new_title}"'
@@ -216,7 +216,7 @@ def _write(
 ) -> None:
     existing = knowledge.find(book, title)
     before = existing.text if existing else ""
-    with text_input.collect(
+    with writing.collect(
         opened.shell, text, in_editor=in_editor, name=knowledge.PATH, before=before
     ) as body:
         shown = existing.title if existing else knowledge.unmarked(title)[0]
@@ -329,16 +329,16 @@ def search(
 @writes
 def add(
     opened: Opened,
-    text: text_input.TextArgument = None,
+    text: writing.TextArgument = None,
     *,
     tag: TagOption = None,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
     """Write an entry at the end of the diary."""
     tags = tuple(_tag(text) for text in tag or ())
     opened.within(opened.entity.journal)
-    with text_input.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
+    with writing.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
         zone, at = opened.zone, opened.shell.now()
         why = f"write in the journal: {output.shorten(entry, 50)}"
         change = journal.plan_add(at, entry, zone, why, tags=tags)
@@ -394,7 +394,7 @@ def _empty(since: str | None, tags: Sequence[str] | None) -> str:
 
 
 def _tag(text: str) -> str:
-    tag = text_input.one_line(text, "tag").removeprefix("#")
+    tag = writing.one_line(text, "tag").removeprefix("#")
     if not TAG.fullmatch(tag):
         raise UsageError(f'"{text}" is no tag: a tag is one word, without `#` inside.')
     return tag

@@ -10,7 +10,7 @@ import typer
 
 from bumble.chat import context_report
 from bumble.chat import route as router
-from bumble.cli import listing, output, run_job, text_input
+from bumble.cli import listing, output, run_job, writing
 from bumble.cli.command import group, looks_back, reads
 from bumble.cli.commands import people
 from bumble.cli.opening import Opened
@@ -175,7 +175,7 @@ def route(
 
     Says by which rule, and how sure that is; no model is asked.
     """
-    message = text_input.standard_input() if text == ["-"] else " ".join(text)
+    message = writing.standard_input() if text == ["-"] else " ".join(text)
     if not message.strip():
         raise UsageError("There is nothing to route: the message is empty.")
     with run_job.open_runtime(opened, "route", needs_model=False) as runtime:

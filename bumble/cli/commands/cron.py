@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 import typer
 from msgspec import Struct
 
-from bumble.cli import listing, output, text_input, writing
+from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, YesOption, group, reads, writes
 from bumble.cli.opening import Opened
 from bumble.errors import RefusedError, UsageError, UserError
@@ -402,9 +402,9 @@ def remove(
 def add(
     opened: Opened,
     when: Annotated[str, typer.Argument(metavar="SCHEDULE", help='As "0 8 * * MON-FRI".')],
-    prompt: text_input.TextArgument = None,
+    prompt: writing.TextArgument = None,
     *,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
     """Add an automation: what the entity does by itself at set times, into its journal.
@@ -421,7 +421,7 @@ def add(
             f"There are {automations.MOST} automations, the most there may be.\n"
             "Remove a file from `automations/` first."
         )
-    with text_input.collect(opened.shell, prompt, in_editor=editor, name="automation.md") as text:
+    with writing.collect(opened.shell, prompt, in_editor=editor, name="automation.md") as text:
         automation = automations.new(
             base.new_id(automations.PREFIX, at, opened.shell.rng),
             when,

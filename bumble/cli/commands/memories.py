@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bumble.body.significance import decayed
-from bumble.cli import listing, output, text_input, writing
+from bumble.cli import listing, output, writing
 from bumble.cli.command import (
     DryRunOption,
     IdArgument,
@@ -135,9 +135,9 @@ EPISODES.offers(
 @writes
 def add(
     opened: Opened,
-    text: text_input.TextArgument = None,
+    text: writing.TextArgument = None,
     *,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     at: Annotated[
         str | None,
         typer.Option(
@@ -158,7 +158,7 @@ def add(
     moment = listing.moment(at, opened, "--at") if at is not None else opened.shell.now()
     moment = moment.astimezone(opened.zone)
     who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
-    with text_input.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
+    with writing.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
         episode_id = EPISODES.new_id(opened, max(moment, EPOCH))
         tags = tag_words.distinct_tags((*(tag or ()), *tag_words.tags_in(draft)))
         episode = episodes.new(episode_id, moment, significance, draft, people=who, tags=tags)
@@ -262,9 +262,9 @@ BELIEFS.offers(
 @writes
 def add_belief(
     opened: Opened,
-    text: text_input.TextArgument = None,
+    text: writing.TextArgument = None,
     *,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     category: Annotated[
         str, typer.Option(help=f"One of {', '.join(beliefs.CATEGORIES)}.")
     ] = TOLD_CATEGORY,
@@ -287,8 +287,8 @@ def add_belief(
     _check_category(category)
     if source not in TOLD_SOURCES:
         raise UsageError(f"--source {source}: there are {', '.join(TOLD_SOURCES)}.")
-    rests_on = tuple(text_input.one_line(line, "evidence") for line in evidence or ())
-    with text_input.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
+    rests_on = tuple(writing.one_line(line, "evidence") for line in evidence or ())
+    with writing.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
         same_claim = _same(opened, claim, category)
         if same_claim is not None:
             unchanged = f"Nothing to do: it holds that already, as {same_claim.id}."

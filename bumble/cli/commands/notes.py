@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import output, text_input, writing
+from bumble.cli import output, writing
 from bumble.cli.command import DryRunOption, YesOption, group, shows, writes
 from bumble.cli.commands import people
 from bumble.cli.opening import Opened
@@ -67,13 +67,13 @@ SKILLS.offers(
 def set_(
     opened: Opened,
     name: NameArgument,
-    text: text_input.TextArgument = None,
+    text: writing.TextArgument = None,
     *,
     description: Annotated[
         str | None,
         typer.Option("--description", "-d", help="One line: what it does and when to use it."),
     ] = None,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     yes: YesOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -81,11 +81,11 @@ def set_(
 
     A text that is a whole SKILL.md brings its own description.
     """
-    name = text_input.one_line(name, "name")
+    name = writing.one_line(name, "name")
     everything = SKILLS.listed(opened).records
     existing = skills.match(everything, name)
     before = existing.text if existing else ""
-    with text_input.collect(
+    with writing.collect(
         opened.shell, text, in_editor=editor, name="SKILL.md", before=before
     ) as draft:
         summary, body = _split(opened, draft)
@@ -205,12 +205,12 @@ def add(
     dry_run: DryRunOption = False,
 ) -> None:
     """Begin a project."""
-    title = text_input.one_line(title, "title")
+    title = writing.one_line(title, "title")
     existing = projects.match(PROJECTS.listed(opened).records, title)
     if existing is not None:
         raise RecordExistsError(opened.entity.root / projects.path(existing.id))
     edit = _edit(opened, None, why, steps, person, tags)
-    text_input.refuse_secrets(title)
+    writing.refuse_secrets(title)
     planned = [projects.plan_new(title, edit, f"begin {title}")]
     sentence = f"Added the project {title}."
     slug = disk.file_name(title)
@@ -272,7 +272,7 @@ def _edit(
     tags: list[str] | None,
 ) -> projects.Edit:
     """Return what the options say of a project; none of them may hold a secret."""
-    text_input.refuse_secrets(why or "", *(steps or ()), *(tags or ()))
+    writing.refuse_secrets(why or "", *(steps or ()), *(tags or ()))
     return projects.Edit(
         status,
         why,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict
 
-from bumble.cli import index_place, listing, output, text_input, writing
+from bumble.cli import index_place, listing, output, writing
 from bumble.cli.command import DryRunOption, YesOption, group, looks_back, writes
 from bumble.cli.listing import when
 from bumble.cli.opening import Opened
@@ -116,7 +116,7 @@ def _owner(opened: Opened, name: str) -> str:
 
 def id_of(opened: Opened, name: str) -> str:
     """Return the id of somebody the entity knows, or the one a new name would get."""
-    return speaking(opened, text_input.one_line(name, "name")).id
+    return speaking(opened, writing.one_line(name, "name")).id
 
 
 def names(opened: Opened) -> dict[str, str]:
@@ -174,7 +174,7 @@ def text_of(words: Sequence[str]) -> str:
     Raises:
         UsageError: If it is empty, or too long.
     """
-    text = text_input.standard_input() if list(words) == ["-"] else " ".join(words)
+    text = writing.standard_input() if list(words) == ["-"] else " ".join(words)
     if not text.strip():
         raise UsageError("There is nothing to look for: the query is empty.")
     if len(text) > MAX_QUERY_CHARS:
@@ -271,18 +271,18 @@ def show(
 def add(
     opened: Opened,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the person is called.")],
-    text: text_input.TextArgument = None,
+    text: writing.TextArgument = None,
     *,
     also: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Another name the person goes by; may be repeated."),
     ] = None,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
     """Introduce somebody; TEXT is the portrait the entity begins with."""
-    names = [text_input.one_line(label, "name") for label in (name, *(also or ()))]
+    names = [writing.one_line(label, "name") for label in (name, *(also or ()))]
     known = everybody(opened).records
     match = next(filter(None, (relationships.match(known, name) for name in names)), None)
     if match is not None:
@@ -297,7 +297,7 @@ def add(
             advice = f"Introduce them with --yes; if they are one, say {like.name}."
             writing.confirm(opened.shell, question, advice, yes=yes)
     person = relationships.new(names[0], opened.now)
-    with text_input.collect(
+    with writing.collect(
         opened.shell, text, in_editor=editor, name=f"{person.id}.md", required=False
     ) as portrait:
         why = f"get to know {names[0]}"

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, text_input
+from bumble.cli import listing, output, writing
 from bumble.cli.command import (
     DryRunOption,
     JobFlags,
@@ -61,7 +61,7 @@ REMINDERS = Shelf(
 @writes
 def add(
     opened: Opened,
-    text: text_input.TextArgument = None,
+    text: writing.TextArgument = None,
     *,
     at: Annotated[
         str | None, typer.Option("--at", metavar="ISO", help="When, in the entity's time zone.")
@@ -92,7 +92,7 @@ def add(
             help="Program and arguments that get the text; needs tools.run_command.",
         ),
     ] = None,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
     """Add a reminder: said in the next talk once it is due, or by `bumble tick` on a terminal."""
@@ -102,7 +102,7 @@ def add(
     for_owner = how == reminders.SESSION and not person
     whom = people.speaking(opened, person) if person or for_owner else None
     audience = (whom.id,) if whom and not for_owner else ()
-    with text_input.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
+    with writing.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:
             reminder = reminders.new(
                 REMINDERS.new_id(opened, made_at),

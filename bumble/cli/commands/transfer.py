@@ -13,7 +13,7 @@ from msgspec import Struct
 from bumble.bridges.exports import agents, bundle, card, destination, memories
 from bumble.bridges.imports import foreign, formats, source, writer
 from bumble.bridges.imports.ledger import ImportContext, ImportReport
-from bumble.cli import listing, opening, output, text_input, writing
+from bumble.cli import listing, opening, output, writing
 from bumble.cli.command import DryRunOption, reads, writes
 from bumble.cli.commands import people
 from bumble.entity.changes import ChangeSet
@@ -188,7 +188,7 @@ def _bundle(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any
 def _locked(opened: opening.Opened, asked: ExportRequest, data: bytes) -> bytes:
     from bumble.bridges.exports import age  # where nothing is encrypted, no library is loaded
 
-    passphrase = "" if asked.recipients else text_input.passphrase(opened.shell, new=True)
+    passphrase = "" if asked.recipients else writing.passphrase(opened.shell, new=True)
     try:
         return age.encrypted(data, asked.recipients, passphrase)
     except ValueError as error:
@@ -235,7 +235,7 @@ def import_(
     `bumble distill --session ID` says so, and of the person's own words alone. Run it again as
     often as you like: what is there already stays as it is.
     """
-    name = text_input.one_line(speaker, "name") if speaker is not None else None
+    name = writing.one_line(speaker, "name") if speaker is not None else None
     who = people.speaking(opened, name)
     first = listing.moment(since, opened, "--from") if since else None
     place = opened.shell.real_path(path)
