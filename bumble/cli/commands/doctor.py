@@ -12,9 +12,16 @@ from zoneinfo import ZoneInfo
 import typer
 from msgspec import Struct
 
-from bumble.cli import index_place, listing, output, setting_files
+from bumble.cli import (
+    check_machine,
+    check_records,
+    check_tree,
+    index_place,
+    listing,
+    output,
+    setting_files,
+)
 from bumble.cli.command import EntityOption, LockTimeoutOption, NowOption, plain
-from bumble.cli.doctor import check_machine, check_records, check_tree
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened, locate
 from bumble.cli.process import Shell

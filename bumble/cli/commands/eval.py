@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import typer
 from msgspec.structs import asdict, replace
 
-from bumble.cli import listing, output, writing
+from bumble.cli import listing, mind_checks, output, writing
 from bumble.cli.command import (
     DryRunOption,
     LimitOption,
@@ -24,7 +24,6 @@ from bumble.cli.command import (
     writes,
 )
 from bumble.cli.commands import people
-from bumble.cli.doctor import mind_checks
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation
 from bumble.errors import RecordMissingError, UsageError

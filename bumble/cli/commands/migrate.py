@@ -12,9 +12,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle
-from bumble.cli import output
+from bumble.cli import check_machine, output
 from bumble.cli.command import CheckOption, EntityOption, LockTimeoutOption, NowOption, plain
-from bumble.cli.doctor import check_machine
 from bumble.cli.opening import Opened, locate, settle_git
 from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions, git_operations, layers, settings

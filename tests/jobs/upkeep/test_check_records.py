@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli.doctor import check_records
-from bumble.cli.doctor.check_records import CheckContext
+from bumble.cli import check_records
+from bumble.cli.check_records import CheckContext
 from bumble.entity.folder import Entity
 from bumble.files import disk
 from tests.support.record_files import NOW, found, message, talk, write

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.cli.doctor.check_tree import twice
+from bumble.cli.check_tree import twice
 from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
