@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict
 
-from bumble.cli import opening, output, writing
+from bumble.cli import beginning, opening, output, writing
 from bumble.cli.command import YesOption, writes
-from bumble.cli.talk import beginning
 from bumble.entity import commits
 from bumble.errors import (
     RecordInvalidError,
