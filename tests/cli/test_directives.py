@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.cli import turn_view
-from bumble.cli.turn_view import Typed, Wishes
+from bumble.cli.talk import turn_view
+from bumble.cli.talk.turn_view import Typed, Wishes
 
 
 @pytest.mark.parametrize(

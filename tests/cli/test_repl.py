@@ -8,8 +8,8 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from bumble.cli import repl
 from bumble.cli.commands import chat
+from bumble.cli.talk import repl
 from tests.support import chatting
 from tests.support.chatting import act, script
 from tests.support.running import Ran, Run

@@ -4,8 +4,8 @@ import threading
 
 from msgspec.structs import replace
 
-from bumble.cli import conversation
-from bumble.cli.conversation import Warming
+from bumble.cli.talk import conversation
+from bumble.cli.talk.conversation import Warming
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.scripted import ScriptedModel

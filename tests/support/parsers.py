@@ -27,7 +27,7 @@ from bumble.bridges.imports import card, foreign, formats, notes, source
 from bumble.bridges.imports.ledger import ImportContext
 from bumble.chat import context_report
 from bumble.chat.deep_recall import ToolCache
-from bumble.cli import turn_view
+from bumble.cli.talk import turn_view
 from bumble.entity import layers, settings
 from bumble.errors import UserError
 from bumble.fallback import quotes

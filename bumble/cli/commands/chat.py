@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct, field
 
-from bumble.cli import beginning, output, turn_view
+from bumble.cli import output
 from bumble.cli.command import (
     EntityOption,
     LockTimeoutOption,
@@ -21,13 +21,14 @@ from bumble.cli.command import (
 from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened, open_entity
 from bumble.cli.process import Shell
+from bumble.cli.talk import beginning, turn_view
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
 from bumble.files import disk
 from bumble.records import session_files
 
 if TYPE_CHECKING:
-    from bumble.cli.conversation import Conversation
+    from bumble.cli.talk.conversation import Conversation
 
 MAX_MESSAGE_CHARS = 400_000  # more is no message; a note of that size belongs into a file
 
@@ -113,8 +114,8 @@ def chat(
     """
     shell = shell_of(ctx)
     output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
-    from bumble.cli import conversation
-    from bumble.cli.commands import people
+    from bumble.cli import people
+    from bumble.cli.talk import conversation
 
     shell.set_now(now)
     shell.set_seed(seed)
@@ -149,7 +150,7 @@ def chat(
         wanted = session and people.find_session(opened, session).id
         talk.begin(session_id=wanted, new=new_session)
         if first is None:
-            from bumble.cli import repl  # the prompt takes its time
+            from bumble.cli.talk import repl  # the prompt takes its time
 
             wants_usage = usage or opened.config.output.usage
             repl.run(talk, usage=wants_usage, debug_prefix=debug_prefix)
@@ -234,7 +235,7 @@ def answer(
     opened: Opened, talk: Conversation, message: ChatInput, *, usage: bool, debug_prefix: bool
 ) -> None:
     """Answer one message and print the answer as it comes."""
-    from bumble.cli import conversation
+    from bumble.cli.talk import conversation
 
     shell, wishes = opened.shell, message.wishes
     turn_view.tell_unheard(talk)

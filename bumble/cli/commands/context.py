@@ -10,10 +10,10 @@ import typer
 
 from bumble.chat import context_report
 from bumble.chat import route as router
-from bumble.cli import conversation, listing, output, run_job, turn_view, writing
+from bumble.cli import listing, output, people, run_job, writing
 from bumble.cli.command import group, looks_back, reads
-from bumble.cli.commands import people
 from bumble.cli.opening import Opened
+from bumble.cli.talk import conversation, turn_view
 from bumble.errors import RecordMissingError, UsageError
 from bumble.fallback import sayings
 from bumble.records.base import Provenance

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, run_job
+from bumble.cli import listing, output, people, run_job
 from bumble.cli.command import JobFlags, runs_job
-from bumble.cli.commands import people
 from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened
 from bumble.errors import UserError

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import typer
 from msgspec.structs import asdict, replace
 
-from bumble.cli import conversation, listing, mind_checks, output, writing
+from bumble.cli import listing, mind_checks, output, people, writing
 from bumble.cli.command import (
     DryRunOption,
     LimitOption,
@@ -23,8 +23,8 @@ from bumble.cli.command import (
     reads,
     writes,
 )
-from bumble.cli.commands import people
 from bumble.cli.opening import Opened
+from bumble.cli.talk import conversation
 from bumble.errors import RecordMissingError, UsageError
 from bumble.files import disk
 from bumble.records import checks, session_files

@@ -15,9 +15,8 @@ import typer
 from bumble.bridges.exports import destination
 from bumble.bridges.report import body_over_time, page
 from bumble.bridges.report.life import Collector, Life, LifeEntry, Portrait, shown
-from bumble.cli import listing, output
+from bumble.cli import body, listing, output, people
 from bumble.cli.command import shows
-from bumble.cli.commands import body, people
 from bumble.cli.opening import Opened
 from bumble.errors import (
     HistoryClosedError,

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from msgspec import Struct
 
-from bumble.cli import listing, output
+from bumble.cli import listing, output, people
 from bumble.cli.command import plain, writes
-from bumble.cli.commands import people
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bumble.body.significance import decayed
-from bumble.cli import listing, output, writing
+from bumble.cli import listing, output, people, writing
 from bumble.cli.command import (
     DryRunOption,
     IdArgument,
@@ -19,7 +19,6 @@ from bumble.cli.command import (
     looks_back,
     writes,
 )
-from bumble.cli.commands import people
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf, data_of
 from bumble.entity.changes import Change

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import output, writing
+from bumble.cli import output, people, writing
 from bumble.cli.command import DryRunOption, YesOption, group, shows, writes
-from bumble.cli.commands import people
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf
 from bumble.errors import RecordExistsError, UsageError

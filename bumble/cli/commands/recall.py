@@ -9,9 +9,8 @@ import typer
 from msgspec.structs import asdict, replace
 
 from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
-from bumble.cli import index_place, listing, output
+from bumble.cli import index_place, listing, output, people
 from bumble.cli.command import looks_back, reads
-from bumble.cli.commands import people
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError, UsageError

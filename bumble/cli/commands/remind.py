@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, writing
+from bumble.cli import listing, output, people, writing
 from bumble.cli.command import (
     DryRunOption,
     JobFlags,
@@ -21,7 +21,6 @@ from bumble.cli.command import (
     shows,
     writes,
 )
-from bumble.cli.commands import people
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Shelf, data_of
 from bumble.errors import UsageError

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import listing, opening, output, run_job, writing
+from bumble.cli import history, listing, opening, output, run_job, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, reads, runs_job, writes
-from bumble.cli.commands import history
 from bumble.cli.writing import apply
 from bumble.entity import changes, review_branch
 from bumble.entity.folder import ENTITY_FILE

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, writing
+from bumble.cli import listing, output, people, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, runs_job, shows, writes
-from bumble.cli.commands import people
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.errors import RefusedError, UsageError, UserError

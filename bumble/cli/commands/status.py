@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
-from bumble.cli import index_place, listing, opening, output, run_job
+from bumble.cli import body, index_place, listing, opening, output, people, run_job
 from bumble.cli.command import reads
-from bumble.cli.commands import body, people
 from bumble.cli.models import abilities, chat_model, weights
 from bumble.entity import commits, git_operations
 from bumble.errors import UserError

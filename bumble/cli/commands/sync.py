@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict
 
-from bumble.cli import beginning, opening, output, writing
+from bumble.cli import opening, output, writing
 from bumble.cli.command import YesOption, writes
+from bumble.cli.talk import beginning
 from bumble.entity import commits
 from bumble.errors import (
     RecordInvalidError,
@@ -26,7 +27,7 @@ from bumble.runtime import rules
 from bumble.text import urls
 
 if TYPE_CHECKING:
-    from bumble.cli.commands.doctor import DoctorReport
+    from bumble.cli.doctor import DoctorReport
     from bumble.entity.approvals import Rule
     from bumble.history.findings import Finding
 
@@ -167,7 +168,7 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
 
 def _examine(opened: opening.Opened) -> DoctorReport:
     """Check the folder as `doctor` does."""
-    from bumble.cli.commands import doctor
+    from bumble.cli import doctor
 
     return doctor.examine(opened.shell, opened.entity, lambda done, total: None)
 

@@ -10,9 +10,8 @@ import typer
 from msgspec.structs import asdict
 
 from bumble.chat import deep_recall as deep
-from bumble.cli import listing, output, run_job, writing
+from bumble.cli import listing, output, people, run_job, writing
 from bumble.cli.command import DryRunOption, LimitOption, YesOption, reads, writes
-from bumble.cli.commands import people
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet

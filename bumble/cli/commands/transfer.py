@@ -13,9 +13,8 @@ from msgspec import Struct
 from bumble.bridges.exports import agents, bundle, card, destination, memories
 from bumble.bridges.imports import foreign, formats, source, writer
 from bumble.bridges.imports.ledger import ImportContext, ImportReport
-from bumble.cli import listing, opening, output, writing
+from bumble.cli import listing, opening, output, people, writing
 from bumble.cli.command import DryRunOption, reads, writes
-from bumble.cli.commands import people
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, RefusedError, UsageError

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from bumble.chat import context_report
-from bumble.cli import conversation
 from bumble.cli.commands.context import SAMPLE
+from bumble.cli.talk import conversation
 from tests.support import chatting, looking
 from tests.support.chatting import act, script
 from tests.support.running import Run

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from bumble.cli import beginning
+from bumble.cli.talk import beginning
 from bumble.history import remote
 from bumble.records import session_files, sessions
 from tests.support import clones

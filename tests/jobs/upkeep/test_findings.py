@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import bumble
-from bumble.cli.commands.doctor import INDEX_CODES
+from bumble.cli.doctor import INDEX_CODES
 from bumble.history.findings import CODES, Finding
 
 PACKAGE = Path(bumble.__path__[0])

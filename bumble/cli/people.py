@@ -205,7 +205,7 @@ def search_of(
     opened: Opened, speaker: str | None, person: str | None, session: str | None
 ) -> Search:
     """Return the talk that a search is for: with who asks, by default the owner, and the person."""
-    from bumble.cli.commands import body
+    from bumble.cli import body
     from bumble.recall.memory_search import Search
 
     about = () if person is None else (id_of(opened, person),)

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from bumble.chat import context_report, participants, turn
 from bumble.chat.reply_writer import Heard, ReplyStream, Turn
-from bumble.cli import output, run_job
-from bumble.cli.commands import mcp, people
+from bumble.cli import output, people, run_job
+from bumble.cli.commands import mcp
 from bumble.cli.models import abilities, chat_model
 from bumble.cli.opening import Opened
 from bumble.entity.folder import Entity

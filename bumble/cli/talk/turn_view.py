@@ -16,7 +16,7 @@ from bumble.records import scratch
 if TYPE_CHECKING:
     from bumble.chat.context_report import ContextReport, Part
     from bumble.chat.reply_writer import Turn
-    from bumble.cli.conversation import Conversation
+    from bumble.cli.talk.conversation import Conversation
 
 SWITCHES = ("think", "verbose", "reasoning")  # on, or off
 OFF = frozenset({"off", "none", "no", "false"})
@@ -199,7 +199,7 @@ def data(turn: Turn) -> dict[str, Any]:
 
 def footer(talk: Conversation, turn: Turn) -> str:
     """Say what a turn cost, a line a request, one for what was recalled, and what waits."""
-    from bumble.cli import conversation
+    from bumble.cli.talk import conversation
 
     lines = []
     for completion in turn.outcome.completions:

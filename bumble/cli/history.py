@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, writing
+from bumble.cli import listing, output, people, writing
 from bumble.cli.command import DryRunOption, LimitOption, shows, writes
-from bumble.cli.commands import people
 from bumble.cli.opening import Opened
 from bumble.entity import commits, companions
 from bumble.entity.changes import Change, Version

@@ -12,7 +12,8 @@ from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from bumble.cli import beginning, conversation, output, turn_view
+from bumble.cli import output
+from bumble.cli.talk import beginning, conversation, turn_view
 from bumble.errors import UserError
 from bumble.files import disk
 from bumble.runtime import people

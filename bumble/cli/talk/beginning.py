@@ -20,7 +20,7 @@ from bumble.records import relationships, session_files
 from bumble.text import words
 
 if TYPE_CHECKING:
-    from bumble.cli.conversation import Conversation
+    from bumble.cli.talk.conversation import Conversation
 
 OWNER_NAME = "owner.name"
 
