@@ -27,7 +27,8 @@ FORBIDDEN = frozenset('<>:"|?*\\')  # in names, on Windows
 LONGEST_NAME_BYTES = 255
 MOST_SHOWN = 20  # paths in a sentence
 MEND = "bumble doctor --fix"
-K, T = TypeVar("K", bound=Hashable), TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 
 def check(entity: Entity) -> Iterator[Finding]:
