@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from bumble.cli import completing
-from bumble.text.whole_text import argument
+from bumble.text.printable import argument
 
 GROUPS = {
     "Whom you talk to": {

@@ -1,71 +1,18 @@
 from __future__ import annotations
 
-import io
-import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bumble.cli import output
 from tests.support.chatting import act, script
 from tests.support.fake_server import FakeServer
 from tests.support.reading import with_weights
 from tests.support.running import ABLE, Run
 from tests.support.terminal import Terminal
 
-XTERM = {"TERM": "xterm"}
-
-
-class Screen(io.StringIO):
-    """Standard output that is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 TEXT = "I want to know how things work and what they are like from the inside."
-
-
-def test_a_sign_is_cut_to_the_line_and_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen()
-    monkeypatch.setenv("COLUMNS", "10")
-    monkeypatch.setattr(sys, "stderr", screen)
-    output.sign("Ada wakes a very large model …", XTERM)
-    output.say("Hello")
-    assert screen.getvalue() == "\r\x1b[2KAda wake…\r\x1b[2KHello\n"
-
-
-def test_a_sign_never_wipes_a_line_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(sys, "stdout", screen)
-    output.piece("Let me look")
-    output.sign("Ada is thinking …", XTERM)
-    output.piece(".\n")
-    output.sign("Ada is thinking …", XTERM)
-    output.flush()
-    assert screen.getvalue() == "Let me look.\n\r\x1b[2KAda is thinking …\r\x1b[2K"
-
-
-def test_progress_and_a_question_share_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen()
-    monkeypatch.setattr(sys, "stderr", screen)
-    bar = output.Progress("indexing", XTERM)
-    bar(1, None)
-    output.say("warning: one file is broken")
-    bar(2, None)
-    bar.clear()
-    wiped = "\r\x1b[2K"
-    shown = f"{wiped}indexing: 1{wiped}warning: one file is broken\n{wiped}indexing: 2{wiped}"
-    assert screen.getvalue() == shown
-
-
-def test_elsewhere_the_answer_is_bare(run: Run) -> None:
-    script(run, act("say", text=TEXT))
-    assert run.ok("chat", "Hello").out == f"{TEXT}\n"
 
 
 @pytest.fixture
@@ -100,12 +47,6 @@ def test_json_and_a_pipe_get_what_they_got_while_the_terminal_shows_signs(
     assert piped.out == f"{TEXT}\n"
     assert "Ada wakes …" in piped.text
     assert [line for line in piped.left if line] == []
-
-
-def test_json_at_a_terminal_is_json(at_terminal: Callable[..., Terminal]) -> None:
-    terminal = at_terminal("chat", "Hello there", "--json")
-    assert terminal.finish() == 0
-    assert json.loads("\n".join(terminal.left))["data"]["reply"] == TEXT
 
 
 def test_a_question_stands_on_a_line_of_its_own(
