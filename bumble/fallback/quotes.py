@@ -20,6 +20,7 @@ QUOTE_TOKENS = 120  # of one message; of a longer one the sentences that say mos
 MARK = "> "  # before a line that is quoted
 CUT = " … "
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
+_CITED = re.compile(r"> ?([^,:]+)[,:].*?[„“«\"](.+)[“”»\"]")
 _STOPPED = re.compile(r"([.!?…][”“»\"]*)\.(?=\s)")  # a full stop behind another
 
 
@@ -81,6 +82,19 @@ def plain(text: str) -> str:
         heading = _HEADING.fullmatch(row)
         rows.append(f"{heading[1]}:" if heading else row.removeprefix(MARK.strip()))
     return words.one_line(" ".join(rows))
+
+
+class Citation(Struct, frozen=True):
+    """A quote as it stands in a text: who said it, and what."""
+
+    name: str
+    words: str
+
+
+def citations(text: str) -> list[Citation]:
+    """Return the quotes in a text, whatever their quotation marks."""
+    matches = (_CITED.match(row) for row in text.splitlines())
+    return [Citation(match[1].strip(), match[2].strip()) for match in matches if match]
 
 
 def since(newer: str, template: Templates) -> str:
