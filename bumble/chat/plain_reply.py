@@ -80,7 +80,7 @@ NO_QUESTIONS = (
     "introduce",
 )
 PERHAPS = -2.0  # score from which a sum is tried
-SURE = 2.0  # score from which what is not worth keeping was told in confidence, too
+SURE = 2.0  # score from which something else was told in confidence, too
 _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»", "。", "！", "？")
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
@@ -326,7 +326,7 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
 def _fitting(reading: MessageReading, template: Templates) -> Sequence[str]:
     """Return the wordings for what somebody told."""
     kept = reading.keep > 0 or reading.has("remember")
-    if reading.has("confide") and (kept or reading.scores["confide"] >= SURE):
+    if reading.has("confide") and (reading.main == "confide" or reading.scores["confide"] >= SURE):
         return template.secret
     if reading.has("correct") and kept:
         return template.corrected
