@@ -22,7 +22,7 @@ from bumble.chat.reply_writer import Heard, Reading, origin_of
 from bumble.entity.changes import Change
 from bumble.fallback import quotes, templates
 from bumble.fallback.templates import Templates
-from bumble.guard import values
+from bumble.guard import clock, values
 from bumble.guard.values import Number, ReadText, Times
 from bumble.records import base, reminders
 from bumble.records.sessions import Message
@@ -236,9 +236,7 @@ def _lapse(text: str, read: ReadText, language: str) -> timedelta | None:
     for place, word in enumerate(spoken):
         if units.get(word, 1.0) < 1:
             part = [
-                values.PARTS[one]
-                for one in spoken[max(0, place - 2) : place]
-                if one in values.PARTS
+                clock.PARTS[one] for one in spoken[max(0, place - 2) : place] if one in clock.PARTS
             ]
             if part:
                 return timedelta(days=units[word] * float(part[0]))

@@ -14,10 +14,10 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from bumble.entity import secrets
 from bumble.errors import UserError
 from bumble.fallback import notices, quotes
 from bumble.fallback.quotes import Quote
-from bumble.guard import secrets
 from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.recall import memory_search

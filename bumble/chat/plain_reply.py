@@ -28,15 +28,16 @@ from bumble.chat.reply_writer import (
     Turn,
     WrittenReply,
 )
+from bumble.entity import secrets
 from bumble.fallback import notices, quotes, sayings, templates
 from bumble.fallback.quotes import Quote
 from bumble.fallback.templates import Templates
-from bumble.guard import secrets, values
+from bumble.guard import values
 from bumble.llm import actions, prompts
-from bumble.llm.protocol import Completion, EnoughError, PromptMessage, Request
+from bumble.llm.protocol import Block, Completion, EnoughError, PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
 from bumble.prompt import compact, preamble, prompt_files, system, transcript
-from bumble.prompt.system import Block, Stable
+from bumble.prompt.system import Stable
 from bumble.prompt.transcript import View
 from bumble.records import knowledge
 from bumble.records.sessions import Session

@@ -17,8 +17,8 @@ from msgspec import Struct
 from bumble.entity.config import Config, Identity, defaults
 from bumble.errors import SettingInvalidError, UsageError
 from bumble.text import schema, yaml_edit
+from bumble.text.printable import HALF
 from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
-from bumble.text.whole_text import HALF
 
 CONSTANT = "nobody needed two values of it"
 UNBUILT = "no code reads it any more"
@@ -65,6 +65,7 @@ REASONS: Mapping[Keys, str] = {
             memory.relational.amendment_max_lines memory.relational.amendment_max_share
             memory.relational.score_temperature
         """,
+        "no link leads out of an entity's folder": "linked",
         "in doubt a message is thought about, and no model is asked first": """
             cognition.router.classifier cognition.router.classifier_max_tokens
             cognition.router.classifier_temperature cognition.router.escalation_threshold

@@ -227,20 +227,19 @@ class Git(Struct, frozen=True, dict=True):
         Args:
             but: One that is ours.
         """
-        result = _start(
-            self.repository.folder,
-            (*self._named, "config", "--list", "--show-scope", "--name-only", "-z"),
-        )
-        rows = result.text.split("\0")
-        its = {
-            key
-            for scope, key in zip(rows[::2], rows[1::2], strict=False)
-            if scope not in OWNERS_OWN and key != but
-        }
-        unread = [] if result.code == 0 else ["its config, which can't be read"]
+        code, pairs = self._settings()
+        its = {key for scope, key in pairs if scope not in OWNERS_OWN and key != but}
+        unread = [] if code == 0 else ["its config, which can't be read"]
         return unread + sorted(
             key for key in its if key.endswith(REACHING) or key.startswith("include")
         )
+
+    def _settings(self) -> tuple[int, list[tuple[str, str]]]:
+        """Return how listing its settings ended, and the scope and name of each."""
+        listing = ("config", "--list", "--show-scope", "--name-only", "-z")
+        result = _start(self.repository.folder, (*self._named, *listing))
+        rows = result.text.split("\0")
+        return result.code, list(zip(rows[::2], rows[1::2], strict=False))
 
     @property
     def _named(self) -> tuple[str, ...]:
@@ -282,16 +281,13 @@ class Git(Struct, frozen=True, dict=True):
         return self._listed()
 
     def _listed(self) -> Programs | None:
-        listing = ("config", "--list", "--show-scope", "--name-only", "-z")
-        result = _start(self.repository.folder, (*self._named, *listing))
-        rows = result.text.split("\0")
-        pairs = list(zip(rows[::2], rows[1::2], strict=False))
+        code, pairs = self._settings()
         its = [key for scope, key in pairs if scope not in OWNERS_OWN]
         aside = _filters(its)
         if any(key.startswith(LFS_PROGRAMS) for key in its):
             aside |= {"lfs"}  # the owner's git-lfs would run them
         hooks = {key.split(".", 1)[1].rpartition(".")[0] for key in its if key.startswith("hook.")}
-        if result.code != 0 or any("=" in name for name in (*aside, *hooks)):
+        if code != 0 or any("=" in name for name in (*aside, *hooks)):
             return None  # git takes a name with that sign from no command line
         owners = _filters([key for scope, key in pairs if scope in OWNERS_OWN])
         collects = "gc.recentobjectshook" in its
@@ -564,20 +560,6 @@ def _object_names(path: Path) -> tuple[str, ...]:
     return sha1.hexdigest(), hashlib.sha256(data).hexdigest()
 
 
-def shared_rights(folder: Path) -> int:
-    """Return what `core.sharedRepository` gives the group of the repository that a folder is in."""
-    repository = gitdir.find(folder)
-    data = None if repository is None else gitdir.content(repository.common / "config")
-    source = (data or b"").decode(errors="replace")
-    match = re.search(r"^\s*sharedrepository\s*=\s*(\w+)", source, re.IGNORECASE | re.MULTILINE)
-    value = match[1].lower() if match else "umask"
-    if re.fullmatch(r"0[0-7]{3}", value):
-        bits = int(value, 8) & 0o060
-        return bits | (0o010 if bits else 0)
-    shared = ("group", "true", "yes", "on", "1", "all", "world", "everybody", "2", "3")
-    return 0o070 if value in shared else 0
-
-
 def _names(index: Path, texts: Iterable[str]) -> bool:
     """Whether the index may name a path that holds a text: one that does not spell names may."""
     data = gitdir.content(index)
@@ -593,18 +575,17 @@ def run(folder: Path, *arguments: str) -> str | None:
     return result.out.decode(errors="replace") if result.code == 0 else None
 
 
-def answers_anybody(address: str) -> bool:
-    """Whether a repository on the web answers without any key, password or setting of the user."""
+def ask_as_anybody(address: str) -> GitResult:
+    """Ask a repository on the web for its branches, without any key or setting of the user."""
     nowhere = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"), os.devnull)
     asks_nobody = {"GIT_ASKPASS": "true", "GIT_ALLOW_PROTOCOL": "http:https"}
-    result = _start(
+    return _start(
         Path(tempfile.gettempdir()),
         (*REMOTE, "-c", "credential.helper=", "ls-remote", "--quiet", address),
         environ={**nowhere, **asks_nobody, "GIT_CEILING_DIRECTORIES": tempfile.gettempdir()},
         timeout_seconds=SILENCE_SECONDS,
         silence_seconds=SILENCE_SECONDS,
     )
-    return result.code == 0
 
 
 def installed() -> bool:

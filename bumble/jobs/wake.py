@@ -22,14 +22,15 @@ from bumble.body.circadian import in_hours
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, is_open, shown_to
 from bumble.chat import able_reply, loop, tools
+from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.errors import RefusedError
 from bumble.fallback import sayings
-from bumble.guard import secrets
 from bumble.jobs import automations, locks
 from bumble.llm import ledger, prompts
 from bumble.llm.protocol import (
     Action,
+    Block,
     Completion,
     EnoughError,
     OnText,
@@ -38,7 +39,6 @@ from bumble.llm.protocol import (
     Wrapper,
 )
 from bumble.prompt import working_memory
-from bumble.prompt.system import Block
 from bumble.records import (
     base,
     journal,
@@ -52,7 +52,7 @@ from bumble.records.base import Provenance
 from bumble.records.projects import Project
 from bumble.records.provenance import ITSELF, is_untrusted
 from bumble.records.reminders import SESSION
-from bumble.runtime import body_state, last_activity, people
+from bumble.runtime import body_state, people, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
@@ -133,7 +133,7 @@ def _gates(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator
         f"at least {config.min_gap_seconds:g} s",
         since is None or since >= config.min_gap_seconds,
     )
-    quiet = last_activity.silence(runtime.entity, at)
+    quiet = spoken.silence(runtime.entity, at)
     silence = None if quiet is None else quiet.total_seconds()
     talking = locks.is_turn_running(runtime.entity)
     yield Condition(

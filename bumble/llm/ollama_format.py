@@ -12,10 +12,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.llm import openai_format
+from bumble.llm.openai_format import as_object, as_text, failure, is_count
 from bumble.llm.protocol import Request, Usage
-from bumble.llm.wire import Ask, Habits, Piece, StatusError
-from bumble.text.whole_text import whole
+from bumble.llm.wire import Ask, Habits, Piece, StatusError, entries
 
 
 class OllamaDialect(Struct, frozen=True):
@@ -32,7 +31,8 @@ class OllamaDialect(Struct, frozen=True):
         shown = ask("/api/show", {"model": self.model})
         if not isinstance(shown, dict) or not shown:
             tags = ask("/api/tags", None)
-            names = tuple(_names(tags.get("models") if isinstance(tags, dict) else None))
+            listed = (one.get("name") for one in entries(tags, "models"))
+            names = tuple(name for name in listed if isinstance(name, str))
             return replace(habits, names=names)  # the request itself will say what is wrong
         told = shown.get("model_info")
         info = told if isinstance(told, dict) else {}
@@ -51,12 +51,9 @@ class OllamaDialect(Struct, frozen=True):
 
     def loaded_tokens(self, ask: Ask) -> int | None:
         """Return the window of the model as it runs."""
-        running = ask("/api/ps", None)
-        models = running.get("models") if isinstance(running, dict) else None
-        for one in models if isinstance(models, list) else ():
-            if isinstance(one, dict) and one.get("model") in (self.model, f"{self.model}:latest"):
-                return _count(one.get("context_length"))
-        return None
+        running, names = ask("/api/ps", None), (self.model, f"{self.model}:latest")
+        found = (one for one in entries(running, "models") if one.get("model") in names)
+        return _count(next(found, {}).get("context_length"))
 
     def native(self, habits: Habits) -> bool:
         """Whether requests may carry tools: its schema is enforced by a grammar, which is surer."""
@@ -100,40 +97,17 @@ class OllamaDialect(Struct, frozen=True):
 
 
 def _read(chunk: Any) -> Piece:
-    if not isinstance(chunk, dict):
-        raise ValueError("no answer of Ollama's")
-    if chunk.get("error"):
-        raise openai_format.failure(chunk, 0)
-    message = chunk.get("message") or {}
-    if not isinstance(message, dict):
-        raise ValueError("no answer of Ollama's: its message is no object")
-    usage = None
-    finish = ""
-    if chunk.get("done"):
-        finish = "length" if chunk.get("done_reason") == "length" else "stop"
-        usage = Usage(_count(chunk.get("prompt_eval_count")), None, _count(chunk.get("eval_count")))
-    return Piece(
-        _text(message.get("content")),
-        _text(message.get("thinking")),
-        (),
-        finish,
-        usage,
-    )
-
-
-def _names(models: Any) -> Iterator[str]:
-    for one in models if isinstance(models, list) else ():
-        if isinstance(one, dict) and isinstance(one.get("name"), str):
-            yield one["name"]
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise ValueError("no answer of Ollama's: its text is none")
-    return str(whole(value))
+    answer = as_object(chunk, "an answer of Ollama's")
+    if answer.get("error"):
+        raise failure(answer, 0)
+    message, finish, usage = as_object(answer.get("message"), "its message"), "", None
+    if answer.get("done"):
+        finish = "length" if answer.get("done_reason") == "length" else "stop"
+        counts = (_count(answer.get(name)) for name in ("prompt_eval_count", "eval_count"))
+        usage = Usage(next(counts), None, next(counts))
+    text, thought = (as_text(message.get(name), name) for name in ("content", "thinking"))
+    return Piece(text, thought, (), finish, usage)
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if is_count(value) else None

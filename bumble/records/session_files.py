@@ -25,7 +25,7 @@ from bumble.records.kind import Kind, RecordView, Told, whole_view
 from bumble.records.sessions import Session
 from bumble.text import markdown, moments
 from bumble.text.markdown import Document
-from bumble.text.whole_text import whole
+from bumble.text.printable import whole
 
 HANDOVER = "handover.md"
 TAIL_BYTES = 65_536
@@ -225,6 +225,11 @@ def plan_blob(session_id: str, data: bytes, why: str) -> tuple[str, Change]:
     digest = disk.sha256(data)
     path = f"{sessions.FOLDER}/{session_id}/blobs/{digest}"
     return digest, Change(path, why, data, by_hash=True)
+
+
+def reference(text: str) -> str:
+    """Return the name by which a text that is not shown whole can be asked for."""
+    return disk.sha256(text.encode(errors="replace"))[:REFERENCE_CHARS]
 
 
 def read_blob(folder: Path, session_id: str, reference: str) -> bytes:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct, field
@@ -17,16 +17,38 @@ from bumble.entity.commits import CommitPolicy
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
-from bumble.guard import memory_gate
-from bumble.index.memory import Memory
 from bumble.llm import ledger
-from bumble.llm.protocol import Model
+from bumble.llm.protocol import Model, Tool
 from bumble.models.abilities.tiers import ABLE, Abilities
 from bumble.runtime import review_queue
-from bumble.runtime.outside import OutsideTools
 
 if TYPE_CHECKING:
+    from bumble.index.memory import Memory  # a runtime is handed one: nothing of it is used here
     from bumble.runtime.job import JobResult
+
+
+class OutsideResult(Struct, frozen=True):
+    """What came of a call: text from outside, or why there is none."""
+
+    text: str
+    failed: bool = False
+
+
+class OutsideTools(Protocol):
+    """The tools of other programs that the owner lists."""
+
+    def called_for(self, text: str) -> bool:
+        """Whether a message names one of the programs, or what it is for."""
+
+    def offered(self, text: str) -> tuple[Tool, ...]:
+        """Start what a message may need, and return its tools; what fails is said, not raised."""
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> OutsideResult:
+        """Carry out a call; never raises for what the other program does."""
+
+    def close(self) -> None:
+        """End all that was started."""
+
 
 T = TypeVar("T")
 ProfileName = Literal["reflex", "deliberate"]  # of a turn: how much it is worth thinking about
@@ -107,7 +129,7 @@ class Runtime(Struct, frozen=True):
         autocommit = self.config.git.autocommit
         policy = CommitPolicy(autocommit, self.identity.name, self.now, self.tell, self.trusted)
         timeout = self.config.limits.lock_timeout_seconds
-        cleared = memory_gate.cleared(change_set, self.entity.root)
+        cleared = review_queue.cleared(change_set, self.entity.root)
         write = review_queue.propose if self.holds_back(cleared) else commits.apply
         return write(self.entity.root, cleared, policy, timeout_seconds=timeout)
 

@@ -3,9 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from prompt_toolkit.application import create_app_session
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
 
 from bumble.entity import settings
 from tests.support.chatting import act, script
@@ -35,34 +32,11 @@ def test_a_name_in_a_first_message_is_offered_once(ada: Run) -> None:
     assert "owner.name" not in ada.ok("chat", "I'm Kim.").err
 
 
-def test_whom_the_offer_is_taken_by_later_stays_who_they_were(ada: Run) -> None:
-    ada.ok("chat", HELLO)
-    ada.ok("config", "set", "owner.name", "Kim")
-    assert ada.ok("person", "show", "Kim", "--json").data["id"] == "sam"
-    ada.ok("chat", "My dog is called Biscuit.")
-    assert ada.ok("person", "show", "Kim", "--json").data["names"] == ["Kim", "Sam"]
-
-
-def test_yes_agrees_and_the_person_is_found_by_that_name(ada: Run) -> None:
-    assert "knows you as Kim" in ada.ok("chat", "--yes", HELLO).err
-    assert owner(ada) == "Kim"
-    assert ada.ok("person", "show", "Kim", "--json").data["names"] == ["Kim"]
-
-
 @pytest.mark.parametrize(("answer", "name"), [("\n", "Kim"), ("n\n", "Sam")])
 def test_at_a_terminal_it_is_asked(ada: Run, answer: str, name: str) -> None:
     ran = ada.ok("chat", HELLO, stdin=answer, terminal=True)
     assert "Are you Kim, whom it belongs to?" in ran.err
     assert owner(ada) == name
-
-
-def test_in_a_conversation_it_is_asked_too(ada: Run) -> None:
-    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
-        pipe.send_text(f"{HELLO}\r/me\r/quit\r")
-        ran = ada.ok("chat", stdin="y\n", terminal=True)
-    assert owner(ada) == "Kim"
-    assert "Kim: forming" in ran.err
-    assert ada.file("relationships/kim.md").exists()
 
 
 @pytest.mark.parametrize(

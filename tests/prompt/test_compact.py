@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import json
 import random
 from datetime import timedelta
@@ -13,13 +12,14 @@ from msgspec.structs import replace
 
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import AnswerInvalidError, RecordMissingError
+from bumble.errors import RecordMissingError
 from bumble.guard import excerpt
 from bumble.llm import ledger
 from bumble.llm.ledger import LedgerEntry
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.prompt import compact, expand, transcript
+from bumble.prompt import compact, transcript
 from bumble.prompt.compact import CompactJob
+from bumble.recall import whole_record
 from bumble.records import session_files, sessions
 from bumble.records.sessions import Message, Session, ToolCall
 from bumble.runtime import job
@@ -142,16 +142,6 @@ def test_pruning_twice_changes_nothing_the_second_time(
     assert again.records == []
 
 
-@given(st.lists(st.text(min_size=1, max_size=80), min_size=1, max_size=30), st.integers(0, 200))
-def test_an_excerpt_keeps_to_its_budget_and_to_the_order(texts: list[str], budget: int) -> None:
-    messages = [said(n, text) for n, text in enumerate(texts)]
-    lines = excerpt.lines(messages, {}, "Ada")
-    chosen = excerpt.choose(lines, budget)
-    assert sum(tokens.estimate(str(line)) for line in chosen) <= budget
-    positions = [lines.index(line) for line in chosen]
-    assert positions == sorted(positions)
-
-
 def test_the_lines_that_say_most_keep_more_facts_than_random_lines_of_the_same_length() -> None:
     lines = excerpt.lines(list(long_talk().messages), {}, "Ada")
     budget = sum(tokens.estimate(str(line)) for line in lines) // 5
@@ -230,12 +220,6 @@ def test_why_nothing_was_made_shorter_is_told_truly(newborn: Entity) -> None:
     assert outcome.data["why_not"] is None
 
 
-def test_a_summary_that_cannot_be_used_changes_nothing(newborn: Entity) -> None:
-    broken = Reply("I would rather not.", purpose="compact", always=True)
-    with pytest.raises(AnswerInvalidError):
-        compact.run(small(newborn, [broken]), CompactJob(long_talk(), 500))
-
-
 def test_compaction_can_be_taken_back_and_the_transcript_never_loses_a_line(ada: Entity) -> None:
     runtime, session = small(ada, [notes(goal="Talk.")]), long_talk()
     start = sessions.plan_start(session, "")
@@ -281,11 +265,11 @@ def test_what_was_cut_or_cleared_can_be_read_whole(newborn: Entity) -> None:
     assert "Bees were mentioned" not in shown
     assert transcript.CLEARED in shown
     for text in (long, "Bees were mentioned in May."):
-        name = transcript.reference(text)
+        name = session_files.reference(text)
         assert name in shown
-        assert expand.original(newborn, name, made.session) == text
+        assert whole_record.original(newborn, name, made.session) == text
     with pytest.raises(RecordMissingError):
-        expand.original(newborn, "0123456789ab", made.session)
+        whole_record.original(newborn, "0123456789ab", made.session)
 
 
 def test_old_results_are_cleared_in_batches_so_that_the_prefix_seldom_moves(
@@ -328,15 +312,6 @@ def test_the_lines_that_say_most_come_behind_what_a_model_told_before(newborn: E
     assert after.extra == {"summary_source": "excerpt"}
     assert "## Goal\nSam wants to find a cousin\n" in after.summary
     assert "Bo has number" in after.summary
-
-
-def test_a_short_conversation_is_left_alone(newborn: Entity) -> None:
-    runtime, session = small(newborn), talk([said(n, "hello") for n in range(6)])
-    assert not compact.check(runtime, session, 500).due
-    same, outcome = compact.make_room(runtime, session, 500)
-    assert same is session
-    assert outcome is None
-    assert all(one != after for one, after in itertools.pairwise(session.messages))
 
 
 def short_talk(messages: int) -> Session:
@@ -388,15 +363,6 @@ def test_a_model_that_counts_more_than_we_estimate_is_compacted_for_sooner(ada: 
 def small_preset(entity: Entity, replies: list[Reply] | None = None) -> Runtime:
     flags = {"cognition.history_compression.preset": "small"}
     return runtime_of(entity, ScriptedModel(replies or [], context_tokens=WINDOW), flags=flags)
-
-
-def test_the_preset_for_small_windows_compacts_sooner(newborn: Entity) -> None:
-    at_72_percent = int(WINDOW * 0.72)
-    session = short_talk(4)
-    said_tokens = compact.measure(small(newborn), session, 0).history
-    stable = at_72_percent - said_tokens
-    assert not compact.measure(small(newborn), session, stable).full
-    assert compact.measure(small_preset(newborn), session, stable).full
 
 
 @pytest.mark.parametrize(("stable", "words"), [(500, 500), (2200, 200)])

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 from bumble.chat import tools
 from bumble.entity.config import Identity, Owner, Persona
 from bumble.llm import prompts
-from bumble.llm.protocol import Tool
+from bumble.llm.protocol import Block, Tool
 from bumble.prompt import system
 from bumble.prompt.prompt_files import BootstrapFile
-from bumble.prompt.system import Block
 from bumble.records import knowledge, skills
 
 ADA = Identity(1, "Ada", "Europe/Lisbon", Owner("Sam"), Persona("curious", "I am Ada.", "Plain."))
@@ -30,11 +29,6 @@ def stable(
     **more: Any,
 ) -> system.Stable:
     return system.stable(identity, declared, [skill], book, story, **more)
-
-
-def test_unchanged_inputs_give_the_same_bytes() -> None:
-    assert stable().text == stable().text
-    assert stable().sha256 == stable().sha256
 
 
 @pytest.mark.parametrize(
@@ -76,13 +70,6 @@ def test_the_preamble_keeps_its_budget_except_for_its_first_block(
     kept = system.preamble(blocks, budget)
     assert kept[0] == blocks[0]
     assert sum(block.tokens for block in kept[1:]) <= budget
-
-
-def test_a_block_that_is_cut_keeps_its_closing_tag() -> None:
-    text = "What comes to mind:\n<memory>\n" + "- a memory of some length\n" * 40 + "</memory>"
-    kept = system.preamble([Block("now", "Now."), Block("memories", text)], 60)
-    assert kept[1].text.endswith("</memory>")
-    assert kept[1].tokens <= 60
 
 
 @pytest.mark.parametrize(

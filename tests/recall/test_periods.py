@@ -37,6 +37,10 @@ NOW = datetime(2025, 7, 18, 12, tzinfo=UTC)
         ("3週間前", "2025-06-24", "2025-06-30"),
         ("去年夏天我们去了哪里", "2024-06-01", "2024-08-31"),
         ("What happened in 2023?", "2023-01-01", "2023-12-31"),
+        ("What did we do at Christmas?", "2024-12-24", "2024-12-26"),
+        ("Was war an Ostern?", "2025-04-18", "2025-04-21"),
+        ("¿Dónde estuvimos en Navidad de 2023?", "2023-12-24", "2023-12-26"),
+        ("圣诞节我们做了什么", "2024-12-24", "2024-12-26"),
         ("Where are we in the last week of August?", "2024-08-01", "2024-08-31"),
     ],
 )
@@ -64,10 +68,6 @@ def test_a_question_names_a_period(question: str, first: str, last: str) -> None
 )
 def test_a_question_without_a_period_names_none(question: str) -> None:
     assert periods.read(question, NOW) is None
-
-
-def test_days_that_do_not_exist_are_no_period() -> None:
-    assert periods.read("What was on 2024-02-31?", NOW) is None
 
 
 def test_what_happened_around_something_is_looked_up() -> None:

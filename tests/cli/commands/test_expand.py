@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from bumble.prompt import transcript
 from bumble.recall import whole_record
+from bumble.records import session_files
 from tests.support import chatting, looking
 from tests.support.running import Run
 
@@ -10,7 +11,7 @@ LONG = "The hive hums.\n" * 400
 
 def test_the_whole_text_comes_back_byte_for_byte(run: Run) -> None:
     chatting.talk(run, [("sam", "Hello"), ("sam", LONG), ("ada", "Bees.")])
-    name = transcript.reference(LONG)
+    name = session_files.reference(LONG)
     before = looking.truths(run)
     data = run.ok("expand", name, "--json").data
     assert data == {"ref": name, "text": LONG}
@@ -27,7 +28,7 @@ def test_what_was_cleared_from_the_prompt_can_be_read_whole(run: Run) -> None:
     run.ok("compact", "--prune-only")
     run.environ["BUMBLE_LLM_ABILITIES_TALK"] = "{any: write}"  # what is short has no results
     shown = run.ok("context", "prompt").out
-    name = transcript.reference("green tea in the tin")
+    name = session_files.reference("green tea in the tin")
     assert "green tea" not in shown
     assert f'{transcript.CLEARED} recall "tea", ref {name}' in shown
     assert run.ok("expand", name).out == "green tea in the tin\n"
@@ -37,17 +38,3 @@ def test_a_memory_that_a_prompt_shows_cut_can_be_read_whole(run: Run) -> None:
     looking.episode(run, "hive", f"The hive hums. {LONG}\nThe queen is called Vera.")
     name = whole_record.reference("episode", "ep_hive")
     assert run.ok("expand", name).out.endswith("The queen is called Vera.\n")
-
-
-def test_a_reference_that_nothing_has_says_so(run: Run) -> None:
-    ran = run("expand", "0123456789ab")
-    assert (ran.code, ran.out) == (1, "")
-    assert "0123456789ab" in ran.err
-
-
-def test_too_short_a_reference_is_no_guess(run: Run) -> None:
-    chatting.talk(run, [("sam", LONG)])
-    name = transcript.reference(LONG)
-    assert run("expand", name[:6]).code == 1
-    assert run("expand", "").code == 1
-    assert run("expand").code == 2
