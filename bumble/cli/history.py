@@ -332,7 +332,7 @@ def _seen_node(viewer: listing.Viewer, node: explaining.SourceNode) -> explainin
     path = audiences.named(item.path, None if viewer.may_see(origin) else origin)
     seen = replace(viewer.seen(item), path=path, id=viewer.text(named, origin) or item.id)
     edits = {
-        name: edit and replace(edit, subject=viewer.text(edit.subject, origin))
+        name: edit and replace(edit, title=viewer.text(edit.title, origin))
         for name, edit in (("written", node.written), ("changed", node.changed))
     }
     below = tuple(_seen_node(viewer, each) for each in node.rests_on)
@@ -409,7 +409,7 @@ def _edits(opened: Opened, node: explaining.SourceNode) -> Iterator[str]:
     for verb, edit in (("committed", node.written), ("last changed", node.changed)):
         if edit:
             when = listing.when(edit.at, opened)
-            yield f"{verb} {when} by {edit.author} as {edit.commit[:COMMIT_CHARS]}: {edit.subject}"
+            yield f"{verb} {when} by {edit.by} as {edit.id[:COMMIT_CHARS]}: {edit.title}"
             yield from (f"  {key}: {value}" for key, value in edit.trailers)
 
 
@@ -437,13 +437,13 @@ def _data(node: explaining.SourceNode) -> dict[str, Any]:
     }
 
 
-def _edit_data(edit: explaining.RecordCommit | None) -> dict[str, Any] | None:
+def _edit_data(edit: commit_log.Commit | None) -> dict[str, Any] | None:
     if edit is None:
         return None
     return {
-        "commit": edit.commit,
+        "commit": edit.id,
         "at": edit.at.isoformat(),
-        "author": edit.author,
-        "subject": edit.subject,
+        "author": edit.by,
+        "subject": edit.title,
         "trailers": [list(pair) for pair in edit.trailers],
     }

@@ -20,10 +20,9 @@ import typer
 from bumble.cli import output, setting_files
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
-from bumble.entity import changes, commits, companions
+from bumble.entity import changes, commits, companions, secrets
 from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError, UsageError, UserError
 from bumble.files import disk
-from bumble.guard import secrets
 from bumble.records import base
 from bumble.text import markdown, words
 

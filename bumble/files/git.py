@@ -560,20 +560,6 @@ def _object_names(path: Path) -> tuple[str, ...]:
     return sha1.hexdigest(), hashlib.sha256(data).hexdigest()
 
 
-def shared_rights(folder: Path) -> int:
-    """Return what `core.sharedRepository` gives the group of the repository that a folder is in."""
-    repository = gitdir.find(folder)
-    data = None if repository is None else gitdir.content(repository.common / "config")
-    source = (data or b"").decode(errors="replace")
-    match = re.search(r"^\s*sharedrepository\s*=\s*(\w+)", source, re.IGNORECASE | re.MULTILINE)
-    value = match[1].lower() if match else "umask"
-    if re.fullmatch(r"0[0-7]{3}", value):
-        bits = int(value, 8) & 0o060
-        return bits | (0o010 if bits else 0)
-    shared = ("group", "true", "yes", "on", "1", "all", "world", "everybody", "2", "3")
-    return 0o070 if value in shared else 0
-
-
 def _names(index: Path, texts: Iterable[str]) -> bool:
     """Whether the index may name a path that holds a text: one that does not spell names may."""
     data = gitdir.content(index)
@@ -589,18 +575,17 @@ def run(folder: Path, *arguments: str) -> str | None:
     return result.out.decode(errors="replace") if result.code == 0 else None
 
 
-def answers_anybody(address: str) -> bool:
-    """Whether a repository on the web answers without any key, password or setting of the user."""
+def ask_as_anybody(address: str) -> GitResult:
+    """Ask a repository on the web for its branches, without any key or setting of the user."""
     nowhere = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"), os.devnull)
     asks_nobody = {"GIT_ASKPASS": "true", "GIT_ALLOW_PROTOCOL": "http:https"}
-    result = _start(
+    return _start(
         Path(tempfile.gettempdir()),
         (*REMOTE, "-c", "credential.helper=", "ls-remote", "--quiet", address),
         environ={**nowhere, **asks_nobody, "GIT_CEILING_DIRECTORIES": tempfile.gettempdir()},
         timeout_seconds=SILENCE_SECONDS,
         silence_seconds=SILENCE_SECONDS,
     )
-    return result.code == 0
 
 
 def installed() -> bool:
