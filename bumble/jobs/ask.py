@@ -7,7 +7,6 @@ writes it once more.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +30,7 @@ from bumble.llm import structured
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.records import base, episodes, state
 from bumble.records.mapping_files import MappingFile
-from bumble.runtime import job_request
+from bumble.runtime import job_request, review_queue
 from bumble.runtime.job import NO_ANSWER
 from bumble.runtime.job_request import closed
 from bumble.runtime.runtime import Runtime
@@ -430,8 +429,7 @@ def _asked_again(
 
 def mark(text: str) -> str:
     """Identify a sentence, however its words are spaced and written."""
-    bare = " ".join(stop_words.words(words.folded(text)))
-    return hashlib.sha256(bare.encode("utf-8", "replace")).hexdigest()[:16]
+    return review_queue.mark(" ".join(stop_words.words(words.folded(text))))
 
 
 def _parted(
@@ -449,7 +447,5 @@ def refused_values(
     if not dropped:
         return {}, []
     new = {mark(each.text): base.stamp(at) for each in dropped}
-    there = file.get(REFUSED, default={})
-    oldest = sorted((name for name in there if name not in new), key=lambda name: str(there[name]))
-    over = max(0, len(oldest) + len(new) - MOST_REFUSED)
-    return {REFUSED: new}, [(REFUSED, name) for name in oldest[:over]]
+    gone = state.oldest(file.get(REFUSED, default={}), new, MOST_REFUSED)
+    return {REFUSED: new}, [(REFUSED, name) for name in gone]

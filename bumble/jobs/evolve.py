@@ -19,8 +19,7 @@ from bumble.entity import settings
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE
 from bumble.fallback import sayings, templates
-from bumble.guard import secrets, verifier
-from bumble.guard.speakers import Speakers
+from bumble.guard import secrets
 from bumble.jobs import narrate
 from bumble.jobs.narrate import StorySources
 from bumble.llm import prompts
@@ -178,8 +177,8 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
         "name": runtime.identity.name,
         "memories": memories["memories"],
         "traits": prompts.tagged("traits", "\n".join(levels)),
-        "behaviours": _listed("behaviours", persona.behaviours),
-        "curiosity": _listed("curiosity", persona.curiosity),
+        "behaviours": prompts.listed("behaviours", persona.behaviours, "- "),
+        "curiosity": prompts.listed("curiosity", persona.curiosity, "- "),
     }
     form = schema(_traits(runtime), list(labels))
     answer = job_request.answer(
@@ -193,14 +192,9 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
         "behaviours": [_item(value, labels) for value in answer["behaviours"]],
         "curiosity": [_item(value, labels) for value in answer["curiosity"]],
     }
-    grounds = narrate.source_texts(runtime, job.sources, "")
-    speakers = Speakers(narrate.names_of(runtime, job.sources))
+    grounds = job.sources.grounds(runtime)
     return {
-        name: [
-            item
-            for item in listed
-            if all(verifier.problem(text, grounds, speakers) is None for text in _claims(item))
-        ]
+        name: [item for item in listed if all(map(grounds.bear, _claims(item)))]
         for name, listed in items.items()
     }
 
@@ -209,10 +203,6 @@ def _claims(item: Item) -> list[str]:
     """Return the sentences of an item that may say what nobody knows."""
     own = [] if item.change else words.sentences(item.text)
     return [*own, *words.sentences(item.reason)]
-
-
-def _listed(tag: str, texts: Sequence[str]) -> str:
-    return prompts.tagged(tag, "\n".join(f"- {text}" for text in texts)) if texts else ""
 
 
 def _item(value: Mapping[str, Any], labels: Mapping[str, Episode], change: float = 0.0) -> Item:
@@ -234,17 +224,14 @@ def schema(traits: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
         "way": {"enum": ["more", "less"]},
         **shared,
     }
+    trait, free = job_request.closed(trait), job_request.closed(free)
     return job_request.closed(
         {
-            "traits": _array(trait, proposals.MOST_TRAITS),
-            "behaviours": _array(free, proposals.MOST_BEHAVIOURS),
-            "curiosity": _array(free, proposals.MOST_TOPICS),
+            "traits": job_request.array(trait, proposals.MOST_TRAITS),
+            "behaviours": job_request.array(free, proposals.MOST_BEHAVIOURS),
+            "curiosity": job_request.array(free, proposals.MOST_TOPICS),
         }
     )
-
-
-def _array(properties: Mapping[str, Any], most: int) -> dict[str, Any]:
-    return {"type": "array", "items": job_request.closed(properties), "maxItems": most}
 
 
 def _by_rule(runtime: Runtime, job: EvolveJob, language: str) -> Items:

@@ -7,7 +7,6 @@ may write there is no story.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +20,6 @@ from msgspec.structs import replace
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.jobs.episode import significance_now
 from bumble.llm import prompts
@@ -34,8 +32,9 @@ from bumble.records.episodes import Episode
 from bumble.records.narrative import Narrative
 from bumble.records.provenance import Audience
 from bumble.records.relationships import Relationship
-from bumble.runtime import job_request, people
+from bumble.runtime import job_request, people, review_queue
 from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime.job_request import Grounds
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, tokens, words
 from bumble.text.words import one_line
@@ -58,13 +57,8 @@ class StorySources(Struct, frozen=True):
     @property
     def audience(self) -> Audience:
         """The people who may read a story told from them; empty: everyone."""
-        audiences = [episode.audience for episode in self.episodes] + [
-            person.audience for person in self.people
-        ]
-        audiences += [belief.audience for belief in self.beliefs] + [
-            dream.audience for dream in self.dreams
-        ]
-        return provenance.joined(audiences)
+        sources = (*self.episodes, *self.people, *self.beliefs, *self.dreams)
+        return provenance.joined(one.audience for one in sources)
 
     @property
     def labels(self) -> dict[str, Episode]:
@@ -74,9 +68,21 @@ class StorySources(Struct, frozen=True):
     @property
     def trust(self) -> str:
         """The lowest trust of all sources but the dreams."""
-        trusts = [episode.provenance.trust for episode in self.episodes]
-        trusts += [person.provenance.trust for person in self.people]
-        return base.lowest_trust(trusts + [belief.provenance.trust for belief in self.beliefs])
+        sources = (*self.episodes, *self.people, *self.beliefs)
+        return base.lowest_trust(one.provenance.trust for one in sources)
+
+    def grounds(self, runtime: Runtime, *more: str) -> Grounds:
+        """Return what a sentence made of them, and of some texts, may rest on; dreams are none."""
+        days = [(one, one.at.astimezone(runtime.zone)) for one in self.episodes]
+        texts = (
+            *more,
+            *(f"{at:%d %B %Y %A}" for _, at in days),
+            *(f"{at:%Y-%m-%d} {one.text}" for one, at in days),
+            *(f"{' '.join(one.names)} {one.dynamic} {one.text}" for one in self.people),
+            *(belief.text for belief in self.beliefs),
+        )
+        names = (name for episode in self.episodes for name in episode.people)
+        return Grounds(texts, Speakers([runtime.identity.name, *names]))
 
 
 def gather(runtime: Runtime) -> StorySources:
@@ -128,7 +134,7 @@ def _fingerprint(
         sorted([belief.id, belief.text] for belief in held),
         [[dream.id, dream.quoted] for dream in dreamt],
     ]
-    return hashlib.sha256(json.dumps(contents).encode("utf-8", "replace")).hexdigest()[:16]
+    return review_queue.mark(json.dumps(contents))
 
 
 def story_slots(
@@ -145,13 +151,20 @@ def story_slots(
     """
     slots: dict[str, str] = {}
     for cut in CUTS:
+        memories = (
+            f"[{label}] {one.at.astimezone(runtime.zone):%Y-%m-%d}: {_line(one.text, cut)}"
+            for label, one in sources.labels.items()
+        )
+        told = (f"{one.name}: {_line(f'{one.dynamic} {one.text}', cut)}" for one in sources.people)
         slots = {
             "name": runtime.identity.name,
-            "memories": _tagged("memories", _memories(runtime, sources, cut)),
-            "people": _tagged("people", [_person(person, cut) for person in sources.people]),
-            "beliefs": _tagged("beliefs", [_line(belief.text, cut) for belief in sources.beliefs]),
-            "dreams": _tagged("dreams", [_line(dream.quoted, cut) for dream in sources.dreams]),
-            "story": _tagged("story-so-far", [tokens.cut(before, STORY_TOKENS)] if before else []),
+            "memories": prompts.listed("memories", memories),
+            "people": prompts.listed("people", told),
+            "beliefs": prompts.listed("beliefs", (_line(one.text, cut) for one in sources.beliefs)),
+            "dreams": prompts.listed("dreams", (_line(one.quoted, cut) for one in sources.dreams)),
+            "story": prompts.listed(
+                "story-so-far", filter(None, [tokens.cut(before, STORY_TOKENS)])
+            ),
             "words": str(words),
         }
         if tokens.estimate_message(prompts.load("narrate").fill(**slots)) <= room_tokens:
@@ -159,48 +172,8 @@ def story_slots(
     return slots
 
 
-def _tagged(tag: str, lines: Sequence[str]) -> str:
-    return prompts.tagged(tag, "\n".join(lines)) if lines else ""
-
-
-def _memories(runtime: Runtime, sources: StorySources, cut: int) -> list[str]:
-    return [
-        f"[{label}] {day(runtime, episode)}: {_line(episode.text, cut)}"
-        for label, episode in sources.labels.items()
-    ]
-
-
-def day(runtime: Runtime, episode: Episode) -> str:
-    """Write on which day an episode began, where the entity lives."""
-    return f"{episode.at.astimezone(runtime.zone):%Y-%m-%d}"
-
-
-def _person(person: Relationship, cut: int) -> str:
-    return f"{person.name}: {_line(f'{person.dynamic} {person.text}', cut)}"
-
-
 def _line(text: str, cut: int) -> str:
     return tokens.cut(one_line(text), cut)
-
-
-def source_texts(runtime: Runtime, sources: StorySources, before: str) -> list[str]:
-    """Return the texts that a name or a number in the story may come from; dreams are none."""
-    months = (f"{episode.at.astimezone(runtime.zone):%d %B %Y %A}" for episode in sources.episodes)
-    return [
-        before,
-        *months,
-        *(f"{day(runtime, episode)} {episode.text}" for episode in sources.episodes),
-        *(f"{' '.join(person.names)} {person.dynamic} {person.text}" for person in sources.people),
-        *(belief.text for belief in sources.beliefs),
-    ]
-
-
-def names_of(runtime: Runtime, sources: StorySources) -> list[str]:
-    """Return the names that need no source."""
-    return [
-        runtime.identity.name,
-        *(name for episode in sources.episodes for name in episode.people),
-    ]
 
 
 MOST_WORDS = 900  # of the self-story
@@ -225,6 +198,11 @@ class NarrateJob(Struct, frozen=True):
     at: datetime
     sources: StorySources
     before: Narrative | None
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What it is about: to be proposed, or asked in vain, once."""
+        return (review_queue.mark("story", self.sources.fingerprint),)
 
 
 def check(runtime: Runtime, *, force: bool = False) -> Due[NarrateJob]:
@@ -359,21 +337,14 @@ def _supported(
     runtime: Runtime, job: NarrateJob, answer: Mapping[str, Any], before: str
 ) -> tuple[Parts, int]:
     """Drop the sentences that hold a name, number or date of their own. Returns how many."""
-    grounds = source_texts(runtime, job.sources, before)
-    known_names = names_of(runtime, job.sources)
+    grounds = job.sources.grounds(runtime, before)
     parts: Parts = {}
     dropped = 0
     for name in PARTS:
-        parts[name] = []
-        for paragraph in re.split(r"\n\s*\n", _plain(answer[name]["text"])):
-            sentences = words.sentences(paragraph)
-            kept_sentences = [
-                sentence
-                for sentence in sentences
-                if verifier.problem(sentence, grounds, Speakers(known_names)) is None
-            ]
-            dropped += len(sentences) - len(kept_sentences)
-            parts[name].append(kept_sentences)
+        paragraphs = re.split(r"\n\s*\n", _plain(answer[name]["text"]))
+        told = [words.sentences(paragraph) for paragraph in paragraphs]
+        parts[name] = [grounds.sound(sentences) for sentences in told]
+        dropped += sum(map(len, told)) - sum(map(len, parts[name]))
     return parts, dropped
 
 

@@ -24,7 +24,7 @@ from bumble.records.episodes import Episode
 from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import PendingNote, Relationship
 from bumble.records.sessions import Message
-from bumble.runtime import job_request, people
+from bumble.runtime import job_request, people, review_queue
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
@@ -61,6 +61,7 @@ class DeepReviewJob(Struct, frozen=True):
     """One person whose portrait is reviewed."""
 
     person: str
+    marks: tuple[str, ...] = ()  # of how far the talks with them have come
 
 
 class _Reading(Struct, frozen=True):
@@ -88,18 +89,19 @@ def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
     config = runtime.config.memory.relational
     least = config.deep_review_min_new_interactions
     acquaintances = list(relationships.read(runtime.entity.relationships))
-    new = {
-        person.id: person.interaction_count - person.reviewed_at_count for person in acquaintances
-    }
+    new = [(one, one.interaction_count - one.reviewed_at_count) for one in acquaintances]
     jobs = tuple(
-        DeepReviewJob(person)
-        for person, count in new.items()
-        if count >= least and sayings.of_person(runtime, person) is None  # else there's no prose
+        DeepReviewJob(
+            one.id, (review_queue.mark("portrait", one.id, str(one.interaction_count // least)),)
+        )
+        for one, count in new
+        if count >= least and sayings.of_person(runtime, one.id) is None  # else there's no prose
     )
+    most = max((count for _, count in new), default=0)
     on = config.enabled and config.deep_review_on_consolidation
     conditions = (
         Condition("deep review", str(on).lower(), "deep_review_on_consolidation", on),
-        Condition("new talks", str(max(new.values(), default=0)), f"at least {least}", bool(jobs)),
+        Condition("new talks", str(most), f"at least {least}", bool(jobs)),
     )
     return Due(conditions, jobs)
 

@@ -7,7 +7,6 @@ and the file left as it is. Notes go to the journal. Without such a model the pa
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -20,8 +19,6 @@ from bumble.body import noise
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import verifier
-from bumble.guard.speakers import Speakers
 from bumble.jobs import consolidate, dream, narrate
 from bumble.jobs.narrate import StorySources
 from bumble.llm import prompts
@@ -36,7 +33,7 @@ from bumble.records import (
 )
 from bumble.records.base import Provenance
 from bumble.records.working import MemoryLine
-from bumble.runtime import job_request, people
+from bumble.runtime import job_request, people, review_queue
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
@@ -150,7 +147,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
     sources, notes = narrate.gather(runtime), _notes(runtime, last)
     source = working.read(runtime.entity.working_memory)
     shown = _shown(runtime, sources, source).values()
-    fingerprint = _mark(*shown, *(text for text, _ in notes))
+    fingerprint = review_queue.mark(*shown, *(text for text, _ in notes))
     news = bool(sources.episodes or notes) and fingerprint != seen
     conditions.append(
         Condition(
@@ -159,11 +156,6 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
     )
     job = WorkingMemoryJob(at, sources, notes, source, fingerprint)
     return Due(tuple(conditions), (job,))
-
-
-def _mark(*parts: str) -> str:
-    """Identify what there is to take in."""
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _last(runtime: Runtime) -> datetime | None:
@@ -221,8 +213,8 @@ def _asked(runtime: Runtime, job: WorkingMemoryJob) -> PageDraft:
     own = _open_lines(runtime, job.before)
     before = _page(own)
     given = _shown(runtime, job.sources, job.before)
-    given["notes"] = _tagged("notes", notes)
-    given["before"] = _tagged("page-so-far", [before] if before else [])
+    given["notes"] = prompts.listed("notes", notes, "- ")
+    given["before"] = prompts.listed("page-so-far", [before] if before else [], "- ")
     answer = job_request.answer(
         runtime, PURPOSE, given, schema(), max_tokens=MAX_TOKENS, temperature=TEMPERATURE
     )
@@ -247,10 +239,6 @@ def _shown(runtime: Runtime, sources: StorySources, source: str) -> dict[str, st
     return {name: slots[name] for name in ("name", "memories", "people", "beliefs")}
 
 
-def _tagged(tag: str, lines: Sequence[str]) -> str:
-    return prompts.tagged(tag, "\n".join(f"- {line}" for line in lines)) if lines else ""
-
-
 def schema() -> dict[str, Any]:
     """Return what an answer looks like; how long it may be is judged, not enforced."""
     lines = {"type": "array", "items": {"type": "string"}}
@@ -265,8 +253,7 @@ def _checked(
     origins: Sequence[Provenance],
 ) -> PageDraft:
     """Keep the lines that hold no name, number or date of their own; all are for one circle."""
-    grounds = [*narrate.source_texts(runtime, job.sources, ""), *more]
-    speakers = Speakers(narrate.names_of(runtime, job.sources))
+    grounds = job.sources.grounds(runtime, *more)
     audiences = [job.sources.audience, *(origin.audience for origin in origins)]
     origin = Provenance(
         by=working.BY,
@@ -282,7 +269,7 @@ def _checked(
             continue
         wanted = [shorten(one_line(str(line)), LINE_CHARS, at_word=True) for line in answer[key]]
         wanted = list(dict.fromkeys(line.removeprefix("- ") for line in wanted if line))[:LINES]
-        sound = [line for line in wanted if verifier.problem(line, grounds, speakers) is None]
+        sound = grounds.sound(wanted)
         dropped += len(wanted) - len(sound)
         lines[title] = [(line, origin) for line in sound]
     labels = job.sources.labels

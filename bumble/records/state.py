@@ -6,7 +6,7 @@ but the form in which they keep it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -78,6 +78,12 @@ def read(file: Path) -> MappingFile:
 
 
 plan_write = partial(mapping_files.plan, PATH)
+
+
+def oldest(marks: Mapping[str, Any], new: Collection[str], most: int) -> list[str]:
+    """Return which of some marks, each with its time, make room for new ones."""
+    left = sorted((mark for mark in marks if mark not in new), key=lambda one: str(marks[one]))
+    return left[: max(0, len(left) + len(new) - most)]
 
 
 def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:

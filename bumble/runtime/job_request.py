@@ -1,10 +1,17 @@
-"""The question of a job: built from its prompt file, with its limits and cache, and asked."""
+"""The question of a job: built from its prompt file, with its limits and cache, and asked.
+
+What an answer says is held to its grounds: what it was asked of.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
+from bumble.guard import verifier
+from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.runtime.runtime import Runtime
@@ -67,6 +74,31 @@ def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def array(item: Mapping[str, Any], most: int, *, least: int = 0) -> dict[str, Any]:
+    """Describe a list of so many things."""
+    return {"type": "array", "items": item, "minItems": least, "maxItems": most}
+
+
+def text(most: int) -> dict[str, Any]:
+    """Describe a text of so many characters."""
+    return {"type": "string", "maxLength": most}
+
+
+class Grounds(Struct, frozen=True):
+    """What the sentences of an answer may rest on."""
+
+    texts: Sequence[str]  # that its names, numbers and dates may come from
+    speakers: Speakers
+
+    def bear(self, sentence: str) -> bool:
+        """Whether a sentence says nothing that nobody said."""
+        return verifier.problem(sentence, self.texts, self.speakers) is None
+
+    def sound(self, sentences: Iterable[str]) -> list[str]:
+        """Return the sentences that may stand."""
+        return list(filter(self.bear, sentences))
 
 
 def messages(prompt: str, slots: Mapping[str, str]) -> tuple[PromptMessage, ...]:

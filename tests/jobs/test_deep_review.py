@@ -38,7 +38,7 @@ def entity(tmp_path: Path) -> Entity:
 
 
 def test_somebody_is_due_after_enough_new_talks(entity: Entity) -> None:
-    assert portrait_review.check(runtime_of(entity)).jobs == (DeepReviewJob("sam"),)
+    assert [one.person for one in portrait_review.check(runtime_of(entity)).jobs] == ["sam"]
     off = runtime_of(entity, memory__relational__deep_review_on_consolidation=False)
     assert not portrait_review.check(off).due
 
@@ -55,7 +55,7 @@ def test_nothing_of_another_person_is_in_the_prompt(entity: Entity) -> None:
 def test_it_waits_for_its_owners_word_where_reflections_do(entity: Entity) -> None:
     runtime = runtime_of(entity, told("review", about=LINES, mine=""), **OFF)
     step = next(
-        step for step in consolidate.check(runtime).jobs if step.job == DeepReviewJob("sam")
+        step for step in consolidate.check(runtime).jobs if getattr(step.job, "person", "") == "sam"
     )
     outcome = consolidate.run(runtime, step)
     planned = ChangeSet(outcome.title, (Change("relationships/sam.md", "", b""),))
@@ -95,11 +95,11 @@ def test_a_review_asked_in_vain_is_asked_again_only_after_more_talks(entity: Ent
     def due(nights: int, *, force: bool = False) -> bool:
         later = replace(runtime, clock=lambda: NOON + timedelta(days=nights))
         steps = consolidate.check(later, force=force).jobs
-        return any(step.job == DeepReviewJob("sam") for step in steps)
+        return any(getattr(step.job, "person", "") == "sam" for step in steps)
 
     runtime = runtime_of(entity, told("review", about=["His dog is Rex."], mine=""), **OFF)
     step = next(
-        step for step in consolidate.check(runtime).jobs if step.job == DeepReviewJob("sam")
+        step for step in consolidate.check(runtime).jobs if getattr(step.job, "person", "") == "sam"
     )
     job.apply(runtime, consolidate.run(runtime, step))
     assert portrait_review.check(runtime).due  # it doesn't count as a review
