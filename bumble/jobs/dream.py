@@ -58,6 +58,7 @@ from bumble.text.words import one_line, shorten
 
 EMPTY_BACKOFF_SECONDS = 1800  # after a night without an eligible pair
 SECTION = "dream"
+ENDING = ("silence", "cooldown", "daily cap")  # conditions that may fail while a model writes
 
 
 class DreamHistory(Struct, frozen=True):
@@ -74,16 +75,25 @@ class DreamHistory(Struct, frozen=True):
         return self.count if self.day == day else 0
 
 
-def gates(runtime: Runtime, at: datetime) -> tuple[Condition, ...]:
-    """Return the five conditions as they are at a time."""
-    config = runtime.config.soma.dreams
+def gates(
+    runtime: Runtime, at: datetime, heard_until: datetime | None = None
+) -> tuple[Condition, ...]:
+    """Return the five conditions as they are at a time; silence may be told to a later one."""
+    config, past = runtime.config.soma.dreams, read(runtime)
     hours = ", ".join(map(str, config.dream_hours)) or "none"
-    past = read(runtime)
+    silence = last_activity.silence(runtime.entity, heard_until or at)
+    quiet = None if silence is None else silence.total_seconds()
+    count = past.count_on(_day(runtime, at))
     return (
         Condition(
             "enabled", "on" if config.enabled else "off", "soma.dreams.enabled", config.enabled
         ),
-        _silence(runtime, at),
+        Condition(
+            "silence",
+            "nobody has spoken yet" if quiet is None else f"{round(quiet)} s",
+            f"at least {config.min_silence_seconds:g} s",
+            quiet is None or quiet >= config.min_silence_seconds,
+        ),
         _cooldown(runtime, past, at),
         Condition(
             "hours",
@@ -91,7 +101,12 @@ def gates(runtime: Runtime, at: datetime) -> tuple[Condition, ...]:
             f"one of the hours {hours}",
             in_hours(at, runtime.zone, config.dream_hours),
         ),
-        _cap(runtime, past, at),
+        Condition(
+            "daily cap",
+            f"{count} today",
+            f"fewer than {config.max_cycles_per_day}",
+            count < config.max_cycles_per_day,
+        ),
     )
 
 
@@ -105,18 +120,6 @@ def read(runtime: Runtime) -> DreamHistory:
     )
     count = base.field(values, "count", int, 0)
     return DreamHistory(file, last_at, empty_at, str(values.get("day", "")), count)
-
-
-def _silence(runtime: Runtime, at: datetime) -> Condition:
-    wanted = runtime.config.soma.dreams.min_silence_seconds
-    silence = last_activity.silence(runtime.entity, at)
-    quiet = None if silence is None else silence.total_seconds()
-    return Condition(
-        "silence",
-        "nobody has spoken yet" if quiet is None else f"{round(quiet)} s",
-        f"at least {wanted:g} s",
-        quiet is None or quiet >= wanted,
-    )
 
 
 def _cooldown(runtime: Runtime, past: DreamHistory, at: datetime) -> Condition:
@@ -139,11 +142,6 @@ def _cooldown(runtime: Runtime, past: DreamHistory, at: datetime) -> Condition:
     )
 
 
-def _cap(runtime: Runtime, past: DreamHistory, at: datetime) -> Condition:
-    most, count = runtime.config.soma.dreams.max_cycles_per_day, past.count_on(_day(runtime, at))
-    return Condition("daily cap", f"{count} today", f"fewer than {most}", count < most)
-
-
 def _day(runtime: Runtime, at: datetime) -> str:
     return at.astimezone(runtime.zone).date().isoformat()
 
@@ -156,29 +154,12 @@ def plan_counted(runtime: Runtime, past: DreamHistory, at: datetime) -> Change |
     return state.plan_write(past.file, {SECTION: values}, "count the dream", remove=gone)
 
 
-def plan_empty(runtime: Runtime, at: datetime, why: str) -> Change | None:
-    """Plan to remember that there was nothing to dream of, so that it is not tried at once."""
-    values = {SECTION: {"empty_at": base.stamp(at)}}
-    return state.plan_write(state.read(runtime.entity.state), values, f"no dream: {why}")
-
-
-def closed_since(runtime: Runtime, past: DreamHistory, at: datetime) -> list[Condition]:
-    """Return the conditions that fail since a dream began, where others talk and dream too."""
-    still = (
-        _silence(runtime, runtime.now()),
-        _cooldown(runtime, past, at),
-        _cap(runtime, past, at),
-    )
-    return [condition for condition in still if not condition.passes]
-
-
 CANDIDATES = 200  # the most significant memories, compared each with each
 SHARED = 0.1  # what a pair counts whose memory is in this dream already
 LEAST_SHARED = 2  # so many texts may have a word in any case
 _WORD = re.compile(r"\w+")
 Key = frozenset[str]  # the ids of a pair
 Places = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 class PairCandidate(Struct, frozen=True):
@@ -271,7 +252,10 @@ def eligible(
         return tuple(_pair(best[a], best[b], None) for a, b in zip(first, second, strict=True))
     matrix = np.stack([vectors[memory.id] for memory in best])
     likeness = scaled((matrix @ matrix.T)[first, second])
-    mask = _mask_allowed(likeness, rules)
+    low, high = -np.inf, rules.max_similarity
+    if rules.band and likeness.size:
+        low, high = np.quantile(likeness, rules.band)
+    mask = (likeness >= low) & (likeness <= high)
     return tuple(
         _pair(best[a], best[b], float(alike))
         for a, b, alike in zip(first[mask], second[mask], likeness[mask], strict=True)
@@ -289,13 +273,6 @@ def _far_apart(best: Sequence[PairCandidate], hours: float) -> tuple[Places, Pla
     older_circle, other = circle[older], circle[newer]
     together = far & ((older_circle == other) | (older_circle == 0) | (other == 0))
     return older[together], newer[together]
-
-
-def _mask_allowed(likeness: Floats, rules: PairRules) -> Mask:
-    if not rules.band or not likeness.size:
-        return np.asarray(likeness <= rules.max_similarity)
-    low, high = np.quantile(likeness, rules.band)
-    return np.asarray((likeness >= low) & (likeness <= high))
 
 
 def _pair(older: PairCandidate, newer: PairCandidate, similarity: float | None) -> Pair:
@@ -324,7 +301,7 @@ def choose(
         while left and len(chosen) < count:
             inside = {id_ for pair in chosen for id_ in pair.ids}
             weights = [pair.weight * (SHARED if inside & pair.key else 1) for pair in left]
-            chosen.append(left.pop(_draw_index(weights, rng)))
+            chosen.append(left.pop(rng.choices(range(len(left)), weights)[0]))
     return tuple(chosen)
 
 
@@ -335,11 +312,7 @@ def _circle(pairs: Sequence[Pair], rng: random.Random) -> Audience:
         circle = tuple(sorted(pair.audience))
         weights[circle] = weights.get(circle, 0.0) + pair.weight
     circles = sorted(weights)
-    return circles[_draw_index([weights[circle] for circle in circles], rng)] if circles else ()
-
-
-def _draw_index(weights: Sequence[float], rng: random.Random) -> int:
-    return rng.choices(range(len(weights)), weights)[0]
+    return rng.choices(circles, [weights[circle] for circle in circles])[0] if circles else ()
 
 
 MIN_SIGNIFICANCE = 0.1  # of both memories of a pair
@@ -542,14 +515,11 @@ def check(runtime: Runtime, *, force: bool = False, seed: int | None = None) -> 
     closed = tuple(condition.name for condition in conditions if not condition.passes)
     if force:
         conditions = tuple(
-            condition if condition.passes else _bypassed(condition) for condition in conditions
+            one if one.passes else replace(one, value=f"{one.value} (bypassed)", passes=True)
+            for one in conditions
         )
     conditions = (*conditions, sayings.writes(runtime))
     return Due(conditions, (DreamJob(at, closed if force else (), seed),))
-
-
-def _bypassed(condition: Condition) -> Condition:
-    return replace(condition, value=f"{condition.value} (bypassed)", passes=True)
 
 
 def run(runtime: Runtime, job: DreamJob) -> JobResult:
@@ -557,9 +527,9 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
     seed = runtime.rng.getrandbits(32) if job.seed is None else job.seed
     rng = random.Random(seed)
     pool = find(runtime, job.at)
-    chosen = choose(
-        pool.pairs, _dreamt_before(runtime), runtime.config.soma.dreams.memory_pair_count, rng
-    )
+    files = dreams.paths(runtime.entity.dreams)[-REMEMBERED_DREAMS:]
+    before = {frozenset(pair) for file in files for pair in base.load(file, dreams.parse).pairs}
+    chosen = choose(pool.pairs, before, runtime.config.soma.dreams.memory_pair_count, rng)
     details: dict[str, Any] = {
         "seed": seed,
         "forced": bool(job.bypassed),
@@ -590,9 +560,8 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
         ],
     }
     gist = dreamt.thread or dreamt.fragments[0]
-    shown = shorten(gist, TITLE_CHARS)
     return JobResult(
-        title=f"dream: {shown}",
+        title=f"dream: {shorten(gist, TITLE_CHARS)}",
         plan=partial(_plan, runtime, job, night),
         lines=(f"Dreamt: {gist}", *notes),
         data=details,
@@ -601,19 +570,14 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
     )
 
 
-def _dreamt_before(runtime: Runtime) -> set[Key]:
-    files = dreams.paths(runtime.entity.dreams)[-REMEMBERED_DREAMS:]
-    nights = (base.load(file, dreams.parse) for file in files)
-    return {frozenset(pair) for night in nights for pair in night.pairs}
-
-
 def _nothing(
     runtime: Runtime, job: DreamJob, why: str, details: Mapping[str, Any], notes: Sequence[str]
 ) -> JobResult:
     """Remember that there was nothing to dream of, so that it is not tried again at once."""
 
     def plan() -> Sequence[Change | None]:
-        return [plan_empty(runtime, job.at, why)]
+        values = {SECTION: {"empty_at": base.stamp(job.at)}}
+        return [state.plan_write(state.read(runtime.entity.state), values, f"no dream: {why}")]
 
     return JobResult(
         title=f"dream: none, {why}",
@@ -725,7 +689,9 @@ def _night(
     ids = tuple(dict.fromkeys(episode_id for pair in chosen for episode_id in pair.ids))
     met = [pool.episodes[episode_id] for episode_id in ids]
     known_names = (runtime.identity.name, *(person for episode in met for person in episode.people))
-    told = [_whole(runtime, episode) for episode in met] + ([asked.text] if asked else [])
+    days = (one.at.astimezone(runtime.zone) for one in met)
+    told = [f"{day:%d %B %Y %Y-%m-%d} {one.text}" for day, one in zip(days, met, strict=True)]
+    told += [asked.text] if asked else []
     strange = claims.unsupported(dreamt.thread, told, known_names)
     return Night(
         id=dreams.new_id(runtime.entity.dreams, job.at, rng),
@@ -744,10 +710,6 @@ def _night(
     )
 
 
-def _whole(runtime: Runtime, episode: Episode) -> str:
-    return f"{episode.at.astimezone(runtime.zone):%d %B %Y %Y-%m-%d} {episode.text}"
-
-
 def _begun(job: DreamJob) -> dict[str, str]:
     return {"event": "dream_cycle_start", "at": base.stamp(job.at)}
 
@@ -756,17 +718,18 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
     """Plan all that a dream becomes, on the files as they are; nothing if a condition fails."""
     config, past = runtime.config.soma.dreams, read(runtime)
     # somebody spoke while the model wrote, or another process has dreamt: both end a dream
-    if not job.bypassed and (closed := closed_since(runtime, past, job.at)):
-        late = tuple(
-            f"Not kept: {condition.name}: {condition.value}, wants {condition.wants}."
-            for condition in closed
-        )
+    still = gates(runtime, job.at, runtime.now())
+    closed = [one for one in still if not one.passes and one.name in ENDING]
+    if closed and not job.bypassed:
+        late = tuple(f"Not kept: {one.name}: {one.value}, wants {one.wants}." for one in closed)
         left = {"event": "dream_cycle_left", "at": base.stamp(runtime.now())}
         return JobPlan((), late, {"events": [_begun(job), left]}, ran=False)
     planned: list[Change | None] = []
     became: list[str] = []
-    if config.write_journal:
-        planned.append(_diary(runtime, job, night))
+    if config.write_journal:  # only a link: what it was stands in its own file
+        told, own = dreams.link(night.id, job.at), replace(night.provenance, sources=(night.id,))
+        why = "write the dream down"
+        planned.append(journal.plan_add(job.at, told, runtime.zone, why, tags=TAGS, provenance=own))
         became.append("journal")
     if config.write_beliefs and night.believable:
         believed = _belief(runtime, job, night)
@@ -788,18 +751,6 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
     )
     planned.append(dreams.plan_new(record, "keep the dream"))
     return JobPlan((*planned, plan_counted(runtime, past, job.at)))
-
-
-def _diary(runtime: Runtime, job: DreamJob, night: Night) -> Change:
-    """Plan the line of the diary that leads to the dream: what it was stands in its own file."""
-    return journal.plan_add(
-        job.at,
-        dreams.link(night.id, job.at),
-        runtime.zone,
-        "write the dream down",
-        tags=TAGS,
-        provenance=replace(night.provenance, sources=(night.id,)),
-    )
 
 
 def _belief(runtime: Runtime, job: DreamJob, night: Night) -> list[Change]:
