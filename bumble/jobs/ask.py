@@ -32,7 +32,7 @@ from bumble.records import base, episodes, state
 from bumble.records.mapping_files import MappingFile
 from bumble.runtime import job_request, review_queue
 from bumble.runtime.job import NO_ANSWER
-from bumble.runtime.job_request import closed
+from bumble.runtime.job_request import array, closed, text
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 from bumble.text.words import one_line
@@ -110,14 +110,14 @@ def schema(
         reflection_chars: The longest reflection.
     """
     episode = {
-        "title": _text(TITLE_CHARS),
-        "narrative": _list(_claim(messages), SENTENCES, least=1),
-        "reflection": _text(reflection_chars),
+        "title": text(TITLE_CHARS),
+        "narrative": array(_claim(messages), SENTENCES, least=1),
+        "reflection": text(reflection_chars),
     }
     fact = {
-        "title": _text(TITLE_CHARS),
+        "title": text(TITLE_CHARS),
         "replaces": _labels(known),
-        "sentences": _list(_claim(messages), 4, least=1),
+        "sentences": array(_claim(messages), 4, least=1),
     }
     opinion = {
         "category": {"enum": list(CATEGORIES)},
@@ -126,8 +126,8 @@ def schema(
         "contradicts": _labels(held),
     }
     person = {
-        "person": _text(TITLE_CHARS),
-        "portrait": _text(PORTRAIT_CHARS),
+        "person": text(TITLE_CHARS),
+        "portrait": text(PORTRAIT_CHARS),
         "scores": {"anyOf": [closed(SCORES), {"type": "null"}]},
         "note": {"anyOf": [_claim(messages), {"type": "null"}]},
     }
@@ -135,10 +135,10 @@ def schema(
         {
             "appraisal": appraisal.schema(),
             "episode": closed(episode),
-            "knowledge": _list(closed(fact), FACTS),
-            "beliefs": _list(closed(opinion), BELIEFS),
-            "people": _list(closed(person), 4),
-            "journal": _text(JOURNAL_CHARS),
+            "knowledge": array(closed(fact), FACTS),
+            "beliefs": array(closed(opinion), BELIEFS),
+            "people": array(closed(person), 4),
+            "journal": text(JOURNAL_CHARS),
         }
     )
 
@@ -148,15 +148,15 @@ def mended_schema(places: Sequence[str], messages: Sequence[str]) -> dict[str, A
     again = _claim(messages)
     again["properties"] = {"place": {"enum": list(places)}, **again["properties"]}
     again["required"] = ["place", "text"]
-    return closed({"mended": _list(again, len(places))})
+    return closed({"mended": array(again, len(places))})
 
 
 def _claim(messages: Sequence[str]) -> dict[str, Any]:
     return closed(
         {
-            "text": _text(SENTENCE_CHARS),
+            "text": text(SENTENCE_CHARS),
             "cites": _labels(messages),
-            "rests_on": _list(_text(QUOTE_CHARS), 3),
+            "rests_on": array(text(QUOTE_CHARS), 3),
             "inference": {"type": "boolean"},
         }
     )
@@ -164,15 +164,7 @@ def _claim(messages: Sequence[str]) -> dict[str, Any]:
 
 def _labels(labels: Sequence[str]) -> dict[str, Any]:
     """Describe a list of labels; a wrong one is sent back by itself, not the whole answer."""
-    return _list({"type": "string"}, min(6, len(labels)))
-
-
-def _text(most: int) -> dict[str, Any]:
-    return {"type": "string", "maxLength": most}
-
-
-def _list(item: Mapping[str, Any], most: int, *, least: int = 0) -> dict[str, Any]:
-    return {"type": "array", "items": item, "minItems": least, "maxItems": most}
+    return array({"type": "string"}, min(6, len(labels)))
 
 
 def read(data: Mapping[str, Any]) -> StretchAnswer:
@@ -311,11 +303,7 @@ class Draft(Struct, frozen=True):
     noticed: Noticed = NOTHING  # what was read of its messages
 
 
-class _Sifted(Struct, frozen=True):
-    """An answer with the sentences that stand, and the findings on those that don't."""
-
-    answer: StretchAnswer
-    failed: Mapping[str, tuple[Sentence, SourceVerdict]]  # by place
+Failed = dict[str, tuple[Sentence, SourceVerdict]]  # by place: what does not stand, and why
 
 
 def draw(runtime: Runtime, shown: Scene) -> Draft:
@@ -333,74 +321,59 @@ def draw(runtime: Runtime, shown: Scene) -> Draft:
         max_tokens=STORY_TOKENS + people.reflection_max_tokens + facts.max_extract_tokens,
         temperature=people.reflection_temperature if people.enabled else facts.temperature,
     )
-    data = structured.answer(runtime.model, request, _schema(runtime, shown))
+    labels = (list(shown.labels), list(shown.known), list(shown.beliefs))
+    form = schema(*labels, episodes.REFLECTION_MAX_CHARS)
+    data = structured.answer(runtime.model, request, form)
     whole = read(data)
     refused = state.read(runtime.entity.state).get(REFUSED, default={})
-    first = _sifted(whole, shown, refused)
-    if not first.failed:
-        return Draft(first.answer)
-    old, new = _parted(first, refused)
+    answer, failed = _held(whole, shown, refused)
+    if not failed:
+        return Draft(answer)
+    # what was refused before isn't sent back
+    new = {name: pair for name, pair in failed.items() if mark(pair[0].text) not in refused}
     again = _asked_again(runtime, request, data, new, shown) if new else {}
-    become = {sentence.place: sentence for sentence in again.values()}
-    merged = sifted(whole, lambda each: _merged(each, first.failed, become))
-    second = _sifted(merged, shown, refused)
-    lost = {place: pair for place, pair in new.items() if place not in again}
-    lost |= {**second.failed, **old}
+    merged = sifted(whole, lambda one: again.get(one.place) if one.place in failed else one)
+    answer, failed_again = _held(merged, shown, refused)
+    lost = {name: pair for name, pair in failed.items() if name not in again} | failed_again
     dropped = tuple(Dropped(sentence.text, finding.why) for sentence, finding in lost.values())
-    return Draft(second.answer, dropped, len(become) - len(second.failed))
+    return Draft(answer, dropped, len(again) - len(failed_again))
 
 
-def _schema(runtime: Runtime, shown: Scene) -> dict[str, Any]:
-    labels = (list(shown.labels), list(shown.known), list(shown.beliefs))
-    return schema(*labels, episodes.REFLECTION_MAX_CHARS)
-
-
-def _sifted(whole: StretchAnswer, shown: Scene, refused: Mapping[str, Any]) -> _Sifted:
+def _held(
+    whole: StretchAnswer, shown: Scene, refused: Mapping[str, Any]
+) -> tuple[StretchAnswer, Failed]:
     """Part the sentences of an answer into those that stand and those that don't."""
-    failed: dict[str, tuple[Sentence, SourceVerdict]] = {}
+    failed: Failed = {}
 
     def become(sentence: Sentence) -> Sentence | None:
-        finding = _found(sentence, shown)
-        if _is_barred(sentence, shown, refused):
-            finding = SourceVerdict("mend", "it was refused before")
+        finding = _found(sentence, shown, refused)
         if finding.verdict == "mend":
             failed[sentence.place] = (sentence, finding)
             return None
         return replace(sentence, inference=sentence.claims and finding.verdict == "inference")
 
-    return _Sifted(sifted(whole, become), failed)
+    return sifted(whole, become), failed
 
 
-def _is_barred(sentence: Sentence, shown: Scene, refused: Mapping[str, Any]) -> bool:
-    """Whether a sentence was refused, and nothing it rests on was said since."""
+def _found(sentence: Sentence, shown: Scene, refused: Mapping[str, Any]) -> SourceVerdict:
+    """Judge a sentence; one that was refused is not asked about before something was said since."""
     name = mark(sentence.text)
-    if name not in refused:
-        return False
-    numbers = shown.numbers(sentence.cites) or shown.window.numbers
-    newest = max(shown.messages[n - 1].at for n in numbers)
-    return newest <= base.field(refused, name, datetime)
-
-
-def _found(sentence: Sentence, shown: Scene) -> SourceVerdict:
+    if name in refused:
+        numbers = shown.numbers(sentence.cites) or shown.window.numbers
+        newest = max(shown.messages[n - 1].at for n in numbers)
+        if newest <= base.field(refused, name, datetime):
+            return SourceVerdict("mend", "it was refused before")
     if not sentence.claims:
         return verifier.check_prose(sentence.text, shown.sources)
     claim = CitedClaim(sentence.text, sentence.cites, sentence.rests_on, sentence.inference)
     return verifier.check(claim, shown.sources)
 
 
-def _merged(
-    sentence: Sentence,
-    failed: Mapping[str, tuple[Sentence, SourceVerdict]],
-    become: Mapping[str, Sentence],
-) -> Sentence | None:
-    return become.get(sentence.place) if sentence.place in failed else sentence
-
-
 def _asked_again(
     runtime: Runtime,
     request: Request,
     data: Any,
-    failed: Mapping[str, tuple[Sentence, SourceVerdict]],
+    failed: Failed,
     shown: Scene,
 ) -> dict[str, Sentence]:
     """Send sentences back with the reasons; what comes again, by place."""
@@ -430,14 +403,6 @@ def _asked_again(
 def mark(text: str) -> str:
     """Identify a sentence, however its words are spaced and written."""
     return review_queue.mark(" ".join(stop_words.words(words.folded(text))))
-
-
-def _parted(
-    sifted: _Sifted, refused: Mapping[str, Any]
-) -> tuple[dict[str, tuple[Sentence, SourceVerdict]], dict[str, tuple[Sentence, SourceVerdict]]]:
-    """Part what failed into what was refused before, which isn't sent back, and the rest."""
-    old = {place: pair for place, pair in sifted.failed.items() if mark(pair[0].text) in refused}
-    return old, {place: pair for place, pair in sifted.failed.items() if place not in old}
 
 
 def refused_values(
