@@ -55,15 +55,6 @@ class ExtractedItem(Struct, frozen=True):
     puts_right: str = ""  # id of the message that a quoted correction takes the place of
 
 
-class WindowMemories(Struct, frozen=True):
-    """The facts, notes, claims and diary text of one window that are to be stored."""
-
-    at: datetime | None = None
-    items: tuple[ExtractedItem, ...] = ()  # facts and notes
-    claims: tuple[Claim, ...] = ()
-    diary: str = ""
-
-
 def claim(runtime: Runtime, window: Window, item: ExtractedItem, at: datetime) -> Claim:
     return Claim(
         id=base.new_id(held.PREFIX, at, runtime.rng),
@@ -71,17 +62,13 @@ def claim(runtime: Runtime, window: Window, item: ExtractedItem, at: datetime) -
         category=item.category,
         confidence=item.confidence,
         evidence=window.ids(item.cited),
-        origin=INFERENCE if item.inference else belief_origin(window),
+        # how the entity came by it: told of it, or as one who looks on
+        origin=INFERENCE if item.inference else "observation" if window.is_read else "conversation",
         provenance=_provenance(runtime, window, item.cited, item),
         # a correction is the person's own word on it; else it is a model's reading of what was said
         by="user" if item.category == belief_strength.CORRECTION else "extracted",
         verdicts=item.verdicts,
     )
-
-
-def belief_origin(window: Window) -> str:
-    """Say how the entity came by what people say there: told of it, or as one who looks on."""
-    return "observation" if window.is_read else "conversation"
 
 
 def _provenance(
@@ -98,27 +85,24 @@ def _provenance(
     )
 
 
-def plan(runtime: Runtime, window: Window, memories: WindowMemories) -> JobPlan:
-    """Plan to store the memories of a window, with the reasons for what may not be stored."""
-    if memories.at is None:
-        return JobPlan(())
-    facts = [item for item in memories.items if item.kind == "knowledge"]
-    notes = [item for item in memories.items if item.kind == "relational"]
-    section, refused = _plan_facts(runtime, window, facts)
+def plan(
+    runtime: Runtime,
+    window: Window,
+    items: Sequence[ExtractedItem],
+    claims: Sequence[Claim],
+    diary: str,
+    at: datetime,
+) -> JobPlan:
+    """Plan to store what a window left, with the reasons for what may not be stored."""
+    facts = [item for item in items if item.kind == "knowledge"]
+    section, refused = _plan_facts(runtime, window, facts) if facts else (None, ())
     planned: list[Change | None] = [section]
-    planned += _plan_notes(runtime, window, notes, memories.at)
-    planned += belief_strength.plan_claims(runtime, memories.claims, memories.at)
-    if memories.diary:
-        origin = _provenance(runtime, window, window.numbers)
+    planned += _plan_notes(runtime, window, [one for one in items if one.kind == "relational"], at)
+    planned += belief_strength.plan_claims(runtime, claims, at) if claims else []
+    if diary:
+        origin, why = _provenance(runtime, window, window.numbers), "what stays"
         planned.append(
-            journal.plan_add(
-                memories.at,
-                memories.diary,
-                runtime.zone,
-                "what stays",
-                tags=(TAG,),
-                provenance=origin,
-            )
+            journal.plan_add(at, diary, runtime.zone, why, tags=(TAG,), provenance=origin)
         )
     return JobPlan(planned, refused)
 

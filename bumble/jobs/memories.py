@@ -19,9 +19,9 @@ from bumble.body.config import EMOTIONS
 from bumble.entity.changes import Change
 from bumble.guard import verifier
 from bumble.jobs import ask, episode, facts, portrait
-from bumble.jobs.ask import Draft, PersonView, Sentence, StretchAnswer
+from bumble.jobs.ask import Draft, Sentence, StretchAnswer
 from bumble.jobs.episode import TellingResult
-from bumble.jobs.facts import ExtractedItem, WindowMemories
+from bumble.jobs.facts import ExtractedItem
 from bumble.jobs.portrait import LineSource, PortraitDraft, PortraitUpdate
 from bumble.jobs.scene import Scene
 from bumble.jobs.segments import StretchJob
@@ -30,7 +30,7 @@ from bumble.records import episodes, relationships
 from bumble.records.episodes import Episode, Telling
 from bumble.records.provenance import BY_FORM
 from bumble.records.relationships import Relationship
-from bumble.records.sessions import Message, Session
+from bumble.records.sessions import Message
 from bumble.runtime import people
 from bumble.runtime.job import JobPlan
 from bumble.runtime.runtime import Runtime
@@ -51,7 +51,9 @@ class Memories(Struct, frozen=True):
     felt: tuple[Message, Appraisal] | None = None
     episode: Episode | None = None
     passed_over: str = ""  # why no episode was made
-    stored: WindowMemories = WindowMemories()
+    items: tuple[ExtractedItem, ...] = ()  # facts and notes
+    claims: tuple[Claim, ...] = ()
+    diary: str = ""
     portraits: tuple[tuple[Relationship, PortraitUpdate], ...] = ()
     model: str = ""  # what wrote it; empty: it is quotes
 
@@ -81,18 +83,20 @@ def of(
     if EPISODE in parts:
         episode, passed_over = _episode(runtime, shown, job, draft, felt, at)
     drawn = tuple(_portraits(runtime, shown, whole, allow_shrink)) if PORTRAITS in parts else ()
-    stored = WindowMemories()
-    if FACTS in parts:
-        told = {person.name for person, _ in drawn}
-        items = _once(tuple(_items(shown, whole, told, is_quoted=draft.wording is not None)))
-        stored = WindowMemories(
-            at,
-            tuple(item for item in items if item.kind != "belief"),
-            tuple(_claims(runtime, shown, items, at)),
-            ask.joined([each for each in whole.journal if not _is_told(each.text, items)]),
-        )
     model = "" if draft.wording else runtime.model.name
-    return Memories(at, felt, episode, passed_over, stored, drawn, model)
+    made = Memories(at, felt, episode, passed_over, portraits=drawn, model=model)
+    if FACTS not in parts:
+        return made
+    told = {person.name for person, _ in drawn}
+    items = _once(tuple(_items(shown, whole, told, is_quoted=draft.wording is not None)))
+    return replace(
+        made,
+        items=tuple(item for item in items if item.kind != "belief"),
+        claims=tuple(
+            facts.claim(runtime, shown.window, item, at) for item in items if item.kind == "belief"
+        ),
+        diary=ask.joined([each for each in whole.journal if not _is_told(each.text, items)]),
+    )
 
 
 # the body
@@ -140,7 +144,10 @@ def _episode(
     whole, is_quoted = draft.answer, draft.wording is not None
     if is_quoted and not whole.narrative:
         return None, "nothing in it is worth keeping"
-    session = _with_felt(shown.session, felt, at)
+    session = shown.session
+    if felt is not None:
+        line = episode.felt_line(at, *felt, "")
+        session = replace(session, appraisals={**session.appraisals, felt[0].id: line})
     weight = episode.weigh(runtime, session, job)
     threshold = runtime.config.memory.episode_significance_threshold
     if weight.total < threshold:
@@ -159,14 +166,6 @@ def _episode(
         origin = replace(origin, by=f"{origin.by} {BY_FORM}")
     inferences = () if result.excerpt else told
     return episode.episode_of(runtime, session, job, weight, result, origin, inferences), ""
-
-
-def _with_felt(session: Session, felt: tuple[Message, Appraisal] | None, at: datetime) -> Session:
-    if felt is None:
-        return session
-    message, assessment = felt
-    line = episode.felt_line(at, message, assessment, "")
-    return replace(session, appraisals={**session.appraisals, message.id: line})
 
 
 def telling(
@@ -298,14 +297,6 @@ def _believed(
     )
 
 
-def _claims(
-    runtime: Runtime, shown: Scene, items: Sequence[ExtractedItem], at: datetime
-) -> Iterator[Claim]:
-    for item in items:
-        if item.kind == "belief":
-            yield facts.claim(runtime, shown.window, item, at)
-
-
 # portraits
 
 
@@ -315,36 +306,24 @@ def _portraits(
     """Yield the portraits that were written anew, each judged."""
     facts = [item for item in _items(shown, whole, set(), is_quoted=False) if item.kind == FACT]
     for person in shown.portraits.values():
-        likeness = _of(person, whole)
-        if likeness is None or not likeness.portrait:
+        of_them = (one for one in whole.people if relationships.match([person], one.person))
+        likeness = next(of_them, None)
+        if likeness is None:
             continue
-        text = _portrait_text(likeness, person, facts)
+        # without what knowledge says from now on; what stood in it may stay
+        lines = [
+            [each for each in line if each.text in person.text or not _is_told(each.text, facts)]
+            for line in likeness.portrait
+        ]
+        text = ask.joined_lines(list(filter(None, lines)), "\n")
         if not text:
             continue
-        scored = portrait.read_scores(likeness.scores, _standing(shown))
+        draft = PortraitDraft(text, (), portrait.read_scores(likeness.scores, _standing(shown)))
         names = (person.id, *person.names)
-        draft = PortraitDraft(text, (), scored)
         yield (
             person,
             portrait.judged(runtime, person, names, "rewrite", draft, allow_shrink=allow_shrink),
         )
-
-
-def _portrait_text(
-    likeness: PersonView, person: Relationship, facts: Sequence[ExtractedItem]
-) -> str:
-    """Return a portrait without what knowledge says from now on; what stood in it may stay."""
-    lines = [
-        [each for each in line if each.text in person.text or not _is_told(each.text, facts)]
-        for line in likeness.portrait
-    ]
-    return ask.joined_lines([line for line in lines if line], "\n")
-
-
-def _of(person: Relationship, whole: StretchAnswer) -> PersonView | None:
-    """Return what an answer says of somebody, whose portrait it was shown."""
-    matching = (one for one in whole.people if relationships.match([person], one.person))
-    return next(matching, None)
 
 
 # storing
@@ -362,7 +341,9 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
         elif update.good:
             planned.append(_plan_portrait(runtime, shown, person, update, memories.at))
             touched.add(person.id)
-    stored = facts.plan(runtime, shown.window, memories.stored)
+    stored = facts.plan(
+        runtime, shown.window, memories.items, memories.claims, memories.diary, memories.at
+    )
     planned += stored.changes
     noted = {change.path for change in stored.changes if change is not None}
     if memories.felt is not None:

@@ -299,10 +299,9 @@ def _failed(
 
 def _lines(job: StretchJob, shown: Scene, draft: Draft, made: Memories) -> list[str]:
     """Say in lines for a person what was made of a stretch."""
-    stored = made.stored
-    facts = sum(item.kind == "knowledge" for item in stored.items)
-    notes = sum(item.kind == "relational" for item in stored.items)
-    counts = [(facts, "fact"), (len(stored.claims), "belief"), (notes, "note")]
+    kinds = [item.kind for item in made.items]
+    counts = [(kinds.count("knowledge"), "fact"), (len(made.claims), "belief")]
+    counts.append((kinds.count("relational"), "note"))
     listed = ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts)
     lines = [f"Of {len(job.messages)} messages: {listed}; {len(draft.dropped)} dropped."]
     if made.episode is not None:
@@ -318,7 +317,7 @@ def _lines(job: StretchJob, shown: Scene, draft: Draft, made: Memories) -> list[
 
 def _data(job: StretchJob, draft: Draft, made: Memories) -> dict[str, Any]:
     """Return the same for JSON."""
-    stored = made.stored
+    kept = [{"kind": one.kind, "title": one.title, "text": one.text} for one in made.items]
     return {
         "session": job.session_id,
         "messages": len(job.messages),
@@ -328,10 +327,8 @@ def _data(job: StretchJob, draft: Draft, made: Memories) -> dict[str, Any]:
         "why": made.passed_over or None,
         "felt": made.felt[1].felt if made.felt else "",
         "points": dict(made.felt[1].points) if made.felt else {},
-        "kept": [
-            {"kind": item.kind, "title": item.title, "text": item.text} for item in stored.items
-        ]
-        + [{"kind": "belief", "title": "", "text": claim.text} for claim in stored.claims],
+        "kept": kept
+        + [{"kind": "belief", "title": "", "text": claim.text} for claim in made.claims],
         "portraits": [portrait.update_data(*each) for each in made.portraits],
         "dropped": [{"text": each.text, "reason": each.why} for each in draft.dropped],
         "mended": draft.mended,
