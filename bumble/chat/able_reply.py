@@ -27,6 +27,7 @@ from bumble.llm import prompts
 from bumble.llm.protocol import Action, PromptMessage, Request
 from bumble.prompt import (
     compact,
+    handover,
     preamble,
     prompt_files,
     system,
@@ -124,7 +125,7 @@ def recall(
             f"{seen.left_out} older messages of this conversation do not fit the model's window; "
             "they stay in the transcript, where `recall` finds them"
         )
-    brief = preamble.found_brief(runtime, session)
+    brief = handover.brief(runtime, session)
     return Recalled(session, always, seen, tuple(found), brief, outside, tuple(notes))
 
 
@@ -169,7 +170,7 @@ def _blocks(
         Block("anchor", preamble.anchor_text(moment.stirring)),
         Block("workspace", preamble.workspace_text(runtime, files)),
         *recalled.memories,
-        Block("handover", preamble.handover_text(runtime, recalled.brief, at)),
+        Block("handover", handover.prompt_text(recalled.brief, at)),
         Block("tools", preamble.tools_text(runtime, profile, names, at)),
         Block("machine", machine),
     ]
@@ -198,12 +199,12 @@ def _fitting(
     room = route.room(runtime, [*recalled.stable.messages, *shown])
     left = int((room - route.LEAST_ANSWER_TOKENS) / runtime.token_ratio)
     left -= tokens.estimate(heard.attached)
-    kept = system.preamble(blocks, min(profile.preamble_max_tokens, left))
+    kept = system.fitting(blocks, min(profile.preamble_max_tokens, left), keeps_first=True)
     whole = max(1, runtime.config.prompt.preamble_max_tokens)
     share = min(1.0, profile.preamble_max_tokens / whole)
     in_mind, most = working_memory.blocks(runtime, recalled.stable, recalled.session, share)
     left -= sum(block.tokens for block in kept)
-    kept = (*kept, *working_memory.fitting(in_mind, min(most, left)))
+    kept = (*kept, *system.fitting(in_mind, min(most, left)))
     if heard.attached:  # it was asked for, so it is whole, whatever the preamble may take
         kept = (*kept, Block(preamble.ATTACHED, heard.attached, trust="imported"))
     return kept

@@ -37,7 +37,7 @@ from bumble.llm.protocol import (
     Tool,
     Wrapper,
 )
-from bumble.prompt import working_memory
+from bumble.prompt import system, working_memory
 from bumble.prompt.system import Block
 from bumble.records import (
     base,
@@ -433,7 +433,7 @@ def _mind(runtime: Runtime, wake: Wake) -> str:
         prompts.tagged("thoughts", thoughts) if thoughts else "",
     ]
     blocks = [Block(WAKE, text) for text in texts if text]
-    return "\n".join(block.text for block in working_memory.fitting(blocks, MIND_TOKENS))
+    return "\n".join(block.text for block in system.fitting(blocks, MIND_TOKENS))
 
 
 def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:

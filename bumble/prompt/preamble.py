@@ -10,9 +10,7 @@ from bumble.body import ebb, hormones
 from bumble.body.soma import Soma
 from bumble.errors import RecordInvalidError
 from bumble.llm import prompts
-from bumble.prompt import handover
 from bumble.records import narrative, self_model
-from bumble.records.sessions import Session
 from bumble.runtime import people
 from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.runtime import ProfileName, Runtime
@@ -22,7 +20,6 @@ from bumble.text.words import one_line
 NAMED_FILES, NAME_CHARS = 8, 60  # of the workspace, named in every turn
 LEAST_FAILED, SHAKY_SHARE, LATELY = 3, 1 / 3, timedelta(days=14)  # of a tool that is named
 ANCHOR_TOKENS = 60  # of an anchor that came back
-HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
 ATTACHED = "attached"  # the block of the files that a message points to
 
 
@@ -100,17 +97,6 @@ def tools_text(runtime: Runtime, profile: ProfileName, names: Sequence[str], at:
         and moments.gap(tool.last_failed, at) < LATELY
     ]
     return f"Of your tools, {', '.join(shaky)}." if shaky else ""
-
-
-def found_brief(runtime: Runtime, session: Session) -> handover.Brief | None:
-    """Return the brief of the last conversation, in the first turns of the next one."""
-    spoken = sum(message.role == "user" for message in session.messages)
-    return None if spoken > HANDOVER_TURNS else handover.brief(runtime, session)
-
-
-def handover_text(runtime: Runtime, brief: handover.Brief | None, at: datetime) -> str:
-    """Word a brief for the prompt, if the conversation goes on from it."""
-    return handover.prompt_text(runtime, brief, at) if brief and brief.fits else ""
 
 
 def phenotype(runtime: Runtime, readers: Sequence[str]) -> str:

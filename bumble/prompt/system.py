@@ -239,21 +239,23 @@ def _section(heading: str, text: str) -> str:
     return f"\n{heading}\n{text}\n" if text else ""
 
 
-def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
-    """Choose what goes before the message: blocks by importance, as far as the budget goes.
+def fitting(
+    blocks: Sequence[Block], budget_tokens: int, *, keeps_first: bool = False
+) -> tuple[Block, ...]:
+    """Choose blocks by importance, as far as a budget goes; one that only partly fits is cut.
 
-    A block that only partly fits is cut at a line; the first is always there.
+    Args:
+        blocks: The most important first.
+        budget_tokens: What they may take.
+        keeps_first: Whether the first is there in any case, and whole.
     """
     chosen: list[Block] = []
-    left = budget_tokens
-    for block in blocks:
-        if not block.text:
-            continue
-        fitting = block if not chosen or block.tokens <= left else cut_block(block, left)
-        if fitting is None:
-            continue
-        chosen.append(fitting)
-        left -= fitting.tokens
+    for block in filter(lambda block: block.text, blocks):
+        whole = block.tokens <= budget_tokens or (keeps_first and not chosen)
+        fit = block if whole else cut_block(block, budget_tokens)
+        if fit is not None:
+            chosen.append(fit)
+            budget_tokens -= fit.tokens
     return tuple(chosen)
 
 

@@ -12,7 +12,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.index import chunks
 from bumble.llm import prompts
-from bumble.prompt import prompt_files, system
+from bumble.prompt import prompt_files
 from bumble.prompt.system import Block, Stable
 from bumble.records import base, dreams, provenance, scratch, session_files, sessions, working
 from bumble.records.sessions import Session
@@ -47,17 +47,6 @@ def blocks(
     )
     budget = int(MOST_TOKENS * share)
     return tuple(block for block in parts if block.text), budget
-
-
-def fitting(parts: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
-    """Return as much of some blocks as a budget has room for, cut at a line."""
-    chosen: list[Block] = []
-    for block in parts:
-        fit = block if block.tokens <= budget_tokens else system.cut_block(block, budget_tokens)
-        if fit is not None:
-            chosen.append(fit)
-            budget_tokens -= fit.tokens
-    return tuple(chosen)
 
 
 def living_text(stable: Stable) -> str:

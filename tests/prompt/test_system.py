@@ -73,14 +73,14 @@ def test_the_preamble_keeps_its_budget_except_for_its_first_block(
     blocks += [
         Block(str(n), "\n".join(["head", *["x" * 40] * (s // 40)])) for n, s in enumerate(sizes)
     ]
-    kept = system.preamble(blocks, budget)
+    kept = system.fitting(blocks, budget, keeps_first=True)
     assert kept[0] == blocks[0]
     assert sum(block.tokens for block in kept[1:]) <= budget
 
 
 def test_a_block_that_is_cut_keeps_its_closing_tag() -> None:
     text = "What comes to mind:\n<memory>\n" + "- a memory of some length\n" * 40 + "</memory>"
-    kept = system.preamble([Block("now", "Now."), Block("memories", text)], 60)
+    kept = system.fitting([Block("now", "Now."), Block("memories", text)], 60, keeps_first=True)
     assert kept[1].text.endswith("</memory>")
     assert kept[1].tokens <= 60
 

@@ -291,7 +291,8 @@ class _Plan:
         if sum(map(_cost, sources)) <= self.room // 2:
             return list(sources)
         helpful: list[RecollectionSource] = []
-        for piece in _pieces([part for source in sources for part in _parts(source)], self.room):
+        parts = [part for source in sources for part in _parts(source)]
+        for piece in tokens.packed(parts, _cost, self.room):
             lines = "\n".join(_line(n, source) for n, source in enumerate(piece, 1))
             slots = {
                 "question": prompts.harmless(self.question, *TAGS),
@@ -400,17 +401,3 @@ def _parts(source: RecollectionSource) -> list[RecollectionSource]:
         parts.append(replace(source, text=rest[:cut].strip()))
         rest = rest[cut:].strip()
     return parts
-
-
-def _pieces(sources: Sequence[RecollectionSource], room: int) -> list[list[RecollectionSource]]:
-    """Divide what was read into pieces that the window holds."""
-    pieces: list[list[RecollectionSource]] = [[]]
-    used = 0
-    for source in sources:
-        cost = _cost(source)
-        if pieces[-1] and used + cost > room:
-            pieces.append([])
-            used = 0
-        pieces[-1].append(source)
-        used += cost
-    return pieces
