@@ -25,15 +25,7 @@ from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, PromptMessage, Request
-from bumble.prompt import (
-    compact,
-    handover,
-    preamble,
-    prompt_files,
-    system,
-    transcript,
-    working_memory,
-)
+from bumble.prompt import compact, handover, preamble, system, transcript, working_memory
 from bumble.prompt.system import Block, Stable
 from bumble.prompt.transcript import View
 from bumble.recall import prompt_memories as memories
@@ -108,7 +100,7 @@ def recall(
     uses = compacts and reading.route.profile == "deliberate"
     outside = tools.outside_tools(runtime, session) if uses else ()
     always = stable_part(runtime, session.people)
-    prompt_files.say_unreadable(runtime, always.files)
+    system.say_unreadable(runtime, always.files)
     notes = []
     if compacts:
         session, compacted = compact.make_room(runtime, session, always.tokens)

@@ -12,7 +12,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.index import chunks
 from bumble.llm import prompts
-from bumble.prompt import prompt_files
+from bumble.prompt import system
 from bumble.prompt.system import Block, Stable
 from bumble.records import base, dreams, provenance, scratch, session_files, sessions, working
 from bumble.records.sessions import Session
@@ -51,7 +51,7 @@ def blocks(
 
 def living_text(stable: Stable) -> str:
     """Word the living memory."""
-    text = next((file.text for file in stable.files if file.name == prompt_files.LIVING_MEMORY), "")
+    text = next((file.text for file in stable.files if file.name == system.LIVING_MEMORY), "")
     return prompts.tagged("working-memory", text) if text else ""
 
 
