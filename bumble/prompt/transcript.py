@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from bumble.entity.folder import Entity
+from bumble.errors import RecordMissingError
 from bumble.files import disk
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, PromptMessage, ToolResult
-from bumble.records import session_files, sessions
+from bumble.records import base, session_files, sessions
+from bumble.records.session_files import REFERENCE_CHARS
 from bumble.records.sessions import Compaction, Session, ToolCall
 from bumble.text import tokens
 from bumble.text.words import one_line
@@ -275,3 +278,45 @@ def _merged(first: PromptMessage, then: PromptMessage) -> PromptMessage:
 def with_last(messages: Sequence[PromptMessage], content: str) -> tuple[PromptMessage, ...]:
     """Return a view that ends with a user message of its own."""
     return _joined([*messages, PromptMessage("user", content)])
+
+
+def original(entity: Entity, name: str, *talks: Session) -> str:
+    """Return the text that a reference names, byte for byte.
+
+    Args:
+        entity: Whose conversations.
+        name: The beginning of the text's SHA-256, as a marker gives it.
+        talks: The conversations to look into.
+
+    Raises:
+        RecordMissingError: If none of them holds such a text.
+    """
+    wanted = name.strip().strip("`[]").removeprefix("ref").strip().lower()
+    for talk in talks:
+        try:
+            blob = session_files.read_blob(entity.sessions, talk.id, wanted)
+        except RecordMissingError:
+            continue
+        return blob.decode(errors="replace")
+    references: list[str] = []
+    for talk in talks:
+        for message in talk.messages:
+            own = reference(message.text)
+            if len(wanted) >= REFERENCE_CHARS and wanted.startswith(own):
+                return message.text
+            references.append(own)
+    raise RecordMissingError("text with the reference", name, base.nearest(wanted, references))
+
+
+def everywhere(entity: Entity, reference: str) -> str:
+    """Return the text that a reference names, from whichever conversation has it.
+
+    Raises:
+        RecordMissingError: If none has.
+    """
+    return original(entity, reference, *_newest_first(entity))
+
+
+def _newest_first(entity: Entity) -> Iterable[Session]:
+    for file in reversed(session_files.paths(entity.sessions)):
+        yield session_files.load(file)

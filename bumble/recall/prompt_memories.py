@@ -17,7 +17,7 @@ from bumble.fallback import quotes
 from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.llm import prompts
-from bumble.prompt import expand, system
+from bumble.prompt import system, transcript
 from bumble.prompt.system import Block
 from bumble.recall import memory_search, whole_record
 from bumble.recall.memory_search import COME_TO_MIND, Search
@@ -400,7 +400,7 @@ def whole(runtime: Runtime, reference: str, session: Session) -> RecalledAnswer:
         RecordMissingError: If nothing that all who take part may meet has such a reference.
     """
     try:
-        return RecalledAnswer(expand.original(runtime.entity, reference, session))
+        return RecalledAnswer(transcript.original(runtime.entity, reference, session))
     except RecordMissingError as problem:
         try:
             view = whole_record.find(runtime.entity, runtime.zone, reference, session.people)

@@ -18,7 +18,7 @@ from bumble.guard import excerpt
 from bumble.llm import ledger
 from bumble.llm.ledger import LedgerEntry
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.prompt import compact, expand, transcript
+from bumble.prompt import compact, transcript
 from bumble.prompt.compact import CompactJob
 from bumble.records import session_files, sessions
 from bumble.records.sessions import Message, Session, ToolCall
@@ -283,9 +283,9 @@ def test_what_was_cut_or_cleared_can_be_read_whole(newborn: Entity) -> None:
     for text in (long, "Bees were mentioned in May."):
         name = transcript.reference(text)
         assert name in shown
-        assert expand.original(newborn, name, made.session) == text
+        assert transcript.original(newborn, name, made.session) == text
     with pytest.raises(RecordMissingError):
-        expand.original(newborn, "0123456789ab", made.session)
+        transcript.original(newborn, "0123456789ab", made.session)
 
 
 def test_old_results_are_cleared_in_batches_so_that_the_prefix_seldom_moves(

@@ -202,11 +202,11 @@ def expand(
     ],
 ) -> None:
     """Print the whole of a text that the entity was shown cut or cleared."""
-    from bumble.prompt import expand
+    from bumble.prompt import transcript
     from bumble.recall import whole_record
 
     try:
-        text = expand.everywhere(opened.entity, reference)
+        text = transcript.everywhere(opened.entity, reference)
     except RecordMissingError as problem:
         try:
             text = whole_record.find(opened.entity, opened.zone, reference).text
