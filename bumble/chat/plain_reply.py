@@ -78,7 +78,7 @@ def stable(
     """Make the short prompt from an entity's files as they are: no tools, no story."""
     entity, identity = runtime.entity, runtime.identity
     language = language if has(language) else templates.FIRST
-    own_files = tuple(system.read(entity, runtime.config.prompt))
+    own_files = tuple(system.read_own_files(entity, runtime.config.prompt))
     who = rules.own_identity(entity, identity).identity
     book = rules.own_book(entity, knowledge.readable(entity.knowledge))
     parts = {

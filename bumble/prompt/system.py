@@ -1,4 +1,4 @@
-"""The system prompt: its parts and order, what is always in it, and the preamble's budget.
+"""The system prompt: its parts and order, the owner's files in it, and the preamble's budget.
 
 The stable part is a function of files alone, so two processes over unchanged files make the same
 bytes; its SHA-256 tells when it changed. What changes from turn to turn heads the last user message
@@ -54,7 +54,7 @@ class BootstrapFile(Struct, frozen=True):
         return len(self.text)
 
 
-def read(
+def read_own_files(
     entity: Entity, config: PromptConfig, readers: Sequence[str] = ()
 ) -> tuple[BootstrapFile, ...]:
     """Read the files in the configured order; what is not there never fails anything.
@@ -193,7 +193,7 @@ def of_entity(
         [skill for skill in skills if base.may_read(skill.provenance.audience, readers)],
         rules.own_book(entity, knowledge_store.readable(entity.knowledge)),
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
-        read(entity, config, readers),
+        read_own_files(entity, config, readers),
         mood,
         topics,
         home=entity.root.name,

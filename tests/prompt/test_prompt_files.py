@@ -24,11 +24,11 @@ def ada(tmp_path: Path) -> Entity:
 
 
 def by_name(entity: Entity, **values: object) -> dict[str, BootstrapFile]:
-    return {one.name: one for one in system.read(entity, config(**values))}
+    return {one.name: one for one in system.read_own_files(entity, config(**values))}
 
 
 def test_files_that_are_not_there_are_missing_and_fail_nothing(ada: Entity) -> None:
-    found = system.read(ada, config())
+    found = system.read_own_files(ada, config())
     assert [one.name for one in found] == list(config().bootstrap_files)
     assert {(one.status, one.raw_chars, one.text) for one in found} == {("MISSING", 0, "")}
 
@@ -67,7 +67,7 @@ def test_the_order_is_the_configured_one(ada: Entity) -> None:
     (ada.root / "TOOLS.md").write_text("x" * 60)
     (ada.root / "GENOME.md").write_text("y" * 60)
     order = ["TOOLS.md", "GENOME.md"]
-    found = system.read(ada, config(bootstrap_files=order, bootstrap_total_max_chars=60))
+    found = system.read_own_files(ada, config(bootstrap_files=order, bootstrap_total_max_chars=60))
     assert [(one.name, one.status) for one in found] == [
         ("TOOLS.md", "OK"),
         ("GENOME.md", "TRUNCATED"),

@@ -208,7 +208,7 @@ def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[
 
 def check_prompt_files(entity: Entity, read: Settings | None) -> Iterator[Finding]:
     """Find the files of every prompt that can't be read, save those that hold records."""
-    for own_file in system.read(entity, read.config.prompt) if read else ():
+    for own_file in system.read_own_files(entity, read.config.prompt) if read else ():
         if own_file.problem and kinds.of_path(own_file.name) is None:
             yield Finding(
                 "record-invalid",
