@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from bumble.jobs import ask, episode, facts, portrait
 from bumble.jobs.ask import Draft, Sentence, StretchAnswer
 from bumble.jobs.episode import TellingResult
 from bumble.jobs.facts import ExtractedItem
-from bumble.jobs.portrait import LineSource, PortraitDraft, PortraitUpdate
+from bumble.jobs.portrait import PortraitMaterial, PortraitUpdate
 from bumble.jobs.scene import Scene
 from bumble.jobs.segments import StretchJob
 from bumble.recall.belief_strength import CORRECTION, Claim, Verdict
@@ -318,11 +318,10 @@ def _portraits(
         text = ask.joined_lines(list(filter(None, lines)), "\n")
         if not text:
             continue
-        draft = PortraitDraft(text, (), portrait.read_scores(likeness.scores, _standing(shown)))
-        names = (person.id, *person.names)
+        scored = portrait.read_scores(likeness.scores, _standing(shown))
         yield (
             person,
-            portrait.judged(runtime, person, names, "rewrite", draft, allow_shrink=allow_shrink),
+            portrait.judged(runtime, person, "rewrite", text, scored, allow_shrink=allow_shrink),
         )
 
 
@@ -339,7 +338,9 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
         if portrait.is_edited(person, now):
             late.append(f"{person.name}: the portrait was edited meanwhile; it stays as it is")
         elif update.good:
-            planned.append(_plan_portrait(runtime, shown, person, update, memories.at))
+            own = [message for message in shown.messages if message.speaker == person.id]
+            given = PortraitMaterial(person, portrait.notes(person), own, session=shown.session.id)
+            planned.append(portrait.plan(runtime, "reflect", given, update, memories.at))
             touched.add(person.id)
     stored = facts.plan(
         runtime, shown.window, memories.items, memories.claims, memories.diary, memories.at
@@ -358,26 +359,3 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
         why = f"remember a conversation of {shown.session.id}"
         planned.append(episodes.plan_new(memories.episode, why))
     return JobPlan(planned, (*stored.late, *late))
-
-
-def _plan_portrait(
-    runtime: Runtime, shown: Scene, person: Relationship, update: PortraitUpdate, at: datetime
-) -> Change | None:
-    own = [message for message in shown.messages if message.speaker == person.id]
-    notes = portrait.notes(person)
-    now = people.find_person(runtime, person.id) or person
-    more: dict[str, Any] = {
-        "pending": tuple(note for note in now.pending if note not in notes),
-        "last_reflection": at,
-        "reviewed_at_count": now.interaction_count,  # the whole of it was written anew
-    }
-    given = [
-        *portrait.of_messages(shown.session.id, own),
-        *(LineSource(note.text, note.provenance.sources) for note in notes),
-    ]
-    message_ids = [message.id for message in own]
-    trusts = [message.trust for message in own] + [note.provenance.trust for note in notes]
-    origin = portrait.origin(
-        runtime, "reflect", person, update, (shown.session.id, *message_ids), trusts
-    )
-    return portrait.plan(runtime, person, update, origin, given, more)

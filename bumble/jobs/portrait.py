@@ -8,7 +8,8 @@ somebody edited meanwhile is left alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ from bumble.fallback import sayings
 from bumble.guard import claims, origins
 from bumble.records import base, relationships
 from bumble.records.base import Provenance
+from bumble.records.episodes import Episode
 from bumble.records.kind import unite
 from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import PendingNote, Relationship, Scores
@@ -39,10 +41,36 @@ class LineSource(Struct, frozen=True):
     ids: tuple[str, ...]  # of the conversation and the messages, or of a record
 
 
-def of_messages(session_id: str, messages: Iterable[Message]) -> list[LineSource]:
-    """Return what was said in a conversation as sources."""
-    ids = (session_id,) if session_id else ()
-    return [LineSource(message.text, (*ids, message.id)) for message in messages]
+class PortraitMaterial(Struct, frozen=True):
+    """What a portrait is drawn from."""
+
+    person: Relationship  # as it was read
+    notes: Sequence[PendingNote]  # that wait to be worked into it
+    messages: Sequence[Message]  # theirs
+    episodes: Sequence[Episode] = ()
+    session: str = ""  # id of the conversation, where it is one
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of what it rests on."""
+        return unite([self.session], *([one.id] for one in (*self.episodes, *self.messages)))
+
+    @property
+    def lines(self) -> list[LineSource]:
+        """What a line may rest on."""
+        own = (self.session,) if self.session else ()
+        return [
+            *(LineSource(one.text, (one.id,)) for one in self.episodes),
+            *(LineSource(one.text, (*own, one.id)) for one in self.messages),
+            *(LineSource(one.text, one.provenance.sources) for one in self.notes),
+        ]
+
+    @property
+    def trust(self) -> str:
+        """The lowest trust of it, and of the portrait before."""
+        records = (self.person, *self.episodes, *self.notes)
+        trusts = [one.provenance.trust for one in records] + [one.trust for one in self.messages]
+        return base.lowest_trust(filter(None, trusts))
 
 
 def marked(
@@ -57,7 +85,7 @@ def marked(
         sources: What the pass was given, oldest first.
     """
     old = relationships.text_lines(person.text)
-    stay = {relationships.line_key(line) for line in old}
+    stay = set(map(relationships.line_key, old))
     given = [*sources, *(LineSource(line, person.origin_of(line).sources) for line in old)]
     marks: dict[str, Provenance] = {}
     for line in relationships.text_lines(text):
@@ -81,18 +109,13 @@ def _traced(
     return replace(origin, sources=ids or origin.sources)
 
 
-def owners(person: Relationship, prose: str) -> list[str]:
-    """Return the lines of a portrait that a person wrote, headings and blank lines left in."""
-    return [
-        line for line in markdown.lines(prose) if not line.strip() or not person.origin_of(line).by
-    ]
-
-
 def with_owners(text: str, person: Relationship, prose: str) -> str:
-    """Put the lines of a person back on top of a portrait that was written without them."""
-    present = {relationships.line_key(line) for line in relationships.text_lines(text)}
-    own = "".join(owners(person, prose))
-    keys = {relationships.line_key(line) for line in relationships.text_lines(own)}
+    """Put the lines that a person wrote back on top of a portrait that was written without them."""
+    present = set(map(relationships.line_key, relationships.text_lines(text)))
+    own = "".join(  # headings and blank lines among them
+        line for line in markdown.lines(prose) if not line.strip() or not person.origin_of(line).by
+    )
+    keys = set(map(relationships.line_key, relationships.text_lines(own)))
     if keys <= present:
         return text
     rest = [line for line in text.split("\n") if relationships.line_key(line) not in keys]
@@ -188,14 +211,6 @@ VERBS = {
 }
 
 
-class PortraitDraft(Struct, frozen=True):
-    """The text of a portrait as the model wrote it, checked against the material."""
-
-    text: str | None  # without what rested on nothing; None: nothing was left
-    dropped: tuple[str, ...] = ()  # sentences, each with the reason
-    scored: PortraitScores | None = None  # what came with it
-
-
 class PortraitUpdate(Struct, frozen=True):
     """A new portrait with its scores, judged and not yet written."""
 
@@ -222,30 +237,42 @@ def notes(person: Relationship) -> list[PendingNote]:
 def judged(
     runtime: Runtime,
     person: Relationship,
-    names: Sequence[str],
     mode: str,
-    draft: PortraitDraft,
+    text: str | None,
+    scored: PortraitScores | None = None,
+    dropped: tuple[str, ...] = (),
     refused: str = "",
     *,
     allow_shrink: bool,
 ) -> PortraitUpdate:
-    """Tell whether a draft may take the place of a portrait; the owner's own lines stay in it."""
-    config = runtime.config.memory.relational
+    """Tell whether a draft may take the place of a portrait; the owner's own lines stay in it.
+
+    Args:
+        runtime: Whose.
+        person: As they are.
+        mode: How it was drawn, one of `VERBS`.
+        text: Without what rested on nothing; None: nothing was left.
+        scored: What came with it.
+        dropped: Sentences that were left out, each with the reason.
+        refused: Why there is none.
+        allow_shrink: Whether it may lose more than `MOST_LOSS`.
+    """
     prose, _ = relationships.split_quotes(person.text)
-    if draft.text is not None:
-        draft = replace(draft, text=with_owners(draft.text, person, prose))
-    if draft.text is None:
+    if text is None:
         refused = refused or "nothing in the answer rested on what was said"
-    elif draft.text != prose:
-        refused = refusal(prose, draft.text, names, allow_shrink=allow_shrink)
-    if draft.text is None or refused:
+    else:
+        text = with_owners(text, person, prose)
+        if text != prose:
+            names = (person.id, *person.names)
+            refused = refusal(prose, text, names, allow_shrink=allow_shrink)
+    if text is None or refused:
         return PortraitUpdate(
-            mode, person.text, False, person.portrait_source, refused, draft.dropped, None
+            mode, person.text, False, person.portrait_source, refused, dropped, None
         )
-    text, mark = (person.text, person.portrait_source) if draft.text == prose else (draft.text, "")
-    scored = draft.scored if config.score_derivation else None
-    unread = config.score_derivation and scored is None
-    return PortraitUpdate(mode, text, True, mark, "", draft.dropped, scored, unread)
+    text, mark = (person.text, person.portrait_source) if text == prose else (text, "")
+    derives = runtime.config.memory.relational.score_derivation
+    unread = derives and scored is None
+    return PortraitUpdate(mode, text, True, mark, "", dropped, scored if derives else None, unread)
 
 
 def is_edited(before: Relationship | None, now: Relationship | None) -> bool:
@@ -255,28 +282,41 @@ def is_edited(before: Relationship | None, now: Relationship | None) -> bool:
 
 def plan(
     runtime: Runtime,
-    person: Relationship,
+    by: str,
+    given: PortraitMaterial,
     update: PortraitUpdate,
-    origin: Provenance,
-    sources: Sequence[LineSource],
-    more: Mapping[str, Any],
+    at: datetime,
+    count: int | None = None,
 ) -> Change | None:
     """Plan to write a portrait and its scores into the person's file as it is now.
 
     Args:
         runtime: Whose folder.
-        person: As it was given to the model; a stub where there was no file.
+        by: What drew it.
+        given: What it was drawn from.
         update: The new portrait and its scores.
-        origin: Of the new text.
-        sources: What its new lines may rest on.
-        more: Further values for `relationships.plan_update`.
+        at: When it was drawn.
+        count: How many talks it has taken in; None: all there are.
     """
-    record = people.find_person(runtime, person.id)
+    person, record = given.person, people.find_person(runtime, given.person.id)
     now = record or person
-    values = dict(more)
+    origin = Provenance(
+        by=by,
+        model=runtime.model.name if update.good else person.provenance.model,
+        sources=given.ids or person.provenance.sources,
+        trust=given.trust,
+        audience=(person.id,),  # only its person may meet it in a prompt
+    )
+    values: dict[str, Any] = {}
+    if update.good:
+        values = {
+            "pending": tuple(note for note in now.pending if note not in given.notes),
+            "last_reflection": at,
+            "reviewed_at_count": now.interaction_count if count is None else count,
+        }
     if runtime.config.memory.relational.flush_to_disk and update.text != now.text:
         new = origin if update.good else replace(origin, model="")  # a quote is no model's
-        marks = marked(person, update.text, new, sources)
+        marks = marked(person, update.text, new, given.lines)
         ids = unite(*(mark.sources for mark in marks.values()))
         values |= {
             "text": update.text,
@@ -300,24 +340,6 @@ def plan(
     if record is None:
         return Change(change.path, change.why, change.data)
     return replace(change, keeps=bool(record.text) and "text" in values)
-
-
-def origin(
-    runtime: Runtime,
-    by: str,
-    person: Relationship,
-    update: PortraitUpdate,
-    sources: Sequence[str],
-    trusts: Sequence[str],
-) -> Provenance:
-    """Say where a portrait comes from; only its person may meet it in a prompt."""
-    return Provenance(
-        by=by,
-        model=runtime.model.name if update.good else person.provenance.model,
-        sources=tuple(sources) or person.provenance.sources,
-        trust=base.lowest_trust(filter(None, [person.provenance.trust, *trusts])),
-        audience=(person.id,),
-    )
 
 
 def told(person: Relationship, update: PortraitUpdate) -> Iterator[str]:

@@ -17,9 +17,8 @@ from bumble.fallback import sayings
 from bumble.guard import verifier
 from bumble.guard.verifier import ClaimSources, Said
 from bumble.jobs import portrait
-from bumble.jobs.portrait import LineSource, PortraitDraft, PortraitUpdate
+from bumble.jobs.portrait import PortraitMaterial, PortraitScores, PortraitUpdate
 from bumble.records import base, episodes, relationships, session_files
-from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import PendingNote, Relationship
@@ -64,14 +63,10 @@ class DeepReviewJob(Struct, frozen=True):
     marks: tuple[str, ...] = ()  # of how far the talks with them have come
 
 
-class _Reading(Struct, frozen=True):
+class _Reading(PortraitMaterial, frozen=True):
     """What the review of one person reads."""
 
-    person: Relationship
-    notes: Sequence[PendingNote]  # that wait to be worked into the portrait
-    episodes: Sequence[Episode]
-    statements: Sequence[Message]  # theirs
-    talk: Sequence[str]  # the lines of both, in order
+    talk: Sequence[str] = ()  # the lines of both, in order
 
 
 def has_notes(runtime: Runtime, person: str) -> bool:
@@ -115,28 +110,22 @@ def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> 
     """
     person = relationships.find(runtime.entity.relationships, job.person)
     reading = _read(runtime, person)
-    refused, draft = "", PortraitDraft(None)
     try:
-        draft = _ask(runtime, reading)
+        text, scored, dropped = _ask(runtime, reading)
+        refused = ""
     except AnswerInvalidError as error:
+        text, scored, dropped = None, None, ()
         refused = str(error).split("\n")[0]
-    names = (person.id, *person.names)
     update = portrait.judged(
-        runtime, person, names, "review", draft, refused, allow_shrink=allow_shrink
+        runtime, person, "review", text, scored, dropped, refused, allow_shrink=allow_shrink
     )
-    sources = [episode.id for episode in reading.episodes]
-    sources += [message.id for message in reading.statements]
-    trusts = [message.trust for message in reading.statements]
-    trusts += [episode.provenance.trust for episode in reading.episodes]
-    trusts += [note.provenance.trust for note in reading.notes]
-    origin = portrait.origin(runtime, "review", person, update, sources, trusts)
     verb = "look again at" if update.good else "nothing usable came of another look at"
     return JobResult(
         f"reflect: {verb} {person.name}",  # by the name of that cycle it can be held back
-        partial(_plan, runtime, reading, update, origin),
+        partial(_plan, runtime, reading, update),
         tuple(portrait.told(person, update)),
         portrait.update_data(person, update),
-        traced(sources, runtime.model.name if update.good else ""),
+        traced(reading.ids, runtime.model.name if update.good else ""),
         in_vain=not update.good,
     )
 
@@ -150,7 +139,7 @@ def _read(runtime: Runtime, person: Relationship) -> _Reading:
     chosen_episodes = _episodes(runtime, person, int(left * EPISODE_SHARE))
     left -= sum(tokens.estimate(_text_of(episode)) for episode in chosen_episodes)
     statements, talk = _talk(runtime, person, left)
-    return _Reading(person, notes, chosen_episodes, statements, talk)
+    return _Reading(person, notes, statements, chosen_episodes, talk=talk)
 
 
 def _noted(notes: Sequence[PendingNote]) -> str:
@@ -163,7 +152,7 @@ def _sources(runtime: Runtime, reading: _Reading) -> ClaimSources:
     prose, quotes = relationships.split_quotes(person.text)
     days = (f"{one.at.astimezone(runtime.zone):%A %d %B %Y %m}" for one in reading.episodes)
     told = (f"{day}: {one.text}" for day, one in zip(days, reading.episodes, strict=True))
-    said = (Said(one.id, one.at, person.name, one.text) for one in reading.statements)
+    said = (Said(one.id, one.at, person.name, one.text) for one in reading.messages)
     return ClaimSources(
         tuple(said),
         (prose, *quotes, *(note.text for note in reading.notes), *told),
@@ -172,7 +161,9 @@ def _sources(runtime: Runtime, reading: _Reading) -> ClaimSources:
     )
 
 
-def _ask(runtime: Runtime, reading: _Reading) -> PortraitDraft:
+def _ask(
+    runtime: Runtime, reading: _Reading
+) -> tuple[str | None, PortraitScores | None, tuple[str, ...]]:
     """Ask for the portrait, and drop what nothing that was read bears out."""
     config, person = runtime.config.memory.relational, reading.person
     prose, quotes = relationships.split_quotes(person.text)
@@ -203,9 +194,8 @@ def _ask(runtime: Runtime, reading: _Reading) -> PortraitDraft:
         for line in (*answer["about"], answer["mine"])
     ]
     text = "\n".join(dict.fromkeys(filter(None, lines)))
-    return PortraitDraft(
-        text or None, tuple(dropped), portrait.read_scores(answer.get("scores", {}), stands)
-    )
+    scored = portrait.read_scores(answer.get("scores", {}), stands)
+    return text or None, scored, tuple(dropped)
 
 
 def schema() -> dict[str, Any]:
@@ -217,27 +207,16 @@ def schema() -> dict[str, Any]:
     return asked
 
 
-def _plan(
-    runtime: Runtime, reading: _Reading, update: PortraitUpdate, origin: Provenance
-) -> JobPlan:
+def _plan(runtime: Runtime, reading: _Reading, update: PortraitUpdate) -> JobPlan:
     """Write the portrait, unless somebody has edited it meanwhile."""
     person = reading.person
     now = people.find_person(runtime, person.id)
     if now is None or portrait.is_edited(person, now):
         edited = f"{person.name}: the portrait was edited meanwhile; it stays as it is"
         return JobPlan((), (edited,))
-    more: dict[str, Any] = {}
-    if update.good:
-        # not the count of now: a talk in between is yet to be looked at
-        more["reviewed_at_count"] = person.interaction_count
-        more["pending"] = tuple(note for note in now.pending if note not in reading.notes)
-        more["last_reflection"] = runtime.now()
-    given = [
-        *(LineSource(episode.text, (episode.id,)) for episode in reading.episodes),
-        *portrait.of_messages("", reading.statements),
-        *(LineSource(note.text, note.provenance.sources) for note in reading.notes),
-    ]
-    return JobPlan((portrait.plan(runtime, person, update, origin, given, more),))
+    # not the count of now: a talk in between is yet to be looked at
+    count = person.interaction_count
+    return JobPlan((portrait.plan(runtime, "review", reading, update, runtime.now(), count),))
 
 
 def _episodes(runtime: Runtime, person: Relationship, budget_tokens: int) -> list[Episode]:
