@@ -63,7 +63,7 @@ class DeepReviewJob(Struct, frozen=True):
     marks: tuple[str, ...] = ()  # of how far the talks with them have come
 
 
-class _Reading(PortraitMaterial, frozen=True):
+class ReviewMaterial(PortraitMaterial, frozen=True):
     """What the review of one person reads."""
 
     talk: Sequence[str] = ()  # the lines of both, in order
@@ -130,7 +130,7 @@ def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> 
     )
 
 
-def _read(runtime: Runtime, person: Relationship) -> _Reading:
+def _read(runtime: Runtime, person: Relationship) -> ReviewMaterial:
     """Choose what the review reads: notes, then episodes, and what was said in the room left."""
     config = runtime.config.memory.relational
     notes = portrait.notes(person)[:NOTES]
@@ -139,14 +139,14 @@ def _read(runtime: Runtime, person: Relationship) -> _Reading:
     chosen_episodes = _episodes(runtime, person, int(left * EPISODE_SHARE))
     left -= sum(tokens.estimate(_text_of(episode)) for episode in chosen_episodes)
     statements, talk = _talk(runtime, person, left)
-    return _Reading(person, notes, statements, chosen_episodes, talk=talk)
+    return ReviewMaterial(person, notes, statements, chosen_episodes, talk=talk)
 
 
 def _noted(notes: Sequence[PendingNote]) -> str:
     return "\n".join(f"- {note.text}" for note in notes)
 
 
-def _sources(runtime: Runtime, reading: _Reading) -> ClaimSources:
+def _sources(runtime: Runtime, reading: ReviewMaterial) -> ClaimSources:
     """Return what a sentence of the portrait may rest on."""
     person = reading.person
     prose, quotes = relationships.split_quotes(person.text)
@@ -162,7 +162,7 @@ def _sources(runtime: Runtime, reading: _Reading) -> ClaimSources:
 
 
 def _ask(
-    runtime: Runtime, reading: _Reading
+    runtime: Runtime, reading: ReviewMaterial
 ) -> tuple[str | None, PortraitScores | None, tuple[str, ...]]:
     """Ask for the portrait, and drop what nothing that was read bears out."""
     config, person = runtime.config.memory.relational, reading.person
@@ -207,7 +207,7 @@ def schema() -> dict[str, Any]:
     return asked
 
 
-def _plan(runtime: Runtime, reading: _Reading, update: PortraitUpdate) -> JobPlan:
+def _plan(runtime: Runtime, reading: ReviewMaterial, update: PortraitUpdate) -> JobPlan:
     """Write the portrait, unless somebody has edited it meanwhile."""
     person = reading.person
     now = people.find_person(runtime, person.id)
