@@ -133,13 +133,13 @@ def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> 
 def _read(runtime: Runtime, person: Relationship) -> ReviewMaterial:
     """Choose what the review reads: notes, then episodes, and what was said in the room left."""
     config = runtime.config.memory.relational
-    notes = portrait.notes(person)[:NOTES]
+    waiting = portrait.notes(person)[:NOTES]
     left = config.deep_review_max_tokens - tokens.estimate(person.text)
-    left -= tokens.estimate(_noted(notes))
+    left -= tokens.estimate(_noted(waiting))
     chosen_episodes = _episodes(runtime, person, int(left * EPISODE_SHARE))
     left -= sum(tokens.estimate(_text_of(episode)) for episode in chosen_episodes)
     statements, talk = _talk(runtime, person, left)
-    return ReviewMaterial(person, notes, statements, chosen_episodes, talk=talk)
+    return ReviewMaterial(person, waiting, statements, chosen_episodes, talk=talk)
 
 
 def _noted(notes: Sequence[PendingNote]) -> str:
