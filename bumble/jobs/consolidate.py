@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
-from bumble.jobs import musings, narrate, portrait_review
+from bumble.jobs import musings, narrate, portrait
 from bumble.jobs.episode import significance_now
 from bumble.jobs.musings import MusingsJob
 from bumble.recall.belief_strength import archive_check
@@ -86,7 +86,7 @@ def parts() -> tuple[ConsolidationPart, ...]:
         ConsolidationPart("fading", faded, let_fade),
         ConsolidationPart("beliefs", weak, archive),
         ConsolidationPart("notes", check_notes, move_notes),
-        ConsolidationPart("portraits", portrait_review.check, portrait_review.run, MOST_REVIEWS),
+        ConsolidationPart("portraits", portrait.check, portrait.run, MOST_REVIEWS),
         ConsolidationPart("story", story_due, narrate.run, most=1, alone=False),
         ConsolidationPart("musings", musings_due, musings.run, most=1, alone=False),
     )
