@@ -12,8 +12,6 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from msgspec import Struct
-
 from bumble.body import affects, appraisal, ebb, significance
 from bumble.body.appraisal import Appraisal
 from bumble.body.bars import Bar, Bars
@@ -42,63 +40,60 @@ from bumble.text import stop_words, tokens, words
 QUOTE_CHARS, LABEL_CHARS = 200, 60  # of the anchor that a charged turn makes
 
 
-def _name(message: Message) -> str:
-    return str(message.extra.get("name") or message.speaker or "somebody")
-
-
 def plan_felt(
     runtime: Runtime,
     session: Session,
-    assessments: Sequence[tuple[Message, Appraisal]],
+    message: Message,
+    assessment: Appraisal,
     ended: datetime,
     at: datetime,
     model: str = "",
 ) -> list[Change | None]:
-    """Plan to note some appraisals in the transcript, and to let what is left of them be felt.
+    """Plan to note an appraisal in the transcript, and to let what is left of it be felt.
 
     Args:
         runtime: Whose body.
         session: The conversation as it is now.
-        assessments: Each with the message that it is noted beside.
-        ended: When the talk that they are of was over.
+        message: That it is noted beside.
+        assessment: What was felt.
+        ended: When the talk that it is of was over.
         at: The present.
-        model: What made them; empty: a rule.
+        model: What made it; empty: a rule.
     """
     left = _left(seconds_between(ended, at))
-    lines = [felt_line(at, message, assessment, model) for message, assessment in assessments]
-    noted = sessions.plan_append(session, lines, "note what it did to the body")
-
-    def move(soma: Soma) -> Soma:
-        for _, assessment in assessments:
-            soma = appraisal.apply(soma, assessment, left=left, audience=session.people)
-        return soma
-
+    line = felt_line(at, message, assessment, model)
+    noted = sessions.plan_append(session, [line], "note what it did to the body")
     if not left:
         return [noted]
+
+    def move(soma: Soma) -> Soma:
+        return appraisal.apply(soma, assessment, left=left, audience=session.people)
+
     moved = body_state.plan(runtime, at, move, "what was said moved the body")
     soma = move(body_state.read(runtime, at))
-    return [noted, moved, *_anchored(runtime, session, soma, assessments, left)]
+    return [noted, moved, *_anchored(runtime, session, soma, message, assessment, left)]
 
 
 def _anchored(
     runtime: Runtime,
     session: Session,
     soma: Soma,
-    assessments: Sequence[tuple[Message, Appraisal]],
+    message: Message,
+    assessment: Appraisal,
     left: float,
 ) -> list[Change | None]:
     """Plan the anchor of a charged turn: its words are those that were said, never a model's."""
-    charged = [(each.imprint, message) for message, each in assessments if each.imprint]
-    if not charged:
+    imprint = assessment.imprint
+    if imprint is None:
         return []
-    imprint, message = max(charged, key=lambda pair: pair[0].intensity)
     origin = Provenance(
         by="appraise",
         sources=(message.id,),
         trust=message.trust,
         audience=session.people,
     )
-    quote = f'{_name(message)}: "{words.shorten(message.text, QUOTE_CHARS)}"'
+    name = message.extra.get("name") or message.speaker or "somebody"
+    quote = f'{name}: "{words.shorten(message.text, QUOTE_CHARS)}"'
     label = words.shorten(imprint.trigger, LABEL_CHARS)
     strength = imprint.intensity * left
     return anchor_recall.plan_charged(runtime, soma, label, quote, strength, origin)
@@ -121,19 +116,6 @@ def _left(age_seconds: float) -> float:
 PURPOSE = "remember"
 EXCERPT_LINES, EXCERPT_TOKENS = 6, 60  # at most; of one line
 FULL_WORDS = 20  # telling words beyond these make a message no more telling
-
-
-class TellingResult(Struct, frozen=True):
-    """The text of an episode, by the model or as an excerpt, and why."""
-
-    telling: Telling
-    excerpt: str = ""  # why it is one; empty if the model told it
-    by_form: bool = False  # whether it is quotes of what is worth keeping
-
-    @property
-    def summary_source(self) -> str:
-        """The episode's `summary_source`: empty if the model told it."""
-        return sayings.MARK if self.by_form else episodes.EXCERPT if self.excerpt else ""
 
 
 def excerpt(
@@ -252,18 +234,13 @@ def weigh(runtime: Runtime, session: Session, job: StretchJob) -> Significance:
         moved = session.appraisals.get(message.id)
         for bar, value in moved.points.items() if moved else ():
             points[bar] = points.get(bar, 0.0) + value
-    participants = _people(session, job.messages)
+    known = [people.readable_person(runtime, one) for one in _people(session, job.messages)]
     return significance.significance(
         meaningful=any(significance.is_meaningful(text, used_tool=used_tool) for text in texts),
-        familiarity=max((_familiarity(runtime, person) for person in participants), default=0.0),
+        familiarity=max((one.scores.familiarity for one in known if one), default=0.0),
         appraisal=significance.appraisal_strength(points),
         novelty=_novelty(runtime, "\n".join(texts)),
     )
-
-
-def _familiarity(runtime: Runtime, person: str) -> float:
-    record = people.readable_person(runtime, person)
-    return record.scores.familiarity if record else 0.0
 
 
 def _novelty(runtime: Runtime, text: str) -> float:
@@ -286,53 +263,38 @@ def _alike(hit: Hit, asked: set[str], language: str) -> float:
     return shared / max(1, min(len(asked), len(hit_terms)))
 
 
-def origin_of(
-    session: Session, messages: Sequence[Message], audience: Sequence[str], model: str
-) -> Provenance:
-    """Say where the telling of some messages comes from; `model` is empty for an excerpt."""
-    return Provenance(
-        by=PURPOSE,
-        model=model,
-        sources=(session.id, *(message.id for message in messages)),
-        trust=base.lowest_trust(message.trust for message in messages),
-        audience=tuple(audience),
-    )
-
-
 def episode_of(
     runtime: Runtime,
     session: Session,
     job: StretchJob,
     weight: Significance,
-    result: TellingResult,
+    telling: Telling,
+    summary_source: str,
     origin: Provenance,
-    inferences: Sequence[str] = (),
+    inferences: Sequence[str],
 ) -> Episode:
     """Make the episode of a segment, with what was felt in it and what it is about."""
     tag = _tag(job.messages)
+    told = [  # what they only read out tags nothing
+        message.text
+        for message in job.messages
+        if message.role == "user" and not provenance.is_untrusted(message.trust)
+    ]
+    felt_tag = "" if summary_source == sayings.MARK else tag
     return episodes.new(
         id_of(job),
         job.messages[0].at.astimezone(runtime.zone),
         weight.total,
-        result.telling.text,
+        telling.text,
         people=_heard_by(session, job.messages),
-        imprints=_imprints(runtime, session, job.messages, "" if result.by_form else tag),
+        imprints=_imprints(runtime, session, job.messages, felt_tag),
         soma=tag,
         session=session.id,
-        tags=survey.tags_of(runtime.memory, _told(job.messages), origin.audience),
-        summary_source=result.summary_source,
+        tags=survey.tags_of(runtime.memory, told, origin.audience),
+        summary_source=summary_source,
         inferences=tuple(inferences),
         provenance=origin,
     )
-
-
-def _told(messages: Sequence[Message]) -> list[str]:
-    """Return what people told in some messages; what they only read out tags nothing."""
-    return [
-        message.text
-        for message in messages
-        if message.role == "user" and not provenance.is_untrusted(message.trust)
-    ]
 
 
 def _tag(messages: Sequence[Message]) -> str:

@@ -17,16 +17,17 @@ from bumble.body import appraisal
 from bumble.body.appraisal import Appraisal
 from bumble.body.config import EMOTIONS
 from bumble.entity.changes import Change
+from bumble.fallback import sayings
 from bumble.guard import verifier
 from bumble.jobs import ask, episode, facts, portrait
 from bumble.jobs.ask import Draft, Sentence, StretchAnswer
-from bumble.jobs.episode import TellingResult
 from bumble.jobs.facts import ExtractedItem
 from bumble.jobs.portrait import PortraitMaterial, PortraitUpdate
 from bumble.jobs.scene import Scene
 from bumble.jobs.segments import StretchJob
 from bumble.recall.belief_strength import CORRECTION, Claim, Verdict
-from bumble.records import episodes, relationships
+from bumble.records import base, episodes, relationships
+from bumble.records.base import Provenance
 from bumble.records.episodes import Episode, Telling
 from bumble.records.provenance import BY_FORM
 from bumble.records.relationships import Relationship
@@ -152,38 +153,36 @@ def _episode(
     threshold = runtime.config.memory.episode_significance_threshold
     if weight.total < threshold:
         return None, weight.sentence(threshold)
-    result = telling(runtime, shown, whole, is_quoted=is_quoted)
-    told = tuple(each.text for each in whole.narrative if each.inference)
-    model = "" if result.excerpt or is_quoted else runtime.model.name
-    cited = {label for sentence in whole.narrative for label in sentence.cites}
-    spoken = (
-        [shown.messages[n - 1] for n in shown.numbers(list(cited))]
-        if is_quoted
-        else [one for one in shown.messages if one.role != "tool" and one.text.strip()]
-    )
-    origin = episode.origin_of(session, spoken, episode.audience(session, job.messages), model)
+    told, source = telling(shown, whole, is_quoted=is_quoted)
+    spoken = [one for one in shown.messages if one.role != "tool" and one.text.strip()]
     if is_quoted:
-        origin = replace(origin, by=f"{origin.by} {BY_FORM}")
-    inferences = () if result.excerpt else told
-    return episode.episode_of(runtime, session, job, weight, result, origin, inferences), ""
+        cited = {label for sentence in whole.narrative for label in sentence.cites}
+        spoken = [shown.messages[n - 1] for n in shown.numbers(list(cited))]
+    origin = Provenance(
+        by=f"{episode.PURPOSE} {BY_FORM}" if is_quoted else episode.PURPOSE,
+        model="" if source else runtime.model.name,
+        sources=(session.id, *(message.id for message in spoken)),
+        trust=base.lowest_trust(message.trust for message in spoken),
+        audience=episode.audience(session, job.messages),
+    )
+    inferences = tuple(each.text for each in whole.narrative if each.inference)
+    made = episode.episode_of(runtime, session, job, weight, told, source, origin, inferences)
+    return made, ""
 
 
-def telling(
-    runtime: Runtime, shown: Scene, whole: StretchAnswer, *, is_quoted: bool
-) -> TellingResult:
-    """Return the text of an episode; an excerpt, where nothing of the telling stands."""
+def telling(shown: Scene, whole: StretchAnswer, *, is_quoted: bool) -> tuple[Telling, str]:
+    """Return the text of an episode with its `summary_source`; an excerpt, where nothing stands."""
     if not whole.narrative:
-        why = "nothing that the model told stands on what was said"
         told = episode.excerpt(shown.messages, shown.window.speaker, shown.session.appraisals)
-        return TellingResult(told, why)
+        return told, episodes.EXCERPT
     given = ask.joined(whole.title).rstrip(".")
     named = (given, *(fact.title for fact in whole.knowledge), shown.day)
     title = f"# {next(filter(None, named))}\n\n"
     if is_quoted:
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
-        return TellingResult(Telling(f"{title}{lines}"), by_form=True)
+        return Telling(f"{title}{lines}"), sayings.MARK
     reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
-    return TellingResult(Telling(f"{title}{ask.joined(whole.narrative)}", reflection))
+    return Telling(f"{title}{ask.joined(whole.narrative)}", reflection), ""
 
 
 def _fitting(paragraphs: Sequence[Sequence[Sentence]], most: int) -> str:
@@ -351,7 +350,7 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
         message, assessment = memories.felt
         ended = shown.messages[-1].at
         planned += episode.plan_felt(
-            runtime, shown.session, [memories.felt], ended, memories.at, memories.model
+            runtime, shown.session, message, assessment, ended, memories.at, memories.model
         )
         if message.speaker not in touched and relationships.path(message.speaker) not in noted:
             planned.append(people.plan_felt(runtime, message.speaker, assessment.points))

@@ -52,7 +52,8 @@ class PortraitMaterial(Struct, frozen=True):
     @property
     def ids(self) -> tuple[str, ...]:
         """Ids of what it rests on."""
-        return unite([self.session], *([one.id] for one in (*self.episodes, *self.messages)))
+        told, said = (one.id for one in self.episodes), (one.id for one in self.messages)
+        return unite([self.session], told, said)
 
     @property
     def lines(self) -> list[LineSource]:
@@ -67,8 +68,9 @@ class PortraitMaterial(Struct, frozen=True):
     @property
     def trust(self) -> str:
         """The lowest trust of it, and of the portrait before."""
-        records = (self.person, *self.episodes, *self.notes)
-        trusts = [one.provenance.trust for one in records] + [one.trust for one in self.messages]
+        trusts = [self.person.provenance.trust, *(one.trust for one in self.messages)]
+        trusts += [one.provenance.trust for one in self.episodes]
+        trusts += [one.provenance.trust for one in self.notes]
         return base.lowest_trust(filter(None, trusts))
 
 

@@ -147,16 +147,12 @@ def _cut(runtime: Runtime, file: MappingFile, session: Session) -> list[StretchJ
     """Cut what waits of a conversation into stretches."""
     if session.imported is not None:
         return _imported(runtime, session)
-    waiting = _waiting(file, session)
-    if not any(message.role == "user" for message in waiting):
-        return []
-    return segments.stretches(runtime, session, waiting)
-
-
-def _waiting(file: MappingFile, session: Session) -> Sequence[Message]:
-    """Return what waits up to the first turn without an answer: another process may be at it."""
     open_ends = {message.id for message in session.unanswered}
-    return list(takewhile(lambda each: each.id not in open_ends, cursors.messages(file, session)))
+    # up to the first turn without an answer: another process may be at it
+    waits = list(takewhile(lambda one: one.id not in open_ends, cursors.messages(file, session)))
+    if not any(message.role == "user" for message in waits):
+        return []
+    return segments.stretches(runtime, session, waits)
 
 
 def _imported(runtime: Runtime, session: Session) -> list[StretchJob]:
@@ -236,10 +232,7 @@ def _result(
 
 
 def _title(made: Memories) -> str:
-    return "" if made.episode is None else _first_line(made.episode.text)
-
-
-def _first_line(text: str) -> str:
+    text = "" if made.episode is None else made.episode.text
     return text.partition("\n")[0].lstrip("#> ")[:80]
 
 
