@@ -1,7 +1,7 @@
 """Evolution: every hundred interactions a proposal of small changes of who the entity is.
 
-A model that may write proposes, and each item must rest on memories and name nobody; else rules
-look at what the memories left behind and at what people talk about. Nothing is applied here.
+A model that may write proposes, and each item must rest on memories and name nobody; without one
+nothing is proposed. Nothing is applied here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from msgspec import Struct
 from bumble.entity import settings
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE
-from bumble.fallback import sayings, templates
+from bumble.errors import AnswerInvalidError
+from bumble.fallback import sayings
 from bumble.guard import secrets
 from bumble.jobs import narrate
 from bumble.jobs.narrate import StorySources
@@ -28,7 +29,7 @@ from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.proposals import Item, Proposal
 from bumble.runtime import job_request, people, rules
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
+from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 from bumble.text.words import one_line
@@ -37,16 +38,8 @@ EVERY = 100  # interactions
 KEY = "evolve"  # in state.yaml
 TEMPERATURE, MAX_TOKENS = 0.4, 800
 TEXT_CHARS, REASON_CHARS, MOST_SOURCES = 160, 240, 6
-# Traits of an entity that names none, each with the feelings in memories that speak for it.
-TRAITS: Mapping[str, tuple[str, ...]] = {
-    "curiosity": ("curious",),
-    "warmth": ("affectionate",),
-    "playfulness": ("amused",),
-    "zest": ("excited",),
-    "calm": ("content",),
-    "caution": ("concerned", "anxious"),
-}
-LEAST_IMPRINTS, TELLING_SHARE = 5, 0.25  # of all feelings that memories left; for a trait to move
+# Traits of an entity that names none.
+TRAITS = ("curiosity", "warmth", "playfulness", "zest", "calm", "caution")
 Items = dict[str, list[Item]]  # under traits, behaviours and curiosity
 
 
@@ -68,6 +61,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
     )
     enough = force or since >= EVERY
     conditions = (
+        sayings.writes(runtime),
         Condition("interactions", f"{since} since the last", f"at least {EVERY}", enough),
         Condition("open proposals", str(waiting), "none", not waiting),
     )
@@ -77,14 +71,10 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
 
 
 def run(runtime: Runtime, job: EvolveJob) -> JobResult:
-    """Propose what may change; without a usable answer by rule."""
-    language = words.language(*(episode.text for episode in reversed(job.sources.episodes)))
-    model = ""
-    items = _by_rule(runtime, job, language)
-    if job.sources.episodes and sayings.in_language(runtime, language) is None:
-        with suppress(*NO_ANSWER):  # what the rules say stands
-            items, model = _asked(runtime, job), runtime.model.name
-    items = _new(runtime, items)
+    """Propose what may change; what can't be used of an answer proposes nothing."""
+    items: Items = {}
+    with suppress(AnswerInvalidError):
+        items = _new(runtime, _asked(runtime, job)) if job.sources.episodes else {}
     before = base.read_text(runtime.entity.file)
     diff = difference(before, applied(before, items))
     if not diff:
@@ -99,7 +89,7 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
     )
     origin = Provenance(
         by=KEY,
-        model=model,
+        model=runtime.model.name,
         sources=cited,
         trust=base.lowest_trust(("entity", job.sources.trust)),
         audience=job.sources.audience,
@@ -110,12 +100,12 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
         title=f"evolve: proposes {one_line(proposal.items[0].text)}",
         plan=partial(_plan, runtime, job, proposal),
         lines=(
-            f"{proposal.id}: {len(proposal.items)} small changes{'' if model else ', by rule'}.",
+            f"{proposal.id}: {len(proposal.items)} small changes.",
             "`bumble evolve --show` has them; nothing changes before --apply.",
         ),
-        data={"proposal": proposal.id, "items": len(proposal.items), "model": model},
+        data={"proposal": proposal.id, "items": len(proposal.items), "model": runtime.model.name},
         record=proposal.id,
-        trailers=traced(cited, model),
+        trailers=traced(cited, runtime.model.name),
     )
 
 
@@ -232,30 +222,6 @@ def schema(traits: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
             "curiosity": job_request.array(free, proposals.MOST_TOPICS),
         }
     )
-
-
-def _by_rule(runtime: Runtime, job: EvolveJob, language: str) -> Items:
-    """Propose what the memories show without a model: feelings they left, topics of people."""
-    wordings = templates.load(language)
-    felt = [
-        (imprint.emotion, episode.id)
-        for episode in job.sources.episodes
-        for imprint in episode.imprints
-    ]
-    traits = []
-    for name in _traits(runtime):
-        cited = tuple(
-            dict.fromkeys(id_ for emotion, id_ in felt if emotion in TRAITS.get(name, ()))
-        )
-        if len(felt) >= LEAST_IMPRINTS and len(cited) >= len(felt) * TELLING_SHARE:
-            reason = wordings.grown.format(count=len(cited), total=len(felt))
-            traits.append(Item(name, reason, cited[:MOST_SOURCES], proposals.MOST_CHANGE))
-    topics = [
-        Item(one_line(topic), wordings.topical, (person.id,))
-        for person in job.sources.people
-        for topic in person.topics
-    ]
-    return {"traits": traits, "behaviours": [], "curiosity": topics}
 
 
 def _new(runtime: Runtime, items: Items) -> Items:
