@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bumble.index.place import Place, Server
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.index import place
-from bumble.index.place import Place, Server
 from bumble.index.rows import Filter
 from bumble.index.search import Hit, opened, search
 from bumble.index.sync import SyncReport, sync
