@@ -25,7 +25,7 @@ from bumble.entity.changes import Change
 from bumble.entity.config import DistillationConfig
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import notices, sayings
-from bumble.jobs import ask, episode, memories, portrait, quoted, scene, segments
+from bumble.jobs import ask, episode, memories, portrait, scene, segments
 from bumble.jobs.ask import Draft, Dropped, StretchAnswer
 from bumble.jobs.memories import EPISODE, EVERYTHING, FACTS, Memories
 from bumble.jobs.scene import Scene
@@ -196,7 +196,7 @@ def run(runtime: Runtime, job: StretchJob, *, allow_shrink: bool = False) -> Job
         return _result(runtime, job, shown, nothing, Memories(runtime.now()))
     wording = sayings.of_conversation(runtime, session)
     try:
-        draft = quoted.draw(runtime, shown, wording) if wording else ask.draw(runtime, shown)
+        draft = ask.draw_quotes(runtime, shown, wording) if wording else ask.draw(runtime, shown)
     except AnswerInvalidError as error:
         return _failed(runtime, job, shown, error)
     parts = EVERYTHING if session.imported is None else {FACTS}
