@@ -119,9 +119,9 @@ def show(
 def tick(opened: Opened, flags: JobFlags) -> None:
     """Bring the values in the file to the present; no model is asked."""
     from bumble.cli import run_job
-    from bumble.jobs import soma_tick
+    from bumble.runtime import body_state
 
-    run_job.perform(opened, flags, "soma tick", soma_tick.check, soma_tick.run)
+    run_job.perform(opened, flags, "soma tick", body_state.check_tick, body_state.run_tick)
 
 
 def _rendered(presence: body_view.Presence, form: str) -> str:
