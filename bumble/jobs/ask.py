@@ -24,7 +24,7 @@ from bumble.fallback.sayings import Saying, Wording
 from bumble.guard import verifier
 from bumble.guard.verifier import CitedClaim, SourceVerdict
 from bumble.jobs import scene
-from bumble.jobs.facts import CATEGORIES
+from bumble.jobs.memories import CATEGORIES
 from bumble.jobs.portrait import FIELDS as SCORES
 from bumble.jobs.scene import Scene
 from bumble.llm import structured
