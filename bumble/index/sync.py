@@ -12,11 +12,11 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, suppress
 from datetime import tzinfo
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -32,127 +32,12 @@ from bumble.errors import (
     RecordInvalidError,
 )
 from bumble.files import disk
-from bumble.index import chunks, ingest, sqlite
+from bumble.index import chunks, ingest, place, sqlite
 from bumble.index.ingest import IngestReading, Progress, scan
+from bumble.index.place import Place
 from bumble.index.rows import encoded
 from bumble.index.store import Store
 from bumble.models.embed.protocol import DocumentTokens, Embedder, Floats
-
-
-class Server(Protocol):
-    """Where the indexes of many entities stand."""
-
-    @property
-    def shown(self) -> str:
-        """Its address, without passwords."""
-
-    def reach(self) -> None:
-        """Connect, if it is not yet.
-
-        Raises:
-            IndexServerError: If it does not answer, or can't be used.
-        """
-
-    def holds(self, entity: Entity) -> bool:
-        """Whether there is an index of an entity."""
-
-    def held(self, entity: Entity, wait_seconds: float) -> AbstractContextManager[None]:
-        """Let nobody else, on whatever machine, bring that index up to date meanwhile."""
-
-    def to_read(self, entity: Entity) -> Store:
-        """Open the index of an entity to search in."""
-
-    def to_write(self, entity: Entity, *, anew: bool) -> Store:
-        """Open the index of an entity to bring it up to date, or make an empty one."""
-
-    def facts(self, entity: Entity) -> dict[str, Any]:
-        """Return what it is: versions, role, and how much of it the index of an entity takes."""
-
-
-class Place(Struct, frozen=True):
-    """Where an index stands. Any folder will do, where the entity's own may not be written."""
-
-    database: Path
-    lock: Path
-    server: Server | None = None  # where the index stands instead, if it does
-    local: Place | None = None  # what is used while the server is away
-    donors: tuple[Path, ...] = ()  # databases of the same texts elsewhere: what they have embedded
-
-    @property
-    def shown(self) -> str:
-        """Say where it lies, without passwords."""
-        return self.server.shown if self.server else str(self.database)
-
-    def settled(self) -> Place:
-        """Return where to look: in the folder, where the server is away and that is allowed.
-
-        Raises:
-            IndexServerError: If the server can't be reached, and nothing stands in for it.
-        """
-        if self.server is None:
-            return self
-        try:
-            self.server.reach()
-        except IndexServerError:
-            if self.local is None:
-                raise
-            return self.local
-        return self
-
-    def exists(self, entity: Entity) -> bool:
-        """Whether there is an index."""
-        return self.server.holds(entity) if self.server else self.database.exists()
-
-    def to_read(self, entity: Entity) -> Store:
-        """Open the index to search in.
-
-        Raises:
-            IndexUnusableError: If there is none, it is damaged, or of another version.
-            IndexServerError: If the server does not answer.
-        """
-        return self.server.to_read(entity) if self.server else sqlite.open_to_read(self.database)
-
-    def to_write(self, entity: Entity, *, anew: bool) -> Store:
-        """Open the index to bring it up to date, or make an empty one.
-
-        Raises:
-            IndexUnusableError: If it is damaged, or of another version.
-            IndexServerError: If the server does not answer.
-            FolderUnwritableError: If the system refuses.
-        """
-        if self.server:
-            return self.server.to_write(entity, anew=anew)
-        return sqlite.create(self.database) if anew else sqlite.open_to_write(self.database)
-
-    @contextmanager
-    def held(self, entity: Entity, wait_seconds: float) -> Iterator[None]:
-        """Let nobody else, on whatever machine, bring this index up to date meanwhile.
-
-        Raises:
-            LockedError: If another process is at it, for longer than one may wait.
-        """
-        if self.server:
-            with self.server.held(entity, wait_seconds):
-                yield
-        else:
-            with disk.lock(self.lock, place=entity.root, timeout_seconds=wait_seconds):
-                yield
-
-
-def of(entity: Entity) -> Place:
-    """Return where an entity's index belongs.
-
-    Raises:
-        UnsafePathError: If a link leads out of the folder there.
-    """
-    disk.settled(entity.private)
-    return Place(entity.vectors, entity.private / "index.lock")
-
-
-def elsewhere(folder: Path) -> Place:
-    """Return a place outside the entity's folder, for one that may not be written."""
-    return Place(folder / "memory.db", folder / "index.lock")
-
 
 T = TypeVar("T")
 CHUNKS_AT_ONCE = 256  # embedded and committed together
@@ -219,7 +104,7 @@ def sync(
     Raises:
         FolderUnwritableError: If the system refuses a write.
     """
-    at = where or of(entity)
+    at = where or place.of(entity)
     shreds = shreds or (at.server is not None and owes_sweep(entity))
     making = _Making(embedder, shreds=shreds)
 
@@ -425,7 +310,7 @@ def embedded_by(entity: Entity, where: Place | None = None) -> str:
     Raises:
         IndexUnusableError: If the index is damaged, or of another version.
     """
-    at = (where or of(entity)).settled()
+    at = (where or place.of(entity)).settled()
     if not at.exists(entity):
         return ""
     with closing(at.to_read(entity)) as database:
@@ -440,7 +325,7 @@ def state(entity: Entity, where: Place | None = None) -> IndexState:
     Raises:
         IndexUnusableError: If it is damaged, or of another version.
     """
-    at = (where or of(entity)).settled()
+    at = (where or place.of(entity)).settled()
     if not at.exists(entity):
         facts = at.server.facts(entity) if at.server else None
         return IndexState(exists=False, stale=len(scan(entity)), server=facts)
