@@ -6,12 +6,13 @@ nothing of what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from bumble.body import affects as feelings
 from bumble.body import fields, noise
+from bumble.entity.changes import Change
 from bumble.records import mapping_files
 from bumble.records.fields import (
     ABSENT,
@@ -31,7 +32,7 @@ from bumble.records.kind import Kind, Told
 PATH = "soma.yaml"
 
 parse, read = mapping_files.parse, mapping_files.read
-plan_write = partial(mapping_files.plan, PATH)
+plan_write: Callable[..., Change | None] = partial(mapping_files.plan, PATH)
 
 
 def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:

@@ -6,12 +6,13 @@ but the form in which they keep it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bumble.entity.changes import Change
 from bumble.records import base, mapping_files
 from bumble.records.fields import (
     ABSENT,
@@ -77,7 +78,7 @@ def read(file: Path) -> MappingFile:
     return mapping_files.read(file, parse)
 
 
-plan_write = partial(mapping_files.plan, PATH)
+plan_write: Callable[..., Change | None] = partial(mapping_files.plan, PATH)
 
 
 def oldest(marks: Mapping[str, Any], new: Collection[str], most: int) -> list[str]:
