@@ -84,8 +84,8 @@ def _clear_lines(text: str, clear: Callable[[str], str]) -> str:
 
 
 def _clear_mapping(text: str, clear: Callable[[str], str]) -> str:
-    file = mapping_files.parse(text)
-    return mapping_files.edited(file, _clear_values(file.values, clear)).source or ""
+    file = mapping_files.parse_mapping(text)
+    return mapping_files.edited_mapping(file, _clear_values(file.values, clear)).source or ""
 
 
 def _clear_document(text: str, clear: Callable[[str], str]) -> str:

@@ -38,7 +38,7 @@ class MappingFile(Struct, frozen=True):
         return yaml_edit.line_of(self.source or "", keys)
 
 
-def parse(source: str, stem: str = "") -> MappingFile:
+def parse_mapping(source: str, stem: str = "") -> MappingFile:
     """Read a mapping from the text of its file.
 
     Raises:
@@ -47,12 +47,12 @@ def parse(source: str, stem: str = "") -> MappingFile:
     return MappingFile(yaml_edit.parse_mapping(source), source)
 
 
-def read(file: Path, parse: Callable[[str, str], MappingFile] = parse) -> MappingFile:
+def read_mapping(file: Path, parse: Callable[[str, str], MappingFile] = parse) -> MappingFile:
     """Read the file; none at all counts as an empty mapping."""
     return base.load(file, parse) if file.exists() else MappingFile({}, None)
 
 
-def edited(
+def edited_mapping(
     old: MappingFile, values: Mapping[str, Any], remove: Iterable[Sequence[str]] = ()
 ) -> MappingFile:
     """Return the file with some values changed; what is not named stays, byte for byte.
@@ -81,7 +81,7 @@ def _leaves(
             yield (*above, key), value
 
 
-def plan(
+def plan_mapping(
     path: str,
     old: MappingFile,
     values: Mapping[str, Any],
@@ -97,7 +97,7 @@ def plan(
         why: For the change set.
         remove: Keys to take out, each a path of keys: `[["affects", "joy"]]`.
     """
-    new = edited(old, values, remove).source or ""
+    new = edited_mapping(old, values, remove).source or ""
     if new == (old.source or ""):
         return None
     return changes.write(path, new, old.source, why)

@@ -31,8 +31,8 @@ from bumble.records.kind import Kind, Told
 
 PATH = "soma.yaml"
 
-parse, read = mapping_files.parse, mapping_files.read
-plan_write: Callable[..., Change | None] = partial(mapping_files.plan, PATH)
+parse, read = mapping_files.parse_mapping, mapping_files.read_mapping
+plan_write: Callable[..., Change | None] = partial(mapping_files.plan_mapping, PATH)
 
 
 def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def parse(source: str, stem: str = "") -> MappingFile:
     Raises:
         SourceError: If it is not a YAML mapping, or a value of another form.
     """
-    file = mapping_files.parse(source, stem)
+    file = mapping_files.parse_mapping(source, stem)
     _check(file.values, FORM, (), source)
     return file
 
@@ -75,10 +75,10 @@ def _check(values: Mapping[Any, Any], form: Mapping[str, Any], above: Keys, sour
 
 def read(file: Path) -> MappingFile:
     """Read the file; none at all counts as an empty mapping."""
-    return mapping_files.read(file, parse)
+    return mapping_files.read_mapping(file, parse)
 
 
-plan_write: Callable[..., Change | None] = partial(mapping_files.plan, PATH)
+plan_write: Callable[..., Change | None] = partial(mapping_files.plan_mapping, PATH)
 
 
 def oldest(marks: Mapping[str, Any], new: Collection[str], most: int) -> list[str]:

@@ -88,7 +88,7 @@ def _document(text: str) -> Iterator[Part]:
 
 
 def _yaml(text: str) -> Iterator[Part]:
-    yield base.provenance(mapping_files.parse(text).values), text
+    yield base.provenance(mapping_files.parse_mapping(text).values), text
 
 
 def _session(text: str) -> Iterator[Part]:
@@ -117,7 +117,7 @@ def _person(text: str) -> Iterator[Part]:
 
 
 def _body(text: str) -> Iterator[Part]:
-    values = mapping_files.parse(text).values
+    values = mapping_files.parse_mapping(text).values
     noise, felt = values.get("noise"), values.get("felt")
     thoughts = noise.get("fragments") if isinstance(noise, Mapping) else None
     for one in (*(thoughts or ()), felt):

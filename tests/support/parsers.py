@@ -92,8 +92,8 @@ CASES_OF_MODELS = (
 )
 
 BODY_FILE = (
-    mapping_files.edited(
-        mapping_files.parse(""),
+    mapping_files.edited_mapping(
+        mapping_files.parse_mapping(""),
         {
             **repository.body(50.0, "a wave", "a door"),
             "affects": [
@@ -303,9 +303,9 @@ def _message(text: str) -> object:
 
 def _edited(text: str) -> object:
     """Read a mapping, change it, and read what came of it."""
-    file = mapping_files.parse(text)
-    new = mapping_files.edited(file, {"x_mine": {"a": [1, "b: c"]}, "at": None})
-    return mapping_files.parse(new.source or "").values
+    file = mapping_files.parse_mapping(text)
+    new = mapping_files.edited_mapping(file, {"x_mine": {"a": [1, "b: c"]}, "at": None})
+    return mapping_files.parse_mapping(new.source or "").values
 
 
 def _with_meta(text: str) -> object:
