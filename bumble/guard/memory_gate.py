@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from bumble.entity import companions
 from bumble.entity.changes import Change, ChangeSet
 from bumble.guard import secrets
-from bumble.records import jsonl, kinds, mapping_files
+from bumble.records import base, jsonl, kinds
 from bumble.text import markdown
 
 _SAID = ("message", "session")  # lines of a transcript that hold what was said
@@ -84,8 +84,8 @@ def _clear_lines(text: str, clear: Callable[[str], str]) -> str:
 
 
 def _clear_mapping(text: str, clear: Callable[[str], str]) -> str:
-    file = mapping_files.parse_mapping(text)
-    return mapping_files.edited_mapping(file, _clear_values(file.values, clear)).source or ""
+    file = base.parse_mapping(text)
+    return base.edited_mapping(file, _clear_values(file.values, clear)).source or ""
 
 
 def _clear_document(text: str, clear: Callable[[str], str]) -> str:

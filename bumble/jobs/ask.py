@@ -31,7 +31,7 @@ from bumble.llm import structured
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.recall.belief_strength import CORRECTION
 from bumble.records import base, episodes, state
-from bumble.records.mapping_files import MappingFile
+from bumble.records.base import MappingFile
 from bumble.records.sessions import Message
 from bumble.runtime import job_request, review_queue
 from bumble.runtime.job import NO_ANSWER

@@ -26,8 +26,7 @@ from bumble.jobs.episode import significance_now
 from bumble.jobs.musings import MusingsJob
 from bumble.recall.belief_strength import archive_check
 from bumble.records import base, beliefs, dreams, episodes, journal, relationships, scratch, state
-from bumble.records.base import Provenance
-from bumble.records.mapping_files import MappingFile
+from bumble.records.base import MappingFile, Provenance
 from bumble.runtime import last_activity, review_queue
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult
 from bumble.runtime.runtime import Runtime

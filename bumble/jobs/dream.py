@@ -45,9 +45,8 @@ from bumble.records import (
     relationships,
     state,
 )
-from bumble.records.base import Provenance
+from bumble.records.base import MappingFile, Provenance
 from bumble.records.episodes import Episode
-from bumble.records.mapping_files import MappingFile
 from bumble.records.provenance import Audience, fits
 from bumble.records.questions import OpenQuestion
 from bumble.runtime import body_state, job_request, last_activity

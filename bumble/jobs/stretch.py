@@ -31,7 +31,7 @@ from bumble.jobs.memories import EPISODE, EVERYTHING, FACTS, Memories
 from bumble.jobs.scene import Scene
 from bumble.jobs.segments import StretchJob
 from bumble.records import session_files, sessions, state
-from bumble.records.mapping_files import MappingFile
+from bumble.records.base import MappingFile
 from bumble.records.sessions import Distilled, Message, Session
 from bumble.runtime import body_state, cursors
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, Pass, settle, traced

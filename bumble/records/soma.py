@@ -13,7 +13,7 @@ from typing import Any
 from bumble.body import affects as feelings
 from bumble.body import fields, noise
 from bumble.entity.changes import Change
-from bumble.records import mapping_files
+from bumble.records import base
 from bumble.records.fields import (
     ABSENT,
     BOTH,
@@ -31,8 +31,8 @@ from bumble.records.kind import Kind, Told
 
 PATH = "soma.yaml"
 
-parse, read = mapping_files.parse_mapping, mapping_files.read_mapping
-plan_write: Callable[..., Change | None] = partial(mapping_files.plan_mapping, PATH)
+parse, read = base.parse_mapping, base.read_mapping
+plan_write: Callable[..., Change | None] = partial(base.plan_mapping, PATH)
 
 
 def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bumble.entity.changes import Change
-from bumble.records import base, mapping_files
+from bumble.records import base
+from bumble.records.base import MappingFile
 from bumble.records.fields import (
     ABSENT,
     Rule,
@@ -27,7 +28,6 @@ from bumble.records.fields import (
     newer,
 )
 from bumble.records.kind import Kind, Told
-from bumble.records.mapping_files import MappingFile
 from bumble.text import yaml_edit
 from bumble.text.yaml_edit import SourceError
 
@@ -54,7 +54,7 @@ def parse(source: str, stem: str = "") -> MappingFile:
     Raises:
         SourceError: If it is not a YAML mapping, or a value of another form.
     """
-    file = mapping_files.parse_mapping(source, stem)
+    file = base.parse_mapping(source, stem)
     _check(file.values, FORM, (), source)
     return file
 
@@ -75,10 +75,10 @@ def _check(values: Mapping[Any, Any], form: Mapping[str, Any], above: Keys, sour
 
 def read(file: Path) -> MappingFile:
     """Read the file; none at all counts as an empty mapping."""
-    return mapping_files.read_mapping(file, parse)
+    return base.read_mapping(file, parse)
 
 
-plan_write: Callable[..., Change | None] = partial(mapping_files.plan_mapping, PATH)
+plan_write: Callable[..., Change | None] = partial(base.plan_mapping, PATH)
 
 
 def oldest(marks: Mapping[str, Any], new: Collection[str], most: int) -> list[str]:

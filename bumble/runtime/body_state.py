@@ -22,7 +22,7 @@ from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.records import soma as store
-from bumble.records.mapping_files import MappingFile
+from bumble.records.base import MappingFile
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 

@@ -32,7 +32,7 @@ from bumble.errors import ChangeUnfinishedError, UserError
 from bumble.files import disk
 from bumble.files.git import Git
 from bumble.records import base, sessions, state
-from bumble.records.mapping_files import MappingFile
+from bumble.records.base import MappingFile
 
 SECTION, WAITING, DEALT = "review", "waiting", "dealt"
 MOST_DEALT = 2_000  # marks; the oldest go
