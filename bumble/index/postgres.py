@@ -172,6 +172,7 @@ class PostgresStore(Store):
 
     FLOAT = "<f2"
     VECTORS = ("vectors",)
+    WORDS, WORD = "@words", "id"
     COSINE = "round((1 - (vector <=> ?::halfvec))::numeric, 6)::float8"
     DISTRUSTED = "sha256 = ''"
     KEEPS_SEEN = False  # what other machines put has to be looked up
@@ -201,13 +202,11 @@ class PostgresStore(Store):
         """Leave the connection to who comes next."""
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Run a query and return all rows."""
         with self._translated():
             bound = tuple(map(_storable, values))
             return self._connection.execute(self._sql(sql), bound, binary=True).fetchall()
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> None:
-        """Run a statement that writes."""
         with self._translated():
             self._connection.execute(self._sql(sql), tuple(map(_storable, values)) or None)
 
@@ -236,7 +235,6 @@ class PostgresStore(Store):
     def put(
         self, table: str, columns: Sequence[str], rows: Iterable[Row], *, adds: bool = False
     ) -> None:
-        """Put rows in the place of those with the same key, which is the first of the columns."""
         names, rest = ", ".join(columns), iter(rows)
         key = "place, path" if table == "stamps" else columns[0]
         updates = ", ".join(
@@ -256,7 +254,6 @@ class PostgresStore(Store):
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
-        """All that is written inside is kept, or none of it."""
         with self._translated(), self._connection.transaction():
             yield
 
@@ -329,7 +326,6 @@ class PostgresStore(Store):
         self.run("delete from stamps where @own and path = ?", (path,))
 
     def forget_vectors(self) -> None:
-        """Drop every vector: another model's can't be compared with them."""
         super().forget_vectors()
         self._drop_graph()
 
@@ -341,7 +337,6 @@ class PostgresStore(Store):
     def nearest(
         self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[tuple[int, float]]:
-        """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
         halves, depth = self.vector(query), int(depth)
         inside = f" where id in (select id from @chunks where {where})" if where else ""
         select, order = (
@@ -366,7 +361,6 @@ class PostgresStore(Store):
         return [(int(key), float(cosine)) for key, cosine in rows]
 
     def put_words(self, rows: Sequence[tuple[int, Row]]) -> None:
-        """Store which terms stand in chunks, given by their texts, and around them."""
         self._new += len(rows)
         self._known.clear()
         terms_of = ((key, f"{texts[2]} {texts[3]}".split()) for key, texts in rows)
@@ -374,17 +368,10 @@ class PostgresStore(Store):
         self.put("words", ("id", "length", "lexemes"), words)
 
     def drop_words(self, ids: Sequence[int]) -> None:
-        """Forget the terms of chunks."""
         self._known.clear()
-        if ids:
-            self.run("delete from words where @own and id in ??", (list(ids),))
-
-    def words_size(self) -> int:
-        """Return how many chunks' terms are known."""
-        return self.ids("select count(*) from @words")[0]
+        super().drop_words(ids)
 
     def counts(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many chunks each term stands."""
         wanted = list(dict.fromkeys(terms))
         if new := [term for term in wanted if term not in self._known]:
             each = ", ".join(["count(*) filter (where lexemes @@ ?::tsquery)"] * len(new))
@@ -395,7 +382,6 @@ class PostgresStore(Store):
     def best(
         self, terms: Sequence[str], depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[int]:
-        """Return the chunks that BM25 puts first, of those a condition lets through; ties by id."""
         counts = {term: count for term, count in self.counts(terms).items() if count > 0}
         rarest = sorted(counts, key=lambda term: (counts[term], term))[:MOST_TERMS]
         if not rarest:

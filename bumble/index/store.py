@@ -47,6 +47,8 @@ class Store(ABC):
 
     FLOAT: str  # how numbers of vectors are kept
     VECTORS: tuple[str, ...]  # tables with a row for each vector
+    WORDS: str  # what has a row for each chunk of which the terms are known
+    WORD: str  # where the table of words has the id of a chunk
     COSINE: str  # the cosine of a stored vector with one that is bound
     DISTRUSTED: str  # what makes a file look other than it is
     KEEPS_SEEN = True  # whether nobody else writes stamps of files
@@ -98,14 +100,6 @@ class Store(ABC):
         """Store which terms stand in chunks, given by their texts, and around them."""
 
     @abstractmethod
-    def drop_words(self, ids: Sequence[int]) -> None:
-        """Forget the terms of chunks, while their texts are still there."""
-
-    @abstractmethod
-    def words_size(self) -> int:
-        """Return how many chunks' terms are known."""
-
-    @abstractmethod
     def counts(self, terms: Iterable[str]) -> dict[str, int]:
         """Return in how many chunks each term stands."""
 
@@ -130,6 +124,15 @@ class Store(ABC):
         """Do what a sync ends with."""
 
     # facts about the index itself
+
+    def drop_words(self, ids: Sequence[int]) -> None:
+        """Forget the terms of chunks, while their texts are still there."""
+        if ids:
+            self.run(f"delete from words where @own and {self.WORD} in ??", (list(ids),))
+
+    def words_size(self) -> int:
+        """Return how many chunks' terms are known."""
+        return self.ids(f"select count(*) from {self.WORDS}")[0]
 
     def ids(self, sql: str, values: Sequence[Any] = ()) -> list[int]:
         """Return the first column of a query."""

@@ -24,13 +24,12 @@ from bumble.fallback.sayings import Saying, Wording
 from bumble.guard import verifier
 from bumble.guard.verifier import CitedClaim, SourceVerdict
 from bumble.jobs import scene
-from bumble.jobs.memories import CATEGORIES
 from bumble.jobs.portrait import FIELDS as SCORES
 from bumble.jobs.scene import Scene
 from bumble.llm import structured
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.recall.belief_strength import CORRECTION
-from bumble.records import base, episodes, state
+from bumble.records import base, beliefs, episodes, state
 from bumble.records.base import MappingFile
 from bumble.records.sessions import Message
 from bumble.runtime import job_request, review_queue
@@ -40,6 +39,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 from bumble.text.words import one_line
 
+CATEGORIES = tuple(each for each in beliefs.CATEGORIES if each != beliefs.DREAM_INSIGHT)
 PART_WORDS = 2  # of an entry of what is no title, but a list
 SENTENCE_CHARS, QUOTE_CHARS, TITLE_CHARS = 300, 120, 80
 SENTENCES, FACTS, BELIEFS = 10, 8, 6  # at most: of a telling, of knowledge, of beliefs

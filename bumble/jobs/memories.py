@@ -44,7 +44,6 @@ from bumble.text import stop_words, words
 Kind = Literal["knowledge", "relational", "belief"]
 
 BY = "distill"
-CATEGORIES = tuple(each for each in held.CATEGORIES if each != held.DREAM_INSIGHT)
 INFERENCE = "inference"
 TAG = "distillation"
 SAME_SHARE = 0.5  # of the telling words of the shorter sentence: both speak of one thing
