@@ -88,15 +88,20 @@ def read_info(file: Path) -> SessionInfo:
     )
 
 
+def _backwards(data: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the objects in the lines of a text, the last first; what is none is passed over."""
+    for line in reversed(data.split(b"\n")):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(line)
+            if isinstance(value, dict):
+                yield value
+
+
 def _last(tail: bytes) -> dict[str, Any] | None:
     """Return the last whole line that was said, or the end; what cycles noted is passed over."""
-    for line in reversed(tail.split(b"\n")):
-        try:
-            data = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(data, dict) and data.get("type") in ("message", "end"):
-            with suppress(ValueError):  # a time that is none: reading it whole names its line
+    for data in _backwards(tail):
+        with suppress(ValueError):  # a time that is none: reading it whole names its line
+            if data.get("type") in ("message", "end"):
                 base.field(data, "at", datetime)
                 return data
     return None
@@ -111,14 +116,10 @@ def _is_distilled(file: Path, tail: bytes) -> bool:
     """
     mark = ""
     for part in (tail, None):
-        for line in reversed((disk.read(file) if part is None else part).split(b"\n")):
-            try:
-                data = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(data, dict) and data.get("type") == "message":
+        for data in _backwards(disk.read(file) if part is None else part):
+            if data.get("type") == "message":
                 return mark != "" and data.get("id") == mark
-            if isinstance(data, dict) and data.get("type") == "distilled" and not mark:
+            if data.get("type") == "distilled" and not mark:
                 mark = str(data.get("last", ""))
     return False
 

@@ -52,7 +52,6 @@ FOLDER = "sessions"
 FILE = "messages.jsonl"
 COMPACTION_KINDS = ("summary", "prune", "cut")  # prune: tool results are cleared
 ROLES = ("user", "assistant", "tool")
-_HEAD_FIELDS = ("type", "id", "at", "by", "with")
 
 
 def _mapping(meta: Meta, key: str) -> dict[str, Any]:
@@ -164,7 +163,18 @@ class Distilled(Struct, frozen=True):
     last: str  # id of the last message
 
 
+class Head(Struct, frozen=True):
+    """The first line: whose conversation it is."""
+
+    id: str  # `ses_<ULID>`
+    at: datetime  # when it began
+    by: str = ""  # id of the person it was begun with
+    present: Annotated[tuple[str, ...], Key("with")] = ()  # ids of the others who hear it
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
 Id = TypeVar("Id", bound=Hashable)
+S = TypeVar("S", bound=Struct)
 Rank: TypeAlias = tuple[bool, datetime, str]
 Record: TypeAlias = Message | Appraised | Notice | Compaction | Undo | End | Distilled
 LINES: Mapping[str, type[Record]] = {  # by the type of a line
@@ -243,23 +253,24 @@ def parse(source: str, stem: str = "") -> Session:
     lines, torn_line = jsonl.read(source)
     if not lines or lines[0].data.get("type") != "session":
         raise SourceError('the first line should be the session\'s own: {"type": "session", …}', 1)
-    head = lines[0].data
-    records = [record for line in jsonl.unique(lines[1:]) if (record := _record(line))]
+    head = _read(Head, lines[0])
+    known = [(LINES.get(str(line.data.get("type"))), line) for line in jsonl.unique(lines[1:])]
+    records: list[Record] = [_read(kind, line) for kind, line in known if kind]
     messages = _messages(records)
     undone = {record.undoes for record in records if isinstance(record, Undo)}
     compactions = [record for record in records if isinstance(record, Compaction)]
     return Session(
-        id=_field(lines[0], "id"),
-        at=_at(lines[0]),
-        by=_field(lines[0], "by", ""),
-        present=_present(lines[0]),
+        id=head.id,
+        at=head.at,
+        by=head.by,
+        present=head.present,
         messages=messages,
         appraisals={record.message: record for record in records if isinstance(record, Appraised)},
         notices={record.message: record for record in records if isinstance(record, Notice)},
         compactions=tuple(record for record in compactions if record.id not in undone),
         ended=_ended(records, messages),
         torn_line=torn_line,
-        extra={key: value for key, value in head.items() if key not in _HEAD_FIELDS},
+        extra=head.extra,
         source=source,
         distilled=_distilled(records),
     )
@@ -321,10 +332,9 @@ def _distilled(records: Sequence[Record]) -> str:
     return marks[-1] if marks else ""
 
 
-def _record(line: JsonLine) -> Record | None:
-    kind = LINES.get(str(line.data.get("type")))
+def _read(kind: type[S], line: JsonLine) -> S:
     try:
-        return fields.read_struct(kind, line.data) if kind else None
+        return fields.read_struct(kind, line.data)
     except ValueError as error:
         raise SourceError(str(error), line.number) from error
 
@@ -340,44 +350,18 @@ def _ended(records: Sequence[Record], messages: Sequence[Message]) -> datetime |
     return ended
 
 
-def _field(line: JsonLine, name: str, default: Any = None) -> str:
-    value = line.data.get(name, default)
-    if not isinstance(value, str):
-        raise SourceError(f"`{name}` is missing, or not text", line.number)
-    return value
-
-
-def _present(line: JsonLine) -> tuple[str, ...]:
-    try:
-        return base.texts(line.data, "with")
-    except ValueError as error:
-        raise SourceError(str(error), line.number) from error
-
-
-def _at(line: JsonLine) -> datetime:
-    try:
-        return base.field(line.data, "at", datetime)
-    except ValueError as error:
-        raise SourceError(str(error), line.number) from error
-
-
 def render(record: Record) -> str:
     """Write a record as its line."""
     kind = next(name for name, type_ in LINES.items() if isinstance(record, type_))
     return jsonl.dumped({"type": kind, **fields.write_struct(record)})
 
 
-def _stamp(at: datetime) -> str:
-    return at.isoformat(timespec="milliseconds")
-
-
 def new(
     session_id: str, at: datetime, by: str, present: Sequence[str] = (), **extra: Any
 ) -> Session:
     """Make a session that is not in the folder yet; `plan_start` puts it there."""
-    others = {"with": list(present)} if present else {}
-    head = {"type": "session", "id": session_id, "at": _stamp(at), "by": by, **others, **extra}
-    return parse(jsonl.dumped(head))
+    head = Head(session_id, at, by, tuple(present), extra)
+    return parse(jsonl.dumped({"type": "session", **fields.write_struct(head)}))
 
 
 def path(session_id: str) -> str:

@@ -9,12 +9,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bumble.index.place import Place, Server
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.index import place
+from bumble.index.place import Place
+from bumble.index.postgres_server import PostgresServer
 from bumble.index.rows import Filter
 from bumble.index.search import Hit, opened, search
 from bumble.index.sync import SyncReport, sync
@@ -30,7 +31,7 @@ class Notes(Struct, frozen=True):
     """An entity folder with the few verbs that tests of the index need."""
 
     root: Path
-    server: Server | None = None  # where the index stands, if not in the folder
+    server: PostgresServer | None = None  # where the index stands, if not in the folder
 
     @property
     def entity(self) -> Entity:
