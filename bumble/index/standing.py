@@ -17,7 +17,6 @@ from bumble.entity.folder import Entity
 from bumble.errors import IndexDamagedError, RecordInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.index import chunks, ingest
-from bumble.index.chunks import RecordText
 from bumble.index.rows import packed, unpacked
 from bumble.index.store import Store
 from bumble.records import kinds
@@ -35,7 +34,7 @@ class Standing:
     def __init__(self, entity: Entity, store: Store, at: Place) -> None:
         self._entity, self._store, self._place = entity, store, at
         self._lines: dict[str, list[str]] = {}
-        self._wholes: dict[str, list[RecordText]] = {}
+        self._wholes: dict[str, list[chunks.RecordText]] = {}
 
     def holds(self, hit: Hit) -> bool:
         """Whether a passage stands in its file, for those who may meet it.
@@ -62,7 +61,7 @@ class Standing:
             return _says(chunks.texts(kind, path, zone=UTC, part=part), hit)
         return False
 
-    def _whole(self, path: str) -> list[RecordText]:
+    def _whole(self, path: str) -> list[chunks.RecordText]:
         if path not in self._wholes:
             texts = chunks.texts(ingest.kind_of(path), self._entity.root / path, zone=UTC)
             self._wholes[path] = list(texts)
@@ -76,7 +75,7 @@ class Standing:
         return False
 
 
-def _says(texts: Iterable[RecordText], hit: Hit) -> bool:
+def _says(texts: Iterable[chunks.RecordText], hit: Hit) -> bool:
     record, text, audience = _stored(hit.id), _stored(hit.text), frozenset(hit.audience)
     return any(
         _stored(part.record) == record

@@ -19,25 +19,19 @@ from msgspec.structs import replace
 
 from bumble.body import appraisal
 from bumble.fallback import notices, quotes, sayings
-from bumble.fallback.notices import NOTHING, Noticed
-from bumble.fallback.sayings import Saying, Wording
 from bumble.guard import verifier
-from bumble.guard.verifier import CitedClaim, SourceVerdict
 from bumble.jobs import scene
 from bumble.jobs.portrait import FIELDS as SCORES
-from bumble.jobs.scene import Scene
 from bumble.llm import structured
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.recall.belief_strength import CORRECTION
 from bumble.records import base, beliefs, episodes, state
-from bumble.records.base import MappingFile
 from bumble.records.sessions import Message
 from bumble.runtime import job_request, review_queue
 from bumble.runtime.job import NO_ANSWER
 from bumble.runtime.job_request import array, closed, text
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
-from bumble.text.words import one_line
 
 CATEGORIES = tuple(each for each in beliefs.CATEGORIES if each != beliefs.DREAM_INSIGHT)
 PART_WORDS = 2  # of an entry of what is no title, but a list
@@ -210,7 +204,7 @@ def read(data: Mapping[str, Any]) -> StretchAnswer:
         ),
         tuple(
             PersonView(
-                one_line(raw["person"]),
+                words.one_line(raw["person"]),
                 lines(raw["portrait"]),
                 raw["scores"] or {},
                 claimed(raw["note"]),
@@ -224,7 +218,7 @@ def read(data: Mapping[str, Any]) -> StretchAnswer:
 def _claimed(place: str, raw: Mapping[str, Any]) -> Sentence:
     return Sentence(
         place,
-        one_line(raw["text"]),
+        words.one_line(raw["text"]),
         True,
         tuple(raw.get("cites", ())),
         tuple(raw.get("rests_on", ())),
@@ -258,7 +252,7 @@ def named(title: str, text: str) -> str:
         title: As a model gave it.
         text: What is to stand under it.
     """
-    plain = one_line(title).strip('#*_`"“”„«».,:; ')
+    plain = words.one_line(title).strip('#*_`"“”„«».,:; ')
     parts = [part.strip() for part in re.split(r"[,;/|·]", plain) if part.strip()]
     longest = max((len(part.split()) for part in parts), default=0)
     if len(parts) <= longest or longest > PART_WORDS:  # two words, or three pairs: a list
@@ -302,14 +296,16 @@ class Draft(Struct, frozen=True):
     answer: StretchAnswer
     dropped: tuple[Dropped, ...] = ()
     mended: int = 0  # sentences that stand the second time
-    wording: Wording | None = None  # of quotes; None: a model wrote it
-    noticed: Noticed = NOTHING  # what was read of its messages
+    wording: sayings.Wording | None = None  # of quotes; None: a model wrote it
+    noticed: notices.Noticed = notices.NOTHING  # what was read of its messages
 
 
-Failed = dict[str, tuple[Sentence, SourceVerdict]]  # by place: what does not stand, and why
+Failed = dict[
+    str, tuple[Sentence, verifier.SourceVerdict]
+]  # by place: what does not stand, and why
 
 
-def draw(runtime: Runtime, shown: Scene) -> Draft:
+def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
     """Ask a model, and keep what stands on its sources.
 
     Raises:
@@ -343,7 +339,7 @@ def draw(runtime: Runtime, shown: Scene) -> Draft:
 
 
 def _held(
-    whole: StretchAnswer, shown: Scene, refused: Mapping[str, Any]
+    whole: StretchAnswer, shown: scene.Scene, refused: Mapping[str, Any]
 ) -> tuple[StretchAnswer, Failed]:
     """Part the sentences of an answer into those that stand and those that don't."""
     failed: Failed = {}
@@ -358,17 +354,21 @@ def _held(
     return sifted(whole, become), failed
 
 
-def _found(sentence: Sentence, shown: Scene, refused: Mapping[str, Any]) -> SourceVerdict:
+def _found(
+    sentence: Sentence, shown: scene.Scene, refused: Mapping[str, Any]
+) -> verifier.SourceVerdict:
     """Judge a sentence; one that was refused is not asked about before something was said since."""
     name = mark(sentence.text)
     if name in refused:
         numbers = shown.numbers(sentence.cites) or shown.window.numbers
         newest = max(shown.messages[n - 1].at for n in numbers)
         if newest <= base.field(refused, name, datetime):
-            return SourceVerdict("mend", "it was refused before")
+            return verifier.SourceVerdict("mend", "it was refused before")
     if not sentence.claims:
         return verifier.check_prose(sentence.text, shown.sources)
-    claim = CitedClaim(sentence.text, sentence.cites, sentence.rests_on, sentence.inference)
+    claim = verifier.CitedClaim(
+        sentence.text, sentence.cites, sentence.rests_on, sentence.inference
+    )
     return verifier.check(claim, shown.sources)
 
 
@@ -377,7 +377,7 @@ def _asked_again(
     request: Request,
     data: Any,
     failed: Failed,
-    shown: Scene,
+    shown: scene.Scene,
 ) -> dict[str, Sentence]:
     """Send sentences back with the reasons; what comes again, by place."""
     reasons = "\n".join(
@@ -409,7 +409,7 @@ def mark(text: str) -> str:
 
 
 def refused_values(
-    file: MappingFile, dropped: Sequence[Dropped], at: datetime
+    file: base.MappingFile, dropped: Sequence[Dropped], at: datetime
 ) -> tuple[dict[str, Any], list[Sequence[str]]]:
     """Return the marks to add to `state.yaml`, and the keys of those that go."""
     if not dropped:
@@ -430,7 +430,7 @@ LEFT = {
 }
 
 
-def draw_quotes(runtime: Runtime, shown: Scene, wording: Wording) -> Draft:
+def draw_quotes(runtime: Runtime, shown: scene.Scene, wording: sayings.Wording) -> Draft:
     """Make what a stretch comes to of what people said in it; asks no model."""
     noticed = notices.notices(runtime, shown.session, shown.messages)
     kept = sayings.sayings(runtime, shown.session, shown.messages, noticed)
@@ -438,7 +438,7 @@ def draw_quotes(runtime: Runtime, shown: Scene, wording: Wording) -> Draft:
     kept = [saying for saying in kept if saying.message.id in label_of]
     places = count(1)
 
-    def sentence(text: str, saying: Saying) -> Sentence:
+    def sentence(text: str, saying: sayings.Saying) -> Sentence:
         return Sentence(f"s{next(places)}", text, True, (label_of[saying.message.id],))
 
     older = {saying.older.message for saying in kept if saying.older}
@@ -455,7 +455,9 @@ def draw_quotes(runtime: Runtime, shown: Scene, wording: Wording) -> Draft:
     return Draft(answer, wording=wording, noticed=noticed)
 
 
-def _appraisal(messages: Sequence[Message], noticed: Noticed, wording: Wording) -> dict[str, Any]:
+def _appraisal(
+    messages: Sequence[Message], noticed: notices.Noticed, wording: sayings.Wording
+) -> dict[str, Any]:
     """Say what the weightiest of some messages did to the body; nothing, where none weighs."""
     weighed = [
         (level, kind, message)
@@ -476,13 +478,15 @@ def _appraisal(messages: Sequence[Message], noticed: Noticed, wording: Wording) 
     }
 
 
-def _facts(kept: Sequence[Saying], wording: Wording, sentence: Any) -> list[TitledFact]:
+def _facts(
+    kept: Sequence[sayings.Saying], wording: sayings.Wording, sentence: Any
+) -> list[TitledFact]:
     """Put what each person told under their name and the month, the newest first.
 
     What it may put right stands behind it: which message that is was found by its meaning, and
     nothing goes on a guess.
     """
-    titled: dict[str, list[Saying]] = {}
+    titled: dict[str, list[sayings.Saying]] = {}
     for saying in reversed(kept):  # the newest first
         titled.setdefault(_title(saying, wording), []).append(saying)
     return [
@@ -491,14 +495,16 @@ def _facts(kept: Sequence[Saying], wording: Wording, sentence: Any) -> list[Titl
     ]
 
 
-def _title(saying: Saying, wording: Wording) -> str:
+def _title(saying: sayings.Saying, wording: sayings.Wording) -> str:
     at, name = saying.quote.at, saying.quote.name
     has_months = "{month}" in wording.template.date
     month = wording.template.months[at.month - 1] if has_months else f"{at:%m}"
     return f"{name}, {month} {at.year}"
 
 
-def _corrections(kept: Sequence[Saying], wording: Wording, sentence: Any) -> list[StretchBelief]:
+def _corrections(
+    kept: Sequence[sayings.Saying], wording: sayings.Wording, sentence: Any
+) -> list[StretchBelief]:
     """Believe each word that puts an earlier one right; it speaks against what rests on that."""
     return [
         StretchBelief(

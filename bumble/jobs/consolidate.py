@@ -19,14 +19,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.jobs import musings, narrate, portrait
 from bumble.jobs.episode import significance_now
-from bumble.jobs.musings import MusingsJob
 from bumble.recall.belief_strength import archive_check
 from bumble.records import base, beliefs, dreams, episodes, journal, relationships, scratch, state
-from bumble.records.base import MappingFile, Provenance
 from bumble.runtime import last_activity, review_queue
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult
 from bumble.runtime.runtime import Runtime
@@ -169,7 +166,7 @@ def run(runtime: Runtime, step: ConsolidationStep) -> JobResult:
     return replace(outcome, title=title, data=data, marks=step.marks, plan=plan)
 
 
-def _vain(file: MappingFile) -> Mapping[str, Any]:
+def _vain(file: base.MappingFile) -> Mapping[str, Any]:
     """Return the marks of what was asked in vain, each with when."""
     marks: Mapping[str, Any] = file.get(SECTION, VAIN, default={})
     return marks
@@ -208,12 +205,12 @@ def _past(runtime: Runtime) -> tuple[datetime | None, int, str]:
 def _note(runtime: Runtime, note: ConsolidationNote) -> JobResult:
     """Record the consolidation in `state.yaml`, unless another process has done so."""
 
-    def plan() -> Sequence[Change | None]:
+    def plan() -> Sequence[changes.Change | None]:
         _, count, _ = _past(runtime)
         if count != note.count:
             return ()
         values = {"at": base.stamp(note.at), "count": count + 1, "seen": note.fingerprint}
-        file: MappingFile = state.read(runtime.entity.state)
+        file: base.MappingFile = state.read(runtime.entity.state)
         return (state.plan_write(file, {SECTION: values}, "looked through memory"),)
 
     return JobResult(
@@ -230,7 +227,7 @@ def _note(runtime: Runtime, note: ConsolidationNote) -> JobResult:
 FADED, MATTERS = "it has faded", "it matters again"
 
 
-def _tidying(runtime: Runtime, kind: str, planned: Iterable[Change]) -> Due[Tidying]:
+def _tidying(runtime: Runtime, kind: str, planned: Iterable[changes.Change]) -> Due[Tidying]:
     """Find which of some changes were not proposed for review before."""
     dealt = review_queue.dealt(runtime.entity.root)
     marked = {one.path: review_queue.mark(kind, one.path, one.read or "") for one in planned}
@@ -243,7 +240,7 @@ def faded(runtime: Runtime) -> Due[Tidying]:
     return _tidying(runtime, "fading", _fading(runtime))
 
 
-def _fading(runtime: Runtime) -> Iterator[Change]:
+def _fading(runtime: Runtime) -> Iterator[changes.Change]:
     folder, at = runtime.entity.episodes, runtime.now()
     for episode in episodes.read(folder):
         is_faint = significance_now(runtime, episode, at) < DORMANT_BELOW
@@ -258,7 +255,7 @@ def _fading(runtime: Runtime) -> Iterator[Change]:
 def let_fade(runtime: Runtime, job: Tidying) -> JobResult:
     """Take what has faded out of recall; search still finds it."""
 
-    def plan() -> list[Change]:
+    def plan() -> list[changes.Change]:
         return [change for change in _fading(runtime) if change.path in job.paths]
 
     asleep, awake = (
@@ -292,7 +289,7 @@ def archive(runtime: Runtime, job: Tidying) -> JobResult:
     )
 
 
-def _put_away(runtime: Runtime) -> Sequence[Change]:
+def _put_away(runtime: Runtime) -> Sequence[changes.Change]:
     return archive_check(beliefs.read(runtime.entity.beliefs), runtime.now())
 
 
@@ -318,7 +315,7 @@ def move_notes(runtime: Runtime, _: Tidying) -> JobResult:
     )
 
 
-def plan_notes_moved(runtime: Runtime, at: datetime) -> Sequence[Change]:
+def plan_notes_moved(runtime: Runtime, at: datetime) -> Sequence[changes.Change]:
     """Plan to move all notes to the journal, grouped by who may meet them and their trust."""
     path = runtime.entity.root / scratch.PATH
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
@@ -345,7 +342,7 @@ def plan_notes_moved(runtime: Runtime, at: datetime) -> Sequence[Change]:
     return [gone or changes.delete(scratch.PATH, old, why), *entries]
 
 
-def _origin(lines: Sequence[str]) -> Provenance | None:
+def _origin(lines: Sequence[str]) -> base.Provenance | None:
     """Say where some notes come from; None for what a person wrote."""
     origins = [scratch.origin(line) for line in lines]
     first = next((origin for origin in origins if origin.by), None)
@@ -372,7 +369,7 @@ def story_due(runtime: Runtime) -> Due[narrate.NarrateJob]:
 # what comes to mind
 
 
-def musings_due(runtime: Runtime) -> Due[MusingsJob]:
+def musings_due(runtime: Runtime) -> Due[musings.MusingsJob]:
     """Find what there is to muse about; not before something new was lived."""
     _, _, last_fingerprint = _past(runtime)
     new = signature(runtime) != last_fingerprint

@@ -32,7 +32,6 @@ from bumble.llm import prompts
 from bumble.llm.marks import ThinkFilter
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.models.embed import protocol
-from bumble.models.embed.protocol import Floats
 from bumble.recall.belief_strength import Claim, plan_claim
 from bumble.records import (
     base,
@@ -45,10 +44,8 @@ from bumble.records import (
     relationships,
     state,
 )
-from bumble.records.base import MappingFile, Provenance
 from bumble.records.episodes import Episode
 from bumble.records.provenance import Audience, fits
-from bumble.records.questions import OpenQuestion
 from bumble.runtime import body_state, job_request, last_activity
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
@@ -63,7 +60,7 @@ ENDING = ("silence", "cooldown", "daily cap")  # conditions that may fail while 
 class DreamHistory(Struct, frozen=True):
     """The last dreams, as `state.yaml` keeps them."""
 
-    file: MappingFile
+    file: base.MappingFile
     last_at: datetime | None  # of the last dream
     empty_at: datetime | None  # when there was nothing to dream of
     day: str  # of the last dream, in the entity's time zone
@@ -230,8 +227,8 @@ def distinct(texts: Sequence[str], names: Iterable[str]) -> list[str]:
 def eligible(
     memories: Iterable[PairCandidate],
     rules: PairRules,
-    vectors: Mapping[str, Floats] | None,
-    scaled: Callable[[Floats], Floats] = lambda cosine: cosine,
+    vectors: Mapping[str, protocol.Floats] | None,
+    scaled: Callable[[protocol.Floats], protocol.Floats] = lambda cosine: cosine,
 ) -> tuple[Pair, ...]:
     """Return all pairs that keep the rules, in an order that depends on the memories alone.
 
@@ -352,7 +349,7 @@ def find(runtime: Runtime, at: datetime) -> DreamPool:
     )
 
 
-def _vectors(runtime: Runtime, memories: Sequence[Episode]) -> dict[str, Floats] | None:
+def _vectors(runtime: Runtime, memories: Sequence[Episode]) -> dict[str, protocol.Floats] | None:
     """Embed what sets memories apart; None without an embedder.
 
     The vectors of the index will not do: each has date, people and the form of a telling in it,
@@ -379,7 +376,7 @@ def _can_be_dreamt(episode: Episode) -> bool:
     return not dreamt and not episode.dormant and not provenance.is_untrusted(origin.trust)
 
 
-def _scaled(runtime: Runtime, cosine: Floats) -> Floats:
+def _scaled(runtime: Runtime, cosine: protocol.Floats) -> protocol.Floats:
     embedder = runtime.memory.embedder
     if embedder is None or runtime.config.embedding.similarity == "raw":
         return cosine
@@ -504,7 +501,7 @@ class Night(Struct, frozen=True):
     pairs: tuple[Pair, ...]
     dreamt: Dreamt
     believable: bool  # its thread holds no name or number of its own
-    provenance: Provenance
+    provenance: base.Provenance
 
 
 def check(runtime: Runtime, *, force: bool = False, seed: int | None = None) -> Due[DreamJob]:
@@ -587,7 +584,9 @@ def _nothing(
     )
 
 
-def _question(runtime: Runtime, met: Sequence[Episode], rng: random.Random) -> OpenQuestion | None:
+def _question(
+    runtime: Runtime, met: Sequence[Episode], rng: random.Random
+) -> questions.OpenQuestion | None:
     """Draw a question that memory had no answer to, of those that all may meet who meet the dream.
 
     A dream may turn it over; it answers nothing, so the question stays open.
@@ -607,7 +606,7 @@ def _dreamt(
     job: DreamJob,
     pool: DreamPool,
     chosen: Sequence[Pair],
-    asked: OpenQuestion | None,
+    asked: questions.OpenQuestion | None,
     seed: int,
 ) -> Dreamt:
     """Ask for a dream, and once more if a part is missing."""
@@ -652,7 +651,7 @@ def _slots(
     job: DreamJob,
     pool: DreamPool,
     chosen: Sequence[Pair],
-    asked: OpenQuestion | None,
+    asked: questions.OpenQuestion | None,
 ) -> dict[str, str]:
     lines = []
     for number, pair in enumerate(chosen, 1):
@@ -680,7 +679,7 @@ def _night(
     job: DreamJob,
     pool: DreamPool,
     chosen: tuple[Pair, ...],
-    asked: OpenQuestion | None,
+    asked: questions.OpenQuestion | None,
     dreamt: Dreamt,
     rng: random.Random,
     seed: int,
@@ -699,7 +698,7 @@ def _night(
         pairs=chosen,
         dreamt=dreamt,
         believable=bool(dreamt.thread) and not strange,
-        provenance=Provenance(
+        provenance=base.Provenance(
             by=EVENT,
             model=runtime.model.name,
             sources=(*ids, *([asked.id] if asked else [])),

@@ -22,17 +22,13 @@ from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.guard import secrets
 from bumble.jobs import narrate
-from bumble.jobs.narrate import StorySources
 from bumble.llm import prompts
 from bumble.records import base, proposals, relationships, state
-from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
-from bumble.records.proposals import Item, Proposal
 from bumble.runtime import job_request, people, rules
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
-from bumble.text.words import one_line
 
 EVERY = 100  # interactions
 KEY = "evolve"  # in state.yaml
@@ -40,7 +36,7 @@ TEMPERATURE, MAX_TOKENS = 0.4, 800
 TEXT_CHARS, REASON_CHARS, MOST_SOURCES = 160, 240, 6
 # Traits of an entity that names none.
 TRAITS = ("curiosity", "warmth", "playfulness", "zest", "calm", "caution")
-Items = dict[str, list[Item]]  # under traits, behaviours and curiosity
+Items = dict[str, list[proposals.Item]]  # under traits, behaviours and curiosity
 
 
 class EvolveJob(Struct, frozen=True):
@@ -48,7 +44,7 @@ class EvolveJob(Struct, frozen=True):
 
     at: datetime
     interactions: int
-    sources: StorySources
+    sources: narrate.StorySources
 
 
 def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
@@ -87,7 +83,7 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
     cited = tuple(
         dict.fromkeys(id_ for listed in items.values() for item in listed for id_ in item.sources)
     )
-    origin = Provenance(
+    origin = base.Provenance(
         by=KEY,
         model=runtime.model.name,
         sources=cited,
@@ -97,7 +93,7 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
     proposal_id = base.new_id(proposals.PREFIX, job.at, runtime.rng)
     proposal = proposals.new(proposal_id, job.at, job.interactions, items, diff, provenance=origin)
     return JobResult(
-        title=f"evolve: proposes {one_line(proposal.items[0].text)}",
+        title=f"evolve: proposes {words.one_line(proposal.items[0].text)}",
         plan=partial(_plan, runtime, job, proposal),
         lines=(
             f"{proposal.id}: {len(proposal.items)} small changes.",
@@ -109,7 +105,7 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
     )
 
 
-def applied(source: str, items: Mapping[str, Sequence[Item]]) -> str:
+def applied(source: str, items: Mapping[str, Sequence[proposals.Item]]) -> str:
     """Return the text of entity.yaml with some changes applied."""
     return settings.evolved(
         source,
@@ -119,7 +115,7 @@ def applied(source: str, items: Mapping[str, Sequence[Item]]) -> str:
     )
 
 
-def items_of(proposal: Proposal) -> Items:
+def items_of(proposal: proposals.Proposal) -> Items:
     """Return the changes of a proposal by their sort."""
     return {
         "traits": list(proposal.traits),
@@ -136,7 +132,9 @@ def difference(before: str, after: str) -> str:
     return "\n".join(lines)
 
 
-def _plan(runtime: Runtime, job: EvolveJob, proposal: Proposal) -> Sequence[Change | None]:
+def _plan(
+    runtime: Runtime, job: EvolveJob, proposal: proposals.Proposal
+) -> Sequence[Change | None]:
     return (proposals.plan_new(proposal, "propose small changes"), _plan_counted(runtime, job))
 
 
@@ -189,16 +187,18 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
     }
 
 
-def _claims(item: Item) -> list[str]:
+def _claims(item: proposals.Item) -> list[str]:
     """Return the sentences of an item that may say what nobody knows."""
     own = [] if item.change else words.sentences(item.text)
     return [*own, *words.sentences(item.reason)]
 
 
-def _item(value: Mapping[str, Any], labels: Mapping[str, Episode], change: float = 0.0) -> Item:
+def _item(
+    value: Mapping[str, Any], labels: Mapping[str, Episode], change: float = 0.0
+) -> proposals.Item:
     cited = tuple(labels[label].id for label in dict.fromkeys(value["from"]))
     text = words.shorten(value["text"], TEXT_CHARS)
-    return Item(text, words.shorten(value["reason"], REASON_CHARS), cited, change)
+    return proposals.Item(text, words.shorten(value["reason"], REASON_CHARS), cited, change)
 
 
 def schema(traits: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def schema(traits: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
 def _new(runtime: Runtime, items: Items) -> Items:
     """Leave out what names a person, holds a secret, or is there already; hold the bounds."""
     persona = runtime.identity.identity
-    there = {one_line(text).casefold() for text in (*persona.behaviours, *persona.curiosity)}
+    there = {words.one_line(text).casefold() for text in (*persona.behaviours, *persona.curiosity)}
     folded_names = [
         words.folded(name)
         for person in relationships.read(runtime.entity.relationships)
@@ -235,7 +235,7 @@ def _new(runtime: Runtime, items: Items) -> Items:
         if len(name) > 1
     ]
 
-    def is_open(item: Item) -> bool:
+    def is_open(item: proposals.Item) -> bool:
         """Whether everybody may read it, and it rests on something."""
         listed = set(_words(item.text))
         named = any(set(_words(name)) <= listed for name in folded_names if _words(name))

@@ -14,27 +14,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body import appraisal
-from bumble.body.appraisal import Appraisal
 from bumble.body.config import EMOTIONS
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.errors import UserError
 from bumble.fallback import sayings
 from bumble.guard import verifier
 from bumble.jobs import ask, episode, portrait
-from bumble.jobs.ask import Draft, Sentence, StretchAnswer
-from bumble.jobs.portrait import PortraitMaterial, PortraitUpdate
 from bumble.jobs.scene import Scene, Window
 from bumble.jobs.segments import StretchJob
 from bumble.recall import belief_strength
-from bumble.recall.belief_strength import CORRECTION, Claim, Verdict
 from bumble.records import base, episodes, journal, knowledge, relationships
 from bumble.records import beliefs as held
-from bumble.records.base import Provenance
-from bumble.records.episodes import Episode, Telling
-from bumble.records.knowledge import Knowledge, KnowledgeSection
 from bumble.records.provenance import BY_FORM
-from bumble.records.relationships import PendingNote, Relationship
 from bumble.records.sessions import Message
 from bumble.runtime import people
 from bumble.runtime.job import JobPlan
@@ -61,13 +52,15 @@ class ExtractedItem(Struct, frozen=True):
     person: str = ""  # whom a note is about, by name
     inference: bool = False  # whether it says more than the messages do
     replaces: tuple[str, ...] = ()  # sentences of knowledge that are no longer true
-    verdicts: Mapping[str, Verdict] = {}  # of a belief: on those held, by id
+    verdicts: Mapping[str, belief_strength.Verdict] = {}  # of a belief: on those held, by id
     quoted: bool = False  # whether it is words that were said, and no model's
     puts_right: str = ""  # id of the message that a quoted correction takes the place of
 
 
-def claim(runtime: Runtime, window: Window, item: ExtractedItem, at: datetime) -> Claim:
-    return Claim(
+def claim(
+    runtime: Runtime, window: Window, item: ExtractedItem, at: datetime
+) -> belief_strength.Claim:
+    return belief_strength.Claim(
         id=base.new_id(held.PREFIX, at, runtime.rng),
         text=item.text,
         category=item.category,
@@ -84,10 +77,10 @@ def claim(runtime: Runtime, window: Window, item: ExtractedItem, at: datetime) -
 
 def _provenance(
     runtime: Runtime, window: Window, cited: Sequence[int], item: ExtractedItem | None = None
-) -> Provenance:
+) -> base.Provenance:
     is_quoted = item is not None and item.quoted
     older = (item.puts_right,) if item is not None and item.puts_right else ()
-    return Provenance(
+    return base.Provenance(
         by=f"{BY} {BY_FORM}" if is_quoted else BY,
         model="" if is_quoted else runtime.model.name,
         sources=(window.session, *window.ids(cited), *older),
@@ -100,14 +93,14 @@ def plan_items(
     runtime: Runtime,
     window: Window,
     items: Sequence[ExtractedItem],
-    claims: Sequence[Claim],
+    claims: Sequence[belief_strength.Claim],
     diary: str,
     at: datetime,
 ) -> JobPlan:
     """Plan to store what a window left, with the reasons for what may not be stored."""
     facts = [item for item in items if item.kind == "knowledge"]
     section, refused = _plan_facts(runtime, window, facts) if facts else (None, ())
-    planned: list[Change | None] = [section]
+    planned: list[changes.Change | None] = [section]
     planned += _plan_notes(runtime, window, [one for one in items if one.kind == "relational"], at)
     planned += belief_strength.plan_claims(runtime, claims, at) if claims else []
     if diary:
@@ -120,7 +113,7 @@ def plan_items(
 
 def _plan_facts(
     runtime: Runtime, window: Window, facts: Sequence[ExtractedItem]
-) -> tuple[Change | None, tuple[str, ...]]:
+) -> tuple[changes.Change | None, tuple[str, ...]]:
     refused = list[str]()
     before = knowledge.read(runtime.entity.knowledge)
     book, last = before, None
@@ -144,16 +137,18 @@ def _plan_facts(
     return whole(before, last), tuple(refused)
 
 
-def whole(before: Knowledge, last: Change | None) -> Change | None:
+def whole(before: knowledge.Knowledge, last: changes.Change | None) -> changes.Change | None:
     """Make one change of several to one file: the last, on what was read first."""
     if last is None or last.data is None:
         return None
     keeps = before.source is not None
     first = changes.write(last.path, last.data.decode(), before.source, last.why)
-    return Change(first.path, first.why, first.data, first.read, keeps=keeps)
+    return changes.Change(first.path, first.why, first.data, first.read, keeps=keeps)
 
 
-def _may_correct(window: Window, item: ExtractedItem, section: KnowledgeSection | None) -> None:
+def _may_correct(
+    window: Window, item: ExtractedItem, section: knowledge.KnowledgeSection | None
+) -> None:
     """Refuse to let somebody change what others were told, or a guest what the owner wrote.
 
     Raises:
@@ -170,14 +165,14 @@ def _may_correct(window: Window, item: ExtractedItem, section: KnowledgeSection 
         raise UserError("the owner's word stands there")
 
 
-def joined(new: Provenance, section: KnowledgeSection | None) -> Provenance:
+def joined(new: base.Provenance, section: knowledge.KnowledgeSection | None) -> base.Provenance:
     """Return where a corrected section comes from: what stays in it keeps its evidence."""
     if section is None or not section.provenance.sources:
         return new
     old = section.provenance
     sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
     trust = base.lowest_trust((old.trust, new.trust))
-    return Provenance(new.by, new.model, sources, trust, old.audience and new.audience)
+    return base.Provenance(new.by, new.model, sources, trust, old.audience and new.audience)
 
 
 def _with(old: str, item: ExtractedItem) -> str:
@@ -220,20 +215,20 @@ def _same_thing(sentence: str, other: str) -> bool:
 
 def _plan_notes(
     runtime: Runtime, window: Window, notes: Sequence[ExtractedItem], at: datetime
-) -> list[Change | None]:
+) -> list[changes.Change | None]:
     if not notes:
         return []
-    planned: list[Change | None] = []
+    planned: list[changes.Change | None] = []
     everybody = list(relationships.read(runtime.entity.relationships))
     for name in dict.fromkeys(note.person for note in notes):
         their_notes = [note for note in notes if note.person == name]
         file = relationships.match(everybody, name)
         if file is None and relationships.alike(everybody, name):
             continue  # whether they are one, nobody is here to say
-        origin = Provenance(by=BY, sources=(window.session,), audience=window.people)
+        origin = base.Provenance(by=BY, sources=(window.session,), audience=window.people)
         person = file or relationships.new(name, at, provenance=origin)
         waiting = [
-            PendingNote(note.text, at, _provenance(runtime, window, note.cited))
+            relationships.PendingNote(note.text, at, _provenance(runtime, window, note.cited))
             for note in their_notes
         ]
         planned.append(people.plan_noted(person, waiting, known=file is not None))
@@ -252,13 +247,13 @@ class Memories(Struct, frozen=True):
     """What is to be stored of a stretch, made once and planned as often as need be."""
 
     at: datetime
-    felt: tuple[Message, Appraisal] | None = None
-    episode: Episode | None = None
+    felt: tuple[Message, appraisal.Appraisal] | None = None
+    episode: episodes.Episode | None = None
     passed_over: str = ""  # why no episode was made
     items: tuple[ExtractedItem, ...] = ()  # facts and notes
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[belief_strength.Claim, ...] = ()
     diary: str = ""
-    portraits: tuple[tuple[Relationship, PortraitUpdate], ...] = ()
+    portraits: tuple[tuple[relationships.Relationship, portrait.PortraitUpdate], ...] = ()
     model: str = ""  # what wrote it; empty: it is quotes
 
 
@@ -266,7 +261,7 @@ def of(
     runtime: Runtime,
     shown: Scene,
     job: StretchJob,
-    draft: Draft,
+    draft: ask.Draft,
     parts: Set[str],
     *,
     allow_shrink: bool = False,
@@ -306,7 +301,9 @@ def of(
 # the body
 
 
-def _felt(runtime: Runtime, shown: Scene, whole: StretchAnswer) -> tuple[Message, Appraisal] | None:
+def _felt(
+    runtime: Runtime, shown: Scene, whole: ask.StretchAnswer
+) -> tuple[Message, appraisal.Appraisal] | None:
     """Return what the stretch did to the body, beside the last message that somebody said."""
     said = [message for message in shown.messages if message.role == "user" and message.text]
     try:
@@ -338,10 +335,10 @@ def _episode(
     runtime: Runtime,
     shown: Scene,
     job: StretchJob,
-    draft: Draft,
-    felt: tuple[Message, Appraisal] | None,
+    draft: ask.Draft,
+    felt: tuple[Message, appraisal.Appraisal] | None,
     at: datetime,
-) -> tuple[Episode | None, str]:
+) -> tuple[episodes.Episode | None, str]:
     """Make the episode of a stretch; None, with the reason, where it matters too little."""
     if episodes.locate(runtime.entity.episodes, episode.id_of(job)):
         return None, "it is remembered already"
@@ -361,7 +358,7 @@ def _episode(
     if is_quoted:
         cited = {label for sentence in whole.narrative for label in sentence.cites}
         spoken = [shown.messages[n - 1] for n in shown.numbers(list(cited))]
-    origin = Provenance(
+    origin = base.Provenance(
         by=f"{episode.PURPOSE} {BY_FORM}" if is_quoted else episode.PURPOSE,
         model="" if source else runtime.model.name,
         sources=(session.id, *(message.id for message in spoken)),
@@ -373,7 +370,9 @@ def _episode(
     return made, ""
 
 
-def telling(shown: Scene, whole: StretchAnswer, *, is_quoted: bool) -> tuple[Telling, str]:
+def telling(
+    shown: Scene, whole: ask.StretchAnswer, *, is_quoted: bool
+) -> tuple[episodes.Telling, str]:
     """Return the text of an episode with its `summary_source`; an excerpt, where nothing stands."""
     if not whole.narrative:
         told = episode.excerpt(shown.messages, shown.window.speaker, shown.session.appraisals)
@@ -383,14 +382,14 @@ def telling(shown: Scene, whole: StretchAnswer, *, is_quoted: bool) -> tuple[Tel
     title = f"# {next(filter(None, named))}\n\n"
     if is_quoted:
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
-        return Telling(f"{title}{lines}"), sayings.MARK
+        return episodes.Telling(f"{title}{lines}"), sayings.MARK
     reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
-    return Telling(f"{title}{ask.joined(whole.narrative)}", reflection), ""
+    return episodes.Telling(f"{title}{ask.joined(whole.narrative)}", reflection), ""
 
 
-def _fitting(paragraphs: Sequence[Sequence[Sentence]], most: int) -> str:
+def _fitting(paragraphs: Sequence[Sequence[ask.Sentence]], most: int) -> str:
     """Join as many sentences as fit."""
-    kept: list[list[Sentence]] = []
+    kept: list[list[ask.Sentence]] = []
     for paragraph in paragraphs:
         kept.append([])
         for sentence in paragraph:
@@ -405,7 +404,7 @@ def _fitting(paragraphs: Sequence[Sequence[Sentence]], most: int) -> str:
 
 
 def _items(
-    shown: Scene, whole: StretchAnswer, told: set[str], *, is_quoted: bool
+    shown: Scene, whole: ask.StretchAnswer, told: set[str], *, is_quoted: bool
 ) -> Iterator[ExtractedItem]:
     """Yield what is to be known, believed and noted; an inference is believed, not known."""
     for fact in whole.knowledge:
@@ -425,7 +424,7 @@ def _items(
             if sentence.inference:
                 yield _believed(shown, sentence, WORLD_FACT)
     for opinion in whole.beliefs:
-        verdicts: dict[str, Verdict] = {
+        verdicts: dict[str, belief_strength.Verdict] = {
             shown.beliefs[label].id: "contradicts"
             for label in opinion.contradicts
             if label in shown.beliefs
@@ -485,9 +484,12 @@ def _is_told(sentence: str, items: Iterable[ExtractedItem]) -> bool:
 
 
 def _believed(
-    shown: Scene, sentence: Sentence, category: str, verdicts: Mapping[str, Verdict] | None = None
+    shown: Scene,
+    sentence: ask.Sentence,
+    category: str,
+    verdicts: Mapping[str, belief_strength.Verdict] | None = None,
 ) -> ExtractedItem:
-    confidence = CORRECTED if category == CORRECTION else SAID
+    confidence = CORRECTED if category == belief_strength.CORRECTION else SAID
     return ExtractedItem(
         "belief",
         sentence.text,
@@ -503,8 +505,8 @@ def _believed(
 
 
 def _portraits(
-    runtime: Runtime, shown: Scene, whole: StretchAnswer, allow_shrink: bool
-) -> Iterator[tuple[Relationship, PortraitUpdate]]:
+    runtime: Runtime, shown: Scene, whole: ask.StretchAnswer, allow_shrink: bool
+) -> Iterator[tuple[relationships.Relationship, portrait.PortraitUpdate]]:
     """Yield the portraits that were written anew, each judged."""
     facts = [item for item in _items(shown, whole, set(), is_quoted=False) if item.kind == FACT]
     for person in shown.portraits.values():
@@ -532,7 +534,7 @@ def _portraits(
 
 def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
     """Plan to store memories in the files as they are now, with what may not be stored."""
-    planned: list[Change | None] = []
+    planned: list[changes.Change | None] = []
     touched: set[str] = set()
     late: list[str] = []
     for person, update in memories.portraits:
@@ -541,7 +543,9 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
             late.append(f"{person.name}: the portrait was edited meanwhile; it stays as it is")
         elif update.good:
             own = [message for message in shown.messages if message.speaker == person.id]
-            given = PortraitMaterial(person, portrait.notes(person), own, session=shown.session.id)
+            given = portrait.PortraitMaterial(
+                person, portrait.notes(person), own, session=shown.session.id
+            )
             planned.append(portrait.plan(runtime, "reflect", given, update, memories.at))
             touched.add(person.id)
     stored = plan_items(

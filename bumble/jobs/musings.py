@@ -14,20 +14,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body import ebb, noise
-from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, hear, is_open, shown_to
 from bumble.entity.changes import Change
 from bumble.fallback import sayings
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts
 from bumble.recall import topic_questions
-from bumble.recall.topic_questions import Drawing
 from bumble.records import base, dreams, episodes, narrative, questions, relationships
-from bumble.records.base import Provenance
 from bumble.records.provenance import is_untrusted
 from bumble.runtime import body_state, job_request, people, review_queue
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
-from bumble.runtime.job_request import Grounds
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens, words
 
@@ -144,7 +140,9 @@ def heard(
     pieces = [piece.text for piece in seeds.pieces]
     known = relationships.read(runtime.entity.relationships)
     names = [name for one in known if one.id in seeds.audience for name in one.names]
-    grounds = Grounds([*pieces, runtime.identity.name, *names], Speakers(accounts=pieces))
+    grounds = job_request.Grounds(
+        [*pieces, runtime.identity.name, *names], Speakers(accounts=pieces)
+    )
     salience = LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(runtime, soma)
     new = tuple(
         noise.fragment(text, noise.THOUGHT, salience, at, seeds.audience)
@@ -201,7 +199,7 @@ def _pieces(runtime: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]
 
 
 def _piece(
-    text: str, sentences: int, origin: Provenance, audience: tuple[str, ...] | None = None
+    text: str, sentences: int, origin: base.Provenance, audience: tuple[str, ...] | None = None
 ) -> Iterator[ThoughtSeed]:
     """Yield the end of a text; none of what came from a tool or from outside."""
     prose = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
@@ -223,7 +221,7 @@ def thought_slots(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> dict[str
 
 
 def _plan(
-    runtime: Runtime, job: StrayThoughtsJob, at: datetime, new: tuple[Fragment, ...]
+    runtime: Runtime, job: StrayThoughtsJob, at: datetime, new: tuple[noise.Fragment, ...]
 ) -> Sequence[Change | None]:
     """Plan to hear the thoughts; nothing if another process was faster."""
     if body_state.read(runtime, at).noise_ticked_at != job.after:
@@ -243,7 +241,7 @@ MAX_TOKENS, TEMPERATURE = 1200, 0.7
 class MusingsJob(Struct, frozen=True):
     """The topics that need questions, and the thoughts that are due."""
 
-    drawings: tuple[Drawing, ...]
+    drawings: tuple[topic_questions.Drawing, ...]
     thoughts: StrayThoughtsJob | None
 
     @property

@@ -25,16 +25,11 @@ from bumble.jobs.episode import significance_now
 from bumble.llm import prompts
 from bumble.recall.belief_strength import strength
 from bumble.records import base, beliefs, dreams, episodes, narrative, provenance, relationships
-from bumble.records.base import Provenance
 from bumble.records.beliefs import Belief
 from bumble.records.dreams import Dream
 from bumble.records.episodes import Episode
-from bumble.records.narrative import Narrative
-from bumble.records.provenance import Audience
-from bumble.records.relationships import Relationship
 from bumble.runtime import job_request, people, review_queue
 from bumble.runtime.job import Condition, Due, JobResult, traced
-from bumble.runtime.job_request import Grounds
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, tokens, words
 from bumble.text.words import one_line
@@ -49,13 +44,13 @@ class StorySources(Struct, frozen=True):
     """The memories, people, beliefs and dreams that the story is told from."""
 
     episodes: tuple[Episode, ...]  # oldest first
-    people: tuple[Relationship, ...]  # those talked with most first
+    people: tuple[relationships.Relationship, ...]  # those talked with most first
     beliefs: tuple[Belief, ...]  # the strongest first
     dreams: tuple[Dream, ...]  # oldest first
     fingerprint: str  # changes when there is something new to tell
 
     @property
-    def audience(self) -> Audience:
+    def audience(self) -> provenance.Audience:
         """The people who may read a story told from them; empty: everyone."""
         sources = (*self.episodes, *self.people, *self.beliefs, *self.dreams)
         return provenance.joined(one.audience for one in sources)
@@ -71,7 +66,7 @@ class StorySources(Struct, frozen=True):
         sources = (*self.episodes, *self.people, *self.beliefs)
         return base.lowest_trust(one.provenance.trust for one in sources)
 
-    def grounds(self, runtime: Runtime, *more: str) -> Grounds:
+    def grounds(self, runtime: Runtime, *more: str) -> job_request.Grounds:
         """Return what a sentence made of them, and of some texts, may rest on; dreams are none."""
         days = [(one, one.at.astimezone(runtime.zone)) for one in self.episodes]
         texts = (
@@ -82,7 +77,7 @@ class StorySources(Struct, frozen=True):
             *(belief.text for belief in self.beliefs),
         )
         names = (name for episode in self.episodes for name in episode.people)
-        return Grounds(texts, Speakers([runtime.identity.name, *names]))
+        return job_request.Grounds(texts, Speakers([runtime.identity.name, *names]))
 
 
 def gather(runtime: Runtime) -> StorySources:
@@ -123,7 +118,7 @@ def gather(runtime: Runtime) -> StorySources:
 
 def _fingerprint(
     lived: Iterable[Episode],
-    acquaintances: Iterable[Relationship],
+    acquaintances: Iterable[relationships.Relationship],
     held: Iterable[Belief],
     dreamt: Iterable[Dream],
 ) -> str:
@@ -197,7 +192,7 @@ class NarrateJob(Struct, frozen=True):
 
     at: datetime
     sources: StorySources
-    before: Narrative | None
+    before: narrative.Narrative | None
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -219,7 +214,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[NarrateJob]:
     return Due(conditions, (NarrateJob(runtime.now(), sources, before),))
 
 
-def _news(before: Narrative | None, *, new: bool) -> str:
+def _news(before: narrative.Narrative | None, *, new: bool) -> str:
     if before is None or before.at is None:
         return "never told" if new else "nothing new"
     when = f"{before.at:%Y-%m-%d %H:%M}"
@@ -275,7 +270,7 @@ def _plan(runtime: Runtime, job: NarrateJob, draft: StoryDraft) -> Sequence[Chan
         now,
         draft.text,
         job.at,
-        Provenance(
+        base.Provenance(
             by="narrate",
             model=runtime.model.name,
             sources=draft.used,
@@ -380,7 +375,7 @@ def _rendered(parts: Parts, used: Mapping[str, Sequence[Episode]]) -> str:
     return "\n\n".join(blocks)
 
 
-def _guard(runtime: Runtime, before: Narrative | None, text: str) -> None:
+def _guard(runtime: Runtime, before: narrative.Narrative | None, text: str) -> None:
     """Refuse a telling that loses most of the story before it."""
     if before is None or before.summary_source == narrative.EXCERPT:
         return

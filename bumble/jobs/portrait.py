@@ -15,19 +15,15 @@ from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.guard import claims, origins, verifier
-from bumble.guard.verifier import ClaimSources, Said
 from bumble.records import base, episodes, relationships, session_files
-from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.kind import unite
 from bumble.records.provenance import is_untrusted
-from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Message
 from bumble.runtime import job_request, people, review_queue
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, tokens, words
-from bumble.text.words import one_line
 
 HEADING = "#"
 _GAPS = re.compile(r"(?<![ \t])(?:[ \t]*(?:\r\n|\r|\n)){3,}")
@@ -43,8 +39,8 @@ class LineSource(Struct, frozen=True):
 class PortraitMaterial(Struct, frozen=True):
     """What a portrait is drawn from."""
 
-    person: Relationship  # as it was read
-    notes: Sequence[PendingNote]  # that wait to be worked into it
+    person: relationships.Relationship  # as it was read
+    notes: Sequence[relationships.PendingNote]  # that wait to be worked into it
     messages: Sequence[Message]  # theirs
     episodes: Sequence[Episode] = ()
     session: str = ""  # id of the conversation, where it is one
@@ -75,8 +71,11 @@ class PortraitMaterial(Struct, frozen=True):
 
 
 def marked(
-    person: Relationship, text: str, origin: Provenance, sources: Sequence[LineSource]
-) -> dict[str, Provenance]:
+    person: relationships.Relationship,
+    text: str,
+    origin: base.Provenance,
+    sources: Sequence[LineSource],
+) -> dict[str, base.Provenance]:
     """Say of each line of a new portrait where it comes from, by `relationships.line_key`.
 
     Args:
@@ -88,7 +87,7 @@ def marked(
     old = relationships.text_lines(person.text)
     stay = set(map(relationships.line_key, old))
     given = [*sources, *(LineSource(line, person.origin_of(line).sources) for line in old)]
-    marks: dict[str, Provenance] = {}
+    marks: dict[str, base.Provenance] = {}
     for line in relationships.text_lines(text):
         key = relationships.line_key(line)
         if key not in stay:
@@ -99,8 +98,11 @@ def marked(
 
 
 def _traced(
-    line: str, origin: Provenance, sources: Sequence[LineSource], person: Relationship
-) -> Provenance:
+    line: str,
+    origin: base.Provenance,
+    sources: Sequence[LineSource],
+    person: relationships.Relationship,
+) -> base.Provenance:
     """Say which of its sources a new line rests on; all of the pass, where none shows."""
     names = (person.id, *person.names)
     parts = [] if line.startswith(HEADING) else words.sentences(line)
@@ -110,7 +112,7 @@ def _traced(
     return replace(origin, sources=ids or origin.sources)
 
 
-def with_owners(text: str, person: Relationship, prose: str) -> str:
+def with_owners(text: str, person: relationships.Relationship, prose: str) -> str:
     """Put the lines that a person wrote back on top of a portrait that was written without them."""
     present = set(map(relationships.line_key, relationships.text_lines(text)))
     own = "".join(  # headings and blank lines among them
@@ -156,7 +158,7 @@ def inside(text: str) -> str:
 
 
 MAX_TOPICS, MAX_UNRESOLVED, MAX_CHARS = 5, 3, 120
-_NAMES = Scores.__struct_fields__
+_NAMES = relationships.Scores.__struct_fields__
 _TEXTS = {"type": "array", "items": {"type": "string", "maxLength": MAX_CHARS}}
 
 FIELDS: Mapping[str, Any] = {
@@ -176,7 +178,7 @@ SCHEMA: Mapping[str, Any] = {
 class PortraitScores(Struct, frozen=True):
     """The scores and notes that come with a portrait; where one is None, the old stays."""
 
-    scores: Scores
+    scores: relationships.Scores
     dynamic: str | None
     topics: tuple[str, ...] | None
     unresolved: tuple[str, ...] | None
@@ -193,7 +195,7 @@ def read_scores(raw: Mapping[str, Any], stands: Callable[[str], bool]) -> Portra
         return None
     dynamic = _standing([raw.get("dynamic", "")], stands)
     return PortraitScores(
-        Scores(**{name: min(1.0, max(0.0, float(raw[name]))) for name in _NAMES}),
+        relationships.Scores(**{name: min(1.0, max(0.0, float(raw[name]))) for name in _NAMES}),
         dynamic[0] if dynamic else None,
         tuple(_standing(raw["topics"], stands)) if "topics" in raw else None,
         tuple(_standing(raw["unresolved"], stands)) if "unresolved" in raw else None,
@@ -201,7 +203,9 @@ def read_scores(raw: Mapping[str, Any], stands: Callable[[str], bool]) -> Portra
 
 
 def _standing(texts: Sequence[str], stands: Callable[[str], bool]) -> list[str]:
-    lines = {line.casefold(): line for text in texts if (line := one_line(text)) and stands(line)}
+    lines = {
+        line.casefold(): line for text in texts if (line := words.one_line(text)) and stands(line)
+    }
     return list(lines.values())
 
 
@@ -225,7 +229,7 @@ class PortraitUpdate(Struct, frozen=True):
     unread_scores: bool = False  # they were asked for, and could not be read
 
 
-def notes(person: Relationship) -> list[PendingNote]:
+def notes(person: relationships.Relationship) -> list[relationships.PendingNote]:
     """Return the notes that may go into a portrait, which the person may meet in a prompt."""
     return [
         note
@@ -237,7 +241,7 @@ def notes(person: Relationship) -> list[PendingNote]:
 
 def judged(
     runtime: Runtime,
-    person: Relationship,
+    person: relationships.Relationship,
     mode: str,
     text: str | None,
     scored: PortraitScores | None = None,
@@ -276,7 +280,9 @@ def judged(
     return PortraitUpdate(mode, text, True, mark, "", dropped, scored if derives else None, unread)
 
 
-def is_edited(before: Relationship | None, now: Relationship | None) -> bool:
+def is_edited(
+    before: relationships.Relationship | None, now: relationships.Relationship | None
+) -> bool:
     """Whether somebody changed the portrait since it was given to the model."""
     return (before.text if before else "") != (now.text if now else "")
 
@@ -301,7 +307,7 @@ def plan(
     """
     person, record = given.person, people.find_person(runtime, given.person.id)
     now = record or person
-    origin = Provenance(
+    origin = base.Provenance(
         by=by,
         model=runtime.model.name if update.good else person.provenance.model,
         sources=given.ids or person.provenance.sources,
@@ -343,7 +349,7 @@ def plan(
     return replace(change, keeps=bool(record.text) and "text" in values)
 
 
-def told(person: Relationship, update: PortraitUpdate) -> Iterator[str]:
+def told(person: relationships.Relationship, update: PortraitUpdate) -> Iterator[str]:
     """Say in lines for a person what an update changes."""
     if not update.good:
         yield f"{person.name}: {update.refused}; the portrait stays"
@@ -362,7 +368,7 @@ def told(person: Relationship, update: PortraitUpdate) -> Iterator[str]:
         yield "  the scores could not be read; they stay as they were"
 
 
-def update_data(person: Relationship, update: PortraitUpdate) -> dict[str, Any]:
+def update_data(person: relationships.Relationship, update: PortraitUpdate) -> dict[str, Any]:
     """Return what an update changes, for JSON."""
     return {
         "person": person.id,
@@ -388,7 +394,7 @@ def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
 
 def worded(runtime: Runtime, message: Message) -> str:
     """Word a message so that a small model knows whose "I" it is; empty for one without words."""
-    text = tokens.cut(one_line(message.text), MESSAGE_TOKENS)
+    text = tokens.cut(words.one_line(message.text), MESSAGE_TOKENS)
     if not text or message.role == "tool":
         return ""
     if message.role == "assistant":
@@ -475,7 +481,7 @@ def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> 
     )
 
 
-def _read(runtime: Runtime, person: Relationship) -> ReviewMaterial:
+def _read(runtime: Runtime, person: relationships.Relationship) -> ReviewMaterial:
     """Choose what the review reads: notes, then episodes, and what was said in the room left."""
     config = runtime.config.memory.relational
     waiting = notes(person)[:NOTES]
@@ -487,18 +493,18 @@ def _read(runtime: Runtime, person: Relationship) -> ReviewMaterial:
     return ReviewMaterial(person, waiting, statements, chosen_episodes, talk=talk)
 
 
-def _noted(notes: Sequence[PendingNote]) -> str:
+def _noted(notes: Sequence[relationships.PendingNote]) -> str:
     return "\n".join(f"- {note.text}" for note in notes)
 
 
-def _sources(runtime: Runtime, reading: ReviewMaterial) -> ClaimSources:
+def _sources(runtime: Runtime, reading: ReviewMaterial) -> verifier.ClaimSources:
     """Return what a sentence of the portrait may rest on."""
     person = reading.person
     prose, quotes = relationships.split_quotes(person.text)
     days = (f"{one.at.astimezone(runtime.zone):%A %d %B %Y %m}" for one in reading.episodes)
     told = (f"{day}: {one.text}" for day, one in zip(days, reading.episodes, strict=True))
-    said = (Said(one.id, one.at, person.name, one.text) for one in reading.messages)
-    return ClaimSources(
+    said = (verifier.Said(one.id, one.at, person.name, one.text) for one in reading.messages)
+    return verifier.ClaimSources(
         tuple(said),
         (prose, *quotes, *(note.text for note in reading.notes), *told),
         (runtime.identity.name, person.id, *person.names),
@@ -535,7 +541,7 @@ def _ask(
         return not why
 
     lines = [
-        " ".join(filter(stands, words.sentences(one_line(line))))
+        " ".join(filter(stands, words.sentences(words.one_line(line))))
         for line in (*answer["about"], answer["mine"])
     ]
     text = "\n".join(dict.fromkeys(filter(None, lines)))
@@ -564,7 +570,9 @@ def _plan(runtime: Runtime, reading: ReviewMaterial, update: PortraitUpdate) -> 
     return JobPlan((plan(runtime, "review", reading, update, runtime.now(), count),))
 
 
-def _episodes(runtime: Runtime, person: Relationship, budget_tokens: int) -> list[Episode]:
+def _episodes(
+    runtime: Runtime, person: relationships.Relationship, budget_tokens: int
+) -> list[Episode]:
     """Return what happened with a person, told to them: the weightiest that fit, oldest first."""
     shared_episodes = [
         episode
@@ -583,12 +591,12 @@ def _episodes(runtime: Runtime, person: Relationship, budget_tokens: int) -> lis
 
 
 def _text_of(episode: Episode) -> str:
-    text = tokens.cut(one_line(episode.text), EPISODE_TOKENS)
+    text = tokens.cut(words.one_line(episode.text), EPISODE_TOKENS)
     return f"- {episode.at:%Y-%m-%d}: {text}"
 
 
 def _talk(
-    runtime: Runtime, person: Relationship, budget_tokens: int
+    runtime: Runtime, person: relationships.Relationship, budget_tokens: int
 ) -> tuple[list[Message], Sequence[str]]:
     """Return the newest of what a person and the entity said to each other, oldest first."""
     statements, lines = list[Message](), list[str]()

@@ -19,14 +19,11 @@ from bumble.jobs import episode, portrait
 from bumble.recall import belief_strength
 from bumble.records import base, knowledge, relationships
 from bumble.records import beliefs as held
-from bumble.records.beliefs import Belief
 from bumble.records.provenance import is_untrusted
-from bumble.records.relationships import Relationship
 from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
-from bumble.text.words import one_line
 
 USER = "user"
 
@@ -104,8 +101,10 @@ class Scene(Struct, frozen=True, dict=True):
     window: Window  # its messages, numbered
     names: Mapping[str, str]  # of those who took part in it, by id
     known: Mapping[str, KnownSentence]  # by label: `k1`
-    beliefs: Mapping[str, Belief]  # likewise: `b1`
-    portraits: Mapping[str, Relationship]  # of who spoke, by id; empty where several hear it
+    beliefs: Mapping[str, held.Belief]  # likewise: `b1`
+    portraits: Mapping[
+        str, relationships.Relationship
+    ]  # of who spoke, by id; empty where several hear it
 
     @property
     def people(self) -> str:
@@ -194,7 +193,7 @@ def _known(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, Kn
     return {f"k{n}": each for n, each in enumerate(sentences[:KNOWN_SENTENCES], 1)}
 
 
-def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, Belief]:
+def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, held.Belief]:
     """Return the beliefs nearest to something that all its hearers may know of, by label."""
     hits = runtime.memory.search(query, kinds=("belief",), limit=NEIGHBOURS, audience=readers)
     there = {belief.id: belief for belief in held.read(runtime.entity.beliefs)}
@@ -206,7 +205,7 @@ def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[
     return {f"b{n}": belief for n, belief in enumerate(near[:NEAR_BELIEFS], 1)}
 
 
-def _portraits(runtime: Runtime, session: Session) -> dict[str, Relationship]:
+def _portraits(runtime: Runtime, session: Session) -> dict[str, relationships.Relationship]:
     """Return the file of the one person who speaks and hears, as it is."""
     on = runtime.config.memory.relational.enabled and session.imported is None
     if not on or len(session.people) != 1:
@@ -234,7 +233,7 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
     }
 
 
-def _seen(person: Relationship) -> str:
+def _seen(person: relationships.Relationship) -> str:
     prose, _ = relationships.split_quotes(person.text)
     notes = "".join(f"\n(note) {note.text}" for note in portrait.notes(person))
     return f"{person.name}:\n{prose or '(nobody has drawn them yet)'}{notes}"
@@ -245,17 +244,17 @@ def _before(scene: Scene) -> list[str]:
     ids = [message.id for message in scene.session.messages]
     earlier = scene.session.messages[: ids.index(first)] if first in ids else ()
     spoken = [message for message in earlier if message.text and message.role != "tool"]
-    return [
-        f"{scene.window.speaker(message)}: {tokens.cut(one_line(message.text), BEFORE_TOKENS)}"
-        for message in spoken[-BEFORE_MESSAGES:]
-    ]
+    last = [(one, words.one_line(one.text)) for one in spoken[-BEFORE_MESSAGES:]]
+    return [f"{scene.window.speaker(one)}: {tokens.cut(text, BEFORE_TOKENS)}" for one, text in last]
 
 
 def _conversation(runtime: Runtime, scene: Scene) -> str:
     """Write out who said what, each with its label, its time, and what tools were used."""
     limit = runtime.config.memory.distillation.context_char_budget
     most = max(LEAST_CHARS, runtime.window_tokens * 2)
-    shown = {n: secrets.redacted(one_line(each.text)) for n, each in enumerate(scene.messages, 1)}
+    shown = {
+        n: secrets.redacted(words.one_line(each.text)) for n, each in enumerate(scene.messages, 1)
+    }
     over = sum(map(len, shown.values())) > most
     limit = min(limit, most // len(shown)) if over else limit
     rows = []

@@ -13,7 +13,6 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from bumble.models.embed import protocol
-from bumble.models.embed.protocol import Floats
 from bumble.records.sessions import Message, Session
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, stop_words, tokens
@@ -168,7 +167,7 @@ def _rules(runtime: Runtime) -> SegmentRules:
 
 def _likeness(runtime: Runtime) -> Likeness:
     """Return what tells how alike two texts are; opens the embedder when first asked."""
-    vectors: dict[str, Floats] = {}
+    vectors: dict[str, protocol.Floats] = {}
 
     def alike(text: str, earlier_texts: Sequence[str]) -> float:
         embedder = runtime.memory.embedder

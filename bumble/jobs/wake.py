@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from bumble.body import bars, ebb, noise
 from bumble.body.circadian import in_hours
-from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, is_open, shown_to
 from bumble.chat import able_reply, loop, tools
 from bumble.entity.changes import Change
@@ -38,7 +37,6 @@ from bumble.llm.protocol import (
     Wrapper,
 )
 from bumble.prompt import system, working_memory
-from bumble.prompt.system import Block
 from bumble.records import (
     base,
     journal,
@@ -48,10 +46,7 @@ from bumble.records import (
     sessions,
     state,
 )
-from bumble.records.base import Provenance
-from bumble.records.projects import Project
 from bumble.records.provenance import ITSELF, is_untrusted
-from bumble.records.reminders import SESSION, Reminder
 from bumble.runtime import body_state, last_activity, people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
@@ -72,7 +67,7 @@ class Cause(Struct, frozen=True):
     kind: str  # `impulse`, `conflict`, `thought`, `dream` or `timer`
     detail: str  # for people
     key: str  # the same in one word: it does not wake it again at once
-    thought: Fragment | None = None
+    thought: noise.Fragment | None = None
 
 
 class PastWake(Struct, frozen=True):
@@ -213,14 +208,14 @@ def _thoughts(soma: Soma, at: datetime) -> list[Cause]:
     return [_of_thought(fragment) for _, fragment in ripe]
 
 
-def _of_thought(fragment: Fragment) -> Cause:
+def _of_thought(fragment: noise.Fragment) -> Cause:
     mark = hashlib.sha256(fragment.text.encode("utf-8", "replace")).hexdigest()[:8]
     is_dream = fragment.kind == noise.DREAM
     kind, detail = ("dream", "a dream that lingers") if is_dream else ("thought", "a stray thought")
     return Cause(kind, detail, f"{kind}:{mark}", fragment)
 
 
-def _weight(fragment: Fragment) -> float:
+def _weight(fragment: noise.Fragment) -> float:
     return fragment.salience * (DREAM_WEIGHT if fragment.kind == noise.DREAM else 1)
 
 
@@ -272,7 +267,7 @@ def _plan(runtime: Runtime, values: Mapping[str, object], why: str) -> Change | 
     return state.plan_write(file, {WAKE: dict(values)}, why)
 
 
-def is_of_wake(origin: Provenance) -> bool:
+def is_of_wake(origin: base.Provenance) -> bool:
     """Whether something was written by the entity when it woke by itself."""
     return origin.by == WAKE
 
@@ -323,9 +318,9 @@ class Wake(Struct, frozen=True):
         thought = self.decision.cause.thought if self.decision.cause else None
         return (self.person,) if self.person else thought.audience if thought else ()
 
-    def origin(self, model: str) -> Provenance:
+    def origin(self, model: str) -> base.Provenance:
         """Say where what comes of it comes from."""
-        return Provenance(WAKE, model, trust="entity", audience=self.audience)
+        return base.Provenance(WAKE, model, trust="entity", audience=self.audience)
 
     @property
     def readers(self) -> tuple[str, ...]:
@@ -380,7 +375,7 @@ def begin(runtime: Runtime, decision: WakeDecision) -> Wake:
     return replace(wake, declared=tuple(left))
 
 
-def _projects(runtime: Runtime, wake: Wake) -> list[Project]:
+def _projects(runtime: Runtime, wake: Wake) -> list[projects.Project]:
     """Return the projects that go on, as far as the person it thinks of may meet them."""
     return [
         project
@@ -439,7 +434,7 @@ def _mind(runtime: Runtime, wake: Wake) -> str:
         working_memory.notes_text(runtime.entity, wake.readers),
         prompts.tagged("thoughts", thoughts) if thoughts else "",
     ]
-    blocks = [Block(WAKE, text) for text in texts if text]
+    blocks = [system.Block(WAKE, text) for text in texts if text]
     return "\n".join(block.text for block in system.fitting(blocks, MIND_TOKENS))
 
 
@@ -532,7 +527,7 @@ def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> too
         at,
         text,
         person=wake.person,
-        deliver=SESSION,
+        deliver=reminders.SESSION,
         provenance=wake.origin(runtime.model.name),
     )
     return tools.Result(
@@ -540,7 +535,7 @@ def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> too
     )
 
 
-def _waiting(runtime: Runtime, person: str) -> list[Reminder]:
+def _waiting(runtime: Runtime, person: str) -> list[reminders.Reminder]:
     """Return the reminders for somebody that they haven't heard yet."""
     readable, _ = base.load_all(reminders.paths(runtime.entity.reminders), reminders.load)
     return [one for one in readable if one.person == person and not one.done]

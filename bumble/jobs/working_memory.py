@@ -20,7 +20,6 @@ from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.jobs import consolidate, dream, narrate
-from bumble.jobs.narrate import StorySources
 from bumble.llm import prompts
 from bumble.records import (
     base,
@@ -31,15 +30,13 @@ from bumble.records import (
     state,
     working,
 )
-from bumble.records.base import Provenance
-from bumble.records.working import MemoryLine
 from bumble.runtime import job_request, people, review_queue
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 from bumble.text.words import one_line, shorten
 
-Lines = Mapping[str, list[tuple[str, Provenance]]]
+Lines = Mapping[str, list[tuple[str, base.Provenance]]]
 
 
 LONG_CHARS, LEAST_SHARE = 2000, 0.5  # a page this long may not lose more than half
@@ -69,7 +66,10 @@ def problem(before: str, after: str, pointers: int) -> str | None:
 
 
 def _shrinks(
-    before: str, after: str, old_lines: Iterable[MemoryLine], new_lines: Iterable[MemoryLine]
+    before: str,
+    after: str,
+    old_lines: Iterable[working.MemoryLine],
+    new_lines: Iterable[working.MemoryLine],
 ) -> str | None:
     """Compare the pages, and what the dream itself wrote of them: an owner's text hides no loss."""
     sizes = [
@@ -112,8 +112,8 @@ class WorkingMemoryJob(Struct, frozen=True):
     """One rewriting of the page."""
 
     at: datetime
-    sources: StorySources
-    notes: tuple[tuple[str, Provenance], ...]  # jotted down since the last time
+    sources: narrate.StorySources
+    notes: tuple[tuple[str, base.Provenance], ...]  # jotted down since the last time
     before: str  # the file's text
     fingerprint: str  # of all it is written from
 
@@ -167,7 +167,7 @@ def _seen(runtime: Runtime) -> str:
     return str(state.read(runtime.entity.state).get(STATE, default={}).get("seen") or "")
 
 
-def _notes(runtime: Runtime, since: datetime | None) -> tuple[tuple[str, Provenance], ...]:
+def _notes(runtime: Runtime, since: datetime | None) -> tuple[tuple[str, base.Provenance], ...]:
     """Return what was jotted down, whether it still waits or is in the journal by now."""
     entries = [
         (row.removeprefix(scratch.MARK).strip(), entry.provenance)
@@ -232,7 +232,7 @@ def _page(lines: Sequence[working.MemoryLine]) -> str:
     return "\n".join(f"{line.section}: {line.text}" for line in lines)
 
 
-def _shown(runtime: Runtime, sources: StorySources, source: str) -> dict[str, str]:
+def _shown(runtime: Runtime, sources: narrate.StorySources, source: str) -> dict[str, str]:
     """Return what a model is shown of the sources, by slot; with a long page it is less."""
     before, room = _page(_open_lines(runtime, source)), runtime.window_tokens - MAX_TOKENS
     slots = narrate.story_slots(runtime, sources, before, room, MAX_TOKENS)
@@ -250,19 +250,19 @@ def _checked(
     job: WorkingMemoryJob,
     answer: Mapping[str, Any],
     more: Sequence[str],
-    origins: Sequence[Provenance],
+    origins: Sequence[base.Provenance],
 ) -> PageDraft:
     """Keep the lines that hold no name, number or date of their own; all are for one circle."""
     grounds = job.sources.grounds(runtime, *more)
     audiences = [job.sources.audience, *(origin.audience for origin in origins)]
-    origin = Provenance(
+    origin = base.Provenance(
         by=working.BY,
         model=runtime.model.name,
         sources=tuple(episode.id for episode in job.sources.episodes[-LINES:]),
         trust=base.lowest_trust((job.sources.trust, "entity")),
         audience=provenance.joined(audiences),
     )
-    lines: dict[str, list[tuple[str, Provenance]]] = {}
+    lines: dict[str, list[tuple[str, base.Provenance]]] = {}
     dropped = 0
     for key, title in KEYS.items():
         if key == POINTERS:

@@ -16,13 +16,10 @@ from msgspec.structs import replace
 
 from bumble.entity.config import HistoryCompressionConfig
 from bumble.fallback import sayings
-from bumble.fallback.sayings import Wording
 from bumble.guard import excerpt, verifier
-from bumble.guard.excerpt import SpokenLine
 from bumble.llm import prompts
 from bumble.prompt import transcript
 from bumble.records import base, relationships, sessions
-from bumble.records.sessions import Compaction, Message, Session
 from bumble.runtime import job_request
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Stretch, apply
 from bumble.runtime.runtime import Runtime
@@ -52,9 +49,9 @@ class SummaryInput(Struct, frozen=True):
     """The messages a summary has to stand for, and its budget."""
 
     earlier: str  # the summary before it; empty if there is none
-    new: tuple[Message, ...]  # messages that no summary has stood for yet
+    new: tuple[sessions.Message, ...]  # messages that no summary has stood for yet
     budget_tokens: int
-    wording: Wording | None = None  # where no model is trusted to write
+    wording: sayings.Wording | None = None  # where no model is trusted to write
     worth: frozenset[str] = frozenset()  # ids of the messages that are worth keeping
 
 
@@ -94,7 +91,7 @@ def excerpt_text(runtime: Runtime, summary_input: SummaryInput) -> str:
     return _whole(runtime, summary_input, _read(summary_input.earlier))
 
 
-def _by_form(runtime: Runtime, summary_input: SummaryInput, wording: Wording) -> str:
+def _by_form(runtime: Runtime, summary_input: SummaryInput, wording: sayings.Wording) -> str:
     """Let what people said stand for the rest, first what is worth keeping."""
     own, head = runtime.identity.name, wording.template.summary
     earlier = [line for line in _carried(summary_input.earlier, own) if line.speaker != own]
@@ -141,7 +138,7 @@ def _read(text: str) -> dict[str, str]:
     return values
 
 
-def _carried(text: str, own_name: str) -> list[SpokenLine]:
+def _carried(text: str, own_name: str) -> list[excerpt.SpokenLine]:
     """Return the lines that an earlier summary carried word for word."""
     pairs = [
         line[len(LINE_MARK) :].partition(": ")
@@ -149,7 +146,7 @@ def _carried(text: str, own_name: str) -> list[SpokenLine]:
         if line[:2] == LINE_MARK
     ]
     return [
-        SpokenLine("", who, wording, excerpt.OWN_WEIGHT if who == own_name else 1.0)
+        excerpt.SpokenLine("", who, wording, excerpt.OWN_WEIGHT if who == own_name else 1.0)
         for who, colon, wording in pairs
         if colon
     ]
@@ -200,7 +197,7 @@ Listener = Callable[[str], None]
 class CompactJob(Struct, frozen=True):
     """A conversation to compact, and how."""
 
-    session: Session
+    session: sessions.Session
     stable_tokens: int  # of what stands before the conversation in every request
     only_prune: bool = False
     use_model: bool = True  # False: the lines that say most, instead of a summary
@@ -249,20 +246,20 @@ class ContextSize(Struct, frozen=True):
 class CompactionSteps(Struct):
     """The records a compaction has made so far, and the conversation as they show it."""
 
-    session: Session  # as it is once the records are in the transcript
-    records: list[Compaction] = field(default_factory=list)
+    session: sessions.Session  # as it is once the records are in the transcript
+    records: list[sessions.Compaction] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     passes: int = 0
     obstacle: str = ""  # why no more could be gained
 
-    def add(self, record: Compaction | None) -> None:
+    def add(self, record: sessions.Compaction | None) -> None:
         """Add a record, if there is one, and show the conversation with it."""
         if record is not None:
             self.records.append(record)
             self.session = sessions.appended(self.session, [record])
 
 
-def measure(runtime: Runtime, session: Session, stable_tokens: int) -> ContextSize:
+def measure(runtime: Runtime, session: sessions.Session, stable_tokens: int) -> ContextSize:
     """Estimate the next request without a model."""
     config = runtime.config.cognition.history_compression
     window = runtime.window_tokens
@@ -292,7 +289,9 @@ def measure(runtime: Runtime, session: Session, stable_tokens: int) -> ContextSi
     )
 
 
-def check(runtime: Runtime, session: Session | None, stable_tokens: int) -> Due[CompactJob]:
+def check(
+    runtime: Runtime, session: sessions.Session | None, stable_tokens: int
+) -> Due[CompactJob]:
     """Tell whether a conversation is too long; asks no model, writes nothing."""
     config = runtime.config.cognition.history_compression
     enabled = Condition("enabled", str(config.enabled).lower(), "true", config.enabled)
@@ -429,7 +428,7 @@ def _pass(runtime: Runtime, job: CompactJob, steps: CompactionSteps, note: Liste
 
 
 def _summary_input(
-    runtime: Runtime, session: Session, bounds: tuple[int, int], budget: int
+    runtime: Runtime, session: sessions.Session, bounds: tuple[int, int], budget: int
 ) -> SummaryInput:
     """Collect what a summary has to cover: an earlier one, and the messages behind it."""
     earlier = transcript.standing(session)
@@ -469,7 +468,7 @@ def _source(summary_input: SummaryInput) -> Mapping[str, Any]:
 
 
 def boundaries(
-    stored: Sequence[Message], config: HistoryCompressionConfig, tail_tokens: int
+    stored: Sequence[sessions.Message], config: HistoryCompressionConfig, tail_tokens: int
 ) -> tuple[int, int] | None:
     """Find the middle that a summary may stand for.
 
@@ -494,12 +493,12 @@ def boundaries(
     return (start, end) if end - start >= 2 else None
 
 
-def _inside_group(stored: Sequence[Message], at: int) -> bool:
+def _inside_group(stored: Sequence[sessions.Message], at: int) -> bool:
     """Whether a cut before this message would part it from the call it answers."""
     return at < len(stored) and stored[at].role == "tool"
 
 
-def _head(stored: Sequence[Message], config: HistoryCompressionConfig) -> int:
+def _head(stored: Sequence[sessions.Message], config: HistoryCompressionConfig) -> int:
     """Return where the protected beginning ends."""
     at = min(config.compaction_protect_first_n, len(stored))
     while _inside_group(stored, at):
@@ -507,13 +506,15 @@ def _head(stored: Sequence[Message], config: HistoryCompressionConfig) -> int:
     return at
 
 
-def _covered(session: Session, kind: str) -> set[str]:
+def _covered(session: sessions.Session, kind: str) -> set[str]:
     """Return the ids of the messages that compactions of a kind are about."""
     records = (record for record in session.compactions if record.kind == kind)
     return {one.id for each in records for one in transcript.covered_messages(session, each)}
 
 
-def prune(runtime: Runtime, session: Session, *, protect: int) -> Compaction | None:
+def prune(
+    runtime: Runtime, session: sessions.Session, *, protect: int
+) -> sessions.Compaction | None:
     """Clear old tool results: all but the newest, and none among the protected messages."""
     config = runtime.config.cognition.history_compression
     stored = session.messages
@@ -526,7 +527,7 @@ def prune(runtime: Runtime, session: Session, *, protect: int) -> Compaction | N
     return _record(runtime, "prune", (old[0], old[-1])) if old else None
 
 
-def prune_batch(runtime: Runtime, session: Session) -> Compaction | None:
+def prune_batch(runtime: Runtime, session: sessions.Session) -> sessions.Compaction | None:
     """Clear old tool results if there are many: done once, at the start of a turn."""
     pruning = prune(runtime, session, protect=0)
     if pruning is None:
@@ -535,7 +536,7 @@ def prune_batch(runtime: Runtime, session: Session) -> Compaction | None:
     return pruning if sum(message.role == "tool" for message in about) >= CLEAR_BATCH else None
 
 
-def cut_long(runtime: Runtime, session: Session) -> Compaction | None:
+def cut_long(runtime: Runtime, session: sessions.Session) -> sessions.Compaction | None:
     """Cut very long messages outside the recent ones."""
     config = runtime.config.cognition.history_compression
     limits = (MESSAGE_TOKENS, TOOL_RESULT_TOKENS)
@@ -554,7 +555,7 @@ def cut_long(runtime: Runtime, session: Session) -> Compaction | None:
     return _record(runtime, "cut", (long[0], long[-1]), limits) if long else None
 
 
-def leave_out(runtime: Runtime, session: Session) -> Compaction | None:
+def leave_out(runtime: Runtime, session: sessions.Session) -> sessions.Compaction | None:
     """Leave out the middle of a conversation of very many messages, without a model.
 
     The lines that say most stand for it, as in any summary. Half of what is allowed stays, so that
@@ -582,7 +583,7 @@ def leave_out(runtime: Runtime, session: Session) -> Compaction | None:
     return _record(runtime, "summary", ends, summary=text, extra=extra)
 
 
-def _position_of_nth_last(stored: Sequence[Message], role: str, count: int) -> int:
+def _position_of_nth_last(stored: Sequence[sessions.Message], role: str, count: int) -> int:
     """Return the position of the first of the last `count` messages of a role."""
     positions = [n for n, message in enumerate(stored) if message.role == role]
     return positions[max(0, len(positions) - count)] if positions and count else len(stored)
@@ -591,25 +592,25 @@ def _position_of_nth_last(stored: Sequence[Message], role: str, count: int) -> i
 def _record(
     runtime: Runtime,
     kind: str,
-    ends: tuple[Message, Message],
+    ends: tuple[sessions.Message, sessions.Message],
     limits: tuple[int, int] = (0, 0),
     *,
     summary: str = "",
     extra: Mapping[str, Any] = {},
-) -> Compaction:
+) -> sessions.Compaction:
     """Make the record of how the messages between two are shown from now on."""
     at = runtime.now()
     name = base.new_id(sessions.COMPACTION_PREFIX, at, runtime.rng)
-    return Compaction(name, at, summary, ends[0].id, ends[1].id, kind, limits, extra)
+    return sessions.Compaction(name, at, summary, ends[0].id, ends[1].id, kind, limits, extra)
 
 
-def _cost(stored: Sequence[Message]) -> int:
+def _cost(stored: Sequence[sessions.Message]) -> int:
     return sum(tokens.estimate_message(transcript.render(message).content) for message in stored)
 
 
 def make_room(
-    runtime: Runtime, session: Session, stable_tokens: int
-) -> tuple[Session, JobResult | None]:
+    runtime: Runtime, session: sessions.Session, stable_tokens: int
+) -> tuple[sessions.Session, JobResult | None]:
     """Compact a conversation before its next turn, if it has to be.
 
     Nothing here fails a turn: where the model gives no summary, the lines that say most stand for
@@ -642,7 +643,7 @@ def make_room(
     return steps.session, outcome
 
 
-def _is_worth_it(runtime: Runtime, session: Session, size: ContextSize) -> bool:
+def _is_worth_it(runtime: Runtime, session: sessions.Session, size: ContextSize) -> bool:
     """Whether a conversation is too long, and enough is new that a summary can stand for.
 
     Where its protected ends alone are too long, each turn would have it summarised again.

@@ -18,21 +18,15 @@ from msgspec.structs import replace
 
 from bumble.entity.changes import Change
 from bumble.fallback import notices, quotes, sayings
-from bumble.fallback.notices import NOTHING, Noticed
-from bumble.fallback.sayings import Wording
 from bumble.guard import claims, secrets
 from bumble.llm import prompts
 from bumble.models.embed import protocol
-from bumble.models.embed.protocol import Embedder
 from bumble.records import base, episodes, session_files, state
-from bumble.records.base import Provenance
-from bumble.records.session_files import SessionInfo
 from bumble.records.sessions import Session
 from bumble.runtime import cursors
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens, words
-from bumble.text.words import one_line
 
 TURNS = 3  # of a new conversation that see the brief of the last
 MIN_QUALITY = 0.4  # a brief worse than this is not written
@@ -89,7 +83,7 @@ def check(runtime: Runtime) -> Due[HandoverJob]:
     return Due((condition,), tuple(jobs))
 
 
-def _over(runtime: Runtime) -> list[SessionInfo]:
+def _over(runtime: Runtime) -> list[session_files.SessionInfo]:
     """Return the last conversation with each person, of those that are over, oldest first."""
     now, idle = runtime.now(), timedelta(hours=runtime.config.session.idle_hours)
     infos = session_files.by_recency(session_files.infos(runtime.entity.sessions), now)
@@ -126,7 +120,7 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
         return _none(runtime, session, f"quality {quality:.2f}, wants {least:.2f}", data)
     text = _text(values, touched(session))
     headline = f"left a brief for the next conversation: quality {quality:.2f}"
-    origin = Provenance(
+    origin = base.Provenance(
         by="handover",
         sources=(session.id,),
         trust=base.lowest_trust(
@@ -159,7 +153,9 @@ def _of_memories(runtime: Runtime, session: Session) -> Mapping[str, str]:
     told = [line for story in stories for line in words.sentences(_prose(story))]
     felt = [each.felt for each in session.appraisals.values() if each.felt]
     last = [message for message in session.messages if message.role == "user"][-1:]
-    asked = [one_line(each.text) for each in last if each.text.rstrip().endswith(QUESTION_MARKS)]
+    asked = [
+        words.one_line(each.text) for each in last if each.text.rstrip().endswith(QUESTION_MARKS)
+    ]
     return dict.fromkeys(HEADINGS, "") | {
         "subject": "; ".join(title.lstrip("# ") for title in titles) or "".join(told[:1]),
         "state": " ".join(told[-LAST_SENTENCES:]),
@@ -173,7 +169,7 @@ def _prose(story: str) -> str:
 
 
 def _by_form(
-    runtime: Runtime, session: Session, wording: Wording, data: Mapping[str, Any]
+    runtime: Runtime, session: Session, wording: sayings.Wording, data: Mapping[str, Any]
 ) -> JobResult:
     """Leave what is worth keeping of a talk, as it was said, and what was last asked in it."""
     noticed = notices.notices(runtime, session, session.messages)
@@ -200,10 +196,10 @@ def _left(
     runtime: Runtime,
     session: Session,
     text: str,
-    origin: Provenance,
+    origin: base.Provenance,
     headline: str,
     data: Mapping[str, Any],
-    noticed: Noticed = NOTHING,
+    noticed: notices.Noticed = notices.NOTHING,
 ) -> JobResult:
     """Plan to write a brief."""
 
@@ -227,7 +223,7 @@ def _none(
     session: Session,
     why: str,
     data: Mapping[str, Any],
-    noticed: Noticed = NOTHING,
+    noticed: notices.Noticed = notices.NOTHING,
 ) -> JobResult:
     """Say why there is no brief, and plan not to ask again."""
 
@@ -297,7 +293,7 @@ def brief(runtime: Runtime, session: Session) -> Brief | None:
 
 
 def _left_by(
-    runtime: Runtime, info: SessionInfo | None, readers: Sequence[str]
+    runtime: Runtime, info: session_files.SessionInfo | None, readers: Sequence[str]
 ) -> tuple[str, datetime] | None:
     """Return the brief that a talk left, and when; its last words, where no pass has made one."""
     if info is None:
@@ -329,11 +325,11 @@ def _last_words(talk: Session) -> str:
         else f"{message.extra.get('name', '')} said: {message.text}"
         for message in shown[-LEAST_MESSAGES:]
     ]
-    rows = [tokens.cut(one_line(line), LINE_TOKENS) for line in lines]
+    rows = [tokens.cut(words.one_line(line), LINE_TOKENS) for line in lines]
     return "\n".join((f"## {LAST}", *rows)) if rows else ""
 
 
-def _likeness(embedder: Embedder | None, text: str, message: str) -> float | None:
+def _likeness(embedder: protocol.Embedder | None, text: str, message: str) -> float | None:
     """Compare a brief with what was said first, heading by heading: the nearest counts."""
     if embedder is None:
         return None

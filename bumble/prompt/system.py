@@ -26,10 +26,6 @@ from bumble.records import base, provenance, working
 from bumble.records import knowledge as knowledge_store
 from bumble.records import narrative as narrative_store
 from bumble.records import skills as skills_store
-from bumble.records.base import Provenance
-from bumble.records.knowledge import Knowledge, KnowledgeSection
-from bumble.records.narrative import Narrative
-from bumble.records.skills import Skill
 from bumble.runtime import rules
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
@@ -204,8 +200,8 @@ def of_entity(
 def stable(
     identity: Identity,
     tools: Sequence[Tool],
-    skills: Sequence[Skill],
-    knowledge: Knowledge,
+    skills: Sequence[skills_store.Skill],
+    knowledge: knowledge_store.Knowledge,
     narrative: str,
     own_files: Sequence[BootstrapFile] = (),
     mood: str = "",
@@ -264,17 +260,17 @@ def _runtime(identity: Identity, tools: Sequence[Tool], home: str) -> str:
     return " ".join(lines)
 
 
-def _is_told(story: Narrative) -> bool:
+def _is_told(story: narrative_store.Narrative) -> bool:
     """Whether a story is the entity's own, and not a quotation."""
     return not provenance.is_untrusted(story.provenance.trust)
 
 
-def _for_all(origin: Provenance) -> bool:
+def _for_all(origin: base.Provenance) -> bool:
     """Whether a text may stand where everybody's prompt begins, and not as a quotation."""
     return not origin.audience and not provenance.is_untrusted(origin.trust)
 
 
-def always(section: KnowledgeSection) -> bool:
+def always(section: knowledge_store.KnowledgeSection) -> bool:
     """Whether a section of knowledge is in every prompt."""
     return section.locked and _for_all(section.provenance)
 
@@ -285,13 +281,13 @@ def tool_line(tool: Tool) -> str:
     return f"- {tool.name}({names}): {tool.description}"
 
 
-def skill_line(skill: Skill) -> str:
+def skill_line(skill: skills_store.Skill) -> str:
     """Say in one line what a skill is called, where it lies and what it is for."""
     line = f"- {skill.name} ({skill.path})"
     return f"{line}: {skill.description}" if skill.description else line
 
 
-def _listed(skills: Sequence[Skill]) -> tuple[Block, ...]:
+def _listed(skills: Sequence[skills_store.Skill]) -> tuple[Block, ...]:
     """Say in a line each which skills there are; one that is only quoted is not among them."""
     return tuple(
         Block(skill.name, skill_line(skill))
@@ -300,7 +296,7 @@ def _listed(skills: Sequence[Skill]) -> tuple[Block, ...]:
     )
 
 
-def locked(knowledge: Knowledge) -> str:
+def locked(knowledge: knowledge_store.Knowledge) -> str:
     """Return the sections that are in every prompt."""
     return "\n\n".join(
         f"## {section.title}\n{section.text}" for section in knowledge.sections if always(section)

@@ -20,8 +20,6 @@ from bumble.files import disk
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, PromptMessage, ToolResult
 from bumble.records import base, session_files, sessions
-from bumble.records.session_files import REFERENCE_CHARS
-from bumble.records.sessions import Compaction, Session, ToolCall
 from bumble.text import tokens
 from bumble.text.words import one_line
 
@@ -49,7 +47,7 @@ class ViewPart(Struct, frozen=True):
 
 
 def view(
-    session: Session, budget_tokens: int, *, before: str | None = None, plain: bool = False
+    session: sessions.Session, budget_tokens: int, *, before: str | None = None, plain: bool = False
 ) -> View:
     """Render a transcript within a budget: what is older is left out, a summary last of all.
 
@@ -81,7 +79,9 @@ def view(
     return View(_joined([part.message for part in visible_parts]), len(gone), summarized, unseen)
 
 
-def shown(session: Session, *, before: str | None = None, plain: bool = False) -> list[ViewPart]:
+def shown(
+    session: sessions.Session, *, before: str | None = None, plain: bool = False
+) -> list[ViewPart]:
     """Return every part of the view, oldest first, however long it is; see `view`."""
     summary = standing(session)
     covered = {message.id for message in covered_messages(session, summary)} if summary else set()
@@ -91,7 +91,7 @@ def shown(session: Session, *, before: str | None = None, plain: bool = False) -
     ]
     visible = _visible(session, plain=plain)
     parts: list[ViewPart] = []
-    calls: dict[str, ToolCall] = {}
+    calls: dict[str, sessions.ToolCall] = {}
     for message in session.messages:
         if message.id == before:
             break
@@ -110,7 +110,7 @@ def shown(session: Session, *, before: str | None = None, plain: bool = False) -
     return parts
 
 
-def _visible(session: Session, *, plain: bool) -> set[str]:
+def _visible(session: sessions.Session, *, plain: bool) -> set[str]:
     """Return the ids of what may be part of a view.
 
     No reply that is no example is, for it would be copied; nor are the results of its calls, which
@@ -132,7 +132,7 @@ def _visible(session: Session, *, plain: bool) -> set[str]:
     return ids
 
 
-def standing(session: Session) -> Compaction | None:
+def standing(session: sessions.Session) -> sessions.Compaction | None:
     """Return the summary that stands: each updates the one before it."""
     return next(
         (
@@ -144,7 +144,9 @@ def standing(session: Session) -> Compaction | None:
     )
 
 
-def covered_messages(session: Session, compaction: Compaction) -> tuple[sessions.Message, ...]:
+def covered_messages(
+    session: sessions.Session, compaction: sessions.Compaction
+) -> tuple[sessions.Message, ...]:
     """Return the messages a compaction is about; none if an end of it is not there any more."""
     ids = [message.id for message in session.messages]
     if compaction.first not in ids or compaction.last not in ids:
@@ -168,8 +170,8 @@ def _cost(turn: Sequence[ViewPart]) -> int:
 
 def _render(
     message: sessions.Message,
-    within: Sequence[Compaction],
-    call: ToolCall | None,
+    within: Sequence[sessions.Compaction],
+    call: sessions.ToolCall | None,
     *,
     plain: bool = False,
 ) -> PromptMessage:
@@ -197,7 +199,7 @@ def render(
     return PromptMessage("user", spoken(str(message.extra.get("name", "")), wording))
 
 
-def _render_cleared(message: sessions.Message, call: ToolCall | None) -> PromptMessage:
+def _render_cleared(message: sessions.Message, call: sessions.ToolCall | None) -> PromptMessage:
     """Render a tool's result as the note that it was cleared: of which call, and its reference."""
     tool = str(message.extra.get("tool", "tool"))
     given = (
@@ -237,7 +239,7 @@ def spoken(name: str, text: str) -> str:
     return f"{prompts.harmless(name)}: {harmless_text}" if name else harmless_text
 
 
-def acted(said: str, calls: Sequence[Action | ToolCall]) -> PromptMessage:
+def acted(said: str, calls: Sequence[Action | sessions.ToolCall]) -> PromptMessage:
     """Render what the entity did: as actions, the form it answers in, and as native calls."""
     actions = [{"tool": call.name, "arguments": dict(call.arguments)} for call in calls]
     if said or not actions:
@@ -280,7 +282,7 @@ def with_last(messages: Sequence[PromptMessage], content: str) -> tuple[PromptMe
     return _joined([*messages, PromptMessage("user", content)])
 
 
-def original(entity: Entity, name: str, *talks: Session) -> str:
+def original(entity: Entity, name: str, *talks: sessions.Session) -> str:
     """Return the text that a reference names, byte for byte.
 
     Args:
@@ -302,7 +304,7 @@ def original(entity: Entity, name: str, *talks: Session) -> str:
     for talk in talks:
         for message in talk.messages:
             own = reference(message.text)
-            if len(wanted) >= REFERENCE_CHARS and wanted.startswith(own):
+            if len(wanted) >= session_files.REFERENCE_CHARS and wanted.startswith(own):
                 return message.text
             references.append(own)
     raise RecordMissingError("text with the reference", name, base.nearest(wanted, references))
@@ -317,6 +319,6 @@ def everywhere(entity: Entity, reference: str) -> str:
     return original(entity, reference, *_newest_first(entity))
 
 
-def _newest_first(entity: Entity) -> Iterable[Session]:
+def _newest_first(entity: Entity) -> Iterable[sessions.Session]:
     for file in reversed(session_files.paths(entity.sessions)):
         yield session_files.load(file)

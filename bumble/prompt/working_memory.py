@@ -13,10 +13,7 @@ from bumble.errors import RecordInvalidError
 from bumble.index import chunks
 from bumble.llm import prompts
 from bumble.prompt import system
-from bumble.prompt.system import Block, Stable
 from bumble.records import base, dreams, provenance, scratch, session_files, sessions, working
-from bumble.records.sessions import Session
-from bumble.records.working import MemoryLine
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
@@ -29,8 +26,8 @@ LAST_NIGHT = timedelta(hours=24)  # ago, at most
 
 
 def blocks(
-    runtime: Runtime, stable: Stable, session: Session, share: float
-) -> tuple[tuple[Block, ...], int]:
+    runtime: Runtime, stable: system.Stable, session: sessions.Session, share: float
+) -> tuple[tuple[system.Block, ...], int]:
     """Return what is in mind, most important first, and the most tokens that it may take.
 
     Args:
@@ -41,21 +38,21 @@ def blocks(
     """
     noted = runtime.read_or(lambda: notes_text(runtime.entity, session.people), "")
     parts = (
-        Block(DREAM, dream_text(runtime.entity, session)),
-        Block(LIVING, living_text(stable)),
-        Block(NOTES, noted),
+        system.Block(DREAM, dream_text(runtime.entity, session)),
+        system.Block(LIVING, living_text(stable)),
+        system.Block(NOTES, noted),
     )
     budget = int(MOST_TOKENS * share)
     return tuple(block for block in parts if block.text), budget
 
 
-def living_text(stable: Stable) -> str:
+def living_text(stable: system.Stable) -> str:
     """Word the living memory."""
     text = next((file.text for file in stable.files if file.name == system.LIVING_MEMORY), "")
     return prompts.tagged("working-memory", text) if text else ""
 
 
-def current(runtime: Runtime, readers: Sequence[str], language: str) -> list[MemoryLine]:
+def current(runtime: Runtime, readers: Sequence[str], language: str) -> list[working.MemoryLine]:
     """Return what goes on these days, by the living memory, for people and in a language."""
     source = runtime.read_or(lambda: working.read(runtime.entity.working_memory), "")
     return [
@@ -80,7 +77,7 @@ def notes_text(entity: Entity, readers: Sequence[str]) -> str:
     return "\n".join((heading, *notes[-SHOWN_NOTES:])) if notes else ""
 
 
-def dream_text(entity: Entity, session: Session) -> str:
+def dream_text(entity: Entity, session: sessions.Session) -> str:
     """Word the last dream, in the first turns of the first talk after it."""
     newest = dreams.paths(entity.dreams)[-1:]
     try:
@@ -100,7 +97,9 @@ def dream_text(entity: Entity, session: Session) -> str:
     return "\n".join((f"You dreamt {when}; it did not happen:", *lines)) if lines else ""
 
 
-def _talked_between(entity: Entity, session: Session, since: datetime, until: datetime) -> bool:
+def _talked_between(
+    entity: Entity, session: sessions.Session, since: datetime, until: datetime
+) -> bool:
     """Whether somebody said something in another conversation in that time."""
     for info in session_files.infos(entity.sessions):
         if info.id == session.id or info.last_at < since or info.at > until:

@@ -26,7 +26,6 @@ from bumble.index.rerank import RerankTurn
 from bumble.index.rows import Period
 from bumble.index.search import Hit
 from bumble.recall import belief_strength, emotion_weight, periods
-from bumble.recall.belief_strength import CORRECTION
 from bumble.records import base, beliefs, episodes, kinds, knowledge, session_files, sessions, state
 from bumble.records.kinds import RECALLED
 from bumble.records.provenance import BY_FORM
@@ -102,7 +101,7 @@ def _kept(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
         origin = belief.provenance
         cited = [name for name in origin.sources if name.startswith(sessions.MESSAGE_PREFIX)]
         if (
-            belief.category == CORRECTION
+            belief.category == belief_strength.CORRECTION
             and origin.by.endswith(BY_FORM)
             and len(cited) == 2
             and not belief.archived

@@ -18,9 +18,7 @@ from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.llm import prompts
 from bumble.prompt import system, transcript
-from bumble.prompt.system import Block
 from bumble.recall import memory_search, whole_record
-from bumble.recall.memory_search import COME_TO_MIND, Search
 from bumble.records import (
     base,
     episodes,
@@ -30,14 +28,11 @@ from bumble.records import (
     provenance,
     skills,
 )
-from bumble.records.knowledge import Knowledge
-from bumble.records.projects import Project
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, people, rules
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
-from bumble.text.words import one_line
 
 LAST_MESSAGES = 3  # that together bring to mind what the newest alone does not
 JUST_BEFORE, JUST_BEFORE_TOKENS = 5, 75  # memories they may bring, and how much of each
@@ -63,14 +58,14 @@ def blocks(
     mood: str,
     at: datetime,
     unseen: Sequence[str] = (),
-) -> list[Block]:
+) -> list[system.Block]:
     """Return what comes to mind in a mood, most useful first.
 
     What anybody who takes part may not meet is left out. What was only read (of trust `tool` or
     `imported`) stands in tags of its own. `unseen` are the messages of the conversation itself that
     its view does not hold.
     """
-    search = Search(
+    search = memory_search.Search(
         session.people,
         mood,
         at,
@@ -91,7 +86,9 @@ def blocks(
     ]
 
 
-def _relationships(runtime: Runtime, session: Session, person: str, at: datetime) -> list[Block]:
+def _relationships(
+    runtime: Runtime, session: Session, person: str, at: datetime
+) -> list[system.Block]:
     """Say what the entity knows of those it talks with; in company one line a person."""
     if len(session.people) > 1:
         return _company(runtime, session, at)
@@ -131,7 +128,7 @@ def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
     return fitting
 
 
-def _company(runtime: Runtime, session: Session, at: datetime) -> list[Block]:
+def _company(runtime: Runtime, session: Session, at: datetime) -> list[system.Block]:
     """Say a line of each who is there: of a portrait only what all of them may hear."""
     most = runtime.config.memory.relational.max_context_tokens
     line_tokens = min(COMPANY_TOKENS, most // len(session.people))
@@ -160,7 +157,7 @@ def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> s
     name_words = set(stop_words.words(person.name))
     gave_way = memory_search.superseded(runtime.entity, runtime.now())
     return "; ".join(
-        one_line(hit.text)
+        words.one_line(hit.text)
         for hit in hits
         if hit.id not in gave_way
         and not provenance.is_untrusted(hit.trust)
@@ -168,13 +165,17 @@ def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> s
     )
 
 
-def _book(runtime: Runtime) -> Knowledge:
+def _book(runtime: Runtime) -> knowledge.Knowledge:
     return runtime.read_or(lambda: knowledge.read(runtime.entity.knowledge), knowledge.EMPTY)
 
 
 def _knowledge(
-    runtime: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
-) -> list[Block]:
+    runtime: Runtime,
+    search: memory_search.Search,
+    session: Session,
+    book: knowledge.Knowledge,
+    shown: set[tuple[str, str]],
+) -> list[system.Block]:
     text = session.messages[-1].text
     hits = _unasked(runtime, search, book, text, ("knowledge",), knowledge.RECALLED_SECTIONS)
     lines = []
@@ -191,8 +192,12 @@ def _knowledge(
 
 
 def _memories(
-    runtime: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
-) -> list[Block]:
+    runtime: Runtime,
+    search: memory_search.Search,
+    session: Session,
+    book: knowledge.Knowledge,
+    shown: set[tuple[str, str]],
+) -> list[system.Block]:
     limit = runtime.config.memory.max_recall_results
     hits = _unasked(runtime, search, book, session.messages[-1].text, kinds.UNASKED, limit)
     shown |= {(hit.kind, hit.id) for hit in hits}
@@ -206,8 +211,12 @@ def _asker(session: Session) -> str:
 
 
 def _just_before(
-    runtime: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
-) -> list[Block]:
+    runtime: Runtime,
+    search: memory_search.Search,
+    session: Session,
+    book: knowledge.Knowledge,
+    shown: set[tuple[str, str]],
+) -> list[system.Block]:
     """Say what the last few messages together bring to mind, if the newest alone brings little.
 
     "And how old is he?" says nothing by itself.
@@ -218,13 +227,13 @@ def _just_before(
     if room <= 0 or len(texts) < 2:
         return []
     query = "\n".join(texts)
-    hits = _unasked(runtime, search, book, query, COME_TO_MIND, JUST_BEFORE)
+    hits = _unasked(runtime, search, book, query, memory_search.COME_TO_MIND, JUST_BEFORE)
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
     lines = [(hit.trust, f"- {line(hit, JUST_BEFORE_TOKENS)}") for hit in new[:room]]
     return _blocks("just before", "And of what was said just before:", lines)
 
 
-def _projects(entity: Entity, session: Session) -> list[Block]:
+def _projects(entity: Entity, session: Session) -> list[system.Block]:
     """Say how the projects stand that the message is about, and no others."""
     lines = [
         (project.provenance.trust, f"- {_line(project.text, PROJECT_TOKENS)}")
@@ -233,7 +242,7 @@ def _projects(entity: Entity, session: Session) -> list[Block]:
     return _blocks("projects", "What is being worked on:", lines)
 
 
-def named_projects(entity: Entity, session: Session) -> list[Project]:
+def named_projects(entity: Entity, session: Session) -> list[projects.Project]:
     """Return the projects that the last message is about, as far as all here may meet them."""
     message = session.messages[-1].text
     about = [
@@ -246,7 +255,7 @@ def named_projects(entity: Entity, session: Session) -> list[Project]:
     return about[:MOST_PROJECTS]
 
 
-def _skills(entity: Entity, session: Session) -> list[Block]:
+def _skills(entity: Entity, session: Session) -> list[system.Block]:
     recent = " ".join(message.text for message in session.messages[-1 - CONTEXT_TURNS :])
     readable = [
         skill
@@ -264,24 +273,29 @@ def _skills(entity: Entity, session: Session) -> list[Block]:
     return _blocks("skills", "[Procedural memory that may help right now]", lines)
 
 
-def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[Block]:
+def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[system.Block]:
     """Make the blocks of some lines, each with its tier: what is remembered, then quotations."""
     own = [text for tier, text in lines if not provenance.is_untrusted(tier)]
     parts = []
     if own:
         inside = prompts.tagged("memory", "\n".join(own))
-        parts.append(Block(name, f"{heading}\n{inside}"))
+        parts.append(system.Block(name, f"{heading}\n{inside}"))
     for tier, origin in QUOTED_FROM.items():
         quoted = [text for line_tier, text in lines if line_tier == tier]
         if quoted:
             inside = prompts.tagged("memory", "\n".join(quoted), f' trust="{tier}"')
             text = f"Not your own memory, but quoted from {origin}:\n{inside}"
-            parts.append(Block(f"{name}, {tier}", text, tier))
+            parts.append(system.Block(f"{name}, {tier}", text, tier))
     return parts
 
 
 def _unasked(
-    runtime: Runtime, search: Search, book: Knowledge, query: str, kinds: Sequence[str], limit: int
+    runtime: Runtime,
+    search: memory_search.Search,
+    book: knowledge.Knowledge,
+    query: str,
+    kinds: Sequence[str],
+    limit: int,
 ) -> list[Hit]:
     """Find what comes to mind by itself and the prompt does not hold anyway."""
     found = memory_search.find(
@@ -290,7 +304,7 @@ def _unasked(
     return _beside_prompt(book, found)
 
 
-def _beside_prompt(book: Knowledge, hits: Sequence[Hit]) -> list[Hit]:
+def _beside_prompt(book: knowledge.Knowledge, hits: Sequence[Hit]) -> list[Hit]:
     """Leave out the sections that stand in every prompt."""
     always = {("knowledge", section.title) for section in book.sections if system.always(section)}
     return [hit for hit in hits if (hit.kind, hit.id) not in always]
@@ -369,11 +383,11 @@ def answer(
     return worded(runtime, hits)
 
 
-def question_of(runtime: Runtime, session: Session, unseen: Sequence[str]) -> Search:
+def question_of(runtime: Runtime, session: Session, unseen: Sequence[str]) -> memory_search.Search:
     """Return the search that the entity makes itself in a conversation."""
     at = runtime.now()
     mood = body_state.mood(runtime, body_state.read(runtime, at)).name
-    return Search(
+    return memory_search.Search(
         session.people, mood, at, session.id, unseen, asking=memory_search.last_turn(session)
     )
 

@@ -10,9 +10,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, kinds, session_files
-from bumble.records.base import Provenance
 from bumble.records.kind import RecordView
-from bumble.records.session_files import REFERENCE_CHARS
 from bumble.records.sessions import Session
 
 MESSAGE = kinds.SESSION.passages  # the kind of a passage of a conversation
@@ -25,7 +23,9 @@ def reference(kind: str, record_id: str) -> str:
         kind: Of its passages: `message`.
         record_id: As the index has it.
     """
-    return disk.sha256(f"{kind} {record_id}".encode(errors="replace"))[:REFERENCE_CHARS]
+    return disk.sha256(f"{kind} {record_id}".encode(errors="replace"))[
+        : session_files.REFERENCE_CHARS
+    ]
 
 
 def read(entity: Entity, zone: tzinfo, kind: str, record_id: str, path: str) -> RecordView | None:
@@ -86,5 +86,5 @@ def messages(session: Session) -> Iterator[RecordView]:
     """Yield what was said in a conversation, a record a message; results of tools are left out."""
     for message in session.messages:
         if message.role != "tool" and message.text.strip():
-            origin = Provenance(trust=message.trust, audience=session.people)
+            origin = base.Provenance(trust=message.trust, audience=session.people)
             yield RecordView(message.id, message.text, origin, people=session.people, at=message.at)

@@ -13,7 +13,6 @@ from bumble.body.config import HORMONE_NAMES
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base, fields, kind
-from bumble.records.base import Provenance
 from bumble.records.fields import LATER, Key, unit
 from bumble.records.kind import Record, RecordKind, Told, told_anew
 from bumble.text.markdown import Document
@@ -102,7 +101,7 @@ def new(
     strength: float,
     *,
     stirred: bool = False,
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> Anchor:
     """Make an anchor that is not in the folder yet; `plan_new` puts it there.
 

@@ -21,12 +21,9 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct
 
 from bumble.entity import changes, companions
-from bumble.entity.changes import Change
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.text import markdown, merge_marks, moments, yaml_edit
-from bumble.text.markdown import Document
-from bumble.text.yaml_edit import SourceError
 
 T = TypeVar("T")
 
@@ -97,24 +94,26 @@ def is_lower(trust: str, other: str) -> bool:
     return TRUSTS.index(trust or TRUSTS[0]) > TRUSTS.index(other or TRUSTS[0])
 
 
-def plan_new(path: str, document: Document, why: str) -> Change:
+def plan_new(path: str, document: markdown.Document, why: str) -> changes.Change:
     """Plan to make a file; a different one that is there already will not be overwritten."""
     return changes.write(path, document.text, None, why)
 
 
-def plan_edit(path: str, before: Document, after: Document, why: str) -> Change | None:
+def plan_edit(
+    path: str, before: markdown.Document, after: markdown.Document, why: str
+) -> changes.Change | None:
     """Plan to replace what was read; None when nothing differs."""
     if after.text == before.text:
         return None
     return changes.write(path, after.text, before.text, why)
 
 
-def plan_remove(path: str, document: Document, why: str) -> Change:
+def plan_remove(path: str, document: markdown.Document, why: str) -> changes.Change:
     """Plan to remove a file that was read."""
     return changes.delete(path, document.text, why)
 
 
-def with_values(document: Document, values: Mapping[str, Any]) -> Document:
+def with_values(document: markdown.Document, values: Mapping[str, Any]) -> markdown.Document:
     """Return a document with some values of its front matter changed; None takes a key out."""
     for key, value in values.items():
         if value is None:
@@ -370,7 +369,7 @@ def of_text(source: str, path: Path, parse: Callable[[str, str], T]) -> T:
         raise HalfMergedError(path, marks)
     try:
         return parse(source, path.stem)
-    except SourceError as error:
+    except yaml_edit.SourceError as error:
         raise RecordInvalidError(path, error.problem, error.line or 1) from error
     except ValueError as error:
         raise RecordInvalidError(path, str(error), _line_of(source, str(error))) from error
@@ -474,7 +473,7 @@ def plan_mapping(
     values: Mapping[str, Any],
     why: str,
     remove: Iterable[Sequence[str]] = (),
-) -> Change | None:
+) -> changes.Change | None:
     """Plan to change some values and leave the rest of the file; None when nothing differs.
 
     Args:

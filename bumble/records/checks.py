@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.records.fields import Key, Meta
 from bumble.records.kind import Record, RecordKind, Told, changed_lines
 from bumble.records.relationships import person_id
@@ -142,7 +141,7 @@ def new(
     person: str = "",
     expect: tuple[str, ...] = (),
     never: tuple[str, ...] = (),
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> Check:
     """Make a check that is not in the folder yet; `plan_new` puts it there.
 

@@ -17,7 +17,6 @@ from msgspec import Struct
 from bumble.entity.changes import Change
 from bumble.errors import RecordMissingError
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.records.fields import BODY, JOINED, Key, joined, unit
 from bumble.records.kind import Record, RecordKind, Told, told_anew
 from bumble.text.markdown import Document
@@ -176,7 +175,7 @@ def new(
     tags: tuple[str, ...] = (),
     summary_source: str = "",
     inferences: tuple[str, ...] = (),
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> Episode:
     """Make an episode that is not in the folder yet; `plan_new` puts it there."""
     return EPISODE.new(

@@ -18,7 +18,6 @@ from typing import Annotated
 from msgspec import Struct
 
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
 from bumble.files import disk
 from bumble.records import base, fields, jsonl
@@ -105,7 +104,9 @@ def read(root: Path) -> tuple[Forgotten, ...]:
         raise RecordInvalidError(path, error.problem, error.line) from error
 
 
-def plan_add(at: datetime, names: Iterable[str], ids: Iterable[str], key: str, why: str) -> Change:
+def plan_add(
+    at: datetime, names: Iterable[str], ids: Iterable[str], key: str, why: str
+) -> changes.Change:
     """Plan to add a person.
 
     Args:

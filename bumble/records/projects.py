@@ -18,7 +18,6 @@ from bumble.records.base import Provenance
 from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, one_of
 from bumble.records.kind import Record, RecordKind, Told, told_anew
 from bumble.text import markdown
-from bumble.text.markdown import Document
 from bumble.text.words import one_line
 
 FOLDER = "projects"
@@ -46,7 +45,7 @@ class Project(Record, frozen=True, kw_only=True):
     tags: Annotated[tuple[str, ...], JOINED]
 
     @classmethod
-    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read the title; a project without one is called as its file."""
         return {"title": one_line(base.field(document.meta, "title", str, "")) or record_id}
 

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.records.fields import Key, Rule, later, one_of
 from bumble.records.kind import Record, RecordKind, Told, unite
 
@@ -136,7 +135,7 @@ def new(
     items: Mapping[str, Sequence[Item]],
     diff: str,
     *,
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> Proposal:
     """Make a proposal that is not in the folder yet; `plan_new` puts it there.
 

@@ -20,11 +20,8 @@ from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, sessions
-from bumble.records.base import Provenance
 from bumble.records.kind import Kind, RecordView, Told, whole_view
-from bumble.records.sessions import Session
 from bumble.text import markdown, moments
-from bumble.text.markdown import Document
 from bumble.text.whole_text import whole
 
 HANDOVER = "handover.md"
@@ -183,7 +180,7 @@ def newest(
     return next(reversed(by_recency(going_on or theirs, now)), None)
 
 
-def load(file: Path) -> Session:
+def load(file: Path) -> sessions.Session:
     """Read a whole session from its transcript.
 
     Raises:
@@ -202,7 +199,7 @@ def read_text(file: Path) -> str:
     return base.read_text(file, max_bytes=MAX_TRANSCRIPT_BYTES, errors="surrogateescape")
 
 
-def find(folder: Path, session_id: str) -> Session:
+def find(folder: Path, session_id: str) -> sessions.Session:
     """Read one session by its id, or by the end of it that no other has.
 
     Raises:
@@ -247,13 +244,13 @@ def read_blob(folder: Path, session_id: str, reference: str) -> bytes:
     return data
 
 
-def read_handover(folder: Path, session_id: str) -> Document | None:
+def read_handover(folder: Path, session_id: str) -> markdown.Document | None:
     """Read the brief that a session left for the next; None if it left none."""
     file = folder / session_id / HANDOVER
     return base.load(file, parse_handover) if file.exists() else None
 
 
-def parse_handover(source: str, stem: str = "") -> Document:
+def parse_handover(source: str, stem: str = "") -> markdown.Document:
     """Read a brief from the text of its file."""
     document = markdown.parse(source)
     base.field(document.meta, "at", datetime)
@@ -262,7 +259,12 @@ def parse_handover(source: str, stem: str = "") -> Document:
 
 
 def plan_handover(
-    session_id: str, old: Document | None, text: str, at: datetime, origin: Provenance, why: str
+    session_id: str,
+    old: markdown.Document | None,
+    text: str,
+    at: datetime,
+    origin: base.Provenance,
+    why: str,
 ) -> Change | None:
     """Plan to write the brief that a session leaves for the next."""
     path = f"{sessions.FOLDER}/{session_id}/{HANDOVER}"
@@ -273,11 +275,11 @@ def plan_handover(
     return base.plan_edit(path, old, document, why)
 
 
-def view(session: Session) -> RecordView:
+def view(session: sessions.Session) -> RecordView:
     """Show a conversation as one record."""
     count, people = len(session.messages), session.people
     text = f"{count} message{'' if count == 1 else 's'} with {', '.join(people)}"
-    origin = Provenance(audience=people)
+    origin = base.Provenance(audience=people)
     return RecordView(session.id, text, origin, people=people, at=session.at, line=1)
 
 

@@ -21,10 +21,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.records import base, fields, jsonl
 from bumble.records.fields import Key, Meta, one_of, unit
-from bumble.records.jsonl import JsonLine
 from bumble.text.yaml_edit import SourceError
 
 
@@ -332,7 +330,7 @@ def _distilled(records: Sequence[Record]) -> str:
     return marks[-1] if marks else ""
 
 
-def _read(kind: type[S], line: JsonLine) -> S:
+def _read(kind: type[S], line: jsonl.JsonLine) -> S:
     try:
         return fields.read_struct(kind, line.data)
     except ValueError as error:
@@ -369,18 +367,18 @@ def path(session_id: str) -> str:
     return f"{FOLDER}/{session_id}/{FILE}"
 
 
-def plan_start(session: Session, why: str) -> Change:
+def plan_start(session: Session, why: str) -> changes.Change:
     """Plan to make the transcript of a new session; the same set may append to it."""
     return changes.write(path(session.id), session.source, None, why)
 
 
-def plan_whole(session: Session, new_records: Iterable[Record], why: str) -> Change:
+def plan_whole(session: Session, new_records: Iterable[Record], why: str) -> changes.Change:
     """Plan to make the transcript of a new session with all that is in it."""
     lines = "".join(map(render, _linked(session, new_records)))
     return changes.write(path(session.id), session.source + lines, None, why)
 
 
-def plan_append(session: Session, new_records: Iterable[Record], why: str) -> Change:
+def plan_append(session: Session, new_records: Iterable[Record], why: str) -> changes.Change:
     """Plan to add lines to the end of a transcript, whatever it holds by then."""
     text = "".join(map(render, _linked(session, new_records)))
     if session.torn_line is not None:  # says of the line before it that it is known to be cut off

@@ -21,11 +21,9 @@ from bumble.entity.changes import Change
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
 from bumble.records import base, kind
-from bumble.records.base import Provenance
 from bumble.records.fields import BODY
 from bumble.records.kind import Record, RecordKind
 from bumble.text import markdown, stop_words
-from bumble.text.markdown import Document
 from bumble.text.words import one_line
 
 FOLDER = "skills"
@@ -48,7 +46,7 @@ class Skill(Record, frozen=True, kw_only=True):
     path: str  # relative to the entity folder
 
     @classmethod
-    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read name and description; one without a name is called as its file."""
         description = one_line(base.field(document.meta, "description", str, ""))
         name = base.field(document.meta, "name", str, record_id)
@@ -105,7 +103,7 @@ parse, paths, slug = SKILL.parse, SKILL.files, SKILL.stem
 load, read = SKILL.load, SKILL.readable
 
 
-def of(document: Document, slug: str, path: str) -> Skill:
+def of(document: markdown.Document, slug: str, path: str) -> Skill:
     """Read a skill from its document."""
     return replace(SKILL.of(document, slug), path=path)
 
@@ -123,7 +121,7 @@ def plan_set(
     why: str,
     *,
     overwrite: bool,
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> Change | None:
     """Plan to make a skill, or to overwrite the one of this name.
 
@@ -143,7 +141,7 @@ def plan_set(
     name, description = one_line(name), one_line(description)
     if not name or not text.strip():
         raise UsageError("A skill needs a name and a text.")
-    origin = (provenance or Provenance()).meta()
+    origin = (provenance or base.Provenance()).meta()
     there = match(skills, name)
     if there is None:
         document = markdown.render({"name": name, "description": description} | origin, text)
@@ -154,7 +152,7 @@ def plan_set(
         raise RecordExistsError(
             Path(there.path), "Overwrite it with --yes, or choose another name."
         )
-    stale = dict.fromkeys(Provenance("x", "x", ("x",), "tool", ("x",)).meta())
+    stale = dict.fromkeys(base.Provenance("x", "x", ("x",), "tool", ("x",)).meta())
     document = base.with_values(there.source, stale | {"description": description} | origin)
     return base.plan_edit(there.path, there.source, document.with_body(text), why)
 

@@ -29,7 +29,6 @@ from bumble.records.fields import (
 )
 from bumble.records.kind import Kind, Told
 from bumble.text import yaml_edit
-from bumble.text.yaml_edit import SourceError
 
 PATH = "state.yaml"
 Keys = tuple[str, ...]
@@ -68,7 +67,7 @@ def _check(values: Mapping[Any, Any], form: Mapping[str, Any], above: Keys, sour
             if kind is not None and value is not None:
                 base.field(values, key, dict if isinstance(kind, Mapping) else kind)
         except ValueError as error:
-            raise SourceError(str(error), yaml_edit.line_of(source, keys)) from error
+            raise yaml_edit.SourceError(str(error), yaml_edit.line_of(source, keys)) from error
         if isinstance(kind, Mapping) and value is not None:
             _check(value, kind, keys, source)
 

@@ -19,7 +19,6 @@ from bumble.entity import companions
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.records.kind import Record, RecordKind, unite
 from bumble.text import words
 from bumble.text.markdown import Document
@@ -109,7 +108,7 @@ def new(
     *,
     fingerprint: str = "",
     summary_source: str = "",
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> TopicFile:
     """Make a topic that is not in the folder yet; `plan_draw` puts it there."""
     slug = slug_of(name)

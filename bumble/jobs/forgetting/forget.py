@@ -21,7 +21,6 @@ from msgspec.structs import replace
 
 from bumble.entity import changes, commits, companions, review_branch
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import Entity
 from bumble.errors import IndexServerError, RecordInvalidError
 from bumble.files import disk, git
@@ -31,7 +30,6 @@ from bumble.index.place import Place
 from bumble.jobs.forgetting import draft, record_files, transcripts
 from bumble.jobs.forgetting.draft import ForgettingDraft, PersonSpeech
 from bumble.records import base, forgotten, jsonl, kinds, relationships, session_files
-from bumble.records.forgotten import Forgotten
 from bumble.records.kind import Forgetting as Way
 from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
@@ -188,7 +186,7 @@ def plan(
     names: Sequence[str],
     zone: tzinfo,
     *,
-    entry: Forgotten | None = None,
+    entry: forgotten.Forgotten | None = None,
     until: datetime | None = None,
 ) -> Forgetting:
     """Plan to forget a person; a second time there is nothing left to plan.
@@ -384,7 +382,7 @@ class _Back(Struct):
     met_anew: bool = False  # said to one that did
     new: bool = False  # they have a file that was begun since
 
-    def until(self, entry: Forgotten) -> datetime | None:
+    def until(self, entry: forgotten.Forgotten) -> datetime | None:
         """Return until when what is no message of theirs goes; None: all of it does."""
         return entry.at if self.met_anew or (self.new and not self.speaks) else None
 
@@ -409,7 +407,7 @@ def plan_again(entity: Entity, zone: tzinfo) -> Forgetting:
     return Forgetting(tuple(planned.values()), dict(counts), tuple(undecided))
 
 
-def _returned(entity: Entity, entry: Forgotten, zone: tzinfo) -> dict[str, _Back]:
+def _returned(entity: Entity, entry: forgotten.Forgotten, zone: tzinfo) -> dict[str, _Back]:
     """Return whom of the forgotten the folder holds something of again.
 
     Where only messages or records are back, without their names, the id is NOBODY.
@@ -436,7 +434,7 @@ def _returned(entity: Entity, entry: Forgotten, zone: tzinfo) -> dict[str, _Back
     return returned
 
 
-def _hear(session: Session, entry: Forgotten, found: defaultdict[str, _Back]) -> None:
+def _hear(session: Session, entry: forgotten.Forgotten, found: defaultdict[str, _Back]) -> None:
     """Find what somebody who was forgotten says in a conversation."""
     if jsonl.doubles(jsonl.read(session.source)[0]):
         found[NOBODY].returned = True
@@ -485,7 +483,7 @@ def check(entity: Entity, zone: tzinfo) -> Iterator[Finding]:
 
 def forget_again(
     entity: Entity,
-    policy: CommitPolicy,
+    policy: commits.CommitPolicy,
     caches: Iterable[Path],
     *,
     at: Place,
@@ -522,7 +520,7 @@ def forget_again(
     return done
 
 
-def _stage(entity: Entity, policy: CommitPolicy, plan: Forgetting) -> None:
+def _stage(entity: Entity, policy: commits.CommitPolicy, plan: Forgetting) -> None:
     """Have what git is in the middle of go on with what is left, instead of stopping at it."""
     place = git.at(entity.root, trusted=policy.trusted)
     if place is not None and place.repository.under_way and policy.autocommit:

@@ -16,7 +16,6 @@ from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.llm.protocol import EnoughError, Model, Request
 from bumble.recall import memory_search, prompt_memories, whole_record
-from bumble.recall.memory_search import Search
 from bumble.records import base, session_files
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
@@ -67,7 +66,7 @@ class SearchScope(Struct, frozen=True):
     """What one deep recall may look at."""
 
     runtime: Runtime
-    base: Search  # whoever asks, when, and outside of which conversation
+    base: memory_search.Search  # whoever asks, when, and outside of which conversation
     kinds: tuple[str, ...] = ()  # empty: all
 
     def search(
@@ -143,7 +142,9 @@ class SearchScope(Struct, frozen=True):
         return tuple(kind for kind in wanted if kind in self.kinds) or None
 
 
-def of_scope(runtime: Runtime, search: Search, scope: Scope, current: str = "") -> SearchScope:
+def of_scope(
+    runtime: Runtime, search: memory_search.Search, scope: Scope, current: str = ""
+) -> SearchScope:
     """Return what may be looked at in a scope.
 
     Args:

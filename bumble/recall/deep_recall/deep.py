@@ -24,31 +24,18 @@ from bumble.llm import prompts, structured
 from bumble.llm.protocol import Request
 from bumble.recall import memory_search
 from bumble.recall.deep_recall import bounds
-from bumble.recall.deep_recall.bounds import (
-    MOST_AROUND,
-    Budget,
-    RecollectionSource,
-    RecollectionSpending,
-    Scope,
-    SearchScope,
-    SpentError,
-    source_of,
-)
-from bumble.recall.memory_search import Search
 from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import base, relationships
 from bumble.records.kinds import INDEXED
-from bumble.records.relationships import Relationship
 from bumble.runtime import job_request
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
-from bumble.text.words import one_line
 
 LEAST_BORNE = 0.6  # of the words of a sentence, in the cited places and the question together
 
 
 def citation_problem(
-    answer: str, cited: Sequence[RecollectionSource], question: str, names: Sequence[str]
+    answer: str, cited: Sequence[bounds.RecollectionSource], question: str, names: Sequence[str]
 ) -> str:
     """Return why an answer may not stand; empty if it may.
 
@@ -70,7 +57,7 @@ def citation_problem(
     return ""
 
 
-def _date(source: RecollectionSource) -> str:
+def _date(source: bounds.RecollectionSource) -> str:
     return f"{source.at:%Y-%m-%d %d %B %A}" if source.at else ""
 
 
@@ -115,7 +102,7 @@ SCHEMA: Mapping[str, Any] = {
         _action(
             "read",
             {"number": {"type": "integer", "minimum": 1}},
-            around={"type": "integer", "minimum": 0, "maximum": MOST_AROUND},
+            around={"type": "integer", "minimum": 0, "maximum": bounds.MOST_AROUND},
         ),
         _action("note", {"text": TEXT, "from": NUMBERS}),
         _action(FINAL, {"answer": TEXT, "from": NUMBERS}),
@@ -127,7 +114,7 @@ class PlanOutcome(Struct, frozen=True):
     """What a plan came to."""
 
     answer: str  # in the model's words; empty: it has none that its places bear out
-    cited: tuple[RecollectionSource, ...]
+    cited: tuple[bounds.RecollectionSource, ...]
     trail: tuple[str, ...]  # a line a step
     ended: str  # FINAL, or why it ended before that
 
@@ -135,14 +122,16 @@ class PlanOutcome(Struct, frozen=True):
 class _Board(Struct):
     """What a plan has in front of it."""
 
-    places: list[RecollectionSource] = field(default_factory=list)  # number n is the n-th, from 1
+    places: list[bounds.RecollectionSource] = field(
+        default_factory=list
+    )  # number n is the n-th, from 1
     listed: list[int] = field(default_factory=list)  # in front of the model; newest last
     whole: set[int] = field(default_factory=set)  # that were read: their lines are not cut
     notes: list[str] = field(default_factory=list)
     noted: list[int] = field(default_factory=list)
     trail: list[str] = field(default_factory=list)
 
-    def put(self, sources: Sequence[RecollectionSource]) -> list[int]:
+    def put(self, sources: Sequence[bounds.RecollectionSource]) -> list[int]:
         """Give places numbers; one that was there keeps its own, and gets what is new."""
         numbers = list(dict.fromkeys(self._number(source) for source in sources))
         self.listed += [number for number in numbers if number not in self.listed]
@@ -161,7 +150,7 @@ class _Board(Struct):
             self.listed = _newest(lines, room // 2)
         return [lines[number] for number in self.listed]
 
-    def _number(self, source: RecollectionSource) -> int:
+    def _number(self, source: bounds.RecollectionSource) -> int:
         for number, place in enumerate(self.places, 1):
             if place.key == source.key:
                 self.places[number - 1] = replace(place, text=_united(place.text, source.text))
@@ -169,7 +158,7 @@ class _Board(Struct):
         self.places.append(source)
         return len(self.places)
 
-    def cited(self, numbers: Sequence[int]) -> list[RecollectionSource]:
+    def cited(self, numbers: Sequence[int]) -> list[bounds.RecollectionSource]:
         """Return the places of some numbers; a number that none has is left out."""
         real = dict.fromkeys(number for number in numbers if 1 <= number <= len(self.places))
         return [self.places[number - 1] for number in real]
@@ -182,7 +171,7 @@ def _united(text: str, more: str) -> str:
     return more if text in more else f"{text}\n…\n{more}"
 
 
-def run_plan(reach: SearchScope, meter: Budget, question: str) -> PlanOutcome:
+def run_plan(reach: bounds.SearchScope, meter: bounds.Budget, question: str) -> PlanOutcome:
     """Let a model look until it answers or a limit is reached.
 
     Args:
@@ -193,7 +182,7 @@ def run_plan(reach: SearchScope, meter: Budget, question: str) -> PlanOutcome:
     plan = _Plan(reach, meter, question)
     try:
         return plan.run()
-    except SpentError as limit:
+    except bounds.SpentError as limit:
         ended = f"limit: {limit}"
     except UserError as problem:
         ended = f"the model failed: {str(problem).splitlines()[0]}"
@@ -204,7 +193,7 @@ def run_plan(reach: SearchScope, meter: Budget, question: str) -> PlanOutcome:
 class _Plan:
     """One run."""
 
-    def __init__(self, reach: SearchScope, meter: Budget, question: str) -> None:
+    def __init__(self, reach: bounds.SearchScope, meter: bounds.Budget, question: str) -> None:
         self.reach, self.meter, self.question = reach, meter, question
         self.board = _Board()
         runtime = reach.runtime
@@ -225,7 +214,7 @@ class _Plan:
                 unusable += 1
                 self.board.trail.append(f"an answer that can't be read: {problem}"[:200])
                 if unusable >= UNUSABLE:
-                    raise SpentError("the model gave no action") from None
+                    raise bounds.SpentError("the model gave no action") from None
                 continue
             unusable = 0
             if action["action"] == FINAL:
@@ -237,7 +226,7 @@ class _Plan:
 
     def _final(self, action: Mapping[str, Any]) -> PlanOutcome | None:
         """Return the outcome of an answer that holds; None: it doesn't, and the model is told."""
-        cited, text = self.board.cited(action["from"]), one_line(str(action["answer"]))
+        cited, text = self.board.cited(action["from"]), words.one_line(str(action["answer"]))
         if not text and not action["from"]:
             self.board.trail.append("final: memory doesn't say it")
             return PlanOutcome("", (), tuple(self.board.trail), FINAL)
@@ -259,17 +248,17 @@ class _Plan:
             self.board.trail.append(f"{_shown(action)}: failed, {str(problem).splitlines()[0]}")
             return
         if action["action"] == "note":
-            self.board.notes.append(f"{one_line(str(action['text']))} {action['from']}")
+            self.board.notes.append(f"{words.one_line(str(action['text']))} {action['from']}")
             self.board.noted += action["from"]
         places = f"places {numbers}" if numbers else "nothing"
         if action["action"] == "read":
             self.board.whole.update(numbers)
         self.board.trail.append(f"{_shown(action)}: {places}")
 
-    def _sources(self, action: Mapping[str, Any]) -> list[RecollectionSource]:
+    def _sources(self, action: Mapping[str, Any]) -> list[bounds.RecollectionSource]:
         kind = action["action"]
         if kind == "search":
-            return [source_of(hit) for hit in self._search(action)]
+            return [bounds.source_of(hit) for hit in self._search(action)]
         if kind == "read":
             wanted = self.board.cited([action["number"]])
             if not wanted:
@@ -293,11 +282,13 @@ class _Plan:
             before=before + timedelta(days=1) if before else None,
         )
 
-    def _helpful(self, sources: Sequence[RecollectionSource]) -> list[RecollectionSource]:
+    def _helpful(
+        self, sources: Sequence[bounds.RecollectionSource]
+    ) -> list[bounds.RecollectionSource]:
         """Return what was read; of more than the window holds, the lines that sub-calls name."""
         if sum(map(_cost, sources)) <= self.room // 2:
             return list(sources)
-        helpful: list[RecollectionSource] = []
+        helpful: list[bounds.RecollectionSource] = []
         parts = [part for source in sources for part in _parts(source)]
         for piece in tokens.packed(parts, _cost, self.room):
             lines = "\n".join(_line(n, source) for n, source in enumerate(piece, 1))
@@ -346,12 +337,12 @@ class _Plan:
         return replace(request, purpose=PURPOSE)
 
 
-def _people(reach: SearchScope) -> list[Relationship]:
+def _people(reach: bounds.SearchScope) -> list[relationships.Relationship]:
     paths = relationships.paths(reach.runtime.entity.relationships)
     return base.load_all(paths, lambda file: base.load(file, relationships.parse))[0]
 
 
-def _day(text: Any, reach: SearchScope) -> datetime | None:
+def _day(text: Any, reach: bounds.SearchScope) -> datetime | None:
     """Read a day.
 
     Raises:
@@ -367,12 +358,12 @@ def _shown(action: Mapping[str, Any]) -> str:
     return f"{action['action']} {json.dumps(rest, ensure_ascii=False)}"
 
 
-def _line(number: int, source: RecollectionSource, *, whole: bool = False) -> str:
+def _line(number: int, source: bounds.RecollectionSource, *, whole: bool = False) -> str:
     when = f" ({source.at:%Y-%m-%d %a})" if source.at else ""
     origin = QUOTED_FROM.get(source.trust, "")
     quoted = f" [quoted from {origin}]" if origin else ""
     who = f" {source.speaker}:" if source.speaker else ""
-    text = one_line(source.text)
+    text = words.one_line(source.text)
     text = text if whole else tokens.cut(text, LINE_TOKENS)
     return f"[{number}] {source.kind}{when}{quoted}{who} {text}"
 
@@ -392,13 +383,13 @@ def _newest(lines: dict[int, str], room: int) -> list[int]:
     return numbers or list(lines)[-1:]
 
 
-def _cost(source: RecollectionSource) -> int:
+def _cost(source: bounds.RecollectionSource) -> int:
     return tokens.estimate(source.text) + LINE_TOKENS // 8
 
 
-def _parts(source: RecollectionSource) -> list[RecollectionSource]:
+def _parts(source: bounds.RecollectionSource) -> list[bounds.RecollectionSource]:
     """Cut a long text into lines of which each is a place of its own, for sub-calls to choose."""
-    text, size = one_line(source.text), LINE_TOKENS * 4 - 8
+    text, size = words.one_line(source.text), LINE_TOKENS * 4 - 8
     if len(text) <= size:
         return [source]
     parts, rest = [], text
@@ -420,13 +411,13 @@ class Recollection(Struct, frozen=True):
     """What a deep recall came to."""
 
     question: str
-    scope: Scope
+    scope: bounds.Scope
     way: Way
     answer: str  # in a model's words, borne out by the sources; empty: the sources answer
-    sources: tuple[RecollectionSource, ...]  # what it rests on; empty: a miss
+    sources: tuple[bounds.RecollectionSource, ...]  # what it rests on; empty: a miss
     trail: tuple[str, ...]  # what was done, a line a step
     ended: str  # why it ended
-    spent: RecollectionSpending = field(default_factory=RecollectionSpending)
+    spent: bounds.RecollectionSpending = field(default_factory=bounds.RecollectionSpending)
 
     @property
     def is_miss(self) -> bool:
@@ -436,9 +427,9 @@ class Recollection(Struct, frozen=True):
 
 def recall(
     runtime: Runtime,
-    search: Search,
+    search: memory_search.Search,
     question: str,
-    scope: Scope = "all",
+    scope: bounds.Scope = "all",
     *,
     current: str = "",
     calls: int | None = None,
@@ -485,14 +476,14 @@ def recall(
     )
 
 
-def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) -> Budget:
+def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) -> bounds.Budget:
     """Return what counts the model's calls, and ends them at the limits."""
     config = runtime.config.recall.deep
     if calls is not None:
         config = replace(
             config, steps=min(config.steps, calls), sub_calls=min(config.sub_calls, calls)
         )
-    return Budget(
+    return bounds.Budget(
         runtime.model,
         config,
         runtime.config.llm.prices,
@@ -502,18 +493,20 @@ def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) 
     )
 
 
-def _ordinary(around: SearchScope, question: str) -> tuple[RecollectionSource, ...]:
+def _ordinary(around: bounds.SearchScope, question: str) -> tuple[bounds.RecollectionSource, ...]:
     """Return what plain recall finds, if enough of it is near; else nothing."""
     hits = around.search(question)
     near = [hit for hit in hits if (hit.parts.calibrated or 0.0) >= ENOUGH]
-    return tuple(source_of(hit) for hit in near) if len(near) >= ENOUGH_HITS else ()
+    return tuple(bounds.source_of(hit) for hit in near) if len(near) >= ENOUGH_HITS else ()
 
 
-def _in_quotes(around: SearchScope, question: str, scope: Scope, why: str) -> Recollection:
+def _in_quotes(
+    around: bounds.SearchScope, question: str, scope: bounds.Scope, why: str
+) -> Recollection:
     """Answer by what is recalled; what has nothing to do with the question is a miss."""
     hits = around.search(question, limit=QUOTES + 1)
     asked = len(set(stop_words.telling_words(question)))
     touched = any(memory_search.touches(hit, around.runtime.config, asked) for hit in hits)
     said = [hit for hit in hits if words.one_line(hit.text) != words.one_line(question)]
-    sources = tuple(source_of(hit) for hit in said[:QUOTES]) if touched else ()
+    sources = tuple(bounds.source_of(hit) for hit in said[:QUOTES]) if touched else ()
     return Recollection(question, scope, "recall", "", sources, (), why)
