@@ -25,7 +25,7 @@ from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, PromptMessage, Request
-from bumble.prompt import compact, handover, preamble, system, transcript, working_memory
+from bumble.prompt import compact, handover, preamble, system, transcript
 from bumble.prompt.system import Block, Stable
 from bumble.prompt.transcript import View
 from bumble.recall import prompt_memories as memories
@@ -194,7 +194,7 @@ def _fitting(
     kept = system.fitting(blocks, min(profile.preamble_max_tokens, left), keeps_first=True)
     whole = max(1, runtime.config.prompt.preamble_max_tokens)
     share = min(1.0, profile.preamble_max_tokens / whole)
-    in_mind, most = working_memory.blocks(runtime, recalled.stable, recalled.session, share)
+    in_mind, most = preamble.blocks(runtime, recalled.stable, recalled.session, share)
     left -= sum(block.tokens for block in kept)
     kept = (*kept, *system.fitting(in_mind, min(most, left)))
     if heard.attached:  # it was asked for, so it is whole, whatever the preamble may take

@@ -36,7 +36,7 @@ from bumble.llm.protocol import (
     Tool,
     Wrapper,
 )
-from bumble.prompt import system, working_memory
+from bumble.prompt import preamble, system
 from bumble.records import (
     base,
     journal,
@@ -430,8 +430,8 @@ def _mind(runtime: Runtime, wake: Wake) -> str:
     stable = able_reply.stable_part(runtime, wake.readers)
     thoughts = "\n".join(f"- {noise.line(one)}" for one in soma.noise[-THOUGHTS:])
     texts = [
-        working_memory.living_text(stable),
-        working_memory.notes_text(runtime.entity, wake.readers),
+        preamble.living_text(stable),
+        preamble.notes_text(runtime.entity, wake.readers),
         prompts.tagged("thoughts", thoughts) if thoughts else "",
     ]
     blocks = [system.Block(WAKE, text) for text in texts if text]
