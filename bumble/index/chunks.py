@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.index import form, splitting, terms
+from bumble.index import form, terms
 from bumble.index.form import Form
 from bumble.records import (
     base,
@@ -65,11 +65,11 @@ class RecordText(Struct, frozen=True):
     active: bool = True
 
     @property
-    def passages(self) -> list[splitting.Passage]:
+    def passages(self) -> list[form.Passage]:
         """The pieces of it, an empty one of a record that says nothing but its head."""
-        return splitting.split(self.text) or ([splitting.Passage("", 0)] if self.head else [])
+        return form.split(self.text) or ([form.Passage("", 0)] if self.head else [])
 
-    def shown(self, piece: splitting.Passage) -> str:
+    def shown(self, piece: form.Passage) -> str:
         """Return what is shown of a piece."""
         return piece.text or self.head.strip()
 
@@ -363,7 +363,7 @@ def _turn(
     head = f"({spoken_date(message.at.date())}) {speaker} said: "
     around = tuple(term for turn in before for term in turn.terms)
     language = _language(message.text[:TELLING_CHARS], spoken)
-    for piece in splitting.split(message.text):
+    for piece in form.split(message.text):
         embedded = head + piece.text
         yield Chunk(
             _MESSAGE,

@@ -33,7 +33,7 @@ from bumble.errors import UserError
 from bumble.fallback import quotes
 from bumble.guard import claims, secrets
 from bumble.history import merge
-from bumble.index import chunks, form, splitting
+from bumble.index import chunks, form
 from bumble.jobs import dream, schedule, tick
 from bumble.llm import actions, ledger, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
@@ -293,7 +293,7 @@ def _message(text: str) -> object:
     """Take a message apart in all the ways in which a turn does."""
     turn_view.parse(text, shortcuts=True)
     quotes.words_of(text)
-    splitting.split(text)
+    form.split(text)
     form.form(text, form.language(text))
     secrets.redacted(text)
     words.one_line(text)
