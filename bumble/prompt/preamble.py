@@ -1,4 +1,8 @@
-"""The preamble's parts: the time, who is present, the body, the last brief, the workspace."""
+"""The preamble's parts: the time, who is present, the body, the workspace, and what is in mind.
+
+Living memory, notes and a fresh dream change from day to day, so they stand here, beside the cached
+part, with a budget of their own.
+"""
 
 from __future__ import annotations
 
