@@ -3,7 +3,7 @@
 Every table is keyed by entity. Row level security lets a session see the rows of the one entity it
 names, and of those only what was put there by a role it belongs to; it holds for the owner of the
 tables as well. Every statement names the entity by its number, too. Floats are kept in half
-precision; many vectors get a graph. The terms of a chunk are the lexemes of a `tsvector`: how often
+precision, and all of an entity are compared. The terms of a chunk are the lexemes of a `tsvector`: how often
 one stands there is its label, D for once to A for four times or more, which `ts_rank` gives back.
 """
 # ruff: noqa: S608  (statements are put together from constants; values are bound)
@@ -138,9 +138,6 @@ alter table bumble.chunks drop column if exists timed;
 # transaction that counts it.
 MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH)
 
-COARSE_FACTOR = 4  # candidates of the graph for each that is wanted
-MOST_SEARCHED = 1_000  # candidates that pgvector takes at most
-HNSW_ROWS = 20_000  # vectors of an entity from which on the nearest are looked up in a graph
 ROWS_AT_ONCE = 1_000  # put by one statement
 # New chunks after which Postgres is told to look at its tables again, of all entities at once.
 ANALYZED_ROWS, ANALYZED_SHARE = 1_000, 0.1
@@ -262,7 +259,6 @@ class PostgresStore(Store):
         with self.transaction():
             for table in TABLES:
                 self.run(f"delete from {table} where @own")
-        self._drop_graph()
 
     def _owns(self) -> bool:
         """Whether the role owns the tables."""
@@ -282,7 +278,7 @@ class PostgresStore(Store):
         return REMAINS
 
     def settle(self) -> None:
-        """Do what a sync ends with: a graph over many vectors, and a look at tables that grew."""
+        """Have the server look at tables that grew."""
         if not self._owns():
             return
         ((rows,),) = self.rows(
@@ -291,25 +287,6 @@ class PostgresStore(Store):
         if self._new >= max(ANALYZED_ROWS, ANALYZED_SHARE * rows):
             for table in ("chunks", "texts", "words", "vectors", "tokens", "files", "stamps"):
                 self.run(f"analyze bumble.{table}")
-        if self.ids("select count(*) from @vectors")[0] >= HNSW_ROWS and not self._graph():
-            self._drop_graph()  # one that was cut off half made
-            width = self.ids("select vector_dims(vector) from @vectors limit 1")[0]
-            self.run(
-                f"create index concurrently vectors_graph_{self._me} on vectors using hnsw"
-                f" ((vector::halfvec({width})) halfvec_cosine_ops) where @own"
-            )
-
-    def _graph(self) -> bool:
-        """Whether there is a graph over the vectors that can be used."""
-        return bool(
-            self.rows(
-                "select 1 from pg_index where indexrelid = to_regclass(?) and indisvalid",
-                (f"bumble.vectors_graph_{self._me}",),
-            )
-        )
-
-    def _drop_graph(self) -> None:
-        self.run(f"drop index if exists bumble.vectors_graph_{self._me}")
 
     def put_file(self, path: str, row: FileRow) -> None:
         """Store what is known of a file, and how it was here."""
@@ -325,10 +302,6 @@ class PostgresStore(Store):
         super().drop_file(path)
         self.run("delete from stamps where @own and path = ?", (path,))
 
-    def forget_vectors(self) -> None:
-        super().forget_vectors()
-        self._drop_graph()
-
     def vector(self, vector: Floats) -> Any:
         """Write a vector as Postgres reads it, in half precision."""
         numbers = vector.astype(np.float16).tolist()
@@ -337,27 +310,12 @@ class PostgresStore(Store):
     def nearest(
         self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[tuple[int, float]]:
-        halves, depth = self.vector(query), int(depth)
         inside = f" where id in (select id from @chunks where {where})" if where else ""
-        select, order = (
-            f"select id, {self.COSINE} as cosine",
-            f"order by cosine desc, id limit {depth}",
+        rows = self.rows(
+            f"select id, {self.COSINE} as cosine from @vectors{inside}"
+            f" order by cosine desc, id limit {int(depth)}",
+            (self.vector(query), *values),
         )
-        if not self._graph():
-            rows = self.rows(f"{select} from @vectors{inside} {order}", (halves, *values))
-            return [(int(key), float(cosine)) for key, cosine in rows]
-        wanted = min(depth * COARSE_FACTOR, MOST_SEARCHED)
-        near = (
-            f"(select id, vector from @vectors{inside} order by"
-            f" vector::halfvec({len(query)}) <=> ?::halfvec limit {wanted}) as near"
-        )
-        with self._translated(), self._connection.transaction():
-            self.rows(
-                "select set_config('hnsw.ef_search', ?, true),"
-                " set_config('hnsw.iterative_scan', 'relaxed_order', true)",
-                (str(wanted),),
-            )
-            rows = self.rows(f"{select} from {near} {order}", (halves, *values, halves))
         return [(int(key), float(cosine)) for key, cosine in rows]
 
     def put_words(self, rows: Sequence[tuple[int, Row]]) -> None:
