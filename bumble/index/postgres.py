@@ -4,7 +4,8 @@ Every table is keyed by entity. Row level security lets a session see the rows o
 names, and of those only what was put there by a role it belongs to; it holds for the owner of the
 tables as well. Every statement names the entity by its number, too. Floats are kept in half
 precision, and all of an entity are compared. The terms of a chunk are the lexemes of a `tsvector`:
-how often one stands there is its label, D for once to A for four times or more, which `ts_rank` gives back.
+how often one stands there is its label, D for once to A for four times or more, which `ts_rank`
+gives back.
 """
 # ruff: noqa: S608  (statements are put together from constants; values are bound)
 
