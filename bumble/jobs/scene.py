@@ -154,7 +154,7 @@ class Scene(Struct, frozen=True, dict=True):
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
     """Find what belongs to a stretch of a conversation."""
     nobody: dict[str, str] = {}
-    names = runtime.read_or(lambda: _names(runtime), nobody)
+    names = runtime.read_or(lambda: people.called(runtime), nobody)
     window = Window(
         *(session.id, session.people, names, runtime.identity.name, tuple(messages), runtime.zone),
         is_read=session.imported is not None,
@@ -170,11 +170,6 @@ def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> S
         _near_beliefs(runtime, query, window.people),
         _portraits(runtime, session),
     )
-
-
-def _names(runtime: Runtime) -> dict[str, str]:
-    everybody = relationships.read(runtime.entity.relationships)
-    return {person.id: person.name for person in everybody}
 
 
 def _known(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, KnownSentence]:

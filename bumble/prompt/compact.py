@@ -19,8 +19,8 @@ from bumble.fallback import sayings
 from bumble.guard import excerpt, verifier
 from bumble.llm import prompts
 from bumble.prompt import transcript
-from bumble.records import base, relationships, sessions
-from bumble.runtime import job_request
+from bumble.records import base, sessions
+from bumble.runtime import job_request, people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Stretch, apply
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
@@ -64,7 +64,7 @@ def summarize(runtime: Runtime, summary_input: SummaryInput, note: Callable[[str
     Raises:
         AnswerInvalidError: If an answer can't be used, and not at the second try either.
     """
-    names, own = _names(runtime), runtime.identity.name
+    names, own = people.called(runtime), runtime.identity.name
     lines = excerpt.lines(summary_input.new, names, own)
     if runtime.local:
         most = int(summary_input.budget_tokens * READ_SHARE)
@@ -98,7 +98,7 @@ def _by_form(runtime: Runtime, summary_input: SummaryInput, wording: sayings.Wor
     spoken_messages = [message for message in summary_input.new if message.role == "user"]
     new = [
         replace(line, weight=WORTH if line.message in summary_input.worth else line.weight)
-        for line in excerpt.lines(spoken_messages, _names(runtime), own)
+        for line in excerpt.lines(spoken_messages, people.called(runtime), own)
     ]
     budget = summary_input.budget_tokens - tokens.estimate(head)
     chosen = excerpt.choose([*earlier, *new], budget)
@@ -111,7 +111,7 @@ def _whole(runtime: Runtime, summary_input: SummaryInput, values: Mapping[str, s
     own = runtime.identity.name
     candidates = [
         *_carried(summary_input.earlier, own),
-        *excerpt.lines(summary_input.new, _names(runtime), own),
+        *excerpt.lines(summary_input.new, people.called(runtime), own),
     ]
     lines = excerpt.choose(candidates, left, " ".join(values.values()))
     carried = "\n".join(f"{LINE_MARK}{line}" for line in lines)
@@ -165,10 +165,6 @@ def _ask(runtime: Runtime, earlier: Mapping[str, str], piece: str, room: int) ->
         runtime, "compact", slots, schema, max_tokens=limit, temperature=TEMPERATURE
     )
     return {name: one_line(str(answer[name])) for name in HEADINGS}
-
-
-def _names(runtime: Runtime) -> dict[str, str]:
-    return {person.id: person.name for person in relationships.read(runtime.entity.relationships)}
 
 
 LEAST_GAIN = 0.05  # a pass that gains less is the last

@@ -19,7 +19,6 @@ from bumble.errors import RecordMissingError
 from bumble.records import base
 from bumble.records.fields import BODY, JOINED, Key, joined, unit
 from bumble.records.kind import Record, RecordKind, Told, told_anew
-from bumble.text.markdown import Document
 
 REFLECTION_MAX_CHARS = 1500  # longest text of why it mattered
 PREFIX = "ep"
@@ -237,10 +236,7 @@ def plan_dormant(
     """
     mark = episode.significance if dormant and faded else None
     values = {"dormant": True if dormant else None, "faded": mark}
-    return _plan(folder, episode, base.with_values(episode.source, values), why)
-
-
-def _plan(folder: Path, episode: Episode, document: Document, why: str) -> Change | None:
+    document = base.with_values(episode.source, values)
     return base.plan_edit(_place(folder, episode), episode.source, document, why)
 
 

@@ -48,6 +48,11 @@ def names(runtime: Runtime) -> tuple[str, ...]:
     return (runtime.identity.name, *(name for person in known for name in person.names))
 
 
+def called(runtime: Runtime) -> dict[str, str]:
+    """Return what everybody it knows is called, by id."""
+    return {one.id: one.name for one in relationships.read(runtime.entity.relationships)}
+
+
 def plan_met(
     runtime: Runtime, person: str, name: str, at: datetime, session: Session
 ) -> Change | None:
