@@ -360,7 +360,7 @@ def _found(
     """Judge a sentence; one that was refused is not asked about before something was said since."""
     name = mark(sentence.text)
     if name in refused:
-        numbers = shown.numbers(sentence.cites) or shown.window.numbers
+        numbers = shown.numbers(sentence.cites) or shown.places
         newest = max(shown.messages[n - 1].at for n in numbers)
         if newest <= base.field(refused, name, datetime):
             return verifier.SourceVerdict("mend", "it was refused before")

@@ -20,7 +20,7 @@ from bumble.errors import UserError
 from bumble.fallback import sayings
 from bumble.guard import verifier
 from bumble.jobs import ask, episode, portrait
-from bumble.jobs.scene import Scene, Window
+from bumble.jobs.scene import Scene
 from bumble.jobs.segments import StretchJob
 from bumble.recall import belief_strength
 from bumble.records import base, episodes, journal, knowledge, relationships
@@ -41,7 +41,7 @@ SAME_SHARE = 0.5  # of the telling words of the shorter sentence: both speak of 
 
 
 class ExtractedItem(Struct, frozen=True):
-    """One fact, belief or note that a model found in a window."""
+    """One fact, belief or note that a model found in a stretch."""
 
     kind: Kind
     text: str
@@ -58,17 +58,21 @@ class ExtractedItem(Struct, frozen=True):
 
 
 def claim(
-    runtime: Runtime, window: Window, item: ExtractedItem, at: datetime
+    runtime: Runtime, shown: Scene, item: ExtractedItem, at: datetime
 ) -> belief_strength.Claim:
     return belief_strength.Claim(
         id=base.new_id(held.PREFIX, at, runtime.rng),
         text=item.text,
         category=item.category,
         confidence=item.confidence,
-        evidence=window.ids(item.cited),
+        evidence=shown.ids(item.cited),
         # how the entity came by it: told of it, or as one who looks on
-        origin=INFERENCE if item.inference else "observation" if window.is_read else "conversation",
-        provenance=_provenance(runtime, window, item.cited, item),
+        origin=INFERENCE
+        if item.inference
+        else "conversation"
+        if shown.session.imported is None
+        else "observation",
+        provenance=_provenance(runtime, shown, item.cited, item),
         # a correction is the person's own word on it; else it is a model's reading of what was said
         by="user" if item.category == belief_strength.CORRECTION else "extracted",
         verdicts=item.verdicts,
@@ -76,35 +80,35 @@ def claim(
 
 
 def _provenance(
-    runtime: Runtime, window: Window, cited: Sequence[int], item: ExtractedItem | None = None
+    runtime: Runtime, shown: Scene, cited: Sequence[int], item: ExtractedItem | None = None
 ) -> base.Provenance:
     is_quoted = item is not None and item.quoted
     older = (item.puts_right,) if item is not None and item.puts_right else ()
     return base.Provenance(
         by=f"{BY} {BY_FORM}" if is_quoted else BY,
         model="" if is_quoted else runtime.model.name,
-        sources=(window.session, *window.ids(cited), *older),
-        trust=window.trust(cited),
-        audience=window.people,
+        sources=(shown.session.id, *shown.ids(cited), *older),
+        trust=shown.trust(cited),
+        audience=shown.session.people,
     )
 
 
 def plan_items(
     runtime: Runtime,
-    window: Window,
+    shown: Scene,
     items: Sequence[ExtractedItem],
     claims: Sequence[belief_strength.Claim],
     diary: str,
     at: datetime,
 ) -> JobPlan:
-    """Plan to store what a window left, with the reasons for what may not be stored."""
+    """Plan to store what a stretch left, with the reasons for what may not be stored."""
     facts = [item for item in items if item.kind == "knowledge"]
-    section, refused = _plan_facts(runtime, window, facts) if facts else (None, ())
+    section, refused = _plan_facts(runtime, shown, facts) if facts else (None, ())
     planned: list[changes.Change | None] = [section]
-    planned += _plan_notes(runtime, window, [one for one in items if one.kind == "relational"], at)
+    planned += _plan_notes(runtime, shown, [one for one in items if one.kind == "relational"], at)
     planned += belief_strength.plan_claims(runtime, claims, at) if claims else []
     if diary:
-        origin, why = _provenance(runtime, window, window.numbers), "what stays"
+        origin, why = _provenance(runtime, shown, shown.places), "what stays"
         planned.append(
             journal.plan_add(at, diary, runtime.zone, why, tags=(TAG,), provenance=origin)
         )
@@ -112,7 +116,7 @@ def plan_items(
 
 
 def _plan_facts(
-    runtime: Runtime, window: Window, facts: Sequence[ExtractedItem]
+    runtime: Runtime, shown: Scene, facts: Sequence[ExtractedItem]
 ) -> tuple[changes.Change | None, tuple[str, ...]]:
     refused = list[str]()
     before = knowledge.read(runtime.entity.knowledge)
@@ -120,14 +124,14 @@ def _plan_facts(
     for item in facts:
         section = knowledge.find(book, item.title)
         try:
-            _may_correct(window, item, section)
+            _may_correct(shown, item, section)
             change = knowledge.plan_set(
                 book,
                 item.title,
                 _with(section.text, item) if section else item.text,
                 f"know about {item.title}",
                 by_entity=True,
-                provenance=joined(_provenance(runtime, window, item.cited, item), section),
+                provenance=joined(_provenance(runtime, shown, item.cited, item), section),
             )
         except UserError as error:
             refused.append(f"{item.title}: {str(error).splitlines()[0]}")
@@ -147,7 +151,7 @@ def whole(before: knowledge.Knowledge, last: changes.Change | None) -> changes.C
 
 
 def _may_correct(
-    window: Window, item: ExtractedItem, section: knowledge.KnowledgeSection | None
+    shown: Scene, item: ExtractedItem, section: knowledge.KnowledgeSection | None
 ) -> None:
     """Refuse to let somebody change what others were told, or a guest what the owner wrote.
 
@@ -157,10 +161,10 @@ def _may_correct(
     if section is None:
         return
     audience = section.provenance.audience
-    if audience and not set(window.people) <= set(audience):
+    if audience and not set(shown.session.people) <= set(audience):
         raise UserError("a section of that title belongs to a talk with others")
-    own = [n for n in item.cited if window.is_persons(n)]
-    spoken_trust, written_trust = window.trust(own), section.provenance.trust or "owner"
+    own = [n for n in item.cited if shown.is_persons(n)]
+    spoken_trust, written_trust = shown.trust(own), section.provenance.trust or "owner"
     if written_trust == "owner" and spoken_trust not in ("owner", ""):
         raise UserError("the owner's word stands there")
 
@@ -214,7 +218,7 @@ def _same_thing(sentence: str, other: str) -> bool:
 
 
 def _plan_notes(
-    runtime: Runtime, window: Window, notes: Sequence[ExtractedItem], at: datetime
+    runtime: Runtime, shown: Scene, notes: Sequence[ExtractedItem], at: datetime
 ) -> list[changes.Change | None]:
     if not notes:
         return []
@@ -225,10 +229,10 @@ def _plan_notes(
         file = relationships.match(everybody, name)
         if file is None and relationships.alike(everybody, name):
             continue  # whether they are one, nobody is here to say
-        origin = base.Provenance(by=BY, sources=(window.session,), audience=window.people)
+        origin = base.Provenance(by=BY, sources=(shown.session.id,), audience=shown.session.people)
         person = file or relationships.new(name, at, provenance=origin)
         waiting = [
-            relationships.PendingNote(note.text, at, _provenance(runtime, window, note.cited))
+            relationships.PendingNote(note.text, at, _provenance(runtime, shown, note.cited))
             for note in their_notes
         ]
         planned.append(people.plan_noted(person, waiting, known=file is not None))
@@ -291,9 +295,7 @@ def of(
     return replace(
         made,
         items=tuple(item for item in items if item.kind != "belief"),
-        claims=tuple(
-            claim(runtime, shown.window, item, at) for item in items if item.kind == "belief"
-        ),
+        claims=tuple(claim(runtime, shown, item, at) for item in items if item.kind == "belief"),
         diary=ask.joined([each for each in whole.journal if not _is_told(each.text, items)]),
     )
 
@@ -375,7 +377,7 @@ def telling(
 ) -> tuple[episodes.Telling, str]:
     """Return the text of an episode with its `summary_source`; an excerpt, where nothing stands."""
     if not whole.narrative:
-        told = episode.excerpt(shown.messages, shown.window.speaker, shown.session.appraisals)
+        told = episode.excerpt(shown.messages, shown.speaker, shown.session.appraisals)
         return told, episodes.EXCERPT
     given = ask.joined(whole.title).rstrip(".")
     named = (given, *(fact.title for fact in whole.knowledge), shown.day)
@@ -549,7 +551,7 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
             planned.append(portrait.plan(runtime, "reflect", given, update, memories.at))
             touched.add(person.id)
     stored = plan_items(
-        runtime, shown.window, memories.items, memories.claims, memories.diary, memories.at
+        runtime, shown, memories.items, memories.claims, memories.diary, memories.at
     )
     planned += stored.changes
     noted = {change.path for change in stored.changes if change is not None}

@@ -28,32 +28,62 @@ from bumble.text import tokens, words
 USER = "user"
 
 
-class Window(Struct, frozen=True):
-    """Consecutive messages of a conversation, numbered, with who took part."""
+NEIGHBOURS = 20  # beliefs looked at for contradictions
+QUERY_TOKENS = 300  # of what was said, to look for what is known of it
+KNOWN_SENTENCES, NEAR_BELIEFS = 24, 12  # that are shown
+BEFORE_MESSAGES, BEFORE_TOKENS = 2, 80  # what was said just before, each of it
+LEAST_CHARS = 24_000  # of a stretch that is shown whole, however small the window
 
-    session: str  # id
-    people: tuple[str, ...]  # ids of all who took part in the conversation
-    names: Mapping[str, str]  # what they are called, by id
+
+class KnownSentence(Struct, frozen=True):
+    """A sentence of a section of knowledge."""
+
+    title: str
+    text: str
+
+
+class Scene(Struct, frozen=True, dict=True):
+    """A stretch of talk with what is known of it."""
+
+    session: Session
+    messages: tuple[Message, ...]  # consecutive ones of it, numbered from 1
+    called: Mapping[str, str]  # names of everybody who is known, by id
     entity: str  # what the entity is called
-    messages: tuple[Message, ...]
     zone: tzinfo
-    is_read: bool = False  # whether the entity took no part, and only reads what was said
+    names: Mapping[str, str]  # of those who took part in it, by id
+    known: Mapping[str, KnownSentence]  # by label: `k1`
+    beliefs: Mapping[str, held.Belief]  # likewise: `b1`
+    portraits: Mapping[
+        str, relationships.Relationship
+    ]  # of who spoke, by id; empty where several hear it
 
     @property
-    def numbers(self) -> range:
+    def people(self) -> str:
+        """Name everybody but the entity: `Sam and Kim`."""
+        *others, last = self.names.values() or ["somebody"]
+        return f"{', '.join(others)} and {last}" if others else last
+
+    @property
+    def day(self) -> str:
+        """The day on which it began: `Sunday 24 May 2026`."""
+        at = self.messages[0].at.astimezone(self.zone)
+        return f"{at:%A} {at.day} {at:%B %Y}"
+
+    @property
+    def places(self) -> range:
         return range(1, len(self.messages) + 1)
 
     @property
     def speakers(self) -> tuple[str, ...]:
         """The names of the people who say something in it."""
-        person_messages = [self.messages[n - 1] for n in self.numbers if self.is_persons(n)]
+        person_messages = [self.messages[n - 1] for n in self.places if self.is_persons(n)]
         return tuple(dict.fromkeys(self.speaker(message) for message in person_messages))
 
     def speaker(self, message: Message) -> str:
         """Return who said a message, as the model is shown it."""
         if message.role == USER:
             named = message.extra.get("name")
-            return str(named or self.names.get(message.speaker, "") or message.speaker or "person")
+            return str(named or self.called.get(message.speaker, "") or message.speaker or "person")
         if message.role == "assistant":  # in an imported conversation another one than this entity
             return str(message.extra.get("name") or self.entity)
         return "(tool)"
@@ -79,53 +109,10 @@ class Window(Struct, frozen=True):
         """Return the lowest trust of some messages."""
         return base.lowest_trust(self.messages[number - 1].trust for number in numbers)
 
-
-NEIGHBOURS = 20  # beliefs looked at for contradictions
-QUERY_TOKENS = 300  # of what was said, to look for what is known of it
-KNOWN_SENTENCES, NEAR_BELIEFS = 24, 12  # that are shown
-BEFORE_MESSAGES, BEFORE_TOKENS = 2, 80  # what was said just before, each of it
-LEAST_CHARS = 24_000  # of a stretch that is shown whole, however small the window
-
-
-class KnownSentence(Struct, frozen=True):
-    """A sentence of a section of knowledge."""
-
-    title: str
-    text: str
-
-
-class Scene(Struct, frozen=True, dict=True):
-    """A stretch of talk with what is known of it."""
-
-    session: Session
-    window: Window  # its messages, numbered
-    names: Mapping[str, str]  # of those who took part in it, by id
-    known: Mapping[str, KnownSentence]  # by label: `k1`
-    beliefs: Mapping[str, held.Belief]  # likewise: `b1`
-    portraits: Mapping[
-        str, relationships.Relationship
-    ]  # of who spoke, by id; empty where several hear it
-
-    @property
-    def people(self) -> str:
-        """Name everybody but the entity: `Sam and Kim`."""
-        *others, last = self.names.values() or ["somebody"]
-        return f"{', '.join(others)} and {last}" if others else last
-
-    @property
-    def day(self) -> str:
-        """The day on which it began: `Sunday 24 May 2026`."""
-        at = self.messages[0].at.astimezone(self.window.zone)
-        return f"{at:%A} {at.day} {at:%B %Y}"
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        return self.window.messages
-
     @cached_property
     def labels(self) -> dict[str, int]:
         """The numbers of what people said, which alone is evidence, by label: `m2`."""
-        return {f"m{n}": n for n in self.window.numbers if self.window.is_persons(n)}
+        return {f"m{n}": n for n in self.places if self.is_persons(n)}
 
     def numbers(self, labels: Sequence[str]) -> tuple[int, ...]:
         """Return the numbers of cited messages."""
@@ -138,7 +125,7 @@ class Scene(Struct, frozen=True, dict=True):
             Said(
                 label,
                 self.messages[n - 1].at,
-                self.window.speaker(self.messages[n - 1]),
+                self.speaker(self.messages[n - 1]),
                 self.messages[n - 1].text,
             )
             for label, n in self.labels.items()
@@ -147,27 +134,26 @@ class Scene(Struct, frozen=True, dict=True):
         known += [belief.text for belief in self.beliefs.values()]
         for person in self.portraits.values():
             known += [person.text, *(note.text for note in portrait.notes(person))]
-        names = (self.window.entity, *self.names.values())
-        return ClaimSources(tuple(said), tuple(known), names, self.window.zone)
+        names = (self.entity, *self.names.values())
+        return ClaimSources(tuple(said), tuple(known), names, self.zone)
 
 
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
     """Find what belongs to a stretch of a conversation."""
     nobody: dict[str, str] = {}
-    names = runtime.read_or(lambda: people.called(runtime), nobody)
-    window = Window(
-        *(session.id, session.people, names, runtime.identity.name, tuple(messages), runtime.zone),
-        is_read=session.imported is not None,
-    )
+    called = runtime.read_or(lambda: people.called(runtime), nobody)
     runtime.memory.sync()
     said = [message.text for message in messages if message.role == "user"]
     query = tokens.cut("\n".join(said), QUERY_TOKENS)
     return Scene(
         session,
-        window,
+        tuple(messages),
+        called,
+        runtime.identity.name,
+        runtime.zone,
         episode.names_of(runtime, session, messages),
-        _known(runtime, query, window.people),
-        _near_beliefs(runtime, query, window.people),
+        _known(runtime, query, session.people),
+        _near_beliefs(runtime, query, session.people),
         _portraits(runtime, session),
     )
 
@@ -240,7 +226,7 @@ def _before(scene: Scene) -> list[str]:
     earlier = scene.session.messages[: ids.index(first)] if first in ids else ()
     spoken = [message for message in earlier if message.text and message.role != "tool"]
     last = [(one, words.one_line(one.text)) for one in spoken[-BEFORE_MESSAGES:]]
-    return [f"{scene.window.speaker(one)}: {tokens.cut(text, BEFORE_TOKENS)}" for one, text in last]
+    return [f"{scene.speaker(one)}: {tokens.cut(text, BEFORE_TOKENS)}" for one, text in last]
 
 
 def _conversation(runtime: Runtime, scene: Scene) -> str:
@@ -259,7 +245,7 @@ def _conversation(runtime: Runtime, scene: Scene) -> str:
         at = message.at.astimezone(runtime.zone)
         text = tokens.cut(shown[n], max(1, limit // 4))
         label = f"m{n}" if f"m{n}" in scene.labels else "–"
-        rows.append(f"[{label}] {at:%H:%M} {scene.window.speaker(message)}: {text}")
+        rows.append(f"[{label}] {at:%H:%M} {scene.speaker(message)}: {text}")
     return _lines(rows)
 
 

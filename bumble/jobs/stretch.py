@@ -220,7 +220,7 @@ def _result(
         return replace(stored, changes=(*moved, noted, *stored.changes))
 
     asked = bool(shown.labels) and draft.wording is None
-    people = " and ".join(shown.window.speakers) or shown.session.id
+    people = " and ".join(shown.speakers) or shown.session.id
     return JobResult(
         title=f"{NAME}: {_title(made) or people}",
         plan=plan,
