@@ -184,7 +184,10 @@ def _sync(
     fresh = rebuild or not at.exists(entity)
     with closing(at.to_write(entity, anew=fresh)) as database:
         if fresh:
-            _begin(database)
+            with database.transaction():  # what an empty index is for
+                database.set_meta("chunker", chunks.VERSION)
+                if not database.meta("token"):
+                    database.set_meta("token", secrets.token_hex(8))
         elif database.meta("chunker") != chunks.VERSION:
             with database.transaction():  # what was embedded serves the same texts again
                 database.distrust_files()
@@ -208,14 +211,6 @@ def _sync(
             filed.problems,
             tuple(filter(None, (note, remains))),
         )
-
-
-def _begin(database: Store) -> None:
-    """Write down what an empty index is for."""
-    with database.transaction():
-        database.set_meta("chunker", chunks.VERSION)
-        if not database.meta("token"):
-            database.set_meta("token", secrets.token_hex(8))
 
 
 def mended(look: Callable[[], T], again: Callable[[], object]) -> T:

@@ -84,10 +84,7 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> markd
     if not (view.origin.by or kind.own_words):
         return document
     near = draft.touches(view)
-    for key in kind.text_keys:
-        value = document.meta.get(key)
-        if value is not None and (new := draft.scrub_values(value, near=near)) != value:
-            document = base.with_values(document, {key: new or None})
+    document = _without_named(draft, kind, document, near=near)
     left = _messages_without(draft, view) if kind is kinds.EPISODE and near else None
     if left is not None:
         return _retold(document, left)
@@ -95,6 +92,17 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> markd
     if body == document.body:
         return document
     return document.with_body(body) if body.strip() or kind is kinds.PERSON else None
+
+
+def _without_named(
+    draft: ForgettingDraft, kind: Kind, document: markdown.Document, *, near: bool
+) -> markdown.Document:
+    """Take their words and the name out of what the front matter says in words."""
+    for key in kind.text_keys:
+        value = document.meta.get(key)
+        if value is not None and (new := draft.scrub_values(value, near=near)) != value:
+            document = base.with_values(document, {key: new or None})
+    return document
 
 
 def _messages_without(draft: ForgettingDraft, view: RecordView) -> list[sessions.Message] | None:
@@ -229,13 +237,7 @@ def _without_lines(
     if rows_text.rstrip() != document.body:
         document = base.with_values(document, {"lines": left}).with_body(rows_text)
     document = without_id(draft, kind, document)
-    for key in kind.text_keys:
-        value = document.meta.get(key)
-        if value is None:
-            continue
-        if (new_value := draft.scrub_values(value, near=draft.touches(view))) != value:
-            document = base.with_values(document, {key: new_value or None})
-    return document
+    return _without_named(draft, kind, document, near=draft.touches(view))
 
 
 def _without_notes(
