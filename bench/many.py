@@ -28,12 +28,11 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bumble.index.place import Place  # noqa: E402
-
 from bench import scale  # noqa: E402
 from bumble.cli import index_place  # noqa: E402
 from bumble.entity.config import IndexConfig  # noqa: E402
 from bumble.entity.folder import Entity  # noqa: E402
+from bumble.index.place import Place  # noqa: E402
 from bumble.index.search import opened, search  # noqa: E402
 from bumble.index.sync import sync  # noqa: E402
 from bumble.models.embed.hashing import HashingEmbedder  # noqa: E402

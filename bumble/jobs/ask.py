@@ -27,9 +27,8 @@ from bumble.llm.protocol import PromptMessage, Request
 from bumble.recall.belief_strength import CORRECTION
 from bumble.records import base, beliefs, episodes, state
 from bumble.records.sessions import Message
-from bumble.runtime import job_request, review_queue
-from bumble.runtime.job import NO_ANSWER
-from bumble.runtime.job_request import array, closed, text
+from bumble.runtime import review_queue
+from bumble.runtime.job import NO_ANSWER, array, closed, messages, request, text
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
@@ -313,7 +312,7 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
         ModelUnreachableError: If none answers; likewise what else stands in its way.
     """
     people, facts = runtime.config.memory.relational, runtime.config.memory.distillation
-    request = job_request.request(
+    question = request(
         runtime,
         PURPOSE,
         scene.slots(runtime, shown),
@@ -322,7 +321,7 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
     )
     labels = (list(shown.labels), list(shown.known), list(shown.beliefs))
     form = schema(*labels, episodes.REFLECTION_MAX_CHARS)
-    data = structured.answer(runtime.model, request, form)
+    data = structured.answer(runtime.model, question, form)
     whole = read(data)
     refused = state.read(runtime.entity.state).get(REFUSED, default={})
     answer, failed = _held(whole, shown, refused)
@@ -330,7 +329,7 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
         return Draft(answer)
     # what was refused before isn't sent back
     new = {name: pair for name, pair in failed.items() if mark(pair[0].text) not in refused}
-    again = _asked_again(runtime, request, data, new, shown) if new else {}
+    again = _asked_again(runtime, question, data, new, shown) if new else {}
     merged = sifted(whole, lambda one: again.get(one.place) if one.place in failed else one)
     answer, failed_again = _held(merged, shown, refused)
     lost = {name: pair for name, pair in failed.items() if name not in again} | failed_again
@@ -374,7 +373,7 @@ def _found(
 
 def _asked_again(
     runtime: Runtime,
-    request: Request,
+    question: Request,
     data: Any,
     failed: Failed,
     shown: scene.Scene,
@@ -385,9 +384,9 @@ def _asked_again(
         for place, (sentence, finding) in failed.items()
     )
     written = json.dumps(data, ensure_ascii=False)
-    back = job_request.messages(MEND, {"reasons": reasons.replace("$", "$$")})
-    turns = (*request.messages, PromptMessage("assistant", written), *back)
-    asked = replace(request, messages=turns, purpose=MEND, max_tokens=MEND_TOKENS)
+    back = messages(MEND, {"reasons": reasons.replace("$", "$$")})
+    turns = (*question.messages, PromptMessage("assistant", written), *back)
+    asked = replace(question, messages=turns, purpose=MEND, max_tokens=MEND_TOKENS)
     schema = mended_schema(list(failed), list(shown.labels))
     try:
         raw_list = structured.answer(runtime.model, asked, schema)["mended"]

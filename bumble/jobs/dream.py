@@ -46,8 +46,8 @@ from bumble.records import (
 )
 from bumble.records.episodes import Episode
 from bumble.records.provenance import Audience, fits
-from bumble.runtime import body_state, job_request, last_activity
-from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime import body_state, last_activity
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, cache_id, messages, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens
 from bumble.text.words import one_line, shorten
@@ -612,12 +612,12 @@ def _dreamt(
     """Ask for a dream, and once more if a part is missing."""
     config = runtime.config.soma.dreams
     request = Request(
-        messages=job_request.messages("dream", _slots(runtime, job, pool, chosen, asked)),
+        messages=messages("dream", _slots(runtime, job, pool, chosen, asked)),
         purpose="dream",
         max_tokens=config.max_tokens,
         temperature=config.temperature,
         seed=seed % 2**31,
-        cache_id=job_request.cache_id("dream"),
+        cache_id=cache_id("dream"),
     )
     first = runtime.model.complete(request).text
     dreamt = _read(first)

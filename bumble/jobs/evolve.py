@@ -25,8 +25,8 @@ from bumble.jobs import narrate
 from bumble.llm import prompts
 from bumble.records import base, proposals, relationships, state
 from bumble.records.episodes import Episode
-from bumble.runtime import job_request, people, rules
-from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime import people, rules
+from bumble.runtime.job import Condition, Due, JobResult, array, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
@@ -169,9 +169,7 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
         "curiosity": prompts.listed("curiosity", persona.curiosity, "- "),
     }
     form = schema(_traits(runtime), list(labels))
-    answer = job_request.answer(
-        runtime, KEY, slots, form, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
-    )
+    answer = ask(runtime, KEY, slots, form, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
     items = {
         "traits": [
             _item(value, labels, proposals.MOST_CHANGE * (1 if value["way"] == "more" else -1))
@@ -214,12 +212,12 @@ def schema(traits: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
         "way": {"enum": ["more", "less"]},
         **shared,
     }
-    trait, free = job_request.closed(trait), job_request.closed(free)
-    return job_request.closed(
+    trait, free = closed(trait), closed(free)
+    return closed(
         {
-            "traits": job_request.array(trait, proposals.MOST_TRAITS),
-            "behaviours": job_request.array(free, proposals.MOST_BEHAVIOURS),
-            "curiosity": job_request.array(free, proposals.MOST_TOPICS),
+            "traits": array(trait, proposals.MOST_TRAITS),
+            "behaviours": array(free, proposals.MOST_BEHAVIOURS),
+            "curiosity": array(free, proposals.MOST_TOPICS),
         }
     )
 

@@ -22,8 +22,18 @@ from bumble.llm import prompts
 from bumble.recall import topic_questions
 from bumble.records import base, dreams, episodes, narrative, questions, relationships
 from bumble.records.provenance import is_untrusted
-from bumble.runtime import body_state, job_request, people, review_queue
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime import body_state, people, review_queue
+from bumble.runtime.job import (
+    NO_ANSWER,
+    Condition,
+    Due,
+    Grounds,
+    JobPlan,
+    JobResult,
+    ask,
+    closed,
+    traced,
+)
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens, words
 
@@ -79,11 +89,11 @@ def think(runtime: Runtime, job: StrayThoughtsJob) -> JobResult:
     seeds = choose(runtime, soma, at)
     thoughts, problem = [], ""
     try:
-        answer = job_request.answer(
+        answer = ask(
             runtime,
             "noise",
             thought_slots(runtime, soma, seeds),
-            job_request.closed({"thoughts": THOUGHTS}),
+            closed({"thoughts": THOUGHTS}),
             max_tokens=THOUGHT_TOKENS,
             temperature=THOUGHT_TEMPERATURE,
         )
@@ -140,9 +150,7 @@ def heard(
     pieces = [piece.text for piece in seeds.pieces]
     known = relationships.read(runtime.entity.relationships)
     names = [name for one in known if one.id in seeds.audience for name in one.names]
-    grounds = job_request.Grounds(
-        [*pieces, runtime.identity.name, *names], Speakers(accounts=pieces)
-    )
+    grounds = Grounds([*pieces, runtime.identity.name, *names], Speakers(accounts=pieces))
     salience = LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(runtime, soma)
     new = tuple(
         noise.fragment(text, noise.THOUGHT, salience, at, seeds.audience)
@@ -284,10 +292,8 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     }
     # questions by topic, and thoughts
     asked = {f"t{n}": topic_questions.questions(list(each)) for n, each in labels.items()}
-    form = job_request.closed({**asked, "thoughts": THOUGHTS})
-    answer = job_request.answer(
-        runtime, PURPOSE, slots, form, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
-    )
+    form = closed({**asked, "thoughts": THOUGHTS})
+    answer = ask(runtime, PURPOSE, slots, form, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
     shown = [text.audience for each in labels.values() for text in each.values()]
     shown += [piece.audience for piece in seeds.pieces]
     results = [

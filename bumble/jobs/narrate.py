@@ -28,8 +28,8 @@ from bumble.records import base, beliefs, dreams, episodes, narrative, provenanc
 from bumble.records.beliefs import Belief
 from bumble.records.dreams import Dream
 from bumble.records.episodes import Episode
-from bumble.runtime import job_request, people, review_queue
-from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime import people, review_queue
+from bumble.runtime.job import Condition, Due, Grounds, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, tokens, words
 from bumble.text.words import one_line
@@ -66,7 +66,7 @@ class StorySources(Struct, frozen=True):
         sources = (*self.episodes, *self.people, *self.beliefs)
         return base.lowest_trust(one.provenance.trust for one in sources)
 
-    def grounds(self, runtime: Runtime, *more: str) -> job_request.Grounds:
+    def grounds(self, runtime: Runtime, *more: str) -> Grounds:
         """Return what a sentence made of them, and of some texts, may rest on; dreams are none."""
         days = [(one, one.at.astimezone(runtime.zone)) for one in self.episodes]
         texts = (
@@ -77,7 +77,7 @@ class StorySources(Struct, frozen=True):
             *(belief.text for belief in self.beliefs),
         )
         names = (name for episode in self.episodes for name in episode.people)
-        return job_request.Grounds(texts, Speakers([runtime.identity.name, *names]))
+        return Grounds(texts, Speakers([runtime.identity.name, *names]))
 
 
 def gather(runtime: Runtime) -> StorySources:
@@ -297,9 +297,7 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     slots = story_slots(runtime, job.sources, before, room, words)
     labels = job.sources.labels
     form = schema(list(labels))
-    answer = job_request.answer(
-        runtime, "narrate", slots, form, max_tokens=answer_tokens, temperature=TEMPERATURE
-    )
+    answer = ask(runtime, "narrate", slots, form, max_tokens=answer_tokens, temperature=TEMPERATURE)
     parts, dropped = _supported(runtime, job, answer, before)
     _shorten(parts, most)
     for name, paragraphs in parts.items():
@@ -322,7 +320,7 @@ def schema(labels: Sequence[str]) -> dict[str, Any]:
         "uses": {"type": "array", "items": label, "maxItems": MAX_USES},
         "text": {"type": "string", "minLength": MIN_PART_CHARS},
     }
-    return job_request.closed(dict.fromkeys(PARTS, job_request.closed(part)))
+    return closed(dict.fromkeys(PARTS, closed(part)))
 
 
 Parts = dict[str, list[list[str]]]  # sentences of the paragraphs of each part

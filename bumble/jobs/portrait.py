@@ -20,8 +20,8 @@ from bumble.records.episodes import Episode
 from bumble.records.kind import unite
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message
-from bumble.runtime import job_request, people, review_queue
-from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime import people, review_queue
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, tokens, words
 
@@ -525,7 +525,7 @@ def _ask(
         "episodes": inside("\n".join(map(_text_of, reading.episodes))),
         "talk": inside("\n".join((*quotes, *reading.talk))),
     }
-    answer = job_request.answer(
+    answer = ask(
         runtime,
         "review",
         slots,
@@ -553,7 +553,7 @@ def schema() -> dict[str, Any]:
     """Describe a portrait as it is asked for: what is known of a person, and how talking is."""
     line = {"type": "string", "maxLength": MAX_LINE_CHARS}
     about = {"type": "array", "items": line, "minItems": 1, "maxItems": MAX_LINES}
-    asked = job_request.closed({"about": about, "mine": line})
+    asked = closed({"about": about, "mine": line})
     asked["properties"]["scores"] = SCHEMA  # not all of them come with every answer
     return asked
 

@@ -30,8 +30,8 @@ from bumble.records import (
     state,
     working,
 )
-from bumble.runtime import job_request, people, review_queue
-from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime import people, review_queue
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 from bumble.text.words import one_line, shorten
@@ -215,9 +215,7 @@ def _asked(runtime: Runtime, job: WorkingMemoryJob) -> PageDraft:
     given = _shown(runtime, job.sources, job.before)
     given["notes"] = prompts.listed("notes", notes, "- ")
     given["before"] = prompts.listed("page-so-far", [before] if before else [], "- ")
-    answer = job_request.answer(
-        runtime, PURPOSE, given, schema(), max_tokens=MAX_TOKENS, temperature=TEMPERATURE
-    )
+    answer = ask(runtime, PURPOSE, given, schema(), max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
     origins = [*(line.origin for line in own), *(origin for _, origin in open_notes)]
     return _checked(runtime, job, answer, [*notes, before], origins)
 
@@ -242,7 +240,7 @@ def _shown(runtime: Runtime, sources: narrate.StorySources, source: str) -> dict
 def schema() -> dict[str, Any]:
     """Return what an answer looks like; how long it may be is judged, not enforced."""
     lines = {"type": "array", "items": {"type": "string"}}
-    return job_request.closed(dict.fromkeys(KEYS, lines))
+    return closed(dict.fromkeys(KEYS, lines))
 
 
 def _checked(

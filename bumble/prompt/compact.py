@@ -20,8 +20,8 @@ from bumble.guard import excerpt, verifier
 from bumble.llm import prompts
 from bumble.prompt import transcript
 from bumble.records import base, sessions
-from bumble.runtime import job_request, people
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Stretch, apply
+from bumble.runtime import people
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Stretch, apply, ask, closed
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 from bumble.text.words import one_line
@@ -160,10 +160,8 @@ def _ask(runtime: Runtime, earlier: Mapping[str, str], piece: str, room: int) ->
     }
     limit = len(HEADINGS) * (chars // 2 + KEY_TOKENS)  # so that no language is cut off
     text = {"type": "string", "maxLength": chars}
-    schema = job_request.closed(dict.fromkeys(HEADINGS, text))
-    answer = job_request.answer(
-        runtime, "compact", slots, schema, max_tokens=limit, temperature=TEMPERATURE
-    )
+    schema = closed(dict.fromkeys(HEADINGS, text))
+    answer = ask(runtime, "compact", slots, schema, max_tokens=limit, temperature=TEMPERATURE)
     return {name: one_line(str(answer[name])) for name in HEADINGS}
 
 

@@ -20,11 +20,11 @@ from bumble.entity.changes import Change
 from bumble.fallback import quotes, sayings
 from bumble.guard import secrets, verifier
 from bumble.guard.speakers import Speakers
-from bumble.llm import prompts, structured
+from bumble.llm import prompts
 from bumble.recall import survey, topic_mining
 from bumble.records import base, kinds, topics
-from bumble.runtime import job_request, people
-from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime import people
+from bumble.runtime.job import Condition, Due, JobResult, ask, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 
@@ -132,10 +132,8 @@ def run(runtime: Runtime, job: Drawing) -> JobResult:
         "least": str(LEAST),
         "most": str(MOST),
     }
-    request = job_request.request(
-        runtime, PURPOSE, slots, max_tokens=ANSWER_TOKENS, temperature=TEMPERATURE
-    )
-    answer = structured.answer(runtime.model, request, schema(list(labels)))
+    form = schema(list(labels))
+    answer = ask(runtime, PURPOSE, slots, form, max_tokens=ANSWER_TOKENS, temperature=TEMPERATURE)
     return drawn(runtime, job, *standing(runtime, job, labels, answer["questions"]))
 
 

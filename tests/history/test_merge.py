@@ -12,7 +12,6 @@ from bumble.files import git
 from bumble.history.merge import merge
 from bumble.records import (
     automations,
-    base,
     beliefs,
     journal,
     knowledge,
@@ -21,7 +20,7 @@ from bumble.records import (
     reminders,
     sessions,
 )
-from bumble.records.base import Provenance
+from bumble.records.base import Provenance, parse_mapping
 from bumble.records.fields import ABSENT, mapping, moved
 from bumble.text import yaml_edit
 from tests.support.sweeps import examples
@@ -231,7 +230,7 @@ def test_the_first_thoughts_of_both_are_held_where_there_was_no_noise_before() -
     more = [thought("a blue door", 1), thought("rain on tin", 2)]
     later_on = soma(2, 60, noise={"ticked_at": later(2).isoformat(), "fragments": more})
     taken_back = joined("soma.yaml", first, later_on, soma(0, 50))
-    found = body.from_mapping(base.parse_mapping(taken_back).values)
+    found = body.from_mapping(parse_mapping(taken_back).values)
     assert [one.text for one in found.noise] == ["rain on tin"]
 
 
@@ -242,7 +241,7 @@ def test_the_body_is_as_it_was_later_and_holds_the_thoughts_of_both() -> None:
         "ticked_at": later(2).isoformat(),
         "fragments": [thought("old rain", 0), thought("the sea at night", 2, "dream")],
     })  # fmt: skip
-    found = body.from_mapping(base.parse_mapping(joined("soma.yaml", base, ours, theirs)).values)
+    found = body.from_mapping(parse_mapping(joined("soma.yaml", base, ours, theirs)).values)
     assert found.bars.levels["social"].value == 40
     assert found.bars.at == later(2)
     assert [one.text for one in found.noise] == ["a blue door", "the sea at night"]
@@ -253,9 +252,7 @@ def test_near_doubles_are_held_once_and_the_ring_keeps_its_size() -> None:
     ours = soma(1, 60, noise={"fragments": [thought(f"thing number {n}{n}", n) for n in range(8)]})
     theirs = soma(2, 40, noise={"fragments": [thought(f"other{n} word{n}", n) for n in range(8)]
                                 + [thought("thing number 00", 9)]})  # fmt: skip
-    found = body.from_mapping(
-        base.parse_mapping(joined("soma.yaml", soma(0, 50), ours, theirs)).values
-    )
+    found = body.from_mapping(parse_mapping(joined("soma.yaml", soma(0, 50), ours, theirs)).values)
     assert len(found.noise) == 9
     assert len({one.text for one in found.noise}) == 9
 
@@ -270,7 +267,7 @@ def test_feelings_join_and_one_that_has_faded_is_gone() -> None:
         soma(1, 50, affects=feels("joy")),
         soma(2, 50, affects=feels("awe", "envy")),
     )
-    found = body.from_mapping(base.parse_mapping(text).values)
+    found = body.from_mapping(parse_mapping(text).values)
     assert sorted(one.name for one in found.affects) == ["envy", "joy"]
 
 
@@ -279,7 +276,7 @@ def test_cursors_move_on_and_are_gone_where_nothing_waits() -> None:
     ours = {"sessions": {"ses_1": {"appraise": "msg_5", "distill": "msg_1"}}}
     theirs = {"sessions": {"ses_1": {"appraise": "msg_3", "remember": "msg_4"}}}
     texts = [yaml_edit.dump(one) for one in (base, ours, theirs)]
-    found = base.parse_mapping(joined("state.yaml", *texts)).values
+    found = parse_mapping(joined("state.yaml", *texts)).values
     assert found == {"sessions": {"ses_1": {"appraise": "msg_5", "remember": "msg_4"}}}
 
 
@@ -288,9 +285,7 @@ def test_times_are_the_later_and_counts_add_up() -> None:
     base = {"dream": {"last": at[0], "counts": {"2026-05-24": 1}}, "note": "x"}
     ours = {"dream": {"last": at[1], "counts": {"2026-05-24": 2}}, "note": "x"}
     theirs = {"dream": {"last": at[2], "counts": {"2026-05-24": 2, "2026-05-25": 1}}, "note": "y"}
-    found = base.parse_mapping(
-        joined("state.yaml", *map(yaml_edit.dump, (base, ours, theirs)))
-    ).values
+    found = parse_mapping(joined("state.yaml", *map(yaml_edit.dump, (base, ours, theirs)))).values
     assert found["dream"] == {"last": at[2], "counts": {"2026-05-24": 3, "2026-05-25": 1}}
     assert found["note"] == "y"
 

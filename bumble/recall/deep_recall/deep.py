@@ -27,7 +27,7 @@ from bumble.recall.deep_recall import bounds
 from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import base, relationships
 from bumble.records.kinds import INDEXED
-from bumble.runtime import job_request
+from bumble.runtime.job import request
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
 
@@ -326,7 +326,7 @@ class _Plan:
     def _ask_for(
         self, prompt: str, slots: Mapping[str, str], max_tokens: int, schema: Mapping[str, Any]
     ) -> Request:
-        request = job_request.request(
+        asked = request(
             self.reach.runtime,
             prompt,
             slots,
@@ -334,7 +334,7 @@ class _Plan:
             temperature=TEMPERATURE,
             schema=schema,
         )
-        return replace(request, purpose=PURPOSE)
+        return replace(asked, purpose=PURPOSE)
 
 
 def _people(reach: bounds.SearchScope) -> list[relationships.Relationship]:
