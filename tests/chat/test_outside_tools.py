@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Tool
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.runtime.outside import OutsideResult
-from bumble.runtime.runtime import Runtime
+from bumble.runtime.runtime import OutsideResult, Runtime
 from tests.support.turns import act, runtime_of, say, stored, talk
 
 CITY = {

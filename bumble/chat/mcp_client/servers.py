@@ -23,7 +23,7 @@ from bumble.entity.config import ServerConfig
 from bumble.errors import McpMissingError, UserError
 from bumble.llm import prompts
 from bumble.llm.protocol import Tool
-from bumble.runtime.outside import OutsideResult
+from bumble.runtime.runtime import OutsideResult
 from bumble.text import phrase_lookup
 from bumble.text.words import one_line, shorten
 
