@@ -13,8 +13,7 @@ from bumble.text import moments
 def last_said(entity: Entity, now: datetime) -> datetime | None:
     """Return the time of the newest message; what cycles add to a transcript says nothing."""
     newest: datetime | None = None
-    infos = session_files.infos(entity.sessions)
-    for info in sorted(infos, key=lambda info: moments.gap(info.last_at, now)):
+    for info in sorted(session_files.infos(entity.sessions), key=lambda info: moments.gap(info.last_at, now)):
         if newest is not None and moments.gap(info.last_at, now) >= moments.gap(newest, now):
             break
         try:
