@@ -23,8 +23,18 @@ from bumble.errors import AnswerInvalidError
 from bumble.jobs import musings, narrate, portrait
 from bumble.jobs.episode import significance_now
 from bumble.recall.belief_strength import archive_check
-from bumble.records import base, beliefs, dreams, episodes, journal, relationships, scratch, state
-from bumble.runtime import last_activity, review_queue
+from bumble.records import (
+    base,
+    beliefs,
+    dreams,
+    episodes,
+    journal,
+    relationships,
+    scratch,
+    session_files,
+    state,
+)
+from bumble.runtime import review_queue
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
@@ -180,7 +190,7 @@ def signature(runtime: Runtime) -> str:
     """
     dreamt = {_moment(path.stem) for path in dreams.paths(runtime.entity.dreams)}
     entity = runtime.entity
-    last_message_at = last_activity.last_said(entity, runtime.now())
+    last_message_at = session_files.last_said(entity, runtime.now())
     believed = [path.stem for path in beliefs.paths(entity.beliefs)]
     ids = [
         *(path.stem for path in episodes.paths(entity.episodes)),

@@ -42,11 +42,12 @@ from bumble.records import (
     provenance,
     questions,
     relationships,
+    session_files,
     state,
 )
 from bumble.records.episodes import Episode
 from bumble.records.provenance import Audience, fits
-from bumble.runtime import body_state, last_activity
+from bumble.runtime import body_state
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, cache_id, messages, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens
@@ -77,7 +78,7 @@ def gates(
     """Return the five conditions as they are at a time; silence may be told to a later one."""
     config, past = runtime.config.soma.dreams, read(runtime)
     hours = ", ".join(map(str, config.dream_hours)) or "none"
-    silence = last_activity.silence(runtime.entity, heard_until or at)
+    silence = session_files.silence(runtime.entity, heard_until or at)
     quiet = None if silence is None else silence.total_seconds()
     count = past.count_on(_day(runtime, at))
     return (

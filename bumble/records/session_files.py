@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
+from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, sessions
@@ -338,3 +339,24 @@ HANDOVER_KIND = Kind(
     forgetting="beside",
     merging="bumble",
 )
+
+
+def last_said(entity: Entity, now: datetime) -> datetime | None:
+    """Return the time of the newest message; what cycles add to a transcript says nothing."""
+    newest: datetime | None = None
+    for info in sorted(infos(entity.sessions), key=lambda info: moments.gap(info.last_at, now)):
+        if newest is not None and moments.gap(info.last_at, now) >= moments.gap(newest, now):
+            break
+        try:
+            messages = load(entity.sessions / info.id / sessions.FILE).messages
+        except RecordInvalidError:  # silence is not broken by what can't be read
+            continue
+        times = [message.at for message in messages[-1:]] + ([newest] if newest else [])
+        newest = min(times, key=lambda at: moments.gap(at, now), default=None)
+    return newest
+
+
+def silence(entity: Entity, now: datetime) -> timedelta | None:
+    """Return for how long nobody has said anything; None: nobody ever has."""
+    newest = last_said(entity, now)
+    return None if newest is None else moments.gap(newest, now)
