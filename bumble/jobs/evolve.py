@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from difflib import unified_diff
-from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -94,7 +93,10 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
     proposal = proposals.new(proposal_id, job.at, job.interactions, items, diff, provenance=origin)
     return JobResult(
         title=f"evolve: proposes {words.one_line(proposal.items[0].text)}",
-        plan=partial(_plan, runtime, job, proposal),
+        plan=lambda: (
+            proposals.plan_new(proposal, "propose small changes"),
+            _plan_counted(runtime, job),
+        ),
         lines=(
             f"{proposal.id}: {len(proposal.items)} small changes.",
             "`bumble evolve --show` has them; nothing changes before --apply.",
@@ -130,12 +132,6 @@ def difference(before: str, after: str) -> str:
         before.splitlines(), after.splitlines(), ENTITY_FILE, ENTITY_FILE, n=1, lineterm=""
     )
     return "\n".join(lines)
-
-
-def _plan(
-    runtime: Runtime, job: EvolveJob, proposal: proposals.Proposal
-) -> Sequence[Change | None]:
-    return (proposals.plan_new(proposal, "propose small changes"), _plan_counted(runtime, job))
 
 
 def _plan_counted(runtime: Runtime, job: EvolveJob) -> Change | None:

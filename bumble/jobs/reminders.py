@@ -205,11 +205,7 @@ def _run_command(runtime: Runtime, reminder: reminders.Reminder, text: str) -> N
     )
     if result.failed:
         ending = f"ended with {result.code}: {' '.join(result.output.split())[:200]}"
-        raise _command_failed(reminder, result.problem or ending)
-
-
-def _command_failed(reminder: reminders.Reminder, problem: str) -> UserError:
-    return UserError(
-        f"{reminders.place(reminder)}: `{reminder.command[0]}` {problem}\n"
-        "The reminder stays due, and the next tick tries again."
-    )
+        raise UserError(
+            f"{reminders.place(reminder)}: `{reminder.command[0]}` {result.problem or ending}\n"
+            "The reminder stays due, and the next tick tries again."
+        )

@@ -153,16 +153,13 @@ def by_size(turns: Sequence[Turn], budget_chars: int) -> list[tuple[Message, ...
 
 def stretches(runtime: Runtime, session: Session, waiting: Sequence[Message]) -> list[StretchJob]:
     """Cut what waits of a conversation into stretches, by pauses, topics, length and its end."""
-    return cut(session, waiting, _rules(runtime), runtime.now(), _likeness(runtime))
-
-
-def _rules(runtime: Runtime) -> SegmentRules:
     memory = runtime.config.memory
-    return SegmentRules(
+    rules = SegmentRules(
         pause=timedelta(minutes=memory.episode_pause_minutes),
         max_turns=max(1, memory.episode_max_turns),
         alike_from=runtime.config.session.continuity_threshold,
     )
+    return cut(session, waiting, rules, runtime.now(), _likeness(runtime))
 
 
 def _likeness(runtime: Runtime) -> Likeness:

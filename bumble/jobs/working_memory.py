@@ -128,7 +128,7 @@ class PageDraft(Struct, frozen=True):
 
 def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
     """Tell whether it is time, and there is something new to take in."""
-    at, last, seen = runtime.now(), _last(runtime), _seen(runtime)
+    at, (last, seen) = runtime.now(), _past(runtime)
     gates = [gate for gate in dream.gates(runtime, at) if gate.name in GATES]
     conditions = [sayings.writes(runtime), *gates]
     hours = None if last is None else moments.gap(last, at).total_seconds() / 3600
@@ -158,13 +158,11 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
     return Due(tuple(conditions), (job,))
 
 
-def _last(runtime: Runtime) -> datetime | None:
+def _past(runtime: Runtime) -> tuple[datetime | None, str]:
+    """Return when the page was last looked at, and what there was to see then."""
     values = state.read(runtime.entity.state).get(STATE, default={})
-    return None if values.get("at") is None else base.field(values, "at", datetime)
-
-
-def _seen(runtime: Runtime) -> str:
-    return str(state.read(runtime.entity.state).get(STATE, default={}).get("seen") or "")
+    at = None if values.get("at") is None else base.field(values, "at", datetime)
+    return at, str(values.get("seen") or "")
 
 
 def _notes(runtime: Runtime, since: datetime | None) -> tuple[tuple[str, base.Provenance], ...]:

@@ -16,7 +16,7 @@ from bumble.entity.changes import Change
 from bumble.records import base
 from bumble.records.base import MappingFile
 from bumble.records.fields import Values, by_kind, mapping
-from bumble.records.kind import Kind, Told
+from bumble.records.kind import Kind
 
 PATH = "self_model.yaml"
 
@@ -105,10 +105,6 @@ def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
     return mapping(base, current, incoming, {}, by_kind)
 
 
-def _told(before: str | None, after: str | None) -> Told:
-    yield "how its tools have served"
-
-
 SELF_MODEL = Kind(
     name="self_model",
     singular="view of its tools",
@@ -116,7 +112,7 @@ SELF_MODEL = Kind(
     key="self_model",
     patterns=(PATH,),
     parser=parse,
-    teller=_told,
+    teller=lambda *_: iter(("how its tools have served",)),
     joiner=_joined,
     forgetting="listed",
     merging="bumble",

@@ -161,7 +161,7 @@ class Distilled(Struct, frozen=True):
     last: str  # id of the last message
 
 
-class Head(Struct, frozen=True):
+class SessionHead(Struct, frozen=True):
     """The first line: whose conversation it is."""
 
     id: str  # `ses_<ULID>`
@@ -251,12 +251,13 @@ def parse(source: str, stem: str = "") -> Session:
     lines, torn_line = jsonl.read(source)
     if not lines or lines[0].data.get("type") != "session":
         raise SourceError('the first line should be the session\'s own: {"type": "session", …}', 1)
-    head = _read(Head, lines[0])
+    head = _read(SessionHead, lines[0])
     known = [(LINES.get(str(line.data.get("type"))), line) for line in jsonl.unique(lines[1:])]
     records: list[Record] = [_read(kind, line) for kind, line in known if kind]
     messages = _messages(records)
     undone = {record.undoes for record in records if isinstance(record, Undo)}
     compactions = [record for record in records if isinstance(record, Compaction)]
+    learnt = [record.last for record in records if isinstance(record, Distilled)]
     return Session(
         id=head.id,
         at=head.at,
@@ -270,7 +271,7 @@ def parse(source: str, stem: str = "") -> Session:
         torn_line=torn_line,
         extra=head.extra,
         source=source,
-        distilled=_distilled(records),
+        distilled=learnt[-1] if learnt else "",
     )
 
 
@@ -325,11 +326,6 @@ def imported(head: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return origin if isinstance(origin, dict) else None
 
 
-def _distilled(records: Sequence[Record]) -> str:
-    marks = [record.last for record in records if isinstance(record, Distilled)]
-    return marks[-1] if marks else ""
-
-
 def _read(kind: type[S], line: jsonl.JsonLine) -> S:
     try:
         return fields.read_struct(kind, line.data)
@@ -358,7 +354,7 @@ def new(
     session_id: str, at: datetime, by: str, present: Sequence[str] = (), **extra: Any
 ) -> Session:
     """Make a session that is not in the folder yet; `plan_start` puts it there."""
-    head = Head(session_id, at, by, tuple(present), extra)
+    head = SessionHead(session_id, at, by, tuple(present), extra)
     return parse(jsonl.dumped({"type": "session", **fields.write_struct(head)}))
 
 

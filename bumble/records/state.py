@@ -27,7 +27,7 @@ from bumble.records.fields import (
     nested,
     newer,
 )
-from bumble.records.kind import Kind, Told
+from bumble.records.kind import Kind
 from bumble.text import yaml_edit
 
 PATH = "state.yaml"
@@ -141,10 +141,6 @@ def _either(base: Any, current: Any, incoming: Any) -> Any:
     return max(texts, default=ABSENT)
 
 
-def _told(before: str | None, after: str | None) -> Told:
-    yield "bookkeeping of the cycles"
-
-
 STATE = Kind(
     name="state",
     singular="bookkeeping",
@@ -152,7 +148,7 @@ STATE = Kind(
     key="state",
     patterns=(PATH,),
     parser=parse,
-    teller=_told,
+    teller=lambda *_: iter(("bookkeeping of the cycles",)),
     joiner=_joined,
     forgetting="values",
     merging="bumble",
