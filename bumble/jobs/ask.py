@@ -299,9 +299,8 @@ class Draft(Struct, frozen=True):
     noticed: notices.Noticed = notices.NOTHING  # what was read of its messages
 
 
-Failed = dict[
-    str, tuple[Sentence, verifier.SourceVerdict]
-]  # by place: what does not stand, and why
+# By place: what does not stand, and why.
+Failed = dict[str, tuple[Sentence, verifier.SourceVerdict]]
 
 
 def draw(runtime: Runtime, shown: scene.Scene) -> Draft:

@@ -53,9 +53,8 @@ class Scene(Struct, frozen=True, dict=True):
     names: Mapping[str, str]  # of those who took part in it, by id
     known: Mapping[str, KnownSentence]  # by label: `k1`
     beliefs: Mapping[str, held.Belief]  # likewise: `b1`
-    portraits: Mapping[
-        str, relationships.Relationship
-    ]  # of who spoke, by id; empty where several hear it
+    # of who spoke, by id; empty where several hear it
+    portraits: Mapping[str, relationships.Relationship]
 
     @property
     def people(self) -> str:

@@ -49,9 +49,8 @@ class Belief(Record, frozen=True, kw_only=True):
     # when it was last confirmed or weakened; `formed` until then
     reinforced: Annotated[datetime, LATER]
     evidence: Annotated[tuple[str, ...], JOINED]  # ids of messages, episodes or dreams
-    origin: Annotated[
-        str, Key("source", read=_origin)
-    ]  # one of ORIGINS, `dream:<id>` for a dream's
+    # one of ORIGINS, `dream:<id>` for a dream's
+    origin: Annotated[str, Key("source", read=_origin)]
     contradicts: Annotated[tuple[str, ...], JOINED]  # ids of beliefs
     archived: Annotated[bool, Key("status", read=_is_archived)]  # out of recall and prompts
 

@@ -45,9 +45,8 @@ class Forgotten(Struct, frozen=True):
     at: datetime
     key: Annotated[str, Key(read=_key)]  # of the hashes, hexadecimal
     people: Annotated[frozenset[str], Key(read=_texts)]  # hashes of their id and names
-    ids: Annotated[
-        frozenset[str], Key(read=_texts)
-    ]  # of the messages, conversations and records that went
+    # of the messages, conversations and records that went
+    ids: Annotated[frozenset[str], Key(read=_texts)]
     id: str = ""  # empty: an older version's; then all that was said later is of one met anew
 
     def is_named(self, name: str) -> bool:
