@@ -38,17 +38,26 @@ from bumble.records import (
     beliefs,
     dreams,
     episodes,
+    fields,
     journal,
     provenance,
     questions,
     relationships,
-    session_files,
     state,
 )
 from bumble.records.episodes import Episode
 from bumble.records.provenance import Audience, fits
 from bumble.runtime import body_state
-from bumble.runtime.job import Condition, Due, JobPlan, JobResult, cache_id, messages, traced
+from bumble.runtime.job import (
+    Condition,
+    Due,
+    JobPlan,
+    JobResult,
+    cache_id,
+    messages,
+    silence,
+    traced,
+)
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens
 from bumble.text.words import one_line, shorten
@@ -61,11 +70,10 @@ ENDING = ("silence", "cooldown", "daily cap")  # conditions that may fail while 
 class DreamHistory(Struct, frozen=True):
     """The last dreams, as `state.yaml` keeps them."""
 
-    file: base.MappingFile
-    last_at: datetime | None  # of the last dream
-    empty_at: datetime | None  # when there was nothing to dream of
-    day: str  # of the last dream, in the entity's time zone
-    count: int  # dreams on that day
+    last_at: datetime | None = None  # of the last dream
+    empty_at: datetime | None = None  # when there was nothing to dream of
+    day: str = ""  # of the last dream, in the entity's time zone
+    count: int = 0  # dreams on that day
 
     def count_on(self, day: str) -> int:
         """Return how many dreams there were on a day."""
@@ -78,19 +86,12 @@ def gates(
     """Return the five conditions as they are at a time; silence may be told to a later one."""
     config, past = runtime.config.soma.dreams, read(runtime)
     hours = ", ".join(map(str, config.dream_hours)) or "none"
-    silence = session_files.silence(runtime.entity, heard_until or at)
-    quiet = None if silence is None else silence.total_seconds()
     count = past.count_on(_day(runtime, at))
     return (
         Condition(
             "enabled", "on" if config.enabled else "off", "soma.dreams.enabled", config.enabled
         ),
-        Condition(
-            "silence",
-            "nobody has spoken yet" if quiet is None else f"{round(quiet)} s",
-            f"at least {config.min_silence_seconds:g} s",
-            quiet is None or quiet >= config.min_silence_seconds,
-        ),
+        silence(runtime.entity, heard_until or at, config.min_silence_seconds),
         _cooldown(runtime, past, at),
         Condition(
             "hours",
@@ -109,14 +110,8 @@ def gates(
 
 def read(runtime: Runtime) -> DreamHistory:
     """Read when the last dreams were."""
-    file = state.read(runtime.entity.state)
-    values = file.get(SECTION, default={})
-    last_at, empty_at = (
-        base.field(values, name, datetime) if values.get(name) else None
-        for name in ("last_at", "empty_at")
-    )
-    count = base.field(values, "count", int, 0)
-    return DreamHistory(file, last_at, empty_at, str(values.get("day", "")), count)
+    values = state.read(runtime.entity.state).get(SECTION, default={})
+    return fields.read_struct(DreamHistory, values)
 
 
 def _cooldown(runtime: Runtime, past: DreamHistory, at: datetime) -> Condition:
@@ -146,9 +141,10 @@ def _day(runtime: Runtime, at: datetime) -> str:
 def plan_counted(runtime: Runtime, past: DreamHistory, at: datetime) -> Change | None:
     """Plan to remember a dream."""
     day = _day(runtime, at)
+    file = state.read(runtime.entity.state)
     values = {"last_at": base.stamp(at), "day": day, "count": past.count_on(day) + 1}
     gone = [(SECTION, "empty_at")] if past.empty_at else []
-    return state.plan_write(past.file, {SECTION: values}, "count the dream", remove=gone)
+    return state.plan_write(file, {SECTION: values}, "count the dream", remove=gone)
 
 
 CANDIDATES = 200  # the most significant memories, compared each with each

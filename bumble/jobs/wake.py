@@ -48,7 +48,7 @@ from bumble.records import (
 )
 from bumble.records.provenance import ITSELF, is_untrusted
 from bumble.runtime import body_state, people
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, silence, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 
@@ -139,19 +139,9 @@ def _gates(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator
         f"at least {config.min_gap_seconds:g} s",
         since is None or since >= config.min_gap_seconds,
     )
-    quiet = session_files.silence(runtime.entity, at)
-    silence = None if quiet is None else quiet.total_seconds()
+    quiet = silence(runtime.entity, at, config.min_silence_seconds)
     talking = locks.is_turn_running(runtime.entity)
-    yield Condition(
-        "silence",
-        "a turn goes on"
-        if talking
-        else "nobody has spoken yet"
-        if silence is None
-        else f"{round(silence)} s",
-        f"at least {config.min_silence_seconds:g} s",
-        not talking and (silence is None or silence >= config.min_silence_seconds),
-    )
+    yield replace(quiet, value="a turn goes on", passes=False) if talking else quiet
     hours = ", ".join(map(str, config.quiet_hours)) or "none"
     yield Condition(
         "quiet hours",

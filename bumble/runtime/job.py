@@ -9,6 +9,7 @@ again. `settle` runs jobs until nothing is due.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct, field
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import CYCLE
+from bumble.entity.folder import Entity
 from bumble.errors import (
     AnswerInvalidError,
     CredentialsError,
@@ -30,10 +32,11 @@ from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.llm.ledger import NO_MODEL
 from bumble.llm.protocol import PromptMessage, Request
-from bumble.records import state
+from bumble.records import session_files, state
 from bumble.records.base import Provenance
 from bumble.runtime import audiences
 from bumble.runtime.review_queue import HELD_BACK
+from bumble.text import moments
 
 if TYPE_CHECKING:
     from bumble.runtime.runtime import Runtime
@@ -53,6 +56,14 @@ class Condition(Struct, frozen=True):
     value: str  # what is the case, for people: "12 min since the last"
     wants: str  # what has to be the case: "at least 5 min"
     passes: bool
+
+
+def silence(entity: Entity, at: datetime, least: float) -> Condition:
+    """Return the condition that nobody has said anything for so many seconds."""
+    newest = session_files.last_said(entity, at)
+    quiet = None if newest is None else moments.gap(newest, at).total_seconds()
+    value = "nobody has spoken yet" if quiet is None else f"{round(quiet)} s"
+    return Condition("silence", value, f"at least {least:g} s", quiet is None or quiet >= least)
 
 
 class Due(Struct, Generic[J], frozen=True):
