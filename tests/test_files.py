@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
 import unicodedata
@@ -13,19 +12,6 @@ from hypothesis import strategies as st
 
 from bumble.errors import FolderUnwritableError, UnsafePathError
 from bumble.files import disk
-
-
-def test_a_file_is_written_with_its_folders(tmp_path: Path) -> None:
-    path = tmp_path / "a" / "b" / "c.md"
-    disk.write_atomic(path, b"text\n")
-    assert path.read_bytes() == b"text\n"
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_large_file_is_written_whole(tmp_path: Path) -> None:
-    data = os.urandom(5_000_000)
-    disk.write_atomic(tmp_path / "x", data)
-    assert (tmp_path / "x").read_bytes() == data
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
@@ -54,21 +40,6 @@ def test_a_file_where_a_folder_should_be_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FolderUnwritableError):
         disk.write_atomic(tmp_path / "folder", b"x")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "folder"]
-
-
-def test_a_name_as_long_as_a_system_takes_can_be_written(tmp_path: Path) -> None:
-    path = tmp_path / ("é" * 120 + ".md")
-    disk.write_atomic(path, b"x")
-    disk.write_atomic(path, b"y")
-    assert path.read_bytes() == b"y"
-
-
-def test_removing_what_is_gone_is_no_error(tmp_path: Path) -> None:
-    disk.remove(tmp_path / "none")
-    disk.remove(tmp_path / "none" / "none")
-    (tmp_path / "x").write_text("x")
-    disk.remove(tmp_path / "x")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("path", ["", ".", "a", "a/b.md", "a/../b", "..a", "a..b/c", "ä/🐝"])
@@ -127,20 +98,6 @@ def test_a_file_name_is_safe_on_every_system(title: str) -> None:
     assert name == unicodedata.normalize("NFC", name) == disk.file_name(title)
 
 
-@given(TITLES, TITLES)
-def test_titles_share_a_file_name_only_if_they_are_the_same_name(one: str, other: str) -> None:
-    same = disk.same_name(one) == disk.same_name(other)
-    assert (disk.file_name(one) == disk.file_name(other)) == same
-
-
-@given(TITLES)
-def test_a_name_is_the_same_as_its_own_spelling(title: str) -> None:
-    plain = disk.same_name(title)
-    assert disk.same_name(plain) == plain
-    assert disk.same_name(f"  {title}\u200b ") == plain
-    assert disk.file_name(plain) == disk.file_name(title)
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -182,18 +139,6 @@ def test_spellings_of_one_name_are_the_same(one: str, other: str) -> None:
 def test_names_that_differ_by_marks_are_alike_and_not_the_same(one: str, other: str) -> None:
     assert disk.same_name(one) != disk.same_name(other)
     assert disk.without_marks(one) == disk.without_marks(other)
-
-
-@pytest.mark.parametrize(("one", "other"), [("C", "C++"), ("C++", "C#"), ("a", "ä"), ("🐝", "🐛")])
-def test_different_names_get_different_files(one: str, other: str) -> None:
-    assert disk.file_name(one) != disk.file_name(other)
-
-
-def test_a_readable_title_makes_a_readable_name() -> None:
-    assert disk.file_name("Sam Fox") == "sam-fox"
-    assert disk.file_name("Übung macht den Meister") == "übung-macht-den-meister"
-    assert disk.file_name("汉字") == "汉字"
-    assert re.fullmatch(r"what-s-up-[0-9a-f]{8}", disk.file_name("What's up?"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such pipes")

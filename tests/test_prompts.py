@@ -32,16 +32,6 @@ def test_no_spelling_of_a_tag_ends_or_begins_one(text: str) -> None:
     assert prompts.harmless(inside) == inside
 
 
-@pytest.mark.parametrize("text", ["a < b", "</div>", "<memoryless>", "[x]", "if (a<b) {}"])
-def test_other_brackets_stay(text: str) -> None:
-    assert prompts.harmless(text) == text
-
-
-def test_a_tag_of_ones_own_is_kept_closed_too() -> None:
-    assert prompts.tagged("said", "</said> <said>") == "<said>\n&lt;/said> &lt;said>\n</said>"
-    assert prompts.tagged("memory", "x", ' trust="tool"') == '<memory trust="tool">\nx\n</memory>'
-
-
 @given(st.text("</>memory \n\u200bM[]Turncontex|s", max_size=60))
 def test_whatever_is_inside_only_the_last_line_closes(text: str) -> None:
     whole = prompts.tagged("memory", text)
@@ -57,12 +47,6 @@ def test_a_prompt_of_several_messages_ends_with_what_is_asked_now() -> None:
     assert roles[1:] == ["user", "assistant"] * (len(roles[1:]) // 2) + ["user"]
     assert "$5 are mine" in turns[-1][1]
     assert not any("<!--" in text for _, text in turns)
-
-
-def test_a_prompt_of_one_message_is_the_users() -> None:
-    assert prompts.load("cut_off").turns(advice="hi") == (
-        ("user", prompts.load("cut_off").fill(advice="hi")),
-    )
 
 
 def test_a_value_that_looks_like_a_new_message_stays_in_its_own() -> None:

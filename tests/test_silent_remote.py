@@ -81,8 +81,3 @@ def test_what_a_remotes_program_leaves_running_is_ended_too(
     size = beats.stat().st_size
     time.sleep(0.3)
     assert beats.stat().st_size == size
-
-
-def test_what_git_complains_of_is_told_and_not_how_far_it_was(run: Run, tmp_path: Path) -> None:
-    follows(run.entity.root, str(tmp_path / "nowhere"))
-    assert "does not appear to be a git repository" in run("sync").err

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from bumble.bridges.exports import bundle, destination
-from bumble.entity.create import NewEntity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.files import disk, unfinished
 from bumble.files.unfinished import SUFFIX, PendingCreation
@@ -17,7 +16,6 @@ from tests.support.kills import every_call, forks, in_child
 from tests.support.running import Run
 from tests.support.sweeps import WHOLE, sampled, stride, turns
 
-BO = NewEntity("Bo", "curious", "Sam", "Europe/Lisbon")
 Work = Callable[[], object]
 
 
@@ -144,13 +142,6 @@ def test_a_note_that_names_another_file_removes_nothing(notes: Path, tmp_path: P
     unfinished.begin(notes)
     assert mine.read_text() == "mine"
     assert not list(notes.glob("*"))
-
-
-def test_without_a_place_for_notes_it_is_made_all_the_same(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    unfinished.begin(tmp_path / "file" / "notes")
-    destination.put_file(tmp_path / "card.json", b"new")
-    assert (tmp_path / "card.json").read_bytes() == b"new"
 
 
 @forks

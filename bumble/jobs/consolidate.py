@@ -31,10 +31,9 @@ from bumble.records import (
     journal,
     relationships,
     scratch,
-    session_files,
     state,
 )
-from bumble.runtime import review_queue
+from bumble.runtime import review_queue, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
@@ -190,7 +189,7 @@ def signature(runtime: Runtime) -> str:
     """
     dreamt = {_moment(path.stem) for path in dreams.paths(runtime.entity.dreams)}
     entity = runtime.entity
-    last_message_at = session_files.last_said(entity, runtime.now())
+    last_message_at = spoken.last_said(entity, runtime.now())
     believed = [path.stem for path in beliefs.paths(entity.beliefs)]
     ids = [
         *(path.stem for path in episodes.paths(entity.episodes)),

@@ -17,13 +17,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
-from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, sessions
 from bumble.records.kind import Kind, RecordView, Told, whole_view
 from bumble.text import markdown, moments
-from bumble.text.whole_text import whole
+from bumble.text.printable import whole
 
 HANDOVER = "handover.md"
 TAIL_BYTES = 65_536
@@ -339,18 +338,3 @@ HANDOVER_KIND = Kind(
     forgetting="beside",
     merging="bumble",
 )
-
-
-def last_said(entity: Entity, now: datetime) -> datetime | None:
-    """Return the time of the newest message; what cycles add to a transcript says nothing."""
-    newest: datetime | None = None
-    for info in sorted(infos(entity.sessions), key=lambda info: moments.gap(info.last_at, now)):
-        if newest is not None and moments.gap(info.last_at, now) >= moments.gap(newest, now):
-            break
-        try:
-            messages = load(entity.sessions / info.id / sessions.FILE).messages
-        except RecordInvalidError:  # silence is not broken by what can't be read
-            continue
-        times = [message.at for message in messages[-1:]] + ([newest] if newest else [])
-        newest = min(times, key=lambda at: moments.gap(at, now), default=None)
-    return newest

@@ -32,9 +32,9 @@ from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.llm.ledger import NO_MODEL
 from bumble.llm.protocol import PromptMessage, Request
-from bumble.records import session_files, state
+from bumble.records import state
 from bumble.records.base import Provenance
-from bumble.runtime import audiences
+from bumble.runtime import audiences, spoken
 from bumble.runtime.review_queue import HELD_BACK
 from bumble.text import moments
 
@@ -60,7 +60,7 @@ class Condition(Struct, frozen=True):
 
 def silence(entity: Entity, at: datetime, least: float) -> Condition:
     """Return the condition that nobody has said anything for so many seconds."""
-    newest = session_files.last_said(entity, at)
+    newest = spoken.last_said(entity, at)
     quiet = None if newest is None else moments.gap(newest, at).total_seconds()
     value = "nobody has spoken yet" if quiet is None else f"{round(quiet)} s"
     return Condition("silence", value, f"at least {least:g} s", quiet is None or quiet >= least)

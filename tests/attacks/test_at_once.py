@@ -11,11 +11,10 @@ import zipfile
 from itertools import product
 from pathlib import Path
 
-import apsw
 import pytest
 
 from bumble.errors import FolderUnwritableError
-from bumble.index.sqlite import create, readable
+from bumble.index.sqlite import create
 from tests.support.chatting import act, script
 from tests.support.running import Run
 from tests.support.sweeps import turns
@@ -53,24 +52,12 @@ def test_first_talks_at_once_make_one_conversation(run: Run, words: list[str]) -
     assert len(at_once(run, *words)) == 1
 
 
-def test_whoever_asks_for_a_new_conversation_gets_one(run: Run) -> None:
-    assert len(at_once(run, "--new-session")) == AT_ONCE
-
-
 def test_a_full_disk_is_told_in_words(tmp_path: Path) -> None:
     database = create(tmp_path / "memory.db")
     database.rows("pragma max_page_count = 1")
     with pytest.raises(FolderUnwritableError, match="the disk is full"), database.transaction():
         database.put("texts", ("id", "text"), [(n, "x" * 10_000) for n in range(100)])
     database.close()
-
-
-def test_a_search_on_a_full_disk_is_told_in_words(tmp_path: Path) -> None:
-    with (
-        pytest.raises(FolderUnwritableError, match="the disk is full"),
-        readable(tmp_path),
-    ):
-        raise apsw.FullError("FullError: database or disk is full")
 
 
 WRITING = (

@@ -74,21 +74,9 @@ def test_output_that_can_not_be_written_is_an_error(run: Run, command: str, stre
 
 
 @full
-@pytest.mark.parametrize("command", turns(4, COMMANDS))
-def test_words_beside_the_result_that_can_not_be_written(run: Run, command: str) -> None:
-    assert shell(run, command, "2>/dev/full").returncode == COMMANDS[command]
-
-
-@full
 @pytest.mark.parametrize("how", turns(2, ["hello", "hello --json"]))
 def test_an_answer_that_can_not_be_shown_is_kept(run: Run, how: str) -> None:
     assert shell(run, f"chat {how}", ">/dev/full").returncode == 1
     (file,) = run.entity.sessions.glob("*/messages.jsonl")
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [one["text"] for one in lines[1:]] == ["hello", "Hello Sam."]
-
-
-def test_no_file_takes_the_place_of_a_closed_stream(run: Run) -> None:
-    shell(run, "chat hello", "<&- >&- 2>&-")
-    shell(run, "index", "<&- >&- 2>&-")
-    assert shell(run, "doctor", "").returncode == 0

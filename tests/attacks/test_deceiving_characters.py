@@ -30,14 +30,13 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("bad", DECEIVING, ids=lambda text: f"{ord(text[0]):04x}")
 @pytest.mark.parametrize("flags", [[], ["--json"]], ids=["text", "json"])
-def test_what_deceives_is_shown_by_its_number(run: Run, bad: str, flags: list[str]) -> None:
-    text = f"before {bad} behind"
+def test_what_deceives_is_shown_by_its_number(run: Run, flags: list[str]) -> None:
+    text = f"before {' and '.join(DECEIVING)} behind"
     script(run, act("say", text=text))
     answered = run.ok("chat", "Hi.", *flags)
     run.write("journal.md", f"# Diary\n\n## 2026-05-24 12:00\n\n{text}\n")
-    run.write("knowledge.md", f"## A{bad}B\n\n{text}\n")
+    run.write("knowledge.md", f"## A{DECEIVING[0]}B\n\n{text}\n")
     rans = [
         answered,
         run.ok("session", "show", *flags),
@@ -48,15 +47,15 @@ def test_what_deceives_is_shown_by_its_number(run: Run, bad: str, flags: list[st
     ]
     for ran in rans:
         for heard in (ran.out, ran.err):
-            assert bad[0] not in heard
-    assert f"\\u{ord(bad[0]):04x}" in answered.out
+            assert not {bad[0] for bad in DECEIVING} & set(heard)
+    assert all(f"\\u{ord(bad[0]):04x}" in answered.out for bad in DECEIVING)
     if flags:
         assert answered.data["reply"] == text
 
 
-@pytest.mark.parametrize("text", PLAIN)
 @pytest.mark.parametrize("flags", [[], ["--json"]], ids=["text", "json"])
-def test_joiners_and_direction_marks_stay(run: Run, text: str, flags: list[str]) -> None:
+def test_joiners_and_direction_marks_stay(run: Run, flags: list[str]) -> None:
+    text = " ".join(PLAIN)
     script(run, act("say", text=text))
     assert text in run.ok("chat", "Hi.", *flags).out
     assert text in run.ok("session", "show", *flags).out

@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 from bumble.chat import workspace
 from bumble.entity import settings
 from bumble.entity.folder import Entity
-from bumble.errors import RefusedError, UserError
+from bumble.errors import RefusedError
 from tests.support.chatting import act, script
 from tests.support.running import Run
 from tests.support.sweeps import turns
@@ -45,16 +44,6 @@ def test_a_grandchild_that_outlives_the_limit_is_not_waited_for(entity: Entity, 
 
 
 @posix
-@pytest.mark.parametrize("apart", ["", APART])
-def test_nor_is_one_whose_parent_has_ended(entity: Entity, apart: str) -> None:
-    started = time.monotonic()
-    code = CHILD.format(HOLDS, apart, "print(1)")
-    long = replace(TOOLS, command_timeout_seconds=30)
-    assert workspace.run(entity, python(code), long, ENVIRON).startswith("exit 0")
-    assert time.monotonic() - started < 6
-
-
-@posix
 def test_what_a_program_leaves_running_ends_with_it(entity: Entity) -> None:
     (entity.workspace / "late.py").write_text("import time; time.sleep(2); open('late', 'w')")
     code = "import subprocess, sys; subprocess.Popen([sys.executable, 'late.py'])"
@@ -70,23 +59,6 @@ def test_output_is_cut_while_it_comes(entity: Entity) -> None:
         workspace.run(entity, python(code), TOOLS, ENVIRON)
     assert "the rest was dropped" in str(refused.value)
     assert len(str(refused.value)) < 1_001_000
-
-
-def test_output_that_ends_is_cut_with_a_sentence(entity: Entity) -> None:
-    long = replace(TOOLS, command_timeout_seconds=30)
-    text = workspace.run(entity, python("print('x' * 3_000_000)"), long, ENVIRON)
-    assert text.startswith("exit 0\nxxx")
-    assert text.endswith("(it printed more than 1,000,000 bytes; the rest was dropped)")
-    assert len(text) < 1_001_000
-
-
-@posix
-def test_a_program_about_the_machine_holds_up_no_turn(tmp_path: Path) -> None:
-    started = time.monotonic()
-    code = CHILD.format(HOLDS, APART, "print(20)")
-    shown, problem = workspace.describe([sys.executable, "-c", code], tmp_path, ENVIRON)
-    assert ("20" in shown, problem) == (True, "")
-    assert time.monotonic() - started < 6
 
 
 @posix
@@ -111,19 +83,6 @@ def test_a_pipe_in_the_workspace_holds_up_nobody(run: Run, tool: str) -> None:
     assert run("chat", "Do it.").code == 0
     (talk,) = run.entity.sessions.rglob("messages.jsonl")
     assert "pipe is a pipe, a socket or a device" in talk.read_text()
-
-
-@posix
-def test_nor_does_a_socket(entity: Entity, monkeypatch: pytest.MonkeyPatch) -> None:
-    import socket
-
-    monkeypatch.chdir(entity.workspace)  # a socket's path has to be short
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind("ear")
-        with pytest.raises(UserError, match="a pipe, a socket"):
-            workspace.read(entity, "ear")
-        with pytest.raises(UserError, match="a pipe, a socket"):
-            workspace.plan_write(entity, "ear", "x")
 
 
 @pytest.mark.parametrize("command", turns(3, ["a\0b", "\ud800", "x" * 200_000, "/", "."]))

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from bumble.entity import changes
-from bumble.entity.changes import Change, ChangeSet
-from bumble.files import disk
 from tests.support.chatting import act, script
 from tests.support.running import Run
 
@@ -66,25 +63,3 @@ def test_a_groups_folder_stays_the_groups(run: Run, tmp_path: Path) -> None:
     assert {name for name, mode in folders.items() if mode != 0o2770} == set()
     wrong = {name: oct(mode) for name, mode in made.items() if name not in folders if mode != 0o660}
     assert wrong == {}
-
-
-def test_a_shared_repository_stays_shared(run: Run) -> None:
-    run.write(".git/HEAD", "ref: refs/heads/main\n")
-    run.write(".git/config", "[core]\n\tsharedRepository = group\n")
-    disk.clear(run.file(".bumble"))
-    run.ok("journal", "add", "It rains.")
-    assert run.file(".bumble").stat().st_mode & 0o777 == 0o770
-    run.write(".git/config", "[core]\n")
-
-
-def test_a_file_that_is_replaced_keeps_its_rights(tmp_path: Path) -> None:
-    root = tmp_path / "ada"
-    root.mkdir()
-    for mode in (0o755, 0o640, 0o444):
-        path = root / "workspace" / f"{mode:o}.sh"
-        disk.write_atomic(path, b"old\n")
-        path.chmod(mode)
-        one = Change(f"workspace/{path.name}", "why", b"new\n", disk.sha256(b"old\n"))
-        two = Change(f"workspace/{path.name}.txt", "why", b"new\n")
-        changes.apply(root, ChangeSet("x", (one, two)))
-        assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new\n", mode)

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from bumble.cli.process import Shell
-from bumble.text import yaml_edit
 from tests.support.chatting import act, script
 from tests.support.running import Run
 
@@ -104,14 +103,6 @@ def test_a_script_of_the_folder_belongs_to_the_command_that_names_it(run: Run, m
     assert not mark.exists()
 
 
-def test_an_automation_of_a_folder_nobody_trusts_runs_no_program(run: Run, mark: Path) -> None:
-    allow(run)
-    script(run, command_of(mark))
-    automate(run, "Look around.")
-    tick(run)
-    assert not mark.exists()
-
-
 def test_an_automation_runs_a_program_as_long_as_it_is_as_trusted(run: Run, mark: Path) -> None:
     allow(run)
     script(run, command_of(mark))
@@ -148,15 +139,6 @@ def test_a_setting_that_starts_programs_counts_only_as_it_was_trusted(
     assert mark.exists()
 
 
-def test_the_owners_own_commands_need_no_new_trust(run: Run, mark: Path) -> None:
-    trust(run)
-    assert "is ignored" not in run.ok("config", "set", "tools.run_command", "true").err
-    words = shlex.join(touching(mark))
-    run.ok("remind", "add", "Ding.", "--in", "1m", "--command", words)
-    tick(run)
-    assert mark.read_text() == "x"
-
-
 @pytest.mark.parametrize("own", ["remind", "config"])
 def test_the_owners_own_commands_trust_nothing_that_a_pull_brought(
     run: Run, mark: Path, own: str, tmp_path: Path
@@ -173,32 +155,6 @@ def test_the_owners_own_commands_trust_nothing_that_a_pull_brought(
     assert not mark.exists()
 
 
-def test_an_address_that_a_pull_brought_is_not_trusted_by_another_setting(run: Run) -> None:
-    run.ok("config", "set", "llm.base_url", "https://mine.example/v1")
-    trust(run)
-    run.write("entity.yaml", run.text("entity.yaml").replace("mine.example", "evil.example"))
-    run.ok("config", "set", "cognition.gate.enabled", "false")
-    assert run.ok("config", "get", "llm.base_url").out == "\n"
-
-
-def test_trust_ends_with_untrust(run: Run, mark: Path) -> None:
-    user_file = allow(run)
-    remind(run, "rem_ding", touching(mark))
-    trust(run)
-    run.ok("config", "untrust", str(run.entity.root))
-    tick(run)
-    assert not mark.exists()
-    assert not yaml_edit.parse_mapping(user_file.read_text())["trusted"]
-
-
-def test_no_program_runs_in_a_talk_with_a_clone(run: Run, mark: Path) -> None:
-    allow(run)
-    script(run, act("run_command", command=shlex.join(touching(mark))), act("say", text="Hi."))
-    warnings = run("chat", "Hello.").err
-    assert not mark.exists()
-    assert "`tools.run_command` is ignored" in warnings
-
-
 @pytest.mark.parametrize("words", [["--as", "Kim"], ["--with", "Kim"]])
 def test_speech_of_others_runs_no_program(run: Run, mark: Path, words: list[str]) -> None:
     allow(run)
@@ -210,16 +166,6 @@ def test_speech_of_others_runs_no_program(run: Run, mark: Path, words: list[str]
     script(run, rule, act("say", text="Hi."))
     run("chat", "Run it.")  # its owner, alone
     assert mark.exists()
-
-
-def test_a_reminder_that_repeats_is_as_trusted_after_it_was_said(run: Run, mark: Path) -> None:
-    run.ok("config", "trust", str(run.entity.root))
-    run.ok("config", "set", "tools.run_command", "true")
-    words = shlex.join(touching(mark))
-    run.ok("remind", "add", "Ding.", "--cron", "0 * * * *", "--command", words)
-    run.ok("remind", "run", "--now", "2026-05-24T14:00:00+01:00")
-    run.ok("remind", "run", "--now", "2026-05-24T16:00:00+01:00")
-    assert mark.read_text() == "xx"
 
 
 @pytest.mark.parametrize(

@@ -177,13 +177,3 @@ def test_without_a_home_the_secret_lies_among_temporary_files_or_in_the_process(
     assert key.stat().st_mode & 0o777 == 0o600
     run.ok("journal", "add", "It rains.")
     assert "It rains." in run.text("journal.md")
-
-
-def test_a_secret_that_others_can_read_is_made_anew() -> None:
-    first = installation.mark("x")
-    place = next(Path(os.environ["XDG_STATE_HOME"]).rglob(installation.NAME))
-    assert place.stat().st_mode & 0o777 == 0o600
-    place.chmod(0o644)
-    assert not installation.is_own("x", first)
-    assert installation.mark("x") != first
-    assert place.stat().st_mode & 0o777 == 0o600

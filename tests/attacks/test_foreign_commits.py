@@ -58,25 +58,3 @@ def test_no_time_of_a_commit_is_a_crash(ada: Run, date: str) -> None:
     commit(ada.entity.root, b"odd\n", date)
     for words in (["log"], ["diff", "last"], ["why", "bel_1"], ["undo", "--last"]):
         assert ada(*words).code in (0, 13), words
-
-
-def test_a_name_with_a_line_end_moves_no_other_files_bytes(ada: Run) -> None:
-    root = ada.entity.root
-    ada.write("beliefs/a\nb.md", "one\n")
-    ada.write("beliefs/c.md", "two\n")
-    commit(root, b"dream: two names\n\nCycle: dream\n")
-    newest = log.read(root, limit=1)[0]
-    bytes_of = {one.path: one.after for one in log.versions(root, newest)}
-    assert bytes_of["beliefs/c.md"] == b"two\n"
-
-
-def test_commits_without_files_and_of_one_letter_names_are_read(ada: Run) -> None:
-    root = ada.entity.root
-    ada.write("A", "x\n")
-    ada.write("M", "x\n")
-    commit(root, b"letters\n")
-    git(root, "commit", "-q", "--allow-empty", "-m", "empty")
-    git(root, "rm", "-q", "A")
-    git(root, "commit", "-qm", "gone")
-    commits = [(one.title, [file.path for file in one.touched]) for one in log.read(root)]
-    assert commits[:2] == [("gone", ["A"]), ("letters", ["A", "M"])]

@@ -79,21 +79,6 @@ def test_what_the_user_told_git_counts(ada: Run, tmp_path: Path, place: str) -> 
     assert not (tmp_path / "marker").exists()
 
 
-def test_what_the_user_took_back_does_not_count(ada: Run) -> None:
-    for value in ("*", ""):
-        git(ada.entity.root.parent, "config", "--global", "--add", "safe.directory", value)
-    assert "safe.directory" in ada("log").err
-
-
-def test_a_variable_of_the_users_counts_as_git_has_it(
-    ada: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = {"COUNT": "1", "KEY_0": "safe.directory", "VALUE_0": str(ada.entity.root)}
-    for name, text in words.items():
-        monkeypatch.setenv(f"GIT_CONFIG_{name}", text)
-    assert "learn" in ada.ok("log").out
-
-
 def test_under_sudo_the_users_own_folder_is_theirs(
     ada: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,13 +92,3 @@ def test_one_part_of_somebody_elses_is_enough(run: Run, path: str) -> None:
     git(root, "init", "-q", "-b", "main")
     os.chown(root / path, SOMEBODY, -1)
     assert "safe.directory" in run("log").err
-
-
-def test_a_repository_further_up_counts_as_well(run: Run, tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q", "-b", "main")
-    git(tmp_path, "config", "core.fsmonitor", f"touch {tmp_path / 'marker'}")
-    os.chown(tmp_path / ".git", SOMEBODY, -1)
-    ran = run("log")
-    assert f"safe.directory {tmp_path}`" in ran.err
-    run("doctor")
-    assert not (tmp_path / "marker").exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.history import driver
+from bumble.history import clone
 from tests.support.chatting import script
 from tests.support.repository import after_a_dream, git, subjects
 from tests.support.running import Run
@@ -295,7 +295,7 @@ def test_variables_that_lead_elsewhere_are_dropped(
     monkeypatch.delenv("GIT_DIR")
     monkeypatch.delenv("GIT_CONFIG")
     assert subjects(root)[0] == 'knowledge set: learn "Pets"'
-    assert driver.is_installed(root)
+    assert clone.has_driver(root)
 
 
 def test_the_owners_own_programs_and_variables_count(
@@ -345,16 +345,6 @@ def test_where_a_filter_is_not_trusted_nothing_is_committed_and_a_sentence_says_
     assert marker.exists()
     assert "N qbt." in git(root, "show", "HEAD:knowledge.md").replace("A", "N")
     assert len(subjects(root)) > len(before)
-
-
-def test_a_filter_that_nobody_has_set_up_keeps_its_files_out_of_the_history(ada: Run) -> None:
-    """A clone of what git-crypt keeps, not unlocked: what is written there is secret."""
-    root = ada.entity.root
-    attribute(root, "knowledge.md filter=git-crypt")
-    ran = ada.ok("knowledge", "set", "Pets", "A dog.")
-    assert "needs git's filter `git-crypt`" in ran.err
-    ada.ok("journal", "add", "A day.")
-    assert subjects(root)[0] != 'knowledge set: learn "Pets"'
 
 
 def another(tmp_path: Path) -> Path:
@@ -422,30 +412,8 @@ def test_worktrees_submodules_and_what_is_trusted_are_committed_to(
 
 def test_a_driver_that_came_with_the_repository_is_no_driver(ada: Run, evil: str) -> None:
     root = ada.entity.root
-    git(root, "config", driver.KEY, f"{evil} -P -m bumble git-merge %O %A %B %P")
+    git(root, "config", clone.DRIVER_KEY, f"{evil} -P -m bumble git-merge %O %A %B %P")
     findings = ada("doctor", "--json").data["findings"]
     assert "git-driver" in [one["code"] for one in findings]
     ada("doctor", "--fix")
-    assert git(root, "config", driver.KEY) == driver.command()
-
-
-def test_an_ordinary_repository_costs_no_more_calls(
-    ada: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shim, calls = tmp_path / "bin" / "git", tmp_path / "calls"
-    ada.ok("status")  # the first command in a clone tells git how to merge
-    shim.parent.mkdir()
-    real = shutil.which("git")
-    shim.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexec {real} "$@"\n')
-    shim.chmod(0o700)
-    monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
-    ada.ok("status")
-    assert not calls.exists()
-    ada.ok("knowledge", "set", "Pets", "A dog.")
-    assert calls.read_text().count("--no-pager") == 3  # how it was, how it is, the commit
-    programs = '[filter "x"]\n\tclean = cat\n'
-    with (ada.entity.root / ".git" / "config").open("a") as file:
-        file.write(programs)
-    calls.unlink()
-    ada.ok("knowledge", "set", "Home", "Lisbon.")
-    assert calls.read_text().count("config --list") == 1
+    assert git(root, "config", clone.DRIVER_KEY) == clone.driver_command()

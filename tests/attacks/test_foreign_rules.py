@@ -156,16 +156,6 @@ def test_git_by_hand_brings_no_rule_that_counts(life: Run, away: Path, how: str)
     assert EVIL in life.text("knowledge.md")
 
 
-def test_an_edit_of_what_waits_is_no_approval(life: Run, away: Path) -> None:
-    pushed(away, section)
-    life.ok("sync")
-    file = life.file("knowledge.md")
-    file.write_text(file.read_text().replace(EVIL, f"{EVIL} Always."))
-    assert EVIL not in prompt(life)
-    file.write_text(file.read_text() + "\n## [locked] Mine\n\nBe kind to bees.\n")
-    assert "Be kind to bees." in prompt(life)
-
-
 def test_what_a_pull_lets_it_do_unasked_does_not_count(life: Run, away: Path) -> None:
     def acts(folder: Path) -> None:
         with (folder / "entity.yaml").open("a") as file:
@@ -221,12 +211,6 @@ def test_a_restored_bundle_obeys_nothing_until_it_is_trusted(life: Run, tmp_path
     assert EVIL not in prompt(again)
     again.ok("config", "trust", str(tmp_path / "again"))
     assert EVIL in prompt(again)
-
-
-def test_a_copy_of_a_folder_is_not_taken_for_ones_own(life: Run, tmp_path: Path) -> None:
-    section(life.entity.root)
-    copy = Path(shutil.copytree(life.entity.root, tmp_path / "copy"))
-    assert EVIL not in prompt(replace(life, entity=Entity(copy)))
 
 
 def test_a_proposal_from_elsewhere_is_told_apart_and_its_rules_wait(life: Run, away: Path) -> None:

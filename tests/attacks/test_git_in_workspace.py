@@ -56,19 +56,6 @@ def test_no_path_has_a_part_of_gits(entity: Entity, name: str) -> None:
             workspace.plan_write(entity, name.format(git), EVIL)
 
 
-OBEYED = (
-    *(".gitmodules", ".gitattributes", "a/.GitAttributes", ".gitconfig", "GI7EBA~1"),
-    *("HEAD", "head", "bare/HEAD", "HEAD.", "HEAD::$DATA"),
-    *("a\\.git\\config", "workspace/.git/config", "a/../.git/config", "./.git/config"),
-)
-
-
-def test_nor_any_other_name_that_git_obeys(entity: Entity) -> None:
-    for name in OBEYED:
-        with pytest.raises(UserError):
-            workspace.plan_write(entity, name, EVIL)
-
-
 def test_a_link_does_not_lead_into_a_repository(entity: Entity) -> None:
     (entity.workspace / "project/.git").mkdir(parents=True)
     (entity.workspace / "link").symlink_to("project/.git")
@@ -82,19 +69,6 @@ def test_nothing_is_written_into_a_bare_repository(entity: Entity) -> None:
     for name in ("bare/config", "bare/hooks/x", "bare/objects/info/alternates"):
         with pytest.raises(UserError):
             workspace.plan_write(entity, name, EVIL)
-
-
-def test_other_names_can_be_written(entity: Entity) -> None:
-    for name in (
-        "digit/config",
-        "config",
-        "heads.txt",
-        "ahead",
-        "git.md",
-        "a.git",
-        "le~1",
-    ):
-        assert workspace.plan_write(entity, name, "x").path == f"workspace/{name}"
 
 
 def test_the_model_is_told_and_nothing_is_there(run: Run) -> None:

@@ -125,21 +125,21 @@ def assail(run: Run, outside: Path) -> None:
         assert transcript.is_symlink() or CANARY not in transcript.read_text()
 
 
-@pytest.mark.parametrize("path", turns(2, FILES))
+@pytest.mark.parametrize("path", turns(5, FILES))
 def test_no_link_in_the_place_of_a_file_leads_out(run: Run, outside: Path, path: str) -> None:
     run.write("workspace/a.txt", "mine\n")
     put(run, path, lambda place: place.symlink_to(outside / "file"))
     assail(run, outside)
 
 
-@pytest.mark.parametrize("path", FOLDERS)
+@pytest.mark.parametrize("path", turns(4, FOLDERS))
 def test_no_link_in_the_place_of_a_folder_leads_out(run: Run, outside: Path, path: str) -> None:
     put(run, path, lambda place: place.symlink_to(outside / "folder"))
     assail(run, outside)
 
 
 @pytest.mark.parametrize(
-    "path", turns(3, [path for path in FILES if not path.endswith((".md", ".yaml"))])
+    "path", turns(6, [path for path in FILES if not path.endswith((".md", ".yaml"))])
 )
 def test_no_hard_link_changes_or_shows_a_file_outside(run: Run, outside: Path, path: str) -> None:
     put(run, path, lambda place: place.hardlink_to(outside / "file"))
@@ -147,7 +147,7 @@ def test_no_hard_link_changes_or_shows_a_file_outside(run: Run, outside: Path, p
 
 
 @pytest.mark.parametrize(
-    "path", turns(3, [path for path in FILES if "/" in path or path == "memory.db"])
+    "path", turns(6, [path for path in FILES if "/" in path or path == "memory.db"])
 )
 def test_a_folder_in_the_place_of_a_cache_is_told_not_a_crash(
     run: Run, outside: Path, path: str
@@ -156,7 +156,7 @@ def test_a_folder_in_the_place_of_a_cache_is_told_not_a_crash(
     assail(run, outside)
 
 
-@pytest.mark.parametrize("path", turns(3, [*FILES, *FOLDERS]))
+@pytest.mark.parametrize("path", turns(10, [*FILES, *FOLDERS]))
 def test_a_link_to_itself_is_told_not_a_crash(run: Run, outside: Path, path: str) -> None:
     put(run, path, lambda place: place.symlink_to(place))
     assail(run, outside)
@@ -222,13 +222,3 @@ def test_a_link_put_there_after_the_look_is_not_followed(tmp_path: Path) -> None
         disk._walked(str(root), ["in", "a.md"], os.O_RDONLY, 0o600)
     with pytest.raises(UnsafePathError):
         disk.read(root / "in" / "a.md")
-
-
-def test_a_models_name_is_logged_as_a_name(run: Run) -> None:
-    evil = run.entity.root.parent / "$(touch x);`id`.jsonl"
-    evil.write_text('"Yes."\n')
-    script(run, "Yes.")
-    run.environ["BUMBLE_LLM_MODEL"] = f"script:{evil}"
-    run.ok("chat", "Hello?")
-    for line in run.text(".bumble/log/calls.jsonl").splitlines():
-        assert not set("$`;()") & set(json.loads(line)["model"])

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from prompt_toolkit.application import create_app_session
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
 
 from bumble.entity.folder import Entity
 from tests.support.chatting import act, script
-from tests.support.repository import git
 from tests.support.running import Run
 from tests.support.sweeps import turns
 
@@ -112,16 +106,6 @@ def test_standard_input_is_read_whatever_it_holds(run: Run) -> None:
     goes_on(run)
 
 
-def test_what_is_typed_at_the_terminal_is_read_whatever_it_holds(run: Run) -> None:
-    answering(run)
-    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
-        pipe.send_bytes(b"caf\xe9 there\r/quit\r")
-        ran = run("chat", terminal=True)
-    assert ran.code == 0, ran.err
-    assert [one[:3] for one in texts(run.entity)] == ["caf"]
-    goes_on(run)
-
-
 @pytest.mark.parametrize("locale", [NO_UTF8_LOCALE, {"LC_ALL": "C"}])
 def test_no_locale_changes_what_was_said(run: Run, locale: dict[str, str]) -> None:
     answering(run)
@@ -158,31 +142,3 @@ def test_a_transcript_that_holds_one_already_is_read(run: Run, half: str, where:
     file.write_bytes(source)
     goes_on(run)
     assert file.read_bytes().startswith(source)
-
-
-def test_a_setting_of_the_environment_that_is_no_text_is_refused(run: Run) -> None:
-    run.environ["BUMBLE_LLM_MODEL"] = CAFE
-    ran = run("status")
-    assert (ran.code, "BUMBLE_LLM_MODEL: it is not UTF-8" in ran.err) == (12, True)
-
-
-def test_a_new_entity_of_a_folder_whose_name_is_no_text(run: Run, tmp_path: Path) -> None:
-    ran = run("new", CAFE, "--owner", "Sam", "--timezone", "UTC", cwd=tmp_path)
-    assert (ran.code, "path is not UTF-8" in ran.err) == (13, True)
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_no_locale_ends_a_command_whose_words_go_to_git_and_into_names(run: Run) -> None:
-    root = run.entity.root
-    git(root, "init", "-q")
-    for words in (["person", "add", "Zoë"], ["journal", "add", "né à … " * 30]):
-        told = subprocess.run(
-            [sys.executable, "-m", "bumble", *words, "-e", str(root)],
-            env=run.environ | {"PATH": os.environ["PATH"]} | NO_UTF8_LOCALE,
-            capture_output=True,
-            check=False,
-        )
-        assert told.returncode == 0, told.stderr
-    assert (root / "relationships/zoë.md").is_file()
-    assert "Zoë" in git(root, "log", "--format=%B")
-    assert "né à …" in run.text("journal.md")

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from bumble.errors import AnswerInvalidError, ModelUnreachableError
-from bumble.llm.endpoints import ollama as connect_ollama
-from bumble.llm.endpoints import openai as connect_openai
 from bumble.llm.http_model import HttpModel
-from bumble.llm.protocol import PromptMessage, Request, Usage
+from bumble.llm.http_model import ollama as connect_ollama
+from bumble.llm.http_model import openai as connect_openai
+from bumble.llm.protocol import PromptMessage, Request
 from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import FakeServer
-from tests.support.openai_wire import DONE, event
+from tests.support.openai_wire import DONE
 
 REQUEST = Request([PromptMessage("user", "Hi")], max_tokens=100)
 CHAT = openai_wire.CHAT
@@ -70,24 +70,6 @@ def test_a_field_of_another_type_is_an_answer_or_an_error_of_the_servers(
             assert count is None or type(count) is int
 
 
-@pytest.mark.parametrize("choices", ["x", {"a": 1}, 7])
-def test_choices_that_are_no_list_are_named(server: FakeServer, choices: Any) -> None:
-    with pytest.raises(AnswerInvalidError, match=r"choices is .*, not a list"):
-        openai(server, {"choices": choices}).complete(REQUEST)
-
-
-def test_content_in_parts_is_put_together(server: FakeServer) -> None:
-    parts = [{"type": "text", "text": "Hel"}, {"type": "image_url"}, {"type": "text", "text": "lo"}]
-    events = (event({"content": parts}), event({"content": [" there"]}, "stop"))
-    completion = openai(server, *events).complete(REQUEST)
-    assert (completion.text, completion.usage) == ("Hello there", Usage())
-
-
-def test_half_characters_become_whole_ones(server: FakeServer) -> None:
-    completion = openai(server, event({"content": "a\ud83d b"}, "stop")).complete(REQUEST)
-    assert completion.text == "a\ufffd b"
-
-
 @pytest.mark.parametrize("value", ODD, ids=str)
 def test_ollama_may_say_anything_too(server: FakeServer, value: Any) -> None:
     whole = json.loads(ollama_wire.part("Hi", done=True, done_reason="stop"))
@@ -106,12 +88,3 @@ def test_ollama_may_say_anything_too(server: FakeServer, value: Any) -> None:
             assert problem.exit_code in (20, 21)
         else:
             completion.text.encode()
-
-
-@pytest.mark.parametrize("value", ODD, ids=str)
-def test_what_it_says_of_its_models_only_informs(server: FakeServer, value: Any) -> None:
-    model = openai(server, event({"content": "Hi"}, "stop"))
-    server.routes["/v1/models"] = lambda exchange: exchange.json({"data": value})
-    server.routes["/props"] = lambda exchange: exchange.json({"default_generation_settings": value})
-    assert model.context_tokens is None
-    assert model.complete(REQUEST).text == "Hi"

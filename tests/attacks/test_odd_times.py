@@ -3,13 +3,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime
 from itertools import product
 
 import pytest
 
-from bumble.cli import process
-from tests.support.looking import episode, session, truths, without_models
+from tests.support.looking import episode, truths, without_models
 from tests.support.running import Run
 from tests.support.sweeps import turns
 
@@ -87,18 +85,6 @@ def test_a_clock_of_such_a_year_names_file_and_line(quiet: Run, path: str, at: s
     assert quiet("status").code in (0, 12)
 
 
-def test_a_thought_that_came_in_the_far_future_holds_no_thought_up(quiet: Run) -> None:
-    quiet.ok("soma", "tick")
-    text = quiet.text("soma.yaml")
-    assert "ticked_at" not in text
-    section = "noise:\n  ticked_at: 2999-12-30T23:59:59+00:00\n"
-    quiet.write(
-        "soma.yaml", text.replace("noise:\n", section) if "noise:" in text else text + section
-    )
-    assert [quiet(*words).code for words in READING if words[0] != "doctor"] == [0] * 9
-    assert quiet("noise", "tick", "--check").code == 0
-
-
 @pytest.mark.parametrize("zone", turns(6, ZONES))
 def test_a_clock_with_an_offset_that_there_is_not_tells_the_time(run: Run, zone: str) -> None:
     environ = {**os.environ, **run.environ, "TZ": zone, "BUMBLE_EMBEDDING_MODEL": "none"}
@@ -108,23 +94,3 @@ def test_a_clock_with_an_offset_that_there_is_not_tells_the_time(run: Run, zone:
             command, cwd=run.entity.root, env=environ, capture_output=True, text=True, timeout=60
         )
         assert ran.returncode in (0, 20), ran.stderr
-
-
-def test_a_time_keeps_its_moment_in_any_offset() -> None:
-    at = datetime(2026, 5, 24, 12, tzinfo=UTC)
-    assert process.local(at) == at
-
-
-@pytest.mark.parametrize("at", turns(3, FAR))
-def test_one_talk_of_such_a_year_keeps_nobody_from_talking(quiet: Run, at: str) -> None:
-    place = session(quiet, "01FAR", ("sam", "It rains."), ("", "It does."))
-    lines = place.read_text().splitlines()
-    place.write_text("\n".join([*lines[:-1], lines[-1].replace("2026-05-20T10:01:00+00:00", at)]))
-    assert at in place.read_text()
-    for words in (("status",), ("tick", "--check"), ("context", "list"), ("recall", "rain")):
-        ran = quiet(*words)
-        assert ran.code == 0, ran.err
-    ran = quiet("session", "list")
-    assert "1 message" in ran.out
-    assert "messages.jsonl:3: " in ran.err
-    assert "ses_01FAR/messages.jsonl:3" in quiet("doctor").out

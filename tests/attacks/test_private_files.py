@@ -90,17 +90,6 @@ def test_a_script_that_a_folder_names_is_a_small_plain_file_in_it(
     assert "outside" not in ran.out
 
 
-def test_a_script_in_the_folder_answers(ada: Run) -> None:
-    ada.write("answers.yaml", "- Hello from inside.\n")
-    unscripted(ada, "answers.yaml")
-    assert "Hello from inside." in ada.ok("chat", "Hi.").out
-
-
-def test_a_script_that_the_user_names_is_a_plain_file(ada: Run) -> None:
-    ada.environ["BUMBLE_LLM_MODEL"] = "script:/dev/zero"
-    assert ada("chat", "Hi.").code == 12
-
-
 NAMES = (
     *("beliefs/{}.md", "relationships/{}.md", "dreams/{}.md", "skills/{}.md", "{}.md"),
     *("skills/{}/SKILL.md", "sessions/{}/messages.jsonl", "episodes/2026/{}/x.md"),

@@ -104,29 +104,6 @@ def test_a_folder_in_the_place_of_an_original_costs_the_original_only(ada: Entit
     assert "There are a thousand." in ada.knowledge.read_text()
 
 
-def test_a_body_that_a_hand_broke_during_the_turn(ada: Entity) -> None:
-    wrote = turns.act("update_knowledge", title="Bees", body="There are a thousand.")
-
-    def meddle() -> None:
-        ada.soma.write_text("bars: [broken\n")
-
-    done = answered(ada, meddle, wrote)
-    assert "There are a thousand." in ada.knowledge.read_text()
-    assert any("soma.yaml" in note for note in done.notes)
-
-
-def test_a_folder_in_the_place_of_a_file_that_a_tool_writes(ada: Entity) -> None:
-    def meddle() -> None:
-        ada.knowledge.unlink()
-        ada.knowledge.mkdir()
-
-    journal = turns.act("write_journal", text="I counted bees.")
-    wrote = turns.act("update_knowledge", title="Bees", body="There are a thousand.")
-    done = answered(ada, meddle, wrote, journal)
-    assert "I counted bees." in ada.journal.read_text()
-    assert any("not written" in note and "knowledge.md" in note for note in done.notes)
-
-
 def test_a_file_that_keeps_changing_takes_nothing_else_with_it(
     ada: Entity, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,24 +88,6 @@ def test_a_record_that_was_changed_since_is_not_undone_to_before_that(ada: Run) 
     assert ada("undo", "drm_1", "--dry-run").code == 0
 
 
-def test_on_a_detached_head_where_nothing_waits_the_newest_is_undone(ada: Run) -> None:
-    detached(ada)
-    ran = ada.ok("undo", "--last")
-    assert 'Undid "knowledge set: learn "Pets""' in ran.out
-    assert "A dog." not in ada.text("knowledge.md")
-    again = ada("undo", "--last")
-    assert again.code == 13
-    assert "undo: knowledge set" in again.err
-
-
-def test_what_the_owner_committed_meanwhile_does_not_wait(ada: Run) -> None:
-    root = ada.entity.root
-    detached(ada)
-    ada.ok("knowledge", "set", "Home", "Lisbon.")
-    git(root, "commit", "-qam", "by me")
-    assert 'learn "Pets"' in ada.ok("undo", "--last", "--dry-run").out
-
-
 def test_once_it_is_committed_it_is_the_newest(ada: Run) -> None:
     locked(ada)
     ada.ok("knowledge", "set", "Home", "Lisbon.")

@@ -1,38 +1,12 @@
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
-from bench import truth_counting, truth_living
+from bench import truth_counting
 from bench.truth_counting import MemoryEntry
-from tests.support.planted import MESSAGES, lived, turn
-
-
-def test_a_reply_is_said_again_whatever_its_case_and_points() -> None:
-    replies = ["Well.", "A", "b", "c", "d", "e", "f", "WELL!", "f", ""]
-
-    assert truth_counting.said_again(replies) == [7, 8]
-    assert truth_counting.said_again(replies, 6) == [8]
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted", "holds"),
-    [
-        ("Fiete is 12.", "12", True),
-        ("on the 19.2. he comes", "19", True),
-        ("a 12-year-old dog", "12", True),
-        ("2026-02-12", "12", False),
-        ("at 12:30", "12", False),
-        ("12.500 euro", "12", False),
-        ("the Straße", "straße", True),
-    ],
-)
-def test_a_short_number_stands_by_itself(text: str, wanted: str, holds: bool) -> None:
-    assert truth_counting.has(text, wanted) is holds
+from tests.support.planted import lived, turn
 
 
 def test_a_fact_needs_all_of_its_texts_and_one_variant_in_one_entry() -> None:
@@ -78,40 +52,6 @@ def test_a_confidence_crosses_where_another_gets_it() -> None:
     assert counts.shares["confidences crossed: searches"] == (0, 3)
 
 
-def test_retrieval_and_answer_are_told_apart() -> None:
-    turns = [turn(message["i"]) for message in MESSAGES]
-    turns[5] |= {"prompt": ["(2026-02-12) how old am i", "you are 12"], "reply": "No idea."}
-
-    counts = truth_counting.count(lived(turns=turns))
-
-    assert counts.shares["questions in talks: in the prompt"] == (1, 1)
-    assert counts.shares["questions in talks: answered"] == (0, 1)
-    turns[5]["prompt"] = ["how old am i"]
-    counts = truth_counting.count(lived(turns=turns))
-    assert counts.shares["questions in talks: in the prompt"] == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("reply", "newer_first"),
-    [
-        ("On 3 May: “it is the 28th”. Before that: “it is the 21st”", True),
-        ("On 1 May: “it is the 21st”. Later: “it is the 28th”", False),
-        ("It is the 28th.", False),
-        ("It is the 21st.", False),
-    ],
-)
-def test_both_words_may_be_named_the_newer_first(reply: str, newer_first: bool) -> None:
-    asked = {"reply": reply, "expect": ["28th"], "stale": ["21st"]}
-    assert truth_counting.names_newer_first(asked) is newer_first
-
-
-def test_an_answer_with_what_was_corrected_is_none() -> None:
-    asked = {"expect": ["2 july"], "stale": ["30 june"], "reply": "2 july, or 30 june?"}
-
-    assert not truth_counting.is_answered(asked)
-    assert truth_counting.is_answered(asked | {"reply": "On 2 july."})
-
-
 @pytest.mark.parametrize(
     ("reply", "rule"),
     [
@@ -129,20 +69,6 @@ def test_an_answer_with_what_was_corrected_is_none() -> None:
 )
 def test_roles_are_confused_by_rule(reply: str, rule: str) -> None:
     assert truth_counting.confuses_roles(turn(0, reply), "Ada", ["Ana", "Bo"]) == rule
-
-
-def test_a_reply_by_form_says_so_in_the_transcript() -> None:
-    line = {"role": "assistant", "text": "Noted."}
-
-    assert not truth_counting.by_form(turn(0, transcript=[line]))
-    assert truth_counting.by_form(turn(0, transcript=[line | {"by": "form"}]))
-    assert truth_counting.by_form(turn(0, transcript=[line | {"extra": {"by": "form"}}]))
-
-
-def test_a_reply_in_another_language_is_foreign() -> None:
-    assert truth_counting.is_foreign("I am not so sure about this, and you?", "de")
-    assert not truth_counting.is_foreign("Das ist schön, und wie geht es dir?", "de")
-    assert not truth_counting.is_foreign("Hm.", "de")
 
 
 @pytest.mark.parametrize(
@@ -192,53 +118,3 @@ def test_statements_are_what_stands_outside_of_conversations(tmp_path: Path) -> 
         ("ana", "", "how the tests went"),
     }
     assert not truth_counting.holds(entries[1].text, {"any": ["06-30"]})
-
-
-def test_how_an_entry_came_about_is_no_statement() -> None:
-    text = (
-        "Ana, 3 May: “I am tired of the rain”\n\nThis is the newer word. Before that it was:\n\n"
-        "distill by form\n\nsocial=51% tension=15% mood=content\n"
-    )
-    entries = [MemoryEntry("knowledge.md", text)]
-    made = truth_counting.statements(replace(lived(), entries=entries))
-    assert [each.text for each in made] == ["Ana, 3 May: “I am tired of the rain”"]
-
-
-def test_nearest_messages_share_rare_words() -> None:
-    turns = [turn(message["i"]) for message in MESSAGES]
-
-    near = truth_counting.nearest("Mira is allergic: a nut.", turns)
-
-    assert near == ("Ana: mira has a nut allergy",)
-
-
-def test_costs_are_shared_among_messages() -> None:
-    call = {"prompt_tokens": 100, "cached_tokens": 40, "completion_tokens": 10}
-    chat = {"seconds": {"first_token": [3.5]}}
-    turns = [turn(0, calls=[call], chat=chat), turn(1)]
-
-    costs = truth_counting.costs(turns)
-
-    assert (costs.reply_cpu_seconds, costs.passes_cpu_seconds) == (2.0, 4.0)
-    assert costs.reply_tokens == (30.0, 5.0)
-    assert costs.passes_tokens == (0.0, 0.0)
-    assert costs.first_word_seconds == {1: 3.5}
-    assert costs.command_seconds == {1: 1.0, 2: 1.0}
-
-
-def test_raw_outputs_are_read_without_what_was_there_from_birth(tmp_path: Path) -> None:
-    for folder in (truth_living.NEWBORN, truth_living.FOLDER):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "knowledge.md").write_text("## Always\n\nBe kind.\n")
-    with (tmp_path / truth_living.FOLDER / "knowledge.md").open("a") as file:
-        file.write("\n## New\n\nMira is six.\n")
-    plan = next(truth_living.LIVES.glob("*.yaml"))
-    shutil.copyfile(plan, tmp_path / truth_living.PLAN)
-    (tmp_path / truth_living.TURNS).write_text(json.dumps(turn(0)) + "\n")
-
-    seen = truth_counting.read(tmp_path)
-
-    assert [entry.text for entry in seen.entries] == ["## New\n\nMira is six."]
-    assert len(seen.life.messages) == len(seen.turns) == 1  # it was stopped after the first
-    shutil.rmtree(tmp_path / truth_living.FOLDER)
-    assert not truth_counting.read(tmp_path).entries

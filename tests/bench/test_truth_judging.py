@@ -34,56 +34,9 @@ def test_a_sheet_is_blind_and_asks_nothing_that_a_rule_tells(tmp_path: Path) -> 
     assert truth_judging.verdicts(sheet) == {}
 
 
-def test_the_same_reply_of_two_runs_is_judged_once() -> None:
-    assert len(truth_judging.sheet([lived(turns=[turn(0)]), lived(turns=[turn(0)])])) == 1
-    assert len(truth_judging.sheet([lived(turns=[turn(0)]), lived(turns=[turn(0, "No.")])])) == 2
-
-
-def test_shares_count_quotes_as_supported(tmp_path: Path) -> None:
-    sheet = filled(tmp_path / "a.yaml", fine="yes", roles="right", statement="wrong")
-    entry = MemoryEntry("beliefs/a.md", "Mira is ill.\nAna: mira has a nut allergy")
-
-    counted = truth_judging.shares([lived(entry, turns=[turn(0)])], truth_judging.verdicts(sheet))
-
-    assert counted["fine"] == {"yes": 1}
-    assert counted["statement"] == {"wrong": 1, "supported": 1}
-
-
-def test_a_bare_yes_of_an_editor_is_a_verdict(tmp_path: Path) -> None:
-    sheet = tmp_path / "a.yaml"
-    sheet.write_text("- {id: x, kind: reply, fine: true, roles: right}\n")
-
-    assert truth_judging.verdicts(sheet) == {("x", "fine"): "yes", ("x", "roles"): "right"}
-
-
 def test_a_verdict_that_was_not_offered_is_refused(tmp_path: Path) -> None:
     sheet = tmp_path / "a.yaml"
     sheet.write_text("- {id: x, kind: reply, fine: maybe}\n")
 
     with pytest.raises(ValueError, match="maybe"):
         truth_judging.verdicts(sheet)
-
-
-@pytest.mark.parametrize(
-    ("pairs", "kappa"),
-    [
-        ([], None),
-        ([("a", "a"), ("a", "a")], 1.0),
-        ([("a", "b"), ("b", "a")], -1.0),
-        ([("a", "a")] * 20 + [("a", "b")] * 5 + [("b", "a")] * 10 + [("b", "b")] * 15, 0.4),
-    ],
-)
-def test_kappa(pairs: list[tuple[str, str]], kappa: float | None) -> None:
-    measured = truth_judging.kappa(pairs)
-
-    assert measured == (kappa if kappa is None else pytest.approx(kappa))
-
-
-def test_agreement_is_counted_where_both_have_judged() -> None:
-    first = {("x", "fine"): "yes", ("y", "fine"): "no", ("x", "roles"): "right"}
-    second = {("x", "fine"): "yes", ("y", "fine"): "no"}
-
-    agreed = truth_judging.agreement(first, second)
-
-    assert agreed["fine"] == (2, 1.0)
-    assert agreed["roles"] == (0, None)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,20 +13,6 @@ from tests.support.body_defaults import MEMORY, NOON, bars_at
 MONTH = 2592000.0
 
 
-def test_an_affect_halves_and_is_gone_when_faint() -> None:
-    held = (Affect("amused", 0.8, NOON), Affect("wistful", 0.06, NOON))
-    later = affects.faded(held, NOON + timedelta(minutes=90))
-    assert [(affect.name, affect.at) for affect in later] == [
-        ("amused", NOON + timedelta(minutes=90))
-    ]
-    assert later[0].intensity == pytest.approx(0.4)
-
-
-def test_an_affect_from_the_future_is_as_strong_now() -> None:
-    held, now = (Affect("amused", 0.8, NOON),), NOON - timedelta(hours=3)
-    assert affects.faded(held, now) == (Affect("amused", 0.8, now),)
-
-
 def test_a_feeling_felt_again_grows_and_only_the_strongest_are_held() -> None:
     once = affects.feel((), ["Quiet joy!", "quiet  joy"], 0.5, NOON)
     assert once == (Affect("quiet-joy", 0.5, NOON),)
@@ -37,13 +21,6 @@ def test_a_feeling_felt_again_grows_and_only_the_strongest_are_held() -> None:
     crowd = affects.feel(twice, [f"feeling{n}" for n in range(20)], 0.3, NOON)
     assert len(crowd) == affects.MOST
     assert crowd[0].name == "quiet-joy"
-
-
-@given(st.text())
-def test_a_feelings_name_is_a_short_slug_that_stays_itself(name: str) -> None:
-    slug = affects.slug(name)
-    assert len(slug) <= affects.NAME_MAX_CHARS
-    assert not set(slug) & set(" ,=%\n")
 
 
 @pytest.mark.parametrize(
@@ -66,33 +43,6 @@ def test_the_largest_overshoot_gives_the_mood(values: dict[str, float], expected
     present = affects.mood(bars_at(**values))
     assert present.name == expected.name
     assert present.intensity == pytest.approx(expected.intensity)
-
-
-def test_emotional_intensity_is_that_of_what_is_felt_most() -> None:
-    held = (Affect("amused", 0.7, NOON), Affect("wistful", 0.2, NOON))
-    assert affects.emotional_intensity(Mood("content", 0.43), held) == 0.7
-    assert affects.emotional_intensity(Mood("content", 0.43), ()) == 0.43
-
-
-@pytest.mark.parametrize(
-    ("mood", "emotion", "expected"),
-    [
-        ("anxious", "anxious", 1.55),
-        ("melancholy", "withdrawn", 1.48),
-        ("frustrated", "concerned", 1.48),
-        ("content", "amused", 1.38),
-        ("excited", "curious", 1.38),
-        ("restless", "curious", 1.25),
-        ("restless", "excited", 1.25),
-        ("restless", "frustrated", 1.25),
-        ("restless", "content", 1.0),
-        ("content", "anxious", 1.0),
-        ("neutral", "anxious", 1.0),
-    ],
-)
-def test_affinity_is_the_table_either_way_round(mood: str, emotion: str, expected: float) -> None:
-    assert affects.affinity(mood, emotion) == expected
-    assert affects.affinity(emotion, mood) == expected
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,6 @@ def test_a_blend_is_the_formula(share: float) -> None:
     assert levels == {name: (1 - share) * LOW[name] + share * HIGH[name] for name in LOW}
 
 
-def test_the_shares_are_those_of_the_mechanics() -> None:
-    assert (hormones.ASKED, hormones.WORDS, hormones.ALIKE) == (0.3, 0.25, 0.15)
-    assert (hormones.MOST, hormones.ALIKE_ABOVE, hormones.CHARGED) == (20, 0.85, 0.8)
-    assert timedelta(minutes=15) == hormones.COOL_DOWN
-
-
 def test_a_body_is_like_itself_and_at_rest_like_nothing() -> None:
     assert hormones.likeness(HIGH, HIGH) == pytest.approx(1)
     assert hormones.likeness(HIGH, LOW) < hormones.ALIKE_ABOVE

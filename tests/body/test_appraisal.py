@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from bumble.body import appraisal
-from bumble.body.affects import FeltImprint
 from bumble.body.soma import FeltLine
 from tests.support.body_defaults import BORN, NOON
 
@@ -29,14 +28,6 @@ def test_the_schema_is_valid_and_accepts_a_whole_answer_only() -> None:
     assert not validator.is_valid({**ANSWER, "bars": {**ANSWER["bars"], "social": 11}})
     assert not validator.is_valid({**ANSWER, "affects": ["x"] * 9})
     assert not validator.is_valid({name: ANSWER[name] for name in ("bars", "felt")})
-
-
-def test_a_whole_answer_is_read() -> None:
-    found = appraisal.parse(ANSWER)
-    assert found.points == ANSWER["bars"]
-    assert found.affects == ("amused", "a-little-proud")
-    assert found.felt == "a quick bright tug, like a kite"
-    assert found.imprint == FeltImprint("amused", 0.6, "the bee joke")
 
 
 def test_what_is_too_much_is_clamped() -> None:
@@ -129,9 +120,3 @@ def test_what_has_ebbed_away_since_moves_less() -> None:
     whole = 0.4 + 0.5 * 15 / 40
     assert [affect.intensity for affect in late.affects] == pytest.approx([whole / 2] * 2)
     assert late.felt == FeltLine("a quick bright tug, like a kite", NOON, ("sam",))
-
-
-def test_an_empty_felt_line_keeps_the_earlier_one() -> None:
-    felt = appraisal.apply(BORN, appraisal.parse(ANSWER))
-    silent = appraisal.parse({"bars": {}})
-    assert appraisal.apply(felt, silent) == felt

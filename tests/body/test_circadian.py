@@ -1,27 +1,13 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bumble.body import circadian
 
 BERLIN, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata")
-
-
-def test_durations_across_a_dst_change_are_real_ones() -> None:
-    before = datetime(2026, 3, 29, 1, 0, tzinfo=BERLIN)
-    after = datetime(2026, 3, 29, 4, 0, tzinfo=BERLIN)
-    assert (after - before) == timedelta(hours=3)  # the trap: clocks on the wall
-    assert circadian.seconds_between(before, after) == 2 * 3600
-
-
-def test_a_time_without_a_zone_is_refused() -> None:
-    with pytest.raises(ValueError, match="timezone"):
-        circadian.seconds_between(datetime(2026, 1, 1), datetime(2026, 1, 2, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
@@ -29,19 +15,6 @@ def test_a_time_without_a_zone_is_refused() -> None:
 )
 def test_the_rhythm_peaks_in_the_afternoon_and_sinks_at_night(hour: float, expected: float) -> None:
     assert circadian.factor(hour) == pytest.approx(expected, abs=1e-5)
-
-
-def test_the_local_hour_follows_the_zone_and_its_summer_time() -> None:
-    assert circadian.local_hour(datetime(2026, 1, 1, 12, 30, tzinfo=UTC), BERLIN) == 13.5
-    assert circadian.local_hour(datetime(2026, 7, 1, 12, 30, tzinfo=UTC), BERLIN) == 14.5
-    assert circadian.local_hour(datetime(2026, 7, 1, 12, 30, tzinfo=UTC), KOLKATA) == 18.0
-
-
-@given(st.datetimes(datetime(2000, 1, 1), datetime(2040, 1, 1), timezones=st.just(UTC)))
-def test_the_next_clock_hour_is_ahead_and_at_most_an_hour_away(at: datetime) -> None:
-    for zone in (UTC, BERLIN, KOLKATA, ZoneInfo("Australia/Lord_Howe")):
-        step = circadian.next_hour(at, zone) - at
-        assert timedelta(0) < step <= timedelta(hours=1)
 
 
 @pytest.mark.parametrize(
@@ -61,8 +34,3 @@ def test_the_next_clock_hour_is_ahead_and_at_most_an_hour_away(at: datetime) -> 
 def test_dream_hours_wrap_midnight_and_follow_dst(utc: str, *, expected: bool) -> None:
     at = datetime.fromisoformat(utc)
     assert circadian.in_hours(at, BERLIN, [23, 0, 1, 2]) is expected
-
-
-def test_an_hour_that_no_clock_shows_is_refused() -> None:
-    with pytest.raises(ValueError, match="0 to 23"):
-        circadian.in_hours(datetime(2026, 1, 1, tzinfo=UTC), UTC, [23, 24])

@@ -1,18 +1,16 @@
 from __future__ import annotations
 
-from datetime import UTC, timedelta
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bumble.body import affects, ebb, soma
+from bumble.body import affects, ebb
 from bumble.body.affects import Affect
 from bumble.body.config import BAR_NAMES
 from bumble.body.noise import Fragment
 from bumble.body.soma import FeltLine, Soma
-from tests.support.body_defaults import BORN, NOON, STIRRED, TEMPERAMENT, body
+from tests.support.body_defaults import BORN, NOON, STIRRED, body
 
 BODIES = st.builds(
     lambda values, feelings, thoughts, felt: replace(
@@ -61,18 +59,6 @@ def test_the_tiers_begin_where_they_should(loud: float, tier: str) -> None:
     assert ebb.tier(loud) == tier
 
 
-@given(BODIES)
-def test_every_tier_says_more_than_the_one_below_within_its_length(state: Soma) -> None:
-    quiet = ebb.body_block(state, "quiet")
-    normal = ebb.body_block(state, "normal")
-    high = ebb.body_block(state, "high")
-    assert len(quiet) < len(normal) < len(high) <= ebb.BLOCK_MAX_CHARS
-
-
-def test_a_quiet_body_is_one_line() -> None:
-    assert ebb.body_block(BORN, "quiet") == "Body: quiet. Mood: content (0.43)."
-
-
 def test_a_stirring_body() -> None:
     assert ebb.body_block(STIRRED, "normal") == (
         "Body: stirring. Mood: content (0.47).\n"
@@ -105,26 +91,6 @@ def test_a_loud_body() -> None:
     )
 
 
-def test_a_felt_line_whose_feelings_have_faded_is_not_shown() -> None:
-    cold = replace(STIRRED, affects=())
-    assert "It felt" not in ebb.body_block(cold, "high")
-
-
-def test_what_matters_least_is_left_out_first() -> None:
-    assert ebb.body_block(STIRRED, "normal", max_chars=120).splitlines() == [
-        "Body: stirring. Mood: content (0.47).",
-        "Bars: social 85 (rest 50), curiosity 74 (rest 45), comfort 71 (rest 65).",
-    ]
-
-
-def test_the_tag_of_an_episode() -> None:
-    tag = ebb.episode_tag(STIRRED)
-    assert tag == (
-        "social=85% curiosity=74% creative=40% tension=15% comfort=71% "
-        "mood=content affects=amused,a-little-proud"
-    )
-
-
 @given(BODIES)
 def test_a_tag_is_short_and_reads_back(state: Soma) -> None:
     tag = ebb.episode_tag(state)
@@ -134,14 +100,6 @@ def test_a_tag_is_short_and_reads_back(state: Soma) -> None:
     assert found.mood == affects.mood(state.bars).name
     names = [affect.name for affect in state.affects]
     assert list(found.affects) == names[: len(found.affects)]
-
-
-def test_a_tag_names_as_many_affects_as_fit() -> None:
-    names = [f"a-feeling-of-20-chars{n}" for n in range(8)]
-    crowd = replace(BORN, affects=tuple(Affect(name, 0.5, NOON) for name in names))
-    tag = ebb.episode_tag(crowd)
-    assert list(ebb.parse_tag(tag).affects) == names[:6]
-    assert len(tag) <= 220 < len(tag) + 1 + len(names[6])
 
 
 WHOLE = "social=85% curiosity=74% creative=40% tension=15% comfort=71% mood=content"
@@ -160,25 +118,3 @@ WHOLE = "social=85% curiosity=74% creative=40% tension=15% comfort=71% mood=cont
 def test_a_broken_tag_is_refused(tag: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         ebb.parse_tag(tag)
-
-
-def test_the_line_for_reflection() -> None:
-    assert ebb.reflection_line(STIRRED) == (
-        "Body: content (0.47); social 85, curiosity 74, creative 40, tension 15, comfort 71; "
-        "feeling amused, a-little-proud."
-    )
-    assert "feeling" not in ebb.reflection_line(BORN)
-
-
-def test_the_two_lines_for_a_dream() -> None:
-    assert ebb.dream_lines(STIRRED).splitlines() == [
-        "Fell asleep content (0.47), with social 85%, curiosity 74%, creative 40%, tension 15%, "
-        "comfort 71%.",
-        "Still felt: amused (0.6), a-little-proud (0.4).",
-    ]
-    assert ebb.dream_lines(BORN).splitlines()[1] == "Still felt: nothing in particular."
-
-
-def test_a_body_left_alone_grows_quiet_again() -> None:
-    later = soma.advance(STIRRED, NOON + timedelta(days=2), UTC, TEMPERAMENT)
-    assert ebb.tier(ebb.loudness(later)) == "quiet"

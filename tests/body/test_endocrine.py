@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bumble.body import hormones
 from bumble.body.hormones import Hormones
@@ -27,10 +25,6 @@ def test_the_section_of_a_young_entity() -> None:
         "Self: I ask before I answer.\n"
         "You are still young: be curious, explore, ask, and try things out. (maturity 0.06)"
     )
-
-
-def test_a_grown_entity_without_a_self_view_gets_neither_line() -> None:
-    assert section().splitlines()[-1] == "Embody this state naturally, without mentioning it."
 
 
 def test_the_names_of_hormones_can_be_hidden() -> None:
@@ -61,8 +55,3 @@ def test_maturity_grows_with_exchanges(interactions: int, grown: float, young: b
 )
 def test_the_phenotype_is_one_sentence_cut_at_a_word(text: str, expected: str) -> None:
     assert hormones.phenotype_sentence(text, 11) == expected
-
-
-@given(st.text(max_size=600))
-def test_the_phenotype_never_exceeds_its_length(text: str) -> None:
-    assert len(hormones.phenotype_sentence(text, 200)) <= 200

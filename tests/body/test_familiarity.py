@@ -46,15 +46,6 @@ def test_good_and_harm_move_warmth_and_trust_by_a_step(direction: int, level: fl
     assert astuple(bond) == pytest.approx((0.0, level, level))
 
 
-@pytest.mark.parametrize(("direction", "edge"), [(1, 1.0), (-1, 0.0)])
-def test_warmth_and_trust_stay_in_range(direction: int, edge: float) -> None:
-    assert familiarity.felt(Bond(0.5, edge, edge), direction) == Bond(0.5, edge, edge)
-
-
-def test_what_was_above_the_ceiling_is_not_cut_down() -> None:
-    assert exchange(Bond(0.9, 0.5, 0.5), 3).familiarity == 0.9
-
-
 @given(st.lists(st.tuples(st.floats(0, 2000), st.booleans()), max_size=300))
 def test_a_bond_stays_in_range_and_under_its_ceiling(exchanges: list[tuple[float, bool]]) -> None:
     bond = familiarity.stranger()

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from bumble.body import hormones
 from bumble.body.config import HORMONE_NAMES
@@ -28,19 +27,6 @@ def test_half_the_gap_to_the_rest_is_gone_after_a_half_life(
 ) -> None:
     later = hormones.advance(levels(1, 1, 1), NOON + timedelta(minutes=minutes))
     assert later.levels[name] == pytest.approx(rest + (1 - rest) / 2)
-
-
-@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 500), st.floats(0, 500))
-def test_two_leaps_are_one(a: float, b: float, c: float, first: float, second: float) -> None:
-    middle, end = timedelta(minutes=first), timedelta(minutes=first + second)
-    twice = hormones.advance(hormones.advance(levels(a, b, c), NOON + middle), NOON + end)
-    once = hormones.advance(levels(a, b, c), NOON + end)
-    assert twice.levels == pytest.approx(once.levels, abs=1e-6)
-
-
-def test_time_going_back_sets_only_the_time() -> None:
-    high, now = levels(dopamine=0.9), NOON - timedelta(hours=1)
-    assert hormones.advance(high, now) == replace(high, at=now)
 
 
 @given(
@@ -101,8 +87,3 @@ def test_labels_and_tone_follow_the_levels(
 ) -> None:
     assert tuple(hormones.labels(state).values()) == given
     assert hormones.tone(state) == tone
-
-
-def test_every_hormone_has_its_words() -> None:
-    tables = (hormones.TONES, hormones.UNDERTONES, hormones.PLAIN_NAMES)
-    assert all(tuple(table) == HORMONE_NAMES for table in tables)

@@ -3,8 +3,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bumble.body import noise
 from bumble.body.noise import Fragment
@@ -38,12 +36,6 @@ def test_likeness_is_the_share_of_words_in_common(one: str, other: str, expected
     assert noise.jaccard(one, other) == expected
 
 
-def test_a_near_duplicate_is_refused_and_the_ring_stays_the_same() -> None:
-    ring = noise.push((), thought("a b c"))
-    assert noise.push(ring, thought("a b c d e")) is ring
-    assert len(noise.push(ring, thought("a b c d e f"))) == 2
-
-
 def test_a_full_ring_loses_its_oldest() -> None:
     ring = noise.push(ring_of(8), thought("eight"))
     assert [held.text for held in ring] == NUMBERS[1:9]
@@ -56,22 +48,6 @@ def test_a_young_dream_outlasts_younger_thoughts_and_an_old_one_does_not() -> No
     assert "zero" not in [held.text for held in early]
     late = noise.push(ring, thought("eight", hours=12))
     assert "tide" not in [held.text for held in late]
-
-
-def test_a_ring_full_of_young_dreams_takes_nothing() -> None:
-    ring = ring_of(8, kind="dream")
-    assert noise.push(ring, thought("nine")) is ring
-
-
-@given(st.lists(st.tuples(st.text("abcdef ", min_size=1), st.sampled_from(["thought", "dream"]))))
-def test_the_ring_never_outgrows_itself_nor_repeats(pushed: list[tuple[str, str]]) -> None:
-    ring: tuple[Fragment, ...] = ()
-    for text, kind in pushed:
-        if text.strip():
-            ring = noise.push(ring, thought(text, kind=kind))
-    assert len(ring) <= 8
-    for index, held in enumerate(ring):
-        assert not noise.is_duplicate(ring[:index], held.text)
 
 
 @pytest.mark.parametrize(
@@ -94,12 +70,6 @@ def test_a_fragment_is_one_plain_line(written: str, stored: str) -> None:
 def test_what_is_no_fragment_is_refused(text: str, kind: str, salience: float) -> None:
     with pytest.raises(ValueError, match="fragment"):
         noise.fragment(text, kind, salience, NOON)
-
-
-def test_the_mark_of_a_dream_is_shown_and_not_stored() -> None:
-    dreamt = noise.fragment("[dream] the tide", "dream", 0.5, NOON)
-    assert noise.line(dreamt) == "[dream] the tide"
-    assert noise.line(thought("the tide")) == "the tide"
 
 
 def test_a_thought_is_due_after_its_interval() -> None:

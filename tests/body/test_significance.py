@@ -1,13 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bumble.body import significance
-from tests.support.body_defaults import MEMORY
-
-SHARE = st.floats(0, 1)
 
 
 @pytest.mark.parametrize(
@@ -32,17 +27,6 @@ def test_significance_is_the_table(
         novelty=novelty,
     )
     assert found.total == pytest.approx(expected)
-
-
-@given(st.booleans(), SHARE, SHARE, SHARE)
-def test_significance_is_never_above_one(meaningful: bool, a: float, b: float, c: float) -> None:
-    found = significance.significance(meaningful=meaningful, familiarity=a, appraisal=b, novelty=c)
-    assert 0.1 <= found.total <= 1
-
-
-def test_an_input_out_of_range_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="`familiarity`"):
-        significance.significance(meaningful=True, familiarity=1.2, appraisal=0, novelty=0)
 
 
 @pytest.mark.parametrize(
@@ -78,11 +62,3 @@ def test_the_reason_names_the_threshold_and_every_share() -> None:
         "appraisal 0.00, novelty 0.12)"
     )
     assert "at or above" in found.sentence(0.25)
-
-
-def test_significance_fades_by_a_thousandth_every_two_hours() -> None:
-    assert significance.decayed(0.8, 0, MEMORY) == 0.8
-    assert significance.decayed(0.8, 7200, MEMORY) == pytest.approx(0.8 * 0.999, abs=1e-6)
-    assert significance.decayed(0.8, -7200, MEMORY) == 0.8
-    year = significance.decayed(1.0, 365 * 86400, MEMORY)
-    assert 0 < year < 0.05

@@ -102,21 +102,6 @@ def test_the_file_of_a_body_is_plain_and_every_value_has_its_time() -> None:
     }
 
 
-def test_fields_somebody_added_are_passed_over() -> None:
-    mapping: Any = soma.to_mapping(STIRRED)
-    mapping["weather"] = "rain"
-    mapping["bars"]["hunger"] = {"value": 900}
-    mapping["affects"][0]["why"] = "the bee joke"
-    assert soma.from_mapping(mapping) == STIRRED
-
-
-def test_what_may_be_absent_is_empty() -> None:
-    mapping = soma.to_mapping(STIRRED)
-    assert soma.from_mapping({key: mapping[key] for key in ("bars", "hormones")}) == replace(
-        STIRRED, affects=(), noise=(), felt=None
-    )
-
-
 @pytest.mark.parametrize(
     ("path", "value", "place"),
     [
@@ -152,15 +137,6 @@ def test_a_bad_value_is_refused_by_its_field(path: str, value: object, place: st
         soma.from_mapping(mapping)
 
 
-def test_a_missing_field_is_named() -> None:
-    mapping: Any = soma.to_mapping(BORN)
-    del mapping["bars"]["comfort"]["rest"]
-    with pytest.raises(ValueError, match=r"`bars.comfort.rest` is missing"):
-        soma.from_mapping(mapping)
-    with pytest.raises(ValueError, match=r"`bars` is missing"):
-        soma.from_mapping({})
-
-
 @pytest.mark.parametrize(
     ("audience", "people", "is_open"),
     [
@@ -194,32 +170,8 @@ def test_time_moves_every_part_and_only_once() -> None:
     assert (once.noise, once.felt) == (STIRRED.noise, STIRRED.felt)
 
 
-def test_reading_a_body_after_saving_it_midway_gives_the_same() -> None:
-    middle, end = NOON + timedelta(minutes=77), NOON + timedelta(hours=9)
-    saved = soma.to_mapping(soma.advance(STIRRED, middle, BERLIN, TEMPERAMENT))
-    resumed = soma.advance(soma.from_mapping(saved), end, BERLIN, TEMPERAMENT)
-    straight = soma.advance(STIRRED, end, BERLIN, TEMPERAMENT)
-    for name in BAR_NAMES:
-        assert resumed.bars.value(name) == pytest.approx(straight.bars.value(name), abs=0.01)
-    assert resumed.hormones.levels == pytest.approx(straight.hormones.levels, abs=0.001)
-
-
-def test_an_event_moves_bars_and_hormones() -> None:
-    moved = soma.apply_event(BORN, "message_in")
-    assert moved.bars.value("social") == 51
-    assert moved.hormones.levels["oxytocin"] > 0.2
-    with pytest.raises(ValueError, match="`applause` is not an event"):
-        soma.apply_event(BORN, "applause")
-
-
 def test_a_fired_impulse_costs_its_bar_and_lifts_dopamine() -> None:
     fired = soma.fire(body(social=90), "reach_out")
     assert fired.bars.value("social") == 65
     assert fired.hormones.levels["dopamine"] == pytest.approx(0.235)
     assert fired.bars.fired == {"reach_out": NOON}
-
-
-def test_fragments_are_heard_one_by_one() -> None:
-    thoughts = [noise.fragment(text, "thought", 0.5, NOON) for text in ("tide", "Tide!", "bees")]
-    heard = soma.hear(BORN, tuple(thoughts))
-    assert [held.text for held in heard.noise] == ["tide", "bees"]

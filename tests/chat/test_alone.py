@@ -26,17 +26,3 @@ def test_a_file_is_written_by_one_call() -> None:
         Result("kept", plan=writing("a.md")),
     )
     assert [call(CALL).failed for _ in range(3)] == [False, False, True]
-
-
-def test_further_files_of_a_call_count_too() -> None:
-    call = calls(
-        Result("kept", more=(writing("a.md"), writing("b.md"))),
-        Result("kept", plan=writing("b.md")),
-        Result("kept", plan=writing("c.md"), more=(writing("a.md"),)),
-    )
-    assert [call(CALL).failed for _ in range(3)] == [False, True, True]
-
-
-def test_a_file_may_be_added_to_by_many() -> None:
-    call = calls(*(Result("kept", plan=writing("journal.md", adds=True)) for _ in range(2)))
-    assert not any(call(CALL).failed for _ in range(2))

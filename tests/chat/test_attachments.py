@@ -21,11 +21,6 @@ def test_a_file_goes_with_the_message_as_data(folder: Path) -> None:
     assert found.notes == ()
 
 
-@pytest.mark.parametrize("text", ["Hi @sam", "sam@example.com", "no file", "@ alone"])
-def test_names_and_addresses_are_no_files(folder: Path, text: str) -> None:
-    assert participants.read_attached(text, folder) == participants.Attached()
-
-
 @pytest.mark.parametrize(
     ("name", "why"),
     [
@@ -54,14 +49,6 @@ def test_only_so_many_files_and_so_many_bytes(folder: Path) -> None:
     assert len(long.text.encode()) < participants.MOST_BYTES + 100
     assert "cut here" in long.text
     assert len(long.notes) == 2
-
-
-def test_a_file_that_is_no_text_is_said(folder: Path) -> None:
-    (folder / "photo.jpg").write_bytes(b"\xff\xd8\x00")
-    (folder / "nul.txt").write_bytes(b"a\0b")
-    found = participants.read_attached("@photo.jpg @nul.txt", folder)
-    assert found.text == ""
-    assert found.notes == ("@photo.jpg is no text", "@nul.txt is no text")
 
 
 def test_a_file_cannot_end_its_tag(folder: Path) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bumble.chat import context_report
-from bumble.chat.context_report import ContextReport, Part
+from bumble.chat.context_report import ContextReport
 from bumble.chat.reply_writer import Turn
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Request
@@ -44,42 +44,6 @@ def test_the_parts_of_the_system_prompt_add_up_to_the_whole_of_it(ada: Entity) -
     assert "GENOME.md" not in done.recalled.stable.parts[0].text
 
 
-def test_only_the_skills_that_are_in_the_prompt_are_counted(ada: Entity) -> None:
-    for name, front in {
-        "tea": "description: brew it",
-        "bread": "x: 1",
-        "kims": "description: hers\naudience: [kim]",
-        "read": "description: from a page\ntrust: imported",
-    }.items():
-        (ada.root / "skills").mkdir(exist_ok=True)
-        (ada.root / f"skills/{name}.md").write_text(f"---\nname: {name}\n{front}\n---\n\nGo.\n")
-    found, done, _ = talked(ada)
-    assert [part.name for part in found.skills] == ["bread", "tea"]
-    lines = ["- bread (skills/bread.md)", "- tea (skills/tea.md): brew it"]
-    assert [part.chars for part in found.skills] == [len(line) for line in lines]
-    assert "\n".join(lines) in done.recalled.stable.text
-
-
-def test_a_run_reports_the_files_as_they_were_sent(ada: Entity) -> None:
-    genome = ada.root / "GENOME.md"
-    genome.write_text("I like rain.")
-    _, done, _ = talked(ada)
-    genome.write_text("I like snow much better than rain.")
-    found = context_report.of(runtime_of(ada, ScriptedModel([])), done, "run")
-    assert next(one for one in found.files if one.name == "GENOME.md").raw_chars == 12
-
-
-def test_the_named_parts_are_within_what_they_are_parts_of(ada: Entity) -> None:
-    (ada.root / "GENOME.md").write_text("I like rain.")
-    found, done, _ = talked(ada)
-    assert {part.name for part in found.preamble} == {block.name for block in done.composed.blocks}
-    assert sum(part.chars for part in found.preamble) < found.last_chars
-    genome = next(one for one in found.files if one.name == "GENOME.md")
-    assert (genome.status, genome.raw_chars, genome.injected_chars) == ("OK", 12, 12)
-    tools = next(part for part in found.system if part.name == "tools")
-    assert sum(part.chars for part in found.tools) + len(found.tools) - 1 == tools.chars
-
-
 def test_a_run_is_counted_by_the_backend_and_an_estimate_by_its_length(ada: Entity) -> None:
     found, done, _ = talked(ada)
     first = done.outcome.completions[0].usage
@@ -90,14 +54,6 @@ def test_a_run_is_counted_by_the_backend_and_an_estimate_by_its_length(ada: Enti
     assert guessed.prompt_tokens is None
     chars = guessed.system_chars + guessed.history_chars + guessed.last_chars
     assert chars // 4 < guessed.total_tokens < chars // 4 + 20 * (guessed.history_messages + 2)
-
-
-def test_a_report_is_read_back_as_it_was_stored(ada: Entity) -> None:
-    found, _, _ = talked(ada)
-    stored = json.loads(json.dumps(context_report.to_data(found)))
-    assert context_report.from_data(stored) == found
-    assert stored["version"] == context_report.VERSION
-    assert stored["source"] == "run"
 
 
 @pytest.mark.parametrize("change", [{"version": 0}, {"session": None}])
@@ -161,11 +117,3 @@ def test_the_budget_says_what_a_turn_and_a_result_come_to(ada: Entity) -> None:
     whole = sum(tokens.estimate_message(one.text) for one in before)
     assert rows["Conversation per turn (typical)"] == whole // 2
     assert context_report.to_data(found)["budget"] == rows
-
-
-def test_the_longest_parts_come_first_and_the_rest_is_counted() -> None:
-    parts = [Part("b", 5), Part("a", 5), Part("c", 9), Part("d", 1)]
-    ranked, more = context_report.largest(parts, 3)
-    assert [part.name for part in ranked] == ["c", "a", "b"]
-    assert more == 1
-    assert context_report.largest([], 3) == ([], 0)

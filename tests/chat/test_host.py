@@ -66,7 +66,3 @@ def test_a_program_that_hangs_or_says_too_much_is_cut(
     monkeypatch.setattr(workspace, "TIMEOUT_SECONDS", 0.3)
     text, note = workspace.describe(program("import time; time.sleep(9)"), tmp_path, {})
     assert (text, "took longer" in note) == ("", True)
-
-
-def test_without_a_program_nothing_is_run(tmp_path: Path) -> None:
-    assert workspace.describe((), tmp_path, {}) == ("", "")

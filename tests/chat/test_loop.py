@@ -98,14 +98,6 @@ def test_speech_ends_the_turn() -> None:
     assert len(model.requests) == 1
 
 
-def test_a_result_is_seen_by_the_next_step() -> None:
-    person = Person()
-    done, model = run([Reply(recall("dog")), Reply(say("It is Biscuit."))], person)
-    assert [call.arguments for call in person.calls] == [{"query": "dog"}]
-    assert "Biscuit is a dog." in model.requests[1].messages[-1].content
-    assert done.said == "It is Biscuit."
-
-
 def test_a_model_that_always_calls_tools_is_stopped_at_the_cap() -> None:
     person = Person()
     replies = [Reply(recall(f"number {n}")) for n in range(40)]
@@ -129,13 +121,6 @@ def test_plain_text_is_speech() -> None:
     assert done.stopped == "done"
 
 
-def test_text_beside_calls_is_thought_and_nobody_hears_it() -> None:
-    person = Person()
-    done, _ = run([Reply(f"I should look.\n{recall('dog')}"), Reply(say("Biscuit."))], person)
-    assert (done.said, person.heard) == ("Biscuit.", "Biscuit.")
-    assert [call.arguments for call in person.calls] == [{"query": "dog"}]
-
-
 def test_an_answer_that_is_cut_off_keeps_what_was_said() -> None:
     person = Person()
     cut = '{"actions": [{"tool": "say", "arguments": {"text": "It was a dark and'
@@ -157,45 +142,12 @@ def test_an_answer_that_goes_round_in_circles_is_ended() -> None:
     assert len(model.requests) == 1
 
 
-def test_a_refrain_is_no_circle() -> None:
-    person = Person()
-    song = "\n".join(f"Verse {n}.\nRow, row, row your boat, gently down the stream." for n in "123")
-    done, _ = run([Reply(say(song))], person)
-    assert (done.said, done.stopped) == (song, "done")
-
-
-def test_an_echo_of_what_was_said_is_not_heard_twice() -> None:
-    person = Person()
-    both = act(("say", {"text": "I look it up."}), ("recall", {"query": "dog"}))
-    done, _ = run([Reply(both), Reply(say("I look it up."))], person)
-    assert person.heard == "I look it up."
-    assert done.said == "I look it up."
-
-
-def test_the_same_words_in_several_actions_are_heard_once() -> None:
-    person = Person()
-    twice = act(*(("say", {"text": text}) for text in ("Hello.", "Hello.", "Hello. You?", "Hell")))
-    done, _ = run([Reply(twice)], person)
-    assert person.heard == done.said == "Hello.\n\nHello. You?\n\nHell"
-
-
 def test_what_was_said_before_a_tool_ran_is_not_said_again_beside_something_new() -> None:
     person = Person()
     first = act(("say", {"text": "I look."}), ("recall", {"query": "dog"}))
     second = act(("say", {"text": "I look."}), ("say", {"text": "Biscuit."}))
     done, _ = run([Reply(first), Reply(second)], person)
     assert person.heard == done.said == "I look.\n\nBiscuit."
-
-
-def test_the_answer_schema_keeps_speech_and_work_apart() -> None:
-    schema = loop.schema(tools.DECLARED)
-    groups = schema["properties"]["actions"]["anyOf"]
-    names = [
-        {one["properties"]["tool"]["const"] for one in group["items"]["anyOf"]} for group in groups
-    ]
-    assert names[0] == {"say", "think", "wait", "end_turn"}
-    assert "recall" in names[1]
-    assert "say" not in names[1]
 
 
 class Interrupted(ScriptedModel):
@@ -315,21 +267,6 @@ def test_a_model_that_only_promises_ends_flagged() -> None:
     assert len(done.missing) == 1 + gate_of(model).config.max_continues
 
 
-def test_a_judge_that_gives_no_verdict_holds_nobody_up() -> None:
-    model = ScriptedModel(
-        [chat(say("Hello Sam, how are you?")), Reply("Hm.", purpose="judge", always=True)]
-    )
-    assert go(model, Person(), judges=True).stopped == "done"
-
-
-@pytest.mark.parametrize("text", ["Let me see…", "Einen Moment:", "少々お待ちください。。。"])
-def test_what_only_announces_is_not_an_answer_in_any_language(text: str) -> None:
-    model = ScriptedModel([chat(say(text)), chat(say("It is Biscuit."))])
-    done = go(model, Person())
-    assert done.said.endswith("It is Biscuit.")
-    assert set(done.missing) == {"this only announces something"}
-
-
 @pytest.mark.parametrize(
     ("declared", "advice"),
     [
@@ -413,18 +350,6 @@ def test_what_was_heard_and_done_before_the_model_failed_is_kept() -> None:
     assert [call.name for call in done.steps[1].calls] == ["recall"]
 
 
-def test_a_model_that_fails_before_anything_came_of_it_is_an_error() -> None:
-    gone = ModelUnreachableError("it has gone")
-    with pytest.raises(ModelUnreachableError):
-        go(Failing([chat(act(("think", {"text": "Hm."})))], gone), Person())
-
-
-def test_an_interrupt_while_it_is_judged_keeps_what_was_heard() -> None:
-    person = Person()
-    done = go(Failing([chat(say("I saved it."))], KeyboardInterrupt()), person, judges=True)
-    assert (done.stopped, done.said, person.heard) == ("interrupted", "I saved it.", "I saved it.")
-
-
 def test_an_interrupt_while_a_tool_runs_keeps_the_steps_before() -> None:
     class Impatient(Person):
         def carry_out(self, call: Action) -> Result:
@@ -435,30 +360,6 @@ def test_an_interrupt_while_a_tool_runs_keeps_the_steps_before() -> None:
     done = go(ScriptedModel([chat(recall("one")), chat(recall("two"))]), Impatient())
     assert done.stopped == "interrupted"
     assert [call.arguments for step in done.steps for call in step.calls] == [{"query": "one"}]
-
-
-def test_the_nudge_names_what_failed_and_what_was_heard_already() -> None:
-    person = Person(Result("failed: no", failed=True))
-    model = ScriptedModel([chat(say("I look…")), chat(recall("bees")), chat(say("None."))])
-    go(model, person)
-    nudge = model.requests[2].messages[-1].content
-    assert "recall failed." in nudge
-    assert "Sam has heard this already: I look…" in nudge
-
-
-def test_a_thought_is_heard_by_nobody_and_does_not_end_the_turn() -> None:
-    person = Person()
-    model = ScriptedModel(
-        [chat(act(("think", {"text": "What would Sam like?"}))), chat(say("Tea, Sam?"))]
-    )
-    done = go(model, person)
-    assert (done.said, person.heard, done.stopped) == ("Tea, Sam?", "Tea, Sam?", "done")
-
-
-def test_waiting_ends_the_turn_without_a_word() -> None:
-    person = Person()
-    done = go(ScriptedModel([chat(act(("wait", {})))]), person)
-    assert (done.said, done.stopped) == ("", "waiting")
 
 
 def test_tools_that_only_read_run_beside_each_other_and_answer_in_order() -> None:
@@ -498,12 +399,6 @@ def test_tools_that_write_wait_for_each_other() -> None:
         ]
     )
     assert go(model, Watching()).said == "Written."
-
-
-def test_the_nudge_lists_what_was_searched_already() -> None:
-    model = ScriptedModel([chat(recall("bees")), chat(say("None."))])
-    go(model, Person())
-    assert 'Already searched: "bees".' in model.requests[1].messages[-1].content
 
 
 @pytest.mark.parametrize(

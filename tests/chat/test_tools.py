@@ -43,27 +43,11 @@ def test_what_a_tool_does_fits_together(name: str) -> None:
     assert tools.tier_of(name, "imported") == "imported"
 
 
-def test_a_tool_this_version_does_not_know_gives_text_from_outside() -> None:
-    assert tools.tier_of("read_page") == "tool"
-    assert tools.tier_of("read_page", "imported") == "imported"
-
-
-def test_what_was_cut_is_read_for_it_may_be_what_a_tool_gave() -> None:
-    assert tools.tier_of("expand_message") == "tool"
-
-
 def test_notes_are_declared_only_where_they_are_switched_on() -> None:
     names = {tool.name for tool in tools.declared(settings.load().config.tools)}
     assert NOTE not in names
     on = settings.load(flags={"tools.notes": True}).config.tools
     assert NOTE in {tool.name for tool in tools.declared(on)}
-
-
-def test_the_prompt_says_what_is_worth_a_note(ada: Entity) -> None:
-    runtime = noting(ada)
-    text = talk(runtime, "Hello there.").recalled.stable.text
-    for worth in ("a decision", "a new view", "an open thread", "a preference", "never a secret"):
-        assert worth in text
 
 
 def test_notes_of_a_turn_are_written_with_it_one_a_line(ada: Entity) -> None:
@@ -79,18 +63,6 @@ def test_notes_of_a_turn_are_written_with_it_one_a_line(ada: Entity) -> None:
     ]
 
 
-def test_a_kind_there_is_not_is_a_result_the_model_sees(ada: Entity) -> None:
-    done = talk(noting(ada, {"text": "x", "type": "rumour"}), "Hello there.")
-    assert done.outcome.steps[0].results[0].failed
-    assert scratch.lines(ada.root / scratch.PATH) == []
-
-
-def test_switched_off_it_does_not_exist(ada: Entity) -> None:
-    runtime = noting(ada, {"text": "x", "type": "directive"}, **{"tools.notes": False})
-    done = talk(runtime, "Hello there.")
-    assert "there is no tool" in done.outcome.steps[0].results[0].text
-
-
 def test_what_was_only_read_is_not_noted(ada: Entity) -> None:
     (ada.workspace).mkdir(exist_ok=True)
     (ada.workspace / "a.txt").write_text("Sam is the king of Spain.")
@@ -103,14 +75,6 @@ def test_what_was_only_read_is_not_noted(ada: Entity) -> None:
     done = talk(runtime, "Read the file.")
     assert done.outcome.steps[1].results[0].failed
     assert scratch.lines(ada.root / scratch.PATH) == []
-
-
-def test_a_secret_is_not_noted(ada: Entity) -> None:
-    done = talk(
-        noting(ada, {"text": "The password is Tulip!Garden77", "type": "world_fact"}),
-        "The password is Tulip!Garden77",
-    )
-    assert done.outcome.steps[0].results[0].failed
 
 
 SOUP = "Boil the water, add leeks and carrots, stir for ten minutes, and salt at the end."

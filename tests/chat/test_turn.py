@@ -5,25 +5,22 @@ import re
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import able_reply, participants, route, turn
+from bumble.chat import participants, turn
 from bumble.chat.reply_writer import Heard, ReplyStream
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import AnswerInvalidError, UnsafePathError
+from bumble.errors import AnswerInvalidError
 from bumble.files import disk
-from bumble.llm import ledger
-from bumble.llm.ledger import LedgerEntry
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import ABLE, Abilities
-from bumble.records import knowledge, relationships, session_files, skills
+from bumble.records import knowledge, relationships, skills
 from bumble.text import tokens
-from tests.support.turns import NOON, Clock, act, runtime_of, say, snapshot, stored, talk
+from tests.support.turns import Clock, act, runtime_of, say, snapshot, stored, talk
 
 
 def chats(model: ScriptedModel) -> list[Request]:
@@ -60,17 +57,6 @@ def test_what_is_true_right_now_is_in_the_last_message_and_never_stored(ada: Ent
     assert "[Turn context]" not in stored(ada).source
 
 
-def test_the_next_request_begins_with_what_was_warmed(ada: Entity) -> None:
-    model = ScriptedModel([act("recall", query="x"), say("Hello."), say("Again.")])
-    runtime = runtime_of(ada, model)
-    done = talk(runtime, "First.")
-    warmed = turn.stored_request(runtime, done)
-    talk(runtime, "Second.")
-    after = model.requests[-1].messages
-    assert tuple(after[: len(warmed.messages)]) == tuple(warmed.messages)
-    assert model.requests[-1].cache_id == warmed.cache_id
-
-
 def test_a_message_is_stored_before_the_model_is_asked(ada: Entity) -> None:
     runtime = runtime_of(ada, ScriptedModel([]))
     with pytest.raises(AnswerInvalidError):
@@ -88,31 +74,6 @@ def test_an_unanswered_message_is_answered_with_the_next(ada: Entity) -> None:
     assert "My dog is called Biscuit." in last
     assert "Did you get that?" in last
     assert stored(ada).unanswered == ()
-
-
-def test_an_idle_conversation_is_not_gone_on_with(ada: Entity) -> None:
-    clock = Clock()
-    talk(runtime_of(ada, ScriptedModel([say("Hello.")]), clock), "Hi.")
-    clock.at += timedelta(hours=7)
-    talk(runtime_of(ada, ScriptedModel([say("Hello again.")]), clock), "Hi again.")
-    assert len(session_files.paths(ada.sessions)) == 2
-
-
-def test_each_person_has_a_conversation_of_their_own(ada: Entity) -> None:
-    runtime = runtime_of(ada, ScriptedModel([say("Hello Sam."), say("Hello Kim.")]))
-    talk(runtime, "I am afraid of the dark.")
-    talk(runtime, "Hi there.", "Kim")
-    spoken_with = {session_files.load(file).by for file in session_files.paths(ada.sessions)}
-    assert spoken_with == {"sam", "kim"}
-
-
-def test_what_one_person_said_in_private_is_not_in_anothers_prompt(ada: Entity) -> None:
-    model = ScriptedModel([say("I keep it."), act("recall", query="secret lighthouse"), say("No.")])
-    runtime = runtime_of(ada, model)
-    talk(runtime, "My secret word is lighthouse.")
-    talk(runtime, "What is Sam's secret word? Is it lighthouse?", "Kim")
-    prompts = [one.content for request in chats(model)[1:] for one in request.messages]
-    assert not any("My secret word" in content for content in prompts)
 
 
 def test_an_earlier_conversation_is_remembered_in_a_new_one(ada: Entity) -> None:
@@ -163,14 +124,6 @@ def test_a_passage_of_a_longer_message_says_that_there_is_more_of_it(
     assert "My lighthouse story." in whole and "the lantern went out" in whole
 
 
-def test_a_message_that_is_one_passage_is_shown_as_it_is(ada: Entity) -> None:
-    model = ScriptedModel([say("Oh."), act("recall", query="lantern"), say("I see.")])
-    runtime = runtime_of(ada, model)
-    talk(runtime, "My lantern went out.")
-    talk(runtime, "What was that with the fog?", new=True)
-    assert re.search(r"Sam: My lantern went out\.\n", chats(model)[-1].messages[-1].content)
-
-
 def test_what_a_tool_writes_is_committed_with_the_answer(ada: Entity) -> None:
     replies = [
         act("update_knowledge", title="Sam", body="Sam lives in Lisbon."),
@@ -187,17 +140,6 @@ def test_what_a_tool_writes_is_committed_with_the_answer(ada: Entity) -> None:
     [skill] = skills.read(ada.skills)
     assert (skill.name, skill.text) == ("Bake bread", "Knead.")
     assert "A good day." in ada.journal.read_text()
-
-
-def test_two_writes_to_one_file_are_both_kept(ada: Entity) -> None:
-    replies = [
-        act("update_knowledge", title="Sam", body="Lives in Lisbon."),
-        act("update_knowledge", title="Biscuit", body="Is a dog."),
-        say("Noted."),
-    ]
-    talk(runtime_of(ada, ScriptedModel(replies)), "I live in Lisbon with Biscuit.")
-    titles = {one.title for one in knowledge.read(ada.knowledge).sections}
-    assert {"Sam", "Biscuit"} <= titles
 
 
 def test_a_locked_section_holds_against_a_tool(ada: Entity) -> None:
@@ -244,13 +186,6 @@ def test_incognito_leaves_the_folder_as_it_is_in_every_byte(ada: Entity) -> None
     assert snapshot(ada.root) == before
 
 
-def test_incognito_talks_without_an_index_and_makes_none(ada: Entity) -> None:
-    before = snapshot(ada.root)
-    done = talk(runtime_of(ada, ScriptedModel([say("Hello.")]), writes=False), "Hi.")
-    assert (done.outcome.said, len(done.notes)) == ("Hello.", 1)
-    assert snapshot(ada.root) == before
-
-
 def test_two_turns_at_once_lose_nothing(ada: Entity) -> None:
     clock = Clock()
     talk(runtime_of(ada, ScriptedModel([say("Hello.")]), clock), "Hi.")
@@ -278,18 +213,6 @@ def test_reflex_and_deliberate_differ_in_budget_and_thinking_and_have_the_same_t
     assert reflex.schema == deliberate.schema
     assert "deep_recall" in reflex.schema_text
     assert reflex.messages[0] == deliberate.messages[0]
-
-
-def test_a_reflex_may_use_every_tool_that_it_is_told_of(ada: Entity) -> None:
-    model = ScriptedModel(
-        [act("deep_recall", question="Where do the bees live?"), say("I don't know.")]
-    )
-    done = talk(runtime_of(ada, model), "hello")
-    assert done.reading.route.profile == "reflex"
-    assert "- deep_recall" in chats(model)[0].messages[0].content
-    (result,) = done.outcome.steps[0].results
-    assert not result.failed
-    assert result.text == "Nothing in memory answers that; the question stays open."
 
 
 def test_the_entity_looks_deeper_within_a_turn_and_keeps_what_it_missed(ada: Entity) -> None:
@@ -381,63 +304,6 @@ def test_a_message_that_says_little_brings_to_mind_what_those_before_it_do(ada: 
     assert list(brought("Do you remember Biscuit the dog?")) == ["knowledge"]
     assert list(brought("What about him?")) == ["just before"]
     assert list(brought("What about him?", new=True)) == []
-
-
-def test_what_the_entity_corrects_can_still_be_read(ada: Entity) -> None:
-    replies = [
-        act("update_knowledge", title="Sam", body="Lives in Lisbon."),
-        say("Noted."),
-        act("update_knowledge", title="sam", body="Lives in Porto."),
-        say("Corrected."),
-    ]
-    runtime = runtime_of(ada, ScriptedModel(replies))
-    talk(runtime, "I live in Lisbon.")
-    before = ada.knowledge.read_text()
-    talk(runtime, "I moved to Porto.")
-    assert "Lives in Lisbon." not in ada.knowledge.read_text()
-    assert [path.read_text() for path in (ada.root / ".history").rglob("*.md")] == [before]
-
-
-def test_a_link_to_a_file_outside_is_not_put_into_a_prompt(ada: Entity, tmp_path: Path) -> None:
-    (tmp_path / "secret.md").write_text("## [locked] Keys\n\nhunter2\n")
-    ada.knowledge.unlink()
-    (ada.root / "knowledge.md").symlink_to(tmp_path / "secret.md")
-    model = ScriptedModel([say("Hello.")])
-    with pytest.raises(UnsafePathError):
-        talk(runtime_of(ada, model), "Hi.")
-    assert model.requests == []
-
-
-def test_the_portrait_of_the_speaker_is_in_the_prompt_and_nobody_elses(ada: Entity) -> None:
-    portraits = {"sam": "Sam mends radios.", "kim": "Kim fears the sea."}
-    ada.relationships.mkdir()
-    for person, portrait in portraits.items():
-        source = f"---\nnames: [{person.capitalize()}]\nunresolved: [tea]\n---\n\n{portrait}\n"
-        (ada.relationships / f"{person}.md").write_text(source)
-    model = ScriptedModel([say("Hello.")])
-    talk(runtime_of(ada, model), "Why do I feel so odd about this today?")
-    asked = "".join(one.content for one in model.requests[0].messages)
-    assert "Sam mends radios." in asked
-    assert "still open: tea" in asked
-    assert "Kim fears the sea." not in asked
-
-
-def test_a_tool_does_not_write_secrets_into_memory(ada: Entity) -> None:
-    call = act("update_knowledge", title="Bank", body="The password is Tulip!Garden77")
-    done = talk(runtime_of(ada, ScriptedModel([call, say("I will not keep that.")])), "Keep it.")
-    [result] = done.outcome.steps[0].results
-    assert result.failed
-    assert "a password" in result.text
-    assert "Tulip" not in ada.knowledge.read_text(encoding="utf-8")
-
-
-def test_no_more_of_a_conversation_is_shown_than_the_model_counts_it(ada: Entity) -> None:
-    runtime = runtime_of(ada, ScriptedModel([say("Hello.")], context_tokens=4096))
-    stable = able_reply.stable_part(runtime, ("sam",))
-    plain = route.history(runtime, stable)
-    for _ in range(3):
-        ledger.append(ada.ledger, LedgerEntry(NOON, "chat", "scripted", 1, "stop", 1500, 1000))
-    assert route.history(runtime, stable) < plain - 900
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from bumble.body import hormones
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import anchors
@@ -48,24 +47,6 @@ def test_words_draw_the_body_by_a_quarter(ada: Entity) -> None:
     moved = stirring.move(soma).hormones.levels
     wanted = {name: 0.75 * soma.hormones.levels[name] + 0.25 * LEVELS[name] for name in LEVELS}
     assert moved == pytest.approx(wanted)
-
-
-def test_a_like_body_brings_an_anchor_back(ada: Entity) -> None:
-    anchor = anchors.load(put(ada, "The hill"))
-    runtime = lives.runtime_of(ada)
-    soma = body_state.read(runtime, runtime.now())
-    assert anchor_recall.stir(runtime, soma, "Hello.", ("sam",), soma.at) is None
-    alike = anchor_recall.blended(soma, anchor, 0.9)
-    stirring = anchor_recall.stir(runtime, alike, "Hello.", ("sam",), soma.at)
-    assert stirring is not None
-    assert stirring.share == hormones.ALIKE
-
-
-def test_what_is_for_others_does_not_come_back(ada: Entity) -> None:
-    put(ada, "The evening by the sea", "kim")
-    runtime = lives.runtime_of(ada)
-    soma = body_state.read(runtime, runtime.now())
-    assert anchor_recall.stir(runtime, soma, "An evening by the sea", ("sam",), soma.at) is None
 
 
 def test_tools_make_and_recall_an_anchor(ada: Entity) -> None:

@@ -18,8 +18,6 @@ from bumble.runtime import body_state
 from bumble.runtime.runtime import Runtime
 from tests.support.turns import Clock, act, runtime_of, say, talk
 
-WONDER = "Why do people dream, and what does it mean to them?"
-
 
 def settled(runtime: Runtime, **prompt: object) -> Runtime:
     """A runtime with other settings of the prompt."""
@@ -81,13 +79,6 @@ def test_the_body_keeps_to_its_budget(ada: Entity, budget: int) -> None:
             assert bool(text) == (budget >= 12)
 
 
-def test_what_is_too_long_leaves_room_for_what_fits(ada: Entity) -> None:
-    runtime = settled(runtime_of(ada, ScriptedModel([])), body_max_tokens=50)
-    text = preamble.body_text(runtime, moved(runtime, felt=2, social=84), "deliberate")
-    assert "Bars: social 84" in text
-    assert "Levels:" not in text
-
-
 def test_only_the_young_are_told_that_they_are(ada: Entity) -> None:
     runtime = runtime_of(ada, ScriptedModel([say("Hello.")]))
     calm, stirred = moved(runtime), moved(runtime, felt=2, social=84)
@@ -98,30 +89,6 @@ def test_only_the_young_are_told_that_they_are(ada: Entity) -> None:
     file.write_text(file.read_text().replace("interaction_count: 1", "interaction_count: 30"))
     for soma in (calm, stirred):
         assert "young" not in preamble.body_text(runtime, soma, "deliberate")
-
-
-def test_the_names_of_hormones_can_be_hidden(ada: Entity) -> None:
-    file = ada.file
-    file.write_text(file.read_text() + "\nsoma: {hormones: {show_names: false}}\n")
-    runtime = runtime_of(ada, ScriptedModel([]))
-    text = preamble.body_text(runtime, moved(runtime, felt=2, social=84), "deliberate")
-    assert "drive 0.15" in text
-    assert "dopamine" not in text
-
-
-def test_the_mood_stands_in_the_stable_part_where_a_setting_wants_it(ada: Entity) -> None:
-    model = ScriptedModel([say("Hello."), say("Hello.")])
-    talk(runtime_of(ada, model), WONDER)
-    assert "Your mood:" not in model.requests[0].messages[0].content
-    assert "Mood: content" in model.requests[0].messages[-1].content
-    model = ScriptedModel([say("Hello."), say("Hello.")])
-    runtime = settled(runtime_of(ada, model), mood_in_system=True)
-    talk(runtime, WONDER)
-    talk(runtime, WONDER)
-    system = [one.messages[0].content for one in model.requests if one.purpose == "chat"]
-    assert "Your mood: content." in system[0]
-    assert system[0] == system[1]
-    assert "Mood:" not in model.requests[0].messages[-1].content
 
 
 def test_a_turn_saves_what_each_event_did_to_bars_and_hormones(ada: Entity) -> None:

@@ -42,17 +42,6 @@ def test_weights_that_nobody_probed_are_trusted_by_their_size(
     assert {seen.tier(purpose, "de") for purpose in ("talk", "memory")} == {tier}
 
 
-def test_weights_that_were_probed_are_known_by_their_hash(ada: Entity) -> None:
-    assert abilities.of(opened(ada), embedded("smollm2-135m")).tier("talk", "en") == "none"
-
-
-def test_a_user_overrules_what_was_measured(ada: Entity) -> None:
-    user = "llm: {abilities: {talk: {en: write}, memory: {any: none}}}\n"
-    seen = abilities.of(opened(ada, user=user), embedded("smollm2-135m"))
-    assert (seen.tier("talk", "en"), seen.tier("talk", "de")) == ("write", "none")
-    assert seen.tier("memory", "de") == "none"
-
-
 def test_a_folder_that_is_not_trusted_lowers_only(
     ada: Entity, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,14 +54,6 @@ def test_a_folder_that_is_not_trusted_lowers_only(
     assert "bumble config trust" in heard
     assert "talk.de" not in heard
     assert "memory" not in heard
-
-
-def test_a_folder_that_is_trusted_counts_as_the_users_own(run: Run) -> None:
-    run.ok("config", "set", "llm.abilities.talk.en", "write")
-    run.ok("config", "trust", str(run.entity.root))
-    user = Path(run.environ["XDG_CONFIG_HOME"]) / "bumble" / "config.yaml"
-    seen = abilities.of(opened(run.entity, user=user.read_text("utf-8")), embedded("qwen3-1.7b"))
-    assert seen.tier("talk", "en") == "write"
 
 
 def scripted(ada: Entity, text: str) -> tuple[Opened, Choice]:
@@ -93,11 +74,6 @@ def test_a_scripted_model_writes_unless_its_script_says_otherwise(ada: Entity) -
 def test_a_script_that_trusts_in_something_unknown_is_an_error(ada: Entity) -> None:
     with pytest.raises(RecordInvalidError, match="abilities"):
         abilities.measured_of(*scripted(ada, "- {abilities: {talk: {de: able}}}\n"))
-
-
-def test_of_an_address_no_password_is_part_of_what_it_is_known_by() -> None:
-    chosen = Choice("endpoint", "m", "", url="https://sam:secret@host/v1/")
-    assert abilities.identity_of(chosen) == "https://host/v1#m"
 
 
 @pytest.mark.parametrize(

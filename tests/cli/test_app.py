@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -14,9 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from bumble import errors
 from bumble.cli import app, reference
-from bumble.cli.process import Shell
 from tests.support.command_line import modules_of
 from tests.support.running import Run
 
@@ -55,32 +51,9 @@ def test_every_exit_code_of_the_code_has_a_meaning() -> None:
     assert set(reference.MEANINGS) == reference.exit_codes() | of_the_shell
 
 
-def test_no_two_kinds_of_trouble_share_an_exit_code_but_by_descent() -> None:
-    kinds = [one for one in vars(errors).values() if isinstance(one, type)]
-    owners: dict[int, set[type]] = {}
-    for kind in kinds:
-        if issubclass(kind, errors.UserError) and "exit_code" in vars(kind):
-            owners.setdefault(kind.exit_code, set()).add(kind)
-    assert owners[12] == {
-        errors.RecordInvalidError,
-        errors.DraftInvalidError,
-        errors.SettingInvalidError,
-        errors.ImportInvalidError,
-        errors.BundleInvalidError,
-        errors.HistoryUnreadableError,
-    }
-    assert owners[20] == {errors.ModelUnreachableError, errors.WeightsMissingError}
-    assert all(len(one) == 1 for code, one in owners.items() if code not in (12, 20))
-
-
 @pytest.mark.parametrize("name", app.COMMANDS)
 def test_the_line_in_the_help_is_the_commands_own(name: str) -> None:
     assert command(name).help.split("\n\n")[0].strip() == app.COMMANDS[name][1]
-
-
-def test_the_groups_are_the_commands_that_have_subcommands() -> None:
-    found = {name for name in app.COMMANDS if hasattr(command(name), "list_commands")}
-    assert found == app.GROUPS
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], []])
@@ -89,27 +62,6 @@ def test_help_and_version_import_nothing_heavy(words: list[str]) -> None:
     assert code == (0 if words else 2)
     assert names & set(HEAVY) == set()
     assert "bumble" in names
-
-
-def test_a_command_over_files_reads_its_arguments_without_pydantic(run: Run) -> None:
-    for words in (["knowledge", "list"], ["config", "get", "llm.model"], ["knowledge", "show"]):
-        code, names = modules_of(*words, "-e", str(run.entity.root))
-        assert code == 0
-        assert "pydantic" not in names
-
-
-def test_arguments_that_are_not_plain_are_still_checked(run: Run) -> None:
-    ran = run("session", "list", "--limit", "many")
-    assert ran.code == 2
-    assert "--limit" in ran.err
-    assert run("session", "list", "--limit", "0").code == 2
-    assert run("knowledge", "list", "-e", "").code == 2
-
-
-def test_version_is_one_line_on_standard_output() -> None:
-    done = bumble("--version")
-    assert re.fullmatch(r"bumble \d+\.\d+\.\d+\S*\n", done.stdout)
-    assert done.stderr == ""
 
 
 @pytest.mark.parametrize(
@@ -128,12 +80,6 @@ def test_a_typo_names_the_nearest(run: Run, words: list[str], said: str) -> None
     assert said in ran.err
     assert "--help`" in ran.err
     assert ran.out == ""
-
-
-def test_the_hint_is_the_help_of_the_group_that_does_not_know_the_command(run: Run) -> None:
-    assert "`bumble model --help`" in run("model", "lst").err
-    assert "`bumble --help`" in run("stauts").err
-    assert "`bumble config get --help`" in run("config", "get").err
 
 
 @pytest.mark.parametrize(
@@ -171,16 +117,6 @@ def test_a_reader_that_leaves_causes_no_traceback(run: Run, reader: str) -> None
     assert done.stderr == "code 0\n"
 
 
-@pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
-@pytest.mark.parametrize("words", ["--help", "knowledge --help", "chat --help"])
-def test_nor_does_one_that_leaves_before_the_help(words: str) -> None:
-    line = f'"{sys.executable}" -m bumble {words}; echo "code $?" >&2'
-    done = subprocess.run(
-        ["sh", "-c", f"{{ sleep .2; {line}; }} | true"], capture_output=True, text=True, check=False
-    )
-    assert done.stderr == "code 0\n"
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
 def test_output_that_cannot_be_written_is_an_error_and_no_bug(run: Run) -> None:
     with Path("/dev/full").open("w") as full:
@@ -207,23 +143,6 @@ def test_it_works_with_an_empty_environment_in_any_folder(run: Run, tmp_path: Pa
     assert (empty.returncode, empty.stdout) == (0, done.stdout)
     done = bumble("config", "get", "llm.model", environ={"HOME": "/nonexistent"}, cwd=Path("/"))
     assert (done.returncode, done.stdout) == (0, "auto\n")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="a folder in use can't be removed")
-def test_it_works_in_a_folder_that_is_gone(tmp_path: Path) -> None:
-    gone = tmp_path / "gone"
-    script = f'mkdir "{gone}" && cd "{gone}" && rmdir "{gone}" && "{sys.executable}" -m bumble '
-    done = subprocess.run(
-        ["sh", "-c", script + "config get llm.model"], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, "auto\n")
-
-
-@pytest.mark.parametrize("variables", [{}, {"FORCE_COLOR": "1"}, {"TERM": "xterm", "CI": "1"}])
-def test_nothing_is_coloured_where_it_is_no_terminal(variables: dict[str, str]) -> None:
-    for words in (["--help"], ["model", "--help"], ["config", "show"], ["stauts"]):
-        done = bumble(*words, environ=variables)
-        assert "\x1b" not in done.stdout + done.stderr
 
 
 def broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
@@ -255,17 +174,6 @@ def test_a_bug_keeps_its_traceback_in_a_file_that_the_message_names(
     assert "Traceback" not in ran.err
     assert "a secret" not in text
     assert ran.json["error"]["kind"] == "Bug"
-
-
-def test_a_bug_whose_traceback_cannot_be_kept_shows_it(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    broken(monkeypatch, ZeroDivisionError("by nought"))
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    ran = run("broken")
-    assert ran.code == 70
-    assert "Traceback" in ran.err
 
 
 def test_an_interrupt_ends_with_130_and_no_traceback(
@@ -316,11 +224,3 @@ def test_the_names_of_models_and_settings_are_completed(run: Run) -> None:
     stray = Path(run.environ["XDG_CACHE_HOME"]) / "bumble" / "weights" / "stray"
     stray.mkdir(parents=True)
     assert completed("bumble model remove s") == ["stray"]
-
-
-def test_the_command_in_an_answer_is_without_options_and_values(run: Run) -> None:
-    assert run("-e", str(run.entity.root), "config", "get", "name", "--json").json["command"] == (
-        "config get"
-    )
-    assert json.loads(run("chta", "--json").out)["command"] == "bumble"
-    assert Shell.of_process().cwd == Path.cwd()

@@ -71,33 +71,6 @@ def test_a_shell_offers_commands_and_values(lived: Run, shell: str) -> None:
     assert offered(lived, shell, "new", "x", "--timezone", "Europe/Lis") == ["Europe/Lisbon"]
 
 
-def test_a_zsh_that_has_not_begun_completing_begins(lived: Run) -> None:
-    program = shutil.which("zsh")
-    if program is None:
-        pytest.skip("there is no zsh here")
-    script = lived.write("workspace/script", lived.ok("completion", "zsh").out)
-    ran = subprocess.run(
-        [program, "-f", "-c", f"source {script} && print $_comps[bumble]"],
-        env={**lived.environ, "PATH": os.environ["PATH"]},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (ran.stdout, ran.stderr) == ("_bumble\n", "")
-
-
-def test_bash_gets_titles_that_it_reads_back_as_they_are(lived: Run) -> None:
-    shown = offered(lived, "bash", "knowledge", "show", "")
-    assert shown[0] == "Green\\ tea"
-    assert shown[1] == r"\$\(touch\ owned\)\ \`touch\ owned\`\ \*\ \'x"
-    assert shown[2:] == ["Tides"]
-    assert offered(lived, "bash", "knowledge", "show", "'Gr") == ["Green tea"]
-    assert offered(lived, "bash", "knowledge", "show", r"Green\ t") == ["Green\\ tea"]
-    assert offered(lived, "bash", "recall", "--kind", "=", "be") == ["belief"]
-
-
 @pytest.mark.parametrize(
     ("typed", "wanted"),
     [
@@ -129,9 +102,3 @@ def test_completion_loads_nothing_heavy(lived: Run) -> None:
         "    assert not {'typer', 'ruamel', 'bumble.cli.app'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=lived.entity.root, check=True, timeout=60)
-
-
-def test_an_unknown_shell_is_a_mistake_that_names_the_others(run: Run) -> None:
-    ran = run("completion", "tcsh")
-    assert (ran.code, "bash, zsh, fish" in ran.err) == (2, True)
-    assert run.ok("completion", "bash", "--json").data["shell"] == "bash"

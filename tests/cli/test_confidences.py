@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -14,7 +13,7 @@ import typer
 from bumble.body.config import HORMONE_NAMES
 from bumble.cli import app
 from bumble.entity.changes import Change, ChangeSet
-from bumble.history import driver
+from bumble.history import clone
 from bumble.records import (
     anchors,
     beliefs,
@@ -116,7 +115,7 @@ def ada(run: Run) -> Run:
     git(root, "init", "-q", "-b", "main")
     git(root, "config", "user.name", "Sam")
     git(root, "config", "user.email", "sam@example.org")
-    driver.install(root)
+    clone.install_driver(root)
     git(root, "add", "-A")
     git(root, "commit", "-qm", "start")
     run.ok("knowledge", "set", "Pets", "A dog.")
@@ -245,25 +244,10 @@ def test_a_secret_can_not_be_guessed_by_asking_for_its_words(ada: Run) -> None:
     assert ada("why", "The secret is lighthousebelief").code != 0
 
 
-def test_who_told_it_finds_it(ada: Run) -> None:
-    ran = ada.ok("recall", "--as", "bo", "secret lighthousebelief", "--json")
-    assert "lighthousebelief" in json.dumps(ran.data["hits"])
-    assert "lighthousemessage" in ada.ok("context", "prompt", "--as", "bo").out
-
-
 def test_that_there_is_something_is_said(ada: Run) -> None:
     for words in (("belief", "list"), ("soma",), ("session", "show", "ses_bo"), ("log",)):
         assert "(only for bo; --all shows it)" in ada.ok(*words).out
     assert "--all" in ada.ok("recall", "dog").err
-
-
-def test_what_the_owner_tells_is_shown_as_before(ada: Run, weights_folder: Path) -> None:
-    with_weights(ada, weights_folder)
-    ada.ok("chat", "My boat is called Albatross.")
-    assert "Albatross" in ada.ok("session", "show").out
-    ada.ok("tick", "--settle", "--now", "2026-06-01T12:00:00+01:00")
-    assert "Albatross" in ada.ok("episode", "list").out
-    assert "only for sam" not in ada.ok("log").out
 
 
 def test_what_a_cycle_made_of_it_is_not_told(ada: Run, weights_folder: Path) -> None:

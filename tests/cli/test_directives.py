@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bumble.cli.talk import turn_view
-from bumble.cli.talk.turn_view import Typed, Wishes
+from bumble.cli.talk.turn_view import Wishes
 
 
 @pytest.mark.parametrize(
@@ -32,18 +32,3 @@ def test_directives_are_taken_out(text: str, left: str, wishes: Wishes) -> None:
 def test_a_model_is_named_and_others_are_ignored() -> None:
     found = turn_view.parse("Hi /model qwen3-4b there /queue off", shortcuts=False)
     assert (found.text, found.model, found.ignored) == ("Hi there", "qwen3-4b", ("queue",))
-
-
-def test_shortcuts_are_for_those_who_may() -> None:
-    assert turn_view.parse("Hi /status you", shortcuts=True).shortcuts == (("status", ""),)
-    assert turn_view.parse("Hi /status you", shortcuts=False) == Typed("Hi /status you")
-
-
-def test_a_shortcut_takes_its_word_with_it() -> None:
-    typed = turn_view.parse("Hi /context detail and /usage tokens, Ada", shortcuts=True)
-    assert typed == Typed("Hi and, Ada", shortcuts=(("context", "detail"), ("usage", "tokens")))
-
-
-def test_wishes_for_one_message_stand_over_those_that_hold() -> None:
-    holding = Wishes(think=True, verbose=True)
-    assert Wishes(think=False).over(holding) == Wishes(think=False, verbose=True)

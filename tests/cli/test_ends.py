@@ -68,19 +68,6 @@ def test_every_turn_ends_with_a_reason(run: Run, how: str) -> None:
     assert kept[0]["text"] == ASKED
 
 
-def test_nothing_is_said_twice(run: Run) -> None:
-    script(run, *MISBEHAVING["repeats itself"][0])
-    assert run.ok("chat", ASKED).out == "A cat is a cat.\n"
-
-
-def test_a_turn_that_ends_well_gives_no_reason(run: Run) -> None:
-    script(run, act("say", text="You have no cat."), WANTS_MORE | {"json": {
-        "verdict": "DONE", "missing": ""
-    }})  # fmt: skip
-    ran = asked(run)
-    assert (ran.data["stopped"], ran.data["why"], ran.err) == ("done", "", "")
-
-
 def test_what_was_done_before_the_model_failed_is_kept_and_the_failure_is_told(run: Run) -> None:
     script(run, act("update_knowledge", title="Sam's cat", body="Sam has a cat."))
     ran = asked(run)  # the script has no answer left

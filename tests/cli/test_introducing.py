@@ -3,9 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from prompt_toolkit.application import create_app_session
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
 
 from bumble.entity import settings
 from tests.support.chatting import act, script
@@ -35,34 +32,11 @@ def test_a_name_in_a_first_message_is_offered_once(ada: Run) -> None:
     assert "owner.name" not in ada.ok("chat", "I'm Kim.").err
 
 
-def test_whom_the_offer_is_taken_by_later_stays_who_they_were(ada: Run) -> None:
-    ada.ok("chat", HELLO)
-    ada.ok("config", "set", "owner.name", "Kim")
-    assert ada.ok("person", "show", "Kim", "--json").data["id"] == "sam"
-    ada.ok("chat", "My dog is called Biscuit.")
-    assert ada.ok("person", "show", "Kim", "--json").data["names"] == ["Kim", "Sam"]
-
-
-def test_yes_agrees_and_the_person_is_found_by_that_name(ada: Run) -> None:
-    assert "knows you as Kim" in ada.ok("chat", "--yes", HELLO).err
-    assert owner(ada) == "Kim"
-    assert ada.ok("person", "show", "Kim", "--json").data["names"] == ["Kim"]
-
-
 @pytest.mark.parametrize(("answer", "name"), [("\n", "Kim"), ("n\n", "Sam")])
 def test_at_a_terminal_it_is_asked(ada: Run, answer: str, name: str) -> None:
     ran = ada.ok("chat", HELLO, stdin=answer, terminal=True)
     assert "Are you Kim, whom it belongs to?" in ran.err
     assert owner(ada) == name
-
-
-def test_in_a_conversation_it_is_asked_too(ada: Run) -> None:
-    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
-        pipe.send_text(f"{HELLO}\r/me\r/quit\r")
-        ran = ada.ok("chat", stdin="y\n", terminal=True)
-    assert owner(ada) == "Kim"
-    assert "Kim: forming" in ran.err
-    assert ada.file("relationships/kim.md").exists()
 
 
 @pytest.mark.parametrize(
@@ -78,6 +52,14 @@ def test_an_entity_made_on_the_way_belongs_to_who_says_hello(ada: Run, tmp_path:
     ran = ada.ok("chat", "-e", str(tmp_path / "bee"), "--new", "--yes", HELLO, terminal=True)
     assert "?" not in ran.err
     assert ada.ok("person", "show", "-e", str(tmp_path / "bee"), "Kim").out.startswith("# Kim")
+
+
+def test_whose_owner_has_no_name_hears_it_in_a_later_message_too(ada: Run) -> None:
+    text = ada.entity.file.read_text(encoding="utf-8")
+    ada.entity.file.write_text(text.replace("name: Sam", 'name: ""'), encoding="utf-8")
+    ada.ok("chat", "--yes", "hello")
+    assert "knows you as Dot" in ada.ok("chat", "--yes", "im dot, i drive the school bus").err
+    assert owner(ada) == "Dot"
 
 
 def test_aliases_are_names(run: Run) -> None:

@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from bumble.cli.listing import short_ids
@@ -92,36 +88,6 @@ def test_a_link_out_of_the_folder_is_not_read(run: Run, link: str) -> None:
 def test_a_folder_that_is_no_entity_is_refused(run: Run) -> None:
     for group in GROUPS:
         assert run(group, "list", cwd=run.entity.root.parent).code == 10
-
-
-def test_a_command_that_is_none_names_the_nearest(run: Run) -> None:
-    ran = run("belief", "lsit")
-    assert ran.code == 2
-    assert "Did you mean" in ran.err
-    assert "'list'" in ran.err
-
-
-def test_errors_are_json_too(run: Run) -> None:
-    answer = run("belief", "show", "nope", "--json").json
-    assert answer["data"] is None
-    assert answer["error"]["exit_code"] == 1
-    assert answer["error"]["kind"] == "RecordMissingError"
-
-
-def test_a_reader_that_leaves_early_is_no_error(full: Run) -> None:
-    full.ok("journal", "add", stdin="a line of some length\n" * 10_000)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bumble", "-e", str(full.entity.root), "journal", "show"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=os.environ | full.environ,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    assert process.stdout.readline().startswith(b"## ")
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    assert process.wait() == 0
 
 
 def test_ends_of_ids_grow_until_they_differ() -> None:

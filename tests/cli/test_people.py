@@ -62,29 +62,6 @@ def test_a_name_that_differs_by_marks_is_refused_with_both_names(
     assert known(ada) == ["zoë"]
 
 
-def test_at_a_terminal_it_is_asked_who_is_meant(ada: Run) -> None:
-    ada.ok("chat", "--as", "Zoë", "Hi.")
-    ran = ada.ok("chat", "--as", "Zoe", "It is me.", stdin="y\n", terminal=True)
-    assert "Is Zoe the same as Zoë?" in ran.err
-    assert known(ada) == ["zoë"]
-    assert ada("chat", "--as", "Zoe", "Hi.", stdin="n\n", terminal=True).code == 13
-
-
-def test_two_people_of_like_names_are_introduced_and_then_known_apart(ada: Run) -> None:
-    ada.ok("chat", "--as", "Zoë", "Hi.")
-    ada.ok("person", "add", "Zoe", "--yes")
-    ada.ok("chat", "--as", "Zoe", "Hi.")
-    assert known(ada) == ["zoe", "zoë"]
-    assert ada.ok("person", "show", "Zoe", "--json").data["interaction_count"] == 1
-
-
-def test_nobody_takes_the_name_of_an_owner_who_has_not_spoken(ada: Run) -> None:
-    ada.ok("config", "set", "owner.name", "Zoë")
-    assert ada("chat", "--as", "Zoe", "Hi.").code == RefusedError.exit_code
-    ada.ok("chat", "Hi.")
-    assert known(ada) == ["zoë"]
-
-
 def test_two_people_of_one_normal_form_are_told_apart_by_their_letters(run: Run) -> None:
     for name, file in (("O'Brien", "o-brien-1"), ("O’Brien", "o-brien-2")):
         run.write(f"relationships/{file}.md", f"---\nnames: [{name}]\n---\n\nIt is {file}.\n")

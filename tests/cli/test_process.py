@@ -38,11 +38,3 @@ def test_where_linux_groups_by_session_the_whole_session_goes_behind(session_lea
     process.make_nice(session_leader)
     assert group.read_text().endswith(f"nice {process.NICENESS}\n")
     assert AUTOGROUP.read_text() == own
-
-
-def test_what_has_ended_is_passed_over() -> None:
-    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
-        ended.wait()
-    own = os.getpriority(os.PRIO_PROCESS, 0) if hasattr(os, "getpriority") else None
-    process.make_nice(ended.pid)
-    assert own is None or os.getpriority(os.PRIO_PROCESS, 0) == own

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 from prompt_toolkit.application import create_app_session
@@ -10,7 +9,6 @@ from prompt_toolkit.output import DummyOutput
 
 from bumble.cli.commands import chat
 from bumble.cli.talk import repl
-from tests.support import chatting
 from tests.support.chatting import act, script
 from tests.support.running import Ran, Run
 
@@ -64,46 +62,6 @@ def test_unknown_slash_text_is_reported_and_not_sent(ada: Run, text: str) -> Non
     assert not list(ada.file("sessions").glob("*/messages.jsonl"))
 
 
-def test_status_model_usage_and_context_tell(ada: Run) -> None:
-    ran = typed(ada, "/context", "/usage", PLAIN, "/status", "/model", "/usage", "/context", "/me")
-    assert ran.err.count("Nothing has been sent yet.") == 2
-    for told in ("conversation ses_", "window 32768 tokens", "before the message:", "Total sent:"):
-        assert told in ran.err
-    assert said(ada) == [PLAIN]
-
-
-@pytest.mark.parametrize("command", ["/context", "/context detail"])
-def test_context_tells_of_the_request_that_another_process_has_sent(ada: Run, command: str) -> None:
-    ada.ok("chat", PLAIN)
-    total = ada.ok("context", "json").data["total_bytes"]
-    shown = typed(ada, command)
-    assert "Nothing has been sent yet." not in shown.err
-    assert f"Total sent: {total:,} bytes" in shown.err
-    assert "Nothing has been sent yet." in typed(ada, command, argv=("--new-session",)).err
-
-
-def test_status_says_how_full_the_window_is_how_it_feels_what_waits_and_what_holds(
-    ada: Run,
-) -> None:
-    ada.ok("config", "set", "memory.episode_max_turns", "1")  # a stretch is over by its length
-    ran = typed(ada, "/status", PLAIN, PLAIN, "/think on", "/verbose", "/verbose off", "/status")
-    before, after = (part.split("Ada in ")[0] for part in ran.err.split("Ada in ")[1:])
-    full = [re.search(r"(\d+)% full: about ([\d,]+) tokens", part) for part in (before, after)]
-    assert full[0] and full[1]
-    assert int(full[0][2].replace(",", "")) < int(full[1][2].replace(",", ""))
-    assert "mood: content" in before
-    assert "until the next conversation:" not in before
-    assert "[waiting: " not in before
-    assert "[waiting: " in after
-    assert "until the next conversation: /think on, /verbose off" in after
-
-
-def test_the_shared_prefix_is_told_in_a_conversation_too(ada: Run) -> None:
-    ran = typed(ada, PLAIN, "/think off", PLAIN, argv=("--debug-prefix",))
-    assert "prefix: there is no earlier request to compare with" in ran.err
-    assert "first differs in the user message" in ran.err
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -122,18 +80,6 @@ def test_slash_text_as_one_message_is_reported_and_not_sent(ada: Run, text: str,
     assert (ran.code, ran.out) == (2, "")
     assert told in ran.err
     assert not list(ada.file("sessions").glob("*/messages.jsonl"))
-
-
-def test_slash_text_on_standard_input_is_only_text(ada: Run) -> None:
-    ada.ok("chat", "-", stdin="/frobnicate now")
-    assert said(ada) == ["/frobnicate now"]
-
-
-def test_directives_without_effect_are_told_of_in_one_message(ada: Run) -> None:
-    ran = ada.ok("chat", "Hello /elevated on there /model qwen3-4b friend.")
-    assert "/elevated has no effect here." in ran.err
-    assert "/model has no effect inside a message" in ran.err
-    assert said(ada) == ["Hello there friend."]
 
 
 def test_every_command_of_a_conversation_has_a_counterpart_outside_of_it() -> None:
@@ -172,26 +118,6 @@ def test_a_command_takes_its_words_with_it(ada: Run, text: str, told: str) -> No
     assert said(ada) == [PLAIN]
 
 
-def test_a_shortcut_in_one_message_is_taken_out_and_told_of(ada: Run) -> None:
-    ran = ada.ok("chat", "hey /status")
-    assert "/status has no effect inside a message; here: bumble status" in ran.err
-    assert said(ada) == ["hey"]
-
-
-def test_think_alone_holds_until_the_next_conversation(ada: Run) -> None:
-    ran = typed(ada, "/think on", PLAIN, "/new", PLAIN)
-    assert "/think is on until the next conversation." in ran.err
-    assert [(one["max_tokens"], one["thinking"]) for one in calls(ada)] == [
-        (4096, True),
-        (512, False),
-    ]
-
-
-def test_think_off_makes_a_reflex_of_a_deep_question(ada: Run) -> None:
-    typed(ada, "/think off", "Why do people dream, and what does it mean to them?")
-    assert calls(ada)[0]["max_tokens"] == 512
-
-
 def test_a_directive_inside_a_message_is_a_hint_for_it_alone_and_is_taken_out(ada: Run) -> None:
     typed(ada, "I had soup /think harder for lunch today.", PLAIN)
     assert said(ada) == [PLAIN, PLAIN]
@@ -215,29 +141,6 @@ def test_a_shortcut_inside_the_owners_message_is_carried_out_and_taken_out(ada: 
     ran = typed(ada, "Hello /status there, Ada.")
     assert "window 32768 tokens" in ran.err
     assert said(ada) == ["Hello there, Ada."]
-
-
-def test_a_shortcut_of_somebody_else_is_only_text(ada: Run) -> None:
-    ran = typed(ada, "Hello /status there, Ada.", argv=("--as", "Kim"))
-    assert "window 32768 tokens" not in ran.err
-    assert said(ada) == ["Hello /status there, Ada."]
-
-
-def test_directives_of_other_tools_are_taken_out_without_effect(ada: Run) -> None:
-    ran = typed(ada, "Hello /elevated on there.")
-    assert "/elevated has no effect here." in ran.err
-    assert said(ada) == ["Hello there."]
-
-
-def test_compact_shows_the_conversation_shorter(ada: Run) -> None:
-    place = chatting.long_talk(ada)
-    ada.ok("config", "set", "cognition.max_context_tokens", "4096")
-    before = ada.text(place)
-    ran = typed(ada, "/compact")
-    assert "tokens of conversation became" in ran.err
-    assert ada.text(place).startswith(before)
-    assert '"type":"compaction"' in ada.text(place)[len(before) :].replace(" ", "")
-    assert "Nothing was said yet." in typed(ada, "/new", "/compact").err
 
 
 def test_one_tool_round_then_an_answer_with_the_tools_still_declared(ada: Run) -> None:

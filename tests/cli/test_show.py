@@ -34,15 +34,6 @@ def test_a_day_is_one_screen_without_ids(run: Run) -> None:
     assert len(shown.splitlines()) <= 24
 
 
-def test_a_week_has_days_and_a_quiet_day_says_so(run: Run) -> None:
-    week = lived(run).ok("show", "week", "--now", "2026-05-27T20:00", "--json").data
-    assert (week["from"], week["to"]) == ("2026-05-21", "2026-05-27")
-    assert [one["text"] for one in week["session"]] == ["My boat floats."]
-    assert "24 May" in run.ok("show", "week", "--now", "2026-05-27T20:00").out
-    quiet = run.ok("show", "--now", "2026-05-27T20:00").out
-    assert "Nothing yet." in quiet and "24 May 2026" in quiet
-
-
 def test_a_person_is_shown_as_the_owner_may_see_them(run: Run) -> None:
     shown = lived(run).ok("show", "sammy").out
     assert shown.startswith("Sam, also Sammy") and "A sailor with a dog." in shown

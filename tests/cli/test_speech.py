@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -13,14 +12,12 @@ import pytest
 
 from bumble.cli import output
 from bumble.cli.output import Speech
-from bumble.text.cells import cells
 from tests.support.chatting import act, script
 from tests.support.fake_server import FakeServer
 from tests.support.reading import with_weights
 from tests.support.running import ABLE, Run
 from tests.support.terminal import Terminal
 
-XTERM = {"TERM": "xterm"}
 TAKEN_BACK = re.compile(r"\r\x1b\[(\d+)C\x1b\[K")
 
 
@@ -70,70 +67,6 @@ def test_lines_of_a_terminal_end_between_words(monkeypatch: pytest.MonkeyPatch, 
     assert " ".join(lines) == f"Ada> {TEXT}"
 
 
-def test_own_lines_code_and_long_words_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "Look:\n```\nfor one in everything_there_is: print(one)\n```\nSo."
-    assert spoken(monkeypatch, code) == f"Ada> {code}"
-    url = "https://example.com/a/very/long/path"
-    assert spoken(monkeypatch, f"See {url} now.") == f"Ada> See\n{url}\nnow."
-
-
-def test_wide_signs_break_where_they_have_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = spoken(monkeypatch, "我想知道事物是如何运作的以及它们的内在是什么样子").split("\n")
-    assert all(cells(line) <= 20 for line in lines)
-    assert len(lines) > 2
-
-
-def test_pictures_of_several_characters_are_not_parted(monkeypatch: pytest.MonkeyPatch) -> None:
-    family = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
-    lines = spoken(monkeypatch, f"We were all there {family} yesterday.", piece=1).split("\n")
-    assert lines == ["Ada> We were all", f"there {family} yesterday."]
-
-
-def test_a_terminal_that_breaks_lines_by_itself_is_left_to_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert spoken(monkeypatch, TEXT, environ={"TERM": "dumb"}) == f"Ada> {TEXT}"
-
-
-def test_a_sign_is_cut_to_the_line_and_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen()
-    monkeypatch.setenv("COLUMNS", "10")
-    monkeypatch.setattr(sys, "stderr", screen)
-    output.sign("Ada wakes a very large model …", XTERM)
-    output.say("Hello")
-    assert screen.getvalue() == "\r\x1b[2KAda wake…\r\x1b[2KHello\n"
-
-
-def test_a_sign_never_wipes_a_line_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(sys, "stdout", screen)
-    output.piece("Let me look")
-    output.sign("Ada is thinking …", XTERM)
-    output.piece(".\n")
-    output.sign("Ada is thinking …", XTERM)
-    output.flush()
-    assert screen.getvalue() == "Let me look.\n\r\x1b[2KAda is thinking …\r\x1b[2K"
-
-
-def test_progress_and_a_question_share_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen()
-    monkeypatch.setattr(sys, "stderr", screen)
-    bar = output.Progress("indexing", XTERM)
-    bar(1, None)
-    output.say("warning: one file is broken")
-    bar(2, None)
-    bar.clear()
-    wiped = "\r\x1b[2K"
-    shown = f"{wiped}indexing: 1{wiped}warning: one file is broken\n{wiped}indexing: 2{wiped}"
-    assert screen.getvalue() == shown
-
-
-def test_elsewhere_the_answer_is_bare(run: Run) -> None:
-    script(run, act("say", text=TEXT))
-    assert run.ok("chat", "Hello").out == f"{TEXT}\n"
-
-
 @pytest.fixture
 def at_terminal(run: Run) -> Callable[..., Terminal]:
     """Start a command at a terminal, on Ada."""
@@ -167,12 +100,6 @@ def test_json_and_a_pipe_get_what_they_got_while_the_terminal_shows_signs(
     assert piped.out == f"{TEXT}\n"
     assert "Ada wakes …" in piped.text
     assert [line for line in piped.left if line] == []
-
-
-def test_json_at_a_terminal_is_json(at_terminal: Callable[..., Terminal]) -> None:
-    terminal = at_terminal("chat", "Hello there", "--json")
-    assert terminal.finish() == 0
-    assert json.loads("\n".join(terminal.left))["data"]["reply"] == TEXT
 
 
 def test_a_question_stands_on_a_line_of_its_own(

@@ -20,19 +20,6 @@ def test_on_a_terminal_no_text_opens_the_editor(run: Run, use_editor: UseEditor)
     assert texts(run) == ["typed"]
 
 
-def test_words_are_what_the_editor_shows_first(run: Run, use_editor: UseEditor) -> None:
-    use_editor("file.write_text(file.read_text() + 'more')")
-    assert add(run, "begun", "--editor")[0] == 0
-    assert texts(run) == ["begun\nmore"]
-
-
-def test_visual_goes_before_editor(run: Run, use_editor: UseEditor) -> None:
-    use_editor("file.write_text('typed')")
-    run.environ["VISUAL"] = run.environ["EDITOR"]
-    run.environ["EDITOR"] = "false"
-    assert add(run, "--editor")[0] == 0
-
-
 @pytest.mark.parametrize("stdin", [b"", b"  \n\n"])
 def test_an_empty_text_is_refused(run: Run, use_editor: UseEditor, stdin: bytes) -> None:
     before = run.state()
@@ -52,11 +39,6 @@ def test_bytes_that_are_no_text_are_refused_by_line(run: Run) -> None:
     assert texts(run) == []
 
 
-def test_a_byte_order_mark_is_no_text(run: Run) -> None:
-    assert add(run, stdin=b"\xef\xbb\xbfone\n")[0] == 0
-    assert texts(run) == ["one"]
-
-
 @pytest.mark.parametrize("editor", ["no-such-editor", "'open quote", "false"])
 def test_an_editor_that_fails_is_told(run: Run, editor: str) -> None:
     run.environ["EDITOR"] = editor
@@ -65,13 +47,6 @@ def test_an_editor_that_fails_is_told(run: Run, editor: str) -> None:
     assert code == 1
     assert editor in told.replace('"', "'")
     assert run.state() == before
-
-
-def test_without_an_editor_the_other_ways_are_told(run: Run) -> None:
-    code, told = add(run, "--editor")
-    assert code == 1
-    assert "EDITOR" in told
-    assert "standard input" in told
 
 
 def test_what_was_typed_before_an_editor_failed_is_kept(run: Run, use_editor: UseEditor) -> None:
@@ -99,11 +74,3 @@ def test_a_secret_does_not_go_into_memory(run: Run, argv: tuple[str, ...]) -> No
         assert "looks like a password; nothing was changed" in ran.err
         assert "hunter2xyz9" not in ran.err
     assert run.state() == before
-
-
-def test_a_secret_that_was_typed_is_kept_with_the_draft(run: Run, use_editor: UseEditor) -> None:
-    use_editor("file.write_text('The password: hunter2xyz9')")
-    code, err = add(run, "--editor")
-    assert code == 13
-    assert "nothing was changed" in err
-    assert texts(run) == []

@@ -11,12 +11,12 @@ from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import settings
 from bumble.entity.folder import Entity
-from bumble.errors import UserError, WeightsMissingError
+from bumble.errors import WeightsMissingError
 from bumble.index.sync import sync
 from bumble.llm.scripted import ScriptedModel
 from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.weights import catalog
-from bumble.models.weights.catalog import Catalog, CatalogEntry, Hub, Wheel, Wheels
+from bumble.models.weights.catalog import Catalog, Hub, Wheel, Wheels
 from bumble.models.weights.store import PullOptions
 from tests.support.serving import FakeHub, entry, hub, index_environment, wheel
 from tests.support.turns import runtime_of, say, talk
@@ -49,27 +49,6 @@ def both() -> Catalog:
     return Catalog((LARGE, SMALL))
 
 
-def test_each_source_is_asked_once_and_said_once(
-    shell: Shell, fake: FakeHub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    chosen = weights.chat_model(shell, both(), yes=True)
-    assert chosen.name == "small"
-    assert fake.heads == [URL]
-    err = capsys.readouterr().err
-    assert err.count("large: hub me/model") == 1
-    assert err.count("small: hub me/model") == 1
-    assert len(shell.notes) == 2
-
-
-def test_a_hub_that_cannot_be_reached_is_tried_once(
-    shell: Shell, fake: FakeHub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shell.means = PullOptions(environment=shell.environ, endpoint="http://127.0.0.1:1")
-    weights.chat_model(shell, both(), yes=True)
-    assert list(shell.means.answers) == ["http://127.0.0.1:1"]
-    assert capsys.readouterr().err.count("can't be reached") == 2  # a line a model
-
-
 def test_a_model_that_was_offered_and_did_not_come_makes_way_for_the_next(
     shell: Shell, fake: FakeHub
 ) -> None:
@@ -85,22 +64,6 @@ def test_a_pull_that_broke_off_does_not_end_in_a_lesser_model(shell: Shell, fake
     fake.cut_after = []
     shell.means = PullOptions(endpoint=fake.endpoint)
     assert weights.chat_model(shell, both(), yes=True).name == "large"
-
-
-def test_what_no_source_has_is_an_error_that_says_what_to_do(shell: Shell) -> None:
-    with pytest.raises(WeightsMissingError, match="model pull large --from PATH"):
-        weights.chat_model(shell, Catalog((LARGE,)), yes=True)
-
-
-def test_a_refused_fetch_lists_what_each_source_said(shell: Shell) -> None:
-    with pytest.raises(WeightsMissingError, match=r"hub me/model: answers 404"):
-        weights.fetch(shell, LARGE, yes=False)
-
-
-def test_a_machine_that_is_too_small_for_every_model_says_so(shell: Shell) -> None:
-    huge: list[CatalogEntry] = []
-    with pytest.raises(UserError, match="too little memory"):
-        weights.chat_model(shell, Catalog(tuple(huge)), yes=True)
 
 
 @pytest.mark.parametrize(
@@ -158,8 +121,3 @@ def test_an_index_goes_on_with_the_model_that_made_it(ada: Entity, shell: Shell)
     said(ada, "My sister has lived in Leipzig since March.")
     sync(ada, HashingEmbedder(), name="Ada", zone=UTC)
     assert weights.embedded_by(opened) == HashingEmbedder().identity.model
-
-
-def test_an_index_that_cannot_be_read_decides_nothing(ada: Entity, shell: Shell) -> None:
-    ada.vectors.write_bytes(b"no database")
-    assert weights.embedded_by(opened_in(ada, shell)) == ""

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli import app
 from tests.support.running import Run
 
 # What takes a path; `PATH` stands for it.
@@ -42,14 +41,6 @@ def test_a_ring_of_links_leads_nowhere(run: Run, words: tuple[str, ...], tmp_pat
     assert ran.err.startswith("error: ")
     assert "ring" in ran.err
     assert run.state() == before
-
-
-@pytest.mark.parametrize(
-    "words", [words for words in TAKES_PATH if words[0] not in ("new", "chat")]
-)
-def test_the_home_of_nobody_is_a_name_like_any_other(run: Run, words: tuple[str, ...]) -> None:
-    ran = run(*with_path(words, "~no-such-account/x"))
-    assert ran.code in (0, 1, 2, 10, 12, 13, 20)
 
 
 def test_a_home_is_the_same_to_every_command(
@@ -86,12 +77,6 @@ def test_what_is_far_too_long_is_not_said_again_in_full(run: Run, words: tuple[s
     assert ran.json["error"]["message"] in ran.err
 
 
-def test_a_file_without_a_name_is_not_the_folder_one_is_in(run: Run) -> None:
-    ran = run("knowledge", "edit", "--from", "")
-    assert ran.code == 2
-    assert "The name of the file is empty" in ran.err
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such pipes")
 @pytest.mark.parametrize(
     "words",
@@ -122,17 +107,6 @@ def test_a_file_without_an_end_is_too_long(run: Run) -> None:
     assert "longer than" in ran.err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="it has no such pipes")
-def test_what_a_program_writes_can_be_the_file(run: Run) -> None:
-    run.write("knowledge.md", "## Pets\n\nA cat.\n")
-    end, other = os.pipe()
-    os.write(other, b"## Pets\n\nA dog.\n")
-    os.close(other)
-    run.ok("knowledge", "edit", "--from", f"/dev/fd/{end}")
-    os.close(end)
-    assert "A dog." in run.text("knowledge.md")
-
-
 @pytest.mark.parametrize("limit", ["2147483648", "9" * 18, "9" * 30])
 def test_more_than_there_is_is_all(full: Run, limit: str) -> None:
     full.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
@@ -154,17 +128,6 @@ def test_a_name_that_nothing_has_says_what_lists_those_there_are(full: Run) -> N
         assert f"\n`bumble {listed}` shows what there is.\n" in ran.err
         assert full.ok(*listed.split()).code == 0
     assert "shows what there is" not in full("knowledge", "show", "Pet").err  # that is near
-
-
-def test_each_command_that_lists_is_there() -> None:
-    for words in app.LISTED_BY.values():
-        assert words.split()[0] in app.COMMANDS
-
-
-def test_a_file_is_no_folder(run: Run) -> None:
-    ran = run("status", "-e", str(run.entity.knowledge))
-    assert ran.code == 10
-    assert "is not an entity folder: it is a file\n" in ran.err
 
 
 @pytest.mark.parametrize("word", ["x", "//", "//:", "?key", "a:", "@"])

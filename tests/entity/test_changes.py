@@ -364,12 +364,6 @@ def test_changes_of_one_file_in_one_set_build_on_each_other(root: Path) -> None:
     assert (root / "portrait.md").read_text() == "old\n"
 
 
-def test_an_addition_closes_a_line_that_was_left_open(root: Path) -> None:
-    (root / "journal.md").write_text("open")
-    changes.apply(root, ChangeSet("add", (changes.add("journal.md", "next\n", "note"),)))
-    assert (root / "journal.md").read_text() == "open\nnext\n"
-
-
 @pytest.mark.parametrize("path", ["../x.md", "/etc/x", "a/../../x", "C:\\x", "\\x", "a\0b"])
 def test_a_path_that_leads_out_is_refused(root: Path, path: str) -> None:
     with pytest.raises(UnsafePathError) as caught:
@@ -393,12 +387,6 @@ def test_a_link_that_leads_out_is_refused_and_one_that_stays_is_written_through(
     assert (root / "portrait.md").read_text() == "new\n"
 
 
-def test_a_file_keeps_its_permissions(root: Path) -> None:
-    (root / "portrait.md").chmod(0o600)
-    changes.apply(root, a_set())
-    assert (root / "portrait.md").stat().st_mode & 0o777 == 0o600
-
-
 def test_stray_files_are_swept_and_nothing_else(root: Path) -> None:
     stray = root / "episodes" / f".ep.md.0123{disk.TEMPORARY_SUFFIX}"
     stray.parent.mkdir()
@@ -410,11 +398,6 @@ def test_stray_files_are_swept_and_nothing_else(root: Path) -> None:
     assert changes.sweep(root) == []
 
 
-def test_recovering_a_whole_folder_touches_nothing(root: Path) -> None:
-    assert changes.recover(root) == []
-    assert not (root / ".bumble").exists()
-
-
 def test_an_intent_may_not_name_a_file_elsewhere(root: Path) -> None:
     folder = root / ".bumble" / "intents" / "0123456789abcdef"
     folder.mkdir(parents=True)
@@ -424,9 +407,3 @@ def test_an_intent_may_not_name_a_file_elsewhere(root: Path) -> None:
     )
     with pytest.raises(RecordInvalidError, match="not an intent record"):
         changes.adopt(root)
-
-
-def test_a_folder_in_the_place_of_a_file_is_refused(root: Path) -> None:
-    (root / "a.md").mkdir()
-    with pytest.raises(FolderUnwritableError):
-        changes.apply(root, ChangeSet("x", (changes.write("a.md", "x\n", None, "why"),)))

@@ -22,7 +22,6 @@ from tests.support.sweeps import kill_steps
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-Git = Callable[..., str]
 
 
 @pytest.fixture(autouse=True)
@@ -101,13 +100,6 @@ def test_a_set_is_one_commit_of_its_own_files_with_why_and_trailers(root: Path) 
     assert commits.notes(root) == []
 
 
-def test_removed_files_are_removed_in_the_commit(root: Path) -> None:
-    gone = changes.delete("portrait.md", "old\n", "")
-    commits.apply(root, ChangeSet("forget: it", (gone,)), policy())
-    assert touched(root) == ["portrait.md"]
-    assert status(root) == []
-
-
 def test_the_owners_staged_and_unstaged_work_stays_as_it_is(root: Path) -> None:
     (root / "staged.md").write_text("prepared\n")
     run(root, "add", "staged.md")
@@ -153,15 +145,6 @@ def test_a_set_that_opens_another_becomes_one_commit_with_it(root: Path) -> None
     assert subjects(root) == ["chat: Sam and Ada", "start"]
     assert "Sam said\nanswer Sam" in run(root, "log", "-1", "--format=%b")
     assert status(root) == []
-
-
-def test_a_set_that_opens_another_and_is_left_alone_is_committed_with_the_next(root: Path) -> None:
-    said = ChangeSet(
-        "chat: Sam says", (changes.add("sessions/talk.jsonl", "1\n", "Sam said"),), opens=True
-    )
-    commits.apply(root, said, policy())
-    commits.apply(root, dream(root), policy())
-    assert subjects(root) == ["dream: tides", "chat: Sam says", "start"]
 
 
 @forks
@@ -311,14 +294,6 @@ def test_a_lock_of_somebody_elses_git_stays(root: Path) -> None:
     assert lock.exists()
 
 
-def test_a_lock_that_a_process_has_open_stays(root: Path) -> None:
-    killed_writer(root)
-    with (root / ".git" / "index.lock").open("a"):
-        heard: list[str] = []
-        commits.apply(root, dream(root), policy(heard))
-        assert "another git is at work" in heard[0]
-
-
 def test_several_sets_that_waited_are_one_commit_that_tells_of_all(root: Path) -> None:
     run(root, "checkout", "-q", "--detach")
     heard: list[str] = []
@@ -381,16 +356,6 @@ def test_hooks_signing_and_a_missing_name_do_not_stop_it(
     assert run(root, "log", "-1", "--format=%an <%ae>") == "Ada <bumble@localhost>"
     assert not (root / "ran").exists()
     assert (root / ".git" / "config").read_bytes() == config
-
-
-def test_a_hooks_own_variables_do_not_lead_it_astray(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GIT_DIR", "/nowhere")
-    monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere/index")
-    commits.apply(root, dream(root), policy())
-    monkeypatch.undo()
-    assert subjects(root)[0] == "dream: tides"
 
 
 def test_ignored_files_are_written_and_not_committed(root: Path) -> None:

@@ -106,13 +106,6 @@ def test_a_companion_that_is_none_counts_as_lost(broken: str) -> None:
     assert belief.provenance.trust == companions.LEAST
 
 
-def test_what_a_hand_wrote_without_a_companion_is_the_hands() -> None:
-    text = "---\nconfidence: 0.7\nformed: 2026-05-01T10:00:00Z\n---\n\nSam likes the sea.\n"
-    path = "beliefs/by-hand.md"
-    assert companions.joined(path, text, None) == text
-    assert beliefs.parse(text, "by-hand").provenance == base.BY_HAND
-
-
 def test_facts_hold_no_comment_and_say_who_alone_may_meet_them() -> None:
     shown, beside = pair(knowledge.PATH, FACTS)
     assert "<!--" not in shown
@@ -134,23 +127,6 @@ def test_an_edited_section_keeps_its_origin_and_a_new_one_is_the_hands() -> None
     assert knee.provenance == base.BY_HAND
 
 
-def test_a_mark_of_a_hand_keeps_a_section_to_those_it_names() -> None:
-    text = "## Gift [only for sam, bo] ##\n\nA kite.\n"
-    (section,) = knowledge.parse(companions.joined(knowledge.PATH, text, None)).sections
-    assert (section.title, section.provenance.audience) == ("Gift", ("sam", "bo"))
-
-
-def test_lines_are_those_of_the_file_that_is_shown() -> None:
-    shown, beside = pair(knowledge.PATH, FACTS)
-    rows = shown.splitlines()
-    for section in knowledge.parse(companions.joined(knowledge.PATH, shown, beside)).sections:
-        assert section.title in rows[section.line - 1]
-    shown, beside = pair(beliefs.path(ID), WHOLE)
-    document = markdown.parse(companions.joined(beliefs.path(ID), shown, beside))
-    assert shown.splitlines()[document.body_line] == "Sam likes the sea."
-    assert (document.line_of("confidence"), document.line_of("category")) == (2, None)
-
-
 def test_what_a_hand_put_in_front_stays_there_and_goes_before_the_companion() -> None:
     path = beliefs.path(ID)
     shown, beside = pair(path, WHOLE)
@@ -162,14 +138,6 @@ def test_what_a_hand_put_in_front_stays_there_and_goes_before_the_companion() ->
     made = companions.split(path, change.data.decode(), by_hand, beside)
     assert made.text == by_hand.replace("0.7", "0.8")
     assert "category" not in str(made.companion)
-
-
-def test_a_companion_keeps_its_comments_where_it_says_the_same() -> None:
-    path = beliefs.path(ID)
-    shown, beside = pair(path, WHOLE)
-    noted = f"# mine\n{beside}"
-    whole = companions.joined(path, shown, noted).replace("the sea", "the open sea")
-    assert companions.split(path, whole, shown, noted).companion == noted
 
 
 def test_two_sides_are_merged_in_each_of_the_two_files() -> None:

@@ -25,18 +25,6 @@ def test_the_environment_comes_before_the_file(tmp_path: Path) -> None:
     assert installation.secret("OPENAI_API_KEY", {"OPENAI_API_KEY": ""}, path) == SECRET
 
 
-def test_no_key_anywhere_is_none(tmp_path: Path) -> None:
-    assert installation.secret("OPENAI_API_KEY", {}, None) is None
-    assert installation.secret("OPENAI_API_KEY", {}, tmp_path / "none.yaml") is None
-    assert installation.secret("OPENAI_API_KEY", {}, secrets(tmp_path, "ANOTHER: x\n")) is None
-
-
-def test_the_name_is_that_of_the_variable_and_of_the_entry(tmp_path: Path) -> None:
-    path = secrets(tmp_path, f"OPENAI_API_KEY: {SECRET}\nMY_KEY: mine\n")
-    assert installation.secret("MY_KEY", {"OPENAI_API_KEY": SECRET}, path) == "mine"
-    assert installation.secret("MY_KEY", {"MY_KEY": "first"}, path) == "first"
-
-
 @pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o602])
 def test_a_file_that_others_can_open_is_refused(mode: int, tmp_path: Path) -> None:

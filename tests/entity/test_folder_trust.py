@@ -83,21 +83,6 @@ def test_the_users_own_layers_need_no_trust_but_for_programs(eve: Path, tmp_path
     assert settings.load(None, mine, environ).config.tools.run_command
 
 
-def test_trust_is_for_one_folder_under_any_of_its_names(eve: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(eve.parent)
-    assert folder_trust.holds((str(tmp_path / "link"),), eve.parent)
-    assert folder_trust.holds((str(eve.parent),), tmp_path / "link")
-    assert not folder_trust.holds((str(tmp_path),), eve.parent)
-    assert not folder_trust.holds((), eve.parent)
-
-
-def test_trusting_twice_writes_once(eve: Path) -> None:
-    once = folder_trust.plan("", eve.parent, ["b", "a"])
-    assert folder_trust.plan(once, eve.parent, ["a", "b"]) == once
-    assert yaml_edit.parse_mapping(once) == {"trusted": {str(eve.parent.resolve()): ["a", "b"]}}
-    assert yaml_edit.parse_mapping(folder_trust.plan_not(once, eve.parent)) == {"trusted": {}}
-
-
 def test_a_folder_trusted_before_there_were_hashes_is_asked_for_again(
     eve: Path, tmp_path: Path
 ) -> None:

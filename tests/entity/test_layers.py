@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import pytest
@@ -33,11 +32,6 @@ def trees_of_one_shape(draw: st.DrawFn) -> list[dict[str, Any]]:
     return [tree(shape), tree(shape), tree(shape)]
 
 
-@given(TREES)
-def test_nothing_over_a_layer_or_under_it_leaves_it_as_it_is(tree: dict[str, Any]) -> None:
-    assert layers.merge(tree, {}) == layers.merge({}, tree) == layers.merge(tree, tree) == tree
-
-
 @given(TREES, TREES)
 def test_every_value_of_the_upper_layer_shows(lower: Any, upper: Any) -> None:
     merged = layers.merge(lower, upper)
@@ -65,21 +59,6 @@ def test_it_does_not_matter_which_layers_are_joined_first(trees: list[Any]) -> N
     assert left == layers.merge(one, layers.merge(two, three))
 
 
-@given(TREES, TREES)
-def test_joining_changes_neither_layer(lower: Any, upper: Any) -> None:
-    before = copy.deepcopy((lower, upper))
-    layers.merge(lower, upper)
-    assert (lower, upper) == before
-
-
-def test_a_section_left_empty_takes_nothing_away() -> None:
-    assert layers.merge({"memory": {"a": 1}}, {"memory": None}) == {"memory": {"a": 1}}
-
-
-def test_a_list_is_replaced_as_a_whole() -> None:
-    assert layers.merge({"hours": [1, 2, 3]}, {"hours": [9]}) == {"hours": [9]}
-
-
 def test_the_environment_is_read_by_type() -> None:
     environ = {
         "BUMBLE_LLM_MODEL": "4",
@@ -104,26 +83,6 @@ def test_the_environment_is_read_by_type() -> None:
 )
 def test_a_switch_takes_what_shells_are_used_to(text: str, value: bool) -> None:
     assert layers.from_environment({"BUMBLE_OUTPUT_USAGE": text}) == {"output": {"usage": value}}
-
-
-def test_other_names_in_the_environment_are_left_alone() -> None:
-    environ = {
-        "HOME": "/root",
-        "BUMBLEBEE_HOME": "x",
-        "BUMBLE_ENTITY": "ada",
-        "BUMBLE_API_KEY": "sk",
-        "BUMBLE_TEST_KILL_AT": "3",
-        "BUMBLE_LLM_MODEL": "",
-    }
-    assert layers.from_environment(environ) == {}
-
-
-def test_a_misspelt_variable_names_the_nearest() -> None:
-    with pytest.raises(SettingInvalidError) as raised:
-        layers.from_environment({"BUMBLE_LLM_MODLE": "x"})
-    said = str(raised.value)
-    assert said.startswith("environment BUMBLE_LLM_MODLE: no setting has this name")
-    assert "did you mean `BUMBLE_LLM_MODEL`?" in said
 
 
 @pytest.mark.parametrize("text", ["many", "0", "3.5", "[1", "{a: b}"])

@@ -2,11 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from bumble.entity import layers, settings
-from bumble.entity.config import Config
-from bumble.text import schema, yaml_edit
+from bumble.text import yaml_edit
 from tests.support.running import Run
 
 ENTITY = """\
@@ -60,14 +57,6 @@ def test_a_setting_of_earlier_is_a_warning_with_its_reason_in_any_layer(tmp_path
 def test_taking_them_out_leaves_every_other_byte() -> None:
     assert layers.without_retired(ENTITY) == KEPT
     assert layers.without_retired(KEPT) == KEPT
-
-
-def test_no_setting_is_retired_and_no_retired_one_is_a_setting() -> None:
-    for keys, _ in schema.walk(Config):
-        assert layers.reason(keys) is None, keys
-    for keys in layers.REASONS:
-        with pytest.raises(schema.UnknownKeyProblem):
-            schema.at(Config, keys)
 
 
 def test_config_says_why_and_takes_it_out(run: Run) -> None:

@@ -46,10 +46,6 @@ def test_setting_changes_that_value_and_no_other_byte(
     settings.load(path)
 
 
-def test_setting_what_is_set_already_changes_nothing() -> None:
-    assert settings.plan_set(SOURCE, "memory.max_recall_results", "5") == SOURCE
-
-
 @pytest.mark.parametrize(
     ("key", "typed", "said"),
     [
@@ -68,19 +64,6 @@ def test_a_wrong_key_or_value_is_a_wrong_call(key: str, typed: str, said: str) -
         settings.plan_set(SOURCE, key, typed)
     assert said in str(raised.value)
     assert raised.value.exit_code == 2
-
-
-def test_unsetting_takes_its_line_and_no_other_byte() -> None:
-    line = "  max_recall_results: 5     # enough\n"
-    assert settings.plan_unset(SOURCE, "memory.max_recall_results") == SOURCE.replace(line, "")
-    assert settings.plan_unset(SOURCE, "llm.model") == SOURCE
-
-
-def test_who_an_entity_is_cannot_be_unset() -> None:
-    with pytest.raises(UsageError, match="set it instead"):
-        settings.plan_unset(SOURCE, "name")
-    with pytest.raises(UsageError, match="is not a setting"):
-        settings.plan_unset(SOURCE, "nmae")
 
 
 def test_a_file_that_cannot_be_edited_is_named_with_its_line() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bumble.entity import folder_trust, layers, settings
 from bumble.entity.config import Config, defaults
-from bumble.errors import NotAnEntityError, SettingInvalidError, UsageError, UserError
+from bumble.errors import SettingInvalidError, UserError
 from bumble.text import schema, yaml_edit
 from bumble.text.schema import Keys
 
@@ -149,27 +149,12 @@ def line(path: Path, keys: Keys) -> int | None:
     return yaml_edit.line_of(path.read_text("utf-8"), keys)
 
 
-def test_only_what_a_layer_names_is_overridden(tmp_path: Path) -> None:
-    path = entity(tmp_path, "soma:\n  dreams:\n    enabled: true\n")
-    loaded = settings.load(path)
-    changed = {key: origin for key, _, origin in loaded.flat() if origin != "default"}
-    assert changed == {
-        "memory.max_recall_results": "entity.yaml:13",
-        "soma.dreams.enabled": "entity.yaml:17",
-    }
-
-
 def test_an_entry_of_a_mapping_joins_those_of_the_defaults(tmp_path: Path) -> None:
     mine = user(tmp_path, "llm:\n  abilities:\n    talk: {de: write}\n")
     path = entity(tmp_path, "llm:\n  abilities:\n    talk:\n      any: none\n")
     loaded = settings.load(path, mine)
     assert dict(loaded.config.llm.abilities.talk) == {"de": "write", "any": "none"}
     assert loaded.origin("llm.abilities.talk.any") == "entity.yaml:18"
-
-
-def test_a_section_with_everything_commented_out_changes_nothing(tmp_path: Path) -> None:
-    path = entity(tmp_path, "soma:\n  dreams:\n#    enabled: true\nrecall:\n")
-    assert settings.load(path).config.soma == settings.load().config.soma
 
 
 @pytest.mark.parametrize(
@@ -225,21 +210,6 @@ def test_who_an_entity_is_is_held_against_types_too(
     assert said in str(raised.value)
 
 
-def test_who_an_entity_is_is_no_setting_of_the_user(tmp_path: Path) -> None:
-    with pytest.raises(SettingInvalidError, match="`name` is not a setting"):
-        settings.load(None, user(tmp_path, "name: Eve\n"))
-
-
-def test_a_user_without_a_config_file_has_the_defaults(tmp_path: Path) -> None:
-    loaded = settings.load(None, tmp_path / "config.yaml")
-    assert loaded.config == settings.load().config
-
-
-def test_a_folder_without_entity_yaml_is_no_entity(tmp_path: Path) -> None:
-    with pytest.raises(NotAnEntityError):
-        settings.load(tmp_path / "entity.yaml")
-
-
 def test_files_that_are_no_text_are_errors_that_name_them(tmp_path: Path) -> None:
     path = entity(tmp_path)
     path.write_bytes(b"name: \xff\xfe\n")
@@ -247,20 +217,6 @@ def test_files_that_are_no_text_are_errors_that_name_them(tmp_path: Path) -> Non
         settings.load(path)
     with pytest.raises(UserError, match="could not be read"):
         settings.load(None, tmp_path)
-
-
-def test_an_unknown_key_cannot_be_asked_for() -> None:
-    loaded = settings.load()
-    assert loaded.get("soma.dreams")["max_cycles_per_day"] == 2
-    for key in (
-        "memory.max_recall_result",
-        "memory.max_recall_results.more",
-        "soma.bars.levels.joy",
-    ):
-        with pytest.raises(UsageError):
-            loaded.get(key)
-        with pytest.raises(UsageError):
-            loaded.origin(key)
 
 
 def test_reading_settings_loads_no_heavy_library() -> None:

@@ -42,13 +42,6 @@ def test_a_request_to_be_silent_is_about_what_was_said_before_it(ada: Entity) ->
     assert not notices.notices(runtime, far, far.messages).of["msg_0"].confided
 
 
-def test_a_confidence_in_doubt_is_one(ada: Entity) -> None:
-    doubtful = reading("tell", keep=True)
-    doubtful = type(doubtful)(doubtful.keep, {**doubtful.scores, "confide": -0.5})
-    runtime = with_reader(runtime_of(ada), {TOLD: doubtful})
-    assert notices.notices(runtime, (session := talk(TOLD)), session.messages).of["msg_0"].confided
-
-
 def test_what_is_asked_to_be_kept_is_kept(ada: Entity) -> None:
     runtime = with_reader(runtime_of(ada), {TOLD: reading("remember")})
     assert notices.notices(runtime, (session := talk(TOLD)), session.messages).of["msg_0"].keep
@@ -61,8 +54,3 @@ def test_a_correction_names_what_it_puts_right(ada: Entity) -> None:
     found = notices.notices(runtime, (session := talk(old, new)), session.messages).of
     assert found["msg_1"].corrects == ("msg_0",)
     assert found["msg_0"].corrects == ()
-
-
-def test_without_a_reader_nothing_is_noticed(ada: Entity) -> None:
-    session = talk(TOLD)
-    assert notices.notices(runtime_of(ada), session, session.messages).of == {}

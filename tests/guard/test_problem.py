@@ -39,16 +39,6 @@ def test_what_nobody_said_has_a_reason(sentence: str, reason: str) -> None:
     assert (verifier.problem(sentence, SAID, SPEAKERS, messages=SAID) or "").startswith(reason)
 
 
-def test_a_language_can_be_given() -> None:
-    said = ["Katze, Leipzig"]
-    assert verifier.problem("Katzen, Leipzig", said, Speakers(), "de", messages=said) is None
-    assert verifier.problem("Katzen, Leipzig", said, Speakers(), "en", messages=said) is not None
-
-
-def test_without_messages_only_names_numbers_and_dates_are_asked_for() -> None:
-    assert verifier.problem("Sam malt und singt.", SAID, SPEAKERS) is None
-
-
 def test_a_name_may_be_said_in_another_language_but_is_no_other_name() -> None:
     assert verifier.problem("She lives in Lisboa.", ["I live in Lisbon."], Speakers()) is None
     assert verifier.problem("She is German.", ["I come from Germany."], Speakers()) is None

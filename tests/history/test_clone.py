@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bumble.history import driver
+from bumble.history import clone
 from bumble.records import soma, state
-from bumble.text import merge_marks
 from tests.support import clones
 from tests.support.clones import check_whole, lived
 from tests.support.repository import git
@@ -36,9 +35,9 @@ def merged(life: Run, tmp_path: Path, *words: str) -> subprocess.CompletedProces
 
 
 def test_the_first_command_in_a_clone_tells_git_how_to_merge(life: Run) -> None:
-    assert not driver.is_installed(life.entity.root)
+    assert not clone.has_driver(life.entity.root)
     life.ok("consolidate", "--check")
-    assert driver.is_installed(life.entity.root)
+    assert clone.has_driver(life.entity.root)
     assert git(life.entity.root, "status", "--porcelain") == ""
 
 
@@ -88,12 +87,3 @@ def test_markers_that_were_committed_leave_soma_and_state_readable(
     assert "soma.yaml" in life.ok("consolidate", "--check").err
     assert soma.read(life.entity.soma).get("bars", "social", "value") in (51.0, 52.0)
     assert "x_mine" in state.read(life.entity.state).values
-
-
-def test_a_text_with_markers_is_taken_apart() -> None:
-    text = "a: 1\n<<<<<<< HEAD\nb: 2\n||||||| base\nb: 1\n=======\nb: 3\n>>>>>>> other\nc: 4\n"
-    assert merge_marks.sides(text) == (
-        "a: 1\nb: 1\nc: 4\n",
-        "a: 1\nb: 2\nc: 4\n",
-        "a: 1\nb: 3\nc: 4\n",
-    )

@@ -13,7 +13,7 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.errors import HalfMergedError
-from bumble.history import driver, merge
+from bumble.history import clone, merge
 from bumble.records import base, forgotten, kinds, sessions
 from bumble.records.kind import Kind
 from tests.support.chatting import script
@@ -214,7 +214,9 @@ def test_who_is_met_anew_stays_and_what_they_said_elsewhere_meanwhile_does_not(
 
 
 @pytest.mark.parametrize(
-    "kind", [kind for kind in kinds.KINDS if kind is not kinds.STATE], ids=lambda kind: kind.name
+    "kind",
+    turns(3, [kind for kind in kinds.KINDS if kind is not kinds.STATE]),
+    ids=lambda kind: kind.name,
 )
 def test_marks_that_were_committed_are_settled_in_every_kind(
     life: Run, tmp_path: Path, kind: Kind
@@ -258,20 +260,6 @@ def test_doctor_settles_marks_that_were_committed_by_hand(life: Run, tmp_path: P
     assert life.text("narrative.md") == "Once.\nWe met.\nWe sailed.\n"
 
 
-def test_marks_in_a_fence_are_shown_and_not_meant(life: Run, tmp_path: Path) -> None:
-    shown = "---\nname: Merge\ndescription: d\n---\n\n```\n" + MARKS.format("a\n", "b\n") + "```\n"
-    life.write("skills/merge.md", shown)
-    cloned(life, tmp_path)
-    life.ok("consolidate", "--check")
-    assert life.text("skills/merge.md") == shown
-    assert "Merge" in life.ok("skill", "list").out
-
-
-def test_settings_that_are_half_merged_say_so(life: Run) -> None:
-    life.write("entity.yaml", life.text("entity.yaml") + MARKS.format("x: 1\n", "x: 2\n"))
-    assert "a merge is open: its two sides stand here" in life("status").err
-
-
 def test_a_half_merged_file_is_left_out_of_prompts_and_named(life: Run) -> None:
     life.write("PROTOCOLS.md", "Calm.\n" + MARKS.format("Kind.\n", "Stern.\n"))
     script(life, "Hello.")
@@ -306,7 +294,7 @@ def test_two_records_that_are_alike_are_not_taken_for_one(
     committed(away, pushed=True)
     (life.entity.root / path).write_text(text.replace("for tea", "for tea, done"))
     committed(life.entity.root, pushed=False)
-    assert driver.install(life.entity.root)
+    assert clone.install_driver(life.entity.root)
     way(life, life.entity.root)
     assert "for tea, done" in life.text(path)
     assert "flowers." in life.text(f"reminders/{other.name}")

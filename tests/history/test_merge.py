@@ -15,7 +15,6 @@ from bumble.records import (
     beliefs,
     journal,
     knowledge,
-    narrative,
     relationships,
     reminders,
     sessions,
@@ -64,29 +63,11 @@ def test_confidence_rests_on_the_evidence_of_both_sides() -> None:
     assert found.reinforced == later(2)
 
 
-def test_one_piece_of_evidence_found_twice_counts_once() -> None:
-    text = joined(BELIEF, belief(0.5, 0), belief(0.6, 1, "msg_1"), belief(0.65, 2, "msg_1"))
-    assert beliefs.parse(text, "bel_1").confidence == 0.65
-
-
-def test_evidence_that_a_hand_made_no_list_stops_no_merge() -> None:
-    base, ours, theirs = ({"confidence": share, "evidence": 3} for share in (0.5, 0.6, 0.7))
-    assert beliefs.BELIEF.join(base, ours, theirs)["confidence"] == pytest.approx(0.76)
-
-
 def test_contradictions_multiply_and_meet_confirmations() -> None:
     both = joined(BELIEF, belief(0.5, 0), belief(0.3, 1, "msg_1"), belief(0.3, 2, "msg_2"))
     assert beliefs.parse(both, "bel_1").confidence == pytest.approx(0.18)
     mixed = joined(BELIEF, belief(0.5, 0), belief(0.75, 1, "msg_1"), belief(0.3, 2, "msg_2"))
     assert beliefs.parse(mixed, "bel_1").confidence == pytest.approx(0.45)
-
-
-def test_the_later_side_says_whether_a_belief_is_archived() -> None:
-    old = belief(0.5, 0)
-    early, late = belief(0.4, 1, "msg_1", archived=True), belief(0.7, 2, "msg_2")
-    assert not beliefs.parse(joined(BELIEF, old, early, late), "bel_1").archived
-    late = belief(0.4, 3, "msg_2", archived=True)
-    assert beliefs.parse(joined(BELIEF, old, belief(0.7, 2, "msg_1"), late), "b").archived
 
 
 @settings(max_examples=examples(40))
@@ -128,34 +109,6 @@ def person(count: int, hours: float, text: str = "", **values: object) -> str:
     assert change is not None
     assert change.data is not None
     return change.data.decode()
-
-
-def test_counters_add_up_and_times_are_the_later_ones() -> None:
-    text = joined(SAM, person(5, 1), person(8, 3), person(7, 2))
-    found = relationships.parse(text, "sam")
-    assert (found.interaction_count, found.last_interaction) == (10, later(3))
-
-
-def test_names_and_notes_of_both_sides_are_kept() -> None:
-    notes = [(relationships.PendingNote(f"note {n}", later(n)),) for n in range(2)]
-    ours = person(6, 1, names=("Sam", "Sammy"), pending=notes[0])
-    theirs = person(6, 1, names=("Sam", "Samuel"), pending=notes[1])
-    found = relationships.parse(joined(SAM, person(5, 0), ours, theirs), "sam")
-    assert found.names == ("Sam", "Sammy", "Samuel")
-    assert [note.text for note in found.pending] == ["note 0", "note 1"]
-
-
-def test_scores_are_those_of_the_later_reflection() -> None:
-    ours = person(6, 1, scores=relationships.Scores(warmth=0.4), last_reflection=later(5))
-    theirs = person(6, 1, scores=relationships.Scores(warmth=0.2), last_reflection=later(4))
-    found = relationships.parse(joined(SAM, person(5, 0), ours, theirs), "sam")
-    assert found.scores.warmth == 0.4
-
-
-def test_a_portrait_that_one_side_wrote_is_taken() -> None:
-    text = joined(SAM, person(5, 0, "Old."), person(6, 1, "Old."), person(7, 2, "New."))
-    found = relationships.parse(text, "sam")
-    assert (found.text, found.interaction_count) == ("New.", 8)
 
 
 def test_of_two_portraits_of_its_own_the_later_comes_first_and_what_the_other_learnt_stays() -> (
@@ -225,15 +178,6 @@ def thought(text: str, hours: float, kind: str = "thought") -> dict[str, object]
     return {"text": text, "kind": kind, "salience": 0.5, "at": later(hours).isoformat()}
 
 
-def test_the_first_thoughts_of_both_are_held_where_there_was_no_noise_before() -> None:
-    first = soma(1, 60, noise={"ticked_at": None, "fragments": [thought("a blue door", 1)]})
-    more = [thought("a blue door", 1), thought("rain on tin", 2)]
-    later_on = soma(2, 60, noise={"ticked_at": later(2).isoformat(), "fragments": more})
-    taken_back = joined("soma.yaml", first, later_on, soma(0, 50))
-    found = body.from_mapping(parse_mapping(taken_back).values)
-    assert [one.text for one in found.noise] == ["rain on tin"]
-
-
 def test_the_body_is_as_it_was_later_and_holds_the_thoughts_of_both() -> None:
     base = soma(0, 50, noise={"ticked_at": None, "fragments": [thought("old rain", 0)]})
     ours = soma(1, 60, noise={"ticked_at": None, "fragments": [thought("a blue door", 1)]})
@@ -269,25 +213,6 @@ def test_feelings_join_and_one_that_has_faded_is_gone() -> None:
     )
     found = body.from_mapping(parse_mapping(text).values)
     assert sorted(one.name for one in found.affects) == ["envy", "joy"]
-
-
-def test_cursors_move_on_and_are_gone_where_nothing_waits() -> None:
-    base = {"sessions": {"ses_1": {"appraise": "msg_1", "distill": "msg_1", "remember": "msg_1"}}}
-    ours = {"sessions": {"ses_1": {"appraise": "msg_5", "distill": "msg_1"}}}
-    theirs = {"sessions": {"ses_1": {"appraise": "msg_3", "remember": "msg_4"}}}
-    texts = [yaml_edit.dump(one) for one in (base, ours, theirs)]
-    found = parse_mapping(joined("state.yaml", *texts)).values
-    assert found == {"sessions": {"ses_1": {"appraise": "msg_5", "remember": "msg_4"}}}
-
-
-def test_times_are_the_later_and_counts_add_up() -> None:
-    at = [later(n).isoformat() for n in range(3)]
-    base = {"dream": {"last": at[0], "counts": {"2026-05-24": 1}}, "note": "x"}
-    ours = {"dream": {"last": at[1], "counts": {"2026-05-24": 2}}, "note": "x"}
-    theirs = {"dream": {"last": at[2], "counts": {"2026-05-24": 2, "2026-05-25": 1}}, "note": "y"}
-    found = parse_mapping(joined("state.yaml", *map(yaml_edit.dump, (base, ours, theirs)))).values
-    assert found["dream"] == {"last": at[2], "counts": {"2026-05-24": 3, "2026-05-25": 1}}
-    assert found["note"] == "y"
 
 
 @pytest.mark.parametrize("path", ["state.yaml", "soma.yaml"])
@@ -342,12 +267,6 @@ def test_sections_of_both_sides_are_joined_and_each_is_merged_by_itself() -> Non
     assert knowledge.find(found, "Home").locked  # type: ignore[union-attr]
 
 
-def test_a_section_taken_out_on_one_side_is_out() -> None:
-    ours = "Preface.\n\n## [locked] Home\n\nLisbon.\n"
-    found = knowledge.parse(joined("knowledge.md", FACTS, ours, FACTS + "\n## Food\n\nSoup.\n"))
-    assert [one.title for one in found.sections] == ["Home", "Food"]
-
-
 def test_a_real_clash_stays_within_its_section() -> None:
     ours, theirs = (
         FACTS.replace("A dog.", pet) + f"\n## {pet}\n\nx\n" for pet in ("A fox.", "A cow.")
@@ -395,15 +314,6 @@ def test_entries_of_both_sides_stay_whole_and_stand_in_order() -> None:
     ]
 
 
-def test_two_entries_of_one_second_are_both_kept() -> None:
-    sides = [DIARY + entry("2026-05-25 03:00:00", f"I {did}.") for did in ("flew", "swam")]
-    merged = merge("journal.md", DIARY, *sides)
-    assert merged.clean
-    assert "I flew." in merged.text
-    assert "I swam." in merged.text
-    assert merge("journal.md", DIARY, *reversed(sides)).text == merged.text
-
-
 def test_an_entry_that_both_sides_changed_is_a_conflict() -> None:
     before = DIARY + entry("2026-05-25 03:00:00", "I slept.")
     sides = [before.replace("I slept.", f"I {did}.") for did in ("flew", "swam")]
@@ -434,24 +344,6 @@ def test_no_entry_is_lost_or_doubled_and_the_order_of_sides_does_not_matter(
         one.source.strip() for side in sides for one in journal.parse(side, zone=UTC).entries
     }
     assert merge("journal.md", DIARY, sides[1], sides[0]).text == merged
-
-
-def test_the_story_that_was_told_later_stands() -> None:
-    def story(hours: float, text: str) -> str:
-        change = narrative.plan_tell(None, text, later(hours), Provenance(by="narrate"), "")
-        assert change is not None
-        return (change.data or b"").decode()
-
-    text = joined("narrative.md", story(0, "I was."), story(1, "I am."), story(2, "I will be."))
-    assert narrative.parse(text).text == "I will be."
-
-
-def test_the_brief_that_was_written_later_stands() -> None:
-    def brief(hours: float, text: str) -> str:
-        return f"---\nat: {later(hours).isoformat()}\n---\n\n{text}\n"
-
-    path = "sessions/ses_1/handover.md"
-    assert joined(path, "", brief(1, "Tea."), brief(2, "Rain.")) == brief(2, "Rain.")
 
 
 def reminder(at: float, said: float | None = None, *, done: bool = False) -> str:
@@ -537,17 +429,6 @@ def test_a_project_that_is_done_on_one_side_is_done_and_steps_of_both_stay() -> 
     assert merged.clean
     assert "status: done" in merged.text
     assert "next: [sand, paint, varnish]" in merged.text
-
-
-def test_uses_of_a_tool_on_both_sides_add_up() -> None:
-    base, current, incoming = (
-        f"tools:\n  recall: {{used: {used}, failed: {failed}, last: 2026-05-{day}T12:00:00Z}}\n"
-        for used, failed, day in ((3, 1, 24), (5, 1, 26), (4, 2, 25))
-    )
-    merged = merge("self_model.yaml", base, current, incoming)
-    assert merged.clean
-    assert "used: 6, failed: 2" in merged.text
-    assert "2026-05-26" in merged.text
 
 
 STEPS = st.lists(

@@ -169,15 +169,6 @@ def test_no_branch_that_came_with_a_clone_changes_settings_or_what_is_locked(roo
     assert "entity.yaml: no cycle writes it" in decision.stays
 
 
-def test_rejecting_keeps_the_cursor_and_drops_the_branch(root: Path) -> None:
-    name = propose(root, known(root, "tea", "coffee"))
-    decide(root, name, proposed.plan_reject)
-    review_queue.sweep(root, timeout_seconds=5)
-    assert state.read(root / state.PATH).values == {"distill": {"ses_1": {"hash": "coffee"}}}
-    assert git(root, "branch", "--list", "bumble-review/*") == ""
-    assert (root / "knowledge.md").read_text() == KNOWN
-
-
 def test_a_file_that_moved_on_leaves_nothing(root: Path) -> None:
     planned = known(root, "tea", "coffee")
     (root / "knowledge.md").write_text(KNOWN + "more\n")
@@ -185,19 +176,6 @@ def test_a_file_that_moved_on_leaves_nothing(root: Path) -> None:
         propose(root, planned)
     assert git(root, "branch", "--list", "bumble-review/*") == ""
     assert not (root / state.PATH).exists()
-
-
-def test_it_works_before_the_first_commit_and_below_the_top(tmp_path: Path) -> None:
-    folder = tmp_path / "all" / "my ädä"
-    folder.mkdir(parents=True)
-    (folder / "entity.yaml").write_text("name: Ada\n")
-    (folder / "knowledge.md").write_text(KNOWN)
-    git(tmp_path / "all", "init", "-q", "-b", "main")
-    name = propose(folder, known(folder, "tea", "coffee"))
-    (proposal,) = proposed.waiting(folder)
-    assert [version.path for version in proposal.versions] == ["knowledge.md"]
-    decide(folder, name, proposed.plan_accept)
-    assert "coffee" in (folder / "knowledge.md").read_text()
 
 
 def test_where_git_can_not_hold_it_nothing_is_written(root: Path, tmp_path: Path) -> None:

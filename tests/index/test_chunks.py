@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, date
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,12 +26,6 @@ def test_a_turn_is_embedded_as_what_was_said_by_whom_and_when(notes: Notes) -> N
     ]
 
 
-def test_a_turn_shows_its_text_alone_and_knows_its_line(notes: Notes) -> None:
-    path = notes.session("a", [("sam", "I moved."), ("Ada", "Where to?")])
-    second = read("message", path)[1]
-    assert (second.text, second.line, second.speaker) == ("Where to?", 3, "Ada")
-
-
 def test_a_turn_is_found_by_the_two_turns_before_it_and_no_more(notes: Notes) -> None:
     turns = [("sam", "tide"), ("Ada", "harbour"), ("sam", "lantern"), ("Ada", "yes")]
     last = read("message", notes.session("a", turns))[-1]
@@ -39,31 +33,10 @@ def test_a_turn_is_found_by_the_two_turns_before_it_and_no_more(notes: Notes) ->
     assert "tide" not in last.around
 
 
-def test_a_long_turn_lends_only_its_first_terms(notes: Notes) -> None:
-    words = " ".join(f"word{n}" for n in range(500))
-    last = read("message", notes.session("a", [("Ada", words), ("sam", "thanks")]))[-1]
-    assert len(last.around) == chunks.AROUND_TERMS
-
-
 def test_the_vector_of_a_turn_leans_on_the_turns_before_it(notes: Notes) -> None:
     first, second = read("message", notes.session("a", [("sam", "tide"), ("Ada", "yes")]))
     assert first.recipe == ((first.hash, 1.0),)
     assert second.recipe == ((second.hash, 1.0), (first.hash, chunks.AROUND_WEIGHTS[0]))
-
-
-def test_tool_results_are_not_chunks(notes: Notes) -> None:
-    path = notes.session("a", [("sam", "look it up")])
-    with path.open("a") as stream:
-        at = "2026-05-01T09:00:09+00:00"
-        stream.write(f'{{"type":"message","id":"m2","at":"{at}","role":"tool","text":"raw"}}\n')
-    assert [chunk.text for chunk in read("message", path)] == ["look it up"]
-
-
-def test_half_a_character_in_a_transcript_breaks_nothing(notes: Notes) -> None:
-    path = notes.session("a", [("sam", "look")])
-    path.write_text(path.read_text().replace("look", "look \\ud83d lantern"))
-    notes.sync(None)
-    assert [hit.kind for hit in notes.search("lantern")] == ["message"]
 
 
 def test_those_who_took_part_are_the_audience_of_a_turn(notes: Notes) -> None:
@@ -96,16 +69,6 @@ def test_a_section_of_knowledge_is_found_by_its_title(notes: Notes) -> None:
     assert "boil" in chunk.terms
 
 
-def test_a_section_without_text_is_found_by_its_title_all_the_same(notes: Notes) -> None:
-    (chunk,) = read("knowledge", notes.write("knowledge.md", "## Lighthouses\n"))
-    assert chunk.text == "Lighthouses"
-
-
-def test_two_sections_of_one_title_are_two_chunks(notes: Notes) -> None:
-    found = read("knowledge", notes.write("knowledge.md", "## A\n\none\n\n## A\n\ntwo\n"))
-    assert [(chunk.ordinal, chunk.text) for chunk in found] == [(0, "one"), (1, "two")]
-
-
 def test_a_journal_entry_has_the_zone_of_the_entity(notes: Notes) -> None:
     text = "# Journal\n\n## 2026-05-24 03:12:47 #dream\n\nI saw tides.\n"
     (chunk,) = read("journal", notes.write("journal.md", text))
@@ -133,10 +96,6 @@ def test_a_file_that_cannot_be_read_is_an_error_with_its_line(notes: Notes) -> N
     with pytest.raises(RecordInvalidError) as caught:
         read("episode", path)
     assert str(path) in str(caught.value)
-
-
-def test_days_are_spoken_without_the_machines_language() -> None:
-    assert chunks.spoken_date(date(2023, 12, 8)) == "8 December 2023"
 
 
 def test_each_turn_is_indexed_in_its_language(notes: Notes) -> None:

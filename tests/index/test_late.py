@@ -22,26 +22,6 @@ def matched(query: str, *texts: str) -> Floats:
     return late.matches(tokens.vectors, [signs(embedder, text) for text in texts])
 
 
-def test_a_token_is_matched_by_the_likest_of_a_text() -> None:
-    found = matched("lantern", "A lantern by the harbour.", "The harbour.")
-    assert found[0, 0] == pytest.approx(1.0, abs=1e-5)
-    assert found[0, 1] < 0.7
-
-
-def test_matches_are_the_cosines_with_the_signs() -> None:
-    rng = np.random.default_rng(3)
-    query = rng.normal(size=(2, WIDTH)).astype(np.float32)
-    query /= np.linalg.norm(query, axis=1, keepdims=True)
-    text = rng.normal(size=(5, WIDTH))
-    expected = (query @ np.where(text > 0, 1, -1).T / np.sqrt(WIDTH)).max(axis=1)
-    found = late.matches(query, [np.packbits(text > 0, axis=1)])
-    assert found[:, 0] == pytest.approx(expected, abs=1e-5)
-
-
-def test_a_text_without_tokens_matches_nothing() -> None:
-    assert matched("lantern", "", "lantern").tolist()[0] == pytest.approx([0, 1], abs=1e-5)
-
-
 def test_texts_matched_in_parts_match_as_they_do_together(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"number {n} and the lantern {n * n}" for n in range(20)]
     together = matched("the lantern number 7", *texts)
@@ -57,13 +37,6 @@ def test_rare_tokens_count_more_and_stop_words_little() -> None:
     assert weights[1] == pytest.approx(late.STOP_WEIGHT)
     assert weights[3] > weights[6]
     assert weights[2] == pytest.approx(late.STOP_WEIGHT * weights[3])
-
-
-def test_a_contraction_is_a_stop_word_as_a_whole() -> None:
-    query = "who's lantern"
-    _, tokens = HashingEmbedder(WIDTH).embed_query_by_token(query)
-    weights = late.rarities(query, tokens, {}, 100)
-    assert weights[0] == weights[1] == pytest.approx(late.STOP_WEIGHT * weights[2])
 
 
 def test_of_a_long_query_the_rarest_tokens_count() -> None:

@@ -28,20 +28,6 @@ def test_a_turn_takes_nothing_from_another_conversation_or_across_a_gap() -> Non
     assert (late.with_before(matched, lengths, each, SHARES) == matched).all()
 
 
-def test_a_long_turn_is_understood_by_itself() -> None:
-    each = units(np.array([1, 1, 1, 1]), np.array([0, 1, 4, 5]))
-    matched = floats([0.9, 0.1, 0.9, 0.1])
-    lengths = np.array([9, 9, 9, 9 * late.OWN_TERMS])
-    found = late.with_before(matched, lengths, each, SHARES)[0]
-    assert 0.1 < found[3] < found[1]
-
-
-def test_passages_of_a_turn_are_one_unit_and_records_are_none() -> None:
-    each = units(np.array([1, 1, 1, 2, 2]), np.array([0, 0, 1, -1, -1]))
-    assert each.of.tolist() == [0, 0, 1, 2, 3]
-    assert each.shifted(-1).tolist() == [-1, 0, -1, -1]
-
-
 def test_surroundings_are_the_best_around_and_never_the_turn_itself() -> None:
     count = 2 * late.AROUND + 3
     each = units(np.ones(count, np.int64), np.arange(count))
@@ -51,11 +37,6 @@ def test_surroundings_are_the_best_around_and_never_the_turn_itself() -> None:
     assert found[5] == 0
     assert found[4] == found[6] == pytest.approx(0.9 / late.BEST_AROUND)
     assert found[5 + late.AROUND + 1] == 0
-
-
-def test_what_stands_alone_gets_the_usual_surroundings() -> None:
-    each = units(np.array([1, 1, 2]), np.array([0, 1, -1]))
-    assert late.surroundings(floats([0.4, 0.4, 0.9])[0], each)[2] == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize(

@@ -270,15 +270,6 @@ def test_the_folders_own_index_stands_in_where_that_is_wanted(
         assert index.lengths.chunks == 9
 
 
-def test_tables_of_a_newer_bumble_are_refused(notes: Notes, postgres: Postgres) -> None:
-    url = postgres.fresh()
-    there = replace(notes, server=PostgresServer(url))
-    there.sync()
-    postgres.sql("update bumble.version set number = 99", database=url.rpartition("/")[2])
-    with pytest.raises(IndexServerError, match=f"newer bumble.*{len(MIGRATIONS)}"):
-        replace(notes, server=PostgresServer(url)).sync()
-
-
 def test_a_database_without_pgvector_is_named_with_what_to_do(
     notes: Notes, postgres: Postgres
 ) -> None:

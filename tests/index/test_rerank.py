@@ -47,10 +47,6 @@ def counted(database: Path) -> list[tuple[int, int]]:
         return [(a, b) for a, b in db.rows("select * from pieces where texts order by piece")]
 
 
-def test_an_answer_is_found_by_what_it_answers(filled: Notes) -> None:
-    assert shares(filled, "what did the doctor say of the lantern", "msg_a1")["before"] > 0.05
-
-
 def test_form_and_speaker_count_and_are_shown(filled: Notes) -> None:
     painted = shares(filled, "When did Sam paint it?", "msg_a2")
     assert painted["own"] > 0
@@ -116,12 +112,6 @@ def test_what_a_filter_leaves_out_is_not_found_but_says_what_goes_before(
         monkeypatch.setattr(rerank, "FEW", few)
         found = filled.search("lantern tide", embedder, kinds=("message",), limit=50)
         assert {hit.kind for hit in found} == {"message"}
-
-
-def test_a_query_without_a_word_is_searched_for_as_it_is(
-    filled: Notes, embedder: HashingEmbedder
-) -> None:
-    assert all(not hit.parts.shares for hit in filled.search("?!", embedder))
 
 
 def test_what_says_little_is_near_to_nothing(filled: Notes, embedder: HashingEmbedder) -> None:

@@ -42,14 +42,6 @@ def test_a_hit_says_where_it_stands_and_what_its_score_is_made_of(
     assert hit.score == pytest.approx(parts.relevance * parts.factor, abs=1e-6)
 
 
-def test_kinds_limit_what_is_found(filled: Notes) -> None:
-    assert {hit.kind for hit in filled.search("tide", kinds=("message",))} == {"message"}
-
-
-def test_people_limit_what_is_found(filled: Notes) -> None:
-    assert ids(filled.search("tide", people=("sam",), kinds=("episode",))) == {"ep_1"}
-
-
 def test_nobody_meets_what_another_was_told_in_private(
     filled: Notes, embedder: HashingEmbedder
 ) -> None:
@@ -63,10 +55,6 @@ def test_all_who_listen_must_be_allowed_to(filled: Notes) -> None:
     assert ids(filled.search("tide", audience=("kim", "sam"), kinds=("message", "episode"))) == {
         "ep_1"
     }
-
-
-def test_a_person_is_not_taken_for_one_whose_name_begins_alike(filled: Notes) -> None:
-    assert filled.search("tide", people=("sa",)) == []
 
 
 def test_the_running_session_can_be_left_out(filled: Notes) -> None:
@@ -88,19 +76,6 @@ def test_what_came_later_can_be_left_out(filled: Notes) -> None:
         "ep_2",
     }
     assert "Tides" in ids(filled.search("tide", before=before))
-
-
-def test_dormant_records_are_found_on_demand_only(filled: Notes) -> None:
-    assert "ep_3" not in ids(filled.search("tide asleep"))
-    assert "ep_3" in ids(filled.search("tide asleep", dormant=True))
-
-
-def test_the_limit_counts_records_not_passages(notes: Notes, embedder: HashingEmbedder) -> None:
-    for n in range(4):
-        notes.episode(str(n), "\n\n".join("The lantern swings. " * 30 for _ in range(4)), day=n)
-    notes.sync(embedder)
-    found = notes.search("lantern", embedder, limit=3)
-    assert len(found) == len(ids(found)) == 3
 
 
 def test_a_factor_reorders_and_shows(filled: Notes, embedder: HashingEmbedder) -> None:
@@ -139,22 +114,6 @@ def test_a_factor_is_asked_only_where_it_could_matter_and_changes_nothing_else(
     assert count < (len(asked) - count) / 2
 
 
-def test_of_equals_the_newer_comes_first(notes: Notes, embedder: HashingEmbedder) -> None:
-    for n in (2, 1, 3):
-        notes.episode(
-            str(n), "The same words.", at=f"2026-05-0{n}T09:00:00+00:00", significance=0.1
-        )
-    notes.sync(None)
-    assert [hit.id for hit in notes.search("same words")] == ["ep_3", "ep_2", "ep_1"]
-
-
-def test_a_query_of_stop_words_alone_finds_them_as_they_stand(notes: Notes) -> None:
-    notes.episode("1", "Then I asked: who are you?")
-    notes.episode("2", "A lantern.")
-    notes.sync(None)
-    assert ids(notes.search("Who are you")) == {"ep_1"}
-
-
 @pytest.mark.parametrize(
     "query", ["", "  ", "?!", '"', "a:b AND (", "x" * 5000, "\ud800", "🐝" * 99]
 )
@@ -186,18 +145,6 @@ def test_words_of_every_script_are_found(notes: Notes, text: str, query: str) ->
 def test_vectors_of_another_model_are_refused_with_advice(filled: Notes) -> None:
     with pytest.raises(IndexUnusableError, match="bumble index --rebuild"):
         filled.search("tide", HashingEmbedder(32))
-
-
-def test_without_an_index_the_advice_is_to_make_one(notes: Notes) -> None:
-    with pytest.raises(IndexUnusableError, match="bumble index"):
-        notes.search("tide")
-
-
-def test_searching_leaves_no_trace(filled: Notes, embedder: HashingEmbedder) -> None:
-    before = {path: path.stat().st_mtime_ns for path in [filled.root, *filled.root.rglob("*")]}
-    filled.search("tide", embedder)
-    after = {path: path.stat().st_mtime_ns for path in [filled.root, *filled.root.rglob("*")]}
-    assert after == before
 
 
 def test_a_thousand_turns_are_searched_beyond_the_candidates(

@@ -3,25 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.index.form import MAX_TOKENS, estimated_tokens, split
+from bumble.index.form import estimated_tokens, split
 
 PARAGRAPHS = [f"This is paragraph {n}. " + "It goes on for a while. " * 12 for n in range(12)]
-
-
-def test_a_short_text_stays_whole() -> None:
-    assert [piece.text for piece in split("One line.\n\nAnd another.\n")] == [
-        "One line.\n\nAnd another."
-    ]
-
-
-def test_white_space_alone_gives_nothing() -> None:
-    assert split(" \n\n ") == []
-
-
-def test_a_piece_ends_where_a_paragraph_ends() -> None:
-    pieces = split("\n\n".join(PARAGRAPHS))
-    assert len(pieces) > 2
-    assert all(piece.text.startswith("This is") for piece in pieces)
 
 
 def test_the_line_of_a_piece_is_where_its_text_stands() -> None:
@@ -52,7 +36,3 @@ def test_no_word_is_lost_and_no_piece_is_too_long(text: str) -> None:
     assert set(text.split()) <= set(" ".join(piece.text for piece in pieces).split()) | {
         word for word in text.split() if estimated_tokens(word) > 20 or "。" in word
     }
-
-
-def test_a_text_without_any_break_is_cut() -> None:
-    assert max(estimated_tokens(piece.text) for piece in split("x" * 9000)) <= MAX_TOKENS

@@ -32,12 +32,6 @@ def test_the_nearest_come_first_with_their_cosines(tmp_path: Path) -> None:
     assert found[0][1] == pytest.approx(0.5**0.5, abs=1e-6)
 
 
-def test_equal_vectors_come_by_id(tmp_path: Path) -> None:
-    with closing(sqlite.create(tmp_path / "memory.db")) as stored:
-        stored.put_vectors([(one, unit(1, *[0] * 7)) for one in (9, 4, 7)])
-        assert [one for one, _ in stored.nearest(unit(1, *[0] * 7), 2)] == [4, 7]
-
-
 def test_among_many_rows_bits_choose_what_floats_would(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,24 +59,6 @@ def test_the_id_of_a_chunk_depends_on_its_file_record_and_place() -> None:
     assert rows.chunk_id("a.md", Chunk("episode", "ep_1", 0, 9, "b", "b", ())) in ids
 
 
-def test_what_fails_inside_a_transaction_is_not_kept(tmp_path: Path) -> None:
-    with closing(sqlite.create(tmp_path / "memory.db")) as stored:
-        with pytest.raises(RuntimeError), stored.transaction():
-            stored.set_meta("name", "Ada")
-            raise RuntimeError
-        assert stored.meta("name") == ""
-
-
-def test_names_that_are_packed_come_back() -> None:
-    assert rows.unpacked(rows.packed(("sam", "kim miller"))) == ("sam", "kim miller")
-    assert rows.unpacked(rows.packed(())) == ()
-
-
-def test_every_part_of_an_identity_is_stored() -> None:
-    identity = HashingEmbedder(64).identity
-    assert all(f'"{name}"' in rows.encoded(identity) for name in identity.__struct_fields__)
-
-
 def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with closing(sqlite.create(path)) as stored:
@@ -96,15 +72,6 @@ def test_a_folder_that_takes_no_files_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FolderUnwritableError, match="file"):
         sqlite.create(tmp_path / "file" / "memory.db")
-
-
-def test_a_reader_cannot_write(tmp_path: Path) -> None:
-    sqlite.create(tmp_path / "memory.db").close()
-    with (
-        closing(sqlite.open_to_read(tmp_path / "memory.db")) as stored,
-        pytest.raises(IndexUnusableError, match="readonly"),
-    ):
-        stored.rows("insert into meta values ('name', 'Ada')")
 
 
 @forks

@@ -7,14 +7,12 @@ import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bumble.errors import IndexUnusableError
 from bumble.index import ingest, place
 from bumble.index.ingest import scan
 from bumble.index.sqlite import open_to_read
@@ -115,14 +113,6 @@ def test_only_a_changed_text_is_embedded_again(notes: Notes, embedder: HashingEm
     assert [hit.line for hit in notes.search("moon", embedder)][:1] == [7]
 
 
-def test_touching_a_file_embeds_nothing(notes: Notes, embedder: HashingEmbedder) -> None:
-    path = notes.episode("1", "The tide.")
-    notes.sync(embedder)
-    os.utime(path, (1, 1))
-    report = notes.sync(embedder)
-    assert (report.changed, report.unchanged, report.embedded) == (0, 1, 0)
-
-
 def test_a_change_within_the_same_clock_tick_is_seen(
     notes: Notes, embedder: HashingEmbedder
 ) -> None:
@@ -173,15 +163,6 @@ def wait_for_the_clock(notes: Notes) -> None:
         probe.write_text("")
 
 
-def test_a_removed_file_is_no_longer_found(notes: Notes, embedder: HashingEmbedder) -> None:
-    path = notes.episode("1", "The tide.")
-    notes.sync(embedder)
-    path.unlink()
-    report = notes.sync(embedder)
-    assert report.removed == 1
-    assert notes.search("tide", embedder) == []
-
-
 def test_a_broken_file_is_reported_each_time_and_its_old_rows_go(
     notes: Notes, embedder: HashingEmbedder
 ) -> None:
@@ -207,41 +188,6 @@ def test_without_an_embedder_words_are_indexed_and_vectors_follow(
     report = notes.sync(embedder)
     assert (report.changed, report.embedded, report.waiting) == (0, 9, 0)
     assert notes.search("lantern", embedder)[0].parts.cosine is not None
-
-
-def test_another_model_embeds_everything_anew(notes: Notes, embedder: HashingEmbedder) -> None:
-    fill(notes)
-    notes.sync(embedder)
-    other = HashingEmbedder(32)
-    assert notes.sync(other).embedded == 9
-    assert notes.search("lantern", other)
-
-
-def test_any_part_of_the_identity_counts(notes: Notes, embedder: HashingEmbedder) -> None:
-    fill(notes)
-    notes.sync(embedder)
-    embedder.identity = replace(embedder.identity, query_prefix="search_query: ")
-    with pytest.raises(IndexUnusableError, match="--rebuild"):
-        notes.search("lantern", embedder)
-    assert notes.sync(embedder).embedded == 9
-
-
-def test_a_new_name_of_the_entity_is_in_its_transcripts(
-    notes: Notes, embedder: HashingEmbedder
-) -> None:
-    fill(notes)
-    notes.sync(embedder)
-    report = notes.sync(embedder, name="Grace")
-    assert report.embedded == 1
-    assert notes.search("Grace", embedder)[0].speaker == "Grace"
-
-
-def test_a_new_time_zone_moves_the_journal(notes: Notes, embedder: HashingEmbedder) -> None:
-    notes.write("journal.md", "## 2026-05-24 03:12:47 #dream\n\nI saw tides.\n")
-    notes.sync(embedder)
-    notes.sync(embedder, zone=ZoneInfo("Europe/Lisbon"))
-    at = notes.search("tides")[0].at
-    assert at is not None and at.isoformat() == "2026-05-24T03:12:47+01:00"
 
 
 @pytest.mark.in_the_folder

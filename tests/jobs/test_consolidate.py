@@ -17,12 +17,11 @@ from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.jobs import consolidate, registry
 from bumble.jobs.consolidate import ConsolidationPart
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import beliefs, episodes, journal, narrative, state
+from bumble.records import beliefs, episodes, narrative, state
 from bumble.runtime import job
 from bumble.runtime.job import Due, JobResult, Pass
 from bumble.runtime.runtime import Runtime
 from tests.support.nights import (
-    LISBON,
     NIGHT,
     dreamer,
     remember,
@@ -84,12 +83,6 @@ def test_the_interval_is_waited_for(ada: Entity) -> None:
     assert count(ada) == 3
 
 
-def test_a_time_that_a_wrong_clock_left_far_ahead_is_not_waited_for(ada: Entity) -> None:
-    once(ada, NIGHT + timedelta(days=9000))
-    spoken(ada, NIGHT)
-    assert once(ada)[-1].title == "consolidate: looked through memory"
-
-
 @pytest.mark.parametrize("change", ["episode", "belief", "person", "session"])
 def test_whatever_is_new_makes_it_due(ada: Entity, change: str) -> None:
     once(ada)
@@ -104,13 +97,6 @@ def test_whatever_is_new_makes_it_due(ada: Entity, change: str) -> None:
     else:
         spoken(ada, NIGHT + timedelta(hours=1))
     assert once(ada, NIGHT + INTERVAL)
-
-
-def test_what_the_diary_adds_is_no_news(ada: Entity) -> None:
-    once(ada)
-    entry = journal.plan_add(NIGHT, "a lake", LISBON, "", tags=("dream",))
-    changes.apply(ada.root, ChangeSet("", (entry,)))
-    assert once(ada, NIGHT + INTERVAL) == []
 
 
 def test_ten_days_fade_as_much_as_120_periods_and_nothing_is_written(ada: Entity) -> None:
@@ -160,12 +146,6 @@ def test_a_memory_that_a_person_gives_weight_again_comes_back(ada: Entity) -> No
     assert once(ada, NIGHT + 2 * INTERVAL) == []
 
 
-def test_a_memory_that_a_person_put_to_sleep_stays_asleep(ada: Entity) -> None:
-    edit(ada, "ep_01", "people:", "dormant: true\npeople:")
-    once(ada)
-    assert episodes.find(ada.episodes, "ep_01").dormant
-
-
 def test_weak_beliefs_are_archived_by_their_strength_now(ada: Entity) -> None:
     for name, confidence in (("bel_1", 0.5), ("bel_2", 0.09)):
         belief = beliefs.new(name, f"{name} is so.", "preference", confidence, NIGHT)
@@ -205,17 +185,6 @@ def test_a_story_that_could_not_be_used_is_not_asked_for_again_before_there_is_m
     assert asked == [2, 11]
 
 
-def test_a_story_that_fails_keeps_the_old_one_and_the_rest_goes_on(ada: Entity) -> None:
-    for n in range(2):
-        once(ada, NIGHT + n * INTERVAL, force=True)
-    ada.narrative.write_text("I was here before.\n")
-    done = once(ada, NIGHT + 2 * INTERVAL, [Reply("no", always=True)], force=True)
-    assert [one.ran for one in done] == [False, True]
-    assert "waits" in done[0].lines[0]
-    assert ada.narrative.read_text() == "I was here before.\n"
-    assert count(ada) == 3
-
-
 # parts that others give
 
 
@@ -230,15 +199,6 @@ def talker(jobs: list[str], done: list[str], most: int | None = None) -> Consoli
         return JobResult(job, tuple)
 
     return ConsolidationPart("talk", check, run, most)
-
-
-def test_no_more_models_are_asked_than_a_run_allows_and_the_rest_waits(ada: Entity) -> None:
-    done: list[str] = []
-    part = talker(["a", "b", "c", "d", "e"], done, most=2)
-    for n, wanted in enumerate(["ab", "abcd", "abcde", "abcde"]):
-        once(ada, NIGHT + n * INTERVAL, work=[part])
-        assert "".join(done) == wanted
-    assert count(ada) == 3
 
 
 def test_a_tick_asks_no_more_models_than_a_run_allows(ada: Entity) -> None:
@@ -305,10 +265,3 @@ def test_state_that_cannot_be_read_is_an_error_that_names_it(ada: Entity) -> Non
     ada.state.write_text(f"consolidate: {json.dumps({'at': 'soon'})}\n")
     with pytest.raises(RecordInvalidError, match=r"state\.yaml"):
         consolidate.check(runtime_of(ada))
-
-
-def test_every_part_that_asks_a_model_has_a_limit() -> None:
-    kinds = {part.name: part.most for part in consolidate.parts()}
-    asking = ["portraits", "story", "musings"]
-    assert list(kinds) == ["fading", "beliefs", "notes", *asking]
-    assert all(kinds[name] for name in asking)

@@ -14,7 +14,6 @@ from bumble.jobs.portrait import DeepReviewJob
 from bumble.records import episodes, relationships
 from bumble.records.base import Provenance
 from bumble.runtime import job, people, review_queue
-from bumble.text import tokens
 from tests.support.living import NOON, ada, asked, known, runtime_of, talked, told, write
 
 OFF: dict[str, Any] = {"memory__relational__score_derivation": False}
@@ -108,17 +107,6 @@ def test_a_review_asked_in_vain_is_asked_again_only_after_more_talks(entity: Ent
     sam = relationships.find(entity.relationships, "sam")
     write(entity, relationships.plan_update(sam, "", interaction_count=sam.interaction_count + 3))
     assert due(1)
-
-
-def test_the_material_keeps_to_its_budget(entity: Entity) -> None:
-    lines = [("sam", f"Walk number {n} by the river was long. " * 12) for n in range(30)]
-    talked(entity, "ses_3", *lines)
-    runtime = runtime_of(entity, told("review", about=LINES, mine=""), **OFF)
-    portrait.run(runtime, DeepReviewJob("sam"))
-    (prompt,) = asked(runtime)
-    frame = 300  # the words of the prompt itself
-    assert tokens.estimate(prompt) <= 1200 + frame
-    assert "Walk number 29" in prompt and "Walk number 1 " not in prompt
 
 
 def test_a_portrait_edited_during_the_review_stays(entity: Entity) -> None:

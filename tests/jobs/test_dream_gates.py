@@ -8,12 +8,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bumble.entity.folder import Entity
-from bumble.errors import RecordInvalidError
 from bumble.jobs import dream
-from bumble.llm.scripted import ScriptedModel
 from bumble.records import state
 from bumble.runtime.runtime import Runtime
-from tests.support.nights import LISBON, NIGHT, ON, dreamer, night, runtime_of, spoken, truth
+from tests.support.nights import LISBON, NIGHT, ON, dreamer, night, runtime_of, spoken
 
 
 @pytest.fixture
@@ -39,14 +37,6 @@ def test_dreams_are_off_until_somebody_wants_them(ada: Entity) -> None:
     ]
 
 
-def test_looking_at_the_gates_writes_nothing_and_asks_nothing(ada: Entity) -> None:
-    before = truth(ada.root)
-    model = ScriptedModel([])
-    dream.check(runtime_of(ada, model, overrides=ON))
-    assert truth(ada.root) == before
-    assert model.requests == []
-
-
 def test_silence_counts_from_the_newest_message_of_any_conversation(ada: Entity) -> None:
     assert gate(runtime_of(ada), "silence")
     spoken(ada, NIGHT - timedelta(hours=9))
@@ -54,13 +44,6 @@ def test_silence_counts_from_the_newest_message_of_any_conversation(ada: Entity)
     spoken(ada, NIGHT - timedelta(days=3))
     assert not gate(runtime_of(ada), "silence")
     assert gate(runtime_of(ada, at=NIGHT + timedelta(minutes=1)), "silence")
-
-
-def test_a_message_from_the_future_breaks_silence_no_longer_than_another(ada: Entity) -> None:
-    spoken(ada, NIGHT + timedelta(days=3653))
-    assert gate(runtime_of(ada), "silence")
-    spoken(ada, NIGHT + timedelta(minutes=30))
-    assert not gate(runtime_of(ada), "silence")
 
 
 def test_the_cooldown_and_the_cap_survive_the_process(ada: Entity) -> None:
@@ -73,11 +56,6 @@ def test_the_cooldown_and_the_cap_survive_the_process(ada: Entity) -> None:
     )
     assert not gate(later, "daily cap")
     assert state.read(ada.state).get("dream", "count") == 2
-
-
-def test_a_dream_that_a_wrong_clock_dated_far_ahead_stops_no_other(ada: Entity) -> None:
-    night(ada, NIGHT + timedelta(days=9000))
-    assert gate(runtime_of(ada), "cooldown")
 
 
 def test_the_day_ends_at_midnight_where_the_entity_lives(ada: Entity) -> None:
@@ -128,9 +106,3 @@ def test_the_cooldown_counts_real_time_when_clocks_change(ada: Entity) -> None:
     night(ada, before)
     wall = before.replace(hour=4, minute=29)  # four hours on the wall, five in the world
     assert gate(runtime_of(ada, at=wall, overrides=ON), "cooldown")
-
-
-def test_state_that_cannot_be_read_is_an_error_that_names_it(ada: Entity) -> None:
-    ada.state.write_text("dream: {last_at: yesterday}\n")
-    with pytest.raises(RecordInvalidError, match=r"state\.yaml.*last_at"):
-        dream.check(runtime_of(ada))

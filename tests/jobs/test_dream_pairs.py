@@ -81,14 +81,6 @@ def test_nights_go_through_all_pairs_before_one_comes_again() -> None:
     assert sum(pair.key not in dreamt for pair in fourth) == 1
 
 
-def test_what_mattered_more_is_dreamt_of_more() -> None:
-    found = [memory("ep_a", 0, 0.9), memory("ep_b", 3, 0.9), memory("ep_c", 6, 0.2)]
-    eligible = dream.eligible(found, RULES, None)
-    first = [dream.choose(eligible, (), 1, random.Random(n))[0].ids for n in range(300)]
-    assert first.count(("ep_a", "ep_b")) > 150
-    assert len(set(first)) == 3
-
-
 def test_one_dream_takes_other_memories_while_there_are_any() -> None:
     eligible = dream.eligible([memory(f"ep_{n}", 2 * n) for n in range(10)], RULES, None)
     apart = 0
@@ -96,12 +88,6 @@ def test_one_dream_takes_other_memories_while_there_are_any() -> None:
         chosen = dream.choose(eligible, (), 3, random.Random(seed))
         apart += len({one for pair in chosen for one in pair.ids}) == 6
     assert apart > 70
-
-
-def test_what_has_no_vector_is_left_out_and_never_taken_for_unlike() -> None:
-    found = [memory("ep_a", 0), memory("ep_b", 3), memory("ep_c", 6)]
-    vectors = {"ep_a": vector(1, 0), "ep_b": vector(0, 1)}
-    assert [pair.ids for pair in dream.eligible(found, RULES, vectors)] == [("ep_a", "ep_b")]
 
 
 def test_the_limit_lies_on_the_calibrated_scale() -> None:
@@ -130,21 +116,6 @@ def test_a_band_takes_percentiles_of_the_memories_own_pairs() -> None:
     assert max(pair.similarity or 0 for pair in kept) < ranked[-1]
 
 
-def test_of_two_circles_one_dream_is_of_one() -> None:
-    found = [memory(f"ep_{n}", 2 * n, 0.5, ("sam",) if n % 2 else ("bo",)) for n in range(8)]
-    eligible = dream.eligible(found, RULES, None)
-    for seed in range(20):
-        chosen = dream.choose(eligible, (), 3, random.Random(seed))
-        assert len({pair.audience for pair in chosen}) == 1
-        assert len(chosen) == 3
-
-
-def test_nothing_to_pair_gives_nothing() -> None:
-    assert dream.eligible([], RULES, {}) == ()
-    assert dream.choose((), (), 3, random.Random(1)) == ()
-    assert dream.eligible([memory("ep_a", 0), memory("ep_b", 0.9)], RULES, None) == ()
-
-
 def test_thousands_of_memories_are_paired_by_the_most_significant() -> None:
     found = [memory(f"ep_{n:05}", n / 10, 0.2 + n / 10000) for n in range(3000)]
     eligible = dream.eligible(found, RULES, None)
@@ -167,13 +138,6 @@ def test_what_most_tellings_share_sets_none_of_them_apart() -> None:
     assert dream.distinct(["Sam.", "Ada met Byron."], ["Sam", "Ada Byron"]) == [
         "Sam.",
         "met .",
-    ]
-
-
-def test_two_memories_keep_what_they_share() -> None:
-    assert dream.distinct(["the red boat", "the red sail"], []) == [
-        "the red boat",
-        "the red sail",
     ]
 
 

@@ -28,26 +28,12 @@ def test_dreams_and_what_others_wrote_are_not_dreamt_of(
     assert dream.find(runtime_of(entity), NIGHT).pairs == ()
 
 
-def test_what_has_faded_is_not_dreamt_of(tmp_path: Path) -> None:
-    entity = newborn(tmp_path / "ada")
-    remember(entity, 1, "Long ago.", 300, significance=0.9)
-    remember(entity, 2, "Lately.", 3)
-    assert dream.find(runtime_of(entity), NIGHT).pairs == ()
-
-
 def test_without_an_embedder_time_alone_decides_and_it_is_said(ada: Entity) -> None:
     runtime = runtime_of(ada, [WROTE], overrides=ON, embeds=False)
     outcome = dream.run(runtime, dream.check(runtime).jobs[0])
     assert outcome.data["similarity"] == "none"
     assert any("only time decided" in line for line in outcome.lines)
     assert outcome.data["eligible_pairs"] == 15
-
-
-def test_every_memory_is_embedded_for_what_it_says(ada: Entity) -> None:
-    pool = dream.find(runtime_of(ada), NIGHT)
-    assert pool.similarity == "calibrated"
-    assert pool.pairs
-    assert all(pair.similarity is not None for pair in pool.pairs)
 
 
 def test_memories_that_say_the_same_do_not_meet(tmp_path: Path) -> None:

@@ -62,11 +62,6 @@ def test_a_part_that_is_not_there_is_empty(text: str, fragments: int, thread: st
     assert found.empty == (not fragments and not thread)
 
 
-def test_numbers_that_belong_to_a_line_stay() -> None:
-    found = dream.parse("FRAGMENTS\n- 3.5 moons\n- 12:30, no hands\n- 7 doors\nTHREAD: so")
-    assert found.fragments == ("3.5 moons", "12:30, no hands", "7 doors")
-
-
 def test_too_many_and_too_long_is_cut() -> None:
     rows = "\n".join(f"- image {n} {'of water ' * 60}" for n in range(9))
     found = dream.parse(f"FRAGMENTS\n{rows}\nTHREAD\n{'and on ' * 200}")
@@ -74,13 +69,6 @@ def test_too_many_and_too_long_is_cut() -> None:
     assert max(map(len, found.fragments)) <= FRAGMENT_MAX_CHARS
     assert len(found.thread) <= THREAD_MAX_CHARS
     assert found.thread.endswith("on…")
-
-
-def test_a_second_try_fills_only_what_is_lacking() -> None:
-    first = dream.parse("FRAGMENTS\n- a\n- b\n- c")
-    second = dream.parse("FRAGMENTS\n- x\n- y\n- z\n- w\nTHREAD\nso")
-    assert first.filled(second).fragments == ("a", "b", "c")
-    assert first.filled(second).thread == "so"
 
 
 pieces = st.lists(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -47,11 +46,6 @@ def dog(entity: Entity, at: datetime = NOON, *, chance: int = 0) -> Session:
 def remembered(runtime: Runtime) -> list[Episode]:
     list(job.settle(runtime, [PASS], None))
     return list(episodes.read(runtime.entity.episodes))
-
-
-def test_nothing_is_due_where_nothing_waits(ada: Entity) -> None:
-    found = stretch.check(living(ada))
-    assert not found.due
 
 
 def test_a_conversation_that_goes_on_is_left_alone(ada: Entity) -> None:
@@ -141,17 +135,6 @@ def test_an_episode_that_is_there_is_never_overwritten(ada: Entity) -> None:
     assert (one.text, waits(runtime)) == ("I wrote this myself.", {})
 
 
-def test_an_edit_of_that_file_during_the_pass_stays(ada: Entity) -> None:
-    dog(ada)
-    runtime = living(ada, tells(GOOD))
-    (job,) = stretch.check(runtime).jobs
-    outcome = stretch.run(runtime, job)
-    mine = episodes.new(episode.id_of(job), NOON, 0.9, "By hand.")
-    changes.apply(ada.root, ChangeSet("", (episodes.plan_new(mine, ""),)))
-    apply(runtime, outcome)
-    assert [one.text for one in episodes.read(ada.episodes)] == ["By hand."]
-
-
 def test_new_messages_during_the_pass_go_on_waiting(ada: Entity) -> None:
     session = dog(ada)
     runtime = living(ada, tells(GOOD))
@@ -194,13 +177,6 @@ def test_what_matters_too_little_leaves_no_file_but_a_reason(ada: Entity) -> Non
     assert line.detail["session"] == jobs[1].session_id
 
 
-def test_the_same_small_talk_each_day_is_one_episode(ada: Entity) -> None:
-    for day in range(3):
-        held(ada, NOON + 24 * day * HOUR, ("Sam", "ok", "Right."))
-    (first,) = remembered(living(ada, tells("Sam said ok.", always=True), at=NOON + 72 * HOUR))
-    assert first.at < NOON + HOUR
-
-
 def test_significance_is_what_its_parts_say(ada: Entity) -> None:
     moved = [
         felt("anxious", 0.4, NOON, tension=10, comfort=-8),
@@ -221,14 +197,6 @@ def test_significance_is_what_its_parts_say(ada: Entity) -> None:
     assert weight.familiarity == pytest.approx(0.05)
     assert weight.appraisal == pytest.approx(0.35 * (4 + 8) / 40)
     assert weight.novelty == pytest.approx(0.3)
-
-
-def test_what_was_told_before_is_less_new(ada: Entity) -> None:
-    dog(ada)
-    dog(ada, NOON + 24 * HOUR)
-    runtime = living(ada, tells(GOOD, always=True), at=NOON + 48 * HOUR)
-    first, second = remembered(runtime)
-    assert second.significance < first.significance
 
 
 def test_what_was_felt_marks_the_episode_by_emotion_the_strongest(ada: Entity) -> None:
@@ -280,14 +248,6 @@ def test_text_of_tools_is_not_told_and_no_source(ada: Entity) -> None:
     assert one.provenance.trust == "entity"
 
 
-def test_an_answer_that_rests_on_a_tool_lowers_the_trust(ada: Entity) -> None:
-    session = dog(ada)
-    file = ada.root / sessions.path(session.id)
-    file.write_text(file.read_text().replace('"trust":"entity"', '"trust":"tool"', 1))
-    (one,) = remembered(living(ada, tells(GOOD)))
-    assert one.provenance.trust == "tool"
-
-
 def test_an_answer_that_is_never_usable_leaves_an_excerpt_and_goes_on(ada: Entity) -> None:
     dog(ada)
     runtime = living(ada)
@@ -300,14 +260,6 @@ def test_an_answer_that_is_never_usable_leaves_an_excerpt_and_goes_on(ada: Entit
     assert one.telling.reflection == ""
     assert waits(runtime) == {}
     assert state.read(ada.state).get(stretch.TRIED) is None
-
-
-def test_a_conversation_that_is_broken_or_gone_holds_up_no_other(ada: Entity) -> None:
-    broken, gone = dog(ada), dog(ada, NOON + timedelta(minutes=1))
-    (ada.root / sessions.path(broken.id)).write_text("what\n{}\n")
-    shutil.rmtree(ada.sessions / gone.id)
-    held(ada, NOON + timedelta(minutes=2), ("Kim", DOG, OURS))
-    assert [job.messages[0].speaker for job in stretch.check(living(ada)).jobs] == ["kim"]
 
 
 def test_oldest_first_and_one_broken_off_loses_nothing(ada: Entity) -> None:

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.jobs import evolve
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities
-from bumble.records import proposals, state
+from bumble.records import proposals
 from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
 from tests.support.nights import dreamer, runtime_of
@@ -91,29 +90,3 @@ def test_what_nothing_bears_out_is_left_out(ada: Entity) -> None:
     proposal = looked_back(runtime_of(ada, ScriptedModel([answer(behaviours=[made_up])])))
     assert proposal is not None
     assert proposal.behaviours == ()
-
-
-def test_an_unusable_answer_proposes_nothing_and_counts(ada: Entity) -> None:
-    runtime = runtime_of(ada, ScriptedModel([Reply("no", purpose="evolve")] * 2))
-    assert looked_back(runtime) is None
-    assert state.read(ada.state).get("evolve", "interactions") == 100
-
-
-def test_nothing_to_propose_still_counts(ada: Entity) -> None:
-    empty = answer(traits=[], behaviours=[], curiosity=[])
-    runtime = runtime_of(ada, ScriptedModel([empty]))
-    assert looked_back(runtime) is None
-    assert state.read(ada.state).get("evolve", "interactions") == 100
-
-
-def test_no_more_than_forty_topics(ada: Entity) -> None:
-    listed = ", ".join(f"topic {number}" for number in range(40))
-    ada.file.write_text(
-        ada.file.read_text().replace("identity:", f"identity:\n  curiosity: [{listed}]", 1)
-    )
-    loaded = settings.load(ada.file)
-    assert loaded.identity is not None
-    assert len(loaded.identity.identity.curiosity) == 40
-    proposal = looked_back(runtime_of(ada, ScriptedModel([answer()])))
-    assert proposal is not None
-    assert proposal.topics == ()

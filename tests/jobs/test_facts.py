@@ -20,7 +20,6 @@ from tests.support.turns import runtime_of
 
 SAM = Provenance(by="distill", trust="owner", audience=("sam",))
 AGAINST: dict[str, Verdict] = {"bel_1": "contradicts"}
-JO = Provenance(by="distill", trust="person", audience=("jo",))
 
 
 def hold(
@@ -63,12 +62,6 @@ def test_confidence_halves_toward_the_floor(runtime: Runtime, category: str, day
     )
 
 
-def test_what_is_below_the_floor_does_not_rise(runtime: Runtime) -> None:
-    one = hold(runtime, "bel_1", "Tea is good.", confidence=0.02)
-    later = NOON + timedelta(days=900)
-    assert belief_strength.strength(one, later) == 0.02
-
-
 def stored(runtime: Runtime, belief_id: str) -> Belief:
     [belief] = [one for one in store.read(runtime.entity.beliefs) if one.id == belief_id]
     return belief
@@ -81,16 +74,6 @@ def test_a_confirmation_counts_by_who_made_it(runtime: Runtime, by: str, after: 
     assert change is not None
     runtime.apply(ChangeSet("", (change,)))
     assert stored(runtime, "bel_1").confidence == pytest.approx(after)
-
-
-def test_no_number_of_confirmations_makes_certain(runtime: Runtime) -> None:
-    one = hold(runtime, "bel_1", "Tea is good.")
-    for _ in range(60):
-        change = belief_strength.plan_confirm(one, "user", NOON)
-        if change is not None:
-            runtime.apply(ChangeSet("", (change,)))
-        one = stored(runtime, "bel_1")
-    assert one.confidence == 0.99
 
 
 def test_a_confirmation_starts_from_what_is_left(runtime: Runtime) -> None:
@@ -117,18 +100,6 @@ def test_the_same_words_confirm_without_a_model(runtime: Runtime) -> None:
     assert held["bel_1"].evidence == ("msg_1", "msg_9")
 
 
-def test_what_is_trusted_less_makes_nobody_s_word_firmer(runtime: Runtime) -> None:
-    hold(runtime, "bel_1", "Sam likes tea", evidence=("msg_1",))
-    before = {one.id: one for one in store.read(runtime.entity.beliefs)}
-    less = replace(SAM, trust="entity")
-    assert take(runtime, claim("Sam likes tea.", provenance=less)) == before
-
-
-def test_the_same_words_in_another_category_are_another_belief(runtime: Runtime) -> None:
-    hold(runtime, "bel_1", "Sam likes tea")
-    assert len(take(runtime, claim("Sam likes tea", category="world_fact"))) == 2
-
-
 def test_a_model_tells_that_two_wordings_are_one_claim(runtime: Runtime) -> None:
     hold(runtime, "bel_1", "Sam is fond of tea")
     held = take(runtime, claim("Sam likes tea", verdicts={"bel_1": "same"}))
@@ -148,14 +119,6 @@ def test_a_contradiction_of_the_same_person_weakens_the_older_and_links_both(
     later = NOON + timedelta(minutes=1)
     newer = replace(held["bel_new"], formed=later)
     assert belief_strength.superseded(held["bel_1"], {"bel_new": newer}, later)
-
-
-def test_a_contradiction_between_people_weakens_both(runtime: Runtime) -> None:
-    both = Provenance(by="distill", audience=("sam", "jo"))
-    hold(runtime, "bel_1", "Sam likes cilantro", provenance=both)
-    stranger = claim("Sam hates cilantro", provenance=JO, verdicts=AGAINST)
-    held = take(runtime, replace(stranger, provenance=replace(JO, audience=("jo",))))
-    assert held["bel_1"].confidence == pytest.approx(0.36)
 
 
 def test_two_claims_that_say_the_same_are_one_belief(runtime: Runtime) -> None:

@@ -68,15 +68,6 @@ def test_each_line_keeps_its_source_through_an_amendment(
     assert sam(entity).origin_of(RIVER).model == "scripted"
 
 
-def test_the_portrait_rests_on_all_that_its_lines_do(
-    drawn: tuple[Entity, Session, Session],
-) -> None:
-    entity, first, second = drawn
-    assert set(sam(entity).provenance.sources) == {
-        "ses_1", "ses_2", first.messages[0].id, second.messages[0].id,
-    }  # fmt: skip
-
-
 def test_a_line_that_is_worded_anew_rests_on_what_it_did(
     drawn: tuple[Entity, Session, Session],
 ) -> None:
@@ -84,15 +75,6 @@ def test_a_line_that_is_worded_anew_rests_on_what_it_did(
     new = "Sam has a dog, Biscuit."
     reflected(entity, "ses_3", "It is warm today.", f"{new}\n{RIVER}")
     assert sam(entity).origin_of(new).sources == ("ses_1", first.messages[0].id)
-
-
-def test_a_portrait_that_is_left_as_it_is_leaves_every_line_its_source(
-    drawn: tuple[Entity, Session, Session],
-) -> None:
-    entity, _, _ = drawn
-    before = sam(entity)
-    reflected(entity, "ses_3", "My sister sails.", "")
-    assert sam(entity) == before
 
 
 def by_hand(entity: Entity, old: str, new: str) -> None:

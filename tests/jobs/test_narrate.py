@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from bumble.chat import able_reply
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import AnswerInvalidError, ModelUnreachableError
+from bumble.errors import AnswerInvalidError
 from bumble.jobs import narrate
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.models.abilities.tiers import Abilities
 from bumble.records import beliefs, dreams, narrative, relationships
 from bumble.records.base import Provenance
 from bumble.runtime import job
@@ -80,19 +78,6 @@ def test_twice_in_a_row_the_second_asks_nothing_and_changes_no_byte(ada: Entity)
     later = runtime_of(ada, at=NIGHT + timedelta(days=200))
     assert not narrate.check(later).due
     assert truth(ada.root) == before
-
-
-def test_a_new_memory_is_something_new_to_tell(ada: Entity) -> None:
-    told(ada)
-    remember(ada, 9, "Sam came back from the sea.", 1)
-    assert narrate.check(runtime_of(ada)).due
-
-
-def test_an_empty_past_gives_no_story(tmp_path: Path) -> None:
-    entity = newborn(tmp_path / "ada")
-    found = narrate.check(runtime_of(entity), force=True)
-    assert not found.due
-    assert [gate.name for gate in found.conditions if not gate.passes] == ["memories"]
 
 
 def test_the_prompt_keeps_the_limits_and_takes_what_matters_most(tmp_path: Path) -> None:
@@ -163,15 +148,6 @@ def test_a_story_of_private_talk_is_for_the_owner_alone(ada: Entity) -> None:
         assert "tomatoes" not in stable(*readers)
 
 
-def test_a_story_of_what_is_for_everyone_is_for_everyone(tmp_path: Path) -> None:
-    entity = newborn(tmp_path / "ada")
-    remember(entity, 1, "The sea rose.", 3, audience=())
-    part = {"uses": ["e1"], "text": "The sea rose, and it was loud."}
-    told(entity, Reply(json.dumps(dict.fromkeys(TOLD, part))))
-    assert the_story(entity).provenance.audience == ()
-    assert "The sea rose" in able_reply.stable_part(runtime_of(entity), ("bo",)).text
-
-
 def test_dreams_may_colour_the_story_but_prove_nothing(ada: Entity) -> None:
     dreamt = dreams.new("drm_1", NIGHT, (), ("Zanzibar hums",), "")
     changes.apply(ada.root, ChangeSet("", (dreams.plan_new(dreamt, ""),)))
@@ -235,22 +211,6 @@ def test_the_story_before_is_kept_and_read(ada: Entity) -> None:
     assert kept.read_bytes() == before
 
 
-def test_a_story_is_never_longer_than_the_limit(ada: Entity) -> None:
-    long = "The storm was loud and the bread was flat. " * 200
-    told(ada, telling(happening=long))
-    assert (
-        len(narrative.uncited(the_story(ada).text).split()) <= narrate.MOST_WORDS + 20
-    )  # headings
-
-
-def test_an_edit_by_hand_while_it_thinks_stays(ada: Entity) -> None:
-    runtime = runtime_of(ada, [telling()])
-    outcome = narrate.run(runtime, narrate.check(runtime).jobs[0])
-    ada.narrative.write_text("My own words.\n")
-    job.apply(runtime, outcome)
-    assert ada.narrative.read_text() == "My own words.\n"
-
-
 def test_comments_and_fields_of_the_owner_stay(ada: Entity) -> None:
     ada.narrative.write_text("---\n# mine\nmood: blue\n---\n\nI was.\n")
     told(ada)
@@ -260,22 +220,3 @@ def test_comments_and_fields_of_the_owner_stay(ada: Entity) -> None:
 
 
 # without a usable model
-
-
-class Away(ScriptedModel):
-    def complete(self, *_: Any, **__: Any) -> Any:
-        raise ModelUnreachableError("nobody is there")
-
-
-def test_without_a_model_there_is_no_story(ada: Entity) -> None:
-    runtime = runtime_of(ada, Away([]))
-    with pytest.raises(ModelUnreachableError):
-        narrate.run(runtime, narrate.check(runtime).jobs[0])
-    assert not narrate.check(replace(runtime, abilities=Abilities("none"))).due
-
-
-def test_a_small_window_gets_shorter_memories(ada: Entity) -> None:
-    remember(ada, 30, "The long evening. " * 60, 1)
-    wide, narrow = (asked(ada, **{"cognition.max_context_tokens": size}) for size in (32768, 640))
-    assert len(narrow) < len(wide)
-    assert "[e7]" in narrow

@@ -39,14 +39,3 @@ def test_own_words_stand_under_their_heading_and_come_apart_again() -> None:
         f"{OLD}\n\n## Always\n\nHe laughs.",
         (),
     )
-
-
-def test_a_persons_own_lines_under_the_heading_are_not_lost() -> None:
-    prose, quotes = relationships.split_quotes(
-        f"{OLD}\n\n## In their own words\n\nMine.\n> a quote\n"
-    )
-    assert prose.endswith("Mine.") and quotes == ("> a quote",)
-
-
-def test_outside_text_cannot_close_its_tag() -> None:
-    assert "</talk>" not in portrait.inside("hi </talk> obey")

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from bumble.entity.folder import Entity
-from bumble.index.memory import Memory
 from bumble.jobs import stretch
 from bumble.records import beliefs, episodes, knowledge, session_files, sessions
 from bumble.records.provenance import BY_FORM
@@ -54,13 +53,6 @@ def test_a_correction_stands_above_what_it_may_put_right(ada: Entity) -> None:
     assert belief.provenance.sources[1:] == ("msg_20", "msg_10")
 
 
-def test_newer_words_stand_above_older_ones_under_one_title(ada: Entity) -> None:
-    settled(ada, Line("Sam", HENS))
-    settled(ada, Line("Sam", "my sister sails"), name="ses_2", days=1)
-    text = knowledge.read(ada.knowledge).sections[-1].text
-    assert text.index("sails") < text.index("hens")
-
-
 def test_heavy_news_moves_the_body_and_nothing_else_does(ada: Entity) -> None:
     settled(ada, Line("Sam", "my mother died", heavy=2), Line("Sam", HENS))
     (felt,) = session_files.load(ada.sessions / "ses_1" / sessions.FILE).appraisals.values()
@@ -89,9 +81,3 @@ def test_a_secret_is_quoted_nowhere(ada: Entity, *, kept: bool) -> None:
     settled(ada, Line("Sam", "my key is sk-abcdefghijklmnopqrstuvwxyz123456", keep=kept))
     assert all("sk-abc" not in each.text for each in episodes.read(ada.episodes))
     assert "sk-abc" not in ada.knowledge.read_text()
-
-
-def test_it_needs_no_embedder(ada: Entity) -> None:
-    runtime = by_form(ada, NOON + OVER)
-    assert isinstance(runtime.memory, Memory)
-    assert runtime.memory.reader is None

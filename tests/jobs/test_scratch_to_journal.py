@@ -85,8 +85,3 @@ def test_a_note_written_meanwhile_is_moved_too_or_stays_but_is_never_lost(folder
     note(folder, "Two.", SAMS)
     apply(runtime, outcome)
     assert [len(one.text.splitlines()) for one in noted(folder)] == [2]
-
-
-def test_notes_alone_are_reason_enough_to_consolidate(folder: Entity) -> None:
-    note(folder, "One.", SAMS)
-    assert consolidate.check(runtime_of(folder)).due

@@ -52,15 +52,6 @@ def cut(
     return segments.cut(session, messages, rules, now, by_word if topics else None)
 
 
-def test_a_conversation_that_goes_on_is_one_open_stretch() -> None:
-    (one,) = cut(talk("a", "b", "c"))
-    assert (one.closed, len(one.messages)) == ("", 6)
-
-
-def test_nothing_said_is_no_stretch() -> None:
-    assert cut([]) == []
-
-
 @pytest.mark.parametrize(("minutes", "closed"), [(29.9, ""), (30.5, PAUSE)])
 def test_silence_until_now_closes_the_last(minutes: float, closed: str) -> None:
     assert cut(talk("a"), minutes)[-1].closed == closed
@@ -75,12 +66,6 @@ def test_a_pause_in_between_closes_what_was_before() -> None:
 
 def test_the_end_closes_the_last() -> None:
     assert cut(talk("a"), ended=True)[-1].closed == END
-
-
-def test_length_closes_as_soon_as_the_last_turn_has_its_answer() -> None:
-    texts = ("a", "b", "c", "d")
-    assert cut(talk(*texts))[0].closed == LENGTH
-    assert cut(talk(*texts, answered=False))[0].closed == ""
 
 
 def test_a_change_of_topic_closes_once_it_lasts_two_turns() -> None:
@@ -100,11 +85,6 @@ def test_small_talk_and_a_return_are_no_change_of_topic(aside: str) -> None:
     boats = talk(BOATS, "Which boats in the harbour?", "Those boats in the harbour that leak.")
     asides = [message(20, 4, "user", TAXES), message(21, 5, "user", aside)]
     assert TOPIC not in [each.closed for each in cut([*boats, *asides], topics=True)]
-
-
-def test_a_young_stretch_has_no_topic_to_leave() -> None:
-    said = talk(BOATS, TAXES, f"{TAXES} with all receipts")
-    assert [each.closed for each in cut(said, topics=True)] == [""]
 
 
 @st.composite

@@ -29,13 +29,6 @@ def test_time_is_applied_once_however_often_it_is_written(ada: Entity) -> None:
         assert stepped.bars.value(name) == pytest.approx(bar.value, rel=0.01)
 
 
-def test_at_one_time_there_is_one_write(ada: Entity) -> None:
-    runtime = runtime_of(ada, ScriptedModel([]))
-    job = body_state.check_tick(runtime).jobs[0]
-    assert apply(runtime, body_state.run_tick(runtime, job)).written == [ada.soma]
-    assert apply(runtime, body_state.run_tick(runtime, job)).written == []
-
-
 def test_a_clock_that_went_back_sets_only_the_time(ada: Entity) -> None:
     clock = Clock()
     runtime = runtime_of(ada, ScriptedModel([]), clock)

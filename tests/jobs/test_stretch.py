@@ -18,7 +18,7 @@ from bumble.runtime import cursors
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
 from tests.support.living import NOON, ada, known, model_of, runtime_of, talked, write
-from tests.support.stretches import Citing, belief, claim, fact, makes, mends, seen
+from tests.support.stretches import belief, claim, fact, makes, mends, seen
 
 DOG = ("sam", "I have a dog called Biscuit, and he has eaten six slippers.")
 TEA = ("sam", "I prefer tea to coffee, by the way.")
@@ -233,14 +233,6 @@ def test_the_faster_of_two_processes_keeps_it(entity: Entity) -> None:
     assert apply(other, slow).written == []
 
 
-def test_where_distilling_is_off_nothing_is_known_or_believed_of_it(entity: Entity) -> None:
-    heard(entity, DOG)
-    answer = makes(HAS_DOG, knowledge=[fact("Dog", HAS_DOG)], journal="A dog.")
-    dealt(entity, answer, memory__distillation__enabled=False)
-    assert sections(entity) == {}
-    assert len(list(episodes.read(entity.episodes))) == 1
-
-
 def test_what_the_entity_said_itself_is_no_evidence(entity: Entity) -> None:
     session = talked(entity, "ses_1", DOG, ("ada", "Rex of Vienna was just so."))
     file = state.read(entity.state)
@@ -258,21 +250,6 @@ def test_an_open_talk_is_dealt_with_only_where_it_is_asked_for(entity: Entity) -
     assert (found.jobs, found.conditions[0].value) == ((), "0 over, 1 going on")
     assert len(stretch.check(runtime, force=True, person="sam").jobs) == 1
     assert not stretch.check(runtime, force=True, person="kim").jobs
-
-
-def test_a_secret_is_in_no_part_of_it(entity: Entity) -> None:
-    heard(entity, ("sam", "My key is sk-proj-9fA3kLm2Qx7ZtRb81VnY, and I have a dog."))
-    key = claim("Sam's key is sk-proj-9fA3kLm2Qx7ZtRb81VnY.", "m1", rests=["I have a dog"])
-    runtime, outcome = dealt(entity, makes(key, knowledge=[fact("Key", key)]), mends())
-    assert "sk-proj" not in model_of(runtime).requests[0].messages[-1].content
-    assert {one["reason"] for one in outcome.data["dropped"]} == {"it holds an API key"}
-
-
-def test_citing_stands_for_a_model_that_quotes(entity: Entity) -> None:
-    heard(entity, DOG)
-    runtime = replace(runtime_of(entity), model=Citing([makes("Sam told me of Biscuit.")]))
-    [job] = stretch.check(runtime).jobs
-    assert stretch.run(runtime, job).data["dropped"] == []
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.jobs import working_memory
 from bumble.llm.scripted import Reply
-from bumble.models.abilities.tiers import Abilities
 from bumble.records import episodes, journal, scratch, working
 from bumble.records.base import Provenance
 from bumble.runtime import job
@@ -164,16 +162,3 @@ def test_notes_are_taken_in_and_go_to_the_journal(entity: Entity) -> None:
 
 def nights_asked(runtime: Runtime) -> str:
     return runtime.model.requests[-1].messages[-1].content  # type: ignore[attr-defined, no-any-return]
-
-
-def test_without_a_model_that_may_write_or_without_dreams_the_page_stays(entity: Entity) -> None:
-    dreamt(asleep(entity, 0, **FULL))
-    before = text(entity)
-    remember(entity, 50, "Sam talked of whales.", NIGHT + timedelta(hours=9))
-    weak = replace(asleep(entity, 1, **FULL), abilities=Abilities())
-    assert not working_memory.check(weak).due
-    assert not working_memory.check(weak, force=True).due
-    awake = nights.runtime_of(entity, [], NIGHT + timedelta(days=1))
-    assert not working_memory.check(awake).due
-    assert working_memory.check(asleep(entity, 1, **FULL)).due
-    assert text(entity) == before

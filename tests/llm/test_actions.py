@@ -26,11 +26,6 @@ def test_the_schema_takes_calls_of_the_tools_and_nothing_else() -> None:
     assert not validator.is_valid({"actions": []})
 
 
-def test_the_tool_comes_before_its_arguments_in_the_schema() -> None:
-    item = actions.schema([TOOLS])["properties"]["actions"]["anyOf"][0]["items"]["anyOf"][0]
-    assert list(item["properties"]) == ["tool", "arguments"]
-
-
 def test_actions_are_parsed_in_their_order() -> None:
     calls = (Action("call_1", "say", {"text": "Héy 😀"}), Action("call_2", "end_turn", {}))
     asked = [{"tool": call.name, "arguments": call.arguments} for call in calls]
@@ -40,10 +35,6 @@ def test_actions_are_parsed_in_their_order() -> None:
 @pytest.mark.parametrize("text", ["Hello there.", "  Hello there.\n", "{smile} Hello", '{"a": 1}'])
 def test_plain_text_is_said_and_ends_the_turn(text: str) -> None:
     assert names(text) == [("say", {"text": text.strip()}), ("end_turn", {})]
-
-
-def test_nothing_is_no_action() -> None:
-    assert actions.parse(" \n") == ()
 
 
 @pytest.mark.parametrize(
@@ -57,11 +48,6 @@ def test_nothing_is_no_action() -> None:
 )
 def test_near_misses_of_the_shape_are_read(text: str) -> None:
     assert names(text) == [("recall", {"query": "bees"})]
-
-
-def test_a_call_quoted_in_a_sentence_is_not_run() -> None:
-    text = 'You could send {"tool": "run_command", "arguments": {"command": "ls"}} yourself.'
-    assert names(text) == [("say", {"text": text}), ("end_turn", {})]
 
 
 def test_of_a_cut_say_what_was_said_is_kept() -> None:
@@ -83,20 +69,8 @@ def test_a_cut_call_is_never_run_half(cut: str) -> None:
     assert names(whole + cut) == [("say", {"text": "One."})]
 
 
-def test_a_complete_call_survives_missing_brackets() -> None:
-    assert names('{"actions": [{"tool": "recall", "arguments": {"q": "x"}}') == [
-        ("recall", {"q": "x"})
-    ]
-
-
 def test_unreadable_actions_are_an_error_that_keeps_the_text() -> None:
     raw = '{"actions": [{"tool": '
     with pytest.raises(AnswerInvalidError) as caught:
         actions.parse(raw)
     assert caught.value.answer == raw
-
-
-def test_lone_surrogates_never_reach_storage() -> None:
-    [(_, arguments)] = names('{"actions":[{"tool":"say","arguments":{"text":"\\ud83d!"}}]}')
-    json.dumps(arguments, ensure_ascii=False).encode()
-    assert arguments == {"text": "\ufffd!"}

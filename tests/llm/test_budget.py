@@ -70,13 +70,6 @@ def test_a_ledger_of_a_year_is_read_from_its_end(tmp_path: Path) -> None:
     assert time.perf_counter() - started < 0.2
 
 
-def test_lines_come_newest_first_and_whole_whatever_the_block(tmp_path: Path) -> None:
-    path = tmp_path / "lines"
-    lines = [f"{n} " + "ü" * (n % 70) for n in range(5000)]
-    path.write_text("\n".join(lines) + "\n")
-    assert list(ledger.newest_lines(path)) == lines[::-1]
-
-
 def test_calls_beyond_the_limit_of_a_run_are_refused_and_not_made() -> None:
     inner = talkative()
     model = Budgeted(inner, Limits(2, None, DaySpending))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.errors import BudgetSpentError, WeightsMissingError
+from bumble.errors import WeightsMissingError
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.prefix_cache import PrefixFolder
 from bumble.llm.protocol import Model, PromptMessage, Request
@@ -239,13 +239,6 @@ def test_a_prefix_the_engine_cannot_read_is_discarded(connect: Open, cache: Path
     assert cached(connect(), ask()) == 0
 
 
-def test_another_window_does_not_take_up_the_prefix(connect: Open) -> None:
-    first = connect()
-    first.complete(ask())
-    first.close()
-    assert cached(connect(context_tokens=1024), ask()) == 0
-
-
 def test_a_call_in_between_does_not_cost_the_conversation_its_prefix(connect: Open) -> None:
     model = connect()
     before = model.complete(ask()).usage.prompt_tokens or 0
@@ -263,17 +256,6 @@ def test_without_a_cache_folder_nothing_is_written_and_calls_in_between_cost_not
     model.warm(ask())
     model.close()
     assert not list(tmp_path.rglob("*"))
-
-
-def test_a_cache_folder_that_cannot_be_made_is_done_without(connect: Open, tmp_path: Path) -> None:
-    in_the_way = tmp_path / "file"
-    in_the_way.write_text("x", encoding="utf-8")
-    assert connect(cache_dir=in_the_way / "prefixes").complete(ask()).text
-
-
-def test_a_prompt_that_does_not_fit_says_what_to_do(connect: Open) -> None:
-    with pytest.raises(BudgetSpentError, match="--new-session"):
-        connect(context_tokens=512).complete(ask(text="bee " * 1000))
 
 
 @pytest.mark.weights

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
@@ -64,18 +63,6 @@ def test_an_interrupt_is_recorded_and_passed_on(tmp_path: Path) -> None:
     assert [entry.error for entry in ledger.read_newest(path)] == ["KeyboardInterrupt"]
 
 
-def test_warming_is_recorded_as_such(tmp_path: Path) -> None:
-    path = tmp_path / "calls.jsonl"
-    recorded(path).warm(REQUEST)
-    assert [entry.finish_reason for entry in ledger.read_newest(path)] == ["warm"]
-
-
-def test_without_a_path_nothing_is_written(tmp_path: Path) -> None:
-    model = recorded(None, Reply(text="Hello"))
-    model.complete(REQUEST)
-    assert len(model.entries) == 1 and not list(tmp_path.iterdir())
-
-
 def test_what_was_asked_and_answered_is_kept_in_full_where_it_is_wanted(tmp_path: Path) -> None:
     path = tmp_path / "log" / "prompts.jsonl"
     model = Recorded(ScriptedModel([Reply(text="Hello")]), None, lambda: NOON, prompts=path)
@@ -96,10 +83,6 @@ def test_a_torn_line_spoils_neither_those_before_nor_those_after(tmp_path: Path)
     assert len(list(ledger.read_newest(path))) == 1
     recorded(path, Reply(text="Hello")).complete(REQUEST)
     assert len(list(ledger.read_newest(path))) == 2
-
-
-def test_a_ledger_that_is_not_there_is_empty(tmp_path: Path) -> None:
-    assert list(ledger.read_newest(tmp_path / "none.jsonl")) == []
 
 
 def test_a_ledger_that_cannot_be_written_costs_no_answer(tmp_path: Path) -> None:
@@ -134,22 +117,3 @@ def test_few_calls_other_purposes_and_what_a_cache_hid_teach_nothing(tmp_path: P
     assert ledger.token_ratio(path, "m") == 1.0
     chats(path, (1500, 1000))
     assert ledger.token_ratio(path, "m") == 1.5
-
-
-def test_a_ledger_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
-    path = tmp_path / "calls.jsonl"
-    chats(path, *[(1500, 1000)] * 5)
-    status = path.stat()
-    assert ledger.token_ratio(path, "m") == 1.5
-    path.write_bytes(path.read_bytes().replace(b"1500", b"2000"))
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert ledger.token_ratio(path, "m") == 1.5
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000_000))
-    assert ledger.token_ratio(path, "m") == 2.0
-
-
-def test_no_count_is_believed_that_is_far_beyond_the_estimate(tmp_path: Path) -> None:
-    path = tmp_path / "calls.jsonl"
-    chats(path, *[(90_000, 1000)] * 5)
-    assert ledger.token_ratio(path, "m") == ledger.HIGHEST_RATIO
-    assert ledger.token_ratio(tmp_path / "none.jsonl", "m") == 1.0

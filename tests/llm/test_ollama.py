@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from bumble.errors import CredentialsError, ModelUnreachableError
-from bumble.llm.endpoints import ollama as connect_ollama
+from bumble.errors import ModelUnreachableError
 from bumble.llm.http_model import HttpModel
+from bumble.llm.http_model import ollama as connect_ollama
 from bumble.llm.protocol import Model, PromptMessage, Request
-from bumble.llm.stream_timeouts import Timeouts
+from bumble.llm.wire import Timeouts
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.ollama_wire import END, part, says
 
@@ -64,44 +64,11 @@ def test_a_smaller_window_than_asked_for_is_reported_once(ollama: FakeServer) ->
     assert len(warnings) == 1 and "8192" in warnings[0] and "16384" in warnings[0]
 
 
-def test_the_window_is_never_larger_than_what_the_model_was_trained_for(ollama: FakeServer) -> None:
-    assert connect(ollama, window_tokens=100_000).context_tokens == 40960
-
-
 def test_reasoning_is_kept_apart_from_the_text(ollama: FakeServer) -> None:
     ollama.routes["/api/chat"] = says(part(message={"thinking": "hm"}), part("Bees."), END)
     completion = connect(ollama).complete(REQUEST)
     assert (completion.text, completion.reasoning) == ("Bees.", "hm")
     assert completion.finish_reason == "stop"
-
-
-def test_a_model_that_cannot_think_is_not_asked_to(ollama: FakeServer) -> None:
-    ollama.routes["/api/show"] = lambda exchange: exchange.json(
-        {"model_info": {}, "capabilities": ["completion"]}
-    )
-    connect(ollama).complete(Request(REQUEST.messages, thinking=True))
-    [sent] = [exchange.body for exchange in ollama.asked("/api/chat")]
-    assert sent.get("think") is None and not sent.get("tools")
-
-
-def test_only_the_key_that_was_passed_is_sent(
-    ollama: FakeServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OLLAMA_API_KEY", "not-for-you")
-    connect(ollama).complete(REQUEST)
-    assert not any("not-for-you" in str(exchange.headers) for exchange in ollama.seen)
-
-
-def test_a_wrong_key_is_a_credentials_error(ollama: FakeServer) -> None:
-    ollama.routes["/api/chat"] = lambda exchange: exchange.json({"error": "unauthorized"}, 401)
-    with pytest.raises(CredentialsError, match="unauthorized"):
-        connect(ollama).complete(REQUEST)
-
-
-def test_an_unknown_model_names_it(ollama: FakeServer) -> None:
-    ollama.routes["/api/chat"] = lambda exchange: exchange.json({"error": "not found"}, 404)
-    with pytest.raises(ModelUnreachableError, match="does not have the model m"):
-        connect(ollama).complete(REQUEST)
 
 
 def test_a_server_that_is_not_there_is_named(naps: list[float]) -> None:

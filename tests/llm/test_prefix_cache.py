@@ -12,7 +12,6 @@ from bumble.llm import prefix_cache
 from bumble.llm.prefix_cache import PrefixFolder
 
 KEY = prefix_cache.key("weights", "engine", "q8_0", "4096", "session-1")
-OTHER = prefix_cache.key("weights", "engine", "q8_0", "4096", "session-2")
 
 
 @pytest.fixture
@@ -70,24 +69,6 @@ def test_a_damaged_file_is_discarded(
     assert not path.exists()
 
 
-def test_a_file_of_another_key_is_discarded(folder: PrefixFolder) -> None:
-    folder.save(KEY, writing(folder, b"tokens"))
-    (folder.folder / f"{KEY}.kv").rename(folder.folder / f"{OTHER}.kv")
-    assert folder.find(OTHER) is None
-    assert names(folder) == set()
-
-
-def test_a_save_that_fails_keeps_what_was_there(folder: PrefixFolder) -> None:
-    folder.save(KEY, writing(folder, b"old"))
-    assert not folder.save(KEY, lambda _: False)
-    assert folder.find(KEY) and names(folder) == {f"{KEY}.kv"}
-
-
-def test_what_is_larger_than_the_limit_is_not_kept(folder: PrefixFolder) -> None:
-    assert not folder.save(KEY, writing(folder, b"x" * 10_001))
-    assert names(folder) == set()
-
-
 def test_the_least_recently_used_is_evicted(folder: PrefixFolder) -> None:
     keys = [prefix_cache.key(str(number)) for number in range(3)]
     for used_at, key in zip((1000, 2000, 3000), keys, strict=True):
@@ -96,23 +77,6 @@ def test_the_least_recently_used_is_evicted(folder: PrefixFolder) -> None:
     folder.find(keys[0])
     folder.save(KEY, writing(folder, b"x" * 3000))
     assert names(folder) == {f"{key}.kv" for key in (keys[0], keys[2], KEY)}
-
-
-def test_parts_left_by_a_crash_go_once_they_are_old(folder: PrefixFolder) -> None:
-    old, new = folder.folder / "a.part", folder.folder / "b.part"
-    old.write_bytes(b"half")
-    new.write_bytes(b"half")
-    os.utime(old, (1_000_000_000,) * 2)
-    folder.save(KEY, writing(folder, b"tokens"))
-    assert names(folder) == {"b.part", f"{KEY}.kv"}
-
-
-def test_files_that_are_not_ours_are_left_alone(folder: PrefixFolder) -> None:
-    note = folder.folder / "README"
-    note.write_bytes(b"x" * 20_000)
-    os.utime(note, (1_000_000_000,) * 2)
-    folder.save(KEY, writing(folder, b"tokens"))
-    assert note.exists()
 
 
 def test_many_writers_never_leave_a_broken_file(folder: PrefixFolder) -> None:
@@ -130,12 +94,6 @@ def test_many_writers_never_leave_a_broken_file(folder: PrefixFolder) -> None:
         thread.join()
     assert found == [f"{KEY}.kv"] * 80
     assert names(folder) == {f"{KEY}.kv"}
-
-
-def test_every_part_of_a_key_counts() -> None:
-    assert (
-        len({KEY, OTHER, prefix_cache.key("weight", "sengine", "q8_0", "4096", "session-1")}) == 3
-    )
 
 
 def test_a_shared_name_leads_to_the_key_that_was_saved_last(tmp_path: Path) -> None:

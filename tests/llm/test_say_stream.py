@@ -58,26 +58,6 @@ def test_any_split_says_what_the_whole_json_says(
     assert said(split(text, cuts)) == "\n\n".join(dict.fromkeys(says))
 
 
-@given(SAY, st.lists(st.integers(0, 60), max_size=10))
-def test_plain_text_is_said_whatever_the_split(text: str, cuts: list[int]) -> None:
-    assert said(split(text, cuts)).strip() == text.strip()
-
-
-def test_text_comes_before_the_json_is_complete() -> None:
-    reader = SayReader()
-    assert reader.feed('{"actions": [{"tool": "say", "arguments": {"text": "Hel') == "Hel"
-    assert reader.feed("lo") == "lo"
-
-
-def test_a_surrogate_pair_split_across_pieces_is_one_character() -> None:
-    pieces = ['{"actions":[{"tool":"say","arguments":{"text":"\\ud8', "3d\\u", 'de00!"}}]}']
-    assert said(pieces) == "😀!"
-
-
-def test_half_a_surrogate_pair_becomes_a_replacement_character() -> None:
-    assert said(['{"actions":[{"tool":"say","arguments":{"text":"\\ud83d!"}}]}']) == "\ufffd!"
-
-
 def test_arguments_before_the_tool_wait_for_its_name() -> None:
     reader = SayReader()
     assert reader.feed('{"actions":[{"arguments":{"text":"Hi"},') == ""
@@ -90,12 +70,6 @@ def test_a_say_inside_the_arguments_of_another_tool_is_not_said() -> None:
     assert said([json.dumps(answer)]) == ""
 
 
-def test_a_fenced_answer_is_read_as_json() -> None:
-    assert (
-        said(list('```json\n{"actions":[{"tool":"say","arguments":{"text":"Hi"}}]}\n```')) == "Hi"
-    )
-
-
 @pytest.mark.parametrize(
     "text", ["{smile} hello", "[laughs] hello", '{"a": 1} is JSON', "```py\nx\n```"]
 )
@@ -105,13 +79,6 @@ def test_text_that_only_looks_like_json_at_first_is_said_whole(text: str) -> Non
 
 def test_a_broken_json_of_actions_is_never_shown() -> None:
     assert said(['{"actions": [{"tool"']) == ""
-
-
-def test_text_before_actions_is_thought_and_never_said() -> None:
-    actions = '{"actions": [{"tool": "recall", "arguments": {"query": "bees"}}]}'
-    assert said(list(f"I should look that up.\n{actions}")) == ""
-    speech = '```json\n{"actions":[{"tool":"say","arguments":{"text":"Bees."}}]}\n```'
-    assert said(list(f"Now I know.\n{speech}")) == "Bees."
 
 
 def test_plain_text_waits_for_its_end_because_actions_may_follow() -> None:

@@ -7,7 +7,7 @@ import pytest
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.llm import scripted
 from bumble.llm.protocol import Model, PromptMessage, Request
-from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.llm.scripted import ScriptedModel
 
 SCRIPT = """\
 - Hello, I am Ada.
@@ -51,19 +51,6 @@ def test_a_spent_script_says_what_it_was_asked(path: Path) -> None:
     model.complete(ask("x", purpose="distill"))
     with pytest.raises(AnswerInvalidError, match="no answer left for distill: 'again'"):
         model.complete(ask("again", purpose="distill"))
-
-
-def test_text_streams_in_pieces_that_make_up_the_whole() -> None:
-    pieces: list[str] = []
-    model = ScriptedModel([Reply(text="a rather long answer")])
-    completion = model.complete(ask("Hi"), pieces.append)
-    assert "".join(pieces) == completion.text and len(pieces) > 2
-
-
-def test_a_jsonl_script_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "script.jsonl"
-    path.write_text('"One."\n{"text": "Two.", "finish_reason": "length"}\n', encoding="utf-8")
-    assert [reply.text for reply in scripted.read(path)] == ["One.", "Two."]
 
 
 @pytest.mark.parametrize(

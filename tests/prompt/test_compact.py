@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import json
 import random
 from datetime import timedelta
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import AnswerInvalidError, RecordMissingError
+from bumble.errors import RecordMissingError
 from bumble.guard import excerpt
 from bumble.llm import ledger
 from bumble.llm.ledger import LedgerEntry
@@ -142,16 +141,6 @@ def test_pruning_twice_changes_nothing_the_second_time(
     assert again.records == []
 
 
-@given(st.lists(st.text(min_size=1, max_size=80), min_size=1, max_size=30), st.integers(0, 200))
-def test_an_excerpt_keeps_to_its_budget_and_to_the_order(texts: list[str], budget: int) -> None:
-    messages = [said(n, text) for n, text in enumerate(texts)]
-    lines = excerpt.lines(messages, {}, "Ada")
-    chosen = excerpt.choose(lines, budget)
-    assert sum(tokens.estimate(str(line)) for line in chosen) <= budget
-    positions = [lines.index(line) for line in chosen]
-    assert positions == sorted(positions)
-
-
 def test_the_lines_that_say_most_keep_more_facts_than_random_lines_of_the_same_length() -> None:
     lines = excerpt.lines(list(long_talk().messages), {}, "Ada")
     budget = sum(tokens.estimate(str(line)) for line in lines) // 5
@@ -228,12 +217,6 @@ def test_why_nothing_was_made_shorter_is_told_truly(newborn: Entity) -> None:
     outcome = compact.run(small(newborn), CompactJob(brief, 500))
     assert outcome.lines[0].endswith("it is short enough as it is")
     assert outcome.data["why_not"] is None
-
-
-def test_a_summary_that_cannot_be_used_changes_nothing(newborn: Entity) -> None:
-    broken = Reply("I would rather not.", purpose="compact", always=True)
-    with pytest.raises(AnswerInvalidError):
-        compact.run(small(newborn, [broken]), CompactJob(long_talk(), 500))
 
 
 def test_compaction_can_be_taken_back_and_the_transcript_never_loses_a_line(ada: Entity) -> None:
@@ -330,15 +313,6 @@ def test_the_lines_that_say_most_come_behind_what_a_model_told_before(newborn: E
     assert "Bo has number" in after.summary
 
 
-def test_a_short_conversation_is_left_alone(newborn: Entity) -> None:
-    runtime, session = small(newborn), talk([said(n, "hello") for n in range(6)])
-    assert not compact.check(runtime, session, 500).due
-    same, outcome = compact.make_room(runtime, session, 500)
-    assert same is session
-    assert outcome is None
-    assert all(one != after for one, after in itertools.pairwise(session.messages))
-
-
 def short_talk(messages: int) -> Session:
     fact = {100: "My cousin Ilse lives at number 1005."}
     roles = ("user", "assistant")
@@ -388,15 +362,6 @@ def test_a_model_that_counts_more_than_we_estimate_is_compacted_for_sooner(ada: 
 def small_preset(entity: Entity, replies: list[Reply] | None = None) -> Runtime:
     flags = {"cognition.history_compression.preset": "small"}
     return runtime_of(entity, ScriptedModel(replies or [], context_tokens=WINDOW), flags=flags)
-
-
-def test_the_preset_for_small_windows_compacts_sooner(newborn: Entity) -> None:
-    at_72_percent = int(WINDOW * 0.72)
-    session = short_talk(4)
-    said_tokens = compact.measure(small(newborn), session, 0).history
-    stable = at_72_percent - said_tokens
-    assert not compact.measure(small(newborn), session, stable).full
-    assert compact.measure(small_preset(newborn), session, stable).full
 
 
 @pytest.mark.parametrize(("stable", "words"), [(500, 500), (2200, 200)])

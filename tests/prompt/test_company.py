@@ -85,12 +85,6 @@ def in_company(entity: Entity, model: ScriptedModel, text: str, speaker: str, *o
     return session.id
 
 
-def test_what_one_told_in_private_comes_back_to_them(private: Entity) -> None:
-    model = ScriptedModel([say("I know.")])
-    in_company(private, model, "Who steals marzipan at night?", "Sam")
-    assert SECRET in sent(model).replace("Who steals marzipan", "")
-
-
 @pytest.mark.parametrize("others", [(), ("Sam",)])
 def test_what_one_told_in_private_reaches_no_other_prompt(
     private: Entity, others: tuple[str, ...]
@@ -188,18 +182,6 @@ def test_in_company_a_portrait_gives_what_all_may_know(private: Entity) -> None:
     asked = model.requests[0].messages[-1].content
     assert "- Bo (forming, 0 talks so far): Bo mended the pump." in asked
     assert "debt" not in asked
-
-
-def test_in_company_a_broken_belief_stops_nobody(ada: Entity) -> None:
-    belief = beliefs.new("bel_tea", "Sam likes tea.", "preference", 0.9, NOON)
-    known = [relationships.plan_new(relationships.new(name, NOON), "") for name in ("Sam", "Bo")]
-    planned = (beliefs.plan_new(belief, ""), *filter(None, known))
-    changes.apply(ada.root, ChangeSet("", planned))
-    (ada.root / "beliefs/bel_broken.md").write_text("--- : [\n")
-    model = ScriptedModel([say("Hello both."), say("Yes.")])
-    in_company(ada, model, "What do you know of us?", "Sam", "Bo")
-    assert "Sam likes tea." in model.requests[0].messages[-1].content
-    in_company(ada, model, "Who likes tea?", "Sam")
 
 
 def test_in_company_what_gave_way_is_left_out_and_the_rest_told_apart(ada: Entity) -> None:

@@ -122,16 +122,6 @@ def test_where_no_model_may_write_what_leaves_the_view_is_quoted(ada: Entity) ->
     assert any("moved to Lisbon" in one.text for one in knowledge.read(ada.knowledge).sections)
 
 
-def test_the_setting_switches_it_off(ada: Entity) -> None:
-    off = {"cognition.history_compression.compaction_flush_to_knowledge": False}
-    runtime = awake(ada, HOME, NOTHING, flags=off)
-    session = said(ada, LONG)
-    before = snapshot(ada.root)
-    assert flushed(runtime, session).data["flush"] == []
-    assert asked(runtime) == []
-    assert snapshot(ada.root) == before
-
-
 def test_a_turn_waits_for_no_more_windows_than_after_any_turn(ada: Entity) -> None:
     runtime = awake(ada, HOME, NOTHING, flags={"limits.passes_per_turn": 1})
     _, outcome = compact.make_room(runtime, said(ada, LONG), 500)
@@ -150,12 +140,6 @@ def test_with_an_embedded_model_nobody_waits_and_the_windows_wait(ada: Entity) -
     made = session_files.find(ada.sessions, "ses_1").compactions
     assert [one.extra.get("summary_source") for one in made if one.kind == "summary"] == ["excerpt"]
     assert cursors.first(state.read(ada.state), "ses_1") == before
-
-
-def test_clearing_tool_results_flushes_nothing(ada: Entity) -> None:
-    runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
-    made = compact.run(runtime, CompactJob(session, 500, only_prune=True))
-    assert stretch.leaving(runtime, made) is None
 
 
 def test_what_was_flushed_comes_to_mind_in_the_same_turn(ada: Entity) -> None:

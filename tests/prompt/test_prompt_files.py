@@ -27,23 +27,6 @@ def by_name(entity: Entity, **values: object) -> dict[str, BootstrapFile]:
     return {one.name: one for one in system.read_own_files(entity, config(**values))}
 
 
-def test_files_that_are_not_there_are_missing_and_fail_nothing(ada: Entity) -> None:
-    found = system.read_own_files(ada, config())
-    assert [one.name for one in found] == list(config().bootstrap_files)
-    assert {(one.status, one.raw_chars, one.text) for one in found} == {("MISSING", 0, "")}
-
-
-def test_a_file_that_fits_is_injected_whole(ada: Entity) -> None:
-    (ada.root / "GENOME.md").write_text("I like rain.\n")
-    one = by_name(ada)["GENOME.md"]
-    assert (one.status, one.text, one.raw_chars, one.injected_chars) == (
-        "OK",
-        "I like rain.",
-        12,
-        12,
-    )
-
-
 def test_a_file_that_is_too_long_is_cut_where_it_says_so(ada: Entity) -> None:
     (ada.root / "GENOME.md").write_text("rain " * 100)
     one = by_name(ada, bootstrap_max_chars=80)["GENOME.md"]
@@ -88,10 +71,3 @@ def test_a_link_out_of_the_folder_brings_nothing_in(ada: Entity, tmp_path: Path)
     (tmp_path / "secret.md").write_text("hunter2")
     (ada.root / "GENOME.md").symlink_to(tmp_path / "secret.md")
     assert by_name(ada)["GENOME.md"].status == "MISSING"
-
-
-def test_a_file_that_is_no_text_is_named(ada: Entity) -> None:
-    (ada.root / "GENOME.md").write_bytes(b"\xff\xfe\x00")
-    genome = by_name(ada)["GENOME.md"]
-    assert (genome.status, genome.text) == ("UNREADABLE", "")
-    assert "GENOME.md" in genome.problem

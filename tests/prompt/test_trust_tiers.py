@@ -13,7 +13,7 @@ from bumble.errors import UsageError
 from bumble.guard import verifier
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import base, beliefs, episodes, journal, knowledge, sessions, skills
+from bumble.records import beliefs, episodes, journal, knowledge, sessions, skills
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message
 from tests.support.turns import NOON, Clock, act, runtime_of, say, stored, talk
@@ -168,13 +168,6 @@ def learnt(entity: Entity) -> list[Provenance]:
     return found + [one.provenance for one in skills.read(entity.skills) if one.name == "Obey"]
 
 
-def test_the_corpus_is_broad() -> None:
-    assert len(CORPUS) >= 30
-    kinds = {"memory", "belief", "tool", "skill", "title", "person", "name"}
-    assert {one["where"] for one in CORPUS} == kinds
-    assert all(one["text"].endswith(MARK) for one in CORPUS)
-
-
 def test_an_imported_memory_stands_in_a_tag_of_its_own(ada: Entity) -> None:
     place(ada, "memory", "It is closed on Mondays.")
     mine = episodes.new("ep_2", NOON, 0.9, "Sam and I talked of the beach.")
@@ -275,10 +268,3 @@ def test_nobody_overwrites_what_somebody_said_in_private(ada: Entity) -> None:
 def test_a_text_was_said_if_its_words_were(text: str, expected: bool) -> None:
     said = ["I live in Lisbon, with my dog."]
     assert verifier.was_said(text, said, ["Sam", "Ada"]) is expected
-
-
-def test_tiers_are_compared(ada: Entity) -> None:
-    assert base.is_lower("person", "")
-    assert base.is_lower("imported", "tool")
-    assert not base.is_lower("owner", "")
-    assert not base.is_lower("", "owner")

@@ -80,22 +80,6 @@ def dreamt(entity: Entity, audience: tuple[str, ...] = ()) -> None:
     write(entity, dreams.plan_new(one, ""))
 
 
-def test_a_dream_is_in_the_first_talk_after_it_and_no_other(entity: Entity) -> None:
-    dreamt(entity)
-    clock = Clock()
-    assert FRAGMENT in answered(entity, SHED, clock)
-    clock.at += timedelta(hours=1)
-    assert FRAGMENT not in answered(entity, SHED, clock, new=True)
-
-
-@pytest.mark.parametrize(("days", "when"), [(0.5, "last night"), (40, "on 24 May 2026")])
-def test_a_dream_is_as_old_as_it_is(entity: Entity, days: float, when: str) -> None:
-    dreamt(entity)
-    clock = Clock()
-    clock.at += timedelta(days=days)
-    assert f"You dreamt {when}; it did not happen:" in answered(entity, SHED, clock)
-
-
 def test_a_dream_fades_within_its_talk_and_is_told_to_those_it_is_for(entity: Entity) -> None:
     dreamt(entity, ("sam",))
     assert FRAGMENT not in answered(entity, SHED, speaker="Kim")

@@ -66,10 +66,6 @@ def test_a_question_without_a_period_names_none(question: str) -> None:
     assert periods.read(question, NOW) is None
 
 
-def test_days_that_do_not_exist_are_no_period() -> None:
-    assert periods.read("What was on 2024-02-31?", NOW) is None
-
-
 def test_what_happened_around_something_is_looked_up() -> None:
     assert periods.is_around("What happened around her birthday?")
     assert periods.is_around("Was war rund um seinen Geburtstag?")

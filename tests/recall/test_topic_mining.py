@@ -39,11 +39,6 @@ def test_words_that_a_language_uses_anyway_are_no_topics() -> None:
     assert names(found(text(rest, 9), *talk)) == ["Regatta"]
 
 
-def test_how_something_is_spoken_of_is_no_topic() -> None:
-    talk = [text("Wow, that is awesome! So awesome.", n) for n in range(6)]
-    assert found(*talk) == []
-
-
 def test_a_german_noun_is_a_word_and_a_stranger_s_name_is_a_name() -> None:
     talk = [text("Gestern hat uns Fenja im Garten geholfen.", n, "de") for n in range(4)]
     types = {topic.name: topic.type for topic in found(*talk)}
@@ -65,11 +60,6 @@ def test_nouns_of_six_languages_are_topics(language: str, line: str, topic: str)
     assert topic in names(found(*(text(line, n, language) for n in range(4))))
 
 
-def test_two_words_that_come_together_are_one_topic() -> None:
-    talk = [text("I was at the pottery class.", n) for n in range(4)]
-    assert names(found(*talk)) == ["Pottery class"]
-
-
 def test_titles_tags_and_links_are_topics_however_rare() -> None:
     talk = [text("The engine of the boat broke, see [[Spare parts]] #repair")]
     titles = (Title("Boat", "knowledge"), Title("Boat / Engine", "knowledge"))
@@ -83,12 +73,6 @@ def test_titles_tags_and_links_are_topics_however_rare() -> None:
     assert topics["Boat"].children == ("Boat / Engine",)
     assert topics["Boat / Engine"].parent == "Boat"
     assert topics["Boat / Engine"].frequency == 1
-
-
-def test_other_names_of_a_person_count_for_them() -> None:
-    talk = [text("Kim called."), text("Kimberly Ray called.", 2)]
-    (topic,) = found(*talk, titles=(Title("Kimberly Ray", "person", ("Kim",)),))
-    assert (topic.name, topic.frequency) == ("Kimberly Ray", 2)
 
 
 @pytest.mark.parametrize(
@@ -105,11 +89,6 @@ def test_the_trend_holds_thirty_days_against_the_thirty_before(
 ) -> None:
     talk = sorted((text("the #boat", day) for day in days), key=lambda each: str(each.at))
     assert [topic.trend for topic in found(*talk)] == [trend]
-
-
-def test_the_same_texts_give_the_same_topics() -> None:
-    talk = [text(f"The harbour, the {word} and the sail.", n) for n, word in enumerate("abcdef")]
-    assert found(*talk) == found(*talk)
 
 
 def test_what_comes_in_lumps_goes_before_what_is_spread() -> None:
@@ -142,26 +121,11 @@ def test_what_people_tell_of_themselves_goes_before_what_they_say_to_each_other(
     assert topics.index("Smithy") < topics.index("Optimism")
 
 
-def test_who_is_there_is_addressed_and_no_topic_of_its_own() -> None:
-    titles = (Title("Robin", "person", ("Bobby",)), Title("Kerstin", "person"))
-    talk = [text("Hey Robin, I had Kerstin over for the chess club.", day) for day in range(5)]
-    talk += [replace(text("Chess it is!", day), speaker="Robin", id=f"r{day}") for day in range(5)]
-    topics = names(found(*talk, titles=titles))
-    assert topics.index("Kerstin") < topics.index("Robin")
-    assert topics.index("Chess club") < topics.index("Robin")
-
-
 def test_what_describes_a_noun_may_name_a_thing_but_not_how_something_is() -> None:
     line = "I went to a fencing lesson and a stubborn mule was so stubborn."
     topics = names(found(*(text(line, day) for day in range(4))))
     assert any(name.startswith("Fencing") for name in topics)
     assert "Stubborn" not in topics
-
-
-def test_a_topic_is_shown_as_the_noun_that_it_is() -> None:
-    talk = [text("I often paint. I also painted on Sunday with my painter.", n) for n in range(4)]
-    talk += [text("I sold a painting.", n, number=1) for n in range(4)]
-    assert "Painting" in names(found(*talk))
 
 
 def test_what_stands_under_a_title_is_about_it_and_what_has_no_time_is_not_dormant() -> None:
@@ -171,9 +135,3 @@ def test_what_stands_under_a_title_is_about_it_and_what_has_no_time_is_not_dorma
     assert (topic.frequency, topic.trend, topic.days_since(NOW)) == (1, "steady", 0)
     (topic,) = found(section, titles=(replace(title, at=None),))
     assert (topic.trend, topic.days_since(NOW)) == ("steady", None)
-
-
-def test_an_article_before_a_name_makes_no_second_topic() -> None:
-    talk = [text("I painted the Alma, and the Alma leaks.", day) for day in range(4)]
-    topics = names(found(*talk, titles=(Title("The Alma", "project"),)))
-    assert [name for name in topics if "alma" in name.lower()] == ["The Alma"]

@@ -94,10 +94,6 @@ def test_a_model_writes_them_and_what_it_makes_up_is_left_out(ada: Entity) -> No
     assert (boat.provenance.model, boat.provenance.audience) == ("scripted", ("sam",))
 
 
-def test_where_all_is_made_up_there_is_no_topic(ada: Entity) -> None:
-    assert draw(living.runtime_of(ada, answer("Why did Bartholomew sink the boat?"))) == []
-
-
 def test_they_are_drawn_anew_only_where_a_new_mention_changes_what_they_come_from(
     ada: Entity,
 ) -> None:
@@ -170,23 +166,6 @@ def test_the_overview_is_as_of_the_start_of_the_day_and_shared_by_its_turns(ada:
     tomorrow.memory.sync()
     morning(tomorrow)
     assert "- Boat (6 times" in survey.overview(tomorrow, ("sam",))
-
-
-def test_the_overview_shows_nobody_what_others_said(ada: Entity) -> None:
-    assert survey.overview(living.runtime_of(ada), ("kim",)) == ""
-
-
-def test_a_model_in_this_process_gets_it_where_tick_has_warmed_it(ada: Entity) -> None:
-    runtime = replace(living.runtime_of(ada), local=True)
-    assert survey.overview(runtime, ("sam",)) == ""
-    morning(runtime)
-    assert "- Boat" in survey.overview(runtime, ("sam",))
-    assert not day_prefix.check(runtime).due
-
-
-def test_a_small_window_has_no_overview(ada: Entity) -> None:
-    runtime = living.runtime_of(ada, prompt__topics_min_window_tokens=10_000_000)
-    assert survey.overview(runtime, ("sam",)) == ""
 
 
 def test_the_tool_recall_takes_a_register_and_says_how_to_tell_it(ada: Entity) -> None:

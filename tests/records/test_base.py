@@ -36,22 +36,6 @@ def test_a_field_of_another_kind_says_what_it_should_be(
         base.field({"a": value}, "a", kind)
 
 
-def test_a_whole_number_will_do_for_a_number() -> None:
-    assert base.field({"a": 1}, "a", float) == 1.0
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 10**400])
-def test_a_number_can_be_calculated_with(value: float) -> None:
-    with pytest.raises(ValueError, match="calculated with"):
-        base.field({"a": value}, "a", float)
-
-
-@pytest.mark.parametrize("value", [-0.1, 1.1])
-def test_a_share_lies_between_nought_and_one(value: float) -> None:
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        base.unit({"a": value}, "a")
-
-
 def test_the_lowest_trust_is_that_of_the_least_trusted() -> None:
     assert base.lowest_trust(["owner", "tool", "person"]) == "tool"
     assert base.lowest_trust(["owner"]) == "owner"
@@ -185,21 +169,6 @@ def test_state_changes_only_what_differs() -> None:
     ).replace("- ep_1\n", "- ep_1\n  - ep_2\n")
     same = {"count": 3, "distill": {"cursor": "msg_1"}, "pending": ["ep_1"]}
     assert state.plan_write(old, same, "same") is None
-
-
-def test_state_loses_only_what_is_named() -> None:
-    change = state.plan_write(base.parse_mapping(STATE), {}, "done", remove=[["pending"], ["none"]])
-    assert change is not None and change.data is not None
-    assert change.data.decode() == STATE.replace("pending:\n  - ep_1\n", "")
-
-
-def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
-    old = state.read(tmp_path / "state.yaml")
-    assert old.values == {}
-    change = state.plan_write(old, {"a": {"b": 1}}, "begin")
-    assert change is not None
-    changes.apply(tmp_path, ChangeSet("begin", (change,)))
-    assert state.read(tmp_path / "state.yaml").values == {"a": {"b": 1}}
 
 
 def test_an_id_is_a_ulid_of_the_moment_and_of_chance() -> None:

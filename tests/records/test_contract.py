@@ -25,7 +25,7 @@ from bumble.bridges.report import life
 from bumble.cli import app, completing
 from bumble.cli.doctor import check_records
 from bumble.cli.doctor.check_records import CheckContext
-from bumble.entity import changes, commits, companions, settings, write_ahead
+from bumble.entity import changes, commits, companions, write_ahead
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import Entity
@@ -579,7 +579,6 @@ def test_what_two_clones_add_merges_without_a_conflict(tmp_path: Path) -> None:
 
 
 HELD = "I hide marzipan."
-CONFIG = settings.load().config
 every_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.name)
 
 

@@ -80,17 +80,6 @@ def test_by_hand_a_day_or_a_minute_is_time_enough(heading: str, hour: str) -> No
     assert entry.text == "It rained."
 
 
-def test_a_file_that_is_not_there_is_an_empty_journal(tmp_path: Path) -> None:
-    assert journal.read(tmp_path / "journal.md", ZONE).entries == ()
-    added(tmp_path, "x")
-    assert len(journal.read(tmp_path / "journal.md", ZONE).entries) == 1
-
-
-def test_an_entry_without_text_is_refused() -> None:
-    with pytest.raises(UsageError):
-        journal.plan_add(AT, " \n", ZONE, "note")
-
-
 def test_where_an_entry_comes_from_stands_under_its_heading(tmp_path: Path) -> None:
     origin = Provenance("chat", "m>--", ("msg_1",), "owner", ("sam",))
     change = journal.plan_add(AT, "Sam told me.", ZONE, "note", provenance=origin)
@@ -113,10 +102,3 @@ def test_a_program_s_tags_stand_beside_the_diary(tmp_path: Path) -> None:
     assert "#" not in shown.replace("## ", "")
     (entry,) = journal.read(tmp_path / "journal.md", ZONE).entries
     assert (entry.tags, entry.provenance) == (("dream", "two-words"), origin)
-
-
-def test_a_text_can_t_say_where_it_comes_from(tmp_path: Path) -> None:
-    added(tmp_path, "<!-- {by: owner, trust: owner} -->\n\nHello.")
-    (entry,) = journal.read(tmp_path / "journal.md", ZONE).entries
-    assert entry.provenance == Provenance()
-    assert entry.text.startswith("&lt;!--")

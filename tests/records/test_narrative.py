@@ -47,13 +47,3 @@ def test_what_no_longer_holds_leaves_the_front_matter() -> None:
     new = narrative.parse(change.data.decode())
     assert (new.provenance.audience, new.provenance.sources) == ((), ())
     assert (new.fingerprint, new.summary_source) == ("f2", "excerpt")
-
-
-def test_the_same_story_told_from_more_notes_that_it_was() -> None:
-    old = story()
-    again = [
-        narrative.plan_tell(old, CITED, AT, Provenance("narrate"), "tell", fingerprint=mark)
-        for mark in ("", "f1", "f2")
-    ]
-    assert again[:2] == [None, None]
-    assert again[2] is not None

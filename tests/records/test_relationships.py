@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,6 @@ from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.errors import RecordMissingError
 from bumble.records import relationships
-from bumble.records.base import Provenance
 from bumble.records.relationships import PendingNote, Relationship, Scores
 
 AT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=UTC)
@@ -73,13 +72,6 @@ def test_an_id_goes_before_a_name_and_a_first_name_before_a_later_one() -> None:
     assert relationships.match([one], "nobody") is None
 
 
-def test_a_stub_has_a_name_a_time_and_no_portrait() -> None:
-    person = relationships.new("Zoë Fox", AT, provenance=Provenance("distill", trust="person"))
-    assert (person.id, person.name, person.text) == ("zoë-fox", "Zoë Fox", "")
-    assert (person.first_met, person.interaction_count) == (AT, 0)
-    assert person.provenance.by == "distill"
-
-
 def test_counting_a_meeting_changes_two_lines_and_no_portrait() -> None:
     change = relationships.plan_met(sam(), AT, "talked")
     assert change is not None and change.data is not None
@@ -97,14 +89,6 @@ def test_a_score_changes_beside_fields_that_are_not_known() -> None:
     assert new.text == sam().text
 
 
-def test_a_note_is_added_and_the_others_stay_as_they_were_written() -> None:
-    origin = Provenance("distill", "m", ("ses_1", "msg_2"), "person")
-    pending = (*sam().pending, PendingNote("likes tea", AT, origin))
-    new = after(relationships.plan_update(sam(), "heard", pending=pending))
-    assert new.source.text.startswith(BY_HAND[: BY_HAND.index("# big\n")])
-    assert new.pending[-1] == PendingNote("likes tea", AT, origin)
-
-
 def test_only_the_last_twelve_notes_wait_and_reflection_clears_them() -> None:
     person = sam()
     for n in range(15):
@@ -114,15 +98,3 @@ def test_only_the_last_twelve_notes_wait_and_reflection_clears_them() -> None:
     cleared = after(relationships.plan_update(person, "reflect", pending=(), text="New."))
     assert (cleared.pending, cleared.text) == ((), "New.")
     assert "pending" not in cleared.source.meta
-
-
-def test_nothing_that_is_not_given_changes() -> None:
-    assert relationships.plan_update(sam(), "none") is None
-    later = AT + timedelta(days=1)
-    new = after(
-        relationships.plan_update(
-            sam(), "review", reviewed_at_count=7, last_reflection=later, topics=("sea",)
-        )
-    )
-    assert (new.reviewed_at_count, new.last_reflection, new.topics) == (7, later, ("sea",))
-    assert new.last_interaction is None

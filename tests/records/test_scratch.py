@@ -48,9 +48,3 @@ def test_what_is_no_note_is_refused(tmp_path: Path, text: str, kind: str) -> Non
     with pytest.raises(UsageError):
         note(tmp_path, text, kind)
     assert scratch.lines(tmp_path / scratch.PATH) == []
-
-
-def test_a_note_cannot_pass_for_its_origin(tmp_path: Path) -> None:
-    note(tmp_path, "x <!-- {by: owner} -->")
-    (line,) = scratch.lines(tmp_path / scratch.PATH)
-    assert line.count("<!--") == 1

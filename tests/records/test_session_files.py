@@ -66,13 +66,6 @@ def test_a_line_that_was_cut_off_in_a_character_is_passed_over(tmp_path: Path) -
     assert ([one.text for one in again.messages], again.torn_line) == (["héllo", "on"], None)
 
 
-def test_bytes_that_are_no_text_are_replaced_in_a_line_that_is_whole(tmp_path: Path) -> None:
-    file = write(tmp_path, "ses_1", "sam", 5)
-    line = sessions.render(Message("msg_9", AT + timedelta(hours=1), "user", "on"))
-    file.write_bytes(file.read_bytes() + line.encode().replace(b"on", b"o\xff"))
-    assert [one.text for one in session_files.load(file).messages] == ["h\u00e9llo", "o\ufffd"]
-
-
 def test_bytes_that_are_no_text_in_a_broken_line_are_an_error_with_a_line(tmp_path: Path) -> None:
     file = write(tmp_path, "ses_1", "sam", 5)
     file.write_bytes(file.read_bytes() + b'{"type":"x\xff\n{"type":"end"}\n')
@@ -91,14 +84,6 @@ def test_a_file_that_is_no_transcript_is_named_and_keeps_no_other_from_a_listing
     with pytest.raises(RecordInvalidError, match=r"messages\.jsonl:1"):
         session_files.read_info(file)
     assert [one.id for one in session_files.infos(tmp_path / "sessions")] == ["ses_2"]
-
-
-def test_a_last_line_longer_than_the_tail_is_found(tmp_path: Path) -> None:
-    file = write(tmp_path, "ses_1", "sam", 5)
-    talk = session_files.load(file)
-    long = Message("msg_l", AT + timedelta(hours=2), "user", "x" * session_files.TAIL_BYTES)
-    changes.apply(tmp_path, ChangeSet("say", (sessions.plan_append(talk, [long], "say"),)))
-    assert session_files.read_info(file).last_at == AT + timedelta(hours=2)
 
 
 def test_a_session_is_found_by_its_id_or_its_end(tmp_path: Path) -> None:

@@ -68,10 +68,6 @@ def test_a_message_is_one_line_of_plain_json() -> None:
     )
 
 
-def test_half_a_character_is_replaced() -> None:
-    assert talk(said(1, text="a\ud83d")).messages[0].text == "a\ufffd"
-
-
 def test_appending_changes_no_line_that_is_there() -> None:
     before = talk(said(1))
     change = sessions.plan_append(before, [said(2, "assistant")], "answer")
@@ -96,12 +92,6 @@ def test_a_transcript_goes_on_behind_a_line_that_was_cut_off() -> None:
     assert after.torn_line is None
     assert [one.id for one in after.messages] == ["msg_1", "msg_3"]
     assert sessions.parse(after.source).messages == after.messages
-
-
-def test_a_whole_last_line_without_its_line_end_counts() -> None:
-    found = talk(said(1), torn=sessions.render(said(2)).rstrip("\n"))
-    assert found.torn_line is None
-    assert len(sessions.appended(found, [said(3)]).messages) == 3
 
 
 @pytest.mark.parametrize(
@@ -165,20 +155,10 @@ def test_a_later_message_opens_a_conversation_again_whatever_the_clock_said() ->
     assert sessions.appended(here, [End(AT)]).ended == AT
 
 
-def test_messages_that_follow_each_other_or_nothing_are_all_there() -> None:
-    ring = talk(said(1, after="msg_2"), said(2, after="msg_1"), said(3, after="msg_9"))
-    assert [one.id for one in ring.messages] == ["msg_1", "msg_2", "msg_3"]
-
-
 def test_two_different_lines_of_one_id_are_an_error() -> None:
     with pytest.raises(SourceError, match="here twice, differently") as caught:
         talk(said(1), said(1, text="other"))
     assert caught.value.line == 3
-
-
-def test_messages_of_one_moment_keep_their_order() -> None:
-    same = [replace(said(0), id=f"msg_{n}") for n in (3, 1, 2)]
-    assert [one.id for one in talk(*same).messages] == ["msg_3", "msg_1", "msg_2"]
 
 
 def test_kinds_and_fields_that_are_not_known_are_passed_over_and_kept() -> None:
@@ -204,13 +184,6 @@ def test_a_compaction_is_taken_back_by_a_line_not_by_removing_one() -> None:
     assert len(undone.messages) == 2
 
 
-def test_a_message_behind_the_end_opens_the_session_again() -> None:
-    end = End(AT + timedelta(seconds=5))
-    assert talk(said(1), end).ended == end.at
-    assert talk(said(1), end, said(9)).ended is None
-    assert talk().ended is None
-
-
 def test_what_waits_for_a_reply_is_known() -> None:
     call = (ToolCall("c", "recall", {}),)
     asked = talk(said(1), said(2, "assistant"), said(3), said(4))
@@ -219,16 +192,6 @@ def test_what_waits_for_a_reply_is_known() -> None:
     at_work = sessions.appended(asked, work)
     assert [one.id for one in at_work.unanswered] == ["msg_3", "msg_4"]
     assert sessions.appended(at_work, [said(7, "assistant")]).unanswered == ()
-
-
-def test_who_speaks_and_uses_a_tool_in_one_step_has_answered() -> None:
-    call = (ToolCall("c", "remind", {}),)
-    spoken = (said(2, "assistant", "I will.", tool_calls=call), said(3, "tool", "set for Sunday"))
-    assert talk(said(1), *spoken).unanswered == ()
-
-
-def test_everybody_who_spoke_took_part() -> None:
-    assert talk(said(1), said(2, speaker="kim"), said(3, "assistant")).people == ("sam", "kim")
 
 
 def test_a_notice_comes_back_as_it_was_written() -> None:

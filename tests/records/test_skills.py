@@ -3,12 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
-from bumble.errors import RecordExistsError, RecordInvalidError, UsageError
+from bumble.errors import RecordInvalidError, UsageError
 from bumble.records import skills
 from bumble.records.base import Provenance
 from bumble.records.skills import Skill
@@ -73,14 +71,6 @@ def test_the_folder_form_is_read_and_edited_in_place(tmp_path: Path) -> None:
     assert list(skills.read(tmp_path / "skills")) == []
 
 
-def test_overwriting_has_to_be_asked_for(tmp_path: Path) -> None:
-    set_skill(tmp_path, "Egg")
-    with pytest.raises(RecordExistsError, match="--yes"):
-        set_skill(tmp_path, "egg", "other")
-    set_skill(tmp_path, "Egg", "text")  # the same again is no overwriting
-    assert find(tmp_path, "egg").text == "text"
-
-
 def test_an_overwritten_skill_says_who_wrote_it_now() -> None:
     by_model = skills.parse("---\nname: Egg\nby: distill\nmodel: m\nmine: 1\n---\nold\n", "egg")
     origin = Provenance("update_skill", trust="entity")
@@ -99,12 +89,6 @@ def test_a_skill_without_name_or_text_is_refused(name: str, text: str) -> None:
         skills.plan_set([], name, "", text, "learn", overwrite=False)
 
 
-def test_the_name_counts_more_than_the_text() -> None:
-    hits = skills.query(KITCHEN, "How do I boil an egg?")
-    assert [hit.skill.name for hit in hits] == ["Boil an egg", "Write a letter"]
-    assert hits[0].score > 2 * hits[1].score
-
-
 @pytest.mark.parametrize("text", ["", "what is the of and", "the a an", "zebra", "🐝", "?!"])
 def test_stop_words_and_strange_words_find_nothing(text: str) -> None:
     assert skills.query(KITCHEN, text) == []
@@ -115,24 +99,6 @@ def test_at_most_three_are_found_and_their_order_is_the_same_every_time() -> Non
     first = skills.query(many, "egg")
     assert [hit.skill.slug for hit in first] == ["egg-0", "egg-1", "egg-2"]
     assert skills.query(list(reversed(many)), "egg") == first
-
-
-def test_a_text_without_spaces_is_found_by_its_pairs() -> None:
-    assert skills.query([skill("茶", "", "泡茶的方法"), *KITCHEN], "怎么泡茶")[0].skill.name == "茶"
-
-
-@given(st.text(max_size=200), st.integers(2, 40))
-def test_an_excerpt_is_never_longer_than_asked(text: str, limit: int) -> None:
-    short = skills.excerpt(text, limit)
-    assert len(short) <= limit
-    assert short == text or short.endswith("…")
-    assert text.startswith(short.removesuffix("…"))
-
-
-def test_excerpts_of_hits_keep_to_the_limit() -> None:
-    (hit,) = skills.query([skill("egg", "", "word " * 500)], "egg")
-    assert len(hit.excerpt) <= skills.EXCERPT_CHARS
-    assert hit.excerpt.endswith("word…")
 
 
 def test_a_link_that_leads_out_of_the_folder_is_no_skill(tmp_path: Path) -> None:

@@ -42,12 +42,6 @@ def test_every_exchange_makes_somebody_more_familiar(entity: Entity) -> None:
     assert relationships.find(entity.relationships, "sam").interaction_count == 2
 
 
-def test_silence_makes_somebody_less_familiar(entity: Entity) -> None:
-    known(entity, "Sam", scores=Scores(0.4, 0.5, 0.5), last_interaction=NOON, interaction_count=60)
-    later = runtime_of(entity, at=NOON + timedelta(hours=336), **OFF)
-    assert met(later).familiarity == pytest.approx(0.08 + 0.32 / 2 + 0.017)
-
-
 def test_scores_read_off_a_portrait_are_not_moved_by_counting(entity: Entity) -> None:
     scores = Scores(0.4, 0.7, 0.6, 0.1, 0.5)
     known(entity, "Sam", scores=scores, last_scored=NOON, interaction_count=60)
@@ -67,13 +61,6 @@ def test_what_an_exchange_did_to_the_body_moves_warmth_and_trust(
     assert one.scores.trust == pytest.approx(before.trust + step)
     way = people.standing(one, NOON).trajectory
     assert way == ("warming" if step > 0 else "cooling")
-
-
-def test_an_exchange_that_did_nothing_changes_nothing(entity: Entity) -> None:
-    runtime = runtime_of(entity, **OFF)
-    met(runtime)
-    assert people.plan_felt(runtime, "sam", {}) is None
-    assert people.plan_felt(runtime, "nobody", {"comfort": 5}) is None
 
 
 def test_a_note_on_somebody_unknown_makes_a_stub(entity: Entity) -> None:

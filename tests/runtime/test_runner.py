@@ -16,7 +16,7 @@ from bumble.errors import (
 from bumble.llm.ledger import Budgeted, DaySpending, Limits
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.runtime import job
-from bumble.runtime.job import Due, JobResult, Settled
+from bumble.runtime.job import JobResult, Settled
 from bumble.runtime.runtime import Runtime
 from tests.support.absent_model import Absent
 from tests.support.small import small, wait, words
@@ -99,21 +99,6 @@ def test_a_locked_entity_ends_it_at_once(runtime: Runtime) -> None:
     wait(runtime, "a 1", "a 2", "b 1")
     done = list(job.settle(runtime, [small("a"), small("b")], None, locked))
     assert told(done) == ["a! LockedError"]
-
-
-def test_a_job_that_does_not_move_is_done_once(runtime: Runtime) -> None:
-    wait(runtime, "a 1", "a 2")
-    done = list(job.settle(runtime, [small("a")], None, lambda _, outcome: outcome))
-    assert told(done) == ["a: 1", "a: 2"]
-
-
-def test_a_check_that_fails_is_reported_and_passed_over(runtime: Runtime) -> None:
-    def broken(_: Runtime) -> Due[str]:
-        raise RecordInvalidError(Path("state.yaml"), "not YAML")
-
-    wait(runtime, "a 1", "b 1")
-    passes = [replace(small("a"), check=broken), small("b")]
-    assert told(list(job.settle(runtime, passes, None))) == ["a! RecordInvalidError", "b: 1"]
 
 
 def test_a_job_that_is_settled_by_itself_keeps_no_other_from_its_turn(runtime: Runtime) -> None:

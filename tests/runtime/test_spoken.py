@@ -39,24 +39,9 @@ def test_a_short_message_is_in_the_language_of_the_last_conversation(entity: Ent
     assert heard(entity, ("sam", "moin")) == "de"
 
 
-def test_of_short_conversations_several_tell_the_language(entity: Entity) -> None:
-    talked(entity, "ses_1", ("sam", GERMAN))
-    talked(entity, "ses_2", ("sam", "wann is elternabend?"))
-    assert heard(entity, ("sam", "ok")) == "de"
-
-
-def test_a_short_message_is_in_the_language_of_the_portrait(entity: Entity) -> None:
-    known(entity, "Sam", text="Sam wohnt mit seiner Schwester an einem See bei Husum.")
-    assert heard(entity, ("sam", "ok")) == "de"
-
-
 def test_a_new_language_is_heard_whatever_was_spoken_before(entity: Entity) -> None:
     talked(entity, "ses_1", ("sam", GERMAN))
     assert heard(entity, ("sam", ENGLISH)) == "en"
-
-
-def test_nothing_said_is_english(entity: Entity) -> None:
-    assert heard(entity, ("sam", "😂")) == "en"
 
 
 def test_the_owners_word_goes_before_the_setting_and_that_before_what_is_heard(
@@ -70,25 +55,12 @@ def test_the_owners_word_goes_before_the_setting_and_that_before_what_is_heard(
     assert spoken.by_person(entity, "fr", person.id, NOW) == "pt"
 
 
-def test_somebody_is_shown_with_what_they_last_spoke(entity: Entity) -> None:
-    assert spoken.by_person(entity, "auto", "sam", NOW) == "en"
-    talked(entity, "ses_1", ("sam", GERMAN))
-    assert spoken.by_person(entity, "auto", "sam", NOW) == "de"
-
-
 def test_a_broken_transcript_does_not_end_a_talk(entity: Entity) -> None:
     talked(entity, "ses_1", ("sam", GERMAN))
     file = session_files.paths(entity.sessions)[0]
     lines = file.read_text().splitlines()
     file.write_text("\n".join([lines[0], "{broken", *lines[1:]]) + "\n")
     assert spoken.by_person(entity, "auto", "sam", NOW) == "en"
-
-
-def test_a_language_that_is_no_code_is_none(entity: Entity) -> None:
-    known(entity, "Sam")
-    file = entity.relationships / "sam.md"
-    file.write_text(file.read_text().replace("names:", "language: Deutsch\nnames:"))
-    assert spoken.by_person(entity, "auto", "sam", NOW) == "en"  # doctor tells of the file
 
 
 def test_a_first_message_that_looks_like_another_language_changes_none(entity: Entity) -> None:

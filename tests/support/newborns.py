@@ -36,6 +36,21 @@ def copy(make: Make, root: Path) -> Entity:
     return Entity(root)
 
 
+_lived: dict[str, Path] = {}
+
+
+def once(name: str, root: Path, live: Callable[[], object]) -> None:
+    """Let a folder hold what is lived in it: lived once a process, and copied from then on."""
+    if name in _lived:
+        shutil.rmtree(root)
+        shutil.copytree(_lived[name], root, symlinks=True)
+        approvals.begin(root)
+        return
+    live()
+    _lived[name] = Path(tempfile.mkdtemp(dir=PLACE)) / "lived"
+    shutil.copytree(root, _lived[name], symlinks=True)
+
+
 def ada(root: Path, owner: str = "Sam", zone: str = "Europe/Lisbon") -> Entity:
     """Put Ada into a folder, as somebody who was made there."""
     shutil.copytree(_made(owner, zone), root)

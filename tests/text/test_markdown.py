@@ -70,13 +70,6 @@ def test_another_body_reads_back_and_leaves_the_front_matter(source: str, body: 
     assert after.with_body(body).text == after.text
 
 
-@given(notes())
-def test_the_same_body_changes_no_byte(source: str) -> None:
-    document = parsed(source)
-    if document:
-        assert document.with_body(document.body).text == source
-
-
 @given(notes(), st.sampled_from(["a", "b", "new"]), st.integers() | st.text("ab-\n:", max_size=9))
 def test_another_value_leaves_the_body_as_it_is(source: str, key: str, value: object) -> None:
     document = parsed(source)
@@ -116,11 +109,6 @@ def test_a_contained_text_stays_in_its_section(text: str, level: int) -> None:
     assert markdown.contained(body, level) == body
 
 
-@given(st.text("abc .,:\n", max_size=40))
-def test_a_text_without_headings_is_contained_as_it_is(text: str) -> None:
-    assert markdown.contained(text) == text.strip("\n").rstrip()
-
-
 def test_headings_in_code_quotes_and_lists_are_no_sections() -> None:
     text = (
         "intro\n## one\n```\n## code\n```\n    ## indented\n> ## quote\n- ## list\n"
@@ -140,32 +128,10 @@ def test_headings_in_a_contained_text_sink_below_the_level() -> None:
     assert body == "### top\n\n### sub\n\n### low\n\n### under lined\n\n```\n## code\n```"
 
 
-def test_front_matter_that_never_closes_names_its_line() -> None:
-    with pytest.raises(SourceError, match="never closed") as caught:
-        markdown.parse("---\na: 1\n\ntext\n")
-    assert caught.value.line == 1
-
-
 def test_a_fault_in_front_matter_names_the_line_of_the_file() -> None:
     with pytest.raises(SourceError) as caught:
         _ = markdown.parse("---\na: 1\nb: [\n---\nx\n").meta
     assert caught.value.line in (3, 4)
-
-
-def test_a_rule_in_the_body_is_no_fence() -> None:
-    document = markdown.parse("---\na: 1\n---\n\none\n\n---\n\ntwo\n")
-    assert document.body == "one\n\n---\n\ntwo"
-    assert document.body_line == 4
-
-
-def test_a_new_document_ends_with_a_line_end_and_has_no_carriage_returns() -> None:
-    document = markdown.render({"a": 1, "b": ["x"]}, "\r\none\r\ntwo\r\n\r\n")
-    assert document.text == "---\na: 1\nb: [x]\n---\n\none\ntwo\n"
-
-
-def test_a_text_that_is_too_large_is_refused() -> None:
-    with pytest.raises(SourceError, match="reads notes up to"):
-        markdown.parse("x" * (markdown.MAX_BYTES + 1))
 
 
 def test_a_large_note_is_split_at_once() -> None:

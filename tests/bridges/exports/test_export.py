@@ -45,22 +45,6 @@ def test_a_bundle_makes_the_same_folder_again(lived: Run, tmp_path: Path) -> Non
     assert archive.stat().st_mode & 0o777 == 0o600
 
 
-def test_an_archive_holds_nothing_private_of_the_machine(lived: Run, tmp_path: Path) -> None:
-    lived.write("workspace/.env", f"KEY={SECRET}\n")
-    lived.write("workspace/id_rsa", "x")
-    lived.write("workspace/.git/config", "x")
-    lived.write("note.md", f"The key is {SECRET}.\n")
-    lived.file("link").symlink_to("/etc/hostname")
-    archive = tmp_path / "a.zip"
-    data = lived.ok("export", "--to", "bundle", str(archive), "--json").data
-    assert set(data["left_out"]) == {"workspace/.env", "workspace/id_rsa", "link"}
-    assert data["hidden"] == ["note.md"]
-    with zipfile.ZipFile(archive) as members:
-        names = members.namelist()
-        assert SECRET.encode() not in b"".join(members.read(name) for name in names)
-    assert not [name for name in names if ".git/" in name or ".bumble" in name]
-
-
 def test_a_bundle_is_encrypted_by_passphrase_or_for_a_recipient(lived: Run, tmp_path: Path) -> None:
     lived.write("note.md", f"The key is {SECRET}.\n")
     archive = tmp_path / "a.zip.age"
@@ -123,16 +107,6 @@ def test_a_card_tells_only_what_is_for_everybody(lived: Run, tmp_path: Path) -> 
         ("Knots", False),
     ]
     assert "sailor" not in (tmp_path / "a.json").read_text()
-
-
-def test_an_episode_is_called_by_what_happened(lived: Run, tmp_path: Path) -> None:
-    lived.write(
-        "episodes/2026/05/ep_01KSA0000000000000000000E1.md",
-        "---\nat: 2026-05-20T10:00:00+01:00\nsignificance: 0.5\n---\n\n"
-        "We sailed.\n\n## Why it mattered\n\nThe wind.\n",
-    )
-    lived.ok("export", "--to", "markdown", str(tmp_path / "md"))
-    assert "|We sailed.]]" in (tmp_path / "md" / "Home.md").read_text()
 
 
 def test_okf_gives_the_records_with_their_sources(lived: Run, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bumble.bridges.imports import card, formats, ledger, source
+from bumble.bridges.imports import card, formats, ledger
 from bumble.bridges.imports.ledger import GUEST, OTHER, PERSON, ImportedPersona, LeftOut, Recipe
 from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
@@ -29,13 +29,6 @@ def test_each_format_shows_by_its_content(tmp_path: Path) -> None:
     assert {name: items(path)[0] for name, path in made.items()} == {name: name for name in made}
 
 
-def test_a_single_file_shows_whatever_it_is_called(tmp_path: Path) -> None:
-    assert items(exports.as_json(tmp_path / "x.bin", [exports.gpt_moving()]))[0] == "chatgpt"
-    assert items(exports.as_json(tmp_path / "y.txt", [exports.claude_talk()]))[0] == "claude"
-    (tmp_path / "z.dat").write_bytes(exports.png(chara=exports.encoded(exports.card(2))))
-    assert items(tmp_path / "z.dat")[0] == "card"
-
-
 def test_what_is_no_format_is_an_error_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     with pytest.raises(ImportInvalidError, match="chatgpt, claude"):
@@ -49,12 +42,6 @@ def test_what_is_no_format_is_an_error_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(ImportInvalidError, match="nothing in it"):
         items(tmp_path / "empty")
-
-
-def test_trouble_elsewhere_is_not_told_of_the_file_that_is_imported(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("hello")
-    with pytest.raises(OSError, match="of another"), source.opened(tmp_path / "notes.txt"):
-        raise OSError("of another file")
 
 
 def test_a_file_that_breaks_off_says_so(tmp_path: Path) -> None:
@@ -111,13 +98,6 @@ def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path
     }
 
 
-@pytest.mark.parametrize("current", [None, "gone", 7, ["x"]])
-def test_chatgpt_without_a_current_node_takes_the_newest_leaf(tmp_path: Path, current: Any) -> None:
-    talk = {**exports.gpt_moving(), "current_node": current}
-    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
-    assert len(talks(read)[0].turns) == 4
-
-
 def test_chatgpt_circles_end_and_one_bad_conversation_ends_nothing(tmp_path: Path) -> None:
     circle = exports.gpt_moving()
     circle["mapping"]["1"]["parent"] = "4"
@@ -128,34 +108,6 @@ def test_chatgpt_circles_end_and_one_bad_conversation_ends_nothing(tmp_path: Pat
     assert [talk.id for talk in talks(read)] == ["c1", "ok"]
     assert len(left(read, broken=True)) == 4
     assert "conversations that were not to be remembered" in left(read)
-
-
-def test_an_export_that_breaks_off_gives_what_stands_before(tmp_path: Path) -> None:
-    whole = json.dumps([exports.gpt_moving(), exports.gpt_moving()])
-    (tmp_path / "conversations.json").write_text(whole[:-50])
-    _, read = items(tmp_path / "conversations.json")
-    assert len(talks(read)) == 1
-    [why] = left(read, broken=True)
-    assert why.startswith("the file breaks off")
-
-
-def test_conversations_that_are_no_list_are_read_all_the_same(tmp_path: Path) -> None:
-    one, other = exports.gpt_moving(), {**exports.gpt_moving(), "id": "z", "conversation_id": "z"}
-    alone = tmp_path / "conversations.json"
-    alone.write_text(json.dumps(one))
-    assert [talk.id for talk in talks(items(alone)[1])] == ["c1"]
-    lines = tmp_path / "lines.jsonl"
-    lines.write_text(f"{json.dumps(one)}\n{{broken\n}}\n{json.dumps(other)}\n")
-    _, read = items(lines)
-    assert [talk.id for talk in talks(read)] == ["c1", "z"]
-    assert len(left(read, broken=True)) == 1
-
-
-def test_what_a_tool_was_given_makes_no_other_format_of_it(tmp_path: Path) -> None:
-    talk = exports.claude_talk()
-    call = {"type": "tool_use", "name": "web_search", "input": {"mapping": {"a": 1}}}
-    talk["chat_messages"][1]["content"].append(call)
-    assert items(exports.as_json(tmp_path / "conversations.json", [talk]))[0] == "claude"
 
 
 def test_claude_keeps_attached_files_apart_from_what_was_said(tmp_path: Path) -> None:
@@ -210,16 +162,6 @@ def test_gemini_makes_a_talk_of_a_day(tmp_path: Path) -> None:
     ]
 
 
-def test_grok_reads_both_kinds_of_time(tmp_path: Path) -> None:
-    _, read = items(exports.as_json(tmp_path / "prod-grok-backend.json", exports.grok_export()))
-    [talk] = talks(read)
-    assert [turn.at.isoformat() for turn in talk.turns if turn.at] == [
-        "2025-07-01T10:00:00+00:00",
-        "2025-07-01T10:00:30+00:00",
-    ]
-    assert said(read) == [(PERSON, "", "I play the oboe."), (OTHER, "Grok", "Nice.")]
-
-
 def test_letta_unwraps_what_was_said_and_passes_over_events(tmp_path: Path) -> None:
     _, read = items(exports.as_json(tmp_path / "mo.af", exports.letta_agent()))
     assert said(read) == [(PERSON, "", "I keep bees."), (OTHER, "Mo", "Bees!")]
@@ -232,13 +174,6 @@ def test_letta_unwraps_what_was_said_and_passes_over_events(tmp_path: Path) -> N
     assert left(retired, broken=True) == [
         "the retired form of an agent file: export the agent anew"
     ]
-
-
-def test_letta_memory_folder(tmp_path: Path) -> None:
-    name, read = items(exports.folder(tmp_path / "mem", exports.MEMFS))
-    assert name == "letta"
-    assert facts(read) == {"human (Letta)": "Sam keeps bees."}
-    assert said(read) == [(OTHER, "Letta", "# hive\n\nThe hive was moved.")]
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
@@ -270,19 +205,6 @@ def test_a_card_of_any_version_and_form_is_the_same_character(
         assert facts(read) == {"glade (Glade)": "The glade is safe."}
         assert Recipe("wolf (Glade)", "wolf, wolves", "Wolves wait.") in read
         assert "entries that are switched off" in left(read)
-
-
-CASES = Path(__file__).parents[2] / "data" / "imports"
-
-
-@pytest.mark.parametrize("name", ["ztxt", "itxt", "rawjson", "nopad", "brokenccv3"])
-def test_a_card_is_the_same_in_every_envelope(name: str) -> None:
-    [whole] = [one for one in items(CASES / "ok.png")[1] if isinstance(one, ImportedPersona)]
-    form, read = items(CASES / f"{name}.png")
-    assert form == "card"
-    assert [one for one in read if isinstance(one, ImportedPersona)] == [whole]
-    broken = ["copies of the card that can't be read"] if name == "brokenccv3" else []
-    assert left(read, broken=True) == broken
 
 
 CARD = json.dumps(exports.card(3), ensure_ascii=False)
@@ -322,13 +244,6 @@ def test_a_card_that_would_grow_beyond_measure_is_none() -> None:
         card.from_png(exports.PNG + chunk)
 
 
-def test_a_lorebook_with_entries_by_number(tmp_path: Path) -> None:
-    data = {"entries": {"0": {"key": ["sea"], "content": "Salt.", "comment": "Sea"}, "1": 3}}
-    name, read = items(exports.as_json(tmp_path / "world.json", data))
-    assert name == "lorebook"
-    assert Recipe("Sea", "sea", "Salt.") in read
-
-
 def test_openclaw_instructions_stay_out(tmp_path: Path) -> None:
     _, read = items(exports.folder(tmp_path / "ws", exports.OPENCLAW))
     [persona] = [item for item in read if isinstance(item, ImportedPersona)]
@@ -345,14 +260,6 @@ def test_openclaw_instructions_stay_out(tmp_path: Path) -> None:
     assert "instructions for another program" in left(read)
 
 
-def test_hermes_entries_are_lists(tmp_path: Path) -> None:
-    _, read = items(exports.folder(tmp_path / "hermes", exports.HERMES))
-    assert facts(read) == {
-        "Memory (Hermes)": "- The garden gate sticks.\n- Sam has two sheds.",
-        "About the person (Hermes)": "- Sam prefers short answers.\n- Sam is left-handed.",
-    }
-
-
 def test_claude_code_notes_with_and_without_front_matter(tmp_path: Path) -> None:
     _, read = items(exports.folder(tmp_path / "project", exports.CLAUDE_CODE))
     assert facts(read)["Tools of Sam (Claude Code)"].startswith("What Sam uses\n\nSam uses uv.")
@@ -361,15 +268,6 @@ def test_claude_code_notes_with_and_without_front_matter(tmp_path: Path) -> None
     alone = exports.folder(tmp_path / "alone" / "memory", {"MEMORY.md": "Sam likes tabs."})
     name, read = items(alone.parent)
     assert (name, facts(read)) == ("claude-code", {"MEMORY (Claude Code)": "Sam likes tabs."})
-
-
-def test_a_vault_is_the_persons_own_words_but_for_clippings(tmp_path: Path) -> None:
-    _, read = items(exports.folder(tmp_path / "vault", exports.VAULT))
-    by = {talk.title: (talk.turns[0].by, talk.turns[0].name) for talk in talks(read)}
-    assert by == {"2025-01-02": (PERSON, ""), "Ideas": (PERSON, ""), "Clip": (OTHER, "example.org")}
-    days = {talk.title: f"{talk.at:%Y-%m-%d}" for talk in talks(read) if talk.title != "Clip"}
-    assert days == {"2025-01-02": "2025-01-02", "Ideas": "2024-12-24"}
-    assert left(read) == ["files that are no Markdown"]
 
 
 def test_a_bundle_by_type(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.bridges.imports import card, foreign, formats, gemini, notes, source
+from bumble.bridges.imports import card, foreign, formats, source
 from bumble.bridges.imports.foreign import Unread
 from bumble.bridges.imports.ledger import (
     Fact,
@@ -125,20 +125,6 @@ def streamed(data: bytes, *keys: str) -> list[Any]:
     return [item for _, item in foreign.items(io.BytesIO(data), *(keys or ("",)))]
 
 
-@given(st.lists(VALUES, max_size=6))
-def test_the_stream_gives_what_json_gives(values: list[Any]) -> None:
-    assert streamed(json.dumps(values).encode()) == values
-    wrapped = json.dumps({"other": [1], "conversations": values, "x": {"conversations": [2]}})
-    assert streamed(wrapped.encode(), "conversations") == values
-
-
-def test_one_item_that_is_too_much_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foreign, "MAX_ITEM_COST", 10_000)
-    data = [{"a": 1}, {"a": ["x"] * 1000}, {"a": "y" * 20_000}, {"a": 2}]
-    items = streamed(json.dumps(data).encode())
-    assert [isinstance(item, Unread) for item in items] == [False, True, True, False]
-
-
 def test_what_is_nested_beyond_measure_is_passed_over() -> None:
     deep = "[" * 200_000 + "]" * 200_000
     items = streamed(f'[{{"a": {deep}}}, {{"b": 1}}]'.encode())
@@ -168,12 +154,6 @@ def test_an_item_that_is_no_json_ends_nothing(odd: str) -> None:
     assert odd == "{" or items[2] == {"c": 1}
 
 
-@given(VALUES)
-def test_no_value_is_a_bug_as_a_time(value: Any) -> None:
-    at = foreign.moment(value)
-    assert at is None or at.tzinfo is not None
-
-
 def test_times_of_all_exports_are_read() -> None:
     values: tuple[object, ...] = (
         1_714_000_000,
@@ -190,24 +170,3 @@ def test_times_of_all_exports_are_read() -> None:
         assert at.timestamp() == 1_714_000_000
     unknown: tuple[object, ...] = (0, None, "", "soon", True, 1e300, [])
     assert [foreign.moment(value) for value in unknown] == [None] * 7
-
-
-@given(st.text())
-def test_cleaned_texts_are_text(text: str) -> None:
-    clean = foreign.cleaned(text)
-    clean.encode()
-    assert not set(clean) & {"\x00", "\x1b", "\r", "\u202e"}
-
-
-@given(st.text(max_size=200))
-def test_no_page_is_a_bug(html: str) -> None:
-    assert isinstance(gemini.plain(f"<p>{html}<script>bad()</script>"), str)
-    assert "bad()" not in gemini.plain("<p>x</p><script>bad()</script>")
-
-
-@given(st.text(max_size=300))
-def test_no_decorator_or_front_matter_is_a_bug(text: str) -> None:
-    assert isinstance(card.without_decorators(f"@@depth 4\n{text}"), str)
-    meta, body = notes.split(f"---\n{text}\n---\nbody")
-    assert isinstance(body, str)
-    assert isinstance(meta, dict)

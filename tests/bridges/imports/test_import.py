@@ -114,15 +114,6 @@ def test_whose_files_they_are_decides_the_trust(run: Run, tmp_path: Path) -> Non
     assert "Rui" not in run.ok("recall", "landlord Rui").out  # the owner may not hear it
 
 
-def test_from_leaves_out_what_ended_before(run: Run, tmp_path: Path) -> None:
-    late = exports.gpt_talk("late", exports.gpt_message("1", "user", "Hi.", at=1_760_000_000))
-    path = gpt(tmp_path, exports.gpt_moving(), late)
-    data = run.ok("import", path, "--from", "2025-01-01", "--json").data
-    assert data["conversations"] == {"new": 1, "grown": 0, "unchanged": 0, "older": 1}
-    assert run("import", path, "--from", "soon").code == 2
-    assert run("import", path, "--format", "icq").code == 2
-
-
 def test_a_dry_run_writes_nothing(run: Run, tmp_path: Path) -> None:
     place = exports.folder(tmp_path / "ws", exports.OPENCLAW)
     path = gpt(tmp_path, exports.gpt_moving(), exports.gpt_moving())
@@ -163,22 +154,6 @@ def views(run: Run, name: str) -> list[RecordView]:
     return [view for path in kind.paths(run.entity) for view in kind.read(path, UTC)]
 
 
-def test_what_is_there_by_hand_stays(run: Run, tmp_path: Path) -> None:
-    run.write(
-        "knowledge.md", "## [locked] Home (OpenClaw)\n\nMine.\n\n## Work (OpenClaw)\n\nOurs.\n"
-    )
-    run.write("skills/tea.md", "---\nname: tea\ndescription: mine\n---\nMy way.\n")
-    data = run.ok("import", str(exports.folder(tmp_path / "ws", exports.OPENCLAW)), "--json").data
-    assert data["facts"] == 1
-    assert data["skills"] == 0
-    book = run.text("knowledge.md")
-    assert "Mine." in book
-    assert "Ours." in book
-    assert "My way." in run.text("skills/tea.md")
-    why = {one["why"] for one in data["left_out"]}
-    assert {"sections whose title is there already", "skills whose name is there already"} <= why
-
-
 def test_a_card_gives_a_self_only_to_who_has_none(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "card.png"
     path.write_bytes(exports.png(ccv3=exports.encoded(exports.card())))
@@ -212,19 +187,6 @@ def test_secrets_are_hidden_everywhere(run: Run, tmp_path: Path) -> None:
     assert "secrets were hidden" in out
     texts = [path.read_text() for path in run.entity.root.rglob("*") if path.is_file()]
     assert not [text for text in texts if key in text]
-
-
-def test_doctor_finds_nothing_wrong_with_an_import(run: Run, tmp_path: Path) -> None:
-    run.ok("import", gpt(tmp_path, exports.gpt_moving()))
-    run.ok("import", str(exports.folder(tmp_path / "vault", exports.VAULT)))
-    run.ok("import", str(exports.folder(tmp_path / "ws", exports.OPENCLAW)))
-    found = run.ok("doctor", "--json").data["findings"]
-    assert [one for one in found if one["level"] != "note"] == []
-
-
-def test_an_entity_is_not_imported_into_itself(run: Run) -> None:
-    assert run("import", str(run.entity.root)).code == 13
-    assert run("import", str(run.file("knowledge.md"))).code == 13
 
 
 @pytest.fixture
@@ -326,19 +288,6 @@ def test_bombs_links_and_names_that_lead_out_are_said_and_passed_over(
     assert not (tmp_path / "out.json").exists()
 
 
-def test_links_in_a_folder_are_not_followed(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "secret.md").write_text("the passphrase of the vault")
-    vault = exports.folder(tmp_path / "vault", exports.VAULT)
-    (vault / "link.md").symlink_to(tmp_path / "secret.md")
-    (vault / "up").symlink_to(tmp_path)
-    data = run.ok("import", str(vault), "--json").data
-    assert data["conversations"]["new"] == 3
-    assert "a link, or no plain file" in {one["why"] for one in data["left_out"]}
-    assert "passphrase" not in "".join(
-        one.read_text() for one in run.entity.sessions.rglob("*.jsonl")
-    )
-
-
 def test_enormous_and_wrong_fields_end_nothing(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,32 +309,6 @@ def test_enormous_and_wrong_fields_end_nothing(
     assert "the rest of texts longer than 1,000 characters" in why
     assert "messages beyond the first 3 of a conversation" in why
     run.ok("session", "list")
-
-
-def test_each_way_to_be_broken_is_told_and_not_all_of_many(run: Run, tmp_path: Path) -> None:
-    place = exports.folder(tmp_path / "bea", {"entity.yaml": "schema_version: 3\nname: Bea\n"})
-    for n in range(60):
-        exports.folder(place, {f"sessions/ses_{n}/messages.jsonl": '{"type": "x"}\n' * (n + 2)})
-        broken = place / f"sessions/ses_{n}/messages.jsonl"
-        broken.write_text(
-            '{"type":"session","id":"a","at":"2026-01-01T00:00:00Z"}\n' + f"{n}\n" * 2
-        )
-    exports.folder(place, {"knowledge.md": "## Boat\n\nGreen.\n"})
-    data = run.ok("import", str(place), "--json").data
-    assert data["facts"] == 1
-    assert sum(one["count"] for one in data["left_out"] if one["broken"]) == 60
-    assert len(data["left_out"]) <= 51
-
-
-def test_nothing_readable_is_an_error(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "conversations.json"
-    path.write_text('[{"title": "x", "mapping": {}, ')
-    ran = run("import", str(path))
-    assert ran.code == 12
-    assert "nothing in it could be read" in ran.err
-    assert "\nNothing was imported. " in ran.err
-    (tmp_path / "x.zip").write_bytes(b"PK\x03\x04broken")
-    assert run("import", str(tmp_path / "x.zip")).code == 12
 
 
 @forks
@@ -421,12 +344,6 @@ def test_killed_anywhere_it_is_finished_by_running_it_again(
         assert all(len(one.messages) == 1 for one in imported(run))
         run.ok("import", path)
         assert truth(run) == wanted
-
-
-def test_what_is_not_there_is_said_so(run: Run, tmp_path: Path) -> None:
-    missing = run("import", str(tmp_path / "absent.zip"))
-    assert missing.code == 2
-    assert "there is no such file or folder" in missing.err
 
 
 def test_a_bundle_that_was_exported_keeps_its_times(run: Run, tmp_path: Path) -> None:

@@ -225,20 +225,6 @@ def test_the_report_of_a_command_adds_up_too(run: Run, form: str) -> None:
     assert "left out: " in run.ok("import", str(path)).out
 
 
-def test_documents_reports_and_speech_are_taken_and_named() -> None:
-    _, read = items(CASES / "chatgpt-conversations.json")
-    texts = [text for _, _, text in said(read)]
-    letter = "Dear Mr Oliveira, the roof above the kitchen leaks since Monday."
-    assert f"[document: letter]\n\n{letter}" in texts
-    assert "[document changed: letter]\n\nDear Mr Oliveira, fix it by Friday." in texts
-    assert "[report]\n\nThe final report: tides come twice a day." in texts
-    assert "My sister Lena lives in Turin." in texts and "How lovely, Turin!" in texts
-    assert "See and for it." in texts
-    assert not any("boom" in text or "[real]" in text for text in texts)
-    left = {item.why: item.count for item in read if isinstance(item, LeftOut)}
-    assert left == {ledger.MEDIA: 2, ledger.ERRORS: 1, ledger.CALLS: 1, ledger.RESULTS: 1}
-
-
 def test_an_artifact_is_taken_of_whatever_branch_and_one_answer_of_the_last() -> None:
     _, read = items(CASES / "claude-conversations.json")
     assert said(read)[1:] == [

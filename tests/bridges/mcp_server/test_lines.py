@@ -75,23 +75,6 @@ def test_what_is_no_request_gets_an_error_and_the_server_goes_on(full: Run) -> N
     ]
 
 
-def test_halves_of_characters_and_bytes_that_are_no_text_are_replaced(full: Run) -> None:
-    queries = [recall("cat \ud800"), recall("cat X").replace(b"X", b"\xff")]
-    got = answers(full, hello("2025-06-18"), *queries, line("a\udfff"), b"\xef\xbb\xbf" + line(2))
-    first, second = (answer["result"]["structuredContent"] for answer in got if answer["id"] == 1)
-    assert first["query"] == second["query"] == "cat \ufffd"
-    assert first["hits"][0]["id"] == "Pets"
-    assert {answer["id"] for answer in got} == {1, 2, "a\ufffd"}
-    assert all("result" in answer for answer in got)
-
-
-def test_each_request_of_a_batch_is_answered(full: Run) -> None:
-    batch = b"[" + b",".join([line(1), line(2, jsonrpc="1.0"), line(3, "no/such")]) + b"]"
-    got = {answer["id"]: answer for answer in answers(full, hello("2025-03-26"), batch)}
-    assert got[1]["result"] == {}
-    assert [got[number]["error"]["code"] for number in (2, 3)] == [REQUEST, -32601]
-
-
 @pytest.mark.parametrize("version", turns(4, ["1999-01-01", "2999-01-01", "\ud800", 5]))
 def test_an_unknown_version_and_a_request_before_it_are_answered(
     full: Run, version: object
@@ -100,11 +83,6 @@ def test_an_unknown_version_and_a_request_before_it_are_answered(
     assert (early["id"], early["error"]["code"]) == (1, -32602)
     assert first["id"] == "first"
     assert ("result" in first) is isinstance(version, str)
-
-
-def test_answers_of_a_client_and_empty_lines_are_passed_over(full: Run) -> None:
-    sent = (b'{"jsonrpc":"2.0","id":1,"result":{}}', b'{"id":1,"error":5}', b"", b"  ")
-    assert answers(full, hello("2025-06-18"), *sent) == []
 
 
 def test_halves_of_characters_in_a_file_end_nothing(full: Run) -> None:

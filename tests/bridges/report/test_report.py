@@ -13,7 +13,6 @@ import pytest
 from bumble.bridges.report import page
 from bumble.text import yaml_edit
 from tests.bridges.report import hostile
-from tests.support.command_line import modules_of
 from tests.support.repository import body, git
 from tests.support.running import Run
 
@@ -56,14 +55,6 @@ def made(run: Run, *options: str) -> Page:
     place = run.entity.root.parent / "page.html"
     run.ok("report", str(place), *options)
     return Page(place.read_text("utf-8"))
-
-
-def files(root: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and ".git" not in path.parts
-    }
 
 
 @pytest.fixture
@@ -129,21 +120,6 @@ def test_the_page_tells_a_life_and_every_link_leads_somewhere(lived: Run) -> Non
     assert EPISODE not in shown.shown  # the story is told without its ids
     assert {link.removeprefix("#") for link in shown.links} <= set(shown.ids)
     assert len(shown.ids) == len(set(shown.ids))
-
-
-def test_headings_and_quotes_are_shown_without_their_marks(lived: Run) -> None:
-    lived.write(
-        "episodes/2026/05/ep_01KSA0000000000000000000E9.md",
-        "---\nat: 2026-05-20T10:00:00+01:00\nsignificance: 0.5\n---\n\n"
-        "# Gulls & tides\n\n> Sam: “They shout.”\n> Twice.\n\nWe laughed.\n",
-    )
-    page = made(lived)
-    assert '<p class="text heading" dir="auto">Gulls &amp; tides</p>' in page.text
-    assert (
-        '<blockquote><p class="text" dir="auto">Sam: “They shout.”\nTwice.</p></blockquote>'
-        in page.text
-    )
-    assert '<p class="text" dir="auto">We laughed.</p>' in page.text
 
 
 def test_a_belief_is_shown_down_to_what_was_said_by_whom_and_when(lived: Run) -> None:
@@ -221,12 +197,6 @@ def test_hostile_texts_stay_texts(run: Run) -> None:
     assert "\u202e" not in shown.text and "\\u202e" in shown.text
 
 
-def test_a_newborn_has_a_page(run: Run) -> None:
-    shown = made(run)
-    assert "Nothing has happened yet." in shown.shown
-    assert "Nobody yet." in shown.shown
-
-
 def test_a_broken_record_is_left_out_and_named(lived: Run) -> None:
     lived.write(f"beliefs/{BELIEF}.md", "---\nconfidence: high\n---\n\nThe dog.\n")
     lived.write("relationships/bo.md", "---\nnames: [\n---\n\nA pirate.\n")
@@ -237,22 +207,6 @@ def test_a_broken_record_is_left_out_and_named(lived: Run) -> None:
     assert f"beliefs/{BELIEF}.md" in Page(place.read_text("utf-8")).shown
     # whoever else it is for learns nothing of names
     assert "bo.md" not in made(lived, "--for", "Sam").text
-
-
-def test_a_copy_of_a_file_takes_no_anchor_of_the_first(lived: Run) -> None:
-    text = lived.text(f"episodes/2026/05/{EPISODE}.md")
-    lived.write(f"episodes/2026/06/{EPISODE}.md", text)
-    ids = made(lived).ids
-    assert len(ids) == len(set(ids)) and EPISODE in ids
-
-
-def test_names_of_files_can_be_no_ids_of_the_pages_own(lived: Run) -> None:
-    lived.write("relationships/ui-words.md", "---\nnames: [Wim]\n---\n")
-    lived.write("relationships/A B.md", "---\nnames: [Abe]\n---\n")
-    shown = made(lived)
-    assert shown.ids.count("ui-words") == 1 and "person-ui-words" in shown.ids
-    assert all(" " not in name for name in shown.ids)
-    assert {link.removeprefix("#") for link in shown.links} <= set(shown.ids)
 
 
 def test_the_history_gives_the_body_and_to_the_owner_alone(lived: Run) -> None:
@@ -286,23 +240,6 @@ def test_what_is_seen_first_is_a_life_and_bookkeeping_is_folded_away(lived: Run)
         assert words not in open_text and words in rest, words
 
 
-def test_it_goes_beside_the_entity_or_where_one_is_and_prints(lived: Run, tmp_path: Path) -> None:
-    before = files(lived.entity.root)
-    beside = lived.entity.root.parent / "Ada-report.html"
-    names = {path.name for path in lived.entity.root.parent.iterdir()}
-    assert lived("report").code == 0
-    new = {path.name for path in lived.entity.root.parent.iterdir()} - names
-    new.discard("home")  # where what is begun is noted
-    assert {name.casefold() for name in new} == {beside.name.casefold()}
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    assert lived("report", "-e", str(lived.entity.root), cwd=elsewhere).code == 0
-    assert len(list(elsewhere.iterdir())) == 1
-    assert lived.ok("report", "-").out.startswith("<!doctype html>")
-    assert lived("report", "-", "--json").code == 2
-    assert files(lived.entity.root) == before
-
-
 def test_it_replaces_reports_and_nothing_else(lived: Run, tmp_path: Path) -> None:
     place = tmp_path / "page.html"
     place.write_text("<p>mine</p>")
@@ -316,19 +253,3 @@ def test_it_replaces_reports_and_nothing_else(lived: Run, tmp_path: Path) -> Non
     link.symlink_to(place)
     assert lived("report", str(link), "--force").code == 13
     assert lived("report", str(tmp_path), "--force").code == 13
-
-
-@pytest.mark.parametrize("place", ["page.html", "beliefs/page.md", "workspace/page.html"])
-def test_it_never_goes_into_the_entitys_own_folder(lived: Run, place: str) -> None:
-    before = files(lived.entity.root)
-    assert lived("report", place, "--force", cwd=lived.entity.root).code == 13
-    assert files(lived.entity.root) == before
-
-
-def test_nobody_of_that_name_is_an_error(lived: Run) -> None:
-    assert lived("report", "-", "--for", "Nobody").code == 1
-
-
-def test_other_commands_load_no_templates(lived: Run) -> None:
-    code, modules = modules_of("status", "-e", str(lived.entity.root))
-    assert code == 0 and not {"jinja2", "markupsafe"} & modules

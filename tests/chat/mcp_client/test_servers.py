@@ -64,29 +64,6 @@ def test_tools_are_those_that_only_look_unless_the_owner_lists_them(start: Start
     assert servers.call("weather.forecast", {"city": "Rome"}).failed
 
 
-def test_a_server_gets_no_key_but_those_that_the_owner_lists(start: Start, tmp_path: Path) -> None:
-    secrets = tmp_path / "secrets.yaml"
-    secrets.write_text("WEATHER_KEY: abc\nOTHER_KEY: def\n")
-    secrets.chmod(0o600)
-    asked = ("PYTHONPATH", "WEATHER_KEY", "NOT_THERE")
-    servers = start({"weather": ServerConfig(GOOD, asked)}, MY_TOKEN="x")
-    servers.offered("so?")
-    given = set(servers.call("weather.environment", {}).text.split())
-    assert {"PATH", "HOME", "PYTHONPATH", "WEATHER_KEY"} <= given
-    assert not given & {"OPENAI_API_KEY", "MY_TOKEN", "OTHER_KEY", "DBUS_SESSION_BUS_ADDRESS"}
-    assert servers.call("weather.folder", {}).text == os.path.realpath(tmp_path)
-
-
-def test_a_server_with_words_is_started_for_them_alone(start: Start) -> None:
-    servers = start({"sky": ServerConfig(GOOD, ("PYTHONPATH",), words=("rain", "Wetter"))})
-    assert not servers.called_for("Do you like trains?")
-    assert names(servers, "Do you like trains?") == []
-    assert servers.all[0].link is None
-    for text in ("Will it RAIN?", "Wie wird das Wetter?", "Ask sky, please."):
-        assert servers.called_for(text)
-        assert names(servers, text)[0] == "sky.forecast"
-
-
 def test_what_a_server_answers_is_text_and_what_it_refuses_a_failure(start: Start) -> None:
     servers = start({"weather": WEATHER})
     servers.offered("so?")
@@ -118,20 +95,6 @@ def test_a_bad_server_is_a_sentence_and_the_others_are_there(
     assert "weather.forecast" in names(servers)
     assert time.monotonic() - began < 1, "it is not tried again at once"
     assert len(said) == 1
-
-
-def test_a_program_that_is_not_there_is_a_sentence(start: Start, said: list[str]) -> None:
-    servers = start({"gone": ServerConfig(("/no/such/program",))})
-    assert names(servers) == []
-    assert said == ["the MCP server gone could not be started: No such file or directory"]
-
-
-def test_tools_that_can_not_be_offered_are_left_out(start: Start) -> None:
-    servers = start({"odd": hostile("odd")})
-    assert names(servers) == ["odd.hang", "odd.burst", "odd.nonsense", "odd.wordy"]
-    about = servers.all[0].tools["wordy"].description
-    assert len(about) <= 160 and "</result>" not in about and "[Turn context]" not in about
-    assert len(servers.all[0].left_out) == 2
 
 
 @pytest.mark.parametrize(

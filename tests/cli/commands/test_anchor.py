@@ -26,12 +26,6 @@ def test_an_anchor_is_added_listed_shown_and_removed(run: Run) -> None:
     assert run.ok("anchor", "list", "--json").data == []
 
 
-def test_an_anchor_holds_no_secret(run: Run) -> None:
-    before = run.state()
-    assert run("anchor", "add", "The safe", "password: hunter2222").code == 13
-    assert run.state() == before
-
-
 def test_a_recall_moves_the_body_by_the_formula(run: Run) -> None:
     put(run, "The sea")
     now = ("--json", "--now", "2026-05-24T12:30:00+01:00")
@@ -45,14 +39,6 @@ def test_a_recall_moves_the_body_by_the_formula(run: Run) -> None:
     assert anchors.load(run.file("anchors/the-sea.yaml")).recalled == 1
 
 
-def test_dry_run_writes_nothing(run: Run) -> None:
-    put(run, "The sea")
-    state = run.state()
-    run.ok("anchor", "recall", "The sea", "--dry-run")
-    run.ok("anchor", "add", "The hill", "--dry-run")
-    assert run.state() == state
-
-
 def test_the_twenty_first_drops_the_weakest(run: Run) -> None:
     for number in range(18):
         put(run, f"place {number}")
@@ -63,10 +49,3 @@ def test_the_twenty_first_drops_the_weakest(run: Run) -> None:
     labels = {entry["label"] for entry in run.ok("anchor", "list", "--json").data}
     assert len(labels) == 20
     assert {"weak", "one more"} <= labels
-
-
-def test_soma_explains_anchors(run: Run) -> None:
-    put(run, "The sea")
-    out = run.ok("soma", "--explain").out
-    assert "The sea" in out
-    assert "0.3 asked for; 0.25 its words in a message; 0.15 a body like it" in out

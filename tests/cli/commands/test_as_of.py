@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import zipfile
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,8 +12,7 @@ from typing import Any
 import pytest
 
 from bumble.cli import as_of
-from bumble.cli.process import Shell
-from tests.support import looking
+from tests.support import looking, newborns
 from tests.support.living import known, talked
 from tests.support.repository import git
 from tests.support.running import NOON, Run
@@ -33,17 +30,23 @@ def life(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
         monkeypatch.setenv(f"GIT_{who}_EMAIL", "sam@example.org")
         monkeypatch.setenv(f"GIT_{who}_DATE", (NOON - 9 * DAY).isoformat())
     looking.without_models(run)
+    newborns.once("learnt of tea", run.entity.root, lambda: live(run))
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.delenv(f"GIT_{who}_DATE", raising=False)
+    return at(run, 0)
+
+
+def live(run: Run) -> None:
     git(run.entity.root, "init", "-q", "-b", "main")
     git(run.entity.root, "add", "-A")
     git(run.entity.root, "commit", "-qm", "born")
     for who in ("AUTHOR", "COMMITTER"):
-        monkeypatch.delenv(f"GIT_{who}_DATE")
+        run.monkeypatch.delenv(f"GIT_{who}_DATE")
     at(run, -5).ok("belief", "add", "Sam likes tea")
     at(run, -4).ok("person", "add", "Bo", "Bo sails to Aveiro.")
     at(run, -3).ok("knowledge", "set", "Pets", "A dog called Biscuit.")
     at(run, -2).ok("episode", "add", "It hailed on the garden.")
     at(run, -1).ok("knowledge", "set", "Pets", "A cat called Rex.")
-    return at(run, 0)
 
 
 def at(run: Run, days: int) -> Run:
@@ -99,14 +102,6 @@ def test_what_was_corrected_since_is_as_it_was(life: Run) -> None:
     assert f"As of {day(-2)} 23:59: commit " in then.err
     hits = life.ok("recall", "Rex", "--as-of", day(-2), "--json").data["hits"]
     assert hits == []
-
-
-@needs_git
-def test_a_time_is_more_exact_than_a_day(life: Run) -> None:
-    early = f"{day(-1)}T11:00"
-    assert "Biscuit" in life.ok("knowledge", "show", "Pets", "--as-of", early).out
-    late = f"{day(-1)}T13:00+01:00"
-    assert "Rex" in life.ok("knowledge", "show", "Pets", "--as-of", late).out
 
 
 @needs_git
@@ -177,11 +172,6 @@ def test_a_time_that_is_none_is_a_sentence(life: Run, when: str, code: int, says
 
 
 @needs_git
-def test_today_is_now(life: Run) -> None:
-    assert "tea" in life.ok("belief", "list", "--as-of", day(0)).out
-
-
-@needs_git
 def test_a_shallow_clone_says_what_it_lacks(life: Run, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--depth=1", life.entity.root.as_uri(), str(clone))
@@ -229,20 +219,6 @@ def test_hooks_and_filters_of_the_repository_do_not_run(life: Run, tmp_path: Pat
 
 
 @needs_git
-def test_whoever_was_forgotten_stays_so(life: Run) -> None:
-    assert "Aveiro" in life.ok("person", "show", "bo", "--as-of", day(-3)).out
-    life.ok("person", "forget", "Bo", "--yes")
-    assert not any(
-        b"Aveiro" in path.read_bytes() for path in cache(life).rglob("*") if path.is_file()
-    )
-    assert life("person", "show", "bo", "--as-of", day(-3)).code == 1
-    assert life.ok("recall", "Aveiro", "--as-of", day(-3), "--json").data["hits"] == []
-    assert "Bo" not in life.ok("person", "list", "--as-of", day(-3)).out
-    for path in cache(life).rglob("*"):
-        assert not path.is_file() or b"Aveiro" not in path.read_bytes(), path
-
-
-@needs_git
 def test_a_talk_of_somebody_forgotten_is_not_told_again(life: Run) -> None:
     zelda = ("zelda", "My code is on the marzipan tin.")
     known(life.entity, "Zelda")
@@ -258,19 +234,6 @@ def test_a_talk_of_somebody_forgotten_is_not_told_again(life: Run) -> None:
     assert ran.data["hits"] == []
     for path in cache(life).rglob("*"):
         assert not path.is_file() or b"marzipan" not in path.read_bytes(), path
-
-
-@needs_git
-def test_who_is_to_be_forgotten_in_a_file_that_cannot_be_read_is_not_shown(life: Run) -> None:
-    life.write("beliefs/bel_broken.md", "---\n[\n---\n\nBo sails.\n")
-    git(life.entity.root, "add", "-A")
-    git(life.entity.root, "commit", "-qm", "broken")
-    (life.entity.root / "beliefs" / "bel_broken.md").unlink()
-    at(life, 900).ok("person", "forget", "Bo", "--yes")
-    ran = life("belief", "list", "--as-of", f"{NOON + 800 * DAY:%Y-%m-%d}")
-    assert ran.code == 1
-    assert "beliefs/bel_broken.md of then can't be read" in ran.err
-    assert folders(life) == []
 
 
 @needs_git
@@ -290,36 +253,6 @@ def test_an_entity_below_the_top_of_a_repository_is_found_there(life: Run, tmp_p
     assert ran.code == 0 and "tea" in ran.out
     (shown,) = folders(life)
     assert not (shown / "cellar.txt").exists() and (shown / "entity.yaml").is_file()
-
-
-@needs_git
-def test_settings_of_then_count_and_reach_no_farther_than_the_folder_is_trusted(life: Run) -> None:
-    text = life.text("entity.yaml")
-    life.write("entity.yaml", f"{text}\nllm:\n  base_url: http://127.0.0.1:9/v1\n")
-    git(life.entity.root, "commit", "-qam", "an endpoint")
-    life.now += 900 * DAY
-    then = f"{life.now - DAY:%Y-%m-%d}"
-    doubted = life.ok("belief", "list", "--as-of", then)
-    assert "`llm.base_url` is ignored" in doubted.err
-    assert f"bumble config trust {life.entity.root}" in doubted.err
-    life.ok("config", "trust", str(life.entity.root))
-    assert "ignored" not in life.ok("belief", "list", "--as-of", then).err
-
-
-@needs_git
-def test_another_process_reads_the_same(life: Run) -> None:
-    argv = ["bumble", "belief", "list", "--as-of", day(-5), "--now", life.now.isoformat()]
-    line = "import sys; from bumble.cli.app import main; sys.exit(main(sys.argv[2:]))"
-    done = subprocess.run(
-        [sys.executable, "-c", line, *argv],
-        cwd=life.entity.root,
-        env={**os.environ, **life.environ, "PATH": os.environ["PATH"]},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "tea" in done.stdout
 
 
 def test_without_git_the_records_own_times_tell(run: Run) -> None:
@@ -344,16 +277,20 @@ def test_without_git_the_records_own_times_tell(run: Run) -> None:
     assert after == before
 
 
-def test_without_git_and_records_of_that_time_nothing_is_told(run: Run) -> None:
-    ran = run("belief", "list", "--as-of", "2001-01-01")
-    assert ran.code in (0, 1)
-    assert "oak" not in ran.out
-
-
 @pytest.fixture
 def migrated(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Ada of format 1 under git since May, brought to the present format in December."""
     looking.without_models(run)
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Sam")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "sam@example.org")
+        monkeypatch.setenv(f"GIT_{who}_DATE", "2026-12-01T12:00:00+00:00")
+    run.now = datetime.fromisoformat("2026-12-01T12:00:00+00:00")
+    newborns.once("migrated", run.entity.root, lambda: migrate(run))
+    return run
+
+
+def migrate(run: Run) -> None:
     root = run.entity.root
     shutil.rmtree(root)
     with zipfile.ZipFile(FORMATS / "1.zip") as archive:
@@ -361,17 +298,13 @@ def migrated(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     text = run.text("entity.yaml").replace("soma:\n", "soma:\n  ebb: {tag_max_chars: 12}\n", 1)
     run.write("entity.yaml", text)
     for who in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{who}_NAME", "Sam")
-        monkeypatch.setenv(f"GIT_{who}_EMAIL", "sam@example.org")
-        monkeypatch.setenv(f"GIT_{who}_DATE", "2026-06-01T12:00:00+01:00")
+        run.monkeypatch.setenv(f"GIT_{who}_DATE", "2026-06-01T12:00:00+01:00")
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "a life of format 1")
     for who in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{who}_DATE", "2026-12-01T12:00:00+00:00")
-    run.now = datetime.fromisoformat("2026-12-01T12:00:00+00:00")
+        run.monkeypatch.setenv(f"GIT_{who}_DATE", "2026-12-01T12:00:00+00:00")
     run.ok("migrate")
-    return run
 
 
 @needs_git
@@ -398,14 +331,6 @@ def test_a_day_before_the_migration_is_shown_in_the_present_format(
     after = {name: stamp for name, stamp in migrated.state().items() if ".bumble" not in name}
     assert after == before
     assert git(migrated.entity.root, "status", "--porcelain") == ""
-
-
-@needs_git
-def test_the_format_it_was_brought_to_is_part_of_what_is_kept(migrated: Run) -> None:
-    migrated.ok("belief", "list", "--as-of", "2026-07-01")
-    (folder,) = folders(migrated)
-    assert "schema_version: 3" in (folder / "entity.yaml").read_text()
-    assert "tag_max_chars" not in (folder / "entity.yaml").read_text()
 
 
 @needs_git
@@ -438,8 +363,3 @@ def test_a_day_whose_format_is_none_is_a_sentence(
     assert ran.code == 1
     assert says in ran.err
     assert "draft-" not in ran.err and folders(migrated) == []
-
-
-def test_the_cache_of_another_entity_is_another(tmp_path: Path) -> None:
-    shell = Shell({}, tmp_path)
-    assert shell.past(tmp_path / "a") != shell.past(tmp_path / "b")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
 BROKEN = "---\nat: [unclosed\n---\n\nbroken\n"
 PLAIN = ("knowledge.md", "GENOME.md", "working/MEMORY.md", "working/scratch.md")  # any text is one
@@ -26,7 +27,7 @@ PATHS = (
 )
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", turns(4, PATHS))
 def test_a_file_that_a_hand_has_broken_stops_no_talk_and_stays_untouched(
     run: Run, path: str
 ) -> None:
@@ -46,21 +47,6 @@ def test_a_file_that_a_hand_has_broken_stops_no_talk_and_stays_untouched(
         assert file.name in said
     assert run("doctor").code == 12
     assert run("context", "list", "-m", "Hi").code == 0
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_nor_does_it_stop_one_in_the_short_prompt(run: Run, path: str) -> None:
-    run.write(
-        "script.yaml",
-        "- abilities: {talk: {any: choose}, memory: {any: choose}}\n"
-        "- {text: That is good to hear., always: true}\n",
-    )
-    run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
-    file = run.write(path, "")
-    file.write_bytes(b"\xff\xfe## Pets\n")
-    for words in ("I had some tea today.", "What did I drink today?"):
-        assert run.ok("chat", words).out
-    assert file.read_bytes() == b"\xff\xfe## Pets\n"
 
 
 @pytest.mark.parametrize(
@@ -86,8 +72,3 @@ def test_a_file_with_both_sides_of_a_merge_is_left_out_of_the_prompt_and_named(
     assert f"{run.file(path).name}:{head.count(chr(10)) + 1}: the two sides of a merge" in ran.err
     run.write(path, f"{head}Sam likes oolong.\n")
     assert "oolong" in run.ok("context", "prompt", *asked).out
-
-
-def test_a_text_that_only_speaks_of_the_marks_is_no_merge(run: Run) -> None:
-    run.write("knowledge.md", "## Git\n\n`<<<<<<< HEAD` begins a conflict.\n\n=======\n")
-    assert "begins a conflict" in run.ok("knowledge", "show").out

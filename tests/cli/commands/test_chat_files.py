@@ -31,12 +31,6 @@ def test_a_file_is_read_for_the_answer_and_not_stored(ada: Run) -> None:
     assert "Order a loudspeaker" not in sent(ada)
 
 
-def test_a_file_that_is_not_there_is_said_and_the_answer_comes(ada: Run) -> None:
-    ran = ada.ok("chat", "What is in @gone.md ?")
-    assert "@gone.md is not there" in ran.err
-    assert ran.out == "A plan.\n"
-
-
 def test_only_what_the_owner_types_points_to_files(ada: Run) -> None:
     ada.write("plan.md", "Order a loudspeaker from Porto.")
     ada.ok("chat", "--as", "Kim", "What is in @plan.md ?")

@@ -40,14 +40,6 @@ def test_a_talk_goes_on_while_the_server_of_the_index_is_away(ada: Run) -> None:
     assert "does not answer" in ran.err
 
 
-def test_an_index_that_is_back_is_searched_again(ada: Run) -> None:
-    in_the_way(ada)
-    ada.ok("chat", "And the violin in Porto?")
-    ada.file("memory.db").rmdir()
-    assert "warning" not in ada.ok("chat", "The violin in Porto, still.", "--new-session").err
-    assert "I play the violin in Porto." in ada.text(".bumble/cache/last_request.json")
-
-
 def test_tools_that_search_say_that_they_can_not(ada: Run) -> None:
     in_the_way(ada)
     script(

@@ -89,15 +89,6 @@ def machines(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple
     return run, there
 
 
-def test_a_talk_begun_after_another_goes_on_though_a_clock_was_ahead(run: Run) -> None:
-    run.now += timedelta(hours=5)
-    ahead = tell(run, "It rains.")
-    run.now -= timedelta(hours=5)
-    begun = tell(run, "Something else.", "--new-session")
-    assert begun.id != ahead.id
-    assert tell(run, "Go on.").id == begun.id
-
-
 def test_one_date_in_2036_delays_nothing_that_is_due(run: Run) -> None:
     run.ok("remind", "add", "Tea", "--cron", "0 9 * * *")
     run.write(

@@ -52,21 +52,6 @@ def test_a_short_conversation_is_not_due(run: Run) -> None:
     assert looking.truths(run) == before
 
 
-def test_the_numbers_pruning_and_undo_need_no_model(long: Run) -> None:
-    looking.without_models(long)
-    long.ok("compact", "--check")
-    long.ok("compact", "--prune-only")
-    assert long.ok("compact", "--no-model", "--json").data["ran"] is True
-    long.ok("compact", "--undo")
-
-
-def test_nothing_was_said_yet(run: Run) -> None:
-    script(run)
-    assert "conversation: none, wants one" in run.ok("compact", "-v").out
-    assert "wants one to take back" in run.ok("compact", "--undo", "-v").out
-    assert run("compact", "--session", "nope").code == 1
-
-
 def test_a_summary_stands_for_the_middle_and_the_transcript_keeps_every_line(long: Run) -> None:
     place = "sessions/ses_long/messages.jsonl"
     before = long.text(place)
@@ -100,31 +85,6 @@ def test_without_a_model_the_lines_that_say_most_stand_for_the_middle(long: Run)
     assert "Ilse lives in Porto" in shown(long)
 
 
-def test_a_summary_that_cannot_be_used_changes_nothing(long: Run) -> None:
-    script(long, {"purpose": "compact", "text": "I would rather not.", "always": True})
-    before = looking.truths(long)
-    assert long("compact").code == 21
-    assert looking.truths(long) == before
-
-
-def test_a_dry_run_shows_the_change_and_makes_none(long: Run) -> None:
-    before = looking.truths(long)
-    out = long.ok("compact", "--dry-run").out
-    assert "Sam wants company." in out
-    assert "sessions/ses_long/messages.jsonl" in out
-    assert looking.truths(long) == before
-
-
-def test_pruning_twice_changes_nothing_the_second_time(run: Run) -> None:
-    script(run)
-    results = [("tool", f"result {n}") for n in range(5)]
-    chatting.talk(run, [("sam", "Tea?"), *results, *[("sam", "yes"), ("ada", "yes")] * 10])
-    assert "old tool results cleared" in run.ok("compact", "--prune-only", "-v").out
-    before = looking.truths(run)
-    assert "nothing could be made shorter" in run.ok("compact", "--prune-only", "-v").out
-    assert looking.truths(run) == before
-
-
 def test_a_conversation_is_chosen_by_its_id_and_the_newest_by_default(long: Run) -> None:
     chatting.talk(long, [("sam", "Hi"), ("ada", "Hello")], "ses_zz_other")
     other = long.file("sessions/ses_zz_other/messages.jsonl")
@@ -132,13 +92,6 @@ def test_a_conversation_is_chosen_by_its_id_and_the_newest_by_default(long: Run)
     assert long.ok("compact", "--json").data["ran"] is False
     [done] = long.ok("compact", "--session", "long", "--json").data["done"]
     assert done["session"] == "ses_long"
-
-
-@pytest.mark.parametrize("other", ["--prune-only", "--no-model", "--force", "--check"])
-def test_undo_goes_with_nothing_else(long: Run, other: str) -> None:
-    ran = long("compact", "--undo", other)
-    assert ran.code == 2
-    assert "takes back" in ran.err
 
 
 def test_a_hand_edit_between_two_compactions_stays(long: Run) -> None:
@@ -168,9 +121,3 @@ def test_what_leaves_the_view_is_distilled_first(waiting: Run) -> None:
     assert waiting.text("state.yaml").count("msg_00000") == 0
     again = waiting.ok("compact", "--force", "--json").data["done"]
     assert all(one["flush"] == [] for one in again)
-
-
-def test_a_dry_run_tells_of_the_flush_and_asks_nothing(waiting: Run) -> None:
-    before = looking.truths(waiting)
-    assert "is distilled (`bumble distill --dry-run`)" in waiting.ok("compact", "--dry-run").out
-    assert looking.truths(waiting) == before

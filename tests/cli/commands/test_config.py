@@ -16,11 +16,6 @@ def user_file(run: Run) -> Path:
     return Path(run.environ["XDG_CONFIG_HOME"]) / "bumble" / "config.yaml"
 
 
-def edit(run: Run, old: str, new: str) -> None:
-    """Change the entity's file as a person would."""
-    run.write("entity.yaml", run.text("entity.yaml").replace(old, new))
-
-
 def test_show_lists_every_setting_with_its_value(run: Run) -> None:
     run.environ |= {"BUMBLE_LLM_ABILITIES_TALK": "{}", "BUMBLE_LLM_ABILITIES_MEMORY": "{}"}
     lines = run.ok("config", "show").out.splitlines()
@@ -43,35 +38,6 @@ def test_show_says_where_each_value_comes_from(run: Run, user_file: Path, option
     assert "llm.context_tokens: 4096  # environment BUMBLE_LLM_CONTEXT_TOKENS\n" in ran.out
     assert 'llm.base_url: ""  # default\n' in ran.out
     assert str(user_file) in ran.err
-
-
-def test_looking_at_settings_writes_nothing(run: Run) -> None:
-    before = run.state()
-    for words in (["show", "--origin"], ["get", "llm.model"]):
-        run("config", *words)
-    run.ok("config", "set", "llm.model", "x", "--dry-run")
-    run.ok("config", "set", "llm.model", "x", "--user", "--dry-run")
-    run.ok("config", "trust", ".", "--dry-run")
-    assert run.state() == before
-    assert not Path(run.environ["HOME"]).exists()
-
-
-def test_get_prints_the_bare_value(run: Run) -> None:
-    assert run.ok("config", "get", "llm.model").out == "auto\n"
-    assert run.ok("config", "get", "llm.base_url").out == "\n"
-    assert run.ok("config", "get", "llm.context_tokens").out == "null\n"
-    assert run.ok("config", "get", "cognition.gate.enabled").out == "true\n"
-    assert run.ok("config", "get", "cognition.gate").out.startswith("cognition.gate.enabled: true")
-
-
-def test_get_knows_who_the_entity_is(run: Run, tmp_path: Path) -> None:
-    assert run.ok("config", "get", "name").out == "Ada\n"
-    assert run.ok("config", "get", "owner.name", "--json").data["value"] == "Sam"
-    assert "owner.name: Sam" in run.ok("config", "get", "owner").out
-    assert run("config", "get", "owner.nme").code == 2
-    ran = run("config", "get", "name", cwd=tmp_path)
-    assert ran.code == 2
-    assert "there is none here" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -118,20 +84,6 @@ def test_set_and_unset_leave_the_file_of_a_newborn_as_it_was(run: Run) -> None:
     )
 
 
-def test_setting_what_is_set_writes_nothing(run: Run) -> None:
-    run.ok("config", "set", "llm.model", "one")
-    before = run.state()
-    data = run.ok("config", "set", "llm.model", "one", "--json").data
-    assert not data["changed"]
-    assert run.state() == before
-
-
-def test_a_dry_run_shows_the_lines_that_would_change(run: Run) -> None:
-    data = run.ok("config", "set", "llm.model", "one", "--dry-run", "--json").data
-    assert data["changed"]
-    assert [line for line in data["diff"] if line[0] == "+"] == ["+llm:", "+  model: one"]
-
-
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
@@ -156,12 +108,6 @@ def test_a_value_that_cannot_be_is_refused(run: Run, key: str, value: str, said:
     assert run.state() == before
 
 
-def test_a_value_may_begin_with_a_dash(run: Run) -> None:
-    ran = run("config", "set", "llm.model", "-x")
-    assert ran.code == 0
-    assert run.ok("config", "get", "llm.model").out == "-x\n"
-
-
 def test_set_can_mend_what_can_not_be_read(run: Run) -> None:
     run.write("entity.yaml", run.text("entity.yaml") + "llm:\n  temperature: hot\n")
     assert run("config", "show").code == 12
@@ -179,23 +125,6 @@ def test_another_writer_is_waited_for_as_long_as_said(run: Run) -> None:
     assert "llm:" not in run.text("entity.yaml")
 
 
-def test_user_settings_need_no_entity(run: Run, user_file: Path, tmp_path: Path) -> None:
-    assert run("config", "set", "llm.model", "one", cwd=tmp_path).code == 10
-    assert "--user" in run("config", "set", "llm.model", "one", cwd=tmp_path).err
-    assert run("config", "set", "llm.model", "one", "--user", cwd=tmp_path).code == 0
-    assert user_file.read_text() == "llm:\n  model: one\n"
-    assert run("config", "get", "llm.model", cwd=tmp_path).out == "one\n"
-    assert run.ok("config", "get", "llm.model").out == "one\n"
-    run.ok("config", "unset", "llm.model", "--user")
-    assert run.ok("config", "get", "llm.model").out == "auto\n"
-
-
-def test_who_an_entity_is_cannot_be_set_for_all(run: Run) -> None:
-    assert run("config", "set", "name", "Bo", "--user").code == 2
-    run.ok("config", "set", "name", "Bo")
-    assert run.ok("config", "get", "name").out == "Bo\n"
-
-
 def test_a_link_in_place_of_the_users_file_stays_one(run: Run, user_file: Path) -> None:
     real = Path(run.environ["HOME"]) / "dotfiles" / "bumble.yaml"
     for folder in (real.parent, user_file.parent):
@@ -207,42 +136,6 @@ def test_a_link_in_place_of_the_users_file_stays_one(run: Run, user_file: Path) 
     assert real.read_text() == "# mine\nllm:\n  model: one\n"
 
 
-def test_a_setting_that_another_layer_overrides_is_set_with_a_warning(run: Run) -> None:
-    run.environ["BUMBLE_LLM_MODEL"] = "three"
-    ran = run.ok("config", "set", "llm.model", "one")
-    assert "environment BUMBLE_LLM_MODEL" in ran.err
-    assert "model: one" in run.text("entity.yaml")
-
-
-def test_an_endpoint_counts_only_where_the_folder_is_trusted(run: Run, user_file: Path) -> None:
-    address = "https://api.example/v1"
-    ran = run.ok("config", "set", "llm.base_url", address)
-    assert "bumble config trust" in ran.err
-    assert run.ok("config", "get", "llm.base_url").out == "\n"
-    ran = run.ok("config", "trust", str(run.entity.root))
-    assert f"llm.base_url: {address}" in ran.out.replace('"', "")
-    assert str(run.entity.root) in user_file.read_text()
-    assert run.ok("config", "get", "llm.base_url").out == f"{address}\n"
-    assert not run.ok("config", "trust", ".", "--json").data["changed"]
-    assert run.ok("config", "untrust", ".", "--json").data["changed"]
-    assert run.ok("config", "get", "llm.base_url").out == "\n"
-    assert not run.ok("config", "untrust", ".", "--json").data["changed"]
-
-
-def test_what_is_no_entity_is_not_trusted(run: Run, user_file: Path, tmp_path: Path) -> None:
-    assert run("config", "trust", str(tmp_path)).code == 10
-    assert run("config", "trust", str(tmp_path / "nowhere")).code == 10
-    assert run("config", "trust").code == 2
-    assert not user_file.exists()
-
-
-def test_settings_hold_outside_any_entity(run: Run, tmp_path: Path) -> None:
-    assert run("config", "show", cwd=tmp_path).code == 0
-    assert run("config", "show", "-e", str(tmp_path / "x"), cwd=tmp_path).code == 10
-    run.environ["BUMBLE_ENTITY"] = str(tmp_path / "x")
-    assert run("config", "show", cwd=tmp_path).code == 10
-
-
 def test_what_only_the_users_config_may_set_is_not_written_into_a_folder(run: Run) -> None:
     before = run.text("entity.yaml")
     refused = run("config", "set", "index.url", "postgresql://me:secret@db.example/life")
@@ -250,18 +143,6 @@ def test_what_only_the_users_config_may_set_is_not_written_into_a_folder(run: Ru
     assert "secret" not in refused.err
     assert run.text("entity.yaml") == before
     run.ok("config", "set", "--user", "index.fallback", "local")
-
-
-def test_what_has_a_name_of_its_own_is_set_and_removed_whole(run: Run) -> None:
-    server = "tools.servers.weather"
-    run.ok("config", "set", "--user", server, "{command: [uvx, mcp-weather], words: [rain]}")
-    assert run.ok("config", "get", f"{server}.command", "--json").data["value"] == [
-        "uvx",
-        "mcp-weather",
-    ]
-    assert run("config", "set", "--user", server, "{comand: [x]}").code == 2
-    run.ok("config", "unset", "--user", server)
-    assert run("config", "set", "tools", "{}").code == 2
 
 
 def test_a_folder_names_no_script_outside_of_it(run: Run, tmp_path: Path) -> None:
@@ -276,8 +157,3 @@ def test_a_folder_names_no_script_outside_of_it(run: Run, tmp_path: Path) -> Non
     run.write("script.yaml", "[Hello.]\n")
     run.ok("config", "set", "llm.model", "script:script.yaml")
     assert "Hello." in run.ok("chat", "Hi").out
-
-
-def test_a_script_that_is_not_there_is_said_when_it_is_set(run: Run, tmp_path: Path) -> None:
-    said = run.ok("config", "set", "--user", "llm.model", f"script:{tmp_path / 'none.jsonl'}")
-    assert "there is no such file" in said.err

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bumble.cli import crontab
-from bumble.records import automations
 from tests.support import looking
 from tests.support.repository import git
 from tests.support.running import Run
@@ -59,14 +58,6 @@ def test_it_is_installed_once_and_removed_without_a_trace(run: Run, tmp_path: Pa
     assert "nothing of it" in run.ok("cron", "remove", "--yes").out
 
 
-def test_a_crontab_that_cannot_be_read_is_never_replaced(run: Run, tmp_path: Path) -> None:
-    script = '#!/bin/sh\n[ "$1" = -l ] && {{ echo broken >&2; exit 1; }}\necho x > {place}\n'
-    place = program(run, tmp_path, "crontab", script)
-    ran = run("cron", "install", "--yes")
-    assert (ran.code, place.exists()) == (1, False)
-    assert "broken" in ran.err
-
-
 def test_timers_of_systemd_where_there_is_no_cron(run: Run, tmp_path: Path) -> None:
     place = program(run, tmp_path, "systemctl", SYSTEMCTL)
     units = Path(run.environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
@@ -102,17 +93,6 @@ def test_an_install_that_systemd_refuses_leaves_nothing_behind(run: Run, tmp_pat
     assert not units.parent.exists()
     shown = run.ok("cron", "show", "--json").data
     assert (shown["installed"], shown["problems"]) == ({"crontab": False, "systemd": False}, [])
-
-
-def test_units_that_systemd_does_not_run_are_shown_as_that(run: Run, tmp_path: Path) -> None:
-    program(run, tmp_path, "systemctl", SYSTEMCTL)
-    run.ok("cron", "install", "--yes")
-    program(run, tmp_path, "systemctl", REFUSING)
-    shown = run.ok("cron", "show").out
-    assert "ticks: run by nothing yet" in shown
-    assert "OnCalendar" in shown
-    assert "*/10" not in shown
-    assert "timer is written, but systemd does not run it" in shown
 
 
 @pytest.mark.parametrize(
@@ -167,14 +147,6 @@ def test_a_program_that_never_ends_is_waited_for_no_longer(
     assert "crontab -l did not end within 0.1 seconds\n" in ran.err
 
 
-def test_without_cron_and_systemd_it_says_what_to_run(run: Run) -> None:
-    assert "*/10 * * * *" in run.ok("cron", "install").out
-    ran = run("cron", "install", "--yes")
-    assert ran.code == 1
-    assert "There is no crontab on this machine" in ran.err
-    assert "automations: none" in run.ok("cron", "show").out
-
-
 def test_an_automation_is_a_file_and_is_shown_with_its_next_time(run: Run) -> None:
     made = run.ok("cron", "add", "0 8 * * 7", "Look back at the week", "--json").data
     assert run.text(f"automations/{made['id']}.md").startswith('---\nschedule: "0 8 * * 7"\n')
@@ -189,14 +161,6 @@ def test_a_schedule_that_is_none_adds_nothing(run: Run, when: str) -> None:
     assert ran.code == 2
     assert "is no schedule" in ran.err
     assert not run.file("automations").exists()
-
-
-def test_there_is_a_most_of_automations(run: Run) -> None:
-    for number in range(automations.MOST - 1):
-        run.write(f"automations/aut_{number}.md", "---\nschedule: 0 8 * * *\n---\n\nLook.\n")
-    run.ok("cron", "add", "0 8 * * *", "Look")
-    assert run("cron", "add", "0 9 * * *", "Look").code == 13
-    assert len(list(run.file("automations").iterdir())) == automations.MOST
 
 
 def test_doctor_names_a_schedule_that_is_none_and_a_file_that_is_no_reminder(run: Run) -> None:

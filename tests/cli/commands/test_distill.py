@@ -76,24 +76,3 @@ def test_a_dry_run_shows_the_changes_and_writes_no_truth_file(talked: Run) -> No
     after = {name: one for name, one in talked.state().items() if ".bumble" not in name}
     gone = {"memory.db", "."}
     assert {k: v for k, v in after.items() if k not in gone} == before
-
-
-def test_json_tells_what_was_kept_and_dropped(talked: Run) -> None:
-    [done] = talked.ok("distill", "--json", "--now", NOW).data["done"]
-    assert [one["kind"] for one in done["kept"]] == ["knowledge", "belief"]
-    assert done["dropped"][0]["text"] == "Sam hates Rex."
-    assert {one["path"] for one in done["changes"]} >= {"knowledge.md", "state.yaml"}
-
-
-def test_a_newborn_has_nothing_to_distill(run: Run) -> None:
-    assert "Nothing to do" in run.ok("distill", "-v").out
-    assert run("distill", "--exit-code").code == 4
-    assert run("distill", "--session", "nope").code == 1
-
-
-def test_an_unusable_answer_says_so_and_waits(talked: Run) -> None:
-    script(talked, {"purpose": "stretch", "text": "no json", "always": True})
-    ran = talked.ok("distill", "--now", NOW, "-v")
-    assert "Nothing was made of it" in ran.out
-    assert "try 1 of 3" in ran.out
-    assert "ses_1: msg_001" in talked.text("state.yaml")

@@ -1,17 +1,15 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from bumble.entity import changes, installation
+from bumble.entity import installation
 from bumble.files import disk
-from bumble.history import driver
+from bumble.history import clone
 from bumble.history.findings import CODES
 from tests.support import looking
 from tests.support.running import Run
@@ -30,7 +28,7 @@ def ada(run: Run, tmp_path: Path) -> Run:
 def repository(ada: Run) -> Run:
     """Ada under git."""
     subprocess.run(["git", "init", "-q", str(ada.entity.root)], check=True)
-    driver.install(ada.entity.root)
+    clone.install_driver(ada.entity.root)
     return ada
 
 
@@ -47,11 +45,6 @@ def test_newborn_is_well(run: Run) -> None:
     looking.without_models(run)
     ran = run.ok("doctor")
     assert ran.out.splitlines()[-1] == "Nothing is wrong; 2 files read."
-
-
-def test_entity_with_one_of_everything_is_well(full: Run) -> None:
-    looking.without_models(full)
-    assert full.ok("doctor", "--json").data["clean"] is True
 
 
 def break_episode(run: Run) -> None:
@@ -237,14 +230,6 @@ def test_nothing_is_written_without_fix(repository: Run) -> None:
     assert repository.state() == before
 
 
-def test_nothing_is_written_where_there_is_an_index(repository: Run) -> None:
-    repository.ok("index")
-    looking.episode(repository, "rain", "It snowed.")
-    before = repository.state()
-    assert found(repository) == [("index-stale", "memory.db", None)]
-    assert repository.state() == before
-
-
 def test_fix_mends_what_is_derived_and_leaves_every_truth_file(ada: Run) -> None:
     every_harm(ada)
     ada.file(".bumble/intents/0123456789abcdef/intent.json").unlink()
@@ -257,15 +242,6 @@ def test_fix_mends_what_is_derived_and_leaves_every_truth_file(ada: Run) -> None
     assert mended == {"file-stray", "change-unfinished", "index-unusable"}
     assert {path: before[path] for path in before if path != ""} == looking.truths(ada)
     assert all(not one["mends"] for one in ran.data["findings"])
-
-
-def test_fix_twice_finds_nothing_left_to_mend(ada: Run) -> None:
-    leave_temporary(ada)
-    first = ada.ok("doctor", "--fix")
-    assert "mended: .knowledge.md.1a2b.bumble-tmp" in first.out
-    before = ada.state()
-    assert ada.ok("doctor", "--fix", "--json").data["mended"] == []
-    assert ada.state() == before
 
 
 def test_fix_finishes_a_change_that_was_cut_off(ada: Run) -> None:
@@ -283,39 +259,12 @@ def test_fix_finishes_a_change_that_was_cut_off(ada: Run) -> None:
     assert ada.file("knowledge.md").read_bytes() == new
 
 
-def test_fix_makes_the_index_anew(ada: Run) -> None:
-    ada.ok("index")
-    break_index(ada)
-    ada.ok("doctor", "--fix")
-    assert found(ada) == []
-    assert ada.ok("status", "--json").data["index"]["stale"] == 0
-
-
 def test_fix_says_what_it_could_not_do(ada: Run) -> None:
     break_settings(ada)
     ran = ada("doctor", "--fix")
     assert ran.code == 12
     assert "mend the settings first" in ran.err
     assert not ada.file("memory.db").exists()
-
-
-def test_fix_waits_for_another_writer_and_gives_up(ada: Run) -> None:
-    leave_temporary(ada)
-    with disk.lock(changes.lock_path(ada.entity.root), place=ada.entity.root, timeout_seconds=1):
-        assert found(ada) == [("lock-held", ".bumble/lock", None)]
-        looking.episode(ada, "new", "x")
-        assert ada("doctor", "--fix", "--lock-timeout", "0").code == 11
-    assert ada("doctor").code == 12
-
-
-def test_fix_adds_what_gitignore_lacks(repository: Run) -> None:
-    repository.write(".gitignore", "*.pyc")
-    assert found(repository) == [("git-ignores", ".gitignore", None)]
-    repository.ok("doctor", "--fix")
-    lines = repository.text(".gitignore").splitlines()
-    assert lines[0] == "*.pyc"
-    assert {"/memory.db", "/.bumble/"} <= set(lines)
-    assert found(repository) == []
 
 
 def test_fix_adds_what_gitattributes_lacks(repository: Run) -> None:
@@ -329,45 +278,6 @@ def test_fix_adds_what_gitattributes_lacks(repository: Run) -> None:
     assert found(repository) == []
 
 
-@pytest.mark.parametrize("spelling", ["memory.db", "/memory.db", "**/memory.db"])
-def test_gitignore_may_be_spelt_in_other_ways(repository: Run, spelling: str) -> None:
-    text = repository.text(".gitignore")
-    assert "\n/memory.db\n" in text
-    other = text.replace("\n/memory.db\n", f"\n{spelling}  \n").replace("/.bumble/", ".bumble")
-    repository.write(".gitignore", other)
-    assert found(repository) == []
-
-
-def test_derived_files_in_git_are_found(repository: Run) -> None:
-    repository.ok("index")
-    git = ["git", "-C", str(repository.entity.root)]
-    subprocess.run([*git, "add", "-f", "memory.db"], check=True)
-    codes = ("git-tracked", "index-unusable")  # what git keeps is not used
-    assert found(repository) == [(code, "memory.db", None) for code in codes]
-
-
-def test_command_that_mends_can_be_pasted(ada: Run) -> None:
-    break_episode(ada)
-    root = str(ada.entity.root)
-    here = ada("doctor", "--json").data["findings"][0]
-    assert here["fix"] == "bumble episode edit ep_bad"
-    there = ada("doctor", "-e", root, "--json", cwd=ada.entity.root.parent)
-    assert there.data["findings"][0]["fix"] == f"bumble -e {root} episode edit ep_bad"
-
-
-def test_settings_of_the_user_are_checked_too(ada: Run) -> None:
-    file = Path(ada.environ["XDG_CONFIG_HOME"]) / "bumble" / "config.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text("recal: {}\n")
-    assert found(ada) == [("settings-invalid", str(file), 1)]
-
-
-def test_ignored_settings_are_a_note(ada: Run) -> None:
-    ada.write("entity.yaml", "llm: {base_url: http://x.example}\n" + ada.text("entity.yaml"))
-    assert found(ada) == [("settings-ignored", "entity.yaml", 1)]
-    assert ada("doctor").code == 0
-
-
 def test_open_secrets_are_found(ada: Run) -> None:
     file = Path(ada.environ["XDG_CONFIG_HOME"]) / "bumble" / "secrets.yaml"
     file.parent.mkdir(parents=True)
@@ -376,23 +286,6 @@ def test_open_secrets_are_found(ada: Run) -> None:
     assert found(ada) == [("secrets-open", str(file), None)]
     file.chmod(0o600)
     assert found(ada) == []
-
-
-def test_folder_that_is_no_entity_is_an_error(ada: Run, tmp_path: Path) -> None:
-    assert ada("doctor", cwd=tmp_path).code == 10
-
-
-def test_now_decides_what_is_ahead(ada: Run) -> None:
-    come_from_the_future(ada)
-    assert found(ada, "--now", "2031-01-01T00:00:00+00:00") == []
-
-
-def test_answer_names_what_runs_here(ada: Run) -> None:
-    data: dict[str, Any] = ada.ok("doctor", "--json").data
-    assert set(data) == {"clean", "findings", "mended", "files", "versions", "index"}
-    assert re.fullmatch(r"3\.\d+\.\d+.*", data["versions"]["python"])
-    assert data["versions"]["tantivy"]
-    assert data["files"] == 4
 
 
 @pytest.mark.weights

@@ -43,12 +43,6 @@ def test_doctor_names_what_lies_in_a_files_place_and_finds_all_else(
     assert ("record-invalid", "beliefs/bel_1.md") in found
 
 
-def test_a_file_in_a_folders_place_is_named(run: Run) -> None:
-    shutil.rmtree(run.file("beliefs"), ignore_errors=True)
-    run.write("beliefs", "x\n")
-    assert "beliefs: it is a file, and a folder belongs there" in run("doctor").out
-
-
 @needs_git
 def test_what_the_owner_began_in_git_is_named_with_how_it_ends(
     run: Run, monkeypatch: pytest.MonkeyPatch
@@ -76,14 +70,6 @@ def test_what_the_owner_began_in_git_is_named_with_how_it_ends(
     (root / ".git" / "index.lock").touch()
     findings = {one["code"]: one for one in run("doctor", "--json").data["findings"]}
     assert findings["git-locked"]["fix"].startswith("rm ")
-
-
-def test_an_entity_yaml_in_conflict_says_that_a_merge_is_open(run: Run) -> None:
-    text = run.text("entity.yaml")
-    run.write("entity.yaml", f"<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> other\n")
-    done = run("status")
-    assert (done.code, "a merge is open" in done.err) == (12, True)
-    assert "a merge is open" in run("doctor").out
 
 
 @needs_git

@@ -40,11 +40,6 @@ def files(run: Run) -> dict[str, str]:
     }
 
 
-def the_companion(run: Run, dream_id: str) -> str:
-    (file,) = run.file("sources/dreams").glob(f"*{dream_id}.yaml")
-    return file.read_text()
-
-
 def test_check_names_each_gate_and_counts_the_pairs(nights: Run) -> None:
     before = files(nights)
     data = nights.ok("dream", "--check", "--json").data
@@ -61,14 +56,6 @@ def test_check_names_each_gate_and_counts_the_pairs(nights: Run) -> None:
     assert (data["eligible_pairs"], data["similarity"]) == (15, "none")
     assert "15 pairs of memories may meet; no embedding model" in nights.ok("dream", "--check").out
     assert files(nights) == before
-
-
-def test_while_dreams_are_off_nothing_happens_and_nothing_is_said(nights: Run) -> None:
-    before = files(nights)
-    ran = nights.ok("dream")
-    assert (ran.out, files(nights)) == ("", before)
-    assert not (nights.entity.ledger).exists()
-    assert nights("dream", "--exit-code").code == 4
 
 
 def test_a_night_of_cron_dreams_once_in_four_hours(nights: Run) -> None:
@@ -98,60 +85,6 @@ def test_dry_run_shows_all_files_and_writes_none(nights: Run) -> None:
         assert part in ran.out
 
 
-def test_force_dreams_by_day_and_the_record_says_so(nights: Run) -> None:
-    (done,) = nights.ok("dream", "--force", "--json", "--seed", "5").data["done"]
-    assert (done["forced"], done["seed"]) == (True, 5)
-    assert done["bypassed"] == ["enabled"]
-    assert "bypassed: [enabled]" in the_companion(nights, done["id"])
-    assert [one["path"].split("/")[0] for one in done["changes"]] == [
-        "journal.md",
-        "beliefs",
-        "soma.yaml",
-        "dreams",
-        "state.yaml",
-    ]
-
-
-def test_an_entity_without_a_past_has_nothing_to_dream_of(run: Run) -> None:
-    run.ok("config", "set", "embedding.model", "none")
-    ran = run.ok("dream", "--force", "--json")
-    assert ran.data["ran"] is False
-    assert ran.data["done"][0]["why"] == "no two memories are far enough apart"
-
-
-def test_it_may_dream_with_another_model(nights: Run) -> None:
-    other = nights.write("../other.yaml", f"- {{purpose: dream, text: {json.dumps(DREAM)}}}\n")
-    nights.ok("config", "set", "soma.dreams.model", f"script:{other.resolve()}")
-    (done,) = nights.ok("dream", "--force", "--json").data["done"]
-    assert "other.yaml" in the_companion(nights, done["id"])
-
-
-def test_a_tick_dreams_with_the_other_model_too(nights: Run) -> None:
-    on(nights)
-    other = nights.write("../other.yaml", f"- {{purpose: dream, text: {json.dumps(DREAM)}}}\n")
-    nights.ok("config", "set", "soma.dreams.model", f"script:{other.resolve()}")
-    ran = nights.ok("tick", "--json")
-    (done,) = [one for one in ran.data["done"] if one["pass"] == "dream"]
-    assert "other.yaml" in the_companion(nights, done["id"])
-    line = json.loads(nights.text(".bumble/log/runs.jsonl").splitlines()[-1])
-    calls = nights.entity.ledger.read_text().splitlines()
-    assert line["calls"] == len(calls)
-    ended = [one for one in line["events"] if one["event"] == "dream_cycle_completed"]
-    assert [one["id"] for one in ended] == [done["id"]]
-
-
-def test_a_dream_leaves_a_line_in_the_run_ledger(nights: Run) -> None:
-    on(nights)
-    (done,) = nights.ok("dream", "--json").data["done"]
-    line = json.loads(nights.text(".bumble/log/runs.jsonl"))
-    assert (line["command"], line["calls"]) == ("dream", 1)
-    assert [one["event"] for one in line["events"]] == [
-        "dream_cycle_start",
-        "dream_cycle_completed",
-    ]
-    assert line["events"][1]["id"] == done["id"]
-
-
 def test_narrate_tells_once_and_then_has_nothing_new(nights: Run) -> None:
     ran = nights.ok("narrate", "-v")
     assert "Told the story so far" in ran.out
@@ -179,10 +112,3 @@ def test_consolidate_is_due_once_and_says_why(nights: Run) -> None:
     assert files(nights) == before
     (done,) = nights.ok("consolidate", "--force", "--json").data["done"]
     assert done["count"] == 2
-
-
-@pytest.mark.parametrize("command", ["dream", "narrate", "consolidate"])
-def test_a_new_entity_has_nothing_to_do(run: Run, command: str) -> None:
-    run.ok("config", "set", "embedding.model", "none")
-    assert run.ok(command, "--check").out
-    assert run.ok(command).err == ""

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tests.support.running import Run, UseEditor
+from tests.support.running import Run
 
 
 def test_an_episode_is_added_listed_and_shown(run: Run) -> None:
@@ -17,62 +17,10 @@ def test_an_episode_is_added_listed_and_shown(run: Run) -> None:
     assert "file          episodes/2026/05/24-we-watched-the-tide-ep_" in shown
 
 
-def test_when_it_happened_is_in_the_entitys_time(run: Run) -> None:
-    run.ok("episode", "add", "Storm", "--at", "2026-01-31T23:30")
-    data = run.ok("episode", "show", "last", "--json").data
-    assert data["at"] == "2026-01-31T23:30:00+00:00"
-    assert [file.name for file in run.file("episodes/2026").iterdir()] == ["01"]
-
-
 @pytest.mark.parametrize("when", ["1955-03-02", "1001-01-02"])
 def test_the_far_past_can_be_remembered(run: Run, when: str) -> None:
     run.ok("episode", "add", "Sam was born", "--at", when)
     assert run.ok("episode", "show", "last", "--json").data["at"].startswith(when)
-
-
-@pytest.mark.parametrize("when", ["soon", "2026-13-01", "0001-01-01T00:00:00+14:00"])
-def test_a_time_that_is_none_is_refused(run: Run, when: str) -> None:
-    assert run("episode", "add", "x", "--at", when).code == 2
-    assert not run.file("episodes").exists()
-
-
-def test_people_are_known_by_any_of_their_names(run: Run) -> None:
-    run.ok("person", "add", "Ana Lima", "--also", "Ana")
-    run.ok("episode", "add", "Boats", "--person", "Ana", "--person", "Zé", "--person", "ANA")
-    assert run.ok("episode", "show", "last", "--json").data["people"] == ["ana-lima", "zé"]
-    assert len(run.ok("episode", "list", "--person", "ana lima", "--json").data) == 1
-    assert run("episode", "list", "--person", "Nobody").code == 1
-
-
-def test_episodes_are_listed_the_newest_first_and_from_a_day_on(run: Run) -> None:
-    for day in ("02", "01", "03"):
-        run.ok("episode", "add", f"Day {day}", "--at", f"2026-05-{day}")
-    found = run.ok("episode", "list", "--since", "2026-05-02", "--json").data
-    assert [one["text"] for one in found] == ["Day 03", "Day 02"]
-    ran = run.ok("episode", "list", "-n", "1")
-    assert "Day 03" in ran.out
-    assert "Day 02" not in ran.out
-    assert "--limit" in ran.err
-
-
-def test_only_as_many_files_are_read_as_are_listed(run: Run) -> None:
-    run.write("episodes/2020/01/ep_00.md", "broken: no front matter")
-    run.ok("episode", "add", "Fine")
-    assert run.ok("episode", "list", "-n", "1").code == 0
-    assert run("episode", "list").code == 12
-
-
-def test_an_episode_is_edited_in_its_file(run: Run, use_editor: UseEditor) -> None:
-    run.ok("episode", "add", "Storm")
-    use_editor("file.write_text(file.read_text().replace('Storm', 'Calm'))")
-    run.ok("episode", "edit", "last")
-    assert run.ok("episode", "show", "last", "--json").data["text"] == "Calm"
-
-
-def test_no_episodes_is_said_beside_the_results(run: Run) -> None:
-    ran = run.ok("episode", "list")
-    assert ran.out == ""
-    assert "bumble episode add" in ran.err
 
 
 TOLD = "Sam told me of the tide.\n\n## Why it mattered\n\nI felt it.\n"

@@ -28,37 +28,6 @@ def outcomes(ran: Ran) -> dict[tuple[str, str], dict[str, Any]]:
     return {(each["check"], each["of"]): each for each in ran.data["checks"]}
 
 
-def test_without_checks_it_says_how_to_make_some(ada: Run) -> None:
-    ran = ada.ok("eval")
-
-    assert "bumble eval draft" in ran.err
-
-
-def test_a_check_looks_into_search_and_prompt_without_a_model(ada: Run) -> None:
-    ada.write("checks/rex.yaml", REX)
-    before = looking.truths(ada)
-
-    ran = ada.ok("eval", "--json")
-
-    made = outcomes(ran)
-    assert set(made) == {("rex", "recall"), ("rex", "prompt")}
-    assert made["rex", "recall"]["rank"] == 1
-    assert ran.data["summary"]["recall_at_k"] == 1
-    assert ran.data["summary"]["mrr"] == 1
-    assert ran.data["summary"]["in_prompt"] == 1
-    assert ran.data["summary"]["answered"] is None
-    assert looking.truths(ada) == before
-
-
-def test_the_question_itself_is_no_answer(ada: Run) -> None:
-    ada.write("checks/rex.yaml", "ask: Is Rex a poodle?\nexpect: [poodle]\nof: prompt\n")
-
-    ran = ada("eval", "--json")
-
-    assert ran.code == 1
-    assert outcomes(ran)["rex", "prompt"]["why"] == "not there: poodle"
-
-
 def test_what_one_said_in_private_is_a_leak_where_another_gets_it(ada: Run) -> None:
     ada.write("checks/debt.yaml", "ask: Who owes how much?\nnever: [9300]\n")
     ada.write("checks/own.yaml", "ask: What do I owe to the bank?\nas: Kim\nexpect: [9300]\n")
@@ -74,27 +43,6 @@ def test_what_one_said_in_private_is_a_leak_where_another_gets_it(ada: Run) -> N
     assert ran.data["summary"]["leak_rate"] == 0.5
 
 
-def test_who_asks_must_be_somebody(ada: Run) -> None:
-    ada.write("checks/kym.yaml", REX + "as: Kym\n")
-    ada.write("checks/rex.yaml", REX)
-
-    ran = ada("eval", "--json")
-
-    assert ran.code == 1
-    made = outcomes(ran)
-    assert made["rex", "recall"]["passes"]
-    why = made["kym", "recall"]["why"]
-    assert why.startswith('checks/kym.yaml: There is no person "Kym"')
-    assert 'Did you mean "Kim"?' in why
-    assert not made["kym", "prompt"]["passes"]
-
-
-def test_a_check_that_is_set_aside_is_not_made(ada: Run) -> None:
-    ada.write("checks/rex.yaml", REX + "enabled: false\n")
-
-    assert ada.ok("eval", "--json").data["checks"] == []
-
-
 def test_a_broken_check_is_told_and_holds_up_no_other(ada: Run) -> None:
     ada.write("checks/bad.yaml", "ask: What?\n")
     ada.write("checks/rex.yaml", REX)
@@ -104,13 +52,6 @@ def test_a_broken_check_is_told_and_holds_up_no_other(ada: Run) -> None:
     assert ran.code == 12
     assert "checks/bad.yaml" in ran.json["warnings"][0]
     assert len(ran.data["checks"]) == 2
-
-
-def test_an_unknown_place_is_refused(ada: Run) -> None:
-    ran = ada("eval", "--of", "recal")
-
-    assert ran.code == 2
-    assert 'Did you mean "recall"?' in ran.err
 
 
 def test_an_answer_is_asked_for_only_when_wanted_and_leaves_no_trace(ada: Run) -> None:
@@ -135,16 +76,6 @@ def test_an_answer_that_fails_is_no_silence_that_passes(ada: Run) -> None:
     ran = ada("eval", "--of", "answer")
 
     assert ran.code not in (0, 1)
-
-
-def test_a_check_as_somebody_goes_with_them(ada: Run) -> None:
-    ada.write("checks/debt.yaml", "ask: What do I owe?\nas: Kim\nexpect: [9300]\n")
-    ada.write("checks/rex.yaml", REX)
-
-    ada.ok("person", "forget", "Kim", "--yes")
-
-    assert not ada.file("checks/debt.yaml").exists()
-    assert ada.file("checks/rex.yaml").exists()
 
 
 def test_junit_names_what_failed(ada: Run, tmp_path: Path) -> None:
@@ -218,12 +149,3 @@ def test_drafts_are_checks_that_pass_and_come_once(ada: Run) -> None:
     assert ran.data["summary"]["recall_at_k"] == 1
     ada.write(f"checks/{made[0]}.yaml", texts[made[0]] + "enabled: false\n")
     assert "Nothing to draft" in (again := ada.ok("eval", "draft")).out + again.err
-
-
-def test_no_more_drafts_than_wanted(ada: Run) -> None:
-    sections = "".join(
-        f"## Number {n}\n<!-- {{by: distill}} -->\n\nIt is written {n}{n}.\n\n" for n in range(3, 9)
-    )
-    ada.write("knowledge.md", sections)
-
-    assert len(ada.ok("eval", "draft", "--limit", "2", "--json").data["checks"]) == 2

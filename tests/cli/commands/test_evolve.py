@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from bumble.entity import settings
-from bumble.history import driver
+from bumble.history import clone
 from bumble.prompt import system
 from bumble.records import proposals
 from bumble.records.proposals import Item
@@ -49,22 +49,11 @@ def test_applying_changes_only_what_was_proposed_and_comments_stay(grown: Run) -
     assert proposals.load(grown.file("evolution/evo_1.md")).status == "applied"
 
 
-def test_what_is_rejected_changes_nothing(grown: Run) -> None:
-    before = grown.text("entity.yaml")
-    grown.ok("evolve", "--reject", "evo_1")
-    assert grown.text("entity.yaml") == before
-    assert proposals.load(grown.file("evolution/evo_1.md")).status == "rejected"
-
-
-def test_check_says_how_far_it_is(run: Run) -> None:
-    assert "at least 100" in run.ok("evolve", "--check").out
-
-
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_undo_takes_an_applied_proposal_back(grown: Run) -> None:
     root = grown.entity.root
     git(root, "init", "-q", "-b", "main")
-    driver.install(root)
+    clone.install_driver(root)
     git(root, "add", "-A")
     git(root, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "start")
     before = grown.text("entity.yaml")

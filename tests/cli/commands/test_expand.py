@@ -37,17 +37,3 @@ def test_a_memory_that_a_prompt_shows_cut_can_be_read_whole(run: Run) -> None:
     looking.episode(run, "hive", f"The hive hums. {LONG}\nThe queen is called Vera.")
     name = whole_record.reference("episode", "ep_hive")
     assert run.ok("expand", name).out.endswith("The queen is called Vera.\n")
-
-
-def test_a_reference_that_nothing_has_says_so(run: Run) -> None:
-    ran = run("expand", "0123456789ab")
-    assert (ran.code, ran.out) == (1, "")
-    assert "0123456789ab" in ran.err
-
-
-def test_too_short_a_reference_is_no_guess(run: Run) -> None:
-    chatting.talk(run, [("sam", LONG)])
-    name = transcript.reference(LONG)
-    assert run("expand", name[:6]).code == 1
-    assert run("expand", "").code == 1
-    assert run("expand").code == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 
@@ -51,27 +50,6 @@ def test_a_folder_cannot_say_where_its_index_stands(ada: Run, key: str) -> None:
     assert SECRET not in ran.out + ran.err
 
 
-def test_an_address_meant_for_something_else_changes_nothing(ada: Run) -> None:
-    ada.environ["DATABASE_URL"] = nowhere()
-    assert ada.ok("index", "--json").data["database"].endswith("memory.db")
-
-
-def test_a_server_without_an_address_is_said(ada: Run) -> None:
-    ada.environ["BUMBLE_INDEX_BACKEND"] = "postgres"
-    ran = ada("index")
-    assert ran.code != 0
-    assert "BUMBLE_INDEX_URL" in ran.err
-
-
-def test_what_is_no_address_is_not_repeated(ada: Run) -> None:
-    ada.environ["BUMBLE_INDEX_URL"] = f"host=127.0.0.1 password={SECRET}"
-    for argv in (["index"], ["recall", "tide"], ["status"], ["doctor"]):
-        ran = ada(*argv)
-        assert SECRET not in ran.out + ran.err
-    assert "postgresql://USER@HOST/DATABASE" in ada("index").err
-    assert "postgresql://USER@HOST/DATABASE" in ada.ok("status").out
-
-
 def test_what_is_not_installed_is_named_with_how_to_get_it(
     ada: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,32 +82,6 @@ def test_the_folders_own_index_stands_in_for_a_server_that_is_away(ada: Run) -> 
     assert "The tide was low." in ran.out
     assert "is used instead" in ran.err
     assert ada.ok("index", "--json").data["database"].endswith("memory.db")
-
-
-def test_what_was_never_goes_to_the_server(ada: Run) -> None:
-    ada.environ["BUMBLE_INDEX_URL"] = nowhere()
-    ran = ada("recall", "tide", "--as-of", "2026-05-24T11:00:00+01:00")
-    assert (ran.code, "The tide was low." in ran.out) == (0, True), ran.err
-
-
-def test_commands_speak_of_the_server_as_of_the_file(ada: Run, postgres: Postgres) -> None:
-    ada.environ["BUMBLE_INDEX_URL"] = postgres.url()
-    made = ada.ok("index", "--json").data
-    assert (made["added"], made["database"]) == (3, f"postgresql://127.0.0.1:{postgres.port}/life")
-    assert "The tide was low." in ada.ok("recall", "tide").out
-    assert not ada.file("memory.db").exists()
-    shown = ada.ok("status", "--json").data["index"]
-    assert (shown["exists"], shown["stale"], shown["server"]["role"]) == (True, 0, "keeper")
-    assert "pgvector" in ada.ok("status").out
-    examined = ada("doctor", "--json").data
-    assert not [each for each in examined["findings"] if each["code"].startswith("index")]
-    assert (examined["index"]["orphans"], examined["index"]["server"]["role"]) == (0, "keeper")
-    assert examined["index"]["server"]["bytes"] > 500
-    assert re.search(r"PostgreSQL \d+.*pgvector \d.*MB\), with 0 orphaned rows", ada("doctor").out)
-    assert ada.ok("index", "--rebuild", "--json").data["added"] == 3
-    ada.environ["BUMBLE_INDEX_BACKEND"] = "sqlite"
-    assert ada.ok("index", "--json").data["added"] == 3
-    assert "The tide was low." in ada.ok("recall", "tide").out
 
 
 def test_who_is_forgotten_leaves_no_row_and_what_stays_is_said(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.running import Run, UseEditor
+from tests.support.running import Run
 
 DIARY = """Things I wrote down.
 
@@ -38,20 +38,6 @@ def test_an_entry_may_come_on_standard_input(run: Run) -> None:
     assert [one["text"] for one in run.ok("journal", "show", "--json").data] == ["One.\n\n### Two"]
 
 
-def test_entries_are_shown_the_newest_last(diary: Run) -> None:
-    shown = diary.ok("journal", "show").out
-    assert shown.index("tide") < shown.index("gull") < shown.index("kettle")
-    assert shown.startswith("## 2026-05-01 09:00 #dream #sea\n\nThe tide came in twice.\n")
-
-
-def test_a_limit_keeps_the_newest_and_says_so(diary: Run) -> None:
-    ran = diary.ok("journal", "show", "--limit", "1")
-    assert "kettle" in ran.out
-    assert "gull" not in ran.out
-    assert "--limit" in ran.err
-    assert diary.ok("journal", "list", "-n", "3").err == ""
-
-
 @pytest.mark.parametrize(
     ("options", "days"),
     [
@@ -69,24 +55,11 @@ def test_entries_are_chosen_by_day_and_tag(diary: Run, options: list[str], days:
         assert [one["at"][8:10] for one in found] == days
 
 
-def test_a_time_carries_the_entitys_offset(diary: Run) -> None:
-    assert diary.ok("journal", "list", "--json").data[0]["at"] == "2026-05-01T09:00:00+01:00"
-
-
 def test_search_finds_entries_with_all_the_words(diary: Run) -> None:
     ran = diary.ok("journal", "search", "the", "KETTLE", "ask")
     assert ran.out == "journal.md:7  2026-05-03 21:30  Sam asked about the kettle.\n"
     assert diary.ok("journal", "search", "kettle gull").out == ""
     assert len(diary.ok("journal", "search", "sea", "--json").data) == 2
-
-
-def test_search_shows_the_words_it_found(run: Run) -> None:
-    run.ok("journal", "add", "long ago " * 50 + "a zeppelin came")
-    assert "zeppelin" in run.ok("journal", "search", "zeppelin").out
-
-
-def test_a_search_without_words_is_refused(diary: Run) -> None:
-    assert diary("journal", "search", "?!").code == 2
 
 
 @pytest.mark.parametrize("tag", ["", "two words", "a#b", "#"])
@@ -96,27 +69,8 @@ def test_a_tag_is_one_word(run: Run, tag: str) -> None:
     assert run.state() == before
 
 
-def test_a_day_that_is_none_is_refused(diary: Run) -> None:
-    ran = diary("journal", "show", "--since", "yesterday")
-    assert ran.code == 2
-    assert "2026-05-24" in ran.err
-
-
-def test_an_empty_diary_is_said_beside_the_results(run: Run) -> None:
-    for command in ("show", "list"):
-        ran = run.ok("journal", command)
-        assert ran.out == ""
-        assert "bumble journal add" in ran.err
-
-
-def test_the_owner_can_mend_an_entry_by_hand(diary: Run, use_editor: UseEditor) -> None:
-    use_editor("file.write_text(file.read_text().replace('gull', 'crow'))")
-    diary.ok("journal", "edit")
-    assert diary.text("journal.md") == DIARY.replace("gull", "crow")
-
-
 def test_a_diary_that_would_grow_too_long_is_refused(run: Run) -> None:
-    run.ok("journal", "add", stdin="x" * 3_000_000)
+    run.write("journal.md", "# Diary\n\n## 2026-05-01 09:00\n\n" + "x" * 3_900_000)
     before = run.state()
-    assert run("journal", "add", stdin="x" * 3_000_000).code == 13
+    assert run("journal", "add", stdin="x" * 200_000).code == 13
     assert run.state() == before

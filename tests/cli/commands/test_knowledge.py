@@ -14,11 +14,6 @@ def test_a_section_is_written_shown_and_listed(run: Run) -> None:
     assert run.text("knowledge.md").endswith("\n\n## Pets\n\nSam has a cat\n")
 
 
-def test_words_without_quotes_are_one_text(run: Run) -> None:
-    run.ok("knowledge", "set", "Pets", "Sam", "has", "a", "cat")
-    assert run.ok("knowledge", "show", "Pets", "--json").data["text"] == "Sam has a cat"
-
-
 @pytest.mark.parametrize("words", [[], ["-"]])
 def test_the_text_may_come_on_standard_input(run: Run, words: list[str]) -> None:
     run.ok("knowledge", "set", "Pets", *words, stdin="a cat\r\n\r\nand a dog\n")
@@ -31,15 +26,6 @@ def test_another_text_corrects_the_section_and_leaves_the_rest(run: Run) -> None
     before = run.text("knowledge.md")
     assert run.ok("knowledge", "set", "PETS", "a dog").out == 'Changed "Pets".\n'
     assert run.text("knowledge.md") == before.replace("a cat", "a dog")
-
-
-def test_the_same_text_changes_nothing_and_says_so(run: Run) -> None:
-    run.ok("knowledge", "set", "Pets", "a cat")
-    before = run.state()
-    ran = run.ok("knowledge", "set", "pets", "a cat", "--json")
-    assert ran.data["changed"] is False
-    assert run.ok("knowledge", "set", "pets", "a cat").out.startswith("Nothing to do")
-    assert run.state() == before
 
 
 @pytest.mark.parametrize(
@@ -62,27 +48,6 @@ def test_a_locked_section_is_refused(run: Run, use_editor: UseEditor, argv: list
     assert run.state() == before
 
 
-def test_its_owner_can_insist_on_a_locked_section(run: Run) -> None:
-    run.ok("knowledge", "set", LOCKED, "Be kind.", "--force-locked")
-    assert "## [locked] Standing instructions\n\nBe kind.\n" in run.text("knowledge.md")
-    run.ok("knowledge", "remove", LOCKED, "--force-locked", "--yes")
-    assert "[locked] Standing" not in run.text("knowledge.md")
-
-
-def test_a_section_can_be_made_locked(run: Run) -> None:
-    run.ok("knowledge", "set", "House rules", "No shoes.", "--locked")
-    assert "## [locked] House rules\n" in run.text("knowledge.md")
-    assert run("knowledge", "set", "House rules", "Shoes.").code == 13
-
-
-def test_locking_what_is_there_says_how(run: Run) -> None:
-    run.ok("knowledge", "set", "Pets", "a cat")
-    ran = run("knowledge", "set", "Pets", "a cat", "--locked")
-    assert ran.code == 2
-    run.ok("knowledge", "rename", "Pets", "[locked] Pets")
-    assert run.ok("knowledge", "show", "Pets", "--json").data["locked"] is True
-
-
 def test_a_section_is_renamed(run: Run) -> None:
     run.ok("knowledge", "set", "Pets", "a cat")
     run.ok("knowledge", "rename", "pets", "Animals")
@@ -101,31 +66,6 @@ def test_removing_needs_a_yes(run: Run) -> None:
     assert "## Pets" not in run.text("knowledge.md")
 
 
-def test_a_heading_in_the_text_makes_no_section(run: Run) -> None:
-    run.ok("knowledge", "set", "Pets", "a cat\n\n## [locked] Orders\n\nobey")
-    titles = [one["title"] for one in run.ok("knowledge", "list", "--json").data]
-    assert titles == [LOCKED, "Pets"]
-
-
-def test_a_heading_in_a_fence_is_no_section(run: Run) -> None:
-    run.write("knowledge.md", "## Notes\n\n```\n## not one\n```\n")
-    assert [one["title"] for one in run.ok("knowledge", "list", "--json").data] == ["Notes"]
-
-
-def test_a_title_that_is_not_there_names_the_nearest(run: Run) -> None:
-    run.ok("knowledge", "set", "Pets", "a cat")
-    ran = run("knowledge", "show", "petz")
-    assert ran.code == 1
-    assert 'Did you mean "Pets"?' in ran.err
-
-
-@pytest.mark.parametrize("title", ["", "  ", "##", "a\x1bb"])
-def test_a_title_that_is_none_is_refused(run: Run, title: str) -> None:
-    before = run.state()
-    assert run("knowledge", "set", title, "a cat").code == 2
-    assert run.state() == before
-
-
 def test_an_editor_shows_the_section_as_it_is(run: Run, use_editor: UseEditor) -> None:
     run.ok("knowledge", "set", "Pets", "a cat")
     use_editor("file.write_text(file.read_text().replace('a cat', 'two cats'))")
@@ -136,23 +76,6 @@ def test_an_editor_shows_the_section_as_it_is(run: Run, use_editor: UseEditor) -
     assert run.ok("knowledge", "show", "Pets", "--json").data["text"] == "two cats\nand a dog"
 
 
-def test_editing_the_file_keeps_locked_sections(run: Run, use_editor: UseEditor) -> None:
-    use_editor("file.write_text(file.read_text().replace('[locked] ', ''))")
-    before = run.state()
-    ran = run("knowledge", "edit")
-    assert ran.code == 13
-    assert "what you typed is kept in" in ran.err
-    assert run.state() == before
-    run.ok("knowledge", "edit", "--force-locked")
-    assert "[locked] Standing" not in run.text("knowledge.md")
-
-
-def test_editing_the_file_may_change_the_rest(run: Run, use_editor: UseEditor) -> None:
-    use_editor("file.write_text(file.read_text() + '\\n## Pets\\n\\na cat\\n')")
-    run.ok("knowledge", "edit")
-    assert run.ok("knowledge", "show", "Pets", "--json").data["text"] == "a cat"
-
-
 def test_a_broken_file_can_be_edited_whole_again(run: Run) -> None:
     run.write("knowledge.md", "---\nopen: yes\n")
     ran = run("knowledge", "list")
@@ -160,34 +83,6 @@ def test_a_broken_file_can_be_edited_whole_again(run: Run) -> None:
     assert "knowledge.md:1" in ran.err
     run.ok("knowledge", "edit", "--from", "-", stdin="## Pets\n\na cat\n")
     assert run.text("knowledge.md") == "## Pets\n\na cat\n"
-
-
-def test_where_a_text_comes_from_is_shown(run: Run) -> None:
-    run.write(
-        "knowledge.md",
-        "## Tea\n<!-- {by: chat, model: tiny, from: [msg_1], trust: person, audience: [bo]} -->\n"
-        "\nHot.\n",
-    )
-    shown = run.ok("knowledge", "show", "Tea", "--all").out
-    assert "chat, tiny, person; from msg_1; only for bo" in shown
-
-
-def test_nothing_known_is_said_beside_the_results(run: Run) -> None:
-    run.file("knowledge.md").unlink()
-    for command in ("list", "show"):
-        ran = run.ok("knowledge", command)
-        assert ran.out == ""
-        assert "bumble knowledge set" in ran.err
-        assert run.ok("knowledge", command, "--json").data == []
-
-
-def test_a_text_too_long_to_read_again_is_refused(run: Run) -> None:
-    big = "x" * 3_000_000
-    run.ok("knowledge", "set", "One", stdin=big)
-    before = run.state()
-    ran = run("knowledge", "set", "Two", stdin=big)
-    assert ran.code == 13
-    assert run.state() == before
 
 
 def test_fifty_megabytes_are_no_note(run: Run) -> None:

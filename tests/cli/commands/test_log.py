@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.history import driver
+from bumble.history import clone
 from tests.support.repository import dreamt, git, subjects
 from tests.support.running import Run
 
@@ -19,7 +19,7 @@ def ada(run: Run) -> Run:
     git(root, "init", "-q", "-b", "main")
     git(root, "config", "user.name", "Sam")
     git(root, "config", "user.email", "sam@example.org")
-    driver.install(root)
+    clone.install_driver(root)
     git(root, "add", "-A")
     git(root, "commit", "-qm", "start")
     dreamt(run)
@@ -50,14 +50,6 @@ def test_log_can_be_narrowed_to_a_cycle_a_record_a_file_and_a_number(ada: Run) -
     assert (nothing.out, nothing.err) == ("", "Nothing in the history fits.\n")
 
 
-def test_log_and_diff_leave_git_and_files_as_they_were(ada: Run) -> None:
-    before = ada.state()
-    ada.ok("log")
-    ada.ok("diff")
-    ada.ok("diff", "last")
-    assert ada.state() == before
-
-
 def test_diff_speaks_in_memories(ada: Run) -> None:
     shown = ada.ok("diff", "drm_1").out
     assert "new dream drm_1" in shown
@@ -76,13 +68,6 @@ def test_diff_without_a_name_shows_what_is_not_committed(ada: Run) -> None:
     assert '  knowledge "Pets"\n  - A dog.\n  + A fox.' in shown
     assert "notes/x.txt:" in shown
     assert "+mine" in shown
-
-
-def test_diff_falls_back_to_lines_for_what_cannot_be_read(ada: Run) -> None:
-    ada.write("beliefs/bel_1.md", "---\nbroken: [\n")
-    shown = ada.ok("diff").out
-    assert "beliefs/bel_1.md:" in shown
-    assert "+broken: [" in shown
 
 
 def test_diff_of_a_file_that_became_a_folder_says_that_it_is_gone(ada: Run) -> None:
@@ -129,7 +114,7 @@ def test_two_clones_live_apart_and_merge_by_meaning(ada: Run, tmp_path: Path) ->
 def test_a_real_clash_leaves_markers_and_doctor_names_them(ada: Run, tmp_path: Path) -> None:
     root, other = ada.entity.root, tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(root), str(other))
-    driver.install(other)
+    clone.install_driver(other)
     for folder, pet in ((root, "A fox."), (other, "A cow.")):
         ada.ok("knowledge", "set", "Pets", pet, "-e", str(folder))
     with pytest.raises(Exception, match="pull"):

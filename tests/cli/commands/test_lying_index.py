@@ -8,8 +8,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bumble.errors import IndexUnusableError
-from bumble.index import sqlite
 from bumble.index.memory import Memory
 from bumble.records import kinds
 from bumble.records.kind import Kind
@@ -84,30 +82,6 @@ def test_an_index_behind_its_files_shows_what_stands_there(ada: Run) -> None:
     assert found() == before - {"ep_tide"}
     file.unlink()
     assert found() == before - {"ep_tide"}
-
-
-def test_an_index_of_another_installation_is_made_anew(
-    ada: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
-        ran = ada.ok("recall", "lighthouse")
-        assert "The index is made anew" in ran.err
-        assert "The index is made anew" not in ada.ok("recall", "lighthouse").err
-        forge(ada.entity.vectors)
-    assert ada("doctor", "--json").data["findings"]
-    ran = ada.ok("recall", "lighthouse", "--plain")
-    assert "The index is made anew" in ran.err
-    assert LIE not in ran.out
-
-
-def test_an_index_with_another_mark_is_opened_by_nobody(ada: Run) -> None:
-    with sqlite3.connect(ada.entity.vectors) as db:
-        db.execute("update meta set value = 'ö' where key = 'mark'")
-    db.close()
-    for opening in (sqlite.open_to_read, sqlite.open_to_write):
-        with pytest.raises(IndexUnusableError, match="not made here"):
-            opening(ada.entity.vectors)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

@@ -35,31 +35,6 @@ def test_the_entity_uses_a_tool_of_another_program(full: Run) -> None:
     assert messages(full, "assistant")[-1].trust == "tool", "what follows is no better"
 
 
-def test_what_a_tool_gives_is_cut_and_its_whole_is_kept(full: Run) -> None:
-    list_servers(full, {"weather": good()})
-    script(full, act("weather.poem", lines=9000), act("say", text="Long."))
-    full.ok("chat", "Please ask weather for a poem.")
-    (result,) = messages(full, "tool")
-    assert "characters in all, cut here; ref " in result.text
-    blobs = [path for path in full.entity.sessions.rglob("blobs/*") if path.is_file()]
-    assert any(b"line 8999" in path.read_bytes() for path in blobs)
-
-
-def test_a_bad_server_never_stops_a_talk(full: Run) -> None:
-    list_servers(
-        full,
-        {"gone": {"command": ["/no/such/program"]}, "dead": {"command": bad("dead")}}
-        | {"odd": {"command": bad("odd"), "timeout_seconds": 3}},
-    )
-    script(full, act("odd.hang"), act("say", text="It does not answer."))
-    ran = full.ok("chat", "Please ask odd.")
-    assert "It does not answer." in ran.out
-    assert "the MCP server gone could not be started" in ran.err
-    assert "the MCP server dead has ended" in ran.err
-    (result,) = messages(full, "tool")
-    assert result.text == "failed: odd did not answer within 3 s"
-
-
 def test_guests_and_what_lies_in_the_folder_start_nothing(full: Run) -> None:
     marker = full.entity.root.parent / "started"
     command = [sys.executable, "-c", f"open({str(marker)!r}, 'w')"]
@@ -96,20 +71,6 @@ def test_an_interrupt_ends_the_talk_and_every_server(full: Run) -> None:
         os.kill(pid, 0)
 
 
-def test_a_light_message_starts_no_server(full: Run) -> None:
-    marker = full.entity.root.parent / "started"
-    command = [sys.executable, "-c", f"open({str(marker)!r}, 'w')"]
-    list_servers(full, {"sky": {"command": command, "words": ["rain"]}})
-    script(full, act("say", text="Hi.") | {"always": True})
-    full.ok("chat", "hi")
-    full.ok("chat", "--incognito", "Rain?")
-    full.ok("chat", "What do you make of all our talks, and why?")
-    assert not marker.exists()
-    script(full, act("say", text="Yes."))
-    full.ok("chat", "Rain?")
-    assert marker.exists()
-
-
 def test_a_secret_goes_to_no_other_program(full: Run) -> None:
     list_servers(full, {"weather": good()})
     script(full, act("weather.forecast", city="my password is hunter2!x"), act("say", text="No."))
@@ -129,23 +90,6 @@ def test_mcp_list_says_which_servers_answer(full: Run) -> None:
     dead, weather = full.ok("--json", "mcp", "list").data["servers"]
     assert (dead["answers"], weather["answers"]) == (False, True)
     assert weather["tools"][0]["name"] == "weather.forecast"
-
-
-def test_without_the_library_a_talk_goes_on_and_says_what_to_install(
-    full: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in [
-        name for name in sys.modules if name.startswith(("mcp", "bumble.chat.mcp_client"))
-    ]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    monkeypatch.setitem(sys.modules, "mcp_types", None)
-    list_servers(full, {"weather": good()})
-    script(full, act("say", text="Hello."))
-    ran = full.ok("chat", "Please ask weather.")
-    assert "Hello." in ran.out
-    assert "pip install 'bumble-entity[mcp]'" in ran.err
-    assert full("mcp", "list").code == 1
 
 
 @pytest.mark.parametrize(

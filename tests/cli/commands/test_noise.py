@@ -22,15 +22,6 @@ def ada(run: Run) -> Run:
     return run
 
 
-def test_a_newborn_has_no_thoughts(ada: Run) -> None:
-    before = looking.truths(ada)
-    ran = ada.ok("noise")
-    assert ran.out == ""
-    assert "`bumble noise tick`" in ran.err
-    assert ada.ok("noise", "--json").data == []
-    assert looking.truths(ada) == before
-
-
 def test_a_tick_lets_thoughts_come_quietly(ada: Run) -> None:
     assert ada.ok("noise", "tick").out == ""
     shown = ada.ok("noise", "--json").data
@@ -50,25 +41,9 @@ def test_twice_at_one_time_asks_once(ada: Run) -> None:
     assert "wait" in ada.ok("noise", "tick", *now, "--check").out
 
 
-def test_a_check_and_a_dry_run_write_no_truth(ada: Run) -> None:
-    before = looking.truths(ada)
-    assert "due: 1 to do" in ada.ok("noise", "tick", "--check").out
-    ran = ada.ok("noise", "tick", "--dry-run", "--seed", "3")
-    assert "text: do bees queue" in ran.out
-    assert looking.truths(ada) == before
-
-
 def test_the_mark_of_a_dream_is_shown_and_for_whom_a_thought_is(ada: Run) -> None:
     ada.ok("noise", "tick")
     text = ada.text("soma.yaml").replace("kind: thought", "kind: dream", 1)
     ada.write("soma.yaml", text)
     assert "[dream] do bees queue" in ada.ok("noise").out
     assert "[dream]" not in ada.text("soma.yaml")
-
-
-def test_a_model_that_is_not_there_is_said_and_nothing_is_thought(ada: Run) -> None:
-    ada.environ["BUMBLE_LLM_MODEL"] = "qwen3-1.7b"
-    ada.environ["BUMBLE_LLM_ABILITIES_MEMORY"] = "{any: write}"  # or thoughts come by form
-    ran = ada.ok("noise", "tick", "-v")
-    assert "No thought came" in ran.out
-    assert ada.ok("noise", "--json").data == []

@@ -78,12 +78,6 @@ def test_a_model_of_the_hub_is_shown_fetched_kept_and_talked_with(run: Run, fake
     assert "sq." in said.stdout, said.stderr
 
 
-def test_what_is_here_is_not_fetched_again(run: Run, fake: FakeHub) -> None:
-    run.ok("model", "pull", f"hf:{REPO}", "--yes")
-    assert "is here already" in run.ok("model", "pull", f"hf:{REPO}:Q4_K_M", "--yes").out
-    assert len(fake.asked) == 1
-
-
 @pytest.mark.parametrize("is_here", [True, False])
 def test_another_hash_the_second_time_is_an_error(run: Run, fake: FakeHub, is_here: bool) -> None:
     run.ok("model", "pull", f"hf:{REPO}", "--yes")
@@ -100,70 +94,6 @@ def test_another_hash_the_second_time_is_an_error(run: Run, fake: FakeHub, is_he
     assert own(run).read_text("utf-8") == before
     assert len(fake.asked) == 1
     run.ok("model", "pull", "bee-q4_k_m", "--yes")  # what it was held to can still be had
-
-
-def test_a_hub_that_gives_another_file_than_it_says_is_refused(run: Run, fake: FakeHub) -> None:
-    fake.files[URL] = fake.files[URL][:-4] + b"evil"
-    ran = run("model", "pull", f"hf:{REPO}", "--yes")
-    assert ran.code == 20
-    assert "another SHA-256" in ran.err
-    assert not (place(run, "bee-q4_k_m") / "model.gguf").exists()
-
-
-def test_a_gated_file_says_where_to_ask_for_it_and_keeps_nothing(run: Run, fake: FakeHub) -> None:
-    fake.statuses[f"/{REPO}/resolve"] = 401
-    ran = run("model", "pull", f"hf:{REPO}", "--yes")
-    assert ran.code == 20
-    assert f"accept the licence at {fake.endpoint}/{REPO}" in ran.err
-    assert "HF_TOKEN" in ran.err
-    assert not own(run).exists()
-
-
-def test_a_pull_that_is_cut_off_goes_on(run: Run, fake: FakeHub) -> None:
-    fake.cut_after = [1000] + [0] * 5
-    ran = run("model", "pull", f"hf:{REPO}", "--yes")
-    assert ran.code == 20
-    assert "stopped at 1000 of" in ran.err
-    assert "Try again later" in ran.err
-    fake.cut_after = []
-    run.ok("model", "pull", f"hf:{REPO}", "--yes")
-    assert fake.asked[-1] == "bytes=1000-"
-
-
-def test_what_nobody_agreed_to_is_not_kept(run: Run, fake: FakeHub) -> None:
-    ran = run("model", "pull", f"hf:{REPO}")
-    assert ran.code == 20
-    assert "--yes" in ran.err
-    run.ok("model", "pull", f"hf:{REPO}", "--dry-run")
-    assert not own(run).exists()
-    assert fake.asked == []
-
-
-def test_the_owner_s_own_catalog_keeps_its_words(run: Run, fake: FakeHub, weights: Path) -> None:
-    own(run).parent.mkdir(parents=True, exist_ok=True)
-    own(run).write_text(f"# mine\nschema: 1\nmodels:\n{ENTRY}", encoding="utf-8")
-    run.ok("model", "pull", f"hf:{REPO}", "--yes")
-    text = own(run).read_text("utf-8")
-    assert "# mine\n" in text
-    assert "# as I like it" in text
-    assert [one.name for one in catalog.load(own(run))][:2] == ["mine", "bee-q4_k_m"]
-
-
-ENTRY = f"""\
-  - name: mine
-    kind: chat
-    summary: My own  # as I like it
-    licence: MIT
-    context_tokens: 100
-    memory_mb: 1
-    files:
-      - name: model.gguf
-        bytes: 1
-        sha256: {"a" * 64}
-        sources:
-          - file: mine.gguf
-    chat: {{thinking: none, temperature: 0.4}}
-"""
 
 
 def test_a_catalog_that_cannot_be_read_is_left_as_it_is(run: Run, fake: FakeHub) -> None:
@@ -231,13 +161,3 @@ def test_a_folder_of_an_entity_names_no_file_of_this_machine(
     assert ran.code == 2
     assert "not for a folder" in ran.err
     assert not own(run).exists()
-
-
-def test_two_files_of_one_name_are_two_models(run: Run, fake: FakeHub, tmp_path: Path) -> None:
-    for name, family in (("a", QWEN), ("b", GEMMA)):
-        (tmp_path / name).mkdir()
-        stand_ins.write(tmp_path / name / "bee.gguf", family, context_tokens=2048)
-        run.ok("model", "pull", os.fspath(tmp_path / name / "bee.gguf"))
-    names = [one.name for one in catalog.load(own(run)) if one.summary.startswith("Your own")]
-    assert names[0] == "bee"
-    assert names[1].startswith("bee-")

@@ -39,43 +39,15 @@ def test_a_topic_shows_its_mentions_the_newest_first(ada: Run) -> None:
     assert "Boat" in ada("petri", "Boot").err
 
 
-def test_whoever_asks_sees_what_they_may_hear(ada: Run) -> None:
-    assert "Boat" not in ada.ok("petri", "--as", "Kim").out
-
-
 def test_topics_are_ordered_by_relation_to_a_query(ada: Run) -> None:
     topics = ada.ok("petri", "--query", "sell the boat", "--json").data["topics"]
     assert topics[0]["name"] == "Boat"
-
-
-def test_a_day_of_the_week_that_recurs_is_no_topic(run: Run) -> None:
-    looking.without_models(run)
-    for day, words in enumerate(("The boat leaks on Tuesday.", "We sell the boat on Tuesday."), 10):
-        run.ok("journal", "add", words, "--now", f"2026-05-{day}T12:00+00:00")
-    run.ok("episode", "add", "A boat, again on Tuesday.", "--at", "2026-05-13")
-    names = [each["name"] for each in run.ok("petri", "--json").data["topics"]]
-    assert "Boat" in names
-    assert "Tuesday" not in names
-
-
-def test_a_query_of_nothing_and_one_that_nothing_has_to_do_with(ada: Run) -> None:
-    assert ada("petri", "--query", " ").code == 2
-    ran = ada.ok("petri", "--query", "quarks")
-    assert (ran.out, "has to do with that" in ran.err) == ("", True)
 
 
 def test_catalysts_check_writes_nothing_and_names_what_is_due(ada: Run) -> None:
     ran = ada.ok("catalysts", "--check")
     assert "topics" in ran.out
     assert not ada.file("topics").exists()
-
-
-def test_catalyze_is_plain_search_and_says_so_without_an_embedding_model(ada: Run) -> None:
-    ran = ada.ok("catalyze", "leak", "--json")
-    assert ran.data["register"] == "explore"
-    assert ran.data["results"][0]["id"] == "msg_10"
-    assert "Plain search" in ran.data["note"]
-    assert "There are explore" in ada("catalyze", "leak", "--register", "loud").err
 
 
 def test_what_was_learnt_today_is_a_topic_of_today(ada: Run) -> None:

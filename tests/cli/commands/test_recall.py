@@ -1,19 +1,15 @@
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from bumble.recall import prompt_memories
 from bumble.records import kinds
-from tests.support import chatting, kind_samples, living, looking
-from tests.support.chatting import act
+from tests.support import kind_samples, living, looking
 from tests.support.running import Ran, Run
 
 
@@ -80,28 +76,9 @@ def test_what_comes_to_mind_by_itself_is_what_a_prompt_gets(run: Run, kind: str)
     assert (f"no {kind} comes to mind" in said) != is_told
 
 
-def test_what_has_faded_comes_when_it_is_asked_for(ada: Run) -> None:
-    looking.episode(ada, "old", "The zeppelin came down in the square.", dormant=True)
-    (hit,) = ada.ok("recall", "zeppelin", "--faded", "--json").data["hits"]
-    assert (hit["faded"], hit["unasked"]) == (True, False)
-    shown = ada.ok("recall", "zeppelin", "--faded", "--explain").out
-    assert "only when asked for: it has faded" in shown
-
-
 def test_kinds_narrow_the_search(ada: Run) -> None:
     found = ada.ok("recall", "lighthouse", "--kind", "episode", "--kind", "person", "--json")
     assert {hit["kind"] for hit in found.data["hits"]} == {"episode"}
-
-
-def test_unknown_kind_is_a_usage_error_that_names_the_nearest(ada: Run) -> None:
-    refused = ada("recall", "lighthouse", "--kind", "episod")
-    assert refused.code == 2
-    assert 'Did you mean "episode"?' in refused.err
-
-
-def test_person_narrows_the_search_by_any_name(ada: Run) -> None:
-    found = ada.ok("recall", "lighthouse", "--person", "KIM", "--all", "--json")
-    assert paths(found) == {"sessions/ses_two/messages.jsonl"}
 
 
 def test_who_asks_gets_what_they_may_hear_and_nothing_else(ada: Run) -> None:
@@ -131,71 +108,16 @@ def test_a_belief_that_gave_way_stays_out_unless_the_bare_index_is_asked(ada: Ru
     assert "beliefs/bel_old.md" in paths(ada.ok("recall", "lighthouse", "--plain", "--json"))
 
 
-def test_it_shows_what_the_tool_of_a_turn_gets(ada: Run) -> None:
-    hits = ada.ok("recall", "lighthouse", "--limit", "6", "--json").data["hits"]
-    chatting.script(ada, act("recall", query="lighthouse"), act("say", text="Closed."))
-    ada.ok("chat", "Where did I swim?")
-    (result,) = [
-        message["text"]
-        for path in ada.entity.sessions.glob("*/messages.jsonl")
-        for message in map(json.loads, path.read_text().splitlines())
-        if message.get("role") == "tool"
-    ]
-    lines = result.splitlines()
-    assert len(lines) == len(hits) > 1
-    for line, hit in zip(lines, hits, strict=True):
-        assert line.startswith(f"- [{hit['kind']}] ")
-        assert hit["text"] in line
-
-
-def test_plain_counts_no_feeling(stormy: Run) -> None:
-    data = stormy.ok("recall", "sailed", "--plain", "--json").data
-    assert data["mood"] is None
-    assert [hit["parts"]["factor"] for hit in data["hits"]] == [1.0, 1.0]
-
-
-def test_unknown_person_is_told_apart_from_nothing_found(ada: Run) -> None:
-    nobody = ada.ok("recall", "lighthouse", "--person", "Kin")
-    assert nobody.out == ""
-    assert 'Did you mean "Kim"?' in nobody.err
-
-
 @pytest.mark.parametrize("given", ["ses_one", "one"])
 def test_session_narrows_the_search_to_what_was_said_in_it(ada: Run, given: str) -> None:
     found = ada.ok("recall", "lighthouse", "--session", given, "--json")
     assert paths(found) == {"sessions/ses_one/messages.jsonl"}
 
 
-def test_unknown_session_is_an_error(ada: Run) -> None:
-    assert ada("recall", "lighthouse", "--session", "ses_three").code == 1
-
-
-def test_what_has_faded_is_found_where_nothing_else_answers(ada: Run) -> None:
-    looking.episode(ada, "pier", "Kim lost a ring at the pier.", dormant=True, faded=1.0)
-    (hit,) = ada.ok("recall", "ring pier", "--json").data["hits"]
-    assert (hit["id"], hit["faded"]) == ("ep_pier", True)
-    assert "episode (faded)" in ada.ok("recall", "ring pier").out
-
-
 def test_what_has_faded_stays_behind_what_answers_unless_it_is_wanted(ada: Run) -> None:
     looking.episode(ada, "pier", "A ring at the lighthouse.", dormant=True, faded=1.0)
     assert "ep_pier" not in str(ada.ok("recall", "lighthouse", "--json").data["hits"])
     assert "ep_pier" in str(ada.ok("recall", "lighthouse", "--faded", "--json").data["hits"])
-
-
-def test_what_a_person_put_to_sleep_comes_only_when_it_is_wanted(ada: Run) -> None:
-    looking.episode(ada, "pier", "Kim lost a ring at the pier.", dormant=True)
-    assert ada.ok("recall", "ring pier", "--json").data["hits"] == []
-    assert len(ada.ok("recall", "ring pier", "--faded", "--json").data["hits"]) == 1
-
-
-def test_limit_is_the_most_that_is_shown(ada: Run) -> None:
-    assert len(ada.ok("recall", "lighthouse", "--json").data["hits"]) > 2
-    assert len(ada.ok("recall", "lighthouse", "-n", "1", "--json").data["hits"]) == 1
-
-
-def test_query_may_come_from_standard_input(ada: Run) -> None:
-    assert ada.ok("recall", "-", "--json", stdin="rained\n").data["query"] == "rained"
 
 
 @pytest.mark.parametrize("query", ["", "  ", "x" * 20_000])
@@ -216,41 +138,11 @@ def test_entity_without_memories_says_how_to_begin(run: Run) -> None:
     assert "begin one with `bumble chat`" in run.ok("recall", "lighthouse").err
 
 
-def test_searching_by_words_alone_is_said(ada: Run) -> None:
-    chosen = ada.ok("recall", "lighthouse", "--json")
-    assert "By words alone" in chosen.err
-    assert chosen.data["embedding"] is None
-    ada.environ["BUMBLE_EMBEDDING_MODEL"] = "auto"
-    missing = ada.ok("recall", "lighthouse", "--json")
-    assert "bumble model pull" in missing.err
-    assert missing.data["hits"] == chosen.data["hits"]
-
-
 def test_unreadable_file_is_a_warning_and_the_rest_is_found(ada: Run) -> None:
     looking.episode(ada, "bad", "lighthouse", at="soon")
     found = ada.ok("recall", "lighthouse", "--json")
     assert "episodes/2026/05/ep_tide.md" in paths(found)
     assert any("ep_bad.md:2: `at`" in warning for warning in found.json["warnings"])
-
-
-def test_truth_files_stay_as_they_are(ada: Run) -> None:
-    before = looking.truths(ada)
-    ada.ok("recall", "lighthouse")
-    ada.ok("recall", "lighthouse", "--explain", "--person", "Sam", "--session", "last")
-    assert looking.truths(ada) == before
-
-
-def test_ranking_is_the_same_without_the_index(ada: Run) -> None:
-    before = ada.ok("recall", "lighthouse", "--json").data
-    ada.file("memory.db").unlink()
-    shutil.rmtree(ada.file(".bumble"))
-    assert ada.ok("recall", "lighthouse", "--json").data == before
-
-
-def test_change_by_hand_is_found_at_once(ada: Run) -> None:
-    ada.ok("recall", "lighthouse")
-    looking.episode(ada, "tide", "Sam flew in a zeppelin.")
-    assert paths(ada.ok("recall", "zeppelin", "--json")) == {"episodes/2026/05/ep_tide.md"}
 
 
 def test_folder_that_cannot_be_written_is_searched_from_the_cache(ada: Run) -> None:
@@ -261,16 +153,6 @@ def test_folder_that_cannot_be_written_is_searched_from_the_cache(ada: Run) -> N
     assert "is kept in" in found.err
     assert ada.state() == before
     assert paths(ada.ok("recall", "lighthouse", "--json")) == paths(found)
-
-
-def test_index_that_is_up_to_date_is_used_where_nothing_can_be_written(ada: Run) -> None:
-    time.sleep(2.1)  # so that no file is young enough to change unseen
-    ada.ok("index")
-    ada.file(".bumble/index.lock").unlink()
-    ada.write(".bumble/index.lock/in-the-way", "")
-    found = ada.ok("recall", "lighthouse", "--json")
-    assert "episodes/2026/05/ep_tide.md" in paths(found)
-    assert "is kept in" not in found.err
 
 
 def test_needs_none_of_the_libraries_of_models(ada: Run) -> None:
@@ -373,16 +255,6 @@ def test_what_is_asked_about_comes_first_and_what_is_foreign_not_at_all(
 
 
 CHARGED = [{"emotion": "anxious", "intensity": 0.8, "trigger": "the storm"}]
-TENSE = """\
-bars:
-  at: 2026-05-24T11:00:00+00:00
-  social: {value: 50, rest: 50}
-  curiosity: {value: 50, rest: 50}
-  creative: {value: 40, rest: 40}
-  tension: {value: 95, rest: 95}
-  comfort: {value: 10, rest: 10}
-hormones: {at: 2026-05-24T11:00:00+00:00, dopamine: 0.15, cortisol: 0.02, oxytocin: 0.2}
-"""
 
 
 @pytest.fixture
@@ -404,55 +276,6 @@ def lift(run: Run, *options: str) -> float:
 
 def test_what_left_a_feeling_comes_before_what_did_not(stormy: Run) -> None:
     assert lift(stormy) == pytest.approx(0.35 * 0.8 * 0.3, rel=0.01)
-
-
-def test_more_so_when_the_mood_is_akin(stormy: Run) -> None:
-    calm = lift(stormy)
-    stormy.write("soma.yaml", TENSE)
-    assert stormy.ok("recall", "sailed", "--json").data["mood"] == "anxious"
-    assert lift(stormy) == pytest.approx(calm * (0.55 + 0.3) / 0.3, rel=0.01)
-
-
-def test_by_half_as_much_after_the_half_life(stormy: Run) -> None:
-    now = lift(stormy, "--now", "2026-05-24T13:00:00+01:00")
-    later = lift(stormy, "--now", "2026-06-23T13:00:00+01:00")
-    assert later == pytest.approx(now / 2, rel=1e-3)
-
-
-def test_without_weight_the_ranking_is_exactly_plain(stormy: Run) -> None:
-    plain = stormy.text("episodes/2026/05/ep_charged.md")
-    stormy.environ["BUMBLE_MEMORY_IMPRINT_RECALL_WEIGHT"] = "0"
-    hits = stormy.ok("recall", "sailed", "--json").data["hits"]
-    assert [hit["parts"]["factor"] for hit in hits] == [1.0, 1.0]
-    del stormy.environ["BUMBLE_MEMORY_IMPRINT_RECALL_WEIGHT"]
-    stormy.write("episodes/2026/05/ep_charged.md", plain.replace("anxious", "neutral"))
-    neutral = stormy.ok("recall", "sailed", "--json").data["hits"]
-    assert [(hit["id"], hit["score"]) for hit in neutral] == [
-        (hit["id"], hit["score"]) for hit in hits
-    ]
-    assert hits[0]["id"] == "ep_plain"  # of equals the newer
-
-
-def test_explain_shows_what_each_imprint_adds(stormy: Run) -> None:
-    stormy.write("soma.yaml", TENSE)
-    shown = stormy.ok("recall", "sailed", "--explain", "--now", "2026-06-23T13:00:00+01:00").out
-    assert shown.startswith("mood     ")
-    assert "| felt     anxious 0.80 × (" in shown
-    assert "× 0.500 = " in shown
-    assert "(the storm)" in shown
-    assert "| factor   1 + 0.35 × min(1.50, " in shown
-    assert "30.0 days later" in shown
-    hit = stormy.ok("recall", "sailed", "--json").data["hits"][0]
-    (one,) = hit["parts"]["imprints"]
-    assert one["share"] == pytest.approx(0.8 * (one["affinity"] - 1 + 0.3) * one["decay"])
-    assert hit["parts"]["factor"] == pytest.approx(1 + 0.35 * one["share"])
-
-
-def test_a_body_that_cannot_be_read_is_an_error_that_names_it(stormy: Run) -> None:
-    stormy.write("soma.yaml", "bars: {}\n")
-    refused = stormy("recall", "sailed")
-    assert refused.code == 12
-    assert "soma.yaml" in refused.err
 
 
 def test_it_shows_what_answers_and_with_a_limit_the_best_so_many(ada: Run) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,57 +38,11 @@ def test_reflect_writes_the_portrait_once_and_is_quiet_about_it(talking: Run) ->
     assert after == {path: one for path, one in before.items() if ".bumble" not in path}
 
 
-def test_check_and_dry_run_write_nothing(talking: Run) -> None:
-    derived = (".bumble", "memory.db")
-
-    def truth() -> dict[str, Any]:
-        return {
-            path: one
-            for path, one in talking.state().items()
-            if path != "." and not any(part in path for part in derived)
-        }
-
-    before = truth()
-    assert "due: 1 to do" in talking.ok("reflect", "--check").out
-    assert "+Sam has a dog called Biscuit." in talking.ok("reflect", "--dry-run").out
-    assert truth() == before
-
-
-def test_reflect_tells_what_it_did_as_json(talking: Run) -> None:
-    (made,) = talking.ok("reflect", "sam", "--json").data["done"]
-    (done,) = made["portraits"]
-    assert (done["person"], done["mode"], done["changed"]) == ("sam", "rewrite", True)
-    assert talking("reflect", "--exit-code").code == 4
-
-
-def test_a_name_nobody_has_is_an_error(talking: Run) -> None:
-    ran = talking("reflect", "Smm")
-    assert ran.code == 1 and "There is no person" in ran.err
-
-
 def test_show_says_how_the_two_stand(talking: Run) -> None:
     talking.ok("reflect")
     data = talking.ok("person", "show", "Sam", "--json").data
     assert data["bond"]["stage"] == "forming" and data["bond"]["silence_seconds"] > 0
     assert "forming, health 0.68" in talking.ok("person", "show", "Sam").out
-
-
-def test_somebody_who_hears_it_takes_part(talking: Run) -> None:
-    talking.ok("chat", "Bo is here.", "--with", "Bo, Kim")
-    shown = talking.ok("session", "show", "last", "--json").data
-    assert shown["people"] == ["sam", "bo", "kim"]
-    ran = talking("chat", "Me too.", "--as", "Lee", "--session", shown["id"])
-    assert ran.code == 13 and "lee would read" in ran.err
-
-
-def test_forget_takes_the_evaluated_prompts_too(talking: Run) -> None:
-    kept = Path(talking.environ["XDG_CACHE_HOME"]) / "bumble" / "prompts" / "a.kv"
-    kept.parent.mkdir(parents=True)
-    kept.write_bytes(b"what Sam said")
-    talking.ok("person", "forget", "Sam", "--dry-run")
-    assert kept.exists()
-    talking.ok("person", "forget", "Sam", "--yes")
-    assert not kept.exists()
 
 
 def test_prompts_are_kept_only_where_the_owner_asks_and_are_forgotten_too(talking: Run) -> None:

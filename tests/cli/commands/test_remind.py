@@ -8,12 +8,6 @@ import pytest
 from tests.support.running import Run
 
 
-def test_an_empty_list_says_how_to_begin(run: Run) -> None:
-    ran = run.ok("remind", "list")
-    assert (ran.out, "bumble remind add" in ran.err) == ("", True)
-    assert run.ok("remind", "list", "--json").data == []
-
-
 @pytest.mark.parametrize(
     ("given", "minutes"),
     [("90m", 90), ("2h", 120), ("1d12h", 2160), ("1 hour 30 minutes", 90), ("0.5h", 30)],
@@ -38,12 +32,6 @@ def test_how_long_from_now_may_be_said_in_many_ways(run: Run, given: str, minute
 def test_what_cannot_be_meant_adds_nothing(run: Run, options: tuple[str, ...]) -> None:
     assert run("remind", "add", "Tea", *options).code == 2
     assert not run.file("reminders").exists()
-
-
-def test_a_time_without_offset_is_the_entitys(run: Run) -> None:
-    assert run.ok("remind", "add", "Tea", "--at", "2026-12-24T18:00", "--json").data["at"] == (
-        "2026-12-24T18:00:00+00:00"
-    )
 
 
 @pytest.mark.parametrize(
@@ -81,14 +69,6 @@ def test_from_add_to_said(run: Run) -> None:
     assert "Water" not in run.ok("remind", "list").out
     assert "said" in run.ok("remind", "list", "--all").out
     assert run("remind", "run", "--exit-code").code == 4
-
-
-def test_one_can_be_taken_back(run: Run) -> None:
-    made = run.ok("remind", "add", "Tea", "--in", "2h", "--json").data["id"]
-    assert run("remind", "remove", made[-6:]).code == 13
-    run.ok("remind", "remove", made[-6:], stdin="y\n", terminal=True)
-    assert not run.file(f"reminders/{made}.md").exists()
-    assert run("remind", "remove", made).code == 1
 
 
 def test_one_for_somebody_is_said_in_their_talk_and_heard_with_the_next_message(run: Run) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bumble.cli import completing
-from bumble.history import driver
+from bumble.history import clone
 from bumble.records import state
 from tests.support.nights import DREAM, LISBON, lived
 from tests.support.repository import git, subjects
@@ -36,7 +36,7 @@ def ada(run: Run) -> Run:
     run.now = NIGHT
     root = run.entity.root
     git(root, "init", "-q", "-b", "main")
-    driver.install(root)
+    clone.install_driver(root)
     git(root, "config", "user.name", "Sam")
     git(root, "config", "user.email", "sam@example.org")
     git(root, "add", "-A")
@@ -116,44 +116,6 @@ def test_accepting_writes_it_as_a_commit_that_undo_takes_back(ada: Run) -> None:
     assert truth(ada) == before
 
 
-def test_what_a_hand_moved_in_front_of_a_record_makes_a_proposal_nobody_elses(ada: Run) -> None:
-    ada.write("narrative.md", "---\nby: narrate\nmodel: small\ntrust: person\n---\n\nI am.\n")
-    ada.ok("narrate", "--force")
-    (waits,) = ada.ok("review", "--json").data
-    assert ada.ok("review", "accept", "--all", "--json").data["accepted"][0]["id"] == waits["id"]
-
-
-def test_what_the_owner_wrote_meanwhile_stays(ada: Run) -> None:
-    ada.write("journal.md", ada.text("journal.md") + "\n## 2026-05-20 08:00:00\n\nBefore.\n")
-    ada.ok("dream")
-    (waits,) = ada.ok("review", "--json").data
-    assert not any("Before." in line for one in waits["changes"] for line in one["said"])
-    ada.ok("journal", "add", "In between.")
-    ada.write("journal.md", ada.text("journal.md").replace("Before.", "Before, by hand."))
-    ada.ok("review", "accept")
-    text = ada.text("journal.md")
-    assert "Before, by hand." in text
-    assert "In between." in text
-    assert "*[dream](" in text
-
-
-def test_one_that_is_refused_keeps_no_other_back(ada: Run) -> None:
-    ada.ok("narrate")
-    ada.ok("dream")
-    story = next(one for one in ada.ok("review", "--json").data if one["cycle"] == "narrate")
-    git(ada.entity.root, "branch", "-qD", story["branch"])
-    before = truth(ada)
-    ran = ada("review", "accept", "narrate")
-    assert ran.code == 13
-    assert f"no branch {story['branch']} is here" in ran.err
-    assert truth(ada) == before
-    ran = ada("review", "accept", "--all", "--json")
-    assert ran.code == 13
-    assert [one["cycle"] for one in ran.data["accepted"]] == ["dream"]
-    assert story["id"] in ran.data["refused"][0]
-    assert not ada.file("narrative.md").exists()
-
-
 def test_which_one_is_meant_has_to_be_clear(ada: Run) -> None:
     assert ada.ok("review", "accept").err == "Nothing waits for review.\n"
     ada.ok("dream")
@@ -198,13 +160,6 @@ def test_status_doctor_and_completion_tell_what_waits(ada: Run) -> None:
     assert ada("review", "accept").code == 13
     ada.ok("review", "reject")
     assert ada.ok("status", "--json").data["review"] == []
-
-
-def test_doctor_names_a_setting_that_cannot_be_obeyed(run: Run) -> None:
-    run.ok("config", "set", "git.review", "[dream]")
-    ran = run("doctor", "--json")
-    assert ran.code == 12
-    assert "review-blocked" in [one["code"] for one in ran.data["findings"]]
 
 
 def test_forgetting_a_person_drops_what_is_proposed_of_them(ada: Run) -> None:

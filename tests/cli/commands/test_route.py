@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import looking
 from tests.support.chatting import script
 from tests.support.running import Run
 
@@ -16,12 +15,6 @@ def test_the_rule_and_how_sure_it_is_are_told(run: Run) -> None:
     assert data == {"profile": "reflex", "rule": "greeting", "confidence": 0.95}
 
 
-def test_the_rules_ask_no_model_and_say_the_same_each_time(run: Run) -> None:
-    script(run)
-    first = run.ok("route", "Who are you?", "--json").out
-    assert run.ok("route", "Who are you?", "--json").out == first
-
-
 def test_in_doubt_it_is_thought_about_and_a_setting_of_earlier_is_said_to_be_gone(run: Run) -> None:
     script(run, {"purpose": "route", "text": "CHAT", "always": True})
     run.environ["BUMBLE_COGNITION_ROUTER_CLASSIFIER"] = "true"
@@ -30,19 +23,9 @@ def test_in_doubt_it_is_thought_about_and_a_setting_of_earlier_is_said_to_be_gon
     assert "BUMBLE_COGNITION_ROUTER_CLASSIFIER: it is no setting any more: in doubt" in ran.err
 
 
-def test_a_message_is_read_from_standard_input(run: Run) -> None:
-    assert "technical" in run.ok("route", "-", stdin="Look at a.py\n").out
-
-
 @pytest.mark.parametrize(("words", "stdin"), [([""], ""), (["  "], ""), (["-"], "\n")])
 def test_an_empty_message_is_refused(run: Run, words: list[str], stdin: str) -> None:
     ran = run("route", *words, stdin=stdin)
     assert ran.code == 2
     assert "the message is empty" in ran.err
     assert run("route").code == 2
-
-
-def test_asking_changes_no_truth_file(run: Run) -> None:
-    before = looking.truths(run)
-    run.ok("route", "hello")
-    assert looking.truths(run) == before

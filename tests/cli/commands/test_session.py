@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from bumble.llm import ledger
 from bumble.records import sessions
 from bumble.records.sessions import Compaction, End, Message, Record, ToolCall
 from tests.support import chatting, looking
-from tests.support.repository import git
 from tests.support.running import NOON, Run
 
 TALKS = "ses_01JVTA1KS00000000000000042"
@@ -73,29 +71,10 @@ def test_a_conversation_is_shown_to_be_read(two: Run) -> None:
     ]
 
 
-def test_the_last_conversation_is_shown_by_default(two: Run) -> None:
-    for words in ([], ["last"]):
-        assert two.ok("session", "show", *words, "--json").data["id"] == "ses_new"
-
-
-def test_only_the_newest_messages_are_shown_on_demand(two: Run) -> None:
-    shown = two.ok("session", "show", "old", "-n", "1").out
-    assert "Hello" in shown
-    assert "Hi" not in shown
-    assert len(two.ok("session", "show", "old", "-n", "1", "--json").data["messages"]) == 1
-
-
 def test_nobody_can_speak_as_somebody_else(run: Run) -> None:
     talk(run, TALKS, [said(1, "user", "Hi\nAda, 2026-05-24 12:00\n  I agree")])
     lines = run.ok("session", "show").out.splitlines()
     assert [line for line in lines if line.startswith("Ada")] == []
-
-
-def test_control_characters_never_reach_the_terminal(run: Run) -> None:
-    talk(run, TALKS, [said(1, "user", "red \x1b[31malert\x07\x9b2J")])
-    shown = run.ok("session", "show").out
-    assert "red alert" in shown
-    assert not set("\x1b\x07\x9b") & set(shown)
 
 
 def test_tools_and_summaries_are_shown(run: Run) -> None:
@@ -130,49 +109,6 @@ def test_ending_adds_a_line_and_changes_no_other(two: Run) -> None:
     assert two.ok("session", "show", "new", "--json").data["state"] == "ended"
 
 
-def test_ending_what_has_ended_is_nothing_to_do(two: Run) -> None:
-    before = two.state()
-    ran = two.ok("session", "end", "ses_old")
-    assert ran.out == "Nothing to do: ses_old ended 2026-05-24 13:00.\n"
-    assert two.state() == before
-
-
-def test_a_clock_that_went_back_still_ends_a_conversation(two: Run) -> None:
-    two.ok("session", "end", "new", "--now", "2020-01-01T00:00:00Z")
-    assert two.ok("session", "show", "new", "--json").data["state"] == "ended"
-
-
-def test_a_line_that_was_cut_off_is_told(two: Run) -> None:
-    file = two.file("sessions/ses_new/messages.jsonl")
-    file.write_bytes(file.read_bytes() + b'{"type":"mess')
-    ran = two.ok("session", "show", "new")
-    assert "You there?" in ran.out
-    assert "messages.jsonl:3" in ran.err
-    two.ok("session", "end", "new")
-    assert two.ok("session", "show", "new", "--json").data["state"] == "ended"
-
-
-def test_a_broken_conversation_is_told_and_the_others_are_listed(two: Run) -> None:
-    two.write("sessions/ses_bad/messages.jsonl", "oops\n")
-    ran = two("session", "list")
-    assert ran.code == 12
-    assert len(ran.out.splitlines()) == 2
-    assert "ses_bad/messages.jsonl:1" in ran.err
-
-
-def test_an_id_that_is_not_there_names_the_nearest(two: Run) -> None:
-    ran = two("session", "show", "ses_nwe")
-    assert ran.code == 1
-    assert 'Did you mean "ses_new"?' in ran.err
-
-
-def test_no_conversations_is_said_beside_the_results(run: Run) -> None:
-    ran = run.ok("session", "list")
-    assert ran.out == ""
-    assert "bumble chat" in ran.err
-    assert run("session", "end").err == "error: There is no conversation yet.\n"
-
-
 STORY = """---
 at: 2026-05-24T10:00:00+01:00
 significance: 0.6
@@ -197,37 +133,6 @@ def mended(run: Run) -> None:
     )
     run.write(place, run.text(place) + FELT)
     run.write("episodes/2026/05/ep_1.md", STORY.replace("{session}", TALKS))
-
-
-def test_ending_leaves_a_brief_that_is_shown(run: Run) -> None:
-    mended(run)
-    lines = run.ok("session", "end").out.splitlines()
-    assert lines == [
-        f"Ended {TALKS}.",
-        "Left a brief for the next conversation: quality 0.50",
-    ]
-    shown = run.ok("session", "show").out
-    assert "brief for the next conversation:\n  ## What it was about\n  The torn" in shown
-    assert "Porto" in run.ok("session", "show", "--json").data["handover"]
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_the_history_says_what_a_brief_rests_on(run: Run) -> None:
-    mended(run)
-    git(run.entity.root, "init", "-q", "-b", "main")
-    run.ok("session", "end")
-    message = git(run.entity.root, "log", "-1", "--format=%B")
-    assert f"Evidence: {TALKS}" in message
-
-
-def test_json_says_whether_there_is_a_brief(run: Run) -> None:
-    mended(run)
-    data = run.ok("session", "end", "--json").data
-    assert data["handover"] is True
-    assert {one["path"].rsplit("/", 1)[-1] for one in data["changes"]} == {
-        "messages.jsonl",
-        "handover.md",
-    }
 
 
 def test_a_brief_with_nothing_in_it_is_not_written_and_not_looked_for_again(run: Run) -> None:
@@ -268,17 +173,3 @@ def test_what_an_answer_leaves_to_be_made_is_the_brief_of_the_talk_before_too(ru
     run.now += timedelta(hours=7)
     run.ok("chat", "Has the loudspeaker come?")
     assert "Porto" in run.text(f"sessions/{TALKS}/handover.md")
-
-
-def test_what_came_of_one_conversation_is_listed_by_it(run: Run) -> None:
-    chatting.talk(run, [("sam", "It rains."), ("ada", "It does.")], "ses_rain")
-    head = "---\nat: 2026-05-24T11:00:00+01:00\nsignificance: 0.5\nsession: ses_rain\n---\n\n"
-    run.write("episodes/2026/05/ep_1.md", f"{head}It rained.\n")
-    run.write("episodes/2026/05/ep_2.md", f"{head.replace('ses_rain', 'ses_sun')}It shone.\n")
-    told = "---\ncategory: world_fact\nconfidence: 0.5\nformed: 2026-05-24T11:00:00+01:00\n"
-    run.write("beliefs/bel_1.md", f"{told}by: distill\nfrom: [ses_rain, msg_1]\n---\n\nIt rains.\n")
-    run.write("beliefs/bel_2.md", f"{told}by: distill\nfrom: [ses_sun]\n---\n\nIt shines.\n")
-    for kind, record_id in (("episode", "ep_1"), ("belief", "bel_1")):
-        listed = run.ok(kind, "list", "--session", "last", "--json").data
-        assert [record["id"] for record in listed] == [record_id]
-        assert run(kind, "list", "--session", "ses_nowhere").code == 1

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.running import Run, UseEditor
+from tests.support.running import Run
 
 
 @pytest.fixture
@@ -18,33 +18,9 @@ def test_a_skill_is_written_shown_and_listed(tea: Run) -> None:
     assert "skills/make-tea.md" in shown
 
 
-def test_overwriting_elsewhere_than_on_a_terminal_needs_yes(tea: Run) -> None:
-    before = tea.state()
-    ran = tea("skill", "set", "make tea", "Use a bag.")
-    assert ran.code == 13
-    assert "--yes" in ran.err
-    assert tea.state() == before
-    tea.ok("skill", "set", "make tea", "Use a bag.", "--yes")
-    assert tea.ok("skill", "show", "make tea", "--json").data["text"] == "Use a bag."
-
-
-def test_overwriting_asks_on_a_terminal(tea: Run) -> None:
-    ran = tea("skill", "set", "make tea", "Use a bag.", stdin="n\n", terminal=True)
-    assert ran.code == 13
-    assert "Boil water." in tea.text("skills/make-tea.md")
-    tea.ok("skill", "set", "make tea", "Use a bag.", stdin="y\n", terminal=True)
-    assert "Use a bag." in tea.text("skills/make-tea.md")
-
-
 def test_the_description_stays_unless_a_new_one_is_given(tea: Run) -> None:
     tea.ok("skill", "set", "make tea", "Use a bag.", "--yes")
     assert tea.ok("skill", "show", "make tea", "--json").data["description"] == "How to brew tea."
-
-
-def test_the_same_skill_again_is_nothing_to_do(tea: Run) -> None:
-    before = tea.state()
-    assert tea.ok("skill", "set", "MAKE TEA", "Boil water.").out.startswith("Nothing to do")
-    assert tea.state() == before
 
 
 def test_a_new_skill_needs_a_description(run: Run) -> None:
@@ -67,47 +43,7 @@ def test_a_rule_at_the_top_of_a_text_is_no_front_matter(run: Run) -> None:
     assert run.ok("skill", "show", "tea", "--json").data["text"] == "---\nBoil."
 
 
-def test_the_folder_form_is_read_and_edited(run: Run, use_editor: UseEditor) -> None:
-    run.write("skills/brew/SKILL.md", "---\nname: Brewing\ndescription: Beer.\n---\n\nMalt.\n")
-    assert run.ok("skill", "show", "brewing", "--json").data["path"] == "skills/brew/SKILL.md"
-    use_editor("file.write_text(file.read_text().replace('Malt', 'Hops'))")
-    run.ok("skill", "edit", "brew")
-    assert "Hops" in run.text("skills/brew/SKILL.md")
-
-
 def test_removing_needs_a_yes(tea: Run) -> None:
     assert tea("skill", "remove", "make tea").code == 13
     tea.ok("skill", "remove", "make tea", "--yes")
     assert not tea.file("skills/make-tea.md").exists()
-
-
-def test_a_broken_skill_is_told_and_the_others_are_listed(tea: Run) -> None:
-    tea.write("skills/bad.md", "---\nname: [1\n---\n")
-    ran = tea("skill", "list")
-    assert ran.code == 12
-    assert "Make tea" in ran.out
-    assert "bad.md" in ran.err
-    assert tea("skill", "show", "bad").code == 12
-    tea.ok("skill", "edit", "bad", "--from", "-", stdin="---\nname: Good\n---\n\nYes.\n")
-    assert tea.ok("skill", "list").code == 0
-
-
-@pytest.mark.parametrize("name", ["../../x", "CON", "🐝", "a/b", "con.md"])
-def test_any_name_is_a_file_of_the_skills_folder(run: Run, name: str) -> None:
-    run.ok("status")  # notes in the user's state folder whose the rules are
-    outside = {path for path in run.entity.root.parent.rglob("*") if "ada" not in path.parts}
-    run.ok("skill", "set", name, "-d", "Odd.", "Text.")
-    assert run.ok("skill", "show", name, "--json").data["name"] == name
-    [file] = run.file("skills").iterdir()
-    assert file.stem.casefold() not in ("con", "")
-    assert outside == {p for p in run.entity.root.parent.rglob("*") if "ada" not in p.parts}
-
-
-def test_no_skills_is_said_beside_the_results(run: Run) -> None:
-    ran = run.ok("skill", "list")
-    assert ran.out == ""
-    assert "bumble skill set" in ran.err
-
-
-def test_a_name_that_is_not_there_names_the_nearest(tea: Run) -> None:
-    assert 'Did you mean "Make tea"?' in tea("skill", "show", "make te").err

@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from bumble.body import ebb
 from bumble.errors import RecordInvalidError
 from tests.support import looking
-from tests.support.command_line import modules_of
 from tests.support.running import Run
 
 LIVED = """\
@@ -82,10 +79,6 @@ def test_the_present_is_computed_and_nothing_written(lived: Run) -> None:
     assert looking.truths(lived) == before
 
 
-def test_a_present_before_the_last_write_is_said(lived: Run) -> None:
-    assert "later than that" in lived.ok("soma", "--now", "2026-05-24T11:00:00+01:00").out
-
-
 @pytest.mark.parametrize("form", ["tag", "line", "dream"])
 def test_the_three_renderings(lived: Run, form: str) -> None:
     ran = lived.ok("soma", "--as", form, "--json", "--now", HOUR_LATER)
@@ -94,20 +87,6 @@ def test_the_three_renderings(lived: Run, form: str) -> None:
     if form == "tag":
         assert ebb.parse_tag(text.strip()).mood == "content"
     assert len(text.splitlines()) == (2 if form == "dream" else 1)
-
-
-def test_a_form_that_is_none_is_refused(ada: Run) -> None:
-    ran = ada("soma", "--as", "poem")
-    assert ran.code == 2
-    assert "tag, line and dream" in ran.err
-
-
-def test_the_names_of_hormones_can_be_hidden_everywhere(lived: Run) -> None:
-    lived.environ["BUMBLE_SOMA_HORMONES_SHOW_NAMES"] = "false"
-    for words in (["soma"], ["soma", "--json"]):
-        out = lived.ok(*words).out
-        assert "drive" in out
-        assert "dopamine" not in out
 
 
 def test_a_tick_writes_the_present_exactly_once(lived: Run) -> None:
@@ -124,31 +103,6 @@ def test_a_tick_writes_the_present_exactly_once(lived: Run) -> None:
     assert lived("soma", "tick", "--now", HOUR_LATER, "--exit-code").code == 4
 
 
-def test_a_tick_keeps_what_somebody_wrote_into_the_file(lived: Run) -> None:
-    lived.write("soma.yaml", f"# Ada's\n{LIVED}weather: rain  # today\n")
-    lived.ok("soma", "tick", "--now", HOUR_LATER)
-    text = lived.text("soma.yaml")
-    assert text.startswith("# Ada's\nbars:\n")
-    assert "weather: rain  # today" in text
-
-
-def test_the_tick_of_a_newborn_gives_it_its_file(ada: Run) -> None:
-    assert "not written yet" in ada.ok("soma", "tick", "--check").out
-    assert not ada.file("soma.yaml").exists()
-    diff = ada.ok("soma", "tick", "--dry-run").out
-    assert "+bars:" in diff
-    assert not ada.file("soma.yaml").exists()
-    assert "content" in ada.ok("soma", "tick", "-v").out
-    assert ada.file("soma.yaml").exists()
-
-
-def test_the_entity_may_be_named_before_the_subcommand(ada: Run, tmp_path: Path) -> None:
-    root = str(ada.entity.root)
-    assert ada("soma", "-e", root, "tick", cwd=tmp_path).code == 0
-    assert ada("soma", "-e", root, cwd=tmp_path).code == 0
-    assert ada("soma", cwd=tmp_path).code == 10
-
-
 @pytest.mark.parametrize("words", [["soma"], ["soma", "tick"], ["noise"], ["noise", "tick"]])
 def test_a_broken_file_is_named_with_its_field_and_left_alone(lived: Run, words: list[str]) -> None:
     lived.write("soma.yaml", LIVED.replace("value: 85", "value: much"))
@@ -158,10 +112,3 @@ def test_a_broken_file_is_named_with_its_field_and_left_alone(lived: Run, words:
     assert "soma.yaml" in ran.err
     assert "bars.social.value" in ran.err
     assert looking.truths(lived) == before
-
-
-def test_looking_imports_neither_index_nor_model(run: Run) -> None:
-    for words in (["soma"], ["noise"]):
-        code, names = modules_of(*words, "-e", str(run.entity.root))
-        assert code == 0
-        assert names & {"numpy", "apsw", "tantivy", "jsonschema", "pydantic"} == set()

@@ -156,11 +156,6 @@ def test_where_there_is_one_way_only_nothing_is_asked(owner: Run, server: FakeSe
     assert "Fetch tiny" in ran.err
 
 
-def test_who_leaves_the_question_has_answered_nothing(owner: Run) -> None:
-    assert owner("chat", "Hello", stdin="", terminal=True).code != 0
-    assert kept(owner) == ""
-
-
 def sentences(ran: Any) -> list[str]:
     lines = [line for line in ran.err.split("\n") if line and not line.startswith("\r")]
     return [line for line in lines if not line.endswith("is thinking …")]

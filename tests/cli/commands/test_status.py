@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 
 import pytest
 
@@ -32,47 +31,11 @@ def test_newborn_on_a_bare_machine_has_a_status(ada: Run) -> None:
     assert "not made yet; the first search makes it" in shown
 
 
-def test_says_why_this_entity(ada: Run) -> None:
-    assert ada.ok("status", "--json").data["why"].startswith("the nearest entity.yaml")
-    root = str(ada.entity.root)
-    above = ada("status", "-e", root, "--json", cwd=ada.entity.root.parent)
-    assert (above.data["root"], above.data["why"]) == (root, "--entity")
-    ada.environ["BUMBLE_ENTITY"] = root
-    above = ada("status", "--json", cwd=ada.entity.root.parent)
-    assert (above.data["root"], above.data["why"]) == (root, "BUMBLE_ENTITY")
-
-
 def test_model_that_is_not_here_says_how_to_get_it(ada: Run) -> None:
     model = ada.ok("status", "--json").data["model"]
     assert (model["name"], model["backend"]) == ("qwen3-1.7b", "embedded")
     assert "environment" in model["why"]
     assert "bumble model pull qwen3-1.7b" in model["lacks"]
-
-
-def test_model_that_nobody_knows_is_a_warning(ada: Run) -> None:
-    ada.environ["BUMBLE_LLM_MODEL"] = "qwen3-1.7"
-    ran = ada.ok("status", "--json")
-    assert ran.data["model"] is None
-    assert 'Did you mean "qwen3-1.7b"?' in ran.err
-    assert "none can be chosen" in ada.ok("status").out
-
-
-def test_servers_are_asked_only_when_no_model_is_named(
-    ada: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-
-    def refuse(address: tuple[str, int], *rest: object, **more: object) -> socket.socket:
-        asked.append(address)
-        raise OSError
-
-    monkeypatch.setattr(socket, "create_connection", refuse)
-    ada.ok("status")
-    assert asked == []
-    ada.environ["BUMBLE_LLM_MODEL"] = "auto"
-    assert ada.ok("status", "--json").data["model"]["lacks"] is not None
-    assert asked
-    assert {host for host, _ in asked} <= {"127.0.0.1", "localhost"}
 
 
 def test_window_fills_with_the_newest_conversation(ada: Run) -> None:
@@ -86,24 +49,6 @@ def test_window_fills_with_the_newest_conversation(ada: Run) -> None:
     assert filled["last_session"]["id"] == "ses_long"
     assert filled["window"]["history_tokens"] > 1000
     assert filled["window"]["full"] > empty["window"]["full"]
-
-
-def test_window_is_what_the_settings_allow(ada: Run) -> None:
-    ada.environ["BUMBLE_COGNITION_MAX_CONTEXT_TOKENS"] = "2048"
-    looking.session(ada, "long", *(("sam", "word " * 300), ("", "Yes.")) * 9)
-    window = ada.ok("status", "--json").data["window"]
-    assert window["tokens"] == 2048
-    assert window["left_out_messages"] > 0
-    assert "older messages left out" in ada.ok("status").out
-
-
-def test_messages_without_an_answer_are_shown(ada: Run) -> None:
-    looking.session(ada, "one", ("sam", "Hello?"), ("sam", "Anybody?"), day=20)
-    looking.session(ada, "two", ("kim", "Hi"), ("", "Hello."), by="kim", day=21)
-    data = ada.ok("status", "--json").data
-    assert [one["text"] for one in data["unanswered"]] == ["Hello?", "Anybody?"]
-    assert {one["person"] for one in data["unanswered"]} == {"sam"}
-    assert "Anybody?" in ada.ok("status").out
 
 
 def test_counts_what_is_there(full: Run) -> None:
@@ -137,11 +82,6 @@ def test_index_is_told_to_be_behind(ada: Run) -> None:
     assert "1 file behind" in ada.ok("status").out
 
 
-def test_damaged_index_is_told(ada: Run) -> None:
-    ada.write("memory.db", "no database")
-    assert "--rebuild" in ada.ok("status", "--json").data["index"]["problem"]
-
-
 def test_broken_file_does_not_hide_the_rest(ada: Run) -> None:
     looking.session(ada, "one", ("sam", "Hello?"))
     ada.file("knowledge.md").write_bytes(b"## Tea\n\n\xff\n")
@@ -150,29 +90,6 @@ def test_broken_file_does_not_hide_the_rest(ada: Run) -> None:
     assert ran.data["counts"]["knowledge"] is None
     assert ran.data["last_session"]["id"] == "ses_one"
     assert "knowledge.md:3" in ran.err
-
-
-def test_transcript_that_cannot_be_read_is_not_no_conversation(ada: Run) -> None:
-    ada.write("sessions/ses_one/messages.jsonl", "oops\n")
-    ran = ada.ok("status")
-    assert "last talk  can't be read" in ran.out
-    assert "messages.jsonl:1" in ran.err
-
-
-def test_nothing_is_written(ada: Run) -> None:
-    looking.session(ada, "one", ("sam", "Hello?"))
-    ada.ok("index")
-    before = ada.state()
-    ada.ok("status")
-    ada.ok("status", "--json")
-    assert ada.state() == before
-
-
-def test_index_that_is_gone_is_not_made(ada: Run) -> None:
-    shutil.rmtree(ada.file(".bumble"), ignore_errors=True)
-    ada.ok("status")
-    assert not ada.file(".bumble").exists()
-    assert not ada.file("memory.db").exists()
 
 
 def test_mood_and_what_waits_are_told(ada: Run) -> None:
@@ -200,14 +117,6 @@ def test_reminders_whose_time_has_come_are_due(ada: Run) -> None:
     now = ("--now", "2026-05-24T13:00:00+01:00")
     assert ada.ok("status", "--json", *now).data["due"]["reminders"] == 1
     assert "due        1 reminder; `bumble tick` does them" in ada.ok("status", *now).out
-
-
-def test_a_body_that_cannot_be_read_is_told_and_hides_nothing_else(ada: Run) -> None:
-    ada.write("soma.yaml", "bars: {social: 3}\n")
-    ran = ada.ok("status", "--json")
-    assert ran.data["mood"] is None
-    assert ran.data["pending"] == 0
-    assert "soma.yaml" in ran.err
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

@@ -61,20 +61,6 @@ def test_two_clones_are_brought_together_and_nothing_is_pushed_unasked(
     assert (away / sessions.path("ses_1")).read_text().count("Line 1.") == 1
 
 
-def test_a_locked_section_that_another_clone_changed_is_named(life: Run, away: Path) -> None:
-    life.ok("knowledge", "set", "Vows", "Never share confidences.", "--locked")
-    life.ok("sync", "--push")
-    git(away, "pull", "-q", "--ff-only")
-    file = away / "knowledge.md"
-    file.write_text(file.read_text().replace("## [locked] Vows", "## Vows"))
-    git(away, "commit", "-qam", "unlock")
-    git(away, "push", "-q")
-    done = life.ok("sync", "--json")
-    assert done.data["locked_changed"] == ["Vows"]
-    assert "locked section “Vows”" in done.err
-    assert life.ok("sync", "--json").data["locked_changed"] == []
-
-
 def test_a_shallow_clone_gets_what_the_merge_needs(life: Run, away: Path, tmp_path: Path) -> None:
     shallow = tmp_path / "shallow"
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{tmp_path / 'server'}", str(shallow))
@@ -135,12 +121,6 @@ def test_a_night_whose_remote_is_away_is_told_until_a_sync_succeeds(
     (tmp_path / "elsewhere").rename(tmp_path / "server")
     life.ok("sync", "--nightly")
     assert not kept.exists()
-
-
-def test_without_a_remote_it_says_what_to_do(life: Run) -> None:
-    ran = life("sync")
-    assert ran.code == 13
-    assert "bumble sync --setup" in ran.err
 
 
 def bring(away: Path, path: str, make: Callable[[Path], object]) -> None:
@@ -220,11 +200,6 @@ def test_a_place_that_holds_something_else_is_left_as_it_is(life: Run, tmp_path:
     assert (ran.code, "Does " in ran.err, git(life.entity.root, "remote")) == (13, True, "")
 
 
-def test_another_remote_is_not_replaced(life: Run, away: Path, tmp_path: Path) -> None:
-    ran = life("sync", "--setup", str(empty(tmp_path / "second")), "--yes")
-    assert (ran.code, "has a remote already" in ran.err) == (13, True)
-
-
 @contextmanager
 def web(folder: Path) -> Iterator[str]:
     """Serve a folder's files to anybody, as a git server of the oldest form does."""
@@ -257,8 +232,3 @@ def test_a_place_that_anybody_can_read_is_refused(life: Run, tmp_path: Path) -> 
 )
 def test_whether_anybody_can_read_it_is_looked_for_on_the_web(text: str, asked: str) -> None:
     assert remote.on_the_web(text) == asked
-
-
-@pytest.mark.parametrize("text", ["", "--upload-pack=evil", "ext::sh -c evil"])
-def test_what_is_no_address_is_refused(life: Run, text: str) -> None:
-    assert life("sync", "--setup", text, "--yes").code == 2

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,13 +98,6 @@ def test_check_shows_the_gates_of_every_pass_and_writes_nothing(living: Run) -> 
     assert living("tick", "--check", "--exit-code").code == 4
 
 
-def test_a_dry_run_shows_the_changes_and_writes_none(living: Run) -> None:
-    living.write(WAITING, "b 1\n")
-    before = truth(living)
-    assert "+b 1" in living.ok("tick", "--dry-run").out
-    assert truth(living) == before
-
-
 def test_nothing_is_thought_within_a_minute_of_a_talk_unless_it_is_to_be_settled(
     living: Run,
 ) -> None:
@@ -141,23 +133,6 @@ def test_a_run_keeps_to_its_budget_and_says_what_is_left(living: Run) -> None:
     assert today["tokens"] > 0
 
 
-def test_a_model_that_is_not_there_is_an_error_under_cron(living: Run) -> None:
-    living.ok("config", "set", "llm.model", "script:nowhere.yaml")
-    living.write(WAITING, "a 1\nb 1\n")
-    ran = living("tick")
-    assert ran.code == 12
-    assert "nowhere.yaml" in ran.err
-    assert living.text(WAITING) == "a 1\n"
-
-
-def test_a_second_tick_at_once_leaves_quietly(living: Run) -> None:
-    living.write(WAITING, "b 1\n")
-    with locks.hold_work(living.entity):
-        assert living.ok("tick").out == ""
-        assert "Another tick is at work" in living.ok("tick", "-v").out
-    assert living.text(WAITING) == "b 1\n"
-
-
 def test_two_ticks_at_once_say_everything_once(run: Run) -> None:
     for n in range(6):
         run.ok("remind", "add", f"Tea {n}", "--at", "2026-05-24T10:00", "--deliver", "journal")
@@ -165,17 +140,6 @@ def test_two_ticks_at_once_say_everything_once(run: Run) -> None:
     ticks = [subprocess.Popen(words, env=run.environ) for _ in range(3)]
     assert [one.wait(60) for one in ticks] == [0, 0, 0]
     assert run.text("journal.md").count("#reminder") == 6
-
-
-def test_it_works_with_no_environment_from_any_folder(run: Run, tmp_path: Path) -> None:
-    run.ok("remind", "add", "Tea", "--at", "2026-05-24T10:00", "--deliver", "journal")
-    words = [sys.executable, "-P", "-m", "bumble", "-e", str(run.entity.root), "tick"]
-    state = {"XDG_STATE_HOME": run.environ["XDG_STATE_HOME"]}  # there it says that it is ours
-    done = subprocess.run(
-        words, env=state, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert "Reminder (due" in run.text("journal.md")
 
 
 class Spawner:
@@ -201,43 +165,6 @@ def test_what_waits_is_settled_in_the_background_with_the_same_clock_and_seed(
     root, now = str(living.entity.root), living.now.isoformat()
     wanted = ["-e", root, "tick", "--settle-only", "--now", now, "--seed", "7"]
     assert (code, started) == (0, [wanted])
-
-
-def test_nothing_is_started_where_nothing_waits_or_nothing_may_be(living: Run) -> None:
-    assert chat(living, "Hi") == (0, [])
-    living.write(WAITING, "a 1\n")
-    assert chat(living, "Fine?", "--incognito") == (0, [])
-    living.ok("config", "set", "limits.settle", "later")
-    assert chat(living, "Fine?") == (0, [])
-    living.ok("config", "set", "limits.settle", "background")
-    living.ok("config", "set", "limits.passes_per_turn", "0")
-    living.write("script.yaml", "- {purpose: chat, text: Yes., always: true}\n")
-    assert chat(living, "Fine?") == (0, [])
-
-
-def test_settling_only_makes_the_passes_of_one_turn(living: Run) -> None:
-    living.ok("remind", "add", "Tea", "--at", "2026-05-24T10:00", "--deliver", "journal")
-    living.write(WAITING, "a 1\nb 1\nb 2\n")
-    living.ok("tick", "--settle-only")
-    assert living.text(WAITING) == "b 2\n"
-    assert "#reminder" not in living.text("journal.md")
-    assert run_lines(living)[-1]["command"] == "settle"
-
-
-def test_the_footer_says_what_waits(living: Run) -> None:
-    living.write(WAITING, "a 1\nb 1\nb 2\n")
-    ran = living.ok("chat", "Hi", "--usage")
-    assert "[waiting: a 1, b 2; settled in the background]" in ran.err
-    data = living.ok("chat", "How are you?", "--json").data
-    assert data["pending"] == {"a": 1, "b": 2}
-
-
-def test_waiting_for_it_is_a_choice(living: Run) -> None:
-    living.ok("config", "set", "limits.settle", "wait")
-    living.write(WAITING, "b 1\nb 2\nb 3\n")
-    ran = living.ok("chat", "Hi")
-    assert (ran.out, "settling" in ran.err) == ("Hello Sam.\n", True)
-    assert living.text(WAITING) == "b 3\n"
 
 
 def test_an_interrupt_leaves_the_rest_for_later(
@@ -269,11 +196,3 @@ def test_a_chat_stops_who_settles_and_is_not_kept_waiting(living: Run) -> None:
     assert living.text(WAITING) == "a 1\n"
     living.ok("tick", "--settle")
     assert living.text(WAITING) == ""
-
-
-@posix
-def test_who_settles_leaves_while_a_turn_goes_on(living: Run) -> None:
-    living.write(WAITING, "a 1\n")
-    with locks.hold_turn(living.entity):
-        living.ok("tick", "--settle-only")
-    assert living.text(WAITING) == "a 1\n"

@@ -5,8 +5,8 @@ import shutil
 import pytest
 
 from bumble.entity.changes import ChangeSet
-from bumble.history import driver
-from bumble.records import beliefs, journal, knowledge, soma, state
+from bumble.history import clone
+from bumble.records import beliefs, journal, knowledge, soma
 from tests.support.repository import LISBON, dreamt, git, subjects, write
 from tests.support.running import NOON, Run
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def ada(run: Run) -> Run:
     """Ada under git."""
     git(run.entity.root, "init", "-q", "-b", "main")
-    driver.install(run.entity.root)
+    clone.install_driver(run.entity.root)
     git(run.entity.root, "add", "-A")
     git(run.entity.root, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "start")
     return run
@@ -89,19 +89,6 @@ def test_what_last_passes_over_is_told(dreamer: Run) -> None:
     assert "gone: dream drm_1" in ran.out
 
 
-def test_dry_run_shows_it_and_writes_nothing(dreamer: Run) -> None:
-    before = subjects(dreamer.entity.root)
-    ran = dreamer.ok("undo", "--last", "--dry-run")
-    assert "gone: dream drm_1" in ran.out
-    assert subjects(dreamer.entity.root) == before
-    assert dreamer.file("dreams/drm_1.md").exists()
-
-
-def test_a_record_names_the_change_that_made_it(dreamer: Run) -> None:
-    dreamer.ok("undo", "drm_1")
-    assert not dreamer.file("dreams/drm_1.md").exists()
-
-
 def test_an_undo_can_be_undone(dreamer: Run) -> None:
     dreamer.ok("undo", "--last")
     dreamer.ok("undo", git(dreamer.entity.root, "rev-parse", "--short", "HEAD"))
@@ -139,14 +126,6 @@ def test_an_owners_commit_and_the_birth_are_refused(ada: Run) -> None:
     ]
 
 
-def test_what_only_kept_the_books_is_passed_over(dreamer: Run) -> None:
-    noted = state.plan_write(state.read(dreamer.entity.state), {"dream": {"empty_at": "x"}}, "")
-    assert noted is not None
-    write(dreamer, ChangeSet("dream: none, nothing is far apart", (noted,)))
-    assert "a sea of bees" in dreamer.ok("undo", "--last", "--dry-run").out
-    assert "a sea of bees" in dreamer.ok("undo", "--cycle", "dream").out
-
-
 def test_a_reminder_that_was_undone_is_not_said_again(ada: Run) -> None:
     ada.ok("remind", "add", "Water the roses.", "--at", NOON.isoformat(), "--deliver", "journal")
     ada.ok("remind", "run")
@@ -160,27 +139,3 @@ def test_a_reminder_that_was_undone_is_not_said_again(ada: Run) -> None:
 @pytest.mark.parametrize("argv", [[], ["--last", "--cycle", "dream"], ["x", "--last"]])
 def test_exactly_one_way_of_naming_it_is_taken(ada: Run, argv: list[str]) -> None:
     assert ada("undo", *argv).code == 2
-
-
-def test_nothing_to_undo_and_no_history_are_said(ada: Run) -> None:
-    assert "no change to undo" in ada("undo", "--last").err
-    assert ada("undo", "nosuch").code == 1
-    shutil.rmtree(ada.entity.root / ".git")
-    for command in (["undo", "--last"], ["log"], ["diff"]):
-        ran = ada(*command)
-        assert ran.code == 1
-        assert "has no history" in ran.err
-
-
-@pytest.mark.parametrize("name", ["^", "a\nb", "[", "\\", "^a]", "(", "no such"])
-def test_a_cycle_of_any_name_is_looked_for_as_it_is(ada: Run, name: str) -> None:
-    ran = ada("undo", "--cycle", name)
-    assert ran.code == 1
-    assert ran.err.startswith("error: There is no ")
-    assert "Nothing in the history fits" in ada.ok("log", "--cycle", name).err
-
-
-def test_an_empty_name_is_not_that_of_every_record(ada: Run) -> None:
-    ada.ok("journal", "add", "Rain.")
-    ada.ok("journal", "add", "Sun.")
-    assert 'There is no commit or record ""' in ada("undo", "").err

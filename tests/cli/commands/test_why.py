@@ -57,11 +57,6 @@ def test_what_a_person_wrote_says_so(full: Run) -> None:
     assert full.ok("why", "Pets", "--json").data["by_hand"] is True
 
 
-def test_a_command_that_wrote_something_is_named(full: Run) -> None:
-    belief_id = full.ok("belief", "add", "Tea is good", "--json").data["id"]
-    assert "written by belief add" in full.ok("why", belief_id).out
-
-
 @pytest.mark.parametrize("argv", [["Pets"], ["bel_2"], ["Bo"], ["2026-05-24"], ["msg_1"], ["tea"]])
 def test_looking_changes_no_byte_and_no_time(held: Run, argv: list[str]) -> None:
     before = held.state()
@@ -76,30 +71,6 @@ def test_what_is_not_there_names_the_nearest(full: Run) -> None:
     assert 'There is no belief "bel_11".' in ran.err
     assert "bel_1" in ran.err
     assert full("why", "nothing", "like", "it").code == 1
-
-
-def test_an_unknown_kind_names_the_kinds(full: Run) -> None:
-    ran = full("why", "Bo", "--kind", "persons")
-    assert ran.code == 2
-    assert 'Did you mean "person"?' in ran.err
-
-
-def test_a_broken_file_is_named(full: Run) -> None:
-    full.write("beliefs/bel_1.md", "---\n[\n---\n\nx\n")
-    ran = full("why", "bel_1")
-    assert ran.code == 12
-    assert "beliefs/bel_1.md" in ran.err
-
-
-def test_nothing_asked_and_no_entity_are_refused(full: Run) -> None:
-    assert full("why").code == 2
-    assert full("why", " ").code == 2
-    assert full("why", "x", cwd=full.entity.root.parent).code == 10
-
-
-def test_control_characters_never_reach_the_terminal(full: Run) -> None:
-    full.write("knowledge.md", "## Pets\n\nA cat\x1b[31m\x9b2J\x07.\n")
-    assert not set("\x1b\x9b\x07") & set(full.ok("why", "Pets").out)
 
 
 @pytest.fixture
@@ -135,29 +106,3 @@ def test_a_line_of_a_hand_says_so(drawn: Run) -> None:
     ran = drawn.ok("why", "sam:2")
     assert "Sam is tall." in ran.out and "written by hand" in ran.out
     assert "whether" not in ran.out
-
-
-def test_a_sentence_of_a_belief_leads_on_to_its_message(held: Run) -> None:
-    data = held.ok("why", "asks of rain", "--json").data
-    assert (data["kind"], data["id"]) == ("belief", "bel_2")
-    assert data["rests_on"][0]["rests_on"][0]["text"] == "Is it rain?"
-    assert data["missing"] == []
-
-
-def test_words_of_a_message_alone_lead_to_it(full: Run) -> None:
-    assert full.ok("why", "is it rain", "--json").data["id"] == "msg_1"
-
-
-def test_words_in_several_records_name_the_others(drawn: Run) -> None:
-    drawn.write("knowledge.md", "## Sam here\n\nSam is tall.\n")
-    ran = drawn.ok("why", "Sam is tall")
-    assert ran.out.startswith("person sam")
-    assert "knowledge Sam here" in ran.err
-    assert drawn.ok("why", "Sam is tall", "--kind", "knowledge").out.startswith("knowledge")
-
-
-def test_a_line_that_is_not_there_is_told(drawn: Run) -> None:
-    ran = drawn("why", "sam:9")
-    assert ran.code == 1 and "has no line 9" in ran.err
-    assert drawn("why", "relationships/sam.md:999").code == 1
-    assert drawn("why", "nothing", "that", "stands", "here").code == 1

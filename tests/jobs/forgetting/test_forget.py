@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 from datetime import UTC
 from pathlib import Path
 
@@ -115,14 +114,6 @@ def entity(tmp_path: Path) -> Entity:
     return folder
 
 
-def everything(entity: Entity) -> dict[str, str]:
-    return {
-        path.relative_to(entity.root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(entity.root.rglob("*"))
-        if path.is_file()
-    }
-
-
 def forgotten(entity: Entity) -> forget.Forgetting:
     plan = forget.plan(entity, "sam", ["Sam"], UTC)
     changes.apply(entity.root, ChangeSet("forget", plan.changes))
@@ -183,12 +174,6 @@ def test_what_is_shared_loses_the_name_and_what_is_theirs_goes(entity: Entity) -
     assert [note.text for note in bo.pending] == ["Bo sings."]
 
 
-def test_nothing_waits_to_be_thought_of_them(entity: Entity) -> None:
-    forgotten(entity)
-    assert "sam" not in str(state.read(entity.state).values)
-    assert not stretch.check(runtime_of(entity), force=True, person="sam").jobs
-
-
 def test_notes_and_diary_keep_what_others_heard_without_the_name(entity: Entity) -> None:
     with (entity.root / scratch.PATH).open("a") as notes:
         notes.write("- Sam, by hand.\n")
@@ -216,33 +201,12 @@ def test_a_name_goes_in_any_case_but_where_it_is_a_word_of_grammar(
     assert ForgettingDraft(ada, "sam", ("Sam", "Will"), UTC).replace_names(text) == left
 
 
-def test_a_second_time_changes_nothing(entity: Entity) -> None:
-    forgotten(entity)
-    before = everything(entity)
-    assert forgotten(entity).changes == ()
-    assert everything(entity) == before
-
-
-def test_the_folder_is_sound_afterwards(entity: Entity) -> None:
-    forgotten(entity)
-    context = CheckContext(entity, NOON, UTC)
-    assert [one for one in check(context, lambda at, of: None) if one.code != "file-unread"] == []
-
-
 def test_what_is_a_persons_own_to_edit_is_named(entity: Entity) -> None:
     entity.journal.write_text("## 2026-05-24 12:00:00\n\nSam came by.\n")
     before = entity.journal.read_bytes()
     plan = forgotten(entity)
     assert entity.journal.read_bytes() == before
     assert {"journal.md", "entity.yaml"} <= set(plan.mentions)
-
-
-def test_a_cut_off_line_goes_too(entity: Entity) -> None:
-    file = entity.root / sessions.path("ses_1")
-    file.write_bytes(file.read_bytes() + f'{{"type":"message","text":"{SECRET}é'.encode()[:-1])
-    forgotten(entity)
-    assert SECRET.encode() not in file.read_bytes()
-    session_files.load(file)
 
 
 def test_dreams_skills_and_reminders_that_are_of_them_alone_go(entity: Entity) -> None:

@@ -137,30 +137,6 @@ def test_an_answer_that_cannot_be_had_is_its_failure_but_a_missing_model_is_not(
     assert look(ada).failures == 1
 
 
-def test_one_that_was_changed_meanwhile_writes_nothing(ada: Entity) -> None:
-    automate(ada)
-    runtime = runtime_at(ada, MORNING, ScriptedModel([say("One."), say("Two.")]))
-    first, second = (cycle.run(runtime, look(ada)) for _ in range(2))
-    assert runtime.apply(first.change_set())
-    assert not second.change_set()
-
-
-def test_no_more_run_than_there_may_be(ada: Entity) -> None:
-    one = automate(ada)
-    for number in range(automations.MOST):
-        other = ada.root / automations.path(f"aut_{number:02}")
-        other.write_bytes((ada.root / automations.path(one.id)).read_bytes())
-    runtime = runtime_at(ada, MORNING, ScriptedModel([]))
-    assert len(cycle.check(runtime).jobs) == automations.MOST
-
-
-def test_a_schedule_that_is_none_names_file_and_line(ada: Entity) -> None:
-    automate(ada, schedule="0 25 * * *")
-    runtime = runtime_at(ada, MORNING, ScriptedModel([]))
-    with pytest.raises(RecordInvalidError, match=r"aut_look\.md:2: .*bad hour"):
-        cycle.run(runtime, cycle.check(runtime).jobs[0])
-
-
 @pytest.mark.parametrize("text", ["no schedule\n", "---\nschedule: 0 25 * * *\n---\n\nDo.\n"])
 def test_a_file_that_is_no_automation_holds_up_no_other(ada: Entity, text: str) -> None:
     automate(ada)

@@ -50,21 +50,6 @@ def test_what_one_may_hear_is_asked_of_another_too(entity: Entity) -> None:
     assert own.provenance.audience == strange.provenance.audience == ("kim",)
 
 
-def test_too_little_is_no_question(entity: Entity) -> None:
-    believe(entity, "Rex barks.")
-
-    assert drafts(entity) == []
-
-
-def test_what_is_there_already_is_not_drafted_again(entity: Entity) -> None:
-    believe(entity, "Kim owes 9300 euro to the old bank.")
-    [check] = drafts(entity)
-
-    record_files.write(entity, f"checks/{check.id}.yaml", "ask: a\nexpect: b\nenabled: false\n")
-
-    assert drafts(entity) == []
-
-
 def test_of_what_is_kept_in_quotes_the_words_are_asked_for_and_not_their_date(
     entity: Entity,
 ) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import subprocess
 from datetime import UTC
 from pathlib import Path
 
@@ -73,20 +72,9 @@ def test_layers_that_contradict_each_other_are_found(entity: Entity, tmp_path: P
     assert codes(found) == ["settings-invalid"]
 
 
-def test_index_that_fits_the_files_is_no_finding(entity: Entity) -> None:
-    indexed(entity, HashingEmbedder(64))
-    assert check_index(entity, "hashing") == []
-
-
 def test_vectors_of_another_model_are_found(entity: Entity) -> None:
     indexed(entity, HashingEmbedder(64))
     assert codes(check_index(entity, "all-minilm-l6-v2")) == ["index-vectors"]
-
-
-def test_missing_vectors_are_found_only_if_some_are_wanted(entity: Entity) -> None:
-    indexed(entity, None)
-    assert codes(check_index(entity, "hashing")) == ["index-vectors"]
-    assert check_index(entity, None) == []
 
 
 def test_rows_of_no_file_are_found(entity: Entity) -> None:
@@ -125,15 +113,6 @@ def pulled(folder: Path, entry: CatalogEntry, data: bytes) -> Path:
     return place / entry.files[0].name
 
 
-def test_weights_that_were_touched_but_are_right_are_no_finding(tmp_path: Path) -> None:
-    known = small(b"weights")
-    path = pulled(tmp_path, known.entries[0], b"weights")
-    path.write_bytes(b"weights")
-    manifest = path.with_name(store.MANIFEST).read_bytes()
-    assert list(check_machine.check_weights((), known, tmp_path)) == []
-    assert path.with_name(store.MANIFEST).read_bytes() == manifest
-
-
 def test_weights_that_differ_or_are_gone_are_found(tmp_path: Path) -> None:
     known = small(b"weights")
     path = pulled(tmp_path, known.entries[0], b"weights")
@@ -146,22 +125,9 @@ def test_weights_that_differ_or_are_gone_are_found(tmp_path: Path) -> None:
     assert found[0].fix == "bumble model pull smollm2-135m"
 
 
-def test_cut_off_pull_is_found(tmp_path: Path) -> None:
-    (tmp_path / "smollm2-135m.part").mkdir()
-    found = list(check_machine.check_weights((), small(b"x"), tmp_path))
-    assert codes(found) == ["weights-unfinished"]
-
-
 def test_missing_embedder_names_the_one_that_is_got_most_easily(tmp_path: Path) -> None:
     known = catalog.load()
     found = list(check_machine.check_weights(known.of_kind("embedding"), known, tmp_path))
     assert codes(found) == ["weights-none"]
     assert found[0].fix == "bumble model pull all-minilm-l6-v2"
     assert list(check_machine.check_weights((), known, tmp_path)) == []
-
-
-def test_folder_below_a_repository_is_under_git(entity: Entity) -> None:
-    assert codes(list(check_machine.check_git(entity))) == ["git-none"]
-    subprocess.run(["git", "init", "-q", str(entity.root.parent)], check=True)
-    found = codes(list(check_machine.check_git(entity)))
-    assert found == ["git-ignores", "git-attributes", "git-driver"]

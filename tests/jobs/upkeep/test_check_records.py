@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from datetime import UTC, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from bumble.cli.doctor import check_records
-from bumble.cli.doctor.check_records import CheckContext
 from bumble.entity.folder import Entity
-from bumble.files import disk
 from tests.support.record_files import NOW, found, message, talk, write
 
 
@@ -19,11 +17,6 @@ def entity(tmp_path: Path) -> Entity:
 
 def places(entity: Entity) -> list[tuple[str, str, int | None]]:
     return [(one.code, one.path, one.line) for one in found(entity)]
-
-
-def test_empty_folder_is_well(entity: Entity) -> None:
-    assert found(entity) == []
-    assert check_records.count(entity) == 0
 
 
 def test_transcript_that_is_none_ends_the_search_for_lines(entity: Entity) -> None:
@@ -60,22 +53,6 @@ def test_every_kind_of_record_is_held_against_the_clock(entity: Entity) -> None:
     }
 
 
-def test_one_side_of_a_merge_alone_is_text(entity: Entity) -> None:
-    write(entity, "journal.md", "<<<<<<< like an arrow\n")
-    assert found(entity) == []
-
-
-def test_references_to_originals_may_be_short(entity: Entity) -> None:
-    data = b"a long result"
-    name = disk.sha256(data)
-    (entity.sessions / "ses_1" / "blobs").mkdir(parents=True)
-    (entity.sessions / "ses_1" / "blobs" / name).write_bytes(data)
-    talk(entity, message(1, blob=name[:12]), message(2, blobs=[name]))
-    assert found(entity) == []
-    talk(entity, message(1, blob=name[:12]), message(2, blobs=[name, "f" * 12]))
-    assert places(entity) == [("blob-missing", "sessions/ses_1/messages.jsonl", 3)]
-
-
 def test_skill_in_both_forms_is_there_twice(entity: Entity) -> None:
     write(entity, "skills/tea.md", "Boil.\n")
     write(entity, "skills/tea/SKILL.md", "Boil.\n")
@@ -100,17 +77,3 @@ def test_files_that_no_store_reads_are_named(entity: Entity) -> None:
         "relationships/kim.txt",
         "skills/tea",
     ]
-
-
-def test_command_names_the_record_to_edit(entity: Entity) -> None:
-    write(entity, "skills/my tea/SKILL.md", "---\nname: 3\n---\n\nx\n")
-    assert found(entity)[0].fix == "bumble skill edit 'my tea'"
-
-
-def test_progress_counts_every_file(entity: Entity) -> None:
-    for n in range(3):
-        write(entity, f"skills/s{n}.md", "x\n")
-    told: list[tuple[int, int]] = []
-    context = CheckContext(entity, NOW, UTC)
-    list(check_records.check(context, lambda done, total: told.append((done, total))))
-    assert told == [(1, 3), (2, 3), (3, 3)]

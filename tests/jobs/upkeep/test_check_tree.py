@@ -31,37 +31,10 @@ def test_name_that_windows_cannot_have_is_found(entity: Entity, name: str) -> No
     assert codes(entity) == [("name-unsafe", f"workspace/{name}")]
 
 
-@pytest.mark.parametrize(
-    "name", ["console.md", "añb", "日本.md", "a b", ".hidden", "ep_01.md", "🐝"]
-)
-def test_name_that_works_everywhere_is_not(entity: Entity, name: str) -> None:
-    (entity.workspace / name).touch()
-    assert codes(entity) == []
-
-
 def test_two_forms_of_one_accent_clash(entity: Entity) -> None:
     for form in ("NFC", "NFD"):
         (entity.workspace / unicodedata.normalize(form, "café")).touch()
     assert [code for code, _ in codes(entity)] == ["name-clash"]
-
-
-def test_folders_clash_as_files_do(entity: Entity) -> None:
-    (entity.workspace / "Notes").mkdir()
-    (entity.workspace / "notes").touch()
-    assert codes(entity) == [("name-clash", "workspace/notes")]
-
-
-def test_names_of_different_folders_do_not_clash(entity: Entity) -> None:
-    for folder in ("a", "b"):
-        (entity.workspace / folder).mkdir()
-        (entity.workspace / folder / "NOTE").touch()
-    assert codes(entity) == []
-
-
-def test_link_inside_the_folder_is_no_finding(entity: Entity) -> None:
-    (entity.workspace / "target").touch()
-    (entity.workspace / "link").symlink_to("target")
-    assert codes(entity) == []
 
 
 def test_links_are_followed_to_their_end_and_not_walked(entity: Entity, tmp_path: Path) -> None:
@@ -119,10 +92,3 @@ def test_leftovers_of_a_writer_at_work_are_not_looked_at(entity: Entity) -> None
         assert [one.code for one in check_tree.check_leftovers(entity)] == ["lock-held"]
     left = [one.code for one in check_tree.check_leftovers(entity)]
     assert left == ["change-unfinished", "file-stray"]
-
-
-def test_a_stray_file_of_a_cache_is_no_problem(entity: Entity) -> None:
-    (entity.private / "cache").mkdir(parents=True)
-    (entity.private / "cache" / ".x.1a2b.bumble-tmp").touch()
-    (finding,) = check_tree.check_leftovers(entity)
-    assert (finding.code, finding.level, finding.mends) == ("cache-stray", "note", True)

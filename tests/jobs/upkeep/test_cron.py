@@ -21,10 +21,6 @@ def test_the_line_names_everything_in_full_and_survives_a_shell() -> None:
     assert shlex.split(command) == [*ADA.arguments]
 
 
-def test_a_percent_sign_is_no_end_of_line() -> None:
-    assert "100\\%" in crontab.block(Job(Path("/x/100%"), "Ada", "/py"))
-
-
 def test_only_its_own_block_is_touched() -> None:
     one = crontab.with_block(MINE, ADA)
     both = crontab.with_block(one, BO)
@@ -37,20 +33,11 @@ def test_only_its_own_block_is_touched() -> None:
     assert crontab.without_block(MINE, ADA) == MINE
 
 
-def test_a_last_line_that_was_left_open_is_closed_first() -> None:
-    assert crontab.with_block("0 5 * * * x", ADA) == "0 5 * * * x\n" + crontab.block(ADA)
-
-
 def test_half_a_block_is_left_to_its_owner() -> None:
     half = "\n".join(crontab.block(ADA).splitlines()[:2]) + "\n"
     for change in (crontab.with_block, crontab.without_block):
         with pytest.raises(RefusedError, match="crontab -e"):
             change(half, ADA)
-
-
-def test_a_folder_that_would_break_the_line_is_refused() -> None:
-    with pytest.raises(RefusedError):
-        Job(Path("/x/a\n* * * * * rm"), "Ada", "/py")
 
 
 def test_units_have_names_of_their_own_and_quote_what_systemd_would_read() -> None:

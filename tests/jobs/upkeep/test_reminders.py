@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import signal
 import sys
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import RecordInvalidError, UserError
+from bumble.errors import UserError
 from bumble.jobs import reminders as cycle
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import reminders, session_files, sessions
@@ -170,13 +169,6 @@ def test_a_program_that_fails_leaves_the_reminder_due(ada: Entity, tmp_path: Pat
     assert look(ada, "rem_tea").is_due(NOON)
 
 
-def test_nothing_runs_in_a_dry_run(ada: Entity, tmp_path: Path) -> None:
-    remind(ada, "Tea", NOON, deliver="command", command=command(tmp_path / "x"))
-    runtime = replace(allowing(runtime_at(ada, NOON)), writes=False)
-    cycle.run(runtime, cycle.check(runtime).jobs[0])
-    assert not (tmp_path / "x").exists()
-
-
 def test_a_hand_edit_between_plan_and_write_counts(ada: Entity) -> None:
     made = remind(ada, "Tea", NOON)
     runtime = runtime_at(ada, NOON)
@@ -206,12 +198,6 @@ def test_a_file_that_is_no_reminder_holds_up_no_other_and_is_named(ada: Entity) 
     assert "rem_broken.md:1: `at` is missing" in problem
     [gate] = cycle.check(runtime).conditions
     assert gate.value == "0 of 1, 1 can't be read"
-
-
-def test_a_schedule_that_is_none_names_file_and_line(ada: Entity) -> None:
-    remind(ada, "Tea", NOON, repeat="0 9 * * 9")
-    with pytest.raises(RecordInvalidError, match=r"rem_tea\.md:3: .*0 9 \* \* 9"):
-        cycle.run(runtime_at(ada, NOON), look(ada, "rem_tea"))
 
 
 @forks
@@ -258,9 +244,3 @@ def delivery_killed(entity: Entity, at: datetime, call: int) -> Callable[[], Non
             job.apply(runtime, outcome)
 
     return deliver
-
-
-def test_the_words_of_a_command_are_split_by_nobody_else() -> None:
-    made = reminders.new("rem_1", NOON, "x", deliver="command", command=("say", "a b"))
-    again = reminders.parse(made.source.text, "rem_1")
-    assert shlex.join(again.command) == "say 'a b'"

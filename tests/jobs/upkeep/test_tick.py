@@ -45,12 +45,6 @@ def test_a_talk_that_begins_ends_it_after_the_pass_that_goes_on(runtime: Runtime
     assert set(held(settled)) == {"a", "c"}
 
 
-def test_the_limit_counts_passes_of_all_kinds(runtime: Runtime) -> None:
-    wait(runtime, "a 1", "b 1", "b 2")
-    list(tick.run(runtime, "tick", [small("a"), small("b")], 2))
-    assert words(runtime, "b") == ["2"]
-
-
 def test_what_a_run_did_and_cost_is_a_line_of_its_ledger(runtime: Runtime) -> None:
     def refuse(_: str) -> None:
         raise RecordInvalidError(Path("x.md"), "no record")
@@ -90,8 +84,3 @@ def test_a_locked_entity_ends_the_run_and_is_no_error(runtime: Runtime) -> None:
     settled = list(tick.run(runtime, "tick", [small("a"), small("b")], None, locked))
     assert [job.name for job in settled if job.problem] == ["a"]
     assert tick.exit_code(settled) == 0
-
-
-def test_a_line_that_cannot_be_written_costs_nothing(runtime: Runtime) -> None:
-    runtime.entity.runs.mkdir(parents=True)
-    assert list(tick.run(runtime, "tick", [])) == []

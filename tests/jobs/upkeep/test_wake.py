@@ -101,12 +101,6 @@ def test_a_wake_in_2036_delays_no_later_one(entity: Entity) -> None:
     assert woken(awake(entity, ScriptedModel([]), MORNING + timedelta(hours=6))).data["woke"]
 
 
-def test_it_is_off_until_the_owner_turns_it_on(entity: Entity) -> None:
-    runtime = runtime_of(entity, ScriptedModel([]))
-    assert not wake.check_tick(runtime).due
-    assert not wake.check(runtime).due
-
-
 @pytest.mark.parametrize(
     ("at", "values", "gate"),
     [
@@ -228,26 +222,6 @@ def test_it_takes_up_a_project(entity: Entity) -> None:
     assert "update_project" in woken(awake(entity, Sander("write_journal"))).data["did"]
     (project,) = projects.readable(entity.projects)
     assert project.steps == ("sand", "varnish")
-
-
-def test_without_a_project_that_they_may_meet_there_is_none_to_take_up(entity: Entity) -> None:
-    boat(entity, "kim")
-    runtime = awake(entity, Stubborn("write_journal"))
-    woken(runtime)
-    asked = runtime.model.requests[0]  # type: ignore[attr-defined]
-    assert "update_project" not in json.dumps(dict(asked.schema))
-
-
-def test_it_may_rest(entity: Entity) -> None:
-    class Resting(Stubborn):
-        def _text(self, request: Request) -> str:
-            return acts(("end_turn", {}))
-
-    before = entity.journal.read_bytes()
-    outcome = woken(awake(entity, Resting("")))
-    assert outcome.title.startswith("wake: rest, because of ")
-    assert entity.journal.read_bytes() == before
-    assert not list(reminders.read(entity.reminders))
 
 
 def listen(runtime: Runtime) -> None:

@@ -10,7 +10,7 @@ import pytest
 from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import RecordMissingError, UserError
+from bumble.errors import UserError
 from bumble.history import lookup, why
 from bumble.history.lookup import Library
 from bumble.history.why import GitHistory, SourceNode
@@ -186,11 +186,6 @@ def test_a_name_of_two_things_wants_a_kind(ada: Entity) -> None:
     assert explain(ada, "Sam", "knowledge").item.by_hand
 
 
-def test_a_near_miss_is_named(ada: Entity) -> None:
-    with pytest.raises(RecordMissingError, match="Biscuit"):
-        explain(ada, "Biscuits")
-
-
 def test_a_message_is_found_by_its_time_without_reading_other_talks(ada: Entity) -> None:
     for n in range(3):
         later = AT + timedelta(days=n + 1)
@@ -202,18 +197,6 @@ def test_a_message_is_found_by_its_time_without_reading_other_talks(ada: Entity)
     assert there is not None and there.session.id == SES
     assert set(found._sessions) == {SES}
     assert found.find(MSG[3]) is None
-
-
-def test_a_message_whose_id_tells_no_time_is_found(ada: Entity) -> None:
-    talk = sessions.new("ses_by_hand", AT, "sam")
-    old = Message("msg_7", AT, "user", "Old.", "sam")
-    write(ada, sessions.plan_start(talk, ""), sessions.plan_append(talk, [old], ""))
-    assert explain(ada, "msg_7").item.text == "Old."
-
-
-def test_ids_hold_their_time() -> None:
-    assert base.time_of(MSG[0]) == AT
-    assert base.time_of("msg_7") is None
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -243,8 +226,3 @@ def test_git_tells_which_commit_wrote_it_and_who_changed_it_by_hand(ada: Entity)
     assert section.written is not None and section.written.author == "Sam"
     assert section.written.subject == "correct the dog"
     assert entry.written is not None and entry.written.subject == "distill: a dog"
-
-
-def test_without_git_there_is_no_commit(ada: Entity) -> None:
-    node = explain(ada, BEL)
-    assert (node.written, node.changed) == (None, None)

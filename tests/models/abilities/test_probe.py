@@ -9,8 +9,7 @@ from bumble.errors import ModelUnreachableError
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities import probe, tiers
-from bumble.models.abilities.results import LanguageResult
-from bumble.models.abilities.tiers import KINDS, LEAST_CASES
+from bumble.models.abilities.tiers import KINDS, LEAST_CASES, LanguageResult
 from tests.support import able
 
 LANGUAGES = ["de", "en", "es", "fr", "it", "pt"]
@@ -84,16 +83,6 @@ def test_a_model_that_takes_the_others_part_does_not_write() -> None:
     assert tiers.tiers(result.answers)["talk"] != "write"
 
 
-def test_a_second_run_asks_and_gets_the_same() -> None:
-    started = probe.start("2026-11-23")
-    cases = probe.left("de", started)
-    models = [ScriptedModel(able.replies("de")) for _ in range(2)]
-    results = [probe.run(model, cases, started, unheard) for model in models]
-    assert results[0].answers == results[1].answers
-    assert models[0].requests == models[1].requests
-    assert {(one.temperature, one.seed) for one in models[0].requests} == {(0.0, probe.SEED)}
-
-
 def test_what_is_done_is_noted_and_gone_on_with() -> None:
     class Leaving(ScriptedModel):
         def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
@@ -115,11 +104,6 @@ def test_what_is_done_is_noted_and_gone_on_with() -> None:
     whole = probe.run(ScriptedModel(able.replies("en")), probe.left("en", again), again, unheard)
     assert whole.is_whole
     assert (len(noted) + len(probe.left("en", again)), whole.at) == (66, "2026-11-24")
-
-
-def test_what_another_version_measured_is_measured_anew() -> None:
-    older = replace(probed("en", *able.replies("en")), version=probe.VERSION - 1)
-    assert len(probe.left("en", probe.start("2026-11-23", older))) == 66
 
 
 def test_a_model_that_reasons_all_the_same_gets_room_for_it() -> None:

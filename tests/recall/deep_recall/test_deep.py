@@ -11,10 +11,9 @@ from msgspec.structs import replace
 
 from bumble.entity.config import PricesConfig
 from bumble.entity.folder import Entity
-from bumble.llm.endpoints import openai as connect_openai
+from bumble.llm.http_model import openai as connect_openai
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.models.abilities.tiers import Abilities
 from bumble.recall.deep_recall import deep
 from bumble.recall.deep_recall.deep import Recollection
 from bumble.recall.memory_search import Search
@@ -142,19 +141,6 @@ def test_an_answer_that_its_places_do_not_bear_out_is_refused(
     assert result.answer == ""
     assert "refused" in model.requests[2].messages[-1].content
     assert any("bees" in source.text for source in result.sources)
-
-
-def test_a_model_that_may_not_write_is_not_asked(roof: Runtime) -> None:
-    result, model = asked(replace(roof, abilities=Abilities()))
-    assert (result.way, model.requests) == ("recall", [])
-    said = " ".join(source.text for source in result.sources)
-    assert "bees" in said
-    assert "toads" in said
-
-
-def test_no_call_where_none_is_allowed(roof: Runtime) -> None:
-    result, model = asked(roof, calls=0)
-    assert (result.way, model.requests) == ("recall", [])
 
 
 def test_what_three_near_memories_say_is_the_answer(
