@@ -30,6 +30,8 @@ def _levels(meta: Mapping[str, Any], key: str) -> dict[str, float]:
 class Anchor(Record, frozen=True, kw_only=True):
     """One state of the body that has a name."""
 
+    HEADLINE: ClassVar[str] = 'anchor "{0.label}"'
+    QUOTED: ClassVar[str] = "description"
     OF_NEWER: ClassVar[Mapping[str, str]] = {"hormones": "at"}
 
     label: str
@@ -53,14 +55,6 @@ class Anchor(Record, frozen=True, kw_only=True):
     @property
     def told(self) -> str:
         return f"{self.label}\n{self.description}".rstrip()
-
-    @property
-    def headline(self) -> str:
-        return f'anchor "{self.label}"'
-
-    @property
-    def quoted(self) -> str:
-        return self.description
 
     def changes_since(self, old: Anchor) -> Told:
         """Tell of recalls, and of its words."""

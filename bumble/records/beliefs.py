@@ -40,6 +40,10 @@ def _is_archived(meta: Mapping[str, Any], key: str) -> bool:
 class Belief(Record, frozen=True, kw_only=True):
     """One claim."""
 
+    UNSAID: ClassVar[str] = "there is no claim below the front matter"
+    FILED_AS: ClassVar[str] = "text"
+    HEADLINE: ClassVar[str] = "belief {0.id} ({0.category}, {0.confidence:.2f})"
+    WHEN: ClassVar[str] = "formed"
     FOUND: ClassVar[str] = "evidence"
 
     text: Annotated[str, BODY]  # the claim, Markdown
@@ -62,11 +66,6 @@ class Belief(Record, frozen=True, kw_only=True):
         formed = formed or base.field(meta, "formed", datetime)
         return {"formed": formed, "reinforced": base.field(meta, "reinforced", datetime, formed)}
 
-    def check(self) -> None:
-        """Refuse a belief in nothing."""
-        if not self.text:
-            raise ValueError("there is no claim below the front matter")
-
     @classmethod
     def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
         """Join what is known of a claim: evidence joins, and confidence rests on all of it."""
@@ -79,21 +78,9 @@ class Belief(Record, frozen=True, kw_only=True):
         return merged
 
     @property
-    def when(self) -> datetime:
-        return self.formed
-
-    @property
     def rests_on(self) -> tuple[str, ...]:
         dream = self.origin.removeprefix("dream:") if self.origin.startswith("dream:") else ""
         return (*self.evidence, *self.provenance.sources, dream)
-
-    @property
-    def filed_as(self) -> str:
-        return one_line(self.text)
-
-    @property
-    def headline(self) -> str:
-        return f"belief {self.id} ({self.category}, {self.confidence:.2f})"
 
     def changes_since(self, old: Belief) -> Told:
         """Tell of its confidence, what speaks for and against it, and its words."""

@@ -42,6 +42,7 @@ def _pairs(meta: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
 class Dream(Record, frozen=True, kw_only=True):
     """One dream."""
 
+    HEADLINE: ClassVar[str] = "dream {0.id}, {0.at:%Y-%m-%d %H:%M}"
     FOUND: ClassVar[str] = "pairs"
 
     at: datetime
@@ -66,10 +67,6 @@ class Dream(Record, frozen=True, kw_only=True):
     @property
     def filed_as(self) -> str:
         return _night(self.at)
-
-    @property
-    def headline(self) -> str:
-        return f"dream {self.id}, {self.at:%Y-%m-%d %H:%M}"
 
     @property
     def quoted(self) -> str:

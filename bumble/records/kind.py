@@ -78,6 +78,11 @@ class Record(Struct, frozen=True, kw_only=True):
     SCHEDULE: ClassVar[str] = ""  # the field that is a cron expression
     ADDED: ClassVar[str] = "new"  # what a log says of one that came
     GONE: ClassVar[str] = "gone:"  # and of one that went
+    HEADLINE: ClassVar[str] = "{0.id}"  # and what it calls it
+    QUOTED: ClassVar[str] = "told"  # the attribute that it quotes of a new one; empty: none
+    UNSAID: ClassVar[str] = ""  # what is wrong with one that has no text; empty: nothing
+    FILED_AS: ClassVar[str] = ""  # the attribute that its file is named for, before its id
+    WHEN: ClassVar[str] = "at"  # the attribute that says when it was written, said or lived
     # keys of which the side counts that is newer, each with the key of the time that says so
     OF_NEWER: ClassVar[Mapping[str, str]] = {}
 
@@ -98,6 +103,8 @@ class Record(Struct, frozen=True, kw_only=True):
 
     def check(self) -> None:
         """Raise `ValueError` where its values don't go together."""
+        if self.UNSAID and not self.source.body:
+            raise ValueError(self.UNSAID)
 
     @classmethod
     def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
@@ -122,7 +129,7 @@ class Record(Struct, frozen=True, kw_only=True):
     @property
     def when(self) -> datetime | None:
         """When it was written, said or lived."""
-        return getattr(self, "at", None)
+        return getattr(self, self.WHEN, None)
 
     @property
     def rests_on(self) -> tuple[str, ...]:
@@ -142,17 +149,17 @@ class Record(Struct, frozen=True, kw_only=True):
     @property
     def filed_as(self) -> str:
         """What its file is named for, before its id; empty: it is named by its id."""
-        return ""
+        return str(getattr(self, self.FILED_AS, ""))
 
     @property
     def headline(self) -> str:
         """What a log calls it, behind "new" or "gone:"."""
-        return self.id
+        return self.HEADLINE.format(self)
 
     @property
     def quoted(self) -> str:
         """What a log quotes of a new one."""
-        return self.told
+        return str(getattr(self, self.QUOTED, ""))
 
     def changes_since(self, old: Any) -> Told:
         """Yield what a log says of its change."""

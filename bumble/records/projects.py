@@ -6,7 +6,7 @@ Layout: `projects/<slug>.md`; the body is why. Knows nothing of when one is thou
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
@@ -36,6 +36,9 @@ def _further(base: Any, current: Any, incoming: Any) -> Any:
 class Project(Record, frozen=True, kw_only=True):
     """Something that is worked on."""
 
+    HEADLINE: ClassVar[str] = "project {0.title} ({0.status})"
+    QUOTED: ClassVar[str] = "why"
+
     title: str
     status: Annotated[str, Key(read=one_of(STATUSES, ACTIVE), merge=_further)]
     why: Annotated[str, BODY]  # Markdown, without surrounding blank lines
@@ -59,14 +62,6 @@ class Project(Record, frozen=True, kw_only=True):
     @property
     def told(self) -> str:
         return self.text
-
-    @property
-    def headline(self) -> str:
-        return f"project {self.title} ({self.status})"
-
-    @property
-    def quoted(self) -> str:
-        return self.why
 
     def changes_since(self, old: Project) -> Told:
         """Tell of its status, its steps and what it is for."""

@@ -65,6 +65,7 @@ def _item(value: Mapping[str, Any]) -> Item:
 class Proposal(Record, frozen=True, kw_only=True):
     """What the entity would change about itself."""
 
+    HEADLINE: ClassVar[str] = "proposal {0.id}"
     OF_NEWER: ClassVar[Mapping[str, str]] = {"status": "decided"}
 
     at: datetime
@@ -98,10 +99,6 @@ class Proposal(Record, frozen=True, kw_only=True):
     @property
     def rests_on(self) -> tuple[str, ...]:
         return unite(*(item.sources for item in self.items))
-
-    @property
-    def headline(self) -> str:
-        return f"proposal {self.id}"
 
     def changes_since(self, old: Proposal) -> Told:
         """Tell what was decided of it."""

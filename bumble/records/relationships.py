@@ -129,6 +129,8 @@ def _note(item: object) -> PendingNote:
 class Relationship(Record, frozen=True, kw_only=True):
     """One person."""
 
+    HEADLINE: ClassVar[str] = "person {0.name} ({0.id})"
+    WHEN: ClassVar[str] = "last_reflection"
     BY_REFLECTION: ClassVar[Mapping[str, Rule]] = {  # the later one's, else what both sides make
         "portrait_source": fields.plain,
         "previous_health": fields.plain,
@@ -183,10 +185,6 @@ class Relationship(Record, frozen=True, kw_only=True):
         return fields.mapping(base, current, incoming, {**cls.rules(), **rules})
 
     @property
-    def when(self) -> datetime | None:
-        return self.last_reflection
-
-    @property
     def notes(self) -> tuple[RecordView, ...]:
         return tuple(
             RecordView(
@@ -200,10 +198,6 @@ class Relationship(Record, frozen=True, kw_only=True):
             )
             for number, note in enumerate(self.pending, 1)
         )
-
-    @property
-    def headline(self) -> str:
-        return f"person {self.name} ({self.id})"
 
     def changes_since(self, old: Relationship) -> Told:
         """Tell of talks, scores, notes, names and the portrait."""

@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,6 +40,9 @@ NAME_WEIGHT, DESCRIPTION_WEIGHT = (
 class Skill(Record, frozen=True, kw_only=True):
     """One skill; its id is the file's stem, or its folder's name."""
 
+    HEADLINE: ClassVar[str] = "skill {0.name}: {0.description}"
+    QUOTED: ClassVar[str] = ""
+
     name: str
     description: str
     text: Annotated[str, BODY]  # Markdown, without surrounding blank lines
@@ -56,14 +59,6 @@ class Skill(Record, frozen=True, kw_only=True):
     def slug(self) -> str:
         """The file's stem, or its folder's name."""
         return self.id
-
-    @property
-    def headline(self) -> str:
-        return f"skill {self.name}: {self.description}"
-
-    @property
-    def quoted(self) -> str:
-        return ""
 
 
 class SkillHit(Struct, frozen=True):

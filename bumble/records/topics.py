@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,6 +39,8 @@ class Catalyst(Struct, frozen=True):
 class TopicFile(Record, frozen=True, kw_only=True):
     """The catalysts of one topic."""
 
+    HEADLINE: ClassVar[str] = "topic {0.name}"
+
     name: str
     at: datetime | None = None  # when they were drawn; None: a person wrote the file
     catalysts: tuple[Catalyst, ...]
@@ -54,10 +56,6 @@ class TopicFile(Record, frozen=True, kw_only=True):
     @property
     def rests_on(self) -> tuple[str, ...]:
         return unite(*(catalyst.sources for catalyst in self.catalysts))
-
-    @property
-    def headline(self) -> str:
-        return f"topic {self.name}"
 
 
 def _called(slug: str) -> str:
