@@ -78,19 +78,13 @@ class PastWake(Struct, frozen=True):
     key: str  # of its cause
 
 
-class WakeDecision(Struct, frozen=True, eq=False):
-    """Whether it wakes now, and why; all of one tick are the same: it decides once."""
+class WakeDecision(Struct, frozen=True):
+    """Whether it wakes now, and why."""
 
     at: datetime
     conditions: tuple[Condition, ...]
     cause: Cause | None
     past: tuple[PastWake, ...]  # oldest first
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, WakeDecision)
-
-    def __hash__(self) -> int:
-        return hash(WakeDecision)
 
     @property
     def told(self) -> str:
