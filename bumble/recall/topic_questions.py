@@ -18,13 +18,13 @@ from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.fallback import quotes, sayings
-from bumble.guard import secrets, verifier
+from bumble.guard import secrets
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts
 from bumble.recall import survey, topic_mining
 from bumble.records import base, kinds, topics
-from bumble.runtime import people
-from bumble.runtime.job import Condition, Due, JobResult, ask, traced
+from bumble.runtime import people, review_queue
+from bumble.runtime.job import Condition, Due, Grounds, JobResult, array, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 
@@ -95,9 +95,8 @@ def _drawing(
     sample = tuple(_sample([text for text in topic.texts if text.kind in DRAWN_FROM]))
     if not sample:
         return None
-    drawn_from = "\n".join(f"{text.id} {text.text}" for text in sample)
-    digest = hashlib.sha256(drawn_from.encode("utf-8", "replace")).hexdigest()
-    return Drawing(at, topic, sample, before, digest[:16])
+    digest = review_queue.mark(*(f"{text.id} {text.text}" for text in sample))
+    return Drawing(at, topic, sample, before, digest)
 
 
 def _eras(texts: Sequence[topic_mining.Text]) -> list[Sequence[topic_mining.Text]]:
@@ -158,8 +157,8 @@ def standing(
     Returns:
         What may stand, and how many may not.
     """
-    speakers = Speakers((runtime.identity.name, job.topic.name, *(t.speaker for t in job.sample)))
-    grounds = [_line(runtime, text) for text in job.sample]
+    names = (runtime.identity.name, job.topic.name, *(text.speaker for text in job.sample))
+    grounds = Grounds([_line(runtime, text) for text in job.sample], Speakers(names))
     catalysts: dict[str, topics.Catalyst] = {}
     for entry in entries:
         question = words.one_line(entry["question"])
@@ -167,7 +166,7 @@ def standing(
         if (
             ids
             and _QUESTION.search(question)
-            and verifier.problem(question, grounds, speakers) is None
+            and grounds.bear(question)
             and secrets.find_secret(question) is None
         ):
             catalysts.setdefault(question.casefold(), topics.Catalyst(question, tuple(ids)))
@@ -191,27 +190,19 @@ def drawn(
 
 def schema(labels: Sequence[str]) -> dict[str, Any]:
     """Return what an answer looks like; each question says first what it rests on."""
-    return {
-        "type": "object",
-        "properties": {"questions": questions(labels)},
-        "required": ["questions"],
-        "additionalProperties": False,
-    }
+    return closed({"questions": questions(labels)})
 
 
 def questions(labels: Sequence[str]) -> dict[str, Any]:
     """Describe the questions of one topic."""
     label = {"type": "string", "enum": list(labels)}
-    question = {
-        "type": "object",
-        "properties": {
-            "uses": {"type": "array", "items": label, "minItems": 1, "maxItems": len(labels)},
+    question = closed(
+        {
+            "uses": array(label, len(labels), least=1),
             "question": {"type": "string", "minLength": 8, "maxLength": QUESTION_CHARS},
-        },
-        "required": ["uses", "question"],
-        "additionalProperties": False,
-    }
-    return {"type": "array", "items": question, "minItems": 0, "maxItems": MOST}
+        }
+    )
+    return array(question, MOST)
 
 
 def _line(runtime: Runtime, text: topic_mining.Text) -> str:
