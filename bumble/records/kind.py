@@ -319,6 +319,11 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
     """A kind whose records have a file each."""
 
     record: type[R]
+    named_by: tuple[str, ...] = ("id",)  # the attributes by which a person names one
+
+    def match(self, records: Iterable[R], name: str) -> R | None:
+        """Return the record of a name; case, spaces and hyphens do not count."""
+        return match(records, name, *self.named_by)
 
     def parse(self, source: str, stem: str = "") -> R:
         """Read a record from the text of its file; `source.text` gives the same bytes back."""

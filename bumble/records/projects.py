@@ -5,7 +5,7 @@ Layout: `projects/<slug>.md`; the body is why. Knows nothing of when one is thou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from msgspec import Struct
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.files import disk
-from bumble.records import base, kind
+from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, one_of
 from bumble.records.kind import Record, RecordKind, Told, told_anew
@@ -92,8 +92,15 @@ PROJECT = RecordKind(
     page="Project",
     bundled="whole",
     edit="bumble project edit",
+    named_by=("title", "id"),
 )
-parse, of, path, paths = PROJECT.parse, PROJECT.of, PROJECT.path, PROJECT.files
+parse, of, path, paths, match = (
+    PROJECT.parse,
+    PROJECT.of,
+    PROJECT.path,
+    PROJECT.files,
+    PROJECT.match,
+)
 load, readable = PROJECT.load, PROJECT.readable
 
 
@@ -105,11 +112,6 @@ class Edit(Struct, frozen=True):
     steps: Sequence[str] | None = None
     people: Sequence[str] | None = None
     tags: Sequence[str] | None = None
-
-
-def match(projects: Iterable[Project], name: str) -> Project | None:
-    """Return the project of a title or of a file's name; case and spaces do not count."""
-    return kind.match(projects, name, "title", "id")
 
 
 def plan_new(title: str, edit: Edit, why: str, *, provenance: Provenance | None = None) -> Change:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from bumble.entity.changes import Change
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
-from bumble.records import base, kind
+from bumble.records import base
 from bumble.records.fields import BODY
 from bumble.records.kind import Record, RecordKind
 from bumble.text import markdown, stop_words
@@ -93,19 +93,15 @@ SKILL = _SkillKind(
     page="Skill",
     bundled="whole",
     edit="bumble skill edit",
+    named_by=("name", "slug"),
 )
-parse, paths, slug = SKILL.parse, SKILL.files, SKILL.stem
+parse, paths, slug, match = SKILL.parse, SKILL.files, SKILL.stem, SKILL.match
 load, read = SKILL.load, SKILL.readable
 
 
 def of(document: markdown.Document, slug: str, path: str) -> Skill:
     """Read a skill from its document."""
     return replace(SKILL.of(document, slug), path=path)
-
-
-def match(skills: Iterable[Skill], name: str) -> Skill | None:
-    """Return the skill of a name or a slug; case, spaces and hyphens do not count."""
-    return kind.match(skills, name, "name", "slug")
 
 
 def plan_set(
