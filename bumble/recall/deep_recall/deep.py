@@ -20,6 +20,7 @@ from bumble.errors import UserError
 from bumble.fallback import sayings
 from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
+from bumble.index.search import Hit
 from bumble.llm import prompts, structured
 from bumble.llm.protocol import Request
 from bumble.recall import memory_search
@@ -34,9 +35,7 @@ from bumble.text import stop_words, tokens, words
 LEAST_BORNE = 0.6  # of the words of a sentence, in the cited places and the question together
 
 
-def citation_problem(
-    answer: str, cited: Sequence[bounds.RecollectionSource], question: str, names: Sequence[str]
-) -> str:
+def citation_problem(answer: str, cited: Sequence[Hit], question: str, names: Sequence[str]) -> str:
     """Return why an answer may not stand; empty if it may.
 
     Args:
@@ -57,7 +56,7 @@ def citation_problem(
     return ""
 
 
-def _date(source: bounds.RecollectionSource) -> str:
+def _date(source: Hit) -> str:
     return f"{source.at:%Y-%m-%d %d %B %A}" if source.at else ""
 
 
@@ -114,7 +113,7 @@ class PlanOutcome(Struct, frozen=True):
     """What a plan came to."""
 
     answer: str  # in the model's words; empty: it has none that its places bear out
-    cited: tuple[bounds.RecollectionSource, ...]
+    cited: tuple[Hit, ...]
     trail: tuple[str, ...]  # a line a step
     ended: str  # FINAL, or why it ended before that
 
@@ -122,16 +121,14 @@ class PlanOutcome(Struct, frozen=True):
 class _Board(Struct):
     """What a plan has in front of it."""
 
-    places: list[bounds.RecollectionSource] = field(
-        default_factory=list
-    )  # number n is the n-th, from 1
+    places: list[Hit] = field(default_factory=list)  # number n is the n-th, from 1
     listed: list[int] = field(default_factory=list)  # in front of the model; newest last
     whole: set[int] = field(default_factory=set)  # that were read: their lines are not cut
     notes: list[str] = field(default_factory=list)
     noted: list[int] = field(default_factory=list)
     trail: list[str] = field(default_factory=list)
 
-    def put(self, sources: Sequence[bounds.RecollectionSource]) -> list[int]:
+    def put(self, sources: Sequence[Hit]) -> list[int]:
         """Give places numbers; one that was there keeps its own, and gets what is new."""
         numbers = list(dict.fromkeys(self._number(source) for source in sources))
         self.listed += [number for number in numbers if number not in self.listed]
@@ -150,15 +147,15 @@ class _Board(Struct):
             self.listed = _newest(lines, room // 2)
         return [lines[number] for number in self.listed]
 
-    def _number(self, source: bounds.RecollectionSource) -> int:
+    def _number(self, source: Hit) -> int:
         for number, place in enumerate(self.places, 1):
-            if place.key == source.key:
+            if (place.kind, place.id) == (source.kind, source.id):
                 self.places[number - 1] = replace(place, text=_united(place.text, source.text))
                 return number
         self.places.append(source)
         return len(self.places)
 
-    def cited(self, numbers: Sequence[int]) -> list[bounds.RecollectionSource]:
+    def cited(self, numbers: Sequence[int]) -> list[Hit]:
         """Return the places of some numbers; a number that none has is left out."""
         real = dict.fromkeys(number for number in numbers if 1 <= number <= len(self.places))
         return [self.places[number - 1] for number in real]
@@ -255,7 +252,7 @@ class _Plan:
             self.board.whole.update(numbers)
         self.board.trail.append(f"{_shown(action)}: {places}")
 
-    def _sources(self, action: Mapping[str, Any]) -> list[bounds.RecollectionSource]:
+    def _sources(self, action: Mapping[str, Any]) -> list[Hit]:
         kind = action["action"]
         if kind == "search":
             return [bounds.source_of(hit) for hit in self._search(action)]
@@ -282,13 +279,11 @@ class _Plan:
             before=before + timedelta(days=1) if before else None,
         )
 
-    def _helpful(
-        self, sources: Sequence[bounds.RecollectionSource]
-    ) -> list[bounds.RecollectionSource]:
+    def _helpful(self, sources: Sequence[Hit]) -> list[Hit]:
         """Return what was read; of more than the window holds, the lines that sub-calls name."""
         if sum(map(_cost, sources)) <= self.room // 2:
             return list(sources)
-        helpful: list[bounds.RecollectionSource] = []
+        helpful: list[Hit] = []
         parts = [part for source in sources for part in _parts(source)]
         for piece in tokens.packed(parts, _cost, self.room):
             lines = "\n".join(_line(n, source) for n, source in enumerate(piece, 1))
@@ -358,7 +353,7 @@ def _shown(action: Mapping[str, Any]) -> str:
     return f"{action['action']} {json.dumps(rest, ensure_ascii=False)}"
 
 
-def _line(number: int, source: bounds.RecollectionSource, *, whole: bool = False) -> str:
+def _line(number: int, source: Hit, *, whole: bool = False) -> str:
     when = f" ({source.at:%Y-%m-%d %a})" if source.at else ""
     origin = QUOTED_FROM.get(source.trust, "")
     quoted = f" [quoted from {origin}]" if origin else ""
@@ -383,11 +378,11 @@ def _newest(lines: dict[int, str], room: int) -> list[int]:
     return numbers or list(lines)[-1:]
 
 
-def _cost(source: bounds.RecollectionSource) -> int:
+def _cost(source: Hit) -> int:
     return tokens.estimate(source.text) + LINE_TOKENS // 8
 
 
-def _parts(source: bounds.RecollectionSource) -> list[bounds.RecollectionSource]:
+def _parts(source: Hit) -> list[Hit]:
     """Cut a long text into lines of which each is a place of its own, for sub-calls to choose."""
     text, size = words.one_line(source.text), LINE_TOKENS * 4 - 8
     if len(text) <= size:
@@ -414,7 +409,7 @@ class Recollection(Struct, frozen=True):
     scope: bounds.Scope
     way: Way
     answer: str  # in a model's words, borne out by the sources; empty: the sources answer
-    sources: tuple[bounds.RecollectionSource, ...]  # what it rests on; empty: a miss
+    sources: tuple[Hit, ...]  # what it rests on; empty: a miss
     trail: tuple[str, ...]  # what was done, a line a step
     ended: str  # why it ended
     spent: bounds.RecollectionSpending = field(default_factory=bounds.RecollectionSpending)
@@ -467,7 +462,8 @@ def recall(
             meter.spent,
         )
     rest = _in_quotes(around, question, scope, outcome.ended)
-    noted = [source for source in outcome.cited if source not in rest.sources]
+    there = {(one.kind, one.id, one.text) for one in rest.sources}
+    noted = [one for one in outcome.cited if (one.kind, one.id, one.text) not in there]
     return replace(
         rest,
         sources=(*noted, *rest.sources)[:QUOTES],
@@ -493,7 +489,7 @@ def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) 
     )
 
 
-def _ordinary(around: bounds.SearchScope, question: str) -> tuple[bounds.RecollectionSource, ...]:
+def _ordinary(around: bounds.SearchScope, question: str) -> tuple[Hit, ...]:
     """Return what plain recall finds, if enough of it is near; else nothing."""
     hits = around.search(question)
     near = [hit for hit in hits if (hit.parts.calibrated or 0.0) >= ENOUGH]
