@@ -10,8 +10,6 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from bumble.body import affects, bars, ebb
 from bumble.body import soma as body
 from bumble.body.affects import Mood
@@ -134,13 +132,7 @@ def _lets_out(impulse: str, names: Sequence[str]) -> bool:
     return impulse == EXPLORE and any(name in TOOL_EVENTS for name in names)
 
 
-class SomaTickJob(Struct, frozen=True):
-    """A tick of the body: the time to bring it to."""
-
-    at: datetime
-
-
-def check_tick(runtime: Runtime) -> Due[SomaTickJob]:
+def check_tick(runtime: Runtime) -> Due[datetime]:
     """Tell whether time has passed since the values of the file were true."""
     at = runtime.now()
     soma = stored(runtime.entity.soma, store.read(runtime.entity.soma))
@@ -149,15 +141,15 @@ def check_tick(runtime: Runtime) -> Due[SomaTickJob]:
     condition = Condition(
         "stored values", value, "older than the present", passed is None or passed != 0
     )
-    return Due((condition,), (SomaTickJob(at),))
+    return Due((condition,), (at,))
 
 
-def run_tick(runtime: Runtime, job: SomaTickJob) -> JobResult:
+def run_tick(runtime: Runtime, job: datetime) -> JobResult:
     """Let the time pass; no model is asked."""
-    soma = read(runtime, job.at)
+    soma = read(runtime, job)
     return JobResult(
         title="soma: time passed",
-        plan=lambda: (plan(runtime, job.at, lambda soma: soma, "time passed"),),
+        plan=lambda: (plan(runtime, job, lambda soma: soma, "time passed"),),
         lines=(ebb.reflection_line(soma),),
-        data={"at": job.at.isoformat()},
+        data={"at": job.isoformat()},
     )

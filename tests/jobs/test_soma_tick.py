@@ -40,4 +40,4 @@ def test_a_clock_that_went_back_sets_only_the_time(ada: Entity) -> None:
     apply(runtime, body_state.run_tick(runtime, found.jobs[0]))
     assert str(store.read(ada.soma).get("bars", "at")).startswith("2026-05-23")
     assert store.read(ada.soma).get("hormones", "dopamine") == before
-    assert not body_state.check_tick(replace(runtime, clock=lambda: found.jobs[0].at)).due
+    assert not body_state.check_tick(replace(runtime, clock=lambda: found.jobs[0])).due
