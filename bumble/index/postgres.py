@@ -24,7 +24,7 @@ import numpy as np
 from psycopg import Connection
 
 from bumble.index.rows import FileRow, Row
-from bumble.index.store import Store
+from bumble.index.store import Store, on_meeting
 from bumble.models.embed.protocol import Floats
 
 SCHEMA = "bumble"
@@ -235,18 +235,14 @@ class PostgresStore(Store):
     ) -> None:
         names, rest = ", ".join(columns), iter(rows)
         key = "place, path" if table == "stamps" else columns[0]
-        updates = ", ".join(
-            f"{name} = " + (f"{table}.{name} + " if adds else "") + f"excluded.{name}"
-            for name in columns[1:]
-        )
+        meeting = on_meeting(table, columns, adds=adds)
         while some := list(islice(rest, ROWS_AT_ONCE)):
             # One statement for many rows: planned once, and crossing over once.
             listed = [dict(zip(columns, map(_in_json, row), strict=True)) for row in some]
             self.run(
                 f"insert into {table} (entity, {names}) select {self._me}, {names}"
                 f" from json_populate_recordset(null::bumble.{table}, ?::json)"
-                f" on conflict (entity, {key}) do"
-                f" {f'update set {updates}' if updates else 'nothing'}",
+                f" on conflict (entity, {key}) do {meeting}",
                 (json.dumps(listed),),
             )
 
@@ -307,17 +303,6 @@ class PostgresStore(Store):
         """Write a vector as Postgres reads it, in half precision."""
         numbers = vector.astype(np.float16).tolist()
         return f"[{','.join(map('{:.5g}'.format, numbers))}]"  # five digits hold all of a half
-
-    def nearest(
-        self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
-    ) -> list[tuple[int, float]]:
-        inside = f" where id in (select id from @chunks where {where})" if where else ""
-        rows = self.rows(
-            f"select id, {self.COSINE} as cosine from @vectors{inside}"
-            f" order by cosine desc, id limit {int(depth)}",
-            (self.vector(query), *values),
-        )
-        return [(int(key), float(cosine)) for key, cosine in rows]
 
     def put_words(self, rows: Sequence[tuple[int, Row]]) -> None:
         self._new += len(rows)

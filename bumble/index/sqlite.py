@@ -25,7 +25,7 @@ from bumble.entity.folder import INDEX_ENDINGS
 from bumble.errors import FolderUnwritableError, IndexDamagedError, IndexUnusableError, UserError
 from bumble.files import disk, unfinished
 from bumble.index.rows import Row
-from bumble.index.store import Store
+from bumble.index.store import Store, on_meeting
 from bumble.models.embed.protocol import Floats
 
 VERSION = "5"
@@ -130,14 +130,9 @@ class SqliteStore(Store):
     def put(
         self, table: str, columns: Sequence[str], rows: Iterable[Row], *, adds: bool = False
     ) -> None:
-        marks, old = ", ".join("?" * len(columns)), f"{table}." if adds else ""
-        updates = ", ".join(
-            f"{name} = " + (f"{old}{name} + " if adds else "") + f"excluded.{name}"
-            for name in columns[1:]
-        )
         sql = (
-            f"insert into {table} ({', '.join(columns)}) values ({marks})"
-            f" on conflict ({columns[0]}) do {f'update set {updates}' if updates else 'nothing'}"
+            f"insert into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
+            f" on conflict ({columns[0]}) do {on_meeting(table, columns, adds=adds)}"
         )
         with _writable(self.path):
             self._db.executemany(sql, rows)
@@ -175,21 +170,16 @@ class SqliteStore(Store):
     def nearest(
         self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[tuple[int, float]]:
-        inside = f"id in (select id from @chunks where {where})" if where else "true"
         if self.rows(f"select 1 from placed limit 1 offset {EXACT_ROWS}"):
+            inside = f"id in (select id from @chunks where {where})" if where else "true"
             likely = self.ids(
                 f"select id from placed where {inside}"
                 " order by vec_distance_hamming(vec_bit(bits), vec_bit(?)), id"
                 f" limit {int(depth) * COARSE_FACTOR}",
                 (*values, _bits(query)),
             )
-            inside, values = "id in ??", (likely,)
-        rows = self.rows(
-            f"select id, {self.COSINE} as cosine from vectors where {inside}"
-            f" order by cosine desc, id limit {int(depth)}",
-            (self.vector(query), *values),
-        )
-        return [(int(chunk_key), float(cosine)) for chunk_key, cosine in rows]
+            where, values = "id in ??", (likely,)
+        return super().nearest(query, depth, where, values)
 
     def put_words(self, rows: Sequence[tuple[int, Row]]) -> None:
         with _writable(self.path):

@@ -110,12 +110,6 @@ class Store(ABC):
         """Return the chunks that BM25 puts first, of those a condition lets through; ties by id."""
 
     @abstractmethod
-    def nearest(
-        self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
-    ) -> list[tuple[int, float]]:
-        """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
-
-    @abstractmethod
     def shred(self) -> str:
         """Leave no byte of what was taken out. Returns what may be left of it all the same."""
 
@@ -123,7 +117,19 @@ class Store(ABC):
     def settle(self) -> None:
         """Do what a sync ends with."""
 
-    # facts about the index itself
+    # what every database does alike
+
+    def nearest(
+        self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
+    ) -> list[tuple[int, float]]:
+        """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
+        inside = f"id in (select id from @chunks where {where})" if where else "true"
+        rows = self.rows(
+            f"select id, {self.COSINE} as cosine from @vectors where {inside}"
+            f" order by cosine desc, id limit {int(depth)}",
+            (self.vector(query), *values),
+        )
+        return [(int(key), float(cosine)) for key, cosine in rows]
 
     def drop_words(self, ids: Sequence[int]) -> None:
         """Forget the terms of chunks, while their texts are still there."""
@@ -137,6 +143,8 @@ class Store(ABC):
     def ids(self, sql: str, values: Sequence[Any] = ()) -> list[int]:
         """Return the first column of a query."""
         return [int(row[0]) for row in self.rows(sql, values)]
+
+    # facts about the index itself
 
     def meta(self, key: str) -> str:
         """Return a stored fact about the index itself, empty if there is none."""
@@ -470,3 +478,12 @@ class Store(ABC):
             (self.vector(query), list(ids)),
         )
         return {int(chunk_key): float(cosine) for chunk_key, cosine in rows}
+
+
+def on_meeting(table: str, columns: Sequence[str], *, adds: bool) -> str:
+    """Return what an `insert` does where a row with the key, the first column, is there."""
+    updates = ", ".join(
+        f"{name} = " + (f"{table}.{name} + " if adds else "") + f"excluded.{name}"
+        for name in columns[1:]
+    )
+    return f"update set {updates}" if updates else "nothing"
