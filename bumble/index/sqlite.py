@@ -170,16 +170,16 @@ class SqliteStore(Store):
     def nearest(
         self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[tuple[int, float]]:
-        if self.rows(f"select 1 from placed limit 1 offset {EXACT_ROWS}"):
-            inside = f"id in (select id from @chunks where {where})" if where else "true"
-            likely = self.ids(
-                f"select id from placed where {inside}"
-                " order by vec_distance_hamming(vec_bit(bits), vec_bit(?)), id"
-                f" limit {int(depth) * COARSE_FACTOR}",
-                (*values, _bits(query)),
-            )
-            where, values = "id in ??", (likely,)
-        return super().nearest(query, depth, where, values)
+        if not self.rows(f"select 1 from placed limit 1 offset {EXACT_ROWS}"):
+            return super().nearest(query, depth, where, values)
+        inside = f"id in (select id from @chunks where {where})" if where else "true"
+        likely = self.ids(
+            f"select id from placed where {inside}"
+            " order by vec_distance_hamming(vec_bit(bits), vec_bit(?)), id"
+            f" limit {int(depth) * COARSE_FACTOR}",
+            (*values, _bits(query)),
+        )
+        return self._scored(query, depth, "id in ??", (likely,))
 
     def put_words(self, rows: Sequence[tuple[int, Row]]) -> None:
         with _writable(self.path):

@@ -124,6 +124,11 @@ class Store(ABC):
     ) -> list[tuple[int, float]]:
         """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
         inside = f"id in (select id from @chunks where {where})" if where else "true"
+        return self._scored(query, depth, inside, values)
+
+    def _scored(
+        self, query: Floats, depth: int, inside: str, values: Sequence[Any]
+    ) -> list[tuple[int, float]]:
         rows = self.rows(
             f"select id, {self.COSINE} as cosine from @vectors where {inside}"
             f" order by cosine desc, id limit {int(depth)}",
