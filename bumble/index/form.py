@@ -1,9 +1,10 @@
 """The form of a text: its passages, whether it asks, and whether it speaks of who says it.
 
 The words by which the last two show stand in `languages/`, a file for each language: `common`
-ones tell that a text is in it, `before_nouns` are the articles, possessives and prepositions by which topics
-are told from manners of speaking; words are compared without case and split at apostrophes. A text
-in any other language has questions alone. Pure functions; knows nothing of records or of scores.
+ones tell that a text is in it, `before_nouns` are the articles, possessives and prepositions by
+which topics are told from manners of speaking; words are compared without case and split at
+apostrophes. A text in any other language has questions alone. Pure functions; knows nothing of
+records or of scores.
 """
 
 from __future__ import annotations
