@@ -14,12 +14,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.entity import settings
+from bumble.entity import secrets, settings
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import secrets
 from bumble.jobs import narrate
 from bumble.llm import prompts
 from bumble.records import base, proposals, relationships, state

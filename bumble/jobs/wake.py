@@ -21,14 +21,15 @@ from bumble.body import bars, ebb, noise
 from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, is_open, shown_to
 from bumble.chat import able_reply, loop, tools
+from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.errors import RefusedError
 from bumble.fallback import sayings
-from bumble.guard import secrets
 from bumble.jobs import automations, locks
 from bumble.llm import ledger, prompts
 from bumble.llm.protocol import (
     Action,
+    Block,
     Completion,
     EnoughError,
     OnText,
@@ -418,7 +419,7 @@ def _mind(runtime: Runtime, wake: Wake) -> str:
         preamble.notes_text(runtime.entity, wake.readers),
         prompts.tagged("thoughts", thoughts) if thoughts else "",
     ]
-    blocks = [system.Block(WAKE, text) for text in texts if text]
+    blocks = [Block(WAKE, text) for text in texts if text]
     return "\n".join(block.text for block in system.fitting(blocks, MIND_TOKENS))
 
 

@@ -16,6 +16,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.index import chunks
 from bumble.llm import prompts
+from bumble.llm.protocol import Block
 from bumble.prompt import system
 from bumble.records import (
     base,
@@ -169,7 +170,7 @@ LAST_NIGHT = timedelta(hours=24)  # ago, at most
 
 def blocks(
     runtime: Runtime, stable: system.Stable, session: sessions.Session, share: float
-) -> tuple[tuple[system.Block, ...], int]:
+) -> tuple[tuple[Block, ...], int]:
     """Return what is in mind, most important first, and the most tokens that it may take.
 
     Args:
@@ -180,9 +181,9 @@ def blocks(
     """
     noted = runtime.read_or(lambda: notes_text(runtime.entity, session.people), "")
     parts = (
-        system.Block(DREAM, dream_text(runtime.entity, session)),
-        system.Block(LIVING, living_text(stable)),
-        system.Block(NOTES, noted),
+        Block(DREAM, dream_text(runtime.entity, session)),
+        Block(LIVING, living_text(stable)),
+        Block(NOTES, noted),
     )
     budget = int(MOST_TOKENS * share)
     return tuple(block for block in parts if block.text), budget

@@ -21,7 +21,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.llm import prompts
-from bumble.llm.protocol import PromptMessage, Tool
+from bumble.llm.protocol import Block, PromptMessage, Tool
 from bumble.records import base, provenance, working
 from bumble.records import knowledge as knowledge_store
 from bumble.records import narrative as narrative_store
@@ -111,19 +111,6 @@ def _fitted(name: str, raw: str, left: int, config: PromptConfig) -> BootstrapFi
 
 
 _OPENING = re.compile(r"<[^/<>][^<>]*>")  # a tag on a line of its own
-
-
-class Block(Struct, frozen=True):
-    """A named part of a prompt, so that its cost can be told."""
-
-    name: str
-    text: str
-    trust: str = ""  # the tier of what is in it, if that is only quoted
-
-    @property
-    def tokens(self) -> int:
-        """Its estimated length."""
-        return tokens.estimate(self.text)
 
 
 class Stable(Struct, frozen=True):
@@ -270,11 +257,6 @@ def _for_all(origin: base.Provenance) -> bool:
     return not origin.audience and not provenance.is_untrusted(origin.trust)
 
 
-def always(section: knowledge_store.KnowledgeSection) -> bool:
-    """Whether a section of knowledge is in every prompt."""
-    return section.locked and _for_all(section.provenance)
-
-
 def tool_line(tool: Tool) -> str:
     """Declare a tool in one line."""
     names = ", ".join(tool.parameters.get("properties", {}))
@@ -299,7 +281,9 @@ def _listed(skills: Sequence[skills_store.Skill]) -> tuple[Block, ...]:
 def locked(knowledge: knowledge_store.Knowledge) -> str:
     """Return the sections that are in every prompt."""
     return "\n\n".join(
-        f"## {section.title}\n{section.text}" for section in knowledge.sections if always(section)
+        f"## {section.title}\n{section.text}"
+        for section in knowledge.sections
+        if knowledge_store.always(section)
     )
 
 

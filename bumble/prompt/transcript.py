@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from bumble.entity.folder import Entity
-from bumble.errors import RecordMissingError
-from bumble.files import disk
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, PromptMessage, ToolResult
-from bumble.records import base, session_files, sessions
+from bumble.records import session_files, sessions
 from bumble.text import tokens
 from bumble.text.words import one_line
 
@@ -206,7 +203,7 @@ def _render_cleared(message: sessions.Message, call: sessions.ToolCall | None) -
         ", ".join(f'"{one_line(str(value))}"' for value in call.arguments.values()) if call else ""
     )
     query = tokens.cut(f" {given}", QUERY_TOKENS) if given else ""
-    return _result(message, f"{CLEARED} {tool}{query}, ref {reference(message.text)}")
+    return _result(message, f"{CLEARED} {tool}{query}, ref {session_files.reference(message.text)}")
 
 
 def _result(message: sessions.Message, text: str) -> PromptMessage:
@@ -215,14 +212,11 @@ def _result(message: sessions.Message, text: str) -> PromptMessage:
     return PromptMessage("user", result_text(tool, text), bare="", results=(result,))
 
 
-def reference(text: str) -> str:
-    """Return the name by which a text that is not shown whole can be asked for."""
-    return disk.sha256(text.encode(errors="replace"))[: session_files.REFERENCE_CHARS]
-
-
 def cut(text: str, limit_tokens: int) -> str:
     """Return beginning and end of a long text, with a marker that names the whole."""
-    marker = f"\n[… {len(text):,} characters in all, cut here; ref {reference(text)} …]\n"
+    marker = (
+        f"\n[… {len(text):,} characters in all, cut here; ref {session_files.reference(text)} …]\n"
+    )
     room = max(0, limit_tokens * 4 - len(marker))
     head = int(room * CUT_SHARE)
     return text[:head] + marker + text[len(text) - (room - head) :]
@@ -280,45 +274,3 @@ def _merged(first: PromptMessage, then: PromptMessage) -> PromptMessage:
 def with_last(messages: Sequence[PromptMessage], content: str) -> tuple[PromptMessage, ...]:
     """Return a view that ends with a user message of its own."""
     return _joined([*messages, PromptMessage("user", content)])
-
-
-def original(entity: Entity, name: str, *talks: sessions.Session) -> str:
-    """Return the text that a reference names, byte for byte.
-
-    Args:
-        entity: Whose conversations.
-        name: The beginning of the text's SHA-256, as a marker gives it.
-        talks: The conversations to look into.
-
-    Raises:
-        RecordMissingError: If none of them holds such a text.
-    """
-    wanted = name.strip().strip("`[]").removeprefix("ref").strip().lower()
-    for talk in talks:
-        try:
-            blob = session_files.read_blob(entity.sessions, talk.id, wanted)
-        except RecordMissingError:
-            continue
-        return blob.decode(errors="replace")
-    references: list[str] = []
-    for talk in talks:
-        for message in talk.messages:
-            own = reference(message.text)
-            if len(wanted) >= session_files.REFERENCE_CHARS and wanted.startswith(own):
-                return message.text
-            references.append(own)
-    raise RecordMissingError("text with the reference", name, base.nearest(wanted, references))
-
-
-def everywhere(entity: Entity, reference: str) -> str:
-    """Return the text that a reference names, from whichever conversation has it.
-
-    Raises:
-        RecordMissingError: If none has.
-    """
-    return original(entity, reference, *_newest_first(entity))
-
-
-def _newest_first(entity: Entity) -> Iterable[sessions.Session]:
-    for file in reversed(session_files.paths(entity.sessions)):
-        yield session_files.load(file)

@@ -15,11 +15,11 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.entity import secrets
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UserError
 from bumble.fallback import quotes, templates
-from bumble.guard import secrets
 from bumble.index import chunks
 from bumble.index.memory import Memory
 from bumble.index.rerank import RerankTurn

@@ -17,7 +17,7 @@ from bumble.fallback import quotes
 from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.llm import prompts
-from bumble.prompt import system, transcript
+from bumble.llm.protocol import Block
 from bumble.recall import memory_search, whole_record
 from bumble.records import (
     base,
@@ -58,7 +58,7 @@ def blocks(
     mood: str,
     at: datetime,
     unseen: Sequence[str] = (),
-) -> list[system.Block]:
+) -> list[Block]:
     """Return what comes to mind in a mood, most useful first.
 
     What anybody who takes part may not meet is left out. What was only read (of trust `tool` or
@@ -86,9 +86,7 @@ def blocks(
     ]
 
 
-def _relationships(
-    runtime: Runtime, session: Session, person: str, at: datetime
-) -> list[system.Block]:
+def _relationships(runtime: Runtime, session: Session, person: str, at: datetime) -> list[Block]:
     """Say what the entity knows of those it talks with; in company one line a person."""
     if len(session.people) > 1:
         return _company(runtime, session, at)
@@ -128,7 +126,7 @@ def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
     return fitting
 
 
-def _company(runtime: Runtime, session: Session, at: datetime) -> list[system.Block]:
+def _company(runtime: Runtime, session: Session, at: datetime) -> list[Block]:
     """Say a line of each who is there: of a portrait only what all of them may hear."""
     most = runtime.config.memory.relational.max_context_tokens
     line_tokens = min(COMPANY_TOKENS, most // len(session.people))
@@ -175,7 +173,7 @@ def _knowledge(
     session: Session,
     book: knowledge.Knowledge,
     shown: set[tuple[str, str]],
-) -> list[system.Block]:
+) -> list[Block]:
     text = session.messages[-1].text
     hits = _unasked(runtime, search, book, text, ("knowledge",), knowledge.RECALLED_SECTIONS)
     lines = []
@@ -197,7 +195,7 @@ def _memories(
     session: Session,
     book: knowledge.Knowledge,
     shown: set[tuple[str, str]],
-) -> list[system.Block]:
+) -> list[Block]:
     limit = runtime.config.memory.max_recall_results
     hits = _unasked(runtime, search, book, session.messages[-1].text, kinds.UNASKED, limit)
     shown |= {(hit.kind, hit.id) for hit in hits}
@@ -216,7 +214,7 @@ def _just_before(
     session: Session,
     book: knowledge.Knowledge,
     shown: set[tuple[str, str]],
-) -> list[system.Block]:
+) -> list[Block]:
     """Say what the last few messages together bring to mind, if the newest alone brings little.
 
     "And how old is he?" says nothing by itself.
@@ -233,7 +231,7 @@ def _just_before(
     return _blocks("just before", "And of what was said just before:", lines)
 
 
-def _projects(entity: Entity, session: Session) -> list[system.Block]:
+def _projects(entity: Entity, session: Session) -> list[Block]:
     """Say how the projects stand that the message is about, and no others."""
     lines = [
         (project.provenance.trust, f"- {_line(project.text, PROJECT_TOKENS)}")
@@ -255,7 +253,7 @@ def named_projects(entity: Entity, session: Session) -> list[projects.Project]:
     return about[:MOST_PROJECTS]
 
 
-def _skills(entity: Entity, session: Session) -> list[system.Block]:
+def _skills(entity: Entity, session: Session) -> list[Block]:
     recent = " ".join(message.text for message in session.messages[-1 - CONTEXT_TURNS :])
     readable = [
         skill
@@ -273,19 +271,19 @@ def _skills(entity: Entity, session: Session) -> list[system.Block]:
     return _blocks("skills", "[Procedural memory that may help right now]", lines)
 
 
-def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[system.Block]:
+def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[Block]:
     """Make the blocks of some lines, each with its tier: what is remembered, then quotations."""
     own = [text for tier, text in lines if not provenance.is_untrusted(tier)]
     parts = []
     if own:
         inside = prompts.tagged("memory", "\n".join(own))
-        parts.append(system.Block(name, f"{heading}\n{inside}"))
+        parts.append(Block(name, f"{heading}\n{inside}"))
     for tier, origin in QUOTED_FROM.items():
         quoted = [text for line_tier, text in lines if line_tier == tier]
         if quoted:
             inside = prompts.tagged("memory", "\n".join(quoted), f' trust="{tier}"')
             text = f"Not your own memory, but quoted from {origin}:\n{inside}"
-            parts.append(system.Block(f"{name}, {tier}", text, tier))
+            parts.append(Block(f"{name}, {tier}", text, tier))
     return parts
 
 
@@ -306,7 +304,9 @@ def _unasked(
 
 def _beside_prompt(book: knowledge.Knowledge, hits: Sequence[Hit]) -> list[Hit]:
     """Leave out the sections that stand in every prompt."""
-    always = {("knowledge", section.title) for section in book.sections if system.always(section)}
+    always = {
+        ("knowledge", section.title) for section in book.sections if knowledge.always(section)
+    }
     return [hit for hit in hits if (hit.kind, hit.id) not in always]
 
 
@@ -414,7 +414,7 @@ def whole(runtime: Runtime, reference: str, session: Session) -> RecalledAnswer:
         RecordMissingError: If nothing that all who take part may meet has such a reference.
     """
     try:
-        return RecalledAnswer(transcript.original(runtime.entity, reference, session))
+        return RecalledAnswer(whole_record.original(runtime.entity, reference, session))
     except RecordMissingError as problem:
         try:
             view = whole_record.find(runtime.entity, runtime.zone, reference, session.people)

@@ -16,9 +16,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.fallback import quotes, sayings
-from bumble.guard import secrets
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts
 from bumble.recall import survey, topic_mining

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bumble.index import late
-from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.embed.protocol import Bits, Floats
+from tests.support.hashing import HashingEmbedder
 
 WIDTH = 64
 

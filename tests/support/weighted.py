@@ -7,8 +7,8 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.embed.protocol import Floats
+from tests.support.hashing import HashingEmbedder
 
 
 class Weighted(HashingEmbedder):

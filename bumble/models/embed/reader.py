@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.models.embed.protocol import Floats
-from bumble.text import languages
+from bumble.text import languages, stop_words
 
 FOLDER = resources.files(__package__).joinpath("readers")
 GRAMS = 1024  # buckets that character 3- and 4-grams are hashed into
@@ -60,7 +60,9 @@ class MessageReading(Struct, frozen=True):
         perhaps = self.scores.get("introduce", -9.0) > IN_DOUBT and not self.has("tell")
         if not (self.has("introduce") or perhaps):
             return ""
-        return self.name.title() if self.name == self.name.lower() else self.name
+        first, *rest = self.name.split() or [""]
+        name = " ".join(rest) if rest and first.casefold() in stop_words.WORDS else self.name
+        return name.title() if name == name.lower() else name
 
     @property
     def main(self) -> str:

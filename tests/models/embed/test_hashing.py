@@ -6,8 +6,8 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.embed.protocol import Embedder
+from tests.support.hashing import HashingEmbedder
 
 EMBEDDER: Embedder = HashingEmbedder(256)
 
@@ -28,7 +28,7 @@ def test_texts_that_share_words_lie_closer_than_those_that_share_none() -> None:
 
 def test_another_process_gives_the_same_vector() -> None:
     code = (
-        "from bumble.models.embed.hashing import HashingEmbedder as H;"
+        "from tests.support.hashing import HashingEmbedder as H;"
         "print(H(256).embed_query('hello bees').tobytes().hex())"
     )
     printed = subprocess.check_output([sys.executable, "-c", code], text=True)
