@@ -252,11 +252,6 @@ def _is_told(story: narrative_store.Narrative) -> bool:
     return not provenance.is_untrusted(story.provenance.trust)
 
 
-def _for_all(origin: base.Provenance) -> bool:
-    """Whether a text may stand where everybody's prompt begins, and not as a quotation."""
-    return not origin.audience and not provenance.is_untrusted(origin.trust)
-
-
 def tool_line(tool: Tool) -> str:
     """Declare a tool in one line."""
     names = ", ".join(tool.parameters.get("properties", {}))

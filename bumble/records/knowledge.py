@@ -32,10 +32,10 @@ from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView, Told, quoted, told_anew
 from bumble.records.provenance import (
     harmless,
-    is_untrusted,
     lines_in,
     origin_comment,
     split_origin,
+    within,
 )
 from bumble.text import markdown
 from bumble.text.words import one_line
@@ -120,8 +120,7 @@ def unmarked(title: str) -> tuple[str, bool]:
 
 def always(section: KnowledgeSection) -> bool:
     """Whether a section stands in every prompt, whoever speaks, and not as a quotation."""
-    origin = section.provenance
-    return section.locked and not origin.audience and not is_untrusted(origin.trust)
+    return section.locked and within(section.provenance, ())
 
 
 def key(title: str) -> str:
