@@ -17,7 +17,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import IndexDamagedError, RecordInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.index import chunks, ingest
-from bumble.index.rows import packed, unpacked
+from bumble.index.rows import packed, storable, unpacked
 from bumble.index.store import Store
 from bumble.records import kinds
 
@@ -76,18 +76,13 @@ class Standing:
 
 
 def _says(texts: Iterable[chunks.RecordText], hit: Hit) -> bool:
-    record, text, audience = _stored(hit.id), _stored(hit.text), frozenset(hit.audience)
+    record, text, audience = storable(hit.id), storable(hit.text), frozenset(hit.audience)
     return any(
-        _stored(part.record) == record
+        storable(part.record) == record
         and frozenset(unpacked(packed(part.origin.audience))) == audience
-        and any(_stored(part.shown(piece)) == text for piece in part.passages)
+        and any(storable(part.shown(piece)) == text for piece in part.passages)
         for part in texts
     )
-
-
-def _stored(text: str) -> str:
-    """Return a text as every store gives it back: some take no NUL, none half a character."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def _section(lines: Sequence[str], hit: Hit) -> str:

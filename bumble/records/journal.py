@@ -98,11 +98,7 @@ def _entry(at: datetime, tags: tuple[str, ...], own: str, line: int, source: str
     meta, text = split_meta(own)
     given = base.texts(meta, "tags")
     origin = base.provenance(meta)
-    return JournalEntry(at, unite(tags, given), _trimmed(text), line, source, origin)
-
-
-def _trimmed(text: str) -> str:
-    return text.strip("\r\n").rstrip()
+    return JournalEntry(at, unite(tags, given), markdown.trimmed(text), line, source, origin)
 
 
 def read(file: Path, zone: tzinfo) -> Journal:

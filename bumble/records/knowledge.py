@@ -46,17 +46,12 @@ MARKER = "[locked]"
 _MARK = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
 
 
-class KnowledgeSection(Struct, frozen=True):
-    """One fact, or a few that belong together."""
+class KnowledgeSection(markdown.Section, frozen=True, kw_only=True):
+    """One fact, or a few that belong together; its title is without the marker."""
 
-    title: str  # without the marker
     locked: bool
     text: str  # Markdown, without the heading, the comment and surrounding blank lines
     provenance: base.Provenance
-    line: int  # of the heading, in the file
-    source: str  # heading, text and tail, byte for byte
-    heading: str  # the heading line(s) alone
-    tail: str = ""  # a `#` heading behind the text, and what follows it: no part of the section
 
 
 class Knowledge(Struct, frozen=True):
@@ -88,7 +83,7 @@ def _section(one: markdown.Section, above: int) -> KnowledgeSection:
     return KnowledgeSection(
         title=title,
         locked=locked,
-        text=text.strip("\r\n").rstrip(),
+        text=markdown.trimmed(text),
         provenance=origin,
         line=one.line + above,
         source=one.source,
@@ -210,7 +205,7 @@ def find(knowledge: Knowledge, title: str) -> KnowledgeSection | None:
 
 def with_origin(section: KnowledgeSection, provenance: base.Provenance) -> str:
     """Return the source of a section with another origin in its comment."""
-    _, rest = split_origin(_own(section))
+    _, rest = split_origin(section.own)
     told = origin_comment(provenance).replace("\n", markdown.newline_of(section.source))
     return section.heading + told + rest + section.tail
 
@@ -288,7 +283,7 @@ def plan_rename(
     said, marked = unmarked(new_title)
     newline = markdown.newline_of(section.source)
     heading = f"## {MARKER} {said}" if section.locked or marked else f"## {said}"
-    return _replaced(knowledge, section, heading + newline, _own(section), why)
+    return _replaced(knowledge, section, heading + newline, section.own, why)
 
 
 def plan_remove(
@@ -339,13 +334,9 @@ def _commented(body: str, provenance: base.Provenance | None) -> str:
     return f"{origin_comment(provenance)}\n{body}\n"
 
 
-def _own(section: KnowledgeSection) -> str:
-    return section.source[len(section.heading) : len(section.source) - len(section.tail)]
-
-
 def _corrected(section: KnowledgeSection, body: str, provenance: base.Provenance | None) -> str:
     """Return what is to stand under the heading of a section; blank lines behind it stay."""
-    old, newline = _own(section), markdown.newline_of(section.source)
+    old, newline = section.own, markdown.newline_of(section.source)
     blank = markdown.lines(old[len(old.rstrip()) :])[1:]  # the first ends the text's own line
     new = markdown.lines(_commented(body, provenance))
     return "".join(line.rstrip("\r\n") + newline for line in new) + "".join(blank)

@@ -137,7 +137,7 @@ def plan_set(
     if there is None:
         document = markdown.render({"name": name, "description": description} | origin, text)
         return base.plan_new(f"{FOLDER}/{disk.file_name(name)}.md", document, why)
-    if there.text == text.strip("\r\n").rstrip() and there.description == description:
+    if there.text == markdown.trimmed(text) and there.description == description:
         return None
     if not overwrite:
         raise RecordExistsError(

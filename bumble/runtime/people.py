@@ -180,10 +180,6 @@ def _bond(scores: Scores) -> Bond:
     return Bond(scores.familiarity, scores.warmth, scores.trust)
 
 
-def _clamp(value: float) -> float:
-    return min(1.0, max(0.0, value))
-
-
 def interactions(runtime: Runtime) -> int:
     """Return how many exchanges the entity has had in its whole life."""
     return sum(
@@ -230,7 +226,7 @@ def stage(interaction_count: int) -> str:
 def health(scores: Scores) -> float:
     """Tell how good a relationship is, in [0, 1]."""
     good = scores.warmth + scores.trust + scores.investment - 0.5 * scores.tension
-    return _clamp(good / 2.5)
+    return min(1.0, max(0.0, good / 2.5))
 
 
 def ago(gap: timedelta) -> str:
