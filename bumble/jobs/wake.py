@@ -409,9 +409,8 @@ def act(runtime: Runtime, wake: Wake) -> WakeOutcome:
         return WakeOutcome(why=f"no model answered ({type(error).__name__})")
 
 
-def _mind(runtime: Runtime, wake: Wake) -> str:
+def _mind(runtime: Runtime, wake: Wake, soma: Soma) -> str:
     """Word what is in mind, as far as the person it thinks of may meet it."""
-    soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
     stable = able_reply.stable_part(runtime, wake.readers)
     thoughts = "\n".join(f"- {noise.line(one)}" for one in soma.noise[-THOUGHTS:])
     texts = [
@@ -484,7 +483,7 @@ def _request(runtime: Runtime, wake: Wake) -> Request:
         cause=prompts.harmless(wake.cause),
         person=prompts.harmless(wake.name) or "nobody",
         body=ebb.reflection_line(soma),
-        mind=_mind(runtime, wake),
+        mind=_mind(runtime, wake, soma),
     )
     return automations.request_alone(runtime, WAKE, asked, wake.readers, wake.declared)
 

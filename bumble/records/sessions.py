@@ -376,10 +376,14 @@ def plan_whole(session: Session, new_records: Iterable[Record], why: str) -> cha
 
 def plan_append(session: Session, new_records: Iterable[Record], why: str) -> changes.Change:
     """Plan to add lines to the end of a transcript, whatever it holds by then."""
+    return changes.add(path(session.id), _added(session, new_records), why)
+
+
+def _added(session: Session, new_records: Iterable[Record]) -> str:
     text = "".join(map(render, _linked(session, new_records)))
     if session.torn_line is not None:  # says of the line before it that it is known to be cut off
-        text = jsonl.torn(session.torn_line) + text
-    return changes.add(path(session.id), text, why)
+        return jsonl.torn(session.torn_line) + text
+    return text
 
 
 def _linked(session: Session, new_records: Iterable[Record]) -> Iterator[Record]:
@@ -393,8 +397,6 @@ def _linked(session: Session, new_records: Iterable[Record]) -> Iterator[Record]
 
 def appended(session: Session, new_records: Iterable[Record]) -> Session:
     """Return a session as it is once `plan_append` is applied, without reading it again."""
-    text = "".join(map(render, _linked(session, new_records)))
-    if session.torn_line is not None:
-        text = jsonl.torn(session.torn_line) + text
     gap = "" if session.source.endswith("\n") else "\n"
-    return replace(parse(session.source + gap + text), id=session.id)
+    whole = session.source + gap + _added(session, new_records)
+    return replace(parse(whole), id=session.id)
