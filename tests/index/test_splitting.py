@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.index.splitting import estimated_tokens, split
+from bumble.index.form import estimated_tokens, split
 
 PARAGRAPHS = [f"This is paragraph {n}. " + "It goes on for a while. " * 12 for n in range(12)]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bumble.entity.folder import Entity
-from bumble.prompt import handover, preamble
+from bumble.prompt import handover
 from bumble.prompt.handover import HEADINGS, HandoverJob
 from bumble.records import episodes, session_files, sessions, state
 from bumble.records.base import Provenance
@@ -127,8 +127,8 @@ def test_a_first_message_that_goes_on_from_it_gets_the_brief_and_another_does_no
     assert unrelated.likeness is not None
     assert related.likeness >= runtime.config.session.continuity_threshold > unrelated.likeness
     assert (related.fits, unrelated.fits) == (True, False)
-    assert "Philips" in preamble.handover_text(runtime, related, NOON)
-    assert preamble.handover_text(runtime, unrelated, NOON) == ""
+    assert "Philips" in handover.prompt_text(related, NOON)
+    assert handover.prompt_text(unrelated, NOON) == ""
 
 
 def test_a_greeting_of_the_entity_is_not_what_the_brief_is_held_against(folder: Entity) -> None:
@@ -148,10 +148,10 @@ def test_only_the_first_turns_of_a_conversation_see_the_brief(folder: Entity) ->
     session = begun(RELATED)
     more = [
         Message(f"msg_9{n}", NOON + timedelta(minutes=n), "user", "And?", "sam")
-        for n in range(1, preamble.HANDOVER_TURNS + 1)
+        for n in range(1, handover.TURNS + 1)
     ]
-    assert preamble.found_brief(runtime, sessions.appended(session, more[:-1]))
-    assert preamble.found_brief(runtime, sessions.appended(session, more)) is None
+    assert handover.brief(runtime, sessions.appended(session, more[:-1]))
+    assert handover.brief(runtime, sessions.appended(session, more)) is None
 
 
 def test_a_brief_is_for_those_who_were_there(folder: Entity) -> None:
