@@ -13,9 +13,9 @@ from bumble.cli.opening import Opened
 from bumble.errors import NameUnclearError, UsageError
 from bumble.files import disk
 from bumble.records import base, relationships, session_files
+from bumble.runtime.people import Person, speaker
 
 if TYPE_CHECKING:
-    from bumble.chat.participants import Person
     from bumble.index.memory import Memory
     from bumble.index.place import Place
     from bumble.models.embed.protocol import Embedder
@@ -28,16 +28,14 @@ def speaking(opened: Opened, name: str | None) -> Person:
     Raises:
         NameUnclearError: If it is that of somebody known but for its marks, and nobody says who.
     """
-    from bumble.chat import participants  # a talk's; who lists people waits for none of it
-
     try:
-        return participants.person(opened.entity, opened.identity, name)
+        return speaker(opened.entity, opened.identity, name)
     except NameUnclearError as unclear:
         shell, question = opened.shell, f"Is {unclear.name} the same as {unclear.known}?"
         asks = shell.interactive and not shell.json
         if not asks or not output.agrees(question, default=False):
             raise
-        return participants.person(opened.entity, opened.identity, unclear.known)
+        return speaker(opened.entity, opened.identity, unclear.known)
 
 
 def everybody(opened: Opened) -> listing.Listing[relationships.Relationship]:

@@ -16,8 +16,9 @@ from bumble.cli.command import DryRunOption, YesOption, group, reads, writes
 from bumble.cli.opening import Opened
 from bumble.errors import RefusedError, UsageError
 from bumble.files import git
-from bumble.jobs import schedule, tick
+from bumble.jobs import tick
 from bumble.records import automations, base
+from bumble.runtime import schedule
 
 app = group()
 WithOption = Annotated[
@@ -109,10 +110,9 @@ def install(
 
 def _offer_review(opened: Opened) -> None:
     """Ask whether what an able model makes of talks at night waits for its owner."""
-    from bumble.cli import setting_files
+    from bumble.cli import registry, setting_files
     from bumble.cli.models import abilities
     from bumble.entity import settings
-    from bumble.jobs import registry
 
     shell, root = opened.shell, opened.entity.root
     if not shell.interactive or shell.json or opened.config.git.review or git.at(root) is None:

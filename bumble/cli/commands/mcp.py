@@ -21,8 +21,8 @@ from bumble.errors import UsageError
 
 if TYPE_CHECKING:
     from bumble.chat.mcp_client.servers import Running
-    from bumble.chat.participants import Person
     from bumble.index.memory import Memory
+    from bumble.runtime.people import Person
     from bumble.runtime.runtime import Runtime
 
 

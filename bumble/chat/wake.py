@@ -21,12 +21,11 @@ from bumble.body import bars, ebb, noise
 from bumble.body.circadian import in_hours
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, is_open, shown_to
-from bumble.chat import able_reply, loop, tools
+from bumble.chat import able_reply, automations, loop, tools
 from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.errors import RefusedError
 from bumble.fallback import sayings
-from bumble.jobs import automations, locks
 from bumble.llm import ledger, prompts
 from bumble.llm.protocol import (
     Action,
@@ -52,7 +51,7 @@ from bumble.records.base import Provenance
 from bumble.records.projects import Project
 from bumble.records.provenance import ITSELF, is_untrusted
 from bumble.records.reminders import SESSION
-from bumble.runtime import body_state, people, spoken
+from bumble.runtime import body_state, locks, people, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
