@@ -13,13 +13,13 @@ from bumble.cli.opening import Opened
 from bumble.errors import NameUnclearError, UsageError
 from bumble.files import disk
 from bumble.records import base, relationships, session_files
-from bumble.runtime.people import Person, speaker
 
 if TYPE_CHECKING:
     from bumble.index.memory import Memory
     from bumble.index.place import Place
     from bumble.models.embed.protocol import Embedder
     from bumble.recall.memory_search import Search
+    from bumble.runtime.people import Person
 
 
 def speaking(opened: Opened, name: str | None) -> Person:
@@ -28,6 +28,8 @@ def speaking(opened: Opened, name: str | None) -> Person:
     Raises:
         NameUnclearError: If it is that of somebody known but for its marks, and nobody says who.
     """
+    from bumble.runtime.people import speaker  # who lists people waits for none of it
+
     try:
         return speaker(opened.entity, opened.identity, name)
     except NameUnclearError as unclear:
@@ -176,6 +178,7 @@ def search_of(
     """Return the talk that a search is for: with who asks, by default the owner, and the person."""
     from bumble.cli import body_view
     from bumble.recall.memory_search import Search
+    from bumble.runtime.people import Person
     from bumble.runtime.people import owner_id
 
     about = () if person is None else (id_of(opened, person),)
