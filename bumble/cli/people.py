@@ -178,7 +178,6 @@ def search_of(
     """Return the talk that a search is for: with who asks, by default the owner, and the person."""
     from bumble.cli import body_view
     from bumble.recall.memory_search import Search
-    from bumble.runtime.people import Person
     from bumble.runtime.people import owner_id
 
     about = () if person is None else (id_of(opened, person),)
