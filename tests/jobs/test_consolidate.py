@@ -10,11 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.body import significance
+from bumble.cli import registry
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, RecordInvalidError
-from bumble.jobs import consolidate, registry
+from bumble.jobs import consolidate
 from bumble.jobs.consolidate import ConsolidationPart
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, narrative, state

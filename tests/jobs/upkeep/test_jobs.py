@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 
+from bumble.cli import registry
 from bumble.entity.config import ReviewedCycle
-from bumble.jobs import registry
 from bumble.runtime.job import Pass
 
 

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bumble.jobs import schedule
+from bumble.runtime import schedule
 
 LISBON = ZoneInfo("Europe/Lisbon")
 SATURDAY = datetime(2026, 5, 23, 12, tzinfo=UTC)
