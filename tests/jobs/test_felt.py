@@ -21,6 +21,7 @@ from bumble.runtime import body_state, cursors, job
 from bumble.runtime.job import JobResult, Pass, apply
 from bumble.runtime.runtime import Runtime
 from tests.support.stretches import Citing, makes
+from tests.support.talks import said
 from tests.support.turns import Clock, runtime_of, say, stored, talk
 
 ANSWER: dict[str, Any] = {
@@ -119,9 +120,10 @@ def test_without_a_usable_answer_the_body_stays_and_it_waits(
 
 def test_catching_up_costs_a_call_a_dozen_turns_and_ends_behind_all_of_them(ada: Entity) -> None:
     texts = [f"This is number {n} of what I say. " + "It is long. " * 30 for n in range(30)]
-    talked(ada, *texts)
-    model = Citing([felt()] * 9)
-    runtime = runtime_of(ada, model)
+    said(ada, [line for text in texts for line in (("Sam", text), ("Ada", "I see."))])
+    model, clock = Citing([felt()] * 9), Clock()
+    clock.at += timedelta(hours=2)
+    runtime = runtime_of(ada, model, clock)
     forced = partial(stretch.check, force=True)
     made = list(job.settle(runtime, [Pass("stretch", forced, stretch.run)], None))
     assert len(made) == len(model.requests) == 3

@@ -15,6 +15,7 @@ from tests.support import stand_ins
 from tests.support.running import ABLE, Run
 from tests.support.serving import FakeHub, hub, repository
 from tests.support.stand_ins import GEMMA3, QWEN3, chain
+from tests.support.sweeps import turns
 
 TALKS = chain('"', "s", "q", ".", '"') | chain("}", "]")  # of the actions, say; and there "sq."
 BEES = {one.architecture: replace(one, follows=TALKS) for one in (QWEN3, GEMMA3)}
@@ -103,7 +104,7 @@ def test_a_catalog_that_cannot_be_read_is_left_as_it_is(run: Run, fake: FakeHub)
     assert own(run).read_text("utf-8") == "schema: 1\nmodels: {"
 
 
-@pytest.mark.parametrize("family", [QWEN, GEMMA], ids=["qwen3", "gemma3"])
+@pytest.mark.parametrize("family", turns(2, [QWEN, GEMMA]), ids=["qwen3", "gemma3"])
 def test_a_file_on_this_machine_talks_and_stays_where_it_is(
     run: Run, fake: FakeHub, tmp_path: Path, family: stand_ins.Family
 ) -> None:

@@ -240,7 +240,7 @@ def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
     clock = runtime.clock
     assert isinstance(clock, Clock)
     decisions: list[tuple[datetime, JobResult]] = []
-    days = 7 if WHOLE else 4
+    days = 7 if WHOLE else 2
     for number in range(days * 48):
         clock.at = MORNING + timedelta(minutes=30 * number)
         if number % 48 == 0:
