@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bumble.text.schema import Above, Amount, Names, Share
+from bumble.text.schema import Above, Amount, Share
 
 BAR_NAMES = ("social", "curiosity", "creative", "tension", "comfort")
 HORMONE_NAMES = ("dopamine", "cortisol", "oxytocin")
@@ -21,8 +21,6 @@ POSITIVE = frozenset({"content", "affectionate", "amused", "excited", "curious"}
 RESTLESS = "restless"
 RESTLESS_KIN = frozenset({"curious", "excited", "frustrated"})
 EMOTIONS = (*sorted(POSITIVE), *sorted(LOW_NEGATIVE), RESTLESS, NEUTRAL)
-
-Emotion = Annotated[str, Names(EMOTIONS)]
 
 
 class BarConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,26 +9,34 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Collection, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.chat import memory_answer
 from bumble.chat.memory_answer import Told
 from bumble.chat.reply_writer import Heard, Reading, origin_of
 from bumble.entity.changes import Change
-from bumble.fallback import quotes
+from bumble.fallback import quotes, templates
 from bumble.fallback.templates import Templates
-from bumble.guard import values
+from bumble.guard import clock, values
+from bumble.guard.values import Number, ReadText, Times
 from bumble.records import base, reminders
 from bumble.records.sessions import Message
 from bumble.runtime.runtime import Runtime
+from bumble.text.words import folded
 
-MORNING = 9  # the hour of a reminder for which none was named
+MORNING, NOON = 9, 12  # the hour of a reminder for which none was named; where hours begin anew
+LEAST_LETTERS = 4  # of a weekday cut short
+WAKING = 6  # hours before it are of the afternoon, unless it is said
+LEAST_NUMBERS = 2  # of a sum
+PERCENT = {Decimal(100)}  # in a sum, though nobody said it
 KNOWN, TALKED = 10, 6  # lines of what is known, and of what was said
-# Questions that code can't answer; of memory all that code answers seems to be, too.
-OTHER_QUESTIONS = {"ask_memory": 1.0, "ask_entity": 0.0, "ask_world": 0.0}
+# How far below a question of memory, which all that code answers seems to be, each may be.
+BELOW_MEMORY = {"ask_name": 1.0, "ask_time": 1.0, "ask_known": 6.0, "ask_talk": 6.0}
 MOST_NUMBER = 10**15  # of a sum: what is larger is not written out
 _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -37,6 +45,8 @@ _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
     ast.Div: operator.truediv,
 }
 _PERCENT = re.compile(r"(?<!\d)(\d{1,12}(?:\.\d{1,6})?) ?% \w{1,3} (\d{1,12}(?:\.\d{1,6})?)")
+_WORD, _NUMBER = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*"), re.compile(r"\d+(?:\.\d+)?")
+_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _SUM = re.compile(r"[-(]?\s*\d[\d\s.+\-*/()]*[\d)]")
 
 
@@ -56,7 +66,8 @@ def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -
     if said.has("calculate") and (result := calculated(heard.message.text, words.signs)):
         return CodeReply(result, "calculate")
     asked = max(ASKED, key=lambda intent: said.scores.get(intent, -1.0))
-    others = [said.scores.get(intent, -1.0) - lead for intent, lead in OTHER_QUESTIONS.items()]
+    memory = said.scores.get("ask_memory", -1.0) - BELOW_MEMORY[asked]
+    others = (memory, *(said.scores.get(each, -1.0) for each in ("ask_entity", "ask_world")))
     if not said.has(asked) or said.scores[asked] < max(others):
         return None
     return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
@@ -98,20 +109,21 @@ def _period(runtime: Runtime, heard: Heard, language: str, told: Told) -> tuple[
     """Return the day that is asked for; without one, the last on which they talked before."""
     at = runtime.now()
     today = at.replace(hour=0, minute=0, second=0, microsecond=0)
-    found = times(heard.message.text, language, at, past=True)
-    past = [each for each in found if each[1].date() <= at.date()]
-    if past:
-        named = max(past, key=lambda each: len(each[0]))[1]  # "we" may be read as a Wednesday
-        day = named.replace(hour=0, minute=0, second=0, microsecond=0)
-        return day, day + timedelta(days=1)
+    named = values.read(heard.message.text, language).times
+    past = [day for day in values.days_of(_full(named), at, vaguely=False) if day <= at.date()]
     before = [
-        message.at.astimezone(runtime.zone)
+        message.at.astimezone(runtime.zone).date()
         for message in told.messages.values()
         if message.speaker == heard.who.id and message.at < today
     ]
-    last = max(before, default=at)
-    day = last.replace(hour=0, minute=0, second=0, microsecond=0)
-    return day, day + timedelta(days=1)
+    day = max(past or before, default=at.date())
+    start = today.replace(year=day.year, month=day.month, day=day.day)
+    return start, start + timedelta(days=1)
+
+
+def _full(times: Times) -> Times:
+    """Return times without what may be none: `we`, `sam`, and in this week nothing."""
+    return replace(times, weekdays=times.full_weekdays, spans=frozenset())
 
 
 def _listed(
@@ -147,21 +159,10 @@ ASKED: Mapping[str, Callable[[Runtime, Heard, str, Templates], str]] = {
 
 def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply:
     """Plan a reminder at the time that was named; without one say how to set it."""
-    at, text = runtime.now(), heard.message.text
-    found = times(text, reading.language, at)
-    if reading.said.when:
-        found += times(reading.said.when, reading.language, at, whole=True)
-    found = [each for each in found if each[1] > at]
-    named = max(found, key=lambda each: len(each[0]), default=None)
-    due = named[1] if named and not _leaves_hour(reading, found) else None
+    at, text, when = runtime.now(), heard.message.text, reading.said.when
     what = reading.said.what or text
-    for said, _ in found:  # what is left of a reminder without its time
-        start = what.find(said)
-        what = f"{what[:start]} {what[start + len(said) :]}" if start >= 0 else what
-    rows, said_words = what.split(), set(named[0].split()) if named else set()
-    while rows and rows[0] in said_words:
-        rows.pop(0)
-    what = " ".join(rows).strip(" ,.;:!?") or text
+    what = (what.replace(when, " ") if when else what).strip(" ,.;:!?") or text
+    due = time_of(text, when, reading.language, at)
     if due is None:
         return CodeReply(words.no_reminder.format(what=what.replace('"', "'")), "remind")
     reminder = reminders.new(
@@ -172,7 +173,8 @@ def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates
         deliver=reminders.SESSION,
         provenance=origin_of(runtime, heard),
     )
-    shown = f"{quotes.day(due, words, year=due.year != at.year)}, {due:%H:%M}"
+    day = quotes.day(due, words, year=due.year != at.year)
+    shown = f"{words.weekdays[due.weekday()]}, {day}, {due:%H:%M}"
     return CodeReply(
         words.reminder.format(when=shown, what=what),
         "remind",
@@ -180,54 +182,101 @@ def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates
     )
 
 
-def _leaves_hour(reading: Reading, found: Sequence[tuple[str, datetime]]) -> bool:
-    """Whether a number in words was not understood: `halb neun`, of which only the day was."""
-    understood = {word for said, _ in found for word in said.casefold().split()}
-    left = [word for word in reading.said.when.casefold().split() if word not in understood]
-    return bool(values.read(" ".join(left), reading.language).numbers)
+def time_of(text: str, when: str, language: str, at: datetime) -> datetime | None:
+    """Return the time a message names for something ahead; None: none that is surely understood.
 
-
-def times(
-    text: str, language: str, at: datetime, *, past: bool = False, whole: bool = False
-) -> list[tuple[str, datetime]]:
-    """Find the times in a text as people say them, seen from a moment, each with its words.
-
-    A day without an hour means nine in the morning.
+    A day without an hour means nine in the morning; an hour that may be of the morning or of the
+    evening is the next in which people are awake.
 
     Args:
         text: What was said.
+        when: The part of it that names the time, as the reader found it; may be too short.
         language: Its code: `de`.
-        at: The moment, with its zone.
-        past: Whether they lie in the past, rather than ahead.
-        whole: Whether all of the text is one.
+        at: The moment it was said, with its zone.
     """
-    from dateparser import parse  # slow to import, and seldom needed
-    from dateparser.search import search_dates
+    near, whole = values.read(when, language), values.read(text, language)
+    lapse = _lapse(when or text, near if when else whole, language)
+    if lapse:
+        return at + lapse
+    parts = {_part(word, language) for word in _WORD.findall(text.casefold())}
+    clock = next((each for each in (*near.numbers, *whole.numbers) if each.kind == "clock"), None)
+    bare = [each for each in near.numbers if _may_be_hour(each, near.times)]
+    if clock is None and "noon" not in parts and bare:
+        clock = bare[0]
+    days = (
+        _days(near.times, at) or _abbreviated(when, language, at) or _days(_full(whole.times), at)
+    )
+    if clock is None and "noon" not in parts:
+        if not days or (near.numbers and not near.times.are_there):
+            return None
+        hours: tuple[timedelta, ...] = (timedelta(hours=MORNING),)
+    else:
+        hours = _hours(clock, parts, soon=not days or days[0] == at.date())
+    days = days or [at.date(), at.date() + timedelta(days=1)]
+    times = [datetime.combine(each, time(), at.tzinfo) + hour for each in days for hour in hours]
+    return next((each for each in times if each > at), None)
 
-    def found(base: datetime) -> list[tuple[str, datetime]]:
-        settings = {
-            "PREFER_DATES_FROM": "past" if past else "future",
-            "RELATIVE_BASE": base.replace(tzinfo=None),
-            "RETURN_AS_TIMEZONE_AWARE": False,
-        }
-        try:
-            if whole:
-                time = parse(text, languages=[language], settings=settings)
-                return [(text, time)] if time else []
-            return search_dates(text, languages=[language], settings=settings) or []
-        except ValueError:  # a language that it doesn't know
-            return []
 
-    later = dict(found(at + timedelta(minutes=1)))
-    rows = []
-    for said, time in found(at):
-        moved = later.get(said, time) - time
-        whole_days = (time - at.replace(tzinfo=None)) % timedelta(days=1)
-        named_none = not whole_days and moved == timedelta(minutes=1)  # it is the hour of now
-        if named_none or (not any(map(str.isdigit, said)) and time.hour == time.minute == 0):
-            time = time.replace(hour=MORNING, minute=0, second=0, microsecond=0)
-        rows.append((said, time.replace(tzinfo=at.tzinfo)))
-    return rows
+def _part(word: str, language: str) -> str:
+    return templates.load(language).hours.get(word, "")
+
+
+def _may_be_hour(number: Number, times: Times) -> bool:
+    """Whether a number without a sign of it is an hour: `at 8`, `um 7`."""
+    is_amount = number.kind == "money" or not number.claimed
+    return not is_amount and bool(number.hours) and number.value not in times.ordinals
+
+
+def _lapse(text: str, read: ReadText, language: str) -> timedelta | None:
+    """Return the span of minutes or hours from now that a text names: `in half an hour`."""
+    units = values.calendar_words(language).units
+    spoken = [folded(word) for word in _WORD.findall(text)]
+    for place, word in enumerate(spoken):
+        if units.get(word, 1.0) < 1:
+            part = [
+                clock.PARTS[one] for one in spoken[max(0, place - 2) : place] if one in clock.PARTS
+            ]
+            if part:
+                return timedelta(days=units[word] * float(part[0]))
+    for number in read.numbers:
+        if number.kind == "time" and number.unit_days < 1:
+            return timedelta(days=float(number.value) * number.unit_days)
+    return None
+
+
+def _days(times: Times, at: datetime) -> list[date]:
+    """Return the days ahead that times may name, the next first."""
+    today = at.date()
+    exact = {today + timedelta(days=first) for first, last in times.offsets if first == last >= 0}
+    if not exact and (times.weekdays or times.dated or times.ordinals):
+        week = timedelta(days=7 if times.next_week else 0)
+        exact = {day for day in values.days_of(times, at) if day >= today + week}
+    if not exact:
+        exact = {today + timedelta(days=n) for n in times.spans if 0 < n < values.YEAR_DAYS}
+    return sorted(exact)
+
+
+def _abbreviated(when: str, language: str, at: datetime) -> list[date]:
+    """Return the days whose weekday stands there cut short: `thurs`."""
+    names = values.calendar_words(language).weekdays
+    told = [folded(word) for word in _WORD.findall(when) if len(word) >= LEAST_LETTERS]
+    cut = {day for name, day in names.items() for word in told if name.startswith(word)}
+    return _days(Times(weekdays=frozenset(cut)), at) if len(cut) == 1 else []
+
+
+def _hours(clock: Number | None, parts: Collection[str], *, soon: bool) -> tuple[timedelta, ...]:
+    """Return which hours of a day a time of day may be, likeliest first."""
+    if clock is None:
+        return (timedelta(hours=NOON),)
+    half = min(clock.hours, key=lambda hour: abs(hour - clock.value % NOON))
+    early, late = timedelta(hours=float(half)), timedelta(hours=float(half) + NOON)
+    if clock.value >= NOON or "late" in parts:
+        return (late,)
+    if "early" in parts or clock.word.startswith("0"):
+        return (early,)
+    if half < WAKING:
+        return (late,)
+    return (early, late) if soon else (early,)
 
 
 # sums
@@ -238,7 +287,7 @@ def calculated(text: str, signs: Mapping[str, str]) -> str:
 
     `signs` are the words for them: `times` is `*`.
     """
-    line = re.sub(r"(?<=\d),(?=\d)", ".", text.casefold())
+    line = _COMMA.sub(".", text.casefold())
     for words in sorted(signs, key=len, reverse=True):
         line = re.sub(rf"\b{re.escape(words)}\b", signs[words], line)
     if match := _PERCENT.search(line):
@@ -252,6 +301,17 @@ def calculated(text: str, signs: Mapping[str, str]) -> str:
         return _written(_value(ast.parse(sums[0], mode="eval").body))
     except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError):
         return ""
+
+
+def worked_out(written: str, asked: str, language: str) -> str:
+    """Work out a sum that a model wrote, with the sum; empty unless it has the numbers asked of."""
+    written = _COMMA.sub(".", written.strip().strip("`= "))
+    result = calculated(written, {})
+    told = {number.value for number in values.read(asked, language).numbers if number.claimed}
+    used = {Decimal(one) for one in _NUMBER.findall(written)}
+    if not result or len(used) < LEAST_NUMBERS or used - told - PERCENT or told - used:
+        return ""
+    return f"{written} = {result}"
 
 
 def _value(node: ast.expr) -> float:

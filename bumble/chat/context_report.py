@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from bumble.chat import tools
 from bumble.chat.reply_writer import Turn
-from bumble.llm import native_calls
+from bumble.llm import actions
 from bumble.prompt import compact, preamble, prompt_files, system
 from bumble.records import scratch
 from bumble.records.sessions import Message, Session
@@ -113,7 +113,7 @@ def sent(runtime: Runtime, turn: Turn) -> tuple[list[dict[str, Any]], list[dict[
     """Return the messages of a request as the model is sent them, and the tools it has for them."""
     request = turn.composed.request
     if request.tools and runtime.model.native_tools:
-        return native_calls.messages(request.messages), native_calls.declared(request.tools)
+        return actions.messages(request.messages), actions.declared(request.tools)
     return [{"role": one.role, "content": one.content} for one in request.messages], []
 
 

@@ -31,8 +31,11 @@ from bumble.text import stop_words
 SEARCHED = 12  # messages that are looked through
 TALKS = 200  # the latest, whose notices count
 NEAR = 0.21  # nearness of what answers, where somebody asks
+SURELY_NEAR = 0.35  # likewise, where a message may be no question of memory
 CLOSE = 0.8  # of the best score, from which a second message answers too
 MOST = 2  # messages that answer
+PERHAPS = 0.0025  # how likely worth keeping what is told as known must be at least
+SAME = 0.4  # calibrated similarity from which a later message tells of the same thing
 
 
 class Told(Struct, frozen=True, dict=True):
@@ -70,14 +73,17 @@ class Told(Struct, frozen=True, dict=True):
         return notice is None or not notices.is_idle(notice)
 
     def kept(self, person: str) -> list[Message]:
-        """Return what somebody told and no later word may have put right, the newest first."""
+        """Return what somebody told of themselves and no later word put right, the newest first.
+
+        Asked for it, one also tells what is perhaps not worth keeping.
+        """
         return [
             message
             for message in reversed(tuple(self.messages.values()))
             if message.speaker == person
             and message.id not in self.newer
             and (notice := self.notices.get(message.id)) is not None
-            and notice.keep
+            and (notice.keep or (notice.why == "tell" and (notice.share or 0.0) >= PERHAPS))
             and secrets.find_secret(message.text) is None
         ]
 
@@ -85,6 +91,7 @@ class Told(Struct, frozen=True, dict=True):
 def heard(runtime: Runtime, session: Session) -> Told:
     """Gather what all who take part may hear; what the running talk lacks is read now."""
     talks = [*_talks(runtime, session), session]
+    last = talks[-2:-1]  # which may not have been settled yet
     messages = {
         message.id: message
         for talk in talks
@@ -92,8 +99,10 @@ def heard(runtime: Runtime, session: Session) -> Told:
         if message.role == "user" and message.text.strip()
     }
     known = {id_: each for talk in talks for id_, each in talk.notices.items()}
-    here = notices.notices(runtime, session, session.messages[:-1])
-    return Told(messages, known | dict(here.of))
+    for talk in last:
+        known |= notices.notices(runtime, talk, talk.messages).of
+    known |= notices.notices(runtime, session, session.messages[:-1]).of
+    return Told(messages, known)
 
 
 def _talks(runtime: Runtime, session: Session) -> Iterator[Session]:
@@ -108,19 +117,47 @@ def _talks(runtime: Runtime, session: Session) -> Iterator[Session]:
             yield session_files.find(folder, info.id)
 
 
-def answer(runtime: Runtime, session: Session, told: Told) -> tuple[Quote, ...]:
-    """Return what answers the last message of a conversation, the newest word first."""
+def answer(
+    runtime: Runtime, session: Session, told: Told, *, asks: bool = True
+) -> tuple[Quote, ...]:
+    """Return what answers the last message of a conversation, the newest word first.
+
+    `asks`: whether that surely asks; else only what surely answers counts.
+    """
     asked = session.messages[-1]
     hits = [hit for hit in _found(runtime, session, asked) if _may_answer(hit, asked, told)]
-    if not hits or not _is_near(hits[0], runtime):
-        return ()
-    best = [hit for hit in hits if hit.score >= CLOSE * hits[0].score and _is_near(hit, runtime)]
+    hits = [hit for hit in hits if _is_near(hit, runtime, asks=asks)]
+    best = [hit for hit in hits if hit.score >= CLOSE * hits[0].score][:MOST]
     chosen: dict[str, Message] = {}
-    for hit in best[:MOST]:
-        for message_id in (told.newest(hit.id), hit.id):
+    for hit in best:
+        later = _same_later(runtime, session, told, told.messages[hit.id])
+        for message_id in filter(None, (later, told.newest(hit.id), hit.id)):
             chosen.setdefault(message_id, told.messages[message_id])
     few = sorted(list(chosen.values())[:MOST], key=lambda each: each.at, reverse=True)
     return tuple(quotes.of(message, runtime.zone) for message in few)
+
+
+def _same_later(runtime: Runtime, session: Session, told: Told, message: Message) -> str:
+    """Return the id of the newest message that tells of the same thing as an earlier one.
+
+    Whoever moves house doesn't say that this puts right what they said; the newest word counts.
+    """
+    embedder = runtime.memory.embedder
+    if embedder is None:
+        return ""
+    hits = runtime.memory.search(
+        message.text, kinds=("message",), limit=SEARCHED, audience=session.people
+    )
+    later = {
+        hit.id: told.messages[hit.id].text
+        for hit in hits
+        if _may_answer(hit, session.messages[-1], told)
+        and told.messages[hit.id].at > message.at
+        and told.messages[hit.id].speaker == message.speaker
+    }
+    alike = notices.likeness(embedder, message.text, later)
+    same = [id_ for id_, value in alike.items() if value >= SAME]
+    return max(same, key=lambda id_: told.messages[id_].at, default="")
 
 
 def _found(runtime: Runtime, session: Session, asked: Message) -> Sequence[Hit]:
@@ -152,8 +189,11 @@ def _may_answer(hit: Hit, asked: Message, told: Told) -> bool:
     )
 
 
-def _is_near(hit: Hit, runtime: Runtime) -> bool:
-    return memory_search.is_near(hit, runtime.config) or (hit.parts.nearness or 0.0) >= NEAR
+def _is_near(hit: Hit, runtime: Runtime, *, asks: bool) -> bool:
+    nearness = hit.parts.nearness or 0.0
+    if not asks:
+        return nearness >= SURELY_NEAR
+    return nearness >= NEAR or memory_search.is_near(hit, runtime.config)
 
 
 def _bare(text: str) -> str:
@@ -163,7 +203,7 @@ def _bare(text: str) -> str:
 def said_on(
     runtime: Runtime, told: Told, person: str, start: datetime, end: datetime
 ) -> list[Message]:
-    """Return what somebody said between two times that tells something, oldest first."""
+    """Return what somebody said between two times, but for what they asked; oldest first."""
     return [
         message
         for message in told.messages.values()

@@ -1,10 +1,11 @@
 """Replies where no model may write: code answers what it knows, quotes answer memory, one drafts.
 
-What a message is says the reader. Tasks go to the model as they are. Any other draft is short, cut
-sentence by sentence, and said only if nothing speaks against it; else a template of a few words
-stands there, which claims nothing. A message is never given back. The prompt is short, in the
-language that is spoken: reading is what costs a small model its time, and what it is told in
-another language it answers in that.
+What a message is says the reader. Tasks go to the model as they are, sums by way of the model to
+code. Who only tells something hears a few words that claim nothing; a small model's own are wrong
+there more often than not. A draft answers what is asked of the entity itself: short, cut sentence
+by sentence, and said only if nothing speaks against it. A message is never given back. The prompt
+is short, in the language that is spoken: reading is what costs a small model its time, and what it
+is told in another language it answers in that.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from bumble.chat.reply_writer import (
     WrittenReply,
 )
 from bumble.fallback import notices, quotes, sayings, templates
+from bumble.fallback.quotes import Quote
 from bumble.fallback.templates import Templates
 from bumble.guard import secrets
 from bumble.llm import actions, prompts
@@ -45,9 +47,10 @@ from bumble.text.words import one_line
 
 PAGE = "talk_{language}"
 MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
-ANSWER_TOKENS, TASK_TOKENS = 90, 400
+ANSWER_TOKENS, TASK_TOKENS, SUM_TOKENS = 90, 400, 40
 DRAWS = 2
 MOST_SENTENCES = 3
+LEAST_AGAIN = 4  # words of what isn't said twice
 STOCK = 0.55  # calibrated similarity from which a sentence is an assistant's phrase
 # What models say that were trained to assist, and no friend does; compared by meaning.
 STOCK_PHRASES = (
@@ -60,7 +63,11 @@ STOCK_PHRASES = (
 )
 ASKS_MEMORY = ("ask_memory", "pry")
 QUESTION = ("?", "？", "؟")
+UNNAMED = "you"  # an owner whose name nobody has said
+GRAVE = 2  # of the reader's grades
 TASKS = ("task", "ask_world", "calculate")
+NO_QUESTIONS = ("task", "ask_entity", "greet", "leave", "remind", "confide", "introduce")
+SURE = 2.0  # score from which a message is not read for what it may be beside it
 _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»", "。", "！", "？")
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
@@ -181,10 +188,13 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     if known is not None:
         return _said(outcome, refused, known, voice.say)
     is_task = reading.has(*TASKS) or reading.main in TASKS or bool(turn.heard.attached)
+    asks = is_task or reading.has("ask_entity") or _is_question(turn)
     try:
-        if asks_model(runtime, turn.reading.language):
+        if asks and asks_model(runtime, turn.reading.language):
             voice.sign()
             with voice.breakable():
+                if reading.has("calculate") and (result := _summed(runtime, turn, outcome)):
+                    return _said(outcome, refused, CodeReply(result, "calculate"), voice.say)
                 if is_task:
                     done = _worked(runtime, turn, outcome, voice.say)
                 else:
@@ -202,21 +212,48 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
 def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | None:
     """Return what needs no model; None where it does."""
     heard, reading = turn.heard, turn.reading.said
-    if reading.introduced:
-        return CodeReply(_hello(reading.introduced, template, runtime), "introduce")
+    if _introduces(turn):
+        return CodeReply(_hello(turn, template, runtime), "introduce")
     by_code = code_answers.answer(runtime, heard, turn.reading, template)
-    if by_code is not None:
+    if by_code is not None and by_code.about != "ask_time":  # it may be asked when something is
         return by_code
-    asks = reading.main in ASKS_MEMORY
-    is_question = heard.message.text.rstrip().endswith(QUESTION)
-    if not asks and (not is_question or reading.has("ask_entity", "task")):
-        return None
+    asks = by_code is None and reading.main in ASKS_MEMORY
+    if not (asks or _may_ask(turn)):
+        return by_code
     told = memory_answer.heard(runtime, heard.session)
-    found = memory_answer.answer(runtime, heard.session, told)
+    found = memory_answer.answer(runtime, heard.session, told, asks=asks)
     if not found:
-        return CodeReply(template.unknown, "ask_memory") if asks else None
-    rows = [quotes.line(each, template).removeprefix(quotes.MARK) for each in found]
+        return CodeReply(template.unknown, "ask_memory") if asks else by_code
+    rows = [_quoted(each, heard, template) for each in found]
     return CodeReply("\n".join((template.told, *rows)), "ask_memory")
+
+
+def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:
+    """Word a quote that answers; whose own words it has needs no name."""
+    if quote.name != (heard.message.extra.get("name") or heard.message.speaker):
+        return quotes.line(quote, template).removeprefix(quotes.MARK)
+    day = quotes.day(quote.at, template, year=quote.at.year != heard.message.at.year)
+    return f"{day}: {quotes.marked(quote.words, template)}"
+
+
+def _introduces(turn: Turn) -> bool:
+    """Whether somebody says who they are who has that name, or none yet; else it is another's."""
+    name, known = turn.reading.said.introduced.casefold(), turn.heard.who.name.casefold()
+    return bool(name) and (known == UNNAMED or bool(set(name.split()) & set(known.split())))
+
+
+def _is_question(turn: Turn) -> bool:
+    return turn.heard.message.text.rstrip().endswith(QUESTION)
+
+
+def _may_ask(turn: Turn) -> bool:
+    """Whether a message may ask for what was told, though it isn't surely read so."""
+    reading = turn.reading.said
+    of_world = reading.scores.get("ask_world", -1.0)
+    if reading.keep > 0 or reading.has(*NO_QUESTIONS) or of_world >= SURE:
+        return False
+    unsure = max(reading.scores.values(), default=-1.0) < SURE
+    return unsure or _is_question(turn) or reading.main == "ask_time"
 
 
 def _said(outcome: LoopOutcome, refused: Sequence[str], reply: CodeReply, say: Say) -> WrittenReply:
@@ -228,28 +265,51 @@ def _said(outcome: LoopOutcome, refused: Sequence[str], reply: CodeReply, say: S
     return WrittenReply(outcome, worded=reply.about, refused=tuple(refused), slip=slip)
 
 
-def _hello(name: str, template: Templates, runtime: Runtime) -> str:
-    hello = template.hello.format(who=f" {name}" if name else "")
-    return f"{hello} {template.self.format(name=runtime.identity.name)}"
+def _hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
+    """Greet; who says who they are hears who is there, and who has nobody's language that."""
+    who, reading = turn.heard.who.name, turn.reading.said
+    name = reading.introduced if _introduces(turn) else ""
+    called = name or ("" if who.casefold() == UNNAMED else who)
+    hello = template.hello.format(who=f" {called}" if called else "")
+    own = template.self.format(name=runtime.identity.name) if name or not called else ""
+    foreign = "" if templates.has(turn.reading.language) else template.foreign
+    first = all(message.role == "user" for message in turn.heard.session.messages)
+    return " ".join(filter(None, (hello, own, foreign if first else "")))
 
 
 def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
-    """Return a few words that claim nothing; in a language without a file an honest line."""
+    """Return a few words that claim nothing."""
     reading, name = turn.reading.said, turn.heard.who.name
-    who = "" if name.casefold() == "you" else f" {name}"
     if reading.has("greet"):
-        return _hello(who.strip(), template, runtime) if not who else template.hello.format(who=who)
+        return _hello(turn, template, runtime)
     if reading.has("leave"):
-        return template.bye.format(who=who)
+        return template.bye.format(who="" if name.casefold() == UNNAMED else f" {name}")
     if reading.has("ask_entity"):
         return template.self.format(name=runtime.identity.name)
-    if reading.heavy:
-        return template.sorry
-    if reading.glad:
+    if reading.heavy and not reading.glad:
+        return template.sorry[0 if reading.heavy == GRAVE else 1]
+    return _another(_fitting(reading, template), turn, runtime)
+
+
+def _fitting(reading: MessageReading, template: Templates) -> Sequence[str]:
+    """Return the wordings for what somebody told."""
+    kept = reading.keep > 0 or reading.has("remember")
+    if reading.has("confide"):
+        return template.secret
+    if reading.has("correct") and kept:
+        return template.corrected
+    if reading.glad == GRAVE and not reading.heavy:
         return template.glad
-    if reading.keep > 0 or reading.has("remember", "confide", "correct"):
-        return template.noted
-    return template.laugh if reading.has("joke") else template.see
+    if reading.main == "joke":
+        return template.laugh
+    return template.noted if kept else template.see
+
+
+def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
+    """Return one of some wordings, not one that was just said."""
+    said = [one.text for one in turn.heard.session.messages if one.role == "assistant"]
+    fresh = [one for one in wordings if one not in said[-len(wordings) + 1 :]]
+    return (fresh or list(wordings))[0] if not said else runtime.rng.choice(fresh or list(wordings))
 
 
 # what the model says
@@ -266,7 +326,7 @@ def _worked(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
         request = route.fitting(runtime, replace(request, cache_id=None))
         outcome.completions.append(runtime.model.complete(request, speaker.feed))
         speaker.finish()
-    except EnoughError:  # a secret: what comes behind it is not wanted either
+    except EnoughError:  # a secret, or said before: what comes behind it is not wanted either
         pass
     finally:  # what was heard until it was broken off is kept
         if speaker.said.strip():
@@ -275,7 +335,10 @@ def _worked(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
 
 
 class _Sentences:
-    """Says an answer as it comes, a whole sentence or line at a time, while it holds no secret."""
+    """Says an answer as it comes, by sentences or lines, while it holds no secret and goes on.
+
+    A small model that has said a long line before goes round in circles from there on.
+    """
 
     def __init__(self, say: Say, name: str) -> None:
         self._say, self._own_name = say, re.compile(_OWN_NAME.format(name=re.escape(name)))
@@ -285,7 +348,7 @@ class _Sentences:
         """Take a piece.
 
         Raises:
-            EnoughError: If there is a secret in what came.
+            EnoughError: If there is a secret in what came, or what was said before.
         """
         self._held += piece
         ends = [match.end() for match in SENTENCE_END.finditer(self._held)]
@@ -301,11 +364,24 @@ class _Sentences:
     def _speak(self, end: int) -> None:
         ready, self._held = self._held[:end], self._held[end:]
         ready = ready if self.said else self._own_name.sub("", ready).lstrip()
-        if secrets.find_secret(self.said + ready):
+        again = len(ready.split()) >= LEAST_AGAIN and ready.strip() in self.said
+        if again or secrets.find_secret(self.said + ready):
             raise EnoughError
         self.said += ready
         if ready:
             self._say(ready)
+
+
+def _summed(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> str:
+    """Have the model write the sum that a message asks for, and work it out; empty: it is none."""
+    asked = turn.heard.message.text
+    page = prompts.load("sum").turns()
+    messages = (*(PromptMessage(role, text) for role, text in page), PromptMessage("user", asked))
+    request = _request(runtime, turn.recalled.session, messages, SUM_TOKENS)
+    request = replace(request, temperature=0.0, cache_id=None)
+    completion = runtime.model.complete(route.fitting(runtime, request))
+    outcome.completions.append(completion)
+    return code_answers.worked_out(completion.text, asked, turn.reading.language)
 
 
 def _drafted(

@@ -39,8 +39,7 @@ from bumble.records.projects import Project
 from bumble.records.sessions import Message, Session
 from bumble.records.skills import Skill
 from bumble.runtime import anchor_recall, body_state, people, rules
-from bumble.runtime.outside import OutsideResult, OutsideTools
-from bumble.runtime.runtime import Runtime
+from bumble.runtime.runtime import OutsideResult, OutsideTools, Runtime
 from bumble.text import moments, passed_on, schema, stop_words, tokens
 from bumble.text.words import one_line
 

@@ -137,12 +137,12 @@ def root_of(shell: Shell, folder: Path) -> Path:
 def _look_after(shell: Shell, root: Path, newborn: NewEntity, made: ChangeSet) -> Path | None:
     """Make the folder a repository, unless it lies in one; return the one that keeps it."""
     from bumble.entity import commits
-    from bumble.history import driver
+    from bumble.history import clone
 
     around = gitdir.find(root)
     kept_by = None if around is None else around.top
     if kept_by is None and git.init(root):
-        driver.install(root)
+        clone.install_driver(root)
         zone = ZoneInfo(newborn.timezone)
         policy = commits.CommitPolicy(
             autocommit=True,

@@ -30,7 +30,7 @@ from bumble.errors import (
 )
 from bumble.files import disk, git, gitdir
 from bumble.runtime import rules
-from bumble.text.whole_text import HALF
+from bumble.text.printable import HALF
 
 if TYPE_CHECKING:
     from bumble.entity.config import Config, Identity
@@ -329,15 +329,15 @@ def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool 
 
 def _teach_git(opened: Opened) -> None:
     """Tell git how to merge the folder, or say that it has not been told."""
-    from bumble.history import driver
+    from bumble.history import clone
 
     root = opened.entity.root
     place = git.at(root, trusted=opened.settings.trusted)
-    if place is None or not driver.is_missing(root, place.repository):
+    if place is None or not clone.lacks_driver(root, place.repository):
         return
-    if driver.may_install(place):
-        driver.install(root)
-    elif not (driver.is_own(place.repository) or (opened.entity.private / CLONE_MARK).exists()):
+    if clone.may_have_driver(place):
+        clone.install_driver(root)
+    elif not (clone.is_own(place.repository) or (opened.entity.private / CLONE_MARK).exists()):
         with suppress(FolderUnwritableError):
             disk.write_atomic(opened.entity.private / CLONE_MARK, b"")
         output.warn(

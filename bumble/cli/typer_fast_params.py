@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from bumble.text.whole_text import argument
+from bumble.text.printable import argument
 
 
 def quicken(command: Any) -> Any:

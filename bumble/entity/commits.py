@@ -430,27 +430,17 @@ class Commits:
 
     def _git(self, command: Sequence[str], paths: Sequence[str]) -> None:
         """Run a command that writes, on some files; why it fails is why they wait."""
-        at = self.policy.clock().isoformat(timespec="seconds")
-        dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
-        author: dict[str, str] = {}
+        stdin = "\0".join(paths).encode(errors="surrogateescape")
+        options = ("-c", "i18n.commitEncoding=UTF-8", "--literal-pathspecs", *command)
         for _ in range(BUSY_TRIES):
             with git_operations.noted(self.root, Operation("commit")):
-                result = self.git.call(
-                    *REAL_NAME,
-                    *("-c", "i18n.commitEncoding=UTF-8"),
-                    *("--literal-pathspecs", *command),
-                    *("--pathspec-from-file=-", "--pathspec-file-nul"),
-                    stdin="\0".join(paths).encode(errors="surrogateescape"),
-                    environ={**dates, **author},
-                )
+                named = (*options, "--pathspec-from-file=-", "--pathspec-file-nul")
+                result = signed(self.git, self.policy, *named, stdin=stdin)
             if result.code == 0 or (result.code == 1 and not result.err):
                 return  # or there is nothing left to commit: the git of a killed writer did it
-            if _is_held(result):
-                time.sleep(BUSY_WAIT_SECONDS)
-            elif not author and ("ident" in result.err or "email" in result.err):
-                author = _author(self.policy.name)
-            else:
+            if not _is_held(result):
                 break
+            time.sleep(BUSY_WAIT_SECONDS)
         self.waits = self._busy if _is_held(result) else f"git refuses: {result.why}"
 
     @property
@@ -495,16 +485,29 @@ def changed(place: Git) -> set[str]:
     return {entry.path for entry in entries}
 
 
-def conclude(place: Git, policy: CommitPolicy) -> str:
-    """End a merge of which nothing is in conflict any more; return why that failed, or nothing."""
+def signed(place: Git, policy: CommitPolicy, *command: str, **more: Any) -> GitResult:
+    """Run a command that makes a commit: in the name git knows its owner by, else the entity's.
+
+    Args:
+        place: Where.
+        policy: How commits are made.
+        command: And its options.
+        more: As `Git.call` takes it.
+    """
     at = policy.clock().isoformat(timespec="seconds")
     dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
-    options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign")
     for author in ({}, _author(policy.name)):
-        result = place.call(*REAL_NAME, "commit", *options, environ={**dates, **author})
-        if result.code == 0:
-            return ""
-    return result.why
+        result = place.call(*REAL_NAME, *command, environ={**dates, **author}, **more)
+        if "ident" not in result.err and "email" not in result.err:
+            break
+    return result
+
+
+def conclude(place: Git, policy: CommitPolicy) -> str:
+    """End a merge of which nothing is in conflict any more; return why that failed, or nothing."""
+    options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign")
+    result = signed(place, policy, "commit", *options)
+    return "" if result.code == 0 else result.why
 
 
 def merging(place: Git, incoming: str) -> Operation:
@@ -525,18 +528,10 @@ def merge(place: Git, policy: CommitPolicy, commit: str, key: str, driver: str) 
         key: The setting that names our merge driver.
         driver: Its command line.
     """
-    at = policy.clock().isoformat(timespec="seconds")
-    dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
     options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-stat", *EXACT_RENAMES)
-    for author in ({}, _author(policy.name)):
-        result = place.call(
-            *(*REAL_NAME, *MERGING, "-c", f"{key}={driver}", "merge", *options, commit),
-            environ={**dates, **author},
-            timeout_seconds=git.NETWORK_TIMEOUT_SECONDS,  # our driver runs once a file
-        )
-        if "ident" not in result.err and "email" not in result.err:
-            break
-    return result
+    command = (*MERGING, "-c", f"{key}={driver}", "merge", *options, commit)
+    # our driver runs once a file
+    return signed(place, policy, *command, timeout_seconds=git.NETWORK_TIMEOUT_SECONDS)
 
 
 def _is_held(result: GitResult) -> bool:

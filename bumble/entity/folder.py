@@ -28,168 +28,73 @@ class Approval(Struct, frozen=True):
     digests: frozenset[str] = frozenset()  # of the rules that were approved
 
 
+class _Place:
+    """A file or folder of an entity, by its name there."""
+
+    def __init__(self, name: str, *, own: bool = False) -> None:
+        """Name it.
+
+        Args:
+            name: Relative to the folder.
+            own: Whether its text reaches prompts, or is written: no link may lead out to it.
+        """
+        self._name, self._own = name, own
+
+    def __get__(self, entity: Entity, _: type[Entity]) -> Path:
+        """Return where it lies.
+
+        Raises:
+            UnsafePathError: If it is an entity's own and a link leads out.
+        """
+        place = entity.root / self._name
+        if self._own:
+            disk.settled(place)
+        return place
+
+
 class Entity(Struct, frozen=True):
     """An entity folder. Paths only; nothing is read until somebody asks a store."""
 
     root: Path  # absolute
     approval: Approval | None = None  # None: nobody asked whose its rules are, and all count
 
+    file = _Place(ENTITY_FILE)  # who the entity is, and every setting it overrides
+    knowledge = _Place("knowledge.md", own=True)  # durable facts, a `##` section each
+    journal = _Place("journal.md", own=True)  # the append-only diary
+    narrative = _Place("narrative.md", own=True)  # the self-story
+    # living notes for the coming days, which the dream rewrites
+    working_memory = _Place("working/MEMORY.md", own=True)
+    soma = _Place("soma.yaml", own=True)  # the body: values with the time they were true
+    state = _Place("state.yaml", own=True)  # cursors, counters and pending work of the cycles
+    episodes = _Place("episodes")  # `<year>/<month>/<id>.md`
+    beliefs = _Place("beliefs")  # `<id>.md`
+    relationships = _Place("relationships")  # `<person>.md`
+    skills = _Place("skills")  # `<slug>.md` or `<slug>/SKILL.md`
+    dreams = _Place("dreams")  # `<id>.md`
+    topics = _Place("topics")  # `<slug>.md`
+    sessions = _Place("sessions")  # `<id>/messages.jsonl` and what belongs to that conversation
+    reminders = _Place("reminders")  # `<id>.md`
+    automations = _Place("automations")  # `<id>.md`
+    checks = _Place("checks")  # `<name>.yaml`
+    questions = _Place("questions")  # `<id>.md`
+    anchors = _Place("anchors")  # `<slug>.yaml`
+    projects = _Place("projects")  # `<slug>.md`
+    self_model = _Place("self_model.yaml", own=True)  # how its tools have served
+    evolution = _Place("evolution")  # `<id>.md`
+    workspace = _Place("workspace", own=True)  # the only place file and command tools may touch
+    vectors = _Place(INDEX, own=True)  # derived: the vectors
+    # derived, or of this machine only: lock, intents, caches, ledger; git-ignored
+    private = _Place(PRIVATE, own=True)
+    ledger = _Place(".bumble/log/calls.jsonl", own=True)  # one JSON line a model call
+    # what models were asked and what they answered, where the owner wants that kept
+    prompts = _Place(".bumble/log/prompts.jsonl", own=True)
+    # what was typed in conversations at the terminal, for its arrow keys
+    typed = _Place(".bumble/history", own=True)
+    # one JSON line a run of what happens between turns
+    runs = _Place(".bumble/log/runs.jsonl", own=True)
+
     def __post_init__(self) -> None:
         disk.enclose(self.root)
-
-    @property
-    def file(self) -> Path:
-        """Who the entity is, and every setting it overrides."""
-        return self.root / ENTITY_FILE
-
-    @property
-    def knowledge(self) -> Path:
-        """Durable facts, a `##` section each."""
-        return self._own("knowledge.md")
-
-    @property
-    def journal(self) -> Path:
-        """The append-only diary."""
-        return self._own("journal.md")
-
-    @property
-    def narrative(self) -> Path:
-        """The self-story."""
-        return self._own("narrative.md")
-
-    @property
-    def working_memory(self) -> Path:
-        """Living notes for the coming days, which the dream rewrites."""
-        return self._own("working/MEMORY.md")
-
-    @property
-    def soma(self) -> Path:
-        """The body: values with the time they were true."""
-        return self._own("soma.yaml")
-
-    @property
-    def state(self) -> Path:
-        """Cursors, counters and pending work of the cycles."""
-        return self._own("state.yaml")
-
-    @property
-    def episodes(self) -> Path:
-        """`<year>/<month>/<id>.md`."""
-        return self.root / "episodes"
-
-    @property
-    def beliefs(self) -> Path:
-        """`<id>.md`."""
-        return self.root / "beliefs"
-
-    @property
-    def relationships(self) -> Path:
-        """`<person>.md`."""
-        return self.root / "relationships"
-
-    @property
-    def skills(self) -> Path:
-        """`<slug>.md` or `<slug>/SKILL.md`."""
-        return self.root / "skills"
-
-    @property
-    def dreams(self) -> Path:
-        """`<id>.md`."""
-        return self.root / "dreams"
-
-    @property
-    def topics(self) -> Path:
-        """`<slug>.md`."""
-        return self.root / "topics"
-
-    @property
-    def sessions(self) -> Path:
-        """`<id>/messages.jsonl` and what belongs to that conversation."""
-        return self.root / "sessions"
-
-    @property
-    def reminders(self) -> Path:
-        """`<id>.md`."""
-        return self.root / "reminders"
-
-    @property
-    def automations(self) -> Path:
-        """`<id>.md`."""
-        return self.root / "automations"
-
-    @property
-    def checks(self) -> Path:
-        """`<name>.yaml`."""
-        return self.root / "checks"
-
-    @property
-    def questions(self) -> Path:
-        """`<id>.md`."""
-        return self.root / "questions"
-
-    @property
-    def anchors(self) -> Path:
-        """`<slug>.yaml`."""
-        return self.root / "anchors"
-
-    @property
-    def projects(self) -> Path:
-        """`<slug>.md`."""
-        return self.root / "projects"
-
-    @property
-    def self_model(self) -> Path:
-        """How its tools have served."""
-        return self._own("self_model.yaml")
-
-    @property
-    def evolution(self) -> Path:
-        """`<id>.md`."""
-        return self.root / "evolution"
-
-    @property
-    def workspace(self) -> Path:
-        """The only place file and command tools may touch."""
-        return self._own("workspace")
-
-    @property
-    def vectors(self) -> Path:
-        """Derived: the vectors."""
-        return self._own(INDEX)
-
-    @property
-    def private(self) -> Path:
-        """Derived, or of this machine only: lock, intents, caches, ledger; git-ignored."""
-        return self._own(PRIVATE)
-
-    @property
-    def ledger(self) -> Path:
-        """One JSON line a model call."""
-        return self._own(".bumble/log/calls.jsonl")
-
-    @property
-    def prompts(self) -> Path:
-        """What models were asked and what they answered, where the owner wants that kept."""
-        return self._own(".bumble/log/prompts.jsonl")
-
-    @property
-    def typed(self) -> Path:
-        """What was typed in conversations at the terminal, for its arrow keys."""
-        return self._own(".bumble/history")
-
-    @property
-    def runs(self) -> Path:
-        """One JSON line a run of what happens between turns."""
-        return self._own(".bumble/log/runs.jsonl")
-
-    def _own(self, name: str) -> Path:
-        """Name a file whose text reaches prompts, or that is written: no link may lead out to it.
-
-        Raises:
-            UnsafePathError: If one does.
-        """
-        disk.settled(self.root / name)
-        return self.root / name
 
     def relative(self, path: Path) -> str:
         """Return a path of the folder as change sets and git name it."""

@@ -182,7 +182,6 @@ PROGRAMS: tuple[Keys, ...] = (
 
 Trusted = Mapping[str, frozenset[str]]  # folder, in full, to hashes
 SHOWN = 5  # files, in a warning
-NEVER_SEEN = "-"  # the only hash of a folder that was listed before hashes were kept
 
 
 def linked_folders(listed: object, place: str) -> tuple[str, ...]:
@@ -201,10 +200,10 @@ def folders(listed: object, place: str) -> Trusted:
     """Read the trusted folders from the value under `trusted` in the user's config.
 
     Raises:
-        SettingInvalidError: If it is no mapping of absolute paths to hashes, nor a list of paths,
-            as it used to be.
+        SettingInvalidError: If it is no mapping of absolute paths to hashes.
     """
-    hashes = {path: [NEVER_SEEN] for path in listed} if _are_texts(listed) else listed or {}
+    # without hashes, as it used to be written, all of a folder is asked for again
+    hashes = {path: ["-"] for path in listed} if _are_texts(listed) else listed or {}
     if not isinstance(hashes, Mapping) or not all(
         isinstance(path, str) and Path(path).is_absolute() and _are_texts(seen)
         for path, seen in hashes.items()
@@ -253,27 +252,19 @@ def plan(source: str, folder: Path, seen: Collection[str]) -> str:
         folder: Which.
         seen: The hashes of what can run there.
     """
-    listed = yaml_edit.parse_mapping(source).get(KEY) or {}
-    path = os.path.realpath(folder)
-    if isinstance(listed, list):  # as it used to be: all of it is asked again
-        every = {str(name): [NEVER_SEEN] for name in listed if os.path.realpath(str(name)) != path}
-        return yaml_edit.set_value(source, (KEY,), {**every, path: sorted(seen)})
-    if isinstance(listed, Mapping) and listed.get(path) == sorted(seen):
-        return source
+    path, listed = os.path.realpath(folder), yaml_edit.parse_mapping(source).get(KEY)
+    if _are_texts(listed):
+        source = yaml_edit.set_value(source, (KEY,), {name: ["-"] for name in listed})
     return yaml_edit.set_value(source, (KEY, path), sorted(seen))
 
 
 def plan_not(source: str, folder: Path) -> str:
     """Return the text of the user's config with a folder taken from the trusted."""
-    listed = yaml_edit.parse_mapping(source).get(KEY) or []
     path = os.path.realpath(folder)
-    for name in listed:
-        if os.path.realpath(str(name)) == path and isinstance(listed, Mapping):
+    for name in yaml_edit.parse_mapping(source).get(KEY) or {}:
+        if os.path.realpath(str(name)) == path:
             source = yaml_edit.remove(source, (KEY, str(name)))
-    left = [name for name in listed if os.path.realpath(str(name)) != path]
-    if isinstance(listed, Mapping) or left == listed:
-        return source
-    return yaml_edit.set_value(source, (KEY,), left)
+    return source
 
 
 def reaching(values: Mapping[str, Any]) -> dict[str, Any]:

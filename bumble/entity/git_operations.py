@@ -8,7 +8,6 @@ taken back to where it began. What the owner began has no note, and is left alon
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -18,8 +17,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
 from bumble.entity import installation
 from bumble.entity.folder import PRIVATE
@@ -78,7 +78,7 @@ _ours: set[Path] = set()  # notes of this process
 def noted(root: Path, operation: Operation) -> Iterator[None]:
     """Have it noted what git does for us; the note stays if we are killed, or git had to be."""
     note = root / PRIVATE / f"git.{secrets.token_hex(8)}.json"
-    text = json.dumps(asdict(operation) | {"began": time.time()})
+    text = msgspec.json.encode(replace(operation, began=time.time())).decode()
     with suppress(FolderUnwritableError):
         disk.write_atomic(note, installation.signed(note.name, text))
     _ours.add(note)
@@ -148,9 +148,9 @@ def _notes(root: Path) -> list[Path]:
 
 
 def _read(note: Path) -> Operation | None:
-    with suppress(OSError, UnsafePathError, ValueError, KeyError, TypeError, RecursionError):
-        data = json.loads(installation.note_in(note.name, disk.read(note)))
-        return Operation(**{**data, "edited": tuple(data["edited"])})
+    with suppress(OSError, UnsafePathError, ValueError, RecursionError):
+        text = installation.note_in(note.name, disk.read(note))
+        return msgspec.json.decode(text, type=Operation)
     return None
 
 

@@ -17,8 +17,8 @@ from msgspec import Struct
 from bumble.entity.config import Config, Identity, defaults
 from bumble.errors import SettingInvalidError, UsageError
 from bumble.text import schema, yaml_edit
+from bumble.text.printable import HALF
 from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
-from bumble.text.whole_text import HALF
 
 CONSTANT = "nobody needed two values of it"
 UNBUILT = "no code reads it any more"

@@ -17,9 +17,10 @@ import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from bumble.entity import installation
@@ -54,7 +55,14 @@ class IntentStep(Struct, frozen=True):
     path: str
     before: str | None  # SHA-256; None: no file
     after: str | None
-    staged: str | None  # a number, the name in the intent's folder
+    # a number, the name in the intent's folder
+    staged: Annotated[str, Meta(pattern=r"\A\d+\Z")] | None
+
+
+class _Intent(Struct, frozen=True):
+    """What is to be done, as the file of it says."""
+
+    steps: list[IntentStep]
 
 
 class Leftovers(Struct, frozen=True):
@@ -90,7 +98,7 @@ def target(root: Path, path: str) -> Path:
 
 def _check_place(path: str, named: str) -> None:
     parts = PurePosixPath(os.path.normpath(path).replace(os.sep, "/")).parts
-    if any(_plain(part) in _GITS_OWN for part in parts):
+    if any(_plain(part).split(":")[0].rstrip(". ") in _GITS_OWN for part in parts):
         raise UnsafePathError(named, "it is git's own")
     first = parts[0] if parts else ""
     if first in _ANY_FILE and len(parts) > 1:
@@ -115,24 +123,17 @@ def refuse_gits(file: Path, top: Path, path: str) -> None:
         RefusedError: If it is such.
     """
     names = re.split(r"[\\/]", f"{path}/{file.relative_to(top)}")
-    if any(_GITS.match(_as_git_sees(name)) for name in names):
+    if any(_GITS.match(_plain(name)) for name in names):
         raise RefusedError(f"{path}: `.git…` and `HEAD` are git's, and not written by a tool")
     above = [folder for folder in file.parents if folder.is_relative_to(top)]
     if any(os.path.lexists(folder / "HEAD") for folder in above):
         raise RefusedError(f"{path} lies in a git repository without a `.git`, and stays as it is")
 
 
-def _as_git_sees(name: str) -> str:
-    """Return what some file system takes a name for: case and invisible letters do not count."""
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(letter for letter in plain if unicodedata.category(letter)[0] not in "CM")
-
-
 def _plain(name: str) -> str:
-    """Return a name as the file systems that are least exact about it see it."""
-    seen = unicodedata.normalize("NFKC", name).casefold()
-    seen = "".join(c for c in seen if unicodedata.category(c) not in ("Cf", "Cc"))
-    return seen.split(":")[0].rstrip(". ")
+    """Return what some file system takes a name for: case and invisible letters do not count."""
+    seen = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(c for c in seen if unicodedata.category(c)[0] not in "CM")
 
 
 def carry_out(root: Path, title: str, planned: Sequence[tuple[IntentStep, bytes | None]]) -> None:
@@ -316,9 +317,7 @@ def _finish(root: Path, folder: Path, steps: Sequence[IntentStep]) -> list[Path]
 
 def _steps(root: Path, path: Path) -> list[IntentStep]:
     try:
-        steps = [IntentStep(**step) for step in json.loads(read(path) or b"")["steps"]]
-        if any(step.staged is not None and not step.staged.isdigit() for step in steps):
-            raise ValueError("`staged` should be a number")
+        steps = msgspec.json.decode(read(path) or b"", type=_Intent).steps
         for step in steps:
             target(root, step.path)
             new = None if step.staged is None else read(path.with_name(step.staged))
@@ -326,7 +325,7 @@ def _steps(root: Path, path: Path) -> list[IntentStep]:
                 raise ValueError(f"`{step.staged}` is not what it was when it was staged")
     except FolderUnwritableError as error:
         raise ChangeUnfinishedError(root, str(error)) from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise RecordInvalidError(path, f"not an intent record: {error}") from error
     return steps
 

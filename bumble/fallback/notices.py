@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
+from bumble.models.embed.protocol import Embedder
 from bumble.models.embed.reader import MessageReader, MessageReading
 from bumble.records import sessions
 from bumble.records.provenance import is_untrusted
@@ -28,6 +29,7 @@ IN_DOUBT = -1.0  # how far below its cut-off a confidence still counts as one
 SHORT = 8  # words of a request to be silent that is about something said before
 ELSEWHERE = 12  # messages of other conversations that may be put right
 LEAST_NEAR = 0.3  # calibrated similarity from which a message may be meant
+SURE = 2.0  # how far above its cut-off a correction is sure
 CORRECTS = 3  # ids at most that are told
 QUESTIONS = frozenset(
     {"ask_memory", "ask_entity", "ask_world", "pry", "task", "remind", "ask_name", "ask_known"}
@@ -113,7 +115,7 @@ def _notice(
         confided=reading.scores.get("confide", IN_DOUBT) > IN_DOUBT,
         heavy=reading.heavy,
         glad=reading.glad,
-        corrects=corrected(runtime, session, message) if corrects else (),
+        corrects=corrected(runtime, session, message, reading) if corrects else (),
     )
 
 
@@ -141,24 +143,35 @@ def _hushed(session: Session, message: Message, reading: MessageReading) -> Sequ
 # what a message puts right
 
 
-def corrected(runtime: Runtime, session: Session, message: Message) -> tuple[str, ...]:
+def corrected(
+    runtime: Runtime, session: Session, message: Message, reading: MessageReading
+) -> tuple[str, ...]:
     """Return the ids of what a message may put right, likeliest first: what is near in meaning.
 
-    What its speaker said just before goes first, where it told something.
+    What its speaker said just before goes first, where the message surely puts something right.
     """
     embedder = runtime.memory.embedder
     earlier = _earlier(runtime, session, message)
     if embedder is None or not earlier:
         return ()
-    vectors = embedder.embed_documents(list(earlier.values()))
-    usual = embedder.unrelated_cosine
-    near = (vectors @ embedder.embed_query(message.text) - usual) / (1 - usual)
-    points = {id_: float(value) for id_, value in zip(earlier, near, strict=True)}
+    points = likeness(embedder, message.text, earlier)
     before = previous(session, message)
-    if before is not None and before.id in points and before.id == list(earlier)[-1]:
+    is_sure = reading.scores.get("correct", 0.0) >= SURE
+    if is_sure and before and before.id in points and before.id == list(earlier)[-1]:
         points[before.id] += LEAST_NEAR
     likely = sorted((id_ for id_ in points if points[id_] >= LEAST_NEAR), key=lambda i: -points[i])
     return tuple(likely[:CORRECTS])
+
+
+def likeness(embedder: Embedder, text: str, others: Mapping[str, str]) -> dict[str, float]:
+    """Return the calibrated similarity of texts to another, by id."""
+    if not others:
+        return {}
+    own, *rest = embedder.embed_documents([text, *others.values()])
+    usual = embedder.unrelated_cosine
+    return {
+        id_: float((own @ one - usual) / (1 - usual)) for id_, one in zip(others, rest, strict=True)
+    }
 
 
 def _earlier(runtime: Runtime, session: Session, message: Message) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -41,11 +42,13 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     today: str
     hello: str
     bye: str
-    noted: str
-    sorry: str
-    glad: str
-    laugh: str
-    see: str
+    noted: tuple[str, ...]  # kept; of several wordings the next is one that was not just said
+    sorry: tuple[str, str]  # something grave; a burden
+    glad: tuple[str, ...]
+    laugh: tuple[str, ...]
+    see: tuple[str, ...]
+    secret: tuple[str, ...]  # told in confidence
+    corrected: tuple[str, ...]
     self: str
     told: str  # before quotes that answer
     unknown: str  # nothing that was told answers
@@ -59,6 +62,8 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     no_reminder: str
     cannot: str  # a model would be needed
     signs: Mapping[str, str]  # the words of sums: `times` is `*`
+    hours: Mapping[str, Literal["early", "late", "noon"]]  # words of the parts of a day
+    foreign: str = ""  # the first reply to somebody whose language has no file
 
 
 @cache

@@ -227,20 +227,19 @@ class Git(Struct, frozen=True, dict=True):
         Args:
             but: One that is ours.
         """
-        result = _start(
-            self.repository.folder,
-            (*self._named, "config", "--list", "--show-scope", "--name-only", "-z"),
-        )
-        rows = result.text.split("\0")
-        its = {
-            key
-            for scope, key in zip(rows[::2], rows[1::2], strict=False)
-            if scope not in OWNERS_OWN and key != but
-        }
-        unread = [] if result.code == 0 else ["its config, which can't be read"]
+        code, pairs = self._settings()
+        its = {key for scope, key in pairs if scope not in OWNERS_OWN and key != but}
+        unread = [] if code == 0 else ["its config, which can't be read"]
         return unread + sorted(
             key for key in its if key.endswith(REACHING) or key.startswith("include")
         )
+
+    def _settings(self) -> tuple[int, list[tuple[str, str]]]:
+        """Return how listing its settings ended, and the scope and name of each."""
+        listing = ("config", "--list", "--show-scope", "--name-only", "-z")
+        result = _start(self.repository.folder, (*self._named, *listing))
+        rows = result.text.split("\0")
+        return result.code, list(zip(rows[::2], rows[1::2], strict=False))
 
     @property
     def _named(self) -> tuple[str, ...]:
@@ -282,16 +281,13 @@ class Git(Struct, frozen=True, dict=True):
         return self._listed()
 
     def _listed(self) -> Programs | None:
-        listing = ("config", "--list", "--show-scope", "--name-only", "-z")
-        result = _start(self.repository.folder, (*self._named, *listing))
-        rows = result.text.split("\0")
-        pairs = list(zip(rows[::2], rows[1::2], strict=False))
+        code, pairs = self._settings()
         its = [key for scope, key in pairs if scope not in OWNERS_OWN]
         aside = _filters(its)
         if any(key.startswith(LFS_PROGRAMS) for key in its):
             aside |= {"lfs"}  # the owner's git-lfs would run them
         hooks = {key.split(".", 1)[1].rpartition(".")[0] for key in its if key.startswith("hook.")}
-        if result.code != 0 or any("=" in name for name in (*aside, *hooks)):
+        if code != 0 or any("=" in name for name in (*aside, *hooks)):
             return None  # git takes a name with that sign from no command line
         owners = _filters([key for scope, key in pairs if scope in OWNERS_OWN])
         collects = "gc.recentobjectshook" in its

@@ -7,7 +7,6 @@ dies. Knows nothing of what is made.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
@@ -16,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
 
 SUFFIX = ".bumble-tmp"  # what is not whole yet is recognised by it
 _NOTE, _LOCK, _NEXT = ".json", ".lock", ".next"
@@ -46,7 +45,7 @@ class MakingNote:
         if self._path is not None:
             following = self._path.with_suffix(_NEXT)
             with suppress(OSError):  # without a note it is made all the same
-                following.write_text(json.dumps(asdict(making)), encoding="utf-8")
+                following.write_bytes(msgspec.json.encode(making))
                 following.replace(self._path)
 
     def remove(self) -> None:
@@ -89,12 +88,11 @@ def _end(path: Path) -> None:
 def _read(path: Path) -> PendingCreation | None:
     """Read a note; one that is cut off was of something that had not begun."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        making = PendingCreation(**{**data, "stays": tuple(map(str, data["stays"]))})
-        is_ours = all(name.endswith(SUFFIX) for name in (making.new, making.old) if name)
-        return making if making.new and is_ours else None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        making = msgspec.json.decode(path.read_bytes(), type=PendingCreation)
+    except (OSError, ValueError, RecursionError):
         return None
+    is_ours = all(name.endswith(SUFFIX) for name in (making.new, making.old) if name)
+    return making if making.new and is_ours else None
 
 
 @contextmanager

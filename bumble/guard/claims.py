@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from bumble.guard import values
+from bumble.guard import number_words, values
 from bumble.text import stop_words, words
 
 # Scripts without spaces have no words to compare; a Latin name inside them is one.
@@ -33,6 +33,7 @@ _INFLECTIONS = ("e", "en", "er", "es", "em")  # of an adjective before its noun
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
 SHARED_LETTERS = 5
+_LONG = 8  # letters of a name, of which one may be mistyped
 _NEAR = 2  # words between a day and its month: "24 de mayo"
 _STEM = "~"  # marks a stem among the forms of a source
 
@@ -120,7 +121,7 @@ def _follows_article(sentence: _Sentence, n: int) -> bool:
         before -= 1
     if before < 0:
         return False
-    counts = values.value(sentence.plain[before], "de") is not None
+    counts = number_words.value(sentence.plain[before], "de") is not None
     return counts or sentence.plain[before] in ARTICLES or _is_genitive(sentence, before)
 
 
@@ -148,16 +149,29 @@ def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
     if dated := values.read(plain, language).times.dated:
         return any({f"@{month}", f"#{day}"} <= source_forms for month, day in dated)
     numbers, _ = values.forms(plain, language)
-    if (one := values.value(plain)) is not None:
+    if (one := number_words.value(plain)) is not None:
         numbers.add(one)
     if numbers:
         return all(f"#{number.normalize():f}" in source_forms for number in numbers)
     if len([part for part in _JOINTS.split(bare) if part]) > 1:
         marked = [part for part in _JOINTS.split(word) if part and not part[0].islower()]
         return all(_occurs(part, source_forms, language) for part in marked)
+    if len(bare) >= _LONG and any(_is_misspelt(bare, form) for form in source_forms):
+        return True
     stem = _STEM + words.stem(bare, language)
     least = len(_STEM) + SHARED_LETTERS
     return stem in source_forms or any(words.akin(stem, form, least) for form in source_forms)
+
+
+def _is_misspelt(word: str, other: str) -> bool:
+    """Whether two long words differ by one letter."""
+    start = words.shared_start(word, other)
+    longest = max(len(word), len(other))
+    return any(
+        word[start + own :] == other[start + others :]
+        for own, others in ((1, 1), (1, 0), (0, 1))
+        if longest - start >= max(own, others)
+    )
 
 
 _OTHERS = ("en", "de", "es", "fr", "it", "pt", "pl")
@@ -167,6 +181,9 @@ _COMMON = 2e-5  # share of a noun that is known without another form of it
 _ENDINGS = ("en", "es", "e", "n", "s")
 _VOWELS = (("a", "ä"), ("o", "ö"), ("u", "ü"))
 _SHARED, _SHARED_PART = 4, 0.6  # letters that words share of which one is derived; their part
+_COMMON_PARTS = 8000  # words of a language that are parts of a rare noun
+_PLACED = re.compile(r"\b(?:in|aus|nach|bei|von) ([A-ZÄÖÜ][\wäöüß]+)")  # a noun has its article
+_COMMON_NOUNS = 20000
 _MOST_COMMON = 2000  # words, from which no name is derived
 _TOWNS = ("ingen", "hausen", "kirchen", "furt")
 _MAKING_NOUNS = ("ung", "heit", "keit", "schaft", "nis", "tion", "tät")  # endings of German nouns
@@ -190,8 +207,13 @@ def strange(
         words.folded(sentence.split()[0].strip("\"'“„«(")) for sentence in _named_sentences(text)
     }
     found = []
+    places = {
+        one
+        for one in _PLACED.findall(text)
+        if one.casefold() not in words.common("de", _COMMON_NOUNS)
+    }
     for word in unsupported(text, grounds, known_names, language):
-        may_be_noun = language == "de" or words.folded(word) in first
+        may_be_noun = (language == "de" and word not in places) or words.folded(word) in first
         is_noun = may_be_noun and _is_noun(word.casefold(), language)
         is_known = values.is_value(word) or _is_derived(word, grounds, language)
         if len(word) > 1 and not is_known and not is_noun:
@@ -225,13 +247,16 @@ def _is_noun(word: str, language: str) -> bool:
         return _is_noun(word.removesuffix(_FEMALE), language)
     if language != "de":
         return False
-    ends = range(_LEAST_BEFORE, len(word) - _LEAST_LETTERS + 1)
-    if words.is_listed(word, language) or word.endswith(_PLACES):
+    if word.endswith(_PLACES):
         return False
+    ends = range(_LEAST_BEFORE, len(word) - _LEAST_LETTERS + 1)
+    parts = [(word[:start], word[start:]) for start in ends]
+    if words.is_listed(word, language):  # a rare noun, if its parts are common ones
+        common = words.common("de", _COMMON_PARTS)
+        return any(before in common and behind in common for before, behind in parts)
     return any(
-        _is_own(word[start:], language)
-        or all(map(_is_listed_in_german, (word[:start], word[start:])))
-        for start in ends
+        _is_own(behind, language) or all(map(_is_listed_in_german, (before, behind)))
+        for before, behind in parts
     )
 
 

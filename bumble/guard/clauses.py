@@ -19,8 +19,8 @@ from bumble.guard.values import ReadText, Times
 from bumble.text import stop_words, words
 
 _DENIALS = {
-    "en": "not no never nobody nothing none without neither nor instead cannot nae",
-    "de": "nicht net ned nich kein keine keinen keiner koi koa nie niemand nichts ohne statt",
+    "en": "not no never nobody nothing none without neither nor cannot nae",
+    "de": "nicht net ned nich kein keine keinen keiner koi koa nie niemand nichts ohne",
     "fr": "pas non jamais personne rien sans aucun aucune",
     "es": "no nunca nadie nada sin ningun ninguna",
     "it": "non no mai nessuno niente senza nessuna",
@@ -37,6 +37,20 @@ _DENIALS = {
     "ru": "не нет никогда никто ничего без",
 }
 _DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
+# What stands behind one of these, and behind these words that go with it, is not so.
+_CONTRASTS = {
+    "instead": "of",
+    "rather": "than",
+    "plutot": "que",
+    "lieu": "de du des",
+    "vez": "de do da",
+    "lugar": "de del",
+    "invece": "di del",
+    "plaats": "van",
+    "statt": "",
+    "anstatt": "",
+    "ipv": "",
+}
 _NOWS = (
     "now jetzt jetz nun maintenant finalement ahora adesso agora nu teraz ted acum nyt теперь simdi"
 )
@@ -50,11 +64,17 @@ _MORE = frozenset(["more", "longer", "mehr", "plus", "mas", "piu", "mais", "meer
 _UNREAL = {
     "en": r"would|wouldn't|i'd|we'd|he'd|she'd|they'd|wish\w*|imagin\w*|dream\w*|if",
     "de": r"würd\w*|wär\w*|hätt\w*|könnt\w*|tät\w*|wenn|träum\w*",
-    "fr": r"si|\w+r(?:ais|ait|ions|iez|aient)",
-    "es": r"si|\w+ría\w*|\w+[ai]era\w*",
+    "fr": r"si|(?:ser|aur|fer|ir|pourr|voudr|devr|viendr|saur|verr)(?:ais|ait|ions|iez|aient)",
+    "es": r"si|\w+iera\w*|(?:i|se|tend|hab|pod|pond|sald|vend|ha|di|quer|sab)ría\w*",
     "it": r"se|\w+r(?:ei|esti|ebbe|emmo|este|ebbero)",
-    "pt": r"se|\w+ria\w*|\w+sse\w*",
+    "pt": r"se|(?:fo|tive|houve|vie|pude|soube|quise|fize)sse\w*|(?:i|se|te|fa|di|tra)ria\w*",
     "nl": r"als|zou\w*",
+}
+# Forms of an infinitive that is commoner than they are: a noun such as "librería" has none.
+_BY_INFINITIVE = {
+    "fr": ((r"(\w{2,}r)(?:ais|ait|ions|iez|aient)", ("", "e")),),
+    "es": ((r"(\w{2,}[aei]r)ía(?:s|mos|is|n)?", ("",)),),
+    "pt": ((r"(\w{2,}[aei]r)ia(?:s|m|mos)?", ("",)), (r"(\w+[aei])sse(?:s|m|mos)?", ("r",))),
 }
 _HEDGES = """
 ask asks asked wonder wonders wondered whether would could might may wish wishes consider considers
@@ -139,7 +159,7 @@ def of(text: str, language: str) -> tuple[Clause, ...]:
                 {stem: weight for stem, weight in near.items() if stem not in weights[n]},
                 weigh(_beside_values(tokens[n]), language),
                 denied(tokens[n], language),
-                values.joined([one.times for one in read[around]]),
+                values.joined_times([one.times for one in read[around]]),
                 bool(_NOW.intersection(tokens[n])),
                 any(map(_is_over, tokens[n], tokens[n][1:])),
                 is_asked,
@@ -187,10 +207,25 @@ def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
     empty = stop_words.WORDS | _MORE
     found: list[str] = []
     for start, token in enumerate(tokens):
-        if denies(token, language):
+        if denies(token, language) or _contrasts(tokens, start):
             behind = [one for one in tokens[start + 1 :] if one not in empty]
             found += [*behind[:1], *filter(values.is_value, behind[1:2])]
     return tuple(found)
+
+
+def _contrasts(tokens: Sequence[str], place: int) -> bool:
+    """Whether what stands behind a word is what is not so: "instead of", "statt"."""
+    following = _CONTRASTS.get(tokens[place])
+    behind = tokens[place + 1] if place + 1 < len(tokens) else ""
+    return following is not None and (not following or behind.split("'")[0] in following.split())
+
+
+def tells_of_change(tokens: Sequence[str], language: str) -> bool:
+    """Whether a sentence says itself what is not so, or was so before."""
+    return any(
+        denies(token, language) or token in FORMERLY or _contrasts(tokens, n)
+        for n, token in enumerate(tokens)
+    )
 
 
 def _is_over(token: str, following: str) -> bool:
@@ -199,8 +234,24 @@ def _is_over(token: str, following: str) -> bool:
 
 def is_unreal(text: str, language: str) -> bool:
     """Whether a verb is of what is only imagined, or a condition is named."""
+    plain = text.casefold().replace("’", "'")
     form = _UNREAL.get(language)
-    return bool(form and re.search(rf"(?<!\w)(?:{form})(?!\w)", text.casefold().replace("’", "'")))
+    if form and re.search(rf"(?<!\w)(?:{form})(?!\w)", plain):
+        return True
+    return language in _BY_INFINITIVE and any(
+        _is_conditional(token, language) for token in stop_words.WORD.findall(plain)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _is_conditional(token: str, language: str) -> bool:
+    """Whether a word is a regular verb's form for what is not so: "compraría", "falasse"."""
+    return any(
+        words.frequency(found[1] + ending, language) > words.frequency(token, language)
+        for form, endings in _BY_INFINITIVE[language]
+        if (found := re.fullmatch(form, token))
+        for ending in endings
+    )
 
 
 def shares(own: Iterable[str], other: Iterable[str]) -> bool:

@@ -9,7 +9,7 @@ have enough words in common, the rarer the surer; so does one that denies the va
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import partial
 from itertools import pairwise
@@ -39,6 +39,7 @@ KNOWN = 0.85  # of what a newer message was first to say, in a sentence that kno
 LEAST_TIE = 0.01
 MARGIN = 0.2  # by which a newer value must be tied better to another older one, to be of that
 BARE, BY_BARE = 0.5, 0.8  # weight of a clause's own words; how much its neighbours tie it then
+UNSURE_NAME = 0.2  # less sure than of a number, that a name stands in another's place
 NAME_OF_DAY = 0.5  # how much a name ties days: much happens to one person
 SAME_UNIT, SAME_KIND, OTHER_UNIT, OTHER_FORM = 0.8, 0.4, 1.0, 0.3
 OTHER_MONTH = 0.5
@@ -81,10 +82,10 @@ def newer(subject: Subject, sources: Sequence[Source]) -> str:
 def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float, int]]:
     """Yield how surely a newer message replaces a value of a sentence, and which one it is."""
     tokens = clauses.tokens_of(subject.text)
-    if any(clauses.denies(one, subject.language) or one in clauses.FORMERLY for one in tokens):
-        return  # it tells of the change itself
+    if clauses.tells_of_change(tokens, subject.language):
+        return
     read = [clauses.of(one.text, subject.language) for one in sources]
-    told = list(_values(subject))
+    told = list(_values(subject, sources))
     found = [
         [
             [value.look(clause, source) for clause in part]
@@ -100,12 +101,15 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
             for one, other in zip(told, found, strict=True)
             if one.kind == value.kind and _first(other) > _first(places)
         }
-        of_name = NAME_OF_DAY if value.kind == "day" else 1.0
+        of_name = NAME_OF_DAY if value.kind in ("day", "name") else 1.0
         ours = {stem: of_name if stem in names else 1.0 for stem in about - {value.stem}}
+        last = max((n for n, _, one in _every(places) if one.gives), default=-1)
         for like, n in _replacing(ours, sources, read, places):
+            if value.kind == "name" and n <= last and not any(one.denied for one in places[n]):
+                continue
             gives = any(one.gives for one in places[n])
             if n not in known and (gives or not _knows(subject, sources, n)):
-                yield like, n
+                yield like - UNSURE_NAME * (value.kind == "name"), n
 
 
 def _about(subject: Subject, sources: Sequence[Source]) -> frozenset[str]:
@@ -163,6 +167,8 @@ def _replacing(
         if one.rival is None or one.gives or n < last[0] or sources[n].at is None:
             continue
         new = read[n][k]
+        if new.is_asked or new.is_unreal:
+            continue
         if n == last[0] or not _is_of_another(read, places, (n, k), _tie(ties, new)):
             yield one.rival + _strength(ours, ties, old, new, (n, k), last), n
 
@@ -211,7 +217,7 @@ def _strength(
 # values of each kind
 
 
-def _values(subject: Subject) -> Iterator[Value]:
+def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
     times, language = subject.read.times, subject.language
     days = {*times.ordinals, *(day for _, day in times.dated)}
     told = [one for one in subject.read.numbers if one.value > 1]
@@ -220,18 +226,23 @@ def _values(subject: Subject) -> Iterator[Value]:
         if number.value not in values.YEARS and number.value not in days and not is_listed:
             look = partial(_look_for_number, number, told, subject.read.content)
             yield Value("number", "", look)
+    told_on = {(one.at.month, one.at.day) for one in sources if one.is_cited and one.at}
     for field in ("dated", "ordinals", "full_weekdays"):
         if wanted := getattr(times, field):
             day = Times(full_weekdays=times.full_weekdays)
-            for one in wanted:
+            for one in wanted - told_on:  # what happened on the day it was told stays so
                 looked_for = replace(day, **{field: frozenset([one])})
                 yield Value("day", "", partial(_look_for_day, looked_for))
             break
     tokens = clauses.tokens_of(subject.text)
     known = words.common(language, COMMON_WORDS) | stop_words.WORDS | {*tokens}
+    first_said = {
+        token: source for source in reversed(sources) for token in clauses.tokens_of(source.text)
+    }
     for stem, word in _names(subject).items():
         joints = {joint for joint, token in pairwise(tokens) if token == word}
-        look = partial(_look_for_name, word, joints & stop_words.WORDS - claims.ARTICLES, known)
+        beside = joints & stop_words.WORDS - claims.ARTICLES
+        look = partial(_look_for_name, word, beside, known, first_said)
         yield Value("name", stem, look)
     names = _names(subject)
     for stem, weight in clauses.weigh(tokens, language).items():
@@ -309,11 +320,13 @@ def _likeness(number: Number, other: Number, about: frozenset[str]) -> float:
 def may_be(number: Number, other: Number, *, loosely: bool) -> bool:
     """Whether two numbers can count the same: days no euros, and years no planks."""
     if number.kind == other.kind == "time":
-        return number.unit_days == other.unit_days
+        return number.unit_days == other.unit_days or number.equals(other)
     if number.kind == "thing" and other.ordinal and not number.ordinal:
         return False
     kinds = {number.kind, other.kind}
-    if "" in kinds or len(kinds) == 1:
+    if "" in kinds or ("clock" in kinds and number.hours & other.hours):
+        return True
+    if len(kinds) == 1:
         return True
     if kinds == {"money", "thing"}:  # "890 warm"
         return other.kind == "thing" and other.value >= LARGE
@@ -361,7 +374,12 @@ def _rival_day(wanted: Times, clause: Clause) -> float | None:
 
 
 def _look_for_name(
-    word: str, joints: Set[str], known: Set[str], clause: Clause, _: Source
+    word: str,
+    joints: Set[str],
+    known: Set[str],
+    first_said: Mapping[str, Source],
+    clause: Clause,
+    source: Source,
 ) -> Found:
     stands = word in clause.tokens
     denies = any(word == one or (not stands and _is_variant(word, one)) for one in clause.denied)
@@ -369,7 +387,7 @@ def _look_for_name(
         SPELT_ANEW if _is_variant(token, word) else SAME_KIND
         for joint, token in pairwise(("", *clause.tokens))
         if token[0].isalpha() and token not in known and token not in clause.denied
-        if joint in joints or _is_variant(token, word)
+        if _is_variant(token, word) or (joint in joints and first_said.get(token) is source)
     ]
     rival = max(rivals, default=None)
     return Found(stands and not denies, DENIED_RARE * denies, rival)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import calendar
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -21,103 +21,14 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from bumble.guard import clock, number_words
+from bumble.guard.clock import Clock
+from bumble.guard.number_words import Run, value
 from bumble.text import stop_words, words
 
 Kind = Literal["", "thing", "time", "money", "clock"]
 
-# Numbers as words, without accents: from one to twenty, the tens to ninety, a hundred, a thousand.
-_CARDINALS = {
-    "en": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
-    " hundred thousand",
-    "de": "eins zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn vierzehn"
-    " funfzehn sechzehn siebzehn achtzehn neunzehn zwanzig dreissig vierzig funfzig sechzig siebzig"
-    " achtzig neunzig hundert tausend",
-    "fr": "un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize"
-    " dix-sept dix-huit dix-neuf vingt trente quarante cinquante soixante soixante-dix"
-    " quatre-vingts quatre-vingt-dix cent mille",
-    "es": "uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince"
-    " dieciseis diecisiete dieciocho diecinueve veinte treinta cuarenta cincuenta sesenta setenta"
-    " ochenta noventa cien mil",
-    "it": "uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici"
-    " quindici sedici diciassette diciotto diciannove venti trenta quaranta cinquanta sessanta"
-    " settanta ottanta novanta cento mille",
-    "pt": "um dois tres quatro cinco seis sete oito nove dez onze doze treze quatorze quinze"
-    " dezesseis dezessete dezoito dezenove vinte trinta quarenta cinquenta sessenta setenta oitenta"
-    " noventa cem mil",
-    "nl": "een twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien"
-    " zestien zeventien achttien negentien twintig dertig veertig vijftig zestig zeventig tachtig"
-    " negentig honderd duizend",
-}
-_VALUES = (*range(1, 21), *range(30, 100, 10), 100, 1000)
-# Other words for small numbers: they support, but claim nothing; nor does a word that its language
-# doesn't have, and that looks like a number's: dialect, and what is typed without accents.
-_ORDINALS = {
-    1: "first erste ersten erster premier premiere primero primera primo prima primeiro eerste",
-    2: "second zweite zweiten zweiter deuxieme segundo segunda secondo tweede",
-    3: "third dritte dritten dritter drittes troisieme tercero tercera terzo terceiro derde",
-}
-_OTHERS = {
-    1: "a an ein eine einen einem einer una une uma",
-    2: "twice both pair couple twins beide beiden zwo paar zwillinge duas dous jumeaux jumelles"
-    " gemelos gemelas gemelli gemelle gemeos tweeling",
-    3: "thrice triplets drillinge",
-    12: "dozen dutzend douzaine docena dozzina duzia dozijn",
-    20: "score",
-}
-# Of languages whose words mean too much elsewhere: they count in texts of their own alone.
-_FURTHER = {
-    "sv": "ett tva tre fyra fem sex sju atta nio tio elva tolv tretton fjorton femton sexton"
-    " sjutton arton nitton tjugo trettio fyrtio femtio sextio sjuttio attio nittio hundra tusen",
-    "da": "en to tre fire fem seks syv otte ni ti elleve tolv tretten fjorten femten seksten"
-    " sytten atten nitten tyve tredive fyrre halvtreds tres halvfjerds firs halvfems hundrede"
-    " tusind",
-    "no": "en to tre fire fem seks sju atte ni ti elleve tolv tretten fjorten femten seksten"
-    " sytten atten nitten tjue tretti førti femti seksti sytti atti nitti hundre tusen",
-    "pl": "jeden dwa trzy cztery piec szesc siedem osiem dziewiec dziesiec jedenascie dwanascie"
-    " trzynascie czternascie pietnascie szesnascie siedemnascie osiemnascie dziewietnascie"
-    " dwadziescia trzydziesci czterdziesci piecdziesiat szescdziesiat siedemdziesiat"
-    " osiemdziesiat dziewiecdziesiat sto tysiac",
-    "cs": "jeden dva tri ctyri pet sest sedm osm devet deset jedenact dvanact trinact ctrnact"
-    " patnact sestnact sedmnact osmnact devatenact dvacet tricet ctyricet padesat sedesat"
-    " sedmdesat osmdesat devadesat sto tisic",
-    "ro": "unu doi trei patru cinci sase sapte opt noua zece unsprezece doisprezece treisprezece"
-    " paisprezece cincisprezece saisprezece saptesprezece optsprezece nouasprezece douazeci"
-    " treizeci patruzeci cincizeci saizeci saptezeci optzeci nouazeci suta mie",
-    "fi": "yksi kaksi kolme nelja viisi kuusi seitseman kahdeksan yhdeksan kymmenen yksitoista"
-    " kaksitoista kolmetoista neljatoista viisitoista kuusitoista seitsemantoista"
-    " kahdeksantoista yhdeksantoista kaksikymmenta kolmekymmenta neljakymmenta viisikymmenta"
-    " kuusikymmenta seitsemankymmenta kahdeksankymmenta yhdeksankymmenta sata tuhat",
-    "tr": "bir iki uc dort bes altı yedi sekiz dokuz on onbir oniki onuc ondort onbes onaltı"
-    " onyedi onsekiz ondokuz yirmi otuz kırk elli altmıs yetmis seksen doksan yuz bin",
-    "ru": "один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать"
-    " тринадцать четырнадцать пятнадцать шестнадцать семнадцать восемнадцать девятнадцать"
-    " двадцать тридцать сорок пятьдесят шестьдесят семьдесят восемьдесят девяносто сто тысяча",
-}
-_OF_LANGUAGE = {
-    code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _CARDINALS.items()
-}
-_OF_WORD = {word: value for row in _OF_LANGUAGE.values() for word, value in row.items()}
-_OF_LANGUAGE |= {
-    code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _FURTHER.items()
-}
-_OF_LANGUAGE["fr"] |= {"cents": 100, "vingts": 20}
-_OF_LANGUAGE["pl"] |= {"dwie": 2, "dwoch": 2, "trzech": 3, "tysiace": 1000, "tysiecy": 1000}
-_OF_ORDINAL = {word: value for value, row in _ORDINALS.items() for word in row.split()}
-_OF_OTHER = {word: value for value, row in _OTHERS.items() for word in row.split()}
-# These mean something else in another language: there they are no numbers.
-_FOREIGN = "once elf neuf sept seize dix sieben cent mil mille quince due sei tre um un"
-_ELSEWHERE = frozenset(_FOREIGN.split())
-_TIMES = re.compile(r"(?<=\w{3})mal")  # dreimal
-_JOINED_BY = ("und", "en", "og", "")  # what stands between a unit and a ten
-_ORDINAL_ENDING = re.compile(r"(?<=\w)(?:ste[nrsm]?|te[nrsm]?|th)\Z")
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-_THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
 _GROUPED = re.compile(r"(?<=\d)[ \u00a0\u202f'’](?=\d{3}(?!\d))")  # 3 200, 3'200
-_TENS = range(20, 100, 10)
-_LARGE = (100, 1000)
-_JOINTS = ("and", "und", "et", "y", "e")
-
 _LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")  # read beside the text's own
 MONTH_NAMES = tuple(month.casefold() for month in calendar.month_name[1:])
 _WEEKDAY_NAMES = tuple(day.casefold() for day in calendar.day_name)
@@ -137,20 +48,6 @@ _STOPS = frozenset(".!?…\n")
 _BREAKS = _STOPS | frozenset(",;:()–—")
 _ENDING = r"(?:st|nd|rd|th|ste|de|er|re|e|[ºª])"
 _ENDINGS = re.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
-_HOURS = re.compile(r"(\d{1,2})([:h.])([0-5]\d)")
-# Parts of a whole, and how they stand beside an hour: "half past eight", "ocho y media".
-_HALVES = "half halv halb halbe halber halbes halben demi demie media medio mezza mezzo meia meio"
-_PARTS = dict.fromkeys(_HALVES.split(), Decimal("0.5")) | dict.fromkeys(
-    ("quarter", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
-)
-_PARTS["dreiviertel"] = Decimal("0.75")
-_BEHIND = ("past", "nach", "over", "et", "y", "e", "and", "und", "en")
-_BEFORE = ("to", "vor", "moins", "menos", "meno", "voor")
-_SIDES = dict.fromkeys(_BEHIND, 1) | dict.fromkeys(_BEFORE, -1)
-_OCLOCK = frozenset(["uhr", "pm", "oclock", "o'clock", "h", "heures", "uur"])
-_BEFORE_HOUR = frozenset(
-    ["de", "nl", "sv", "da", "no"]
-)  # languages in which half nine is half past eight
 _FULL_DATE = re.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _SHORT_DATE = re.compile(
@@ -171,9 +68,18 @@ YEARS = range(1800, 2200)
 YEAR_DAYS = 365
 MOST_DAYS = 31
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
-_HALF, _DAY, _MINUTE = Decimal("0.5"), 24, Decimal("0.001")
-_MOST_APART = 0.26  # letters of a word's that dialect changes
 _EARLY = 5  # until this hour "today" may be the day before
+_SAME_TIME = Decimal("0.0001")  # days
+_HUNDREDTHS = range(10, 100)
+_DECIMAL_UNITS = re.compile(rf"{CURRENCIES.pattern}|m|kg|(?:met|mèt)(?:er|re|ro|ros|res|ri)|kilos?")
+_HOURS_OF_DAY = range(1, 10)  # "an hour, 8 people" is no time
+_MINUTES = 60
+_PARTS_OF = {  # of a unit, by its days: how many smaller ones it has, their days, their name
+    UNIT_DAYS["hour"]: (_MINUTES, UNIT_DAYS["minute"], "minutes"),
+    UNIT_DAYS["day"]: (24, UNIT_DAYS["hour"], "hours"),
+    UNIT_DAYS["week"]: (7, UNIT_DAYS["day"], "days"),
+    UNIT_DAYS["year"]: (12, UNIT_DAYS["month"], "months"),
+}
 _SPAN_LIMIT = 200  # days of a span from which a day may follow
 
 
@@ -193,6 +99,12 @@ class Number(Struct, frozen=True):
         """Whether two say the same, a time of day in whatever form."""
         if "clock" in (self.kind, other.kind):
             return bool(self.hours & other.hours)
+        if self.unit_days and other.unit_days:
+            mine, theirs = (
+                self.value * Decimal(self.unit_days),
+                other.value * Decimal(other.unit_days),
+            )
+            return abs(mine - theirs) < _SAME_TIME
         return self.value == other.value
 
 
@@ -308,13 +220,46 @@ def read(text: str, language: str) -> ReadText:
     text = with_days(text)
     dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
     tokens = [words.folded(token) for token in _TOKEN.findall(plain(dateless))]
-    found = list(_runs(tokens, language))
-    dated, used = _dates(tokens, found, terms)
-    ordinals = frozenset(int(next(filter(None, match))) for match in _ORDINAL.findall(text))
-    numbers = tuple(_number(tokens, run, terms, language) for run in found if run[0] not in used)
-    numbers += tuple(number for run in found if run[0] in used for number in _year(run))
+    found = _joined(tokens, number_words.runs(tokens, language), terms)
+    named = (int(next(filter(None, match))) for match in _ORDINAL.findall(text))
+    ordinals = frozenset(day for day in named if day <= MOST_DAYS)
+    clocks = {run.start: clock.read(tokens, run, language, found) for run in found}
+    minutes = {place for one in clocks.values() for place in one.used}
+    found = [run for run in found if run.start not in minutes]
+    days = [run for run in found if not clocks[run.start].is_sure]
+    dated, used = _dates(tokens, days, terms)
+    numbers = [
+        _number(tokens, run, clocks[run.start], terms, language)
+        for run in found
+        if run.start not in used
+    ]
+    numbers += [number for run in found if run.start in used for number in _year(run)]
+    numbers += [
+        _noon(tokens, n, language, found) for n, one in enumerate(tokens) if one in clock.NOONS
+    ]
     times = _times(text, tokens, dated, ordinals, terms, found)
-    return ReadText(numbers, times, _content(tokens, terms, language))
+    return ReadText(tuple(numbers), times, _content(tokens, terms, language))
+
+
+def _joined(tokens: Sequence[str], found: Iterable[Run], terms: Calendar) -> list[Run]:
+    """Join numbers of two units: "eight pound sixty", "2 Meter 40", "two hours and ten minutes"."""
+    joined = list[Run]()
+    for run in found:
+        last = joined[-1] if joined else run
+        between = [one for one in tokens[last.end : run.start] if one not in number_words.JOINTS]
+        unit = between[0] if len(between) == 1 and last.value % 1 == 0 else ""
+        behind = next(iter(tokens[run.end : run.end + 1]), "")
+        times, smaller, name = _PARTS_OF.get(terms.units.get(unit, 0), (0, 0, ""))
+        is_bare = run.start - last.end == 1 and behind not in terms.units and run.value < times
+        if run.value in _HUNDREDTHS and _DECIMAL_UNITS.fullmatch(unit):
+            joined[-1] = Run(last.start, run.end, last.value + run.value / 100, unit)
+        elif times and terms.units.get(behind) == smaller:
+            joined[-1] = Run(last.start, run.end, last.value * times + run.value)
+        elif times == _MINUTES and is_bare and run.value not in _HOURS_OF_DAY:
+            joined[-1] = Run(last.start, run.end, last.value * times + run.value, name)
+        else:
+            joined.append(run)
+    return joined
 
 
 def plain(text: str) -> str:
@@ -327,140 +272,36 @@ def with_days(text: str) -> str:
     return _DAY_DOT.sub(lambda found: f"{found[1] or found[2]}º", text)
 
 
-_Run = tuple[int, int, Decimal]  # first token, one behind the last, value
-
-
-def _runs(tokens: Sequence[str], language: str) -> Iterator[_Run]:
-    """Find numbers; those of several words ("four hundred and twenty") as one."""
-    index = 0
-    while index < len(tokens):
-        start, total = index, value(tokens[index], language)
-        if total is None:
-            total = _dialect(tokens[index], language)
-        index += 1
-        if total is None:
-            continue
-        while index < len(tokens):
-            joint = tokens[index] in _JOINTS and index + 1 < len(tokens)
-            following = value(tokens[index + joint], language)
-            word = tokens[index + joint]
-            if following is None or word[0].isdigit() or word in _OF_OTHER:
-                break
-            if following in _LARGE and total < following and not joint:
-                total *= following
-            elif total >= 20 and total % _step(total) == 0 and following < _step(total):
-                total += following
-            else:
-                break
-            index += joint + 1
-        index, total = _with_half(tokens, index, total)
-        yield start, index, total
-
-
-def _with_half(tokens: Sequence[str], index: int, total: Decimal) -> tuple[int, Decimal]:
-    """Add "and a half" behind a number; return where it ends, and what it is then."""
-    behind = [token for token in tokens[index : index + 3] if token not in _OF_OTHER]
-    if len(behind) > 1 and behind[0] in _JOINTS and _PARTS.get(behind[1]) == _HALF:
-        return tokens.index(behind[1], index) + 1, total + _HALF
-    if tokens[index : index + 1] in (["k"], ["tsd"]):
-        return index + 1, total * 1000
-    return index, total
-
-
-@cache
-def _dialect(word: str, language: str) -> Decimal | None:
-    """Return the number that a word looks like which its language doesn't have: "fuffzig"."""
-    if len(word) < _LEAST_LETTERS or not word.isalpha() or words.is_listed(word, language):
-        return None
-    if language not in _OF_LANGUAGE:
-        return None
-    known, word = _OF_LANGUAGE[language] | _OF_ORDINAL, _ORDINAL_ENDING.sub("", word)
-    far = {other: _apart(word, other) / len(other) for other in known if other[0] == word[0]}
-    nearest = min(far, key=lambda other: far[other], default="")
-    return Decimal(known[nearest]) if nearest and far[nearest] <= _MOST_APART else None
-
-
-def _apart(word: str, other: str) -> float:
-    """Return how many letters two words differ by; a vowel counts half, as vowels drift most."""
-    costs = [0.0]
-    for char in other:
-        costs.append(costs[-1] + _weight(char))
-    for own in word:
-        before, costs = costs, [costs[0] + _weight(own)]
-        for n, char in enumerate(other, 1):
-            change = 0.0 if own == char else max(_weight(own), _weight(char))
-            costs.append(
-                min(before[n - 1] + change, before[n] + _weight(own), costs[-1] + _weight(char))
-            )
-    return costs[-1]
-
-
-def _weight(char: str) -> float:
-    return 0.5 if char in "aeiouy" else 1.0
-
-
-def _step(total: Decimal) -> int:
-    """Return what a number of words counts in: tens, hundreds, thousands."""
-    return next((step for step in (1000, 100, 10) if total % step == 0), 1)
-
-
-def _number(tokens: Sequence[str], run: _Run, terms: Calendar, language: str) -> Number:
-    start, end, total = run
+def _number(tokens: Sequence[str], run: Run, at: Clock, terms: Calendar, language: str) -> Number:
+    start, end, total = run.start, run.end, run.value
     word = tokens[start]
     before = tokens[start - 1] if start else ""
-    behind = list(tokens[end : end + 2])
+    behind = [run.unit] if run.unit else list(tokens[end : end + 2])
     kind: Kind = ""
     unit, unit_days = "", 0.0
     timed = next((token for token in behind if token in terms.units), "")
     sign = behind[0] if behind else ""
-    hours, is_sure = _hours(tokens, run, language)
     if CURRENCIES.fullmatch(before) or CURRENCIES.fullmatch(sign):
         kind = "money"
         unit = words.stem(sign, language) if sign and sign[0].isalpha() else ""
-    elif is_sure:
+    elif at.is_sure:
         kind = "clock"
     elif timed and (timed == behind[0] or behind[0] not in stop_words.WORDS | _BREAKS):
         kind, unit, unit_days = "time", timed, terms.units[timed]
     elif behind and len(behind[0]) >= _LEAST_LETTERS and _is_noun(behind[0], terms, language):
         kind, unit = "thing", words.stem(behind[0], language)
     single = end - start == 1
-    is_dialect = value(word, language) is None
-    ordinal = single and (
-        word in _OF_ORDINAL or (_value(word, language) is None and not is_dialect)
-    )
-    loose = word in _OF_ORDINAL or word in _OF_OTHER or total == 1
+    loose = word in number_words.ORDINALS or word in number_words.OTHERS or total == 1
     claimed = not (single and loose) or word == "1"
-    return Number(total, word, kind, unit, unit_days, ordinal, claimed, hours)
+    ordinal = single and number_words.is_ordinal(word, language)
+    return Number(total, word, kind, unit, unit_days, ordinal, claimed, at.hours)
 
 
-def _hours(tokens: Sequence[str], run: _Run, language: str) -> tuple[frozenset[Decimal], bool]:
-    """Return the times of day that a number may be, and whether it surely is one."""
-    start, end, total = run
-    before, behind = list(tokens[max(0, start - 2) : start]), list(tokens[end : end + 2])
-    sign = behind[0] if behind else ""
-    is_sure = sign in _OCLOCK or (sign == "am" and language == "en")
-    if written := _HOURS.fullmatch(tokens[start]):
-        hour = Decimal(written[1]) + Decimal(written[3]) / 60
-        return _of_day(hour), is_sure or written[2] != "."
-    if total > _DAY or (total != int(total) and end - start == 1):
-        return frozenset(), False
-    if before and (part := _PARTS.get(before[-1])):  # halb neun, half eight, viertel neun
-        early = language in _BEFORE_HOUR
-        return _of_day(total - (1 - part) if early else total + part), True
-    if len(before) > 1 and before[-1] in _SIDES and (part := _PARTS.get(before[0])):
-        return _of_day(total + _SIDES[before[-1]] * part), True
-    if len(behind) > 1 and behind[0] in _SIDES and (part := _PARTS.get(behind[1])):
-        return _of_day(total + _SIDES[behind[0]] * part), True
-    if is_sure and behind[1:] and behind[1].isdigit() and int(behind[1]) < 60:  # 8 Uhr 30
-        return _of_day(total + Decimal(behind[1]) / 60), True
-    hours = _of_day(total)
-    if before and before[-1].isalpha() and not words.is_listed(before[-1], language):
-        hours |= _of_day(total + (-_HALF if language in _BEFORE_HOUR else _HALF))  # in dialect
-    return hours, is_sure
-
-
-def _of_day(*hours: Decimal) -> frozenset[Decimal]:
-    return frozenset(hour.quantize(_MINUTE) % (_DAY // 2) for hour in hours)
+def _noon(tokens: Sequence[str], place: int, language: str, found: Sequence[Run]) -> Number:
+    run = Run(place, place + 1, Decimal(12))
+    hours = clock.read(tokens, run, language, found).hours
+    word = tokens[place]
+    return Number(run.value, word, "clock", "", 0, ordinal=False, claimed=False, hours=hours)
 
 
 def _is_noun(token: str, terms: Calendar, language: str) -> bool:
@@ -473,11 +314,11 @@ def _is_noun(token: str, terms: Calendar, language: str) -> bool:
     )
 
 
-def _year(run: _Run) -> Iterator[Number]:
+def _year(run: Run) -> Iterator[Number]:
     """Yield a year that stands in a date, which may be asked for by itself."""
-    if run[2] in YEARS:
-        word = str(run[2])
-        yield Number(run[2], word, "", "", 0, ordinal=False, claimed=True)
+    if run.value in YEARS:
+        word = str(run.value)
+        yield Number(run.value, word, "", "", 0, ordinal=False, claimed=True)
 
 
 def _stems(tokens: Sequence[str], language: str) -> frozenset[str]:
@@ -499,44 +340,59 @@ def _content(tokens: Sequence[str], terms: Calendar, language: str) -> frozenset
 
 
 def _dates(
-    tokens: Sequence[str], found: Sequence[_Run], terms: Calendar
+    tokens: Sequence[str], found: Sequence[Run], terms: Calendar
 ) -> tuple[set[tuple[int, int]], set[int]]:
     """Find days beside a month; return them, and the first tokens of their numbers."""
     dated, used, months = set[tuple[int, int]](), set[int](), set[int]()
-    for start, end, total in found:
-        if total in YEARS and start and tokens[start - 1] in terms.months:
-            used.add(start)
-        if not 1 <= total <= MOST_DAYS or total != int(total):
+    beside = list[
+        tuple[int, int, int, int]
+    ]()  # how far from a month, its place, the day's, the day
+    for run in found:
+        if run.value in YEARS and run.start and tokens[run.start - 1] in terms.months:
+            used.add(run.start)
+        if (
+            not 1 <= run.value <= MOST_DAYS
+            or run.value % 1
+            or tokens[run.start] in number_words.OTHERS
+        ):
             continue
-        after = _unbroken(tokens[end : end + _NEAR], ".")
-        before = _unbroken(tokens[max(0, start - _NEAR) : start][::-1], "")
-        places = [end + n for n in range(len(after))]
-        if tokens[start][0].isdigit():
-            places += [start - 1 - n for n in range(len(before))]
-        for index in places:
-            if tokens[index] in terms.months and index not in months:
-                dated.add((terms.months[tokens[index]], int(total)))
-                used.add(start)
-                months.add(index)
-                break
+        after = _unbroken(tokens[run.end : run.end + _NEAR], ".")
+        before = _unbroken(tokens[max(0, run.start - _NEAR) : run.start][::-1], "")
+        places = [(n, run.end + n) for n in range(len(after))]
+        if tokens[run.start][0].isdigit():
+            places += [(n, run.start - 1 - n) for n in range(len(before))]
+        beside += [
+            (far, at, run.start, int(run.value)) for far, at in places if tokens[at] in terms.months
+        ]
+    for _, at, start, number in sorted(beside):  # a month belongs to the nearest number
+        if at not in months and start not in used:
+            dated.add((terms.months[tokens[at]], number))
+            used.add(start)
+            months.add(at)
     for first, second in pairwise(found):
-        joined = second[0] in used and first[0] not in used and 1 <= first[2] <= MOST_DAYS
+        joined = second.start in used and first.start not in used and 1 <= first.value <= MOST_DAYS
         if joined and (day := _day_joined(tokens, first, second, terms)):
             dated.add(day)
-            used.add(first[0])
+            used.add(first.start)
     return dated, used
 
 
 def _day_joined(
-    tokens: Sequence[str], first: _Run, second: _Run, terms: Calendar
+    tokens: Sequence[str], first: Run, second: Run, terms: Calendar
 ) -> tuple[int, int] | None:
     """Return the day of a number just before another that has the month: "from 12 to 19 June"."""
-    between = _unbroken(tokens[first[1] : second[0]], "")
-    same_form = tokens[first[0]][0].isdigit() == tokens[second[0]][0].isdigit()
-    if not same_form or not 0 < second[0] - first[1] == len(between) <= _NEAR or first[2] % 1:
+    between = _unbroken(tokens[first.end : second.start], "")
+    same_form = tokens[first.start][0].isdigit() == tokens[second.start][0].isdigit()
+    if (
+        not same_form
+        or not 0 < second.start - first.end == len(between) <= _NEAR
+        or first.value % 1
+    ):
         return None
-    behind = tokens[second[0] : second[1] + _NEAR]
-    return next(((terms.months[one], int(first[2])) for one in behind if one in terms.months), None)
+    behind = tokens[second.start : second.end + _NEAR]
+    return next(
+        ((terms.months[one], int(first.value)) for one in behind if one in terms.months), None
+    )
 
 
 def _unbroken(tokens: Sequence[str], but: str) -> list[str]:
@@ -550,7 +406,7 @@ def _times(
     dated: set[tuple[int, int]],
     ordinals: frozenset[int],
     terms: Calendar,
-    found: Sequence[_Run],
+    found: Sequence[Run],
 ) -> Times:
     dated |= {(int(month), int(day)) for _, month, day in _ISO.findall(text)}
     dated |= {one for first, *more in _SHORT_DATE.findall(text) for one in _either(first, *more)}
@@ -589,11 +445,11 @@ def _either(first: str, *others: str) -> Iterator[tuple[int, int]]:
             yield int(month), int(day)
 
 
-def _spans(tokens: Sequence[str], found: Sequence[_Run], terms: Calendar) -> Iterator[int]:
+def _spans(tokens: Sequence[str], found: Sequence[Run], terms: Calendar) -> Iterator[int]:
     """Yield the days of each span of time that a text names: "in three weeks", "a week later"."""
     for index, token in enumerate(tokens):
         if (days := terms.units.get(token, 0)) >= 1:
-            counted = [total for _, end, total in found if 0 <= index - end < _NEAR]
+            counted = [one.value for one in found if 0 <= index - one.end < _NEAR]
             yield int(days) * int(counted[-1] if counted and counted[-1] < 400 else 1)
 
 
@@ -637,7 +493,7 @@ def days_of(times: Times, at: datetime, *, vaguely: bool = True) -> set[date]:
     return days
 
 
-def joined(parts: Sequence[Times]) -> Times:
+def joined_times(parts: Sequence[Times]) -> Times:
     """Join the times of several parts of a text."""
     fields = [field for field in Times.__struct_fields__ if field != "next_week"]
     together = {
@@ -702,7 +558,7 @@ def claims(word: str, before: Sequence[str], *, capital: bool) -> bool:
     if word in calendar_words(words.DEFAULT_LANGUAGE).months:
         return capital or any(char.isdigit() for other in before for char in other)
     found = value(word)
-    return found is not None and found != 1 and word not in {*_OF_ORDINAL, *_OF_OTHER, *_ELSEWHERE}
+    return found is not None and found != 1 and word not in number_words.NO_AMOUNTS
 
 
 def forms(text: str, language: str) -> tuple[set[Decimal], set[int]]:
@@ -735,58 +591,3 @@ def is_value(word: str) -> bool:
         or CURRENCIES.fullmatch(plain) is not None
         or value(plain) is not None
     )
-
-
-def value(word: str, language: str = "") -> Decimal | None:
-    """Return the number a word stands for, in digits, as a word or as an ordinal; None: none.
-
-    Args:
-        word: Folded.
-        language: Of its text, `de`; by default a word of any counts.
-    """
-    if language == "de":
-        word = word.replace("scht", "st")  # as the south says it
-    found = _value(word, language)
-    if found is None and len(stem := _ORDINAL_ENDING.sub("", word)) in range(3, len(word)):
-        found = value(stem, language)
-    for large in ("tausend", "hundert"):  # dreihundertzwanzig
-        before, joint, behind = word.partition(large)
-        if found is None and joint and (before or behind):
-            times, more = (value(part, "de") if part else None for part in (before, behind))
-            if (times is None) == (not before) and (more is None) == (not behind):
-                found = (times or Decimal(1)) * _OF_WORD[large] + (more or Decimal(0))
-    return found if found is not None else _compound(word, language)
-
-
-def _compound(word: str, language: str) -> Decimal | None:
-    """Return the number of a ten and a unit in one word: einundzwanzig, ventidue, tjugotre."""
-    table = _OF_LANGUAGE.get(language, _OF_WORD) | {"ein": 1}
-    for ten, value_ in table.items():
-        if value_ in _TENS and ten[:-1] in word:
-            before, _, behind = word.partition(ten if ten in word else ten[:-1])
-            unit = behind.removeprefix("i") if not before else before if not behind else ""
-            for joint in _JOINED_BY:
-                found = table.get(unit.removesuffix(joint), 10)
-                if found < 10:
-                    return Decimal(value_ + found)
-    return None
-
-
-def _value(word: str, language: str) -> Decimal | None:
-    """Return the number a word stands for: its digits, or what it says."""
-    if digits := _DIGITS.match(word):
-        plain = _THOUSANDS.sub("", digits[0]).replace(",", ".")
-        return Decimal(plain if plain.count(".") <= 1 else plain.replace(".", ""))
-    plain = _TIMES.sub("", word)
-    own = _OF_LANGUAGE.get(language, {})
-    if plain in own:
-        return Decimal(own[plain])
-    if plain in _ELSEWHERE and language:
-        return None
-    for table in (_OF_WORD, _OF_ORDINAL, _OF_OTHER):
-        if plain in table:
-            return Decimal(table[plain])
-    tens, joint, unit = word.partition("-")
-    if joint and _OF_WORD.get(tens) in _TENS and _OF_WORD.get(unit, 10) < 10:
-        return Decimal(_OF_WORD[tens] + _OF_WORD[unit])
-    return None

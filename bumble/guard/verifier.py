@@ -10,7 +10,7 @@ and is held to names, numbers and dates alone. No share of words in common is as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
 from itertools import combinations
@@ -18,7 +18,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bumble.guard import claims, clauses, corrections, origins, secrets, values
+from bumble.guard import claims, clauses, corrections, number_words, origins, secrets, values
 from bumble.guard.clauses import Source, Subject, shares
 from bumble.guard.corrections import may_be
 from bumble.guard.speakers import Speakers, borrowed, given_away, taken_over
@@ -29,14 +29,22 @@ Verdict = Literal["keep", "inference", "mend"]
 _CLAUSE = re.compile(r"[,;:!?()–—\n]|\.(?!\d)")
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
+ENTITYS_OWN = 1.2  # weight of words that only the entity said, from which on they tell something
 _OLDEST, _MOST_PARTS = 120, 6
 # Words before a round number that stands for one near it.
 _ABOUTS = """
 about almost nearly around over under roughly etwa fast rund knapp gut uber mitte anfang ende
-circa ca casi unos presque environ quasi quase bijna ongeveer
+circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
 """
 _ABOUT = frozenset(_ABOUTS.split())
+_COMPARED_BY = """
+more less fewer older younger mehr weniger alter junger fruher spater teurer billiger plus moins
+mas menos piu meno mais meer minder later earlier cheaper dearer
+"""
+_COMPARED = frozenset(_COMPARED_BY.split())
+_EACH = frozenset(["each", "je", "jeweils", "cada", "chaque", "ogni", "elk"])
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
+_SHORT_YEAR = 10  # a year of two digits, from which on
 _LEAST_SUM = 20  # a number that counts nothing told, from which on it may be a sum
 
 
@@ -92,8 +100,29 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     for rests in claim.rests_on:
         if f" {_bare(rests)} " not in said_words:
             return SourceVerdict("mend", f'the messages it cites do not say "{rests}"')
+    if only := _said_by_entity(claim.text, sources, own):
+        return SourceVerdict("mend", f"only {sources.entity} said {only}")
     found = _held(claim.text, cited, said, sources, is_told=True)
     return SourceVerdict("inference") if found == KEPT and claim.inference else found
+
+
+def _said_by_entity(text: str, sources: ClaimSources, entity: str) -> str:
+    """Return the words of a sentence that only the entity said, if they tell something."""
+    language = words.language(text, *(one.text for one in sources.window))
+    theirs = [one.text for one in sources.window if words.folded(one.who) != entity]
+    ours = [one.text for one in sources.window if words.folded(one.who) == entity]
+    if not ours:
+        return ""
+    said, own = (
+        {stem for one in texts for stem in clauses.weigh(clauses.tokens_of(one), language)}
+        for texts in ((*theirs, *sources.known), ours)
+    )
+    only = {
+        stem: weight
+        for stem, weight in clauses.weigh(clauses.tokens_of(text), language).items()
+        if stem in own and not shares([stem], said)
+    }
+    return ", ".join(only) if sum(only.values()) >= ENTITYS_OWN else ""
 
 
 def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
@@ -189,7 +218,7 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
         return word, False
     counted = False
     for number in sentence.read.numbers:
-        is_read = values.value(number.word, sentence.language) is not None
+        is_read = number_words.value(number.word, sentence.language) is not None
         if not (number.claimed and is_read) or corrections.is_denied(number, sentence):
             continue
         if _is_given(number, sentence, sources):
@@ -247,7 +276,11 @@ def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Itera
 
 def _is_year_given(year: Decimal, sources: Sequence[Source]) -> bool:
     for source in sources:
-        if any(one.value == year for one in source.read.numbers):
+        if any(
+            one.value == year
+            or (not one.kind and one.value == year % 100 and one.value >= _SHORT_YEAR)
+            for one in source.read.numbers
+        ):
             return True
         if source.at is not None and abs(int(year) - source.at.year) <= 1:
             return True
@@ -265,15 +298,23 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         if one.claimed and one.value != number.value
     ]
     at = [source.at for source in bearing if source.at is not None]
+    if any(not _EACH.isdisjoint(clauses.tokens_of(one.text)) for one in bearing) and any(
+        one.kind == number.kind == "time" and one.value * 2 == number.value for one in given
+    ):
+        return True  # there and back
     if number.kind != "money" and number.value in _by_years(number, given, at):
         return True
     if number.unit_days >= 1 and number.value in _by_days(number, bearing):
         return True
     same = [one for one in given if _adds_up(number, one, loosely=few)]
     parts = list({one.value: one for one in same}.values())[:_MOST_PARTS]
-    if number.value in _by_sums(parts) or number.value in _by_products(number, given):
-        return True
-    return _is_about(number, sentence, given)
+    derived = {
+        *_by_sums(parts),
+        *_by_products(number, given),
+        *_by_comparison(number, sentence, given),
+    }
+    near = {one.value for one in given if may_be(number, one, loosely=True)}
+    return number.value in derived or _is_about(number, sentence, derived | near)
 
 
 def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -> Iterator[Decimal]:
@@ -289,8 +330,9 @@ def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -
     for year in years if number.value in values.YEARS else ():
         for span in spans | ages:
             yield from (year - span, year + span)
+    since = {abs(one - other) for one, other in combinations(years, 2)}
     for age in ages:
-        for span in spans:
+        for span in spans | since:
             yield from (age - span, age + span)
 
 
@@ -321,7 +363,17 @@ def _adds_up(number: Number, other: Number, *, loosely: bool) -> bool:
     if number.kind == "money":
         least = 10 if not other.kind else corrections.LARGE
         return other.kind == "money" or other.value >= least or other.value % 1 != 0
+    if not other.kind:
+        return number.kind == "time" and other.value >= _LEAST_SUM
     return number.kind == other.kind == "time" and number.unit_days == other.unit_days
+
+
+def _by_comparison(number: Number, sentence: Subject, given: Sequence[Number]) -> Iterator[Decimal]:
+    """Yield by how much two numbers differ, where a sentence says how much more something is."""
+    tokens = clauses.tokens_of(sentence.text)
+    place = tokens.index(number.word) if number.word in tokens else len(tokens)
+    if not _COMPARED.isdisjoint(tokens[place + 1 : place + 4]):
+        yield from (abs(one.value - other.value) for one, other in combinations(given, 2))
 
 
 def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
@@ -333,7 +385,7 @@ def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
             yield difference / 2
     for one in given:
         if one.value >= 10:
-            yield one.value / 2
+            yield from (one.value / 2, one.value / 4)
         yield one.value * 12  # months of a year
 
 
@@ -343,7 +395,7 @@ def _by_products(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
         for one, other in combinations(given, 2):
             if {"money", ""} & {one.kind, other.kind}:
                 product, (small, large) = one.value * other.value, sorted((one.value, other.value))
-                yield from (product, product / 2, Decimal(round(large / small)))
+                yield from (product, product / 2, large / small, Decimal(round(large / small)))
     if number.value >= _LEAST_SUM:
         for whole in given:
             for one, other in combinations(given, 2):
@@ -351,16 +403,14 @@ def _by_products(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
                     yield whole.value - one.value - other.value
 
 
-def _is_about(number: Number, sentence: Subject, given: Sequence[Number]) -> bool:
+def _is_about(number: Number, sentence: Subject, given: Iterable[Decimal]) -> bool:
     """Whether a round number stands for one near it, by a word that says so."""
     tokens = clauses.tokens_of(sentence.text)
     if number.value % 10 or number.word not in tokens:
         return False
     place = tokens.index(number.word)
     return not _ABOUT.isdisjoint(tokens[max(0, place - 3) : place]) and any(
-        may_be(number, one, loosely=True)
-        and abs(one.value - number.value) <= max(number.value * _NEAR_SHARE, _NEAR_YEARS)
-        for one in given
+        abs(one - number.value) <= max(number.value * _NEAR_SHARE, _NEAR_YEARS) for one in given
     )
 
 
@@ -428,12 +478,14 @@ def _near_times(sentence: Subject, source: Source) -> values.Times:
     parts = [
         values.read(part, sentence.language) for part in _CLAUSE.split(source.text) if part.strip()
     ]
-    near = [
-        part.times
-        for part in parts
-        if part.times.are_there and shares(sentence.subjects, part.content)
-    ]
-    return values.joined(near) if near else source.read.times
+    near = list[values.Times]()
+    lacks_time = False
+    for part in parts:
+        is_shared = shares(sentence.subjects, part.content)
+        if part.times.are_there and (is_shared or lacks_time):  # "her 80th? 6 march"
+            near.append(part.times)
+        lacks_time = is_shared and not part.times.are_there
+    return values.joined_times(near) if near else source.read.times
 
 
 LEAST_WORDS = 4  # telling ones of a sentence that one message has to say; a title has fewer

@@ -11,6 +11,8 @@ commands.
 from __future__ import annotations
 
 import re
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -22,8 +24,9 @@ from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import CommitPolicy
 from bumble.entity.git_operations import Operation
 from bumble.errors import FolderUnwritableError, UnsafePathError
-from bumble.files import disk, git
+from bumble.files import disk, git, gitdir
 from bumble.files.git import Git
+from bumble.files.gitdir import Repository
 from bumble.history import merge
 from bumble.records import forgotten, kinds
 from bumble.records.kind import Kind
@@ -297,3 +300,68 @@ def _with_both(path: str, text: str) -> str:
         return "".join(sorted({match[1], match[3]}))
 
     return merge_marks.replaced(text, settled, fenced=True)
+
+
+DRIVER = "bumble"
+DRIVER_KEY = f"merge.{DRIVER}.driver"
+# The newer way of git to merge obeys the first only since 2.50; `recursive` is the older way before
+# that, and another name of the newer one since. A rebase before 2.50 takes neither.
+NO_RENAMES = {"merge.renames": "false", "pull.twohead": "recursive"}
+
+
+def driver_command() -> str:
+    """Return the command line git is to run; it works where no `bumble` is on the PATH.
+
+    `-P` because git runs it in the top of the repository: a folder there must not be imported.
+    """
+    return f"{shlex.quote(sys.executable)} -P -m bumble git-merge %O %A %B %P"
+
+
+def install_driver(root: Path) -> bool:
+    """Tell the repository that a folder lies in; whether that worked."""
+    with git_operations.noted(root, Operation("config")):
+        named = git.run(root, "config", f"merge.{DRIVER}.name", "bumble: by meaning")
+        told = (
+            named is not None and git.run(root, "config", DRIVER_KEY, driver_command()) is not None
+        )
+        for key, value in NO_RENAMES.items() if told and _is_alone(root) else ():
+            git.run(root, "config", key, value)
+        return told
+
+
+def _is_alone(root: Path) -> bool:
+    repository = gitdir.find(root)
+    return repository is not None and is_own(repository)
+
+
+def has_driver(root: Path) -> bool:
+    """Whether the repository has the driver, and not a program of that name that came with it."""
+    line = git.run(root, "config", DRIVER_KEY)
+    if line is None or line.rstrip("\n") != driver_command():
+        return False
+    return not _is_alone(root) or all(
+        git.run(root, "config", "--local", key) is not None for key in NO_RENAMES
+    )
+
+
+def lacks_driver(root: Path, repository: Repository) -> bool:
+    """Whether a folder's files name our way to merge, and git has not been told what that is."""
+    attributes = gitdir.content(root / ".gitattributes") or b""
+    if f"merge={DRIVER}".encode() not in attributes:
+        return False
+    config = gitdir.content(repository.common / "config") or b""
+    is_told = driver_command().encode() in config and (
+        b"twohead" in config or not is_own(repository)
+    )
+    return not is_told and not has_driver(root)
+
+
+def may_have_driver(place: Git) -> bool:
+    """Whether the repository is this folder's own, and this user's."""
+    leads_away = place.strays is not None and not place.trusted
+    return is_own(place.repository) and not (place.foreign or place.trap or leads_away)
+
+
+def is_own(repository: Repository) -> bool:
+    """Whether nothing but this folder lies in the repository."""
+    return repository.top == repository.folder

@@ -28,7 +28,7 @@ from bumble.errors import (
 )
 from bumble.files import disk, git
 from bumble.files.git import Git
-from bumble.history import clone, driver
+from bumble.history import clone
 from bumble.history.clone import Mended
 from bumble.records import forgotten, kinds
 from bumble.text import urls
@@ -66,7 +66,7 @@ def place_of(root: Path, *, trusted: bool) -> Git:
     if place.foreign or place.trap:
         why = "its repository belongs to somebody else, or holds a pipe"
         raise SyncError(root, why, "`bumble doctor` says which.")
-    named = place.reaching_programs(but=driver.KEY)
+    named = place.reaching_programs(but=clone.DRIVER_KEY)
     if not trusted and (named or place.strays):
         what = f"its own git config has {', '.join(named)}" if named else place.outside_repository
         advice = f"If that is yours: `bumble config trust {shlex.quote(str(root))}`, then again."
@@ -149,7 +149,7 @@ def _merged(
     root: Path, place: Git, target: Upstream, policy: CommitPolicy, *, leaves_open: bool
 ) -> Mended:
     """Merge, to the end: what this returns is committed."""
-    result = commits.merge(place, policy, target.tracking, driver.KEY, driver.command())
+    result = commits.merge(place, policy, target.tracking, clone.DRIVER_KEY, clone.driver_command())
     if result.code == 0:
         return Mended()
     if not place.repository.under_way:
@@ -259,11 +259,14 @@ def push(root: Path, place: Git, target: Upstream) -> None:
     Raises:
         SyncError: If that fails.
     """
-    pushed = f"HEAD:{target.branch}"
+    _push(root, place, target.remote, target.branch, "It was merged here; push again.")
+
+
+def _push(root: Path, place: Git, remote: str, branch: str, advice: str) -> None:
     with git_operations.noted(root, Operation("push")):
-        result = place.reach("push", "--no-verify", target.remote, pushed)
+        result = place.reach("push", "--no-verify", remote, f"HEAD:{branch}")
     if result.code != 0:
-        raise SyncError(root, result.why, "It was merged here; push again.")
+        raise SyncError(root, result.why, advice)
 
 
 REMOTE = "origin"
@@ -368,10 +371,7 @@ def push_first(root: Path, place: Git, branch: str) -> None:
     Raises:
         SyncError: If that fails.
     """
-    pushed = f"HEAD:refs/heads/{branch}"
-    with git_operations.noted(root, Operation("push")):
-        result = place.reach("push", "--no-verify", REMOTE, pushed)
-    if result.code != 0:
-        raise SyncError(root, result.why, "Nothing was uploaded; say it again once it can be.")
+    advice = "Nothing was uploaded; say it again once it can be."
+    _push(root, place, REMOTE, f"refs/heads/{branch}", advice)
     place.call("config", f"branch.{branch}.remote", REMOTE)
     place.call("config", f"branch.{branch}.merge", f"refs/heads/{branch}")

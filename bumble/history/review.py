@@ -58,7 +58,6 @@ class HeldProposal(Struct, frozen=True):
 class ReviewDecision(Struct, frozen=True):
     """The change set that accepts or rejects a proposal."""
 
-    proposal: HeldProposal
     change_set: ChangeSet
     stays: tuple[str, ...] = ()  # files that stay as they are, each with why
 
@@ -171,7 +170,7 @@ def plan_accept(root: Path, proposal: HeldProposal) -> ReviewDecision:
         (*planned, *([decided] if decided else [])),
         (*trailers, (ACCEPTS, commit.id)),
     )
-    return ReviewDecision(proposal, change_set, tuple(stays))
+    return ReviewDecision(change_set, tuple(stays))
 
 
 def _whys(proposal: HeldProposal, commit: Commit) -> list[str]:
@@ -250,6 +249,4 @@ def plan_reject(root: Path, proposal: HeldProposal) -> ReviewDecision:
     """Plan to drop a proposal; how far its cycle has come stays, so that it does not come again."""
     decided = review_queue.plan_decided(root, proposal.name, f"{proposal.name} is rejected")
     title = f"review: {proposal.name} is rejected"
-    return ReviewDecision(
-        proposal, ChangeSet(title, (decided,) if decided else (), ((CYCLE, "review"),))
-    )
+    return ReviewDecision(ChangeSet(title, (decided,) if decided else (), ((CYCLE, "review"),)))

@@ -31,7 +31,7 @@ from bumble.recall.topic_questions import Drawing
 from bumble.records import base, beliefs, dreams, episodes, journal, relationships, scratch, state
 from bumble.records.base import Provenance
 from bumble.records.mapping_files import MappingFile
-from bumble.runtime import last_activity, review_queue
+from bumble.runtime import review_queue, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
@@ -287,7 +287,7 @@ def signature(runtime: Runtime) -> str:
     """
     dreamt = {_moment(path.stem) for path in dreams.paths(runtime.entity.dreams)}
     entity = runtime.entity
-    last_message_at = last_activity.last_said(entity, runtime.now())
+    last_message_at = spoken.last_said(entity, runtime.now())
     believed = [path.stem for path in beliefs.paths(entity.beliefs)]
     ids = [
         *(path.stem for path in episodes.paths(entity.episodes)),

@@ -50,7 +50,7 @@ from bumble.records.episodes import Episode
 from bumble.records.mapping_files import MappingFile
 from bumble.records.provenance import Audience, fits
 from bumble.records.questions import OpenQuestion
-from bumble.runtime import body_state, job_request, last_activity
+from bumble.runtime import body_state, job_request, spoken
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens
@@ -109,7 +109,7 @@ def read(runtime: Runtime) -> DreamHistory:
 
 def _silence(runtime: Runtime, at: datetime) -> Condition:
     wanted = runtime.config.soma.dreams.min_silence_seconds
-    silence = last_activity.silence(runtime.entity, at)
+    silence = spoken.silence(runtime.entity, at)
     quiet = None if silence is None else silence.total_seconds()
     return Condition(
         "silence",

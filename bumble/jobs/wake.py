@@ -52,7 +52,7 @@ from bumble.records.base import Provenance
 from bumble.records.projects import Project
 from bumble.records.provenance import ITSELF, is_untrusted
 from bumble.records.reminders import SESSION
-from bumble.runtime import body_state, last_activity, people
+from bumble.runtime import body_state, people, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
@@ -133,7 +133,7 @@ def _gates(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator
         f"at least {config.min_gap_seconds:g} s",
         since is None or since >= config.min_gap_seconds,
     )
-    quiet = last_activity.silence(runtime.entity, at)
+    quiet = spoken.silence(runtime.entity, at)
     silence = None if quiet is None else quiet.total_seconds()
     talking = locks.is_turn_running(runtime.entity)
     yield Condition(

@@ -6,14 +6,19 @@ action too, `say`, whose text can be read while it comes. Text not of this shape
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct, field
+
 from bumble.errors import AnswerInvalidError
-from bumble.llm import structured
-from bumble.llm.protocol import Action, Tool
+from bumble.llm import marks, structured
+from bumble.llm.marks import ThinkFilter
+from bumble.llm.protocol import Action, Completion, FinishReason, PromptMessage, Tool, Usage
 from bumble.llm.say_stream import SayReader
-from bumble.text.whole_text import whole
+from bumble.llm.wire import CallPart, Piece
+from bumble.text.printable import whole
 
 MAX_ACTIONS = 8  # in one answer; a bound keeps a small model from going on for ever
 
@@ -130,3 +135,180 @@ def _calls(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[Action, ...]
         Action(f"call_{number}", name, arguments)
         for number, (name, arguments) in enumerate(calls, start=1)
     )
+
+
+NO_RESULT = "(it did not run)"
+
+
+def declared(tools: Sequence[Tool]) -> list[dict[str, Any]]:
+    """Declare tools; no text of theirs holds a control token, wherever they come from."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": marks.plain(tool.description),
+                "parameters": _plain(tool.parameters),
+            },
+        }
+        for tool in tools
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Break the control tokens in the texts of a JSON value."""
+    if isinstance(value, str):
+        return marks.plain(value)
+    if isinstance(value, Mapping):
+        return {marks.plain(key): _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def messages(told: Sequence[PromptMessage]) -> list[dict[str, Any]]:
+    """Write messages with their calls and results.
+
+    Each call is followed by its result, as endpoints insist. What is told along with results (a
+    nudge) goes behind the last of them: some endpoints take no word of the user right after one.
+    """
+    written: list[dict[str, Any]] = []
+    waiting: dict[str, str] = {}  # calls without a result so far: own id to the one that was sent
+    for number, one in enumerate(told):
+        text = one.text
+        if one.role == "user":
+            loose = []
+            for result in one.results:
+                sent = waiting.pop(result.id, None)
+                if sent is None:  # its call is not shown any more
+                    loose.append(result.text)
+                else:
+                    written.append({"role": "tool", "tool_call_id": sent, "content": result.text})
+            text = "\n\n".join([*loose, *([text] if text else [])])
+        _end(written, waiting)
+        if one.role == "user" and one.results and written and written[-1]["role"] == "tool":
+            written[-1]["content"] += f"\n\n{text}" if text else ""
+            continue
+        message: dict[str, Any] = {"role": one.role}
+        if text or not one.calls:
+            message["content"] = text
+        if one.calls:
+            waiting = {call.id: f"call_{number}_{k}" for k, call in enumerate(one.calls)}
+            message["tool_calls"] = [
+                _call(sent, call.name, call.arguments)
+                for sent, call in zip(waiting.values(), one.calls, strict=True)
+            ]
+        written.append(message)
+    _end(written, waiting)
+    return written
+
+
+def _end(written: list[dict[str, Any]], waiting: dict[str, str]) -> None:
+    """Give calls a result that never got one: they were broken off."""
+    written += [
+        {"role": "tool", "tool_call_id": sent, "content": NO_RESULT} for sent in waiting.values()
+    ]
+    waiting.clear()
+
+
+def _call(sent: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    function = {"name": name, "arguments": json.dumps(_plain(arguments), ensure_ascii=False)}
+    return {"id": sent, "type": "function", "function": function}
+
+
+class CallText:
+    """Calls of an answer, written as the JSON of actions while they stream."""
+
+    def __init__(self) -> None:
+        """Begin an answer."""
+        self.text = ""
+        self._index, self._id = -1, ""
+        self._names = 0  # calls so far
+        self._empty = True  # whether the call that is open has no arguments yet
+
+    def take(self, part: CallPart) -> str:
+        """Take a piece of a call; return what it adds to the text."""
+        added = ""
+        if self._begins(part):
+            added += self._close() or '{"actions":['
+            added += f'{"," if self._names else ""}{{"tool":{json.dumps(part.name)},"arguments":'
+            self._names += 1
+            self._index, self._id, self._empty = part.index, part.id, True
+        if part.arguments and self._names:
+            added, self._empty = added + part.arguments, False
+        self.text += added
+        return added
+
+    def finish(self, *, whole: bool) -> str:
+        """End the answer; return what that adds. One that was cut off stays open."""
+        if not self._names or (not whole and not self._empty):
+            return ""
+        added = f"{self._close()}]}}"
+        self.text += added
+        return added
+
+    def _begins(self, part: CallPart) -> bool:
+        """Whether a piece begins a new call: some endpoints number all of them alike."""
+        other_id = bool(part.id) and part.id != self._id
+        return bool(part.name) and (part.index != self._index or (other_id and not self._empty))
+
+    def _close(self) -> str:
+        if not self._names:
+            return ""
+        return "{}}" if self._empty else "}"
+
+
+class Answer(Struct):
+    """What the pieces of one answer add up to."""
+
+    thinking: ThinkFilter
+    calls: CallText | None = None  # of a request that has tools; else a call's arguments are text
+    began: bool = False
+    finish_reason: FinishReason | None = None
+    was_filtered: bool = False
+    reasoning: str = ""
+    usage: Usage = field(default_factory=Usage)
+    chars: int = 0  # of all that has come
+
+    @property
+    def text(self) -> str:
+        """What it says: its calls as actions, else its text."""
+        return self.calls.text if self.calls and self.calls.text else self.thinking.text
+
+    @property
+    def has_called(self) -> bool:
+        """Whether it has called a tool."""
+        return bool(self.calls and self.calls.text)
+
+    def take(self, piece: Piece) -> str:
+        """Take the next piece; return what it adds to the visible text."""
+        self.usage = piece.usage or self.usage
+        self.began = self.began or piece.is_token
+        self.chars += piece.chars
+        self.reasoning += piece.reasoning
+        shown = self.thinking.feed(piece.text)
+        for part in piece.calls:
+            if self.calls is None:
+                shown += self.thinking.feed(part.arguments)
+            else:
+                shown += self.calls.take(part)
+        if piece.finish_reason:
+            self.finish_reason = "length" if piece.finish_reason == "length" else "stop"
+            self.was_filtered = piece.finish_reason == "content_filter"
+        return shown
+
+    def end(self) -> str:
+        """End the answer; return what of the visible text was held back."""
+        rest = self.thinking.finish()
+        if self.calls is not None:
+            rest += self.calls.finish(whole=self.finish_reason != "length")
+        return rest
+
+    def completion(self, name: str) -> Completion:
+        """Sum up; text beside calls was thought."""
+        beside = self.thinking.text if self.has_called else ""
+        return Completion(
+            text=self.text,
+            finish_reason=self.finish_reason or "stop",
+            model=name,
+            reasoning=self.reasoning + self.thinking.reasoning + beside,
+            usage=self.usage,
+        )

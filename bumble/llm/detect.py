@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
-from bumble.llm.stream_timeouts import within
+from bumble.llm.wire import within
 from bumble.text import urls
 
 Kind = Literal["ollama", "openai"]

@@ -16,8 +16,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from bumble.errors import BudgetSpentError, ModelUnreachableError, WeightsMissingError
-from bumble.llm import engine, gguf, marks, prefix_cache
+from bumble.llm import engine, gguf, marks, openai_format, prefix_cache
+from bumble.llm.actions import Answer
 from bumble.llm.engine import Engine, EngineError, Reasoning
 from bumble.llm.gguf import Vocabulary
 from bumble.llm.marks import CLOSING, OPENING, ThinkFilter
@@ -25,13 +28,11 @@ from bumble.llm.prefix_cache import PrefixFolder
 from bumble.llm.protocol import (
     Completion,
     EnoughError,
-    FinishReason,
     OnText,
     PromptMessage,
     Request,
-    Usage,
 )
-from bumble.llm.stream_timeouts import ends_at
+from bumble.llm.wire import ends_at
 
 _STOP_SECONDS = 2.0  # how long an interrupt waits for the engine to be still
 _REASONING_SHARE = 0.5  # of an answer's tokens, at most, where a grammar holds the rest of it
@@ -98,17 +99,15 @@ class EmbeddedModel:
         loaded = self._loaded()
         started = self._stopwatch()
         self._take_up(loaded, request)
-        thinking = ThinkFilter()
-        answer = _Answer()
+        answer = Answer(ThinkFilter())
         first: float | None = None
         body = self._body(request, self._reasoning(loaded, request))
         events = loaded.stream("/v1/chat/completions", body, until=until)
         try:
             for event in events:
-                piece, reasoning = answer.take(event)
-                if first is None and (piece or reasoning):
+                shown = answer.take(openai_format.read_event(event))
+                if first is None and answer.began:
                     first = self._stopwatch() - started
-                shown = thinking.feed(piece)
                 if shown and on_text is not None:
                     on_text(shown)
         except EngineError as problem:
@@ -120,20 +119,13 @@ class EmbeddedModel:
         finally:
             # However this ends: the connection is closed, and the engine stops.
             events.close()
-            if not answer.is_complete:
+            if answer.finish_reason is None:
                 loaded.wait_idle(_STOP_SECONDS)
-        rest = thinking.finish()
+        rest = answer.end()
         if rest and on_text is not None:
             on_text(rest)
-        return Completion(
-            text=thinking.text,
-            finish_reason=answer.finish_reason,
-            model=self.name,
-            reasoning=answer.reasoning + thinking.reasoning,
-            usage=answer.usage,
-            first_token_seconds=first,
-            seconds=self._stopwatch() - started,
-        )
+        completion = answer.completion(self.name)
+        return replace(completion, first_token_seconds=first, seconds=self._stopwatch() - started)
 
     def warm(self, request: Request) -> None:
         """Evaluate what the next request will share with this one, and save it.
@@ -355,32 +347,6 @@ class EmbeddedModel:
             f"{self.name} stopped in the middle: {problem}\n"
             "Run it again; if that does not help, see `bumble doctor`."
         )
-
-
-class _Answer:
-    """What the events of one answer add up to."""
-
-    def __init__(self) -> None:
-        self.finish_reason: FinishReason = "stop"
-        self.reasoning = ""
-        self.usage = Usage()
-        self.is_complete = False
-
-    def take(self, event: dict[str, Any]) -> tuple[str, str]:
-        """Take the next event; return its piece of text and its piece of reasoning."""
-        text = reasoning = ""
-        for choice in event.get("choices", ()):
-            delta = choice.get("delta", {})
-            text += delta.get("content") or ""
-            reasoning += delta.get("reasoning_content") or ""
-            if reason := choice.get("finish_reason"):
-                self.finish_reason = "length" if reason == "length" else "stop"
-                self.is_complete = True
-        self.reasoning += reasoning
-        if usage := event.get("usage"):
-            cached = usage.get("prompt_tokens_details", {}).get("cached_tokens")
-            self.usage = Usage(usage["prompt_tokens"], cached, usage["completion_tokens"])
-        return text, reasoning
 
 
 def _template(request: Request) -> dict[str, bool]:

@@ -23,20 +23,10 @@ from bumble.errors import (
     UsageError,
     UserError,
 )
-from bumble.llm.stream_timeouts import SilentError
-from bumble.llm.wire import StatusError
+from bumble.llm.wire import SilentError, StatusError
 from bumble.text import urls
 from bumble.text.words import one_line
 
-_TOO_LONG = (
-    "context length",
-    "context_length",
-    "context size",
-    "context window",
-    "too many tokens",
-    "prompt is too long",
-)
-_NO_CREDIT = ("insufficient_quota", "insufficient credit", "credit balance", "billing_hard_limit")
 _FILTERED = ("content_filter", "content_policy", "content management policy", "safety_violations")
 _NOT_HERE = ("unsupported_country", "country, region", "user location is not supported")
 
@@ -187,69 +177,67 @@ def stop(response: httpx2.Response | None) -> None:
             raw.shutdown(socket.SHUT_RDWR)
 
 
-def is_too_long(message: str) -> bool:
-    """Say whether a server refused because the prompt is too long for its window."""
-    return any(sign in message.lower() for sign in _TOO_LONG)
+# What a refusal is about, by what the server said in small letters: the first that fits.
+_REFUSALS: tuple[tuple[Callable[[StatusError, str], bool], type[UserError], str], ...] = (
+    (
+        lambda problem, _: problem.is_out_of_credit,
+        BudgetSpentError,
+        "{url}: the account has nothing left to spend ({status}): {reason}\n"
+        "Add credit there, or talk by another model: bumble config set llm.model NAME",
+    ),
+    (
+        lambda _, said: any(sign in said for sign in _NOT_HERE),
+        ModelUnreachableError,
+        "{url} doesn't serve this country or region ({status}): {reason}\n"
+        "Choose another provider, or a model on this machine: bumble config set llm.model NAME",
+    ),
+    (
+        lambda problem, _: problem.status in (401, 403),
+        CredentialsError,
+        "{url} wants another key ({status}): {reason}\n"
+        "`bumble model show` names the variable that it is read from; it may stand in\n"
+        "secrets.yaml too, beside your own config file (`bumble config show --origin`).",
+    ),
+    (
+        lambda problem, _: problem.is_too_long,
+        BudgetSpentError,
+        "The prompt does not fit into the context window of {model}: {reason}\n"
+        "Begin a new conversation with --new-session, or choose a model with a larger window.",
+    ),
+    (
+        lambda problem, said: problem.status == 404 or "model_not_found" in said,
+        ModelUnreachableError,
+        "{url} does not have the model {model}: {reason}\n"
+        "`bumble status` names those that it has: bumble config set llm.model NAME",
+    ),
+    (
+        lambda problem, _: problem.status == 429,
+        ModelUnreachableError,
+        "{url} takes no more requests for now (429): {reason}\nTry again{after}.",
+    ),
+    (
+        lambda problem, said: problem.status in (502, 503, 504, 529) or "overloaded" in said,
+        ModelUnreachableError,
+        "{url} is overloaded or down ({status}): {reason}\n"
+        "Try again in a minute, or choose another model.",
+    ),
+    (
+        lambda *_: True,
+        ModelUnreachableError,
+        "{url} refused the request ({status}): {reason}\nTry again, or choose another model.",
+    ),
+)
 
 
-def is_out_of_credit(problem: StatusError) -> bool:
-    """Say whether a refusal means that nothing is left of what was paid for."""
-    said = f"{problem.code} {problem.message}".lower()
-    return problem.status == 402 or any(sign in said for sign in _NO_CREDIT)
-
-
-def refused(url: str, problem: StatusError, hushed: Callable[[str], str], model: str) -> UserError:
-    """Word a refusal: what it was about, and what helps.
-
-    Args:
-        url: As it may be shown.
-        problem: The refusal.
-        hushed: Takes secrets out of what the server said.
-        model: Its name.
-    """
-    status, reason = problem.status, one_line(hushed(problem.message))[:300]
-    said = f"{problem.code} {problem.message}".lower()
-    if is_out_of_credit(problem):
-        return BudgetSpentError(
-            f"{url}: the account has nothing left to spend ({status}): {reason}\n"
-            "Add credit there, or talk by another model: bumble config set llm.model NAME"
-        )
-    if any(sign in said for sign in _FILTERED):
-        return filtered(url, reason)
-    if any(sign in said for sign in _NOT_HERE):
-        return ModelUnreachableError(
-            f"{url} doesn't serve this country or region ({status}): {reason}\n"
-            "Choose another provider, or a model on this machine: bumble config set llm.model NAME"
-        )
-    if status in (401, 403):
-        return CredentialsError(
-            f"{url} wants another key ({status}): {reason}\n"
-            "`bumble model show` names the variable that it is read from; it may stand in\n"
-            "secrets.yaml too, beside your own config file (`bumble config show --origin`)."
-        )
-    if is_too_long(problem.message):
-        return BudgetSpentError(
-            f"The prompt does not fit into the context window of {model}: {reason}\n"
-            "Begin a new conversation with --new-session, or choose a model with a larger window."
-        )
-    if status == 404 or "model_not_found" in said:
-        return ModelUnreachableError(
-            f"{url} does not have the model {model}: {reason}\n"
-            "`bumble status` names those that it has: bumble config set llm.model NAME"
-        )
-    if status == 429:
-        after = f" in {problem.wait:g} s" if problem.wait else " in a minute"
-        return ModelUnreachableError(
-            f"{url} takes no more requests for now (429): {reason}\nTry again{after}."
-        )
-    if status in (502, 503, 504, 529) or "overloaded" in said:
-        return ModelUnreachableError(
-            f"{url} is overloaded or down ({status}): {reason}\n"
-            "Try again in a minute, or choose another model."
-        )
-    return ModelUnreachableError(
-        f"{url} refused the request ({status}): {reason}\nTry again, or choose another model."
-    )
+def refused(peer: Peer, problem: StatusError, model: str) -> UserError:
+    """Word a refusal: what it was about, and what helps."""
+    reason, said = one_line(peer.hushed(problem.message))[:300], problem.said
+    if any(sign in said for sign in _FILTERED) and not problem.is_out_of_credit:
+        return filtered(peer.shown, reason)
+    kind, sentence = next((kind, text) for fits, kind, text in _REFUSALS if fits(problem, said))
+    after = f" in {problem.wait:g} s" if problem.wait else " in a minute"
+    facts = {"url": peer.shown, "status": problem.status, "model": model, "after": after}
+    return kind(sentence.format(reason=reason, **facts))
 
 
 def filtered(url: str, reason: str = "") -> AnswerInvalidError:
@@ -262,35 +250,42 @@ def filtered(url: str, reason: str = "") -> AnswerInvalidError:
     )
 
 
-def redirected(url: str, problem: RedirectedError) -> ModelUnreachableError:
-    """Word a redirect to another place."""
-    return ModelUnreachableError(
-        f"{url} sends requests on to {problem}; your key and your words stay here\n"
-        "If that is where they should go, make it the address: bumble config set --user "
-        "llm.base_url URL"
-    )
+def worded(peer: Peer, problem: Exception, model: str, answer: str) -> Exception:
+    """Say in the user's words what went wrong with a request.
 
-
-def unreadable(url: str, problem: ValueError, answer: str) -> AnswerInvalidError:
-    """Word an answer that is not what it should be."""
-    return AnswerInvalidError(
-        f"{url} answered with something unreadable: {problem}\nTry again.", answer=answer
-    )
-
-
-def unreachable(url: str, problem: str) -> ModelUnreachableError:
-    """Word a failure to get through."""
-    return ModelUnreachableError(
-        f"{url}: {problem}\n"
-        "Is the server running, and is the address right? `bumble status` says what is configured."
-    )
-
-
-def silent(url: str, problem: SilentError) -> ModelUnreachableError:
-    """Word a stream that hangs."""
-    when = "in the middle of its answer" if problem.began else "before the first token"
-    kind = "silence" if problem.began else "first_token"
-    return ModelUnreachableError(
-        f"{url} said nothing for {problem.seconds:g} s {when}\n"
-        f"Try again, or allow more time: `bumble config set llm.{kind}_timeout_seconds SECONDS`."
-    )
+    Args:
+        peer: The server.
+        problem: What was raised.
+        model: Its name.
+        answer: What had come of an answer.
+    """
+    url = peer.shown
+    match problem:
+        case StatusError():
+            return refused(peer, problem, model)
+        case RedirectedError():
+            return ModelUnreachableError(
+                f"{url} sends requests on to {problem}; your key and your words stay here\n"
+                "If that is where they should go, make it the address: bumble config set --user "
+                "llm.base_url URL"
+            )
+        case SilentError():
+            when = "in the middle of its answer" if problem.began else "before the first token"
+            kind = "silence" if problem.began else "first_token"
+            return ModelUnreachableError(
+                f"{url} said nothing for {problem.seconds:g} s {when}\nTry again, or allow more "
+                f"time: `bumble config set llm.{kind}_timeout_seconds SECONDS`."
+            )
+        case httpx2.TimeoutException() | httpx2.ConnectError() | httpx2.UnsupportedProtocol():
+            is_late = isinstance(problem, httpx2.TimeoutException)
+            why = "no answer in time" if is_late else f"cannot be reached ({problem})"
+            return ModelUnreachableError(
+                f"{url}: {why}\nIs the server running, and is the address right? `bumble status` "
+                "says what is configured."
+            )
+        case ValueError() if not isinstance(problem, OSError):
+            return AnswerInvalidError(
+                f"{url} answered with something unreadable: {problem}\nTry again.", answer=answer
+            )
+    said = peer.hushed(one_line(str(problem))[:300])
+    return ModelUnreachableError(f"{url}: the answer was cut off: {said}\nTry again.")

@@ -15,18 +15,29 @@ from functools import cached_property
 from typing import Any
 
 import httpx2
-from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.errors import AnswerInvalidError, ModelUnreachableError
-from bumble.llm import http_errors, openai_format
+from bumble.errors import AnswerInvalidError
+from bumble.llm import http_errors, openai_format, providers
+from bumble.llm.actions import Answer, CallText
 from bumble.llm.marks import ThinkFilter
-from bumble.llm.native_calls import CallText
-from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
-from bumble.llm.stream_timeouts import SilentError, Timeouts, ends_at, paced, within
-from bumble.llm.wire import Dialect, HabitFile, Habits, Piece, StatusError, WindowSource
+from bumble.llm.ollama_format import OllamaDialect
+from bumble.llm.openai_format import OpenAIDialect
+from bumble.llm.protocol import Completion, OnText, Request
+from bumble.llm.wire import (
+    Dialect,
+    HabitFile,
+    Habits,
+    Piece,
+    SilentError,
+    StatusError,
+    Timeouts,
+    WindowSource,
+    ends_at,
+    paced,
+    within,
+)
 from bumble.text import urls
-from bumble.text.words import one_line
 
 _PROBLEMS = (StatusError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError)
 _ASK_SECONDS = 3.0  # for questions about the model, which only inform
@@ -195,18 +206,20 @@ class HttpModel:
                 return self._in_form(request, answer, on_text, until)
             except (*_PROBLEMS, SilentError) as problem:
                 if attempt == self._retries or answer.began or not _is_passing(problem):
-                    raise self._worded(problem, answer) from problem
+                    raise http_errors.worded(
+                        self._peer, problem, self._dialect_model, answer.text
+                    ) from problem
                 asked_for = problem.wait if isinstance(problem, StatusError) else 0.0
             self._sleep(min(_MOST_WAIT_SECONDS, max(0.5 * 2**attempt, asked_for)))
             attempt += 1
 
-    def _new_answer(self, request: Request) -> _Answer:
+    def _new_answer(self, request: Request) -> Answer:
         opened = request.thinking and self._habits.opens_thinking
         acts = bool(request.tools)
-        return _Answer(ThinkFilter(opened=opened), CallText() if acts else None)
+        return Answer(ThinkFilter(opened=opened), CallText() if acts else None)
 
     def _in_form(
-        self, request: Request, answer: _Answer, on_text: OnText | None, until: float | None
+        self, request: Request, answer: Answer, on_text: OnText | None, until: float | None
     ) -> Completion:
         """Send the request, each time without what was refused of it."""
         before = self._habits
@@ -226,7 +239,7 @@ class HttpModel:
         self,
         request: Request,
         body: dict[str, Any],
-        answer: _Answer,
+        answer: Answer,
         on_text: OnText | None,
         until: float | None,
     ) -> Completion:
@@ -251,7 +264,7 @@ class HttpModel:
         completion = answer.completion(self.name)
         return replace(completion, first_token_seconds=first, seconds=self._stopwatch() - started)
 
-    def _learn_of(self, answer: _Answer, body: dict[str, Any]) -> None:
+    def _learn_of(self, answer: Answer, body: dict[str, Any]) -> None:
         """Learn from an answer how the model answers."""
         habits = self._habits
         if answer.thinking.unopened:
@@ -287,23 +300,6 @@ class HttpModel:
             timeouts=self._timeouts,
             until=until,
         )
-
-    def _worded(self, problem: Exception, answer: _Answer) -> Exception:
-        shown = self._peer.shown
-        if isinstance(problem, StatusError):
-            return http_errors.refused(shown, problem, self._peer.hushed, self._dialect_model)
-        if isinstance(problem, http_errors.RedirectedError):
-            return http_errors.redirected(shown, problem)
-        if isinstance(problem, SilentError):
-            return http_errors.silent(shown, problem)
-        if isinstance(problem, httpx2.TimeoutException):
-            return http_errors.unreachable(shown, "no answer in time")
-        if isinstance(problem, httpx2.ConnectError | httpx2.UnsupportedProtocol):
-            return http_errors.unreachable(shown, f"cannot be reached ({problem})")
-        if isinstance(problem, ValueError) and not isinstance(problem, OSError):
-            return http_errors.unreadable(shown, problem, answer.text)
-        said = self._peer.hushed(one_line(str(problem))[:300])
-        return ModelUnreachableError(f"{shown}: the answer was cut off: {said}\nTry again.")
 
     @property
     def _dialect_model(self) -> str:
@@ -341,64 +337,6 @@ class HttpModel:
             return {}
         except (*problems, TimeoutError):
             return None
-
-
-class _Answer(Struct):
-    """What the pieces of one answer add up to."""
-
-    thinking: ThinkFilter
-    calls: CallText | None = None  # of a request that has tools; else a call's arguments are text
-    began: bool = False
-    finish_reason: FinishReason | None = None
-    was_filtered: bool = False
-    reasoning: str = ""
-    usage: Usage = field(default_factory=Usage)
-    chars: int = 0  # of all that has come
-
-    @property
-    def text(self) -> str:
-        """What it says: its calls as actions, else its text."""
-        return self.calls.text if self.calls and self.calls.text else self.thinking.text
-
-    @property
-    def has_called(self) -> bool:
-        """Whether it has called a tool."""
-        return bool(self.calls and self.calls.text)
-
-    def take(self, piece: Piece) -> str:
-        """Take the next piece; return what it adds to the visible text."""
-        self.usage = piece.usage or self.usage
-        self.began = self.began or piece.is_token
-        self.chars += piece.chars
-        self.reasoning += piece.reasoning
-        shown = self.thinking.feed(piece.text)
-        for part in piece.calls:
-            if self.calls is None:
-                shown += self.thinking.feed(part.arguments)
-            else:
-                shown += self.calls.take(part)
-        if piece.finish_reason:
-            self.finish_reason = "length" if piece.finish_reason == "length" else "stop"
-            self.was_filtered = piece.finish_reason == "content_filter"
-        return shown
-
-    def end(self) -> str:
-        """End the answer; return what of the visible text was held back."""
-        rest = self.thinking.finish()
-        if self.calls is not None:
-            rest += self.calls.finish(whole=self.finish_reason != "length")
-        return rest
-
-    def completion(self, name: str) -> Completion:
-        """Sum up; text beside calls was thought."""
-        beside = self.thinking.text if self.has_called else ""
-        return Completion(
-            text=self.text,
-            finish_reason=self.finish_reason or "stop",
-            model=name,
-            reasoning=self.reasoning + self.thinking.reasoning + beside,
-            usage=self.usage,
-        )
 
 
 def _client(peer: http_errors.Peer, timeouts: Timeouts) -> httpx2.Client:
@@ -452,9 +390,77 @@ def _lines(response: httpx2.Response) -> Iterator[bytes]:
 def _is_passing(problem: Exception) -> bool:
     """Say whether the same request may succeed in a moment."""
     if isinstance(problem, StatusError):
-        if http_errors.is_out_of_credit(problem):
-            return False
-        return problem.status in (408, 409, 429) or problem.status >= 500
+        is_passing = problem.status in (408, 409, 429) or problem.status >= 500
+        return is_passing and not problem.is_out_of_credit
     if isinstance(problem, httpx2.TimeoutException):
         return False
     return isinstance(problem, httpx2.TransportError | ConnectionError)
+
+
+_THINKS = {True: "thinks", False: "thinks_not"}
+
+
+def openai(
+    base_url: str,
+    model: str,
+    *,
+    api_key: str | None = None,
+    enforces: bool = True,
+    **more: Any,
+) -> HttpModel:
+    """Return a model behind an endpoint; nothing is sent yet.
+
+    Args:
+        base_url: As `https://api.openai.com/v1`.
+        model: The endpoint's name of it.
+        api_key: None sends none.
+        enforces: Whether the endpoint is asked to enforce schemas, and to take tools; False only
+            tells it of them.
+        more: As `HttpModel` takes it.
+
+    Raises:
+        UsageError: If it is no address.
+    """
+    peer = http_errors.Peer(base_url, api_key)
+    url = peer.url
+    known = providers.of_url(url)
+    thought: Mapping[str, Mapping[str, Any]] = {}
+    if known is not None:
+        thought = {"thinks": known.thinks, "thinks_not": known.thinks_not}
+    elif urls.is_loopback(url):  # the template's switch, which llama-server and vLLM take
+        switch = "chat_template_kwargs"
+        thought = {name: {switch: {"enable_thinking": on}} for on, name in _THINKS.items()}
+    dialect = OpenAIDialect(
+        model,
+        marks_cache=known is not None and known.marks_cache,
+        enforces=enforces,
+        root="" if known is not None else url.removesuffix("/v1"),
+        **thought,
+    )
+    headers = known.list_headers if known is not None else {}
+    sent = {name: value.replace("$key", api_key or "") for name, value in headers.items()}
+    return HttpModel(f"openai:{model}", peer, dialect, list_headers=sent, **more)
+
+
+def ollama(
+    model: str,
+    *,
+    host: str = "http://127.0.0.1:11434",
+    window_tokens: int = 8192,
+    api_key: str | None = None,
+    **more: Any,
+) -> HttpModel:
+    """Return a model behind an Ollama server; nothing is sent yet.
+
+    Args:
+        model: As `ollama list` names it.
+        host: The server's address.
+        window_tokens: The window to ask for (`num_ctx`).
+        api_key: None sends none.
+        more: As `HttpModel` takes it.
+
+    Raises:
+        UsageError: If it is no address.
+    """
+    peer, dialect = http_errors.Peer(host, api_key), OllamaDialect(model, window_tokens)
+    return HttpModel(f"ollama:{model}", peer, dialect, most_tokens=window_tokens, **more)

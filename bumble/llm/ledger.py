@@ -16,10 +16,11 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from zoneinfo import ZoneInfo
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Meta, Struct, field
 from msgspec.structs import asdict, replace
 
 from bumble.errors import (
@@ -47,22 +48,27 @@ RATIO_STEP = 0.05  # so that it seldom changes, and with it what of a conversati
 Prices = tuple[float, float]  # dollars for a million tokens read, written
 
 
+MOST = 1 << 53  # of what is counted: a larger whole number is no exact float
+Amount = Annotated[int, Meta(ge=0, lt=MOST)]
+Dollars = Annotated[float, Meta(ge=0, lt=MOST)]
+
+
 class LedgerEntry(Struct, frozen=True):
     """One call."""
 
-    at: datetime  # when it began; timezone-aware
+    at: Annotated[datetime, Meta(tz=True)]  # when it began
     purpose: str
     model: str
-    ms: int  # all of it, loading the weights included
+    ms: Amount  # all of it, loading the weights included
     finish_reason: str  # of the completion; "warm" for a warm-up, "failed" for none
-    prompt_tokens: int | None = None
-    estimated_tokens: int | None = None  # of the same messages, by `tokens`
-    cached_tokens: int | None = None
-    completion_tokens: int | None = None
-    reasoning_tokens: int | None = None  # of these, what the model thought
-    dollars: float | None = None  # as the endpoint says, else by prices
-    first_token_ms: int | None = None  # loading excluded
-    max_tokens: int | None = None  # what the answer was allowed
+    prompt_tokens: Amount | None = None
+    estimated_tokens: Amount | None = None  # of the same messages, by `tokens`
+    cached_tokens: Amount | None = None
+    completion_tokens: Amount | None = None
+    reasoning_tokens: Amount | None = None  # of these, what the model thought
+    dollars: Dollars | None = None  # as the endpoint says, else by prices
+    first_token_ms: Amount | None = None  # loading excluded
+    max_tokens: Amount | None = None  # what the answer was allowed
     thinking: bool = False  # whether it was asked to reason first
     error: str | None = None  # the class of what went wrong
     detail: Mapping[str, str] = field(default_factory=dict)  # what the caller added
@@ -218,10 +224,10 @@ def append_line(path: Path, values: Mapping[str, Any]) -> None:
 def read_newest(path: Path) -> Iterator[LedgerEntry]:
     """Yield the entries of a ledger, newest first, reading no more of it than is asked for."""
     for line in newest_lines(path):
-        try:
-            yield _parse(json.loads(line))
-        except (ValueError, TypeError, KeyError, RecursionError):
-            continue
+        with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+            entry = msgspec.json.decode(line, type=LedgerEntry)
+            if moments.is_sane(entry.at):
+                yield entry
 
 
 def token_ratio(path: Path, model: str) -> float:
@@ -264,41 +270,6 @@ def newest_lines(path: Path) -> Iterator[str]:
             yield from (line.decode(errors="replace") for line in reversed(lines) if line)
         if rest:
             yield rest.decode(errors="replace")
-
-
-_NAMES = frozenset(LedgerEntry.__struct_fields__)
-
-
-_TEXTS = ("purpose", "model", "finish_reason", "error")
-_COUNTS = frozenset(name for name in _NAMES if name.endswith(("tokens", "ms")))
-
-
-def _parse(values: Any) -> LedgerEntry:
-    if not isinstance(values, dict):
-        raise TypeError("no entry of a ledger")
-    known = {name: value for name, value in values.items() if name in _NAMES and value is not None}
-    texts = (known[name] for name in _TEXTS if name in known)
-    counts = (known[name] for name in _COUNTS if name in known)
-    if not is_amount(known.get("dollars", 0.0)):
-        raise TypeError("no amount of dollars")
-    if not all(isinstance(text, str) for text in texts) or not all(map(is_count, counts)):
-        raise TypeError("values of other types")
-    return LedgerEntry(**known | {"at": moments.read(known["at"], "at")})
-
-
-def is_count(value: object) -> bool:
-    """Whether a value of a ledger is a number that can be added up."""
-    return isinstance(value, int) and 0 <= value < MOST
-
-
-def is_amount(value: object) -> bool:
-    """Whether a value of a ledger is an amount of dollars that can be added up."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return 0 <= value < MOST  # a NaN is not
-
-
-MOST = 1 << 53  # of what is counted: a larger whole number is no exact float
 
 
 T = TypeVar("T")

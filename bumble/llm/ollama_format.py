@@ -12,10 +12,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.llm import openai_format
+from bumble.llm.openai_format import as_object, as_text, failure, is_count
 from bumble.llm.protocol import Request, Usage
 from bumble.llm.wire import Ask, Habits, Piece, StatusError
-from bumble.text.whole_text import whole
 
 
 class OllamaDialect(Struct, frozen=True):
@@ -100,25 +99,16 @@ class OllamaDialect(Struct, frozen=True):
 
 
 def _read(chunk: Any) -> Piece:
-    if not isinstance(chunk, dict):
-        raise ValueError("no answer of Ollama's")
-    if chunk.get("error"):
-        raise openai_format.failure(chunk, 0)
-    message = chunk.get("message") or {}
-    if not isinstance(message, dict):
-        raise ValueError("no answer of Ollama's: its message is no object")
-    usage = None
-    finish = ""
-    if chunk.get("done"):
-        finish = "length" if chunk.get("done_reason") == "length" else "stop"
-        usage = Usage(_count(chunk.get("prompt_eval_count")), None, _count(chunk.get("eval_count")))
-    return Piece(
-        _text(message.get("content")),
-        _text(message.get("thinking")),
-        (),
-        finish,
-        usage,
-    )
+    answer = as_object(chunk, "an answer of Ollama's")
+    if answer.get("error"):
+        raise failure(answer, 0)
+    message, finish, usage = as_object(answer.get("message"), "its message"), "", None
+    if answer.get("done"):
+        finish = "length" if answer.get("done_reason") == "length" else "stop"
+        counts = (_count(answer.get(name)) for name in ("prompt_eval_count", "eval_count"))
+        usage = Usage(next(counts), None, next(counts))
+    text, thought = (as_text(message.get(name), name) for name in ("content", "thinking"))
+    return Piece(text, thought, (), finish, usage)
 
 
 def _names(models: Any) -> Iterator[str]:
@@ -127,13 +117,5 @@ def _names(models: Any) -> Iterator[str]:
             yield one["name"]
 
 
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise ValueError("no answer of Ollama's: its text is none")
-    return str(whole(value))
-
-
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if is_count(value) else None

@@ -14,10 +14,10 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.llm import http_errors, native_calls, providers
+from bumble.llm import actions, providers
 from bumble.llm.protocol import PromptMessage, Request, Usage
 from bumble.llm.wire import Ask, CallPart, Habits, Piece, StatusError
-from bumble.text.whole_text import whole
+from bumble.text.printable import whole
 
 ANSWER_TOOL = "answer"  # the name of the schema, or of the tool that stands in for it
 SCHEMA_MODES = ("json_schema", "tool", "json_object", "plain")  # tried in this order
@@ -108,7 +108,7 @@ class OpenAIDialect(Struct, frozen=True):
         if request.schema is not None and not native and mode in ("json_object", "plain"):
             told = _with_schema(told, request)
         messages = (
-            native_calls.messages(told)
+            actions.messages(told)
             if native
             else [{"role": one.role, "content": one.content} for one in told]
         )
@@ -127,7 +127,7 @@ class OpenAIDialect(Struct, frozen=True):
         if native and habits.effort:
             body["reasoning_effort"] = habits.effort
         if native:
-            body |= {"tools": native_calls.declared(request.tools)}
+            body |= {"tools": actions.declared(request.tools)}
             body |= {"tool_choice": habits.tool_choice, "parallel_tool_calls": True}
         body |= _enforced(request, mode)
         if self.marks_cache and "cache_control" not in habits.without:
@@ -138,7 +138,7 @@ class OpenAIDialect(Struct, frozen=True):
         self, problem: StatusError, request: Request, body: Mapping[str, Any], habits: Habits
     ) -> Habits | None:
         """Return the habits by which a refused request may pass; None: it is no matter of form."""
-        hopeless = http_errors.is_too_long(problem.message) or _NO_MODEL.search(problem.message)
+        hopeless = problem.is_too_long or _NO_MODEL.search(problem.message)
         if problem.status not in _REFUSALS or hopeless:
             return None
         named = _named(problem, body)
@@ -205,7 +205,7 @@ def _short(name: str) -> str:
 
 def _first_count(places: Sequence[Mapping[str, Any]], names: Sequence[str]) -> int | None:
     found = (place.get(name) for name in names for place in places)
-    return next((value for value in found if _is_count(value) and value), None)
+    return next((value for value in found if is_count(value) and value), None)
 
 
 def _prices(value: Any) -> tuple[float, float] | None:
@@ -286,19 +286,19 @@ def read_event(data: Any) -> Piece:
         ValueError: If it can't be read; names the field that is wrong.
         StatusError: If it tells of a failure.
     """
-    event = _object(data, "an event")
+    event = as_object(data, "an event")
     if event.get("error"):
         raise failure(event, 0)
     text = reasoning = finish = ""
     calls: list[CallPart] = []
     for entry in _items(event.get("choices"), "choices"):
-        choice = _object(entry, "a choice")
-        delta = _object(choice.get("delta") or choice.get("message"), "delta")
-        text += _text(delta.get("content"), "content")
+        choice = as_object(entry, "a choice")
+        delta = as_object(choice.get("delta") or choice.get("message"), "delta")
+        text += as_text(delta.get("content"), "content")
         reasoning += _reasoning(delta)
         for n, part in enumerate(_items(delta.get("tool_calls"), "tool_calls")):
-            calls.append(_call(_object(part, "a tool call"), n))
-        finish = _text(choice.get("finish_reason"), "finish_reason") or finish
+            calls.append(_call(as_object(part, "a tool call"), n))
+        finish = as_text(choice.get("finish_reason"), "finish_reason") or finish
     return Piece(text, reasoning, tuple(calls), finish, _usage(event.get("usage")))
 
 
@@ -332,21 +332,21 @@ def _reasoning(delta: dict[str, Any]) -> str:
     parts = delta.get("content")
     if not thought and isinstance(parts, list):  # Mistral's
         inner = (one.get("thinking") for one in parts if isinstance(one, dict))
-        thought = "".join(_text(one, "thinking") for one in inner if one)
-    return _text(thought, "reasoning")
+        thought = "".join(as_text(one, "thinking") for one in inner if one)
+    return as_text(thought, "reasoning")
 
 
 def _call(part: dict[str, Any], place: int) -> CallPart:
-    function = _object(part.get("function"), "function")
+    function = as_object(part.get("function"), "function")
     arguments = function.get("arguments")
     if isinstance(arguments, dict):  # some servers have read them already
         arguments = json.dumps(arguments, ensure_ascii=False)
     index = part.get("index")
     return CallPart(
         index if isinstance(index, int) else place,
-        _text(part.get("id"), "id"),
-        _text(function.get("name"), "name"),
-        _text(arguments, "arguments"),
+        as_text(part.get("id"), "id"),
+        as_text(function.get("name"), "name"),
+        as_text(arguments, "arguments"),
     )
 
 
@@ -362,15 +362,21 @@ def _usage(value: Any) -> Usage | None:
     counts = (value.get("prompt_tokens"), cached, value.get("completion_tokens"), thought)
     cost = value.get("cost")
     dollars = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
-    given, kept, made, thoughts = (count if _is_count(count) else None for count in counts)
+    given, kept, made, thoughts = (count if is_count(count) else None for count in counts)
     return Usage(given, kept, made, thoughts, dollars)
 
 
-def _is_count(value: Any) -> bool:
+def is_count(value: Any) -> bool:
+    """Whether a value is a number of tokens or the like."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40
 
 
-def _object(value: Any, name: str) -> dict[str, Any]:
+def as_object(value: Any, name: str) -> dict[str, Any]:
+    """Read an object; an empty one where there is none.
+
+    Raises:
+        ValueError: If it is something else; names the field.
+    """
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -386,7 +392,7 @@ def _items(value: Any, name: str) -> list[Any]:
     return value
 
 
-def _text(value: Any, name: str) -> str:
+def as_text(value: Any, name: str) -> str:
     """Read a text; of a list of parts, those that are text."""
     if value is None:
         return ""

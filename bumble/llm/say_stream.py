@@ -9,7 +9,15 @@ import re
 
 from msgspec import Struct, field
 
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
+from bumble.text.printable import whole
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}  # any other sign is itself
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|u.{4}|(.))", re.DOTALL)
+# What of a string can be read by now: all but the beginning of an escape, and half a character
+# whose other half may follow.
+_READABLE = re.compile(
+    r"(?:[^\\]|\\u(?![dD][89abAB]).{4}|\\u.{4}(?=[^\\]|\\[^u]|\\u.{4})|\\[^u])*", re.DOTALL
+)
 _BARE = frozenset("0123456789+-.eEtrufalsn")  # what numbers, true, false and null are made of
 _ACTIONS = re.compile(r'\{\s*"actions"\s*:\s*\[')  # where an answer in the full shape begins
 MOST_DEEP = 200  # lists and objects within each other; nobody asks for more than a few
@@ -31,10 +39,9 @@ class _Frame(Struct):
 class _String(Struct):
     """A string that is open."""
 
-    kept: list[str] = field(default_factory=list)  # decoded so far; none of a text that streams
-    escape: str = ""  # an escape sequence that is not complete
-    high: str = ""  # the first half of a surrogate pair
-    pending: list[str] = field(default_factory=list)  # decoded and not yet shown
+    raw: list[str] = field(default_factory=list)  # as it came, and not yet read
+    escapes: bool = False  # whether the next sign belongs to an escape
+    kept: list[str] = field(default_factory=list)  # read so far; none of a text that streams
 
 
 class SayReader:
@@ -169,56 +176,20 @@ class SayReader:
         return self._frames[-1].kind == "["
 
     def _in_string(self, string: _String, char: str) -> str:
-        if string.escape:
-            string.escape += char
-            self._unescape(string)
-        elif char == "\\":
-            string.escape = char
-        elif char == '"':
-            self._drop_half(string)
-            shown = self._show(string)
+        if char == '"' and not string.escapes:
+            shown = self._show(string, ends=True)
             self._string = None
             return shown + self._end_say() + self._close("".join(string.kept))
-        else:
-            self._drop_half(string)
-            string.pending.append(char)
+        string.escapes = char == "\\" and not string.escapes
+        string.raw.append(char)
         return ""
 
-    def _unescape(self, string: _String) -> None:
-        kind = string.escape[1]
-        if kind != "u":
-            self._drop_half(string)
-            string.pending.append(_ESCAPES.get(kind, kind))
-            string.escape = ""
-        elif len(string.escape) == 6:
-            self._unit(string, string.escape[2:])
-            string.escape = ""
-
-    def _unit(self, string: _String, digits: str) -> None:
-        """Add one UTF-16 unit; the halves of a pair come as two."""
-        try:
-            unit = int(digits, 16)
-        except ValueError:
-            unit = 0xFFFD
-        if 0xDC00 <= unit < 0xE000 and string.high:
-            code = 0x10000 + ((ord(string.high) - 0xD800) << 10) + (unit - 0xDC00)
-            string.high = ""
-            string.pending.append(chr(code))
-            return
-        self._drop_half(string)
-        if 0xD800 <= unit < 0xDC00:
-            string.high = chr(unit)
-        else:
-            string.pending.append("\ufffd" if 0xDC00 <= unit < 0xE000 else chr(unit))
-
-    def _drop_half(self, string: _String) -> None:
-        if string.high:
-            string.pending.append("\ufffd")
-            string.high = ""
-
-    def _show(self, string: _String) -> str:
+    def _show(self, string: _String, *, ends: bool = False) -> str:
         """Hand out what a string has gained, if it is said; keep it, if it may matter later."""
-        text, string.pending = "".join(string.pending), []
+        raw = "".join(string.raw)
+        readable = raw if ends else _READABLE.findall(raw)[0]
+        string.raw = [raw[len(readable) :]]
+        text = str(whole(_ESCAPE.sub(_unescaped, readable)))
         if not text:
             return ""
         top = self._frames[-1] if self._frames else None
@@ -268,3 +239,9 @@ class SayReader:
         before = "\n\n" if self._break_due else ""
         self._break_due, self._has_spoken, self._is_shown = False, True, True
         return before + saying
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    if escape[2] is not None:
+        return _ESCAPES.get(escape[2], escape[2])
+    return "\ufffd" if escape[1] is None else chr(int(escape[1], 16))

@@ -69,31 +69,16 @@ def read(text: str, schema: Mapping[str, Any]) -> Any:
         ValueError: If no reading of it satisfies the schema; says what is wrong with the best one.
     """
     problem = "it holds no JSON"
-    checked = _without_patterns(schema)
     for value, _ in _readings(text):
-        error = schema_error(value, checked)
+        error = schema_error(value, schema)
         if error is None:
             return value
         fitting = fitted(value, schema)
-        if schema_error(fitting, checked) is None:
+        if schema_error(fitting, schema) is None:
             return fitting
         if problem == "it holds no JSON":
             problem = f"{error.json_path}: {error.message}"
     raise ValueError(problem[:500])
-
-
-def beginning_with(words: Sequence[str], max_chars: int) -> dict[str, Any]:
-    """Describe a sentence that begins with one of some words: a guide where a grammar enforces it.
-
-    Elsewhere nothing is refused for how it begins: `read` does not look at patterns.
-
-    Args:
-        words: Names, say. A sign in them that means something in a pattern stands for any sign.
-        max_chars: Of the sentence.
-    """
-    starts = "|".join(re.sub(r"[^\w ]", ".", word) for word in words)
-    pattern = f'^({starts})[^\\n\\r\\t\\\\"]{{3,{max_chars}}}$'
-    return {"type": "string", "pattern": pattern}
 
 
 def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
@@ -148,16 +133,6 @@ def _nearest(value: Any, choices: Sequence[Any]) -> Any:
     if isinstance(value, int | float) and all(isinstance(each, float) for each in choices):
         return min(choices, key=lambda each: abs(each - value))
     return value
-
-
-def _without_patterns(schema: Any) -> Any:
-    if isinstance(schema, Mapping):
-        return {
-            key: _without_patterns(value)
-            for key, value in schema.items()
-            if not (key == "pattern" and isinstance(value, str))
-        }
-    return [_without_patterns(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def load(text: str) -> tuple[Any, str]:
@@ -233,6 +208,9 @@ def _openings(text: str) -> list[int]:
     return [match.start() for match in itertools.islice(re.finditer(r"[{\[]", text), 8)]
 
 
+_PIECE = re.compile(r'"(?:[^"\\]|\\.)*("?)|[{}\[\],]|[^"{}\[\],]+', re.DOTALL)
+
+
 def _mend(text: str) -> tuple[str, str]:
     """Drop trailing commas and, where the text was cut off, its last unfinished member.
 
@@ -242,55 +220,27 @@ def _mend(text: str) -> tuple[str, str]:
     closers: list[str] = []
     out: list[str] = []
     whole = 0  # length of `out` after the last complete member; no bracket has come since
-    index = 0
-    while index < len(text):
-        char = text[index]
-        if char == '"':
-            end = _string_end(text, index)
-            if end is None:
-                break
-            out.append(text[index:end])
-            index = end
-            continue
-        if char in "{[":
-            closers.append("}" if char == "{" else "]")
-            if len(closers) > MOST_DEEP:
+    for piece in _PIECE.finditer(text):
+        sign = piece[0]
+        if piece[1] == "":  # a string that is cut off
+            break
+        if sign in "{[":
+            closers.append("}" if sign == "{" else "]")
+        elif sign in "}]":
+            before = "".join(out[-2:]).rstrip()
+            if before.endswith(","):
+                out[-2:] = [before[:-1]]
+            if not closers or closers.pop() != sign:
                 return text, ""
-        elif char in "}]":
-            _drop_comma(out)
-            if not closers or closers.pop() != char:
-                return text, ""
-        if char == ",":
-            whole = len(out)
-        out.append(char)
-        if char in "{[}]":
-            whole = len(out)
-        if char in "}]" and not closers:
+        if len(closers) > MOST_DEEP:
+            return text, ""
+        whole = len(out) if sign == "," else whole
+        out.append(sign)
+        whole = len(out) if sign in "{[}]" else whole
+        if sign in "}]" and not closers:
             return "".join(out), ""
-        index += 1
     closing = "".join(reversed(closers))
     return "".join(out[:whole]) + closing, closing
-
-
-def _string_end(text: str, start: int) -> int | None:
-    """Find the index after the string that starts here; None if it is cut off."""
-    index = start + 1
-    while index < len(text):
-        if text[index] == "\\":
-            index += 2
-            continue
-        if text[index] == '"':
-            return index + 1
-        index += 1
-    return None
-
-
-def _drop_comma(out: list[str]) -> None:
-    last = len(out) - 1
-    while last >= 0 and out[last].isspace():
-        last -= 1
-    if last >= 0 and out[last] == ",":
-        del out[last]
 
 
 def _ask_again(request: Request, unusable: str, problem: str, schema: Mapping[str, Any]) -> Request:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import queue
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from bumble.errors import UserError
 from bumble.files import disk
-from bumble.llm.protocol import Request, Usage
+from bumble.llm.protocol import EnoughError, Request, Usage
 
 ToolChoice = Literal["required", "auto", "none"]
 # Where a context window is known from: a setting, the endpoint, the file, a list of families; or it
@@ -74,6 +77,17 @@ class Habits(Struct, frozen=True):
 Ask = Callable[[str, Any], Any]
 
 
+_TOO_LONG = (
+    "context length",
+    "context_length",
+    "context size",
+    "context window",
+    "too many tokens",
+    "prompt is too long",
+)
+_NO_CREDIT = ("insufficient_quota", "insufficient credit", "credit balance", "billing_hard_limit")
+
+
 class StatusError(Exception):
     """The server refused a request."""
 
@@ -92,6 +106,21 @@ class StatusError(Exception):
         self.status, self.message, self.parameter = status, message, parameter
         self.code, self.wait = code, wait
         super().__init__(f"{status}: {message}")
+
+    @property
+    def said(self) -> str:
+        """All that the server says of it, in small letters."""
+        return f"{self.code} {self.message}".lower()
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the prompt is too long for the model's window."""
+        return any(sign in self.message.lower() for sign in _TOO_LONG)
+
+    @property
+    def is_out_of_credit(self) -> bool:
+        """Whether nothing is left of what was paid for."""
+        return self.status == 402 or any(sign in self.said for sign in _NO_CREDIT)
 
 
 class Dialect(Protocol):
@@ -181,3 +210,138 @@ class HabitFile:
             return {}  # damaged, or another version's
         now = self._now()
         return {key: one for key, one in kept.items() if abs(now - one.at) < LIFE}
+
+
+T = TypeVar("T")
+
+
+class Timeouts(Struct, frozen=True):
+    """How long a backend may keep silent."""
+
+    connect_seconds: float = 5.0
+    first_token_seconds: float = 120.0  # a long prompt on a slow machine is evaluated first
+    silence_seconds: float = 60.0  # between two tokens
+
+
+class SilentError(Exception):
+    """The stream said nothing for too long."""
+
+    def __init__(self, seconds: float, *, began: bool) -> None:
+        self.seconds, self.began = seconds, began
+        super().__init__(f"nothing came for {seconds:g} s")
+
+
+class _Item(Struct, Generic[T], frozen=True):
+    value: T
+
+
+class _End(Struct, frozen=True):
+    problem: Exception | None = None
+
+
+def ends_at(seconds: float | None) -> float | None:
+    """Return when so many seconds are over, by `time.monotonic`; None: never."""
+    return None if seconds is None else time.monotonic() + seconds
+
+
+def paced(
+    read: Callable[[], Iterable[T]],
+    *,
+    is_token: Callable[[T], bool],
+    stop: Callable[[], None],
+    problems: tuple[type[Exception], ...],
+    timeouts: Timeouts,
+    until: float | None = None,
+) -> Generator[T, None, None]:
+    """Yield what `read` yields, as long as tokens keep coming.
+
+    Args:
+        read: Opens the stream and yields its items; called in a thread of its own.
+        is_token: Whether an item counts as a sign of life.
+        stop: Closes the stream from this thread; called when the reader leaves early.
+        problems: What `read` may raise; raised here in its place.
+        timeouts: The deadlines.
+        until: When all of it has to be there, by `time.monotonic`; None: no such limit.
+
+    Raises:
+        SilentError: If no token came in time.
+        EnoughError: If the time for all of it is over.
+    """
+    items = _pumped(read, problems)
+    try:
+        yield from _until_end(items, is_token, timeouts, until)
+    except BaseException:
+        stop()
+        raise
+
+
+def _pumped(
+    read: Callable[[], Iterable[T]], problems: tuple[type[Exception], ...]
+) -> queue.SimpleQueue[_Item[T] | _End]:
+    """Have a thread read items, and tell of its end; return where they come."""
+    items: queue.SimpleQueue[_Item[T] | _End] = queue.SimpleQueue()
+
+    def pump() -> None:
+        end = _End(RuntimeError("the reading thread died"))
+        try:
+            for item in read():
+                items.put(_Item(item))
+            end = _End()
+        except problems as problem:
+            end = _End(problem)
+        finally:
+            items.put(end)
+
+    # A daemon: a stream that hangs for good must not keep the process from ending.
+    threading.Thread(target=pump, daemon=True, name="model-stream").start()
+    return items
+
+
+def within(seconds: float, call: Callable[[], T], problems: tuple[type[Exception], ...]) -> T:
+    """Return what a call returns, if it does so in time; else it is left to itself.
+
+    A socket's own timeout starts anew with every byte: who sends one now and then is never late.
+
+    Args:
+        seconds: In all.
+        call: Made in a thread of its own.
+        problems: What it may raise; raised here in its place.
+
+    Raises:
+        TimeoutError: If it takes longer.
+    """
+    try:
+        item = _pumped(lambda: [call()], problems).get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError(f"did not answer within {seconds:g} s") from None
+    if isinstance(item, _Item):
+        return item.value
+    raise item.problem or RuntimeError("it neither returned nor failed")
+
+
+def _until_end(
+    items: queue.SimpleQueue[_Item[T] | _End],
+    is_token: Callable[[T], bool],
+    timeouts: Timeouts,
+    until: float | None,
+) -> Generator[T, None, None]:
+    began, patience = False, timeouts.first_token_seconds
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            nearest = deadline if until is None else min(deadline, until)
+            item = items.get(timeout=max(0.0, nearest - time.monotonic()))
+        except queue.Empty:
+            if until is not None and until <= deadline:
+                raise EnoughError from None
+            raise SilentError(patience, began=began) from None
+        if isinstance(item, _End):
+            if item.problem is not None:
+                raise item.problem
+            return
+        if until is not None and time.monotonic() >= until:
+            raise EnoughError
+        if is_token(item.value):
+            began, patience = True, timeouts.silence_seconds
+            deadline = time.monotonic() + patience
+        yield item.value

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from bumble.guard import values
+from bumble.guard import number_words, values
 from bumble.index import form
 from bumble.index.rows import Period
 from bumble.text import stop_words, words
@@ -272,7 +272,7 @@ def _counted(text: str, code: str) -> str:
     units = values.calendar_words(code).units
     tokens = list(_WORD.finditer(text))
     for token, behind in reversed(list(pairwise(tokens))):
-        number = values.value(token[0], code) if behind[0] in units else None
+        number = number_words.value(token[0], code) if behind[0] in units else None
         if number is not None and number == int(number):
             text = f"{text[: token.start()]}{int(number)}{text[token.end() :]}"
     return text

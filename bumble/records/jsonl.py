@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.text.whole_text import whole
+from bumble.text.printable import whole
 from bumble.text.yaml_edit import SourceError
 
 EMPTIED = "redacted"  # field of a line whose words are gone: true, or IN_PART

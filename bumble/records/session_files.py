@@ -25,7 +25,7 @@ from bumble.records.kind import Kind, RecordView, Told, whole_view
 from bumble.records.sessions import Session
 from bumble.text import markdown, moments
 from bumble.text.markdown import Document
-from bumble.text.whole_text import whole
+from bumble.text.printable import whole
 
 HANDOVER = "handover.md"
 TAIL_BYTES = 65_536

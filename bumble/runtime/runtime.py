@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct, field
@@ -20,13 +20,36 @@ from bumble.errors import RecordInvalidError
 from bumble.guard import memory_gate
 from bumble.index.memory import Memory
 from bumble.llm import ledger
-from bumble.llm.protocol import Model
+from bumble.llm.protocol import Model, Tool
 from bumble.models.abilities.tiers import ABLE, Abilities
 from bumble.runtime import review_queue
-from bumble.runtime.outside import OutsideTools
 
 if TYPE_CHECKING:
     from bumble.runtime.job import JobResult
+
+
+class OutsideResult(Struct, frozen=True):
+    """What came of a call: text from outside, or why there is none."""
+
+    text: str
+    failed: bool = False
+
+
+class OutsideTools(Protocol):
+    """The tools of other programs that the owner lists."""
+
+    def called_for(self, text: str) -> bool:
+        """Whether a message names one of the programs, or what it is for."""
+
+    def offered(self, text: str) -> tuple[Tool, ...]:
+        """Start what a message may need, and return its tools; what fails is said, not raised."""
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> OutsideResult:
+        """Carry out a call; never raises for what the other program does."""
+
+    def close(self) -> None:
+        """End all that was started."""
+
 
 T = TypeVar("T")
 ProfileName = Literal["reflex", "deliberate"]  # of a turn: how much it is worth thinking about

@@ -1,20 +1,20 @@
-"""Which language a person speaks: the owner's word, else the setting, else what they write."""
+"""What was said lately: when somebody last spoke, and in which language each does."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
-from bumble.records import base, relationships, session_files
+from bumble.records import base, relationships, session_files, sessions
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
-from bumble.text import languages, words
+from bumble.text import languages, moments, words
 
 if TYPE_CHECKING:
-    from bumble.runtime.runtime import Runtime  # what only shows a person needs no model
+    from bumble.runtime.runtime import Runtime
 
 LATEST_MESSAGES = 8  # of the person, which tell their language
 MAX_MESSAGE_CHARS = 2000  # what is pasted needn't be read to its end
@@ -124,3 +124,25 @@ def _before(entity: Entity, person: str, now: datetime, *, not_session: str = ""
     record = _record(entity, person)
     portrait = record.text if record else ""
     return languages.language(portrait[:MAX_MESSAGE_CHARS])
+
+
+def last_said(entity: Entity, now: datetime) -> datetime | None:
+    """Return the time of the newest message; what cycles add to a transcript says nothing."""
+    newest: datetime | None = None
+    infos = session_files.infos(entity.sessions)
+    for info in sorted(infos, key=lambda info: moments.gap(info.last_at, now)):
+        if newest is not None and moments.gap(info.last_at, now) >= moments.gap(newest, now):
+            break
+        try:
+            messages = session_files.load(entity.sessions / info.id / sessions.FILE).messages
+        except RecordInvalidError:  # silence is not broken by what can't be read
+            continue
+        times = [message.at for message in messages[-1:]] + ([newest] if newest else [])
+        newest = min(times, key=lambda at: moments.gap(at, now), default=None)
+    return newest
+
+
+def silence(entity: Entity, now: datetime) -> timedelta | None:
+    """Return for how long nobody has said anything; None: nobody ever has."""
+    newest = last_said(entity, now)
+    return None if newest is None else moments.gap(newest, now)

@@ -1,8 +1,10 @@
-"""Text as a terminal or a page may show it: without what would act, deceive or hide."""
+"""Text as it can be stored and shown: whole, without what would act or deceive."""
 
 from __future__ import annotations
 
+import os
 import re
+from typing import Any
 
 # Escape sequences and control characters that a terminal would act on; tab and newline are text.
 CONTROL = re.compile(
@@ -21,3 +23,26 @@ def clean(text: str) -> str:
 def escaped(text: str) -> str:
     """Write what would deceive a reader by its number; inside JSON it means the same."""
     return DECEIVING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+HALF = re.compile("[\ud800-\udfff]")
+
+
+def whole(value: Any) -> Any:
+    """Replace the halves of characters in a text, or in all texts of a JSON value."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {whole(key): whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [whole(item) for item in value]
+    return value
+
+
+def argument(value: str) -> str:
+    """Return what was typed on the command line, whatever the locale says of its bytes.
+
+    Raises:
+        ValueError: If it is not UTF-8.
+    """
+    return os.fsencode(value).decode() if HALF.search(value) else value

@@ -18,7 +18,6 @@ from typing import (
     Annotated,
     Any,
     Literal,
-    Protocol,
     TypeVar,
     Union,
     cast,
@@ -64,30 +63,6 @@ class UnknownKeyProblem(ValueProblem):
     def __init__(self, keys: Keys, names: tuple[str, ...]) -> None:
         self.names = names  # that it knows
         super().__init__(keys, "is not known")
-
-
-class Constraint(Protocol):
-    """What a value of the right type must satisfy besides."""
-
-    def holds(self, value: Any) -> bool:
-        """Tell whether it does."""
-
-    def __str__(self) -> str:
-        """Say it, to be read after the type: `that names a zone`."""
-
-
-class Names(Struct, frozen=True):
-    """Text that is one of some names: a choice for the reader of types, plain text for mypy."""
-
-    allowed: tuple[str, ...]
-
-    def holds(self, value: Any) -> bool:
-        """Tell whether it is such a name."""
-        return value in self.allowed
-
-    def __str__(self) -> str:
-        *names, last = self.allowed
-        return f"that is {', '.join(names)} or {last}"
 
 
 class TimeZone(Struct, frozen=True):
@@ -148,11 +123,7 @@ def _below(kind: Any, key: str, keys: Keys) -> Any:
     """Return the type of one entry of a mapping or a section."""
     base = bare(kind)[0]
     if get_origin(base) is Mapping:
-        key_kind, entry = get_args(base)
-        allowed = [note.allowed for note in bare(key_kind)[1] if isinstance(note, Names)]
-        if allowed and key not in allowed[0]:
-            raise UnknownKeyProblem(keys, allowed[0])
-        return entry
+        return get_args(base)[1]
     below = fields(base) if is_section(base) else {}
     if key not in below:
         raise UnknownKeyProblem(keys, tuple(below))
@@ -166,13 +137,15 @@ def build(kind: type[T], value: object, keys: Keys = ()) -> T:
         ValueProblem: Naming the first place that will not do, or lacks a field; or if values that
             are right each by itself do not go together.
     """
-    try:
+    inner = fields(cast("Any", kind)).values() if is_section(kind) else ()
+    try:  # most are right: the walk that says what is wrong takes ten times as long
         built = msgspec.convert(value, kind)
+        is_told = any(_zones(bare(below)[1]) for below in inner)
     except ValidationError:
+        is_told = True
+    if is_told:
         check(kind, value, keys, whole=True)
         built = msgspec.convert(_without_empty(kind, value), kind)
-    if _has_notes(cast("Any", kind)):
-        check(kind, value, keys)
     return built
 
 
@@ -189,9 +162,9 @@ def check(kind: Any, value: object, keys: Keys = (), *, whole: bool = False) -> 
         ValueProblem: Naming the first place that will not do.
     """
     base, notes = bare(kind)
-    if _is_optional(base) and value is None:
+    inner = _required(base)
+    if inner is not base and value is None:
         return
-    inner = _without_none(base) if _is_optional(base) else base
     if _has_keys(inner):
         value = _mapping(value, keys)
         for key, below in value.items():
@@ -200,9 +173,7 @@ def check(kind: Any, value: object, keys: Keys = (), *, whole: bool = False) -> 
         for number, item in enumerate(value):
             place = (*keys[:-1], f"{keys[-1]}[{number}]")
             check(get_args(inner)[0], item, place, whole=True)
-    elif not _fits(kind, value):
-        raise ValueProblem(keys, f"must be {expected(kind)}, not {shown(value)}")
-    if not all(note.holds(value) for note in _constraints(notes)):
+    elif not _fits(kind, value) or not all(note.holds(value) for note in _zones(notes)):
         raise ValueProblem(keys, f"must be {expected(kind)}, not {shown(value)}")
     if whole and is_section(inner):
         _check_whole(inner, value, keys)
@@ -256,31 +227,21 @@ def _fits(kind: Any, value: object) -> bool:
     return True
 
 
-def _constraints(notes: tuple[Any, ...]) -> list[Constraint]:
-    return [cast("Constraint", note) for note in notes if hasattr(note, "holds")]
+def _zones(notes: tuple[Any, ...]) -> list[TimeZone]:
+    return [note for note in notes if isinstance(note, TimeZone)]
 
 
-@functools.cache
-def _has_notes(kind: Any) -> bool:
-    """Whether msgspec alone can't tell that a value is right."""
-    base, notes = bare(kind)
-    inner = fields(base).values() if is_section(base) else get_args(base)
-    return bool(_constraints(notes)) or any(_has_notes(below) for below in inner)
-
-
-def _is_optional(base: Any) -> bool:
-    return get_origin(base) in (types.UnionType, Union)
-
-
-def _without_none(base: Any) -> Any:
-    return next(kind for kind in get_args(base) if kind is not type(None))
+def _required(base: Any) -> Any:
+    """Return a type without `None`; itself where it takes none."""
+    is_optional = get_origin(base) in (types.UnionType, Union)
+    return next(kind for kind in get_args(base) if kind is not type(None)) if is_optional else base
 
 
 def expected(kind: Any) -> str:
     """Say what a type allows."""
     base, notes = bare(kind)
     ranges = [_range(note) for note in notes if isinstance(note, Meta)]
-    return " ".join(filter(None, (_expected(base), *ranges, *map(str, _constraints(notes)))))
+    return " ".join(filter(None, (_expected(base), *ranges, *map(str, _zones(notes)))))
 
 
 def _range(meta: Meta) -> str:
@@ -292,8 +253,8 @@ def _range(meta: Meta) -> str:
 
 
 def _expected(base: Any) -> str:
-    if _is_optional(base):
-        return f"{expected(_without_none(base))}, or null"
+    if _required(base) is not base:
+        return f"{expected(_required(base))}, or null"
     if get_origin(base) is Literal:
         *choices, last = get_args(base)
         return f"{', '.join(choices)} or {last}"

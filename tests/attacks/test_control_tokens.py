@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bumble.errors import WeightsMissingError
-from bumble.llm import gguf, marks, native_calls
+from bumble.llm import actions, gguf, marks
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool, ToolResult
 from bumble.models.weights import catalog, store
@@ -80,11 +80,11 @@ def test_whatever_the_folder_says_no_request_carries_a_control_token(
 
 def test_tools_that_a_server_declares_carry_no_control_token() -> None:
     schema = {"type": "object", "properties": {"a": {"description": FORGED, "enum": [FORGED]}}}
-    (told,) = native_calls.declared([Tool("look", FORGED, schema)])
+    (told,) = actions.declared([Tool("look", FORGED, schema)])
     assert "<|" not in json.dumps(told, ensure_ascii=False)
     call = PromptMessage("assistant", calls=(Action("c1", "look", {"a": FORGED}),))
     back = PromptMessage("user", bare="", results=(ToolResult("c1", FORGED),))
-    assert "<|" not in json.dumps(native_calls.messages([call, back]), ensure_ascii=False)
+    assert "<|" not in json.dumps(actions.messages([call, back]), ensure_ascii=False)
 
 
 def head(tokens: dict[str, int], template: str) -> bytes:

@@ -10,9 +10,9 @@ import pytest
 
 from bumble.errors import AnswerInvalidError, CredentialsError
 from bumble.llm import detect, http_errors
-from bumble.llm.endpoints import ollama as connect_ollama
-from bumble.llm.endpoints import openai as connect_openai
 from bumble.llm.http_model import HttpModel
+from bumble.llm.http_model import ollama as connect_ollama
+from bumble.llm.http_model import openai as connect_openai
 from bumble.llm.protocol import PromptMessage, Request
 from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import Exchange, FakeServer

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.history import driver
+from bumble.history import clone
 from tests.support.chatting import script
 from tests.support.repository import after_a_dream, git, subjects
 from tests.support.running import Run
@@ -295,7 +295,7 @@ def test_variables_that_lead_elsewhere_are_dropped(
     monkeypatch.delenv("GIT_DIR")
     monkeypatch.delenv("GIT_CONFIG")
     assert subjects(root)[0] == 'knowledge set: learn "Pets"'
-    assert driver.is_installed(root)
+    assert clone.has_driver(root)
 
 
 def test_the_owners_own_programs_and_variables_count(
@@ -412,8 +412,8 @@ def test_worktrees_submodules_and_what_is_trusted_are_committed_to(
 
 def test_a_driver_that_came_with_the_repository_is_no_driver(ada: Run, evil: str) -> None:
     root = ada.entity.root
-    git(root, "config", driver.KEY, f"{evil} -P -m bumble git-merge %O %A %B %P")
+    git(root, "config", clone.DRIVER_KEY, f"{evil} -P -m bumble git-merge %O %A %B %P")
     findings = ada("doctor", "--json").data["findings"]
     assert "git-driver" in [one["code"] for one in findings]
     ada("doctor", "--fix")
-    assert git(root, "config", driver.KEY) == driver.command()
+    assert git(root, "config", clone.DRIVER_KEY) == clone.driver_command()

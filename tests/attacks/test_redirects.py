@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from bumble.errors import ModelUnreachableError
-from bumble.llm.endpoints import ollama as connect_ollama
-from bumble.llm.endpoints import openai as connect_openai
 from bumble.llm.http_model import HttpModel
+from bumble.llm.http_model import ollama as connect_ollama
+from bumble.llm.http_model import openai as connect_openai
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.models.weights import hub
 from bumble.models.weights.catalog import Hub

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 from msgspec.structs import replace
@@ -48,7 +48,7 @@ def test_a_question_of_memory_is_answered_with_what_was_said_in_this_very_talk(
 ) -> None:
     known = {OLIVES: reading("tell", keep=True), ASKED: reading("ask_memory")}
     talk, _ = told(ada, known)
-    assert talk.say(OLIVES) == "Noted."
+    assert talk.say(OLIVES) == "Good to know."
     answer = talk.say(ASKED)
     assert "olives" in answer
     assert ASKED not in answer
@@ -68,14 +68,51 @@ def test_what_was_put_right_comes_after_the_word_that_put_it_right(ada: Entity) 
     assert answer.index("15th") < answer.index("12th")
 
 
+def test_the_newest_word_on_the_same_thing_comes_first_though_nobody_called_it_a_correction(
+    ada: Entity,
+) -> None:
+    old, new, ask = "Ruth lives in Ghent now", "Ruth moved, lives in Lille now", "where lives Ruth"
+    known = {text: reading("tell", keep=True) for text in (old, new)}
+    talk, _ = told(ada, known | {ask: reading("ask_memory")})
+    for text in (new, "it rains", old):
+        talk.say(text)
+    answer = talk.say(ask)
+    assert answer.index("Ghent") < answer.index("Lille")
+
+
+def test_what_somebody_asked_is_not_among_what_was_said(ada: Entity) -> None:
+    asked, ask = "what can't I stand?", "what did we talk about today"
+    known = {
+        OLIVES: reading("tell", keep=True),
+        asked: reading("ask_memory"),
+        ask: reading("ask_talk"),
+    }
+    talk, _ = told(ada, known)
+    for text in (OLIVES, asked):
+        talk.say(text)
+    assert asked not in talk.say(ask)
+
+
+def test_what_nobody_told_is_said_to_be_unknown(ada: Entity) -> None:
+    talk, _ = told(ada, {"what is my shoe size": reading("ask_memory")})
+    assert talk.say("what is my shoe size") == ("I know nothing about that; nobody has told me.")
+
+
 def test_a_reminder_is_set_and_said_back_with_its_time(ada: Entity) -> None:
     text = "remind me tomorrow at 9 to ring the vet"
-    read = reading("remind", when="tomorrow", what="at 9 to ring the vet")
+    read = reading("remind", when="tomorrow at 9", what="to ring the vet")
     talk, runtime = told(ada, {text: read})
-    assert talk.say(text) == "I'll remind you on 25 May, 09:00: to ring the vet"
+    assert talk.say(text) == "I'll remind you on Monday, 25 May, 09:00: to ring the vet"
     (made,) = reminders.read(ada.reminders)
     assert made.at.astimezone(runtime.zone) == datetime(2026, 5, 25, 9, tzinfo=runtime.zone)
     assert (made.text, made.person) == ("to ring the vet", "sam")
+
+
+def test_no_reminder_is_promised_that_is_not_set(ada: Entity) -> None:
+    text = "remind me when the kettle boils"
+    talk, _ = told(ada, {text: reading("remind", what="the kettle")})
+    assert "bumble remind add" in talk.say(text)
+    assert list(reminders.read(ada.reminders)) == []
 
 
 @pytest.mark.parametrize(
@@ -94,6 +131,74 @@ def test_a_reminder_is_set_and_said_back_with_its_time(ada: Entity) -> None:
 def test_sums_are_worked_out_by_code(text: str, language: str, result: str) -> None:
     signs = templates.load(language).signs
     assert code_answers.calculated(text, signs) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "when", "language", "day_and_hour"),
+    [
+        ("ring him in 20 minutes", "in 20 minutes", "en", (24, 18, 20)),
+        ("ring him in half an hour", "in half an hour", "en", (24, 18, 30)),
+        ("the bins, at 8", "at 8", "en", (24, 20, 0)),
+        ("at 8 the bins, the brown one this week", "at 8", "en", (24, 20, 0)),
+        ("the bins, quarter past 5", "quarter past 5", "en", (25, 17, 15)),
+        ("tomorrow, the bins", "tomorrow", "en", (25, 9, 0)),
+        ("on the 30th at noon", "the 30th at noon", "en", (30, 12, 0)),
+        ("friday at 4, the boiler", "friday at 4", "en", (27, 16, 0)),
+        ("school thurs 6pm", "thurs 6pm", "en", (26, 18, 0)),
+        ("on tuesday at 2", "tuesday at 2", "en", (31, 14, 0)),
+        ("morgen um halb neun zum Tierarzt", "morgen um halb neun", "de", (25, 8, 30)),
+        ("Freitag 17 Uhr Blumen", "Freitag 17 Uhr", "de", (27, 17, 0)),
+        ("in einer halben Stunde", "in einer halben Stunde", "de", (24, 18, 30)),
+        ("zaterdag 14u taart", "zaterdag 14u", "nl", (28, 14, 0)),
+        ("when the kettle boils", "", "en", None),
+        ("no time in this", "", "xx", None),
+    ],
+)
+def test_times_are_read_as_people_say_them(
+    text: str, when: str, language: str, day_and_hour: tuple[int, int, int] | None
+) -> None:
+    at = datetime(2026, 3, 24, 18, 0, tzinfo=UTC)  # a Tuesday
+    right = day_and_hour and datetime(2026, 3, day_and_hour[0], *day_and_hour[1:], tzinfo=UTC)
+    assert code_answers.time_of(text, when, language, at) == right
+
+
+@pytest.mark.parametrize(
+    ("written", "result"),
+    [
+        ("3 * 6.49 + 11.20", "3 * 6.49 + 11.20 = 30.67"),
+        ("`3*6.49 + 11.20 =`", "3*6.49 + 11.20 = 30.67"),
+        ("6.49 + 11.20", ""),  # a number is left out
+        ("3 * 6.49 + 11.20 - 2", ""),  # one was made up
+        ("none", ""),
+    ],
+)
+def test_a_sum_that_a_model_wrote_has_the_numbers_of_the_message(written: str, result: str) -> None:
+    asked = "3 bags at 6.49 and a roll of netting 11.20, what's that?"
+    assert code_answers.worked_out(written, asked, "en") == result
+
+
+def test_who_tells_of_somebody_else_is_not_greeted_by_that_name(ada: Entity) -> None:
+    text = "my granddaughter becky put you on this computer"
+    talk, _ = told(ada, {text: reading("introduce", "tell", keep=True, name="becky")})
+    assert "Becky" not in talk.say(text)
+
+
+def test_who_introduces_themselves_is_greeted_by_name_and_told_who_it_is(ada: Entity) -> None:
+    text = "good evening, im sam and i drive the school bus"
+    talk, _ = told(ada, {text: reading("introduce", name="sam")})
+    assert talk.say(text).startswith("Hello Sam. I'm Ada.")
+
+
+def test_a_name_is_known_by_code(ada: Entity) -> None:
+    talk, _ = told(ada, {"whats my name": reading("ask_name", "ask_memory")})
+    assert talk.say("whats my name").startswith("You're Sam. I'm Ada.")
+
+
+def test_what_is_known_of_somebody_is_what_they_told(ada: Entity) -> None:
+    ask = "what do you know about me"
+    talk, _ = told(ada, {OLIVES: reading("tell", keep=True), ask: reading("ask_known")})
+    talk.say(OLIVES)
+    assert OLIVES in talk.say(ask)
 
 
 @pytest.mark.parametrize("ask", ["what did we talk about today", "Today, what did we talk about?"])
@@ -144,8 +249,36 @@ def test_without_a_model_a_task_is_refused_in_plain_words(ada: Entity) -> None:
     assert "bumble model list" in talk.say("a haiku please")
 
 
+def test_who_only_tells_something_hears_no_draft(ada: Entity) -> None:
+    said = "the bus broke down again"
+    talk, runtime = told(ada, {}, "Hello, Mira! I'm Ada.", tier="choose")
+    assert talk.say(said) in templates.load("en").see
+    assert runtime.model.requests == []  # type: ignore[attr-defined]
+
+
+def test_a_draft_that_gives_the_message_back_is_not_said(ada: Entity) -> None:
+    asked = "do you like rain?"
+    known = {asked: reading("ask_entity")}
+    talk, _ = told(ada, known, asked, "I've never been wet. You?", tier="choose")
+    assert talk.say(asked) == "I've never been wet. You?"
+
+
+def test_an_answer_that_goes_round_in_circles_ends(ada: Entity) -> None:
+    poem = "Leeks are a gift of the earth,\nand of the rain.\nLeeks are a gift of the earth,\nand"
+    talk, _ = told(ada, {"a poem please": reading("task")}, poem, tier="choose")
+    assert talk.say("a poem please") == "Leeks are a gift of the earth,\nand of the rain."
+
+
 def test_where_no_draft_can_be_said_a_few_words_stand_that_claim_nothing(ada: Entity) -> None:
     said = "my mother died last week"
     known = {said: reading("tell", keep=True, heavy=2)}
     talk, _ = told(ada, known, said, said, tier="choose")
-    assert talk.say(said) == "I'm sorry to hear that."
+    assert talk.say(said) == templates.load("en").sorry[0]
+
+
+def test_in_a_language_without_a_file_no_message_is_given_back(ada: Entity) -> None:
+    said, asked = "ik heb een hekel aan olijven", "wat vind ik niet lekker?"
+    talk, _ = told(ada, {said: reading("tell", keep=True), asked: reading("ask_memory")})
+    assert said not in talk.say(said)
+    answer = talk.say(asked)
+    assert asked not in answer

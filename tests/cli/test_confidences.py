@@ -13,7 +13,7 @@ import typer
 from bumble.body.config import HORMONE_NAMES
 from bumble.cli import app
 from bumble.entity.changes import Change, ChangeSet
-from bumble.history import driver
+from bumble.history import clone
 from bumble.records import (
     anchors,
     beliefs,
@@ -115,7 +115,7 @@ def ada(run: Run) -> Run:
     git(root, "init", "-q", "-b", "main")
     git(root, "config", "user.name", "Sam")
     git(root, "config", "user.email", "sam@example.org")
-    driver.install(root)
+    clone.install_driver(root)
     git(root, "add", "-A")
     git(root, "commit", "-qm", "start")
     run.ok("knowledge", "set", "Pets", "A dog.")

@@ -54,6 +54,27 @@ def test_an_entity_made_on_the_way_belongs_to_who_says_hello(ada: Run, tmp_path:
     assert ada.ok("person", "show", "-e", str(tmp_path / "bee"), "Kim").out.startswith("# Kim")
 
 
+def test_whose_owner_has_no_name_hears_it_in_a_later_message_too(ada: Run) -> None:
+    text = ada.entity.file.read_text(encoding="utf-8")
+    ada.entity.file.write_text(text.replace("name: Sam", 'name: ""'), encoding="utf-8")
+    ada.ok("chat", "--yes", "hello")
+    assert "knows you as Dot" in ada.ok("chat", "--yes", "im dot, i drive the school bus").err
+    assert owner(ada) == "Dot"
+
+
+def test_aliases_are_names(run: Run) -> None:
+    run.write("relationships/bo.md", "---\naliases: [Robert, Bobby]\n---\n\nLikes rain.\n")
+    shown = run.ok("person", "show", "bobby", "--json").data
+    assert (shown["id"], shown["names"]) == ("bo", ["bo", "Robert", "Bobby"])
+    run.write("relationships/bo.md", "---\nnames: [Bo]\naliases: Robert\n---\n\nLikes rain.\n")
+    assert run.ok("person", "show", "Robert", "--json").data["names"] == ["Bo", "Robert"]
+
+
+def test_who_says_a_surname_too_is_the_owner_already(ada: Run) -> None:
+    assert "takes you for" not in ada.ok("chat", "--yes", "Hello, I'm Sam Haslinger.").err
+    assert owner(ada) == "Sam"
+
+
 def test_a_model_that_writes_never_waits_for_a_reader(ada: Run) -> None:
     script(ada, act("say", text="Hello Kim."))
     ran = ada.ok("chat", HELLO)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bumble.guard import verifier
+from bumble.guard import clauses, verifier
 from bumble.guard.verifier import CitedClaim, ClaimSources, Said
 
 AT = datetime(2027, 2, 1, 19, tzinfo=UTC)
@@ -58,6 +58,12 @@ def test_a_newer_value_in_the_same_place_replaces_the_older(
         ("They get the keys on 22 February.", "keys on the 22nd", "mum comes on the 24th"),
         ("Ona bought six planks.", "i bought six planks", "ate two eggs, read nine pages"),
         ("Der Umzug ist am 30. Mai.", "Umzug am 30. Mai", "jetzt sind wir 26. der Chor wächst"),
+        (
+            "Iker works in Triana.",
+            "iker works in triana",
+            "if i were rich iker would live in barbate",
+        ),
+        ("Ona works for Dag in Leeds.", "i work for dag in leeds", "dag came over, we sat in hull"),
     ],
 )
 def test_a_value_of_something_else_replaces_nothing(sentence: str, older: str, newer: str) -> None:
@@ -81,6 +87,24 @@ def test_a_sentence_that_tells_both_values_stands() -> None:
 def test_what_was_only_asked_or_imagined_is_not_told(text: str, why: str) -> None:
     assert why in verdict("Ona bought a caravan at the seaside.", text)[1]
     assert verdict("Ona wonders about a caravan at the seaside.", text)[0] != "mend"
+
+
+@pytest.mark.parametrize(
+    "text", ["la librería de María está en la avenida", "a Maria disse que tem classe"]
+)
+def test_a_noun_that_looks_like_a_conditional_is_told(text: str) -> None:
+    language = "es" if "está" in text else "pt"
+    assert not clauses.is_unreal(text, language)
+
+
+def test_what_only_the_entity_said_is_not_told() -> None:
+    window = (
+        Said("m1", AT, "Ona", "hail took most of the sorghum"),
+        Said("m2", AT + timedelta(minutes=1), "Ada", "The stones were like golf balls, I guess."),
+    )
+    claim = CitedClaim("Hail as large as golf balls took the sorghum.", ("m1",), ("hail took",))
+    found = verifier.check(claim, ClaimSources(window, ("Ada",), entity="Ada"))
+    assert (found.verdict, "only Ada said" in found.why) == ("mend", True)
 
 
 def test_what_follows_by_arithmetic_is_an_inference() -> None:

@@ -20,6 +20,10 @@ from bumble.guard import values
         ("sjuttiofem gäster", "sv", 75),
         ("osiemdziesiąt osób", "pl", 80),
         ("six cents mètres", "fr", 600),
+        ("septante-deux kilos", "fr", 72),
+        ("hot fünfasechzg Häusa", "de", 65),
+        ("a bus of an hour and twenty minutes", "en", 80),
+        ("un año y tres meses", "es", 15),
     ],
 )
 def test_a_number_is_read_in_words_and_in_dialect(text: str, language: str, number: int) -> None:
@@ -37,11 +41,47 @@ def test_a_number_is_read_in_words_and_in_dialect(text: str, language: str, numb
         ("a las ocho y media", "es"),
         ("alle otto e mezza", "it"),
         ("om half negen", "nl"),
+        ("at half past eight o'clock", "en"),
+        ("à huit heures et demie", "fr"),
+        ("a las nueve menos treinta", "es"),
+        ("thirty minutes to nine", "en"),
+        ("8 h 30", "fr"),
     ],
 )
 def test_a_time_of_day_is_the_same_in_whatever_form(text: str, language: str) -> None:
     [clock] = values.read("um 8.30 Uhr", "de").numbers
     assert any(one.equals(clock) for one in values.read(text, language).numbers)
+
+
+def test_another_time_of_day_is_another() -> None:
+    [clock] = values.read("um halb neun", "de").numbers
+    for other in ("um halb zehn", "um neun Uhr", "um 8.45 Uhr"):
+        assert not any(one.equals(clock) for one in values.read(other, "de").numbers)
+
+
+def test_noon_has_minutes_before_and_behind() -> None:
+    [clock] = values.read("um 11.45 Uhr", "de").numbers
+    noon = values.read("à midi moins le quart", "fr").numbers
+    assert any(one.equals(clock) for one in noon)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "number"),
+    [
+        ("huit euros cinquante", "fr", "8.5"),
+        ("eight pound sixty", "en", "8.6"),
+        ("2 Meter 40", "de", "2.4"),
+    ],
+)
+def test_a_unit_between_two_numbers_parts_a_whole_from_its_hundredths(
+    text: str, language: str, number: str
+) -> None:
+    assert [one.value for one in values.read(text, language).numbers] == [Decimal(number)]
+
+
+def test_a_month_belongs_to_the_nearest_number_and_to_no_article() -> None:
+    assert values.read("she is turning 13 on nov 2", "en").times.dated == {(11, 2)}
+    assert not values.read("a march through the town", "en").times.dated
 
 
 def test_a_full_stop_behind_a_number_is_of_a_day_where_the_words_say_so() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.history import driver
+from bumble.history import clone
 from bumble.records import soma, state
 from tests.support import clones
 from tests.support.clones import check_whole, lived
@@ -35,9 +35,9 @@ def merged(life: Run, tmp_path: Path, *words: str) -> subprocess.CompletedProces
 
 
 def test_the_first_command_in_a_clone_tells_git_how_to_merge(life: Run) -> None:
-    assert not driver.is_installed(life.entity.root)
+    assert not clone.has_driver(life.entity.root)
     life.ok("consolidate", "--check")
-    assert driver.is_installed(life.entity.root)
+    assert clone.has_driver(life.entity.root)
     assert git(life.entity.root, "status", "--porcelain") == ""
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.errors import HalfMergedError
-from bumble.history import driver, merge
+from bumble.history import clone, merge
 from bumble.records import base, forgotten, kinds, sessions
 from bumble.records.kind import Kind
 from tests.support.chatting import script
@@ -294,7 +294,7 @@ def test_two_records_that_are_alike_are_not_taken_for_one(
     committed(away, pushed=True)
     (life.entity.root / path).write_text(text.replace("for tea", "for tea, done"))
     committed(life.entity.root, pushed=False)
-    assert driver.install(life.entity.root)
+    assert clone.install_driver(life.entity.root)
     way(life, life.entity.root)
     assert "for tea, done" in life.text(path)
     assert "flowers." in life.text(f"reminders/{other.name}")

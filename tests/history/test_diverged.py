@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bumble.entity.folder import Entity
-from bumble.history import driver
+from bumble.history import clone
 from bumble.records import kinds
 from tests.support.every_kind import FIRST, MANY, OTHERS, OURS, grown, place, unread
 from tests.support.repository import git
@@ -73,7 +73,7 @@ def pulled(run: Run, *words: str) -> None:
 
 
 def merged_with_driver(run: Run) -> None:
-    assert driver.install(run.entity.root)
+    assert clone.install_driver(run.entity.root)
     pulled(run, "--no-rebase", "--no-edit")
 
 
@@ -83,7 +83,7 @@ def merged_without(run: Run) -> None:
 
 
 def rebased_with_driver(run: Run) -> None:
-    assert driver.install(run.entity.root)
+    assert clone.install_driver(run.entity.root)
     pulled(run, "--rebase")
 
 

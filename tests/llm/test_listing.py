@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.entity.config import LlmConfig
-from bumble.llm import endpoints, http_errors, openai_format, providers
+from bumble.llm import http_errors, http_model, openai_format, providers
 from bumble.llm.http_model import HttpModel
 from bumble.llm.protocol import PromptMessage, Request, Tool
 from bumble.llm.wire import Habits
@@ -21,7 +21,7 @@ REQUEST = Request((PromptMessage("user", "Hello"),), tools=(SAY,))
 
 
 def model(server: FakeServer, name: str) -> HttpModel:
-    return endpoints.openai(f"{server.url}/v1", name, retries=0)
+    return http_model.openai(f"{server.url}/v1", name, retries=0)
 
 
 def lists(server: FakeServer, *ids: str, **more: Any) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from bumble.errors import ModelUnreachableError
-from bumble.llm.endpoints import ollama as connect_ollama
 from bumble.llm.http_model import HttpModel
+from bumble.llm.http_model import ollama as connect_ollama
 from bumble.llm.protocol import Model, PromptMessage, Request
-from bumble.llm.stream_timeouts import Timeouts
+from bumble.llm.wire import Timeouts
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.ollama_wire import END, part, says
 

@@ -13,10 +13,10 @@ from bumble.errors import (
     ModelUnreachableError,
 )
 from bumble.llm import structured
-from bumble.llm.endpoints import openai as connect_openai
 from bumble.llm.http_model import HttpModel
+from bumble.llm.http_model import openai as connect_openai
 from bumble.llm.protocol import EnoughError, Model, PromptMessage, Request
-from bumble.llm.stream_timeouts import Timeouts
+from bumble.llm.wire import Timeouts
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.openai_wire import CHAT, event, hello, says
 

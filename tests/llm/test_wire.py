@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError, BudgetSpentError, ModelUnreachableError, UserError
 from bumble.llm import actions, structured
-from bumble.llm.endpoints import openai
-from bumble.llm.http_model import HttpModel
+from bumble.llm.http_model import HttpModel, openai
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool, ToolResult
 from bumble.llm.wire import HabitFile
 from tests.support.fake_server import Exchange, FakeServer

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bumble.cli.app import COMMANDS, main
 
-HEAVY = ("bumble.cli.talk.conversation", "bumble.cli.commands.cycles", "bumble.llm.endpoints")
+HEAVY = ("bumble.cli.talk.conversation", "bumble.cli.commands.cycles", "bumble.llm.http_model")
 
 
 def begin(argv: list[str], errors: Path) -> int:

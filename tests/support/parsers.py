@@ -39,7 +39,7 @@ from bumble.llm import actions, ledger, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
 from bumble.llm.marks import ThinkFilter
 from bumble.llm.say_stream import SayReader
-from bumble.models.abilities import results
+from bumble.models.abilities import tiers
 from bumble.models.weights import catalog
 from bumble.recall import periods
 from bumble.records import base, forgotten, jsonl, kinds, mapping_files
@@ -341,7 +341,7 @@ READERS: Mapping[str, Reader] = {
     "runs": of_file("runs.jsonl", lambda path: [*tick.read(path)], RUN * 2),
     "results": of_file(
         f"{'0' * 64}.json",
-        lambda path: results.own(f"{results.OF_WEIGHTS}{'0' * 64}", path.parent),
+        lambda path: tiers.own(f"{tiers.OF_WEIGHTS}{'0' * 64}", path.parent),
         CASES_OF_MODELS,
     ),
     "tool cache": of_file("entry", _tool_cache, '{"at":"2026-05-23","state":[1,2],"text":"x"}'),

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from bumble.entity.config import OutputConfig, Persona
 from bumble.text import schema
-from bumble.text.schema import Names, TimeZone
+from bumble.text.schema import TimeZone
 
 
 class Leg(Struct, frozen=True):
@@ -23,7 +23,6 @@ class Insect(Struct, frozen=True):
     flies: bool
     wings: tuple[int, ...]
     habits: Mapping[str, Annotated[float, Meta(ge=0, le=1)]]
-    colours: Mapping[Annotated[str, Names(("back", "belly"))], str]
     home: str | None
     zone: Annotated[str, TimeZone()] = "UTC"
 
@@ -39,7 +38,6 @@ BEE: dict[str, Any] = {
     "flies": True,
     "wings": [2, 2],
     "habits": {"humming": 0.9},
-    "colours": {"back": "black"},
     "home": None,
 }
 
@@ -65,7 +63,6 @@ def test_a_right_value_builds_a_frozen_value() -> None:
         ({"habits": {"humming": 2}}, "`habits.humming` must be a number from 0 to 1, not 2"),
         ({"habits": [1]}, "`habits` is a section of `key: value` lines, not [1]"),
         ({"habits": {3: 0.5}}, "`habits` holds the key 3, which is not text; quote it"),
-        ({"colours": {"tail": "red"}}, "`colours.tail` is not known"),
         ({"legs": [{"joints": 0}]}, "`legs[0].joints` must be a whole number from 1 to 7, not 0"),
         (
             {"legs": [{"joints": 2.0}]},

@@ -21,7 +21,7 @@ from bumble.bridges.imports.ledger import Item, LeftOut
 from bumble.bridges.imports.source import UNREADABLE, ImportSource, reason
 from bumble.errors import UnsafePathError
 from bumble.text import moments
-from bumble.text.whole_text import HALF, whole
+from bumble.text.printable import HALF, whole
 
 MAX_TEXT_BYTES = 16_000_000  # of one text: it is held whole
 MAX_ITEM_COST = 40_000_000  # bytes that an item takes in memory, about

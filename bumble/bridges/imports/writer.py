@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.bridges.imports import persona
+from bumble.bridges.imports import card
 from bumble.bridges.imports.ledger import (
     GUEST,
     PERSON,
@@ -361,7 +361,7 @@ class Importer:
             card=safe if isinstance(safe, Mapping) else {},
         )
         self.flush()
-        outcome = persona.plan(self.entity, text, self.now, self.speaker.id)
+        outcome = card.plan_persona(self.entity, text, self.now, self.speaker.id)
         self.report.persona += outcome.written
         for item in outcome.left_out:
             self.report.leave(item)

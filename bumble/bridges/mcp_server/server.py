@@ -39,7 +39,7 @@ from pydantic import ValidationError
 from bumble import __version__
 from bumble.bridges.mcp_server.desk import Desk
 from bumble.errors import RecordMissingError, UserError
-from bumble.text.whole_text import whole
+from bumble.text.printable import whole
 
 LOOKS = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False

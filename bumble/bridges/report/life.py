@@ -36,8 +36,7 @@ from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader
 from bumble.records.relationships import Scores
 from bumble.records.sessions import Session
-from bumble.text.printable import clean
-from bumble.text.whole_text import whole
+from bumble.text.printable import clean, whole
 from bumble.text.words import one_line, shorten
 
 ON_TIMELINE = (kinds.EPISODE, kinds.SESSION, kinds.DREAM, kinds.BELIEF, kinds.JOURNAL)

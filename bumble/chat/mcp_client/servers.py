@@ -23,8 +23,8 @@ from bumble.entity.config import ServerConfig
 from bumble.errors import McpMissingError, UserError
 from bumble.llm import prompts
 from bumble.llm.protocol import Tool
-from bumble.runtime.outside import OutsideResult
-from bumble.text import phrase_lookup
+from bumble.runtime.runtime import OutsideResult
+from bumble.text import words
 from bumble.text.words import one_line, shorten
 
 if TYPE_CHECKING:
@@ -330,8 +330,8 @@ class Servers:
 
 
 def _names(server: Running, text: str) -> bool:
-    words = (server.name, *server.config.words)
-    return phrase_lookup.pattern(words).search(phrase_lookup.folded(text)) is not None
+    named = words.phrase_pattern((server.name, *server.config.words))
+    return named.search(words.phrase_form(text)) is not None
 
 
 def _chosen(

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from bumble.bridges.exports import destination
-from bumble.bridges.report import body_over_time, page
+from bumble.bridges.report import page
 from bumble.bridges.report.life import Collector, Life, LifeEntry, Portrait, shown
 from bumble.cli import body_view, listing, output, people
 from bumble.cli.command import shows
@@ -265,18 +265,18 @@ def _report(opened: Opened, reader: Reader) -> page.LifeReport:
         "" if reader.is_owner else collector.names.get(reader.id, shown(reader.id)),
         now,
         life,
-        body_over_time.of(life.of(kinds.EPISODE), moments, present),
+        page.body_of(life.of(kinds.EPISODE), moments, present),
     )
 
 
-def _history(opened: Opened) -> list[body_over_time.BodyMoment]:
+def _history(opened: Opened) -> list[page.BodyMoment]:
     """Return the body by the history of its file.
 
     Only the owner gets it: when it moved, others talked.
     """
     try:
         log.require(opened.root)
-        return body_over_time.history(opened.root, opened.zone)
+        return page.history(opened.root, opened.zone)
     except HistoryMissingError:
         return []
     except (HistoryClosedError, HistoryUnreadableError) as error:
@@ -284,7 +284,7 @@ def _history(opened: Opened) -> list[body_over_time.BodyMoment]:
         return []
 
 
-def _present(opened: Opened) -> body_over_time.BodyMoment | None:
+def _present(opened: Opened) -> page.BodyMoment | None:
     """Return the body at present; None where nothing has moved it, or its file can't be read."""
     try:
         presence = body_view.look(opened)
@@ -293,7 +293,7 @@ def _present(opened: Opened) -> body_over_time.BodyMoment | None:
         return None
     if presence.stored_at is None:
         return None
-    return body_over_time.BodyMoment(presence.soma.at, body_over_time.levels(presence.soma))
+    return page.BodyMoment(presence.soma.at, page.levels(presence.soma))
 
 
 def _tell(opened: Opened, made: page.LifeReport, target: Path, size: int, reader: Reader) -> None:

@@ -31,7 +31,7 @@ from bumble.models.weights.catalog import Hub, Local, Wheels
 if TYPE_CHECKING:
     from bumble.cli.models.abilities import ModelStanding
     from bumble.entity.settings import Settings
-    from bumble.models.abilities.results import ModelResult
+    from bumble.models.abilities.tiers import ModelResult
     from bumble.models.weights.catalog import Catalog, CatalogEntry, FileSource, WeightsFile
 
 app = group()

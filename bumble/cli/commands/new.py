@@ -95,7 +95,7 @@ def _restore(
 ) -> None:
     """Make the entity of an archive again."""
     from bumble.bridges.exports import bundle, destination
-    from bumble.history import driver
+    from bumble.history import clone
 
     root = new_entity.root_of(shell, folder)
     bundle.check(root)
@@ -108,7 +108,7 @@ def _restore(
     ):
         names = bundle.unpack(plain, draft)
         if is_kept := is_kept and git.init(draft):
-            driver.install(draft)
+            clone.install_driver(draft)
     kept_by = str(root) if is_kept else None
     data = {"folder": str(root), "files": len(names), "repository": kept_by}
     advice = f"bumble config trust {shlex.quote(str(root))}"
@@ -120,7 +120,7 @@ def _restore(
 @contextmanager
 def _opened(shell: Shell, archive: Path, key_file: Path | None) -> Iterator[Path]:
     """Give an archive as it is when it is not encrypted; decrypted it lies in a private folder."""
-    from bumble.bridges.exports.age import MAGIC, decrypted, is_for_keys
+    from bumble.bridges.exports.bundle import MAGIC, decrypt, is_for_keys
 
     try:
         data = disk.read(archive)
@@ -134,7 +134,7 @@ def _opened(shell: Shell, archive: Path, key_file: Path | None) -> Iterator[Path
         raise BundleInvalidError(archive, "it is encrypted for a key, not with a passphrase")
     passphrase = "" if identity else text_input.passphrase(shell, new=False)
     try:
-        data = decrypted(data, identity, passphrase)
+        data = decrypt(data, identity, passphrase)
     except ValueError as error:
         raise BundleInvalidError(archive, str(error)) from error
     with unfinished.temporary_folder() as private:

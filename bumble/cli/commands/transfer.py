@@ -186,11 +186,9 @@ def _bundle(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any
 
 
 def _locked(opened: opening.Opened, asked: ExportRequest, data: bytes) -> bytes:
-    from bumble.bridges.exports import age  # where nothing is encrypted, no library is loaded
-
     passphrase = "" if asked.recipients else text_input.passphrase(opened.shell, new=True)
     try:
-        return age.encrypted(data, asked.recipients, passphrase)
+        return bundle.encrypt(data, asked.recipients, passphrase)
     except ValueError as error:
         raise UsageError(f"--recipient: {error}") from error
 

@@ -25,7 +25,7 @@ from bumble.errors import (
     UserError,
 )
 from bumble.files import disk, git, gitdir
-from bumble.history import driver
+from bumble.history import clone
 from bumble.history.findings import Finding
 from bumble.index import sync
 from bumble.index.place import Place
@@ -316,7 +316,7 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
             ".gitattributes",
             fix="bumble doctor --fix",
         )
-    if not driver.is_installed(root):
+    if not clone.has_driver(root):
         yield Finding(
             "git-driver",
             "git has not been told how to merge these files by meaning",

@@ -24,7 +24,7 @@ from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.errors import LockedError, RecordInvalidError, ReviewError, UserError
 from bumble.files import disk, git
-from bumble.history import clone, driver
+from bumble.history import clone
 from bumble.history.findings import Finding, guarded
 from bumble.index import place
 from bumble.index.sync import IndexState
@@ -300,7 +300,7 @@ def mend_files(
         commits.adopt_notes(entity.root)
     missing = {finding.code for finding in check_machine.check_git(entity, trusted=policy.trusted)}
     if "git-driver" in missing:
-        driver.install(entity.root)
+        clone.install_driver(entity.root)
     for code, name, why in _NAMED:
         if code in missing:
             lines = check_machine.missing_lines(entity.root, name)

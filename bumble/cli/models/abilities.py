@@ -20,7 +20,7 @@ from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.jobs import locks
 from bumble.llm import detect, providers
-from bumble.models.abilities import probe, results, tiers
+from bumble.models.abilities import probe, tiers
 from bumble.models.abilities.tiers import (
     ABLE,
     ANY,
@@ -119,16 +119,16 @@ def writes_by_size(opened: Configured, chosen: choice.Choice) -> bool:
 def identity_of(chosen: choice.Choice) -> str:
     """Return by what the results of a model are kept: the hash of its weights, else where it is."""
     if chosen.entry is not None:
-        return f"{results.OF_WEIGHTS}{chosen.entry.files[0].sha256}"
+        return f"{tiers.OF_WEIGHTS}{chosen.entry.files[0].sha256}"
     name = f"{urls.shown(chosen.url).rstrip('/')}#{chosen.model}"
     if chosen.backend != "ollama":
         return name
     return f"{name}@{detect.digest(chosen.url, chosen.model)}"  # a pull may bring another model
 
 
-def result_of(shell: Shell, chosen: choice.Choice) -> results.ModelResult:
+def result_of(shell: Shell, chosen: choice.Choice) -> tiers.ModelResult:
     """Return what a probe measured of a model."""
-    return results.load(identity_of(chosen), chosen.model, shell.abilities)
+    return tiers.load(identity_of(chosen), chosen.model, shell.abilities)
 
 
 def standings(
@@ -152,7 +152,7 @@ def standings(
 
 
 def _reason(
-    opened: Configured, chosen: choice.Choice, result: results.LanguageResult | None, code: str
+    opened: Configured, chosen: choice.Choice, result: tiers.LanguageResult | None, code: str
 ) -> str:
     config = opened.config.llm.abilities
     wanted: tuple[tuple[Purpose, Mapping[str, Tier]], ...] = (
@@ -172,14 +172,14 @@ def _reason(
     return f"{measured_on(result)}{overruling}"
 
 
-def measured_on(result: results.LanguageResult | None) -> str:
+def measured_on(result: tiers.LanguageResult | None) -> str:
     """Say when a language was probed."""
     if result is None or not result.is_whole:
         return "not probed"
     return f"probed {result.at}"
 
 
-def summary(result: results.LanguageResult) -> str:
+def summary(result: tiers.LanguageResult) -> str:
     """Say on one line what a model got right in a language, and what follows."""
     counts = ", ".join(
         f"{kind} {answers.count('1')} of {len(answers)}" for kind, answers in result.answers.items()
@@ -335,7 +335,7 @@ def is_free(opened: Configured, chosen: choice.Choice) -> bool:
     return installation.secret(chosen.key, shell.environ, shell.secrets_file) is None
 
 
-def unmeasured(result: results.ModelResult, codes: Sequence[str]) -> list[str]:
+def unmeasured(result: tiers.ModelResult, codes: Sequence[str]) -> list[str]:
     """Return those of some languages that have cases, and no whole result of this probe."""
     return [
         code
@@ -344,7 +344,7 @@ def unmeasured(result: results.ModelResult, codes: Sequence[str]) -> list[str]:
     ]
 
 
-def _is_measured(result: results.LanguageResult | None) -> bool:
+def _is_measured(result: tiers.LanguageResult | None) -> bool:
     return result is not None and result.is_whole and result.version == probe.VERSION
 
 
@@ -356,7 +356,7 @@ def measure(
     note: probe.Note,
     *,
     again: bool = False,
-) -> results.LanguageResult:
+) -> tiers.LanguageResult:
     """Ask a model what is left of the cases of a language, and keep what it got right.
 
     Args:
@@ -371,14 +371,14 @@ def measure(
         UserError: If the model can't be asked; what came until then is kept.
     """
     folder, identity = opened.shell.abilities, identity_of(chosen)
-    before = results.own(identity, folder).get(language)
+    before = tiers.own(identity, folder).get(language)
     result = probe.start(opened.shell.now().date().isoformat(), None if again else before)
 
-    def keep(part: results.LanguageResult) -> None:
+    def keep(part: tiers.LanguageResult) -> None:
         if part.is_whole or before is None or not before.is_whole:
-            others = results.own(identity, folder)
-            results.save(
-                results.ModelResult(identity, chosen.model, {**others, language: part}), folder
+            others = tiers.own(identity, folder)
+            tiers.save(
+                tiers.ModelResult(identity, chosen.model, {**others, language: part}), folder
             )
         note(part)
 
@@ -407,7 +407,7 @@ def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
         return Due((_ready(str(error).splitlines()[0]),), ())
     if reason:
         return Due((_ready(reason),), ())
-    known = results.load(identity_of(chosen), chosen.model, opened.shell.abilities)
+    known = tiers.load(identity_of(chosen), chosen.model, opened.shell.abilities)
     missing = [
         code
         for code in unmeasured(known, probe.languages()) and spoken.latest(runtime)
@@ -444,7 +444,7 @@ def _run(opened: Opened, runtime: Runtime, job: ProbeJob) -> JobResult:
     name = probe.name(job.language)
     chosen = chat_model.choose_model(opened)
 
-    def note(_: results.LanguageResult) -> None:
+    def note(_: tiers.LanguageResult) -> None:
         if locks.is_turn_running(opened.entity):
             raise StoppedError
 

@@ -21,8 +21,7 @@ from bumble.files import disk
 from bumble.llm import detect, gguf, ledger, providers
 from bumble.llm.ledger import Budgeted, Limits, Prices, Recorded
 from bumble.llm.protocol import AbsentModel, LazyModel, Model
-from bumble.llm.stream_timeouts import Timeouts
-from bumble.llm.wire import WindowSource
+from bumble.llm.wire import Timeouts, WindowSource
 from bumble.models.weights import choice, store
 from bumble.text import urls
 
@@ -153,7 +152,7 @@ def open_model(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Mo
 
 def open_endpoint(opened: Configured, chosen: choice.Choice, *, writes: bool) -> HttpModel:
     """Open a model behind a server; nothing is asked yet."""
-    from bumble.llm import endpoints
+    from bumble.llm import http_model
     from bumble.llm.wire import HabitFile
 
     config, shell = opened.config.llm, opened.shell
@@ -165,7 +164,7 @@ def open_endpoint(opened: Configured, chosen: choice.Choice, *, writes: bool) ->
     key = f"{urls.shown(chosen.url)}#{chosen.model}"
     habits = HabitFile(shell.habits, key, shell.now, writes=writes)
     if chosen.backend == "ollama":
-        return endpoints.ollama(
+        return http_model.ollama(
             chosen.model,
             host=chosen.url,
             window_tokens=window(opened),
@@ -173,7 +172,7 @@ def open_endpoint(opened: Configured, chosen: choice.Choice, *, writes: bool) ->
             habits=habits,
             on_warning=lambda text: output.warn(shell, text),
         )
-    return endpoints.openai(
+    return http_model.openai(
         chosen.url,
         chosen.model,
         api_key=installation.secret(chosen.key, shell.environ, shell.secrets_file),

@@ -19,7 +19,7 @@ from bumble.errors import CredentialsError, UsageError
 from bumble.llm import detect, providers
 from bumble.llm.protocol import Model
 from bumble.models.abilities import probe, tiers
-from bumble.models.abilities.results import LanguageResult, ModelResult
+from bumble.models.abilities.tiers import LanguageResult, ModelResult
 from bumble.models.weights.catalog import CatalogEntry
 from bumble.models.weights.choice import OLLAMA, Choice
 from bumble.runtime import spoken

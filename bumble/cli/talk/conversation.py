@@ -30,8 +30,7 @@ from bumble.records import session_files
 from bumble.records.sessions import Session
 from bumble.runtime import body_state
 from bumble.runtime.job import apply
-from bumble.runtime.outside import OutsideTools
-from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.runtime.runtime import OutsideTools, ProfileName, Runtime
 from bumble.text import tokens
 
 

@@ -1,4 +1,4 @@
-"""Whether who introduces themselves in their first message is to be the owner by that name."""
+"""Whether who introduces themselves is to be the owner by that name: at first, while unnamed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 
 OWNER_NAME = "owner.name"
+MOST_BEFORE = 2  # messages after which nobody says who they are any more, but tells of others
 
 
 def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
-    """Let the owner be called as the first message says, if that is agreed to.
+    """Let the owner be called as a message says, if that is agreed to.
 
     A model that writes minds names by itself, and never waits for a reader to be loaded.
     """
-    if not talk.runtime.writes or not talk.is_new or talk.person.trust != "owner":
+    before = sum(message.role == "user" for message in talk.session.messages)
+    if not talk.runtime.writes or talk.person.trust != "owner" or before > MOST_BEFORE:
         return
     if sayings.for_talk(talk.runtime, words.language(text)) is None:
         return
@@ -38,10 +40,10 @@ def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
 
 
 def with_name(opened: Opened, text: str, *, yes: bool) -> Opened:
-    """Return the entity with the owner's name as the first message gives it, if that is agreed to.
+    """Return the entity with the owner's name as a message gives it, if that is agreed to.
 
     At a terminal the person is asked; elsewhere --yes agrees, and without it they are told how.
-    Nobody is asked again: from then on there is a first message.
+    Who has a name isn't asked again: from then on there is a first message.
 
     Args:
         opened: The entity.
@@ -66,8 +68,9 @@ def with_name(opened: Opened, text: str, *, yes: bool) -> Opened:
 
 
 def _new_name(opened: Opened, text: str) -> str:
-    """Return the name in a first message that nobody has yet; empty where there is none."""
-    if next(session_files.infos(opened.entity.sessions), None) is not None:
+    """Return the name in a message that nobody has yet; empty where there is none."""
+    is_first = next(session_files.infos(opened.entity.sessions), None) is None
+    if not is_first and opened.identity.owner.name:
         return ""
     name = name_in(opened, text)
     if not name or disk.same_name(name) == disk.same_name(opened.identity.name):

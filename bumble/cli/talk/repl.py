@@ -17,7 +17,7 @@ from bumble.cli.talk import conversation, introducing, turn_view
 from bumble.errors import UserError
 from bumble.files import disk
 from bumble.runtime import people
-from bumble.text.whole_text import whole
+from bumble.text.printable import whole
 
 HELP = """\
 /help       this list

@@ -1,13 +1,18 @@
-"""Tiers of trust in a model: whether it may write, only choose, or is not asked, by language."""
+"""What a model can be trusted with, by language: results of a probe, and the tiers they come to."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
+
+from bumble.files import disk
 
 # What a model is asked for: to answer somebody, or to make memories of what was said.
 Purpose = Literal["talk", "memory"]
@@ -129,3 +134,86 @@ def _talk(answers: Answers) -> Tier:
 
 def _memory(answers: Answers) -> Tier:
     return "write" if all(share(answers, kind) >= SURE for kind in MEMORY_KINDS) else "none"
+
+
+SHIPPED = Path(__file__).parent / "shipped"
+SCHEMA = 1  # of the files
+OF_WEIGHTS = "sha256:"  # how the identity of weights begins
+
+
+class LanguageResult(Struct, frozen=True):
+    """What a model did with the cases of one language."""
+
+    version: int  # of the probe
+    at: str  # the day, as ISO has it
+    answers: Answers  # by kind: `1` for each case that was right, `0` for each that was not
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there are enough answers of every kind to tell a tier by."""
+        return all(len(self.answers.get(kind, "")) >= LEAST_CASES for kind in KINDS)
+
+
+class ModelResult(Struct, frozen=True):
+    """What a model did, by language."""
+
+    identity: str  # `sha256:…` of weights, else address and name
+    model: str  # as people call it
+    languages: Mapping[str, LanguageResult] = field(default_factory=dict)
+    schema: int = SCHEMA  # of its file
+
+    def abilities(self) -> Abilities:
+        """Return the tiers that follow; a language that was not probed to its end has none."""
+        measured = {
+            (purpose, code): tier
+            for code, result in self.languages.items()
+            if result.is_whole
+            for purpose, tier in tiers(result.answers).items()
+        }
+        return Abilities(measured=measured)
+
+
+def load(identity: str, model: str, folder: Path) -> ModelResult:
+    """Return all that is known of a model: what ships, and over it what was measured here.
+
+    Args:
+        identity: The model's.
+        model: As people call it.
+        folder: Where results of this machine lie.
+    """
+    shipped = _read(SHIPPED / _file_name(identity), identity)
+    here = own(identity, folder)
+    whole = {code: result for code, result in here.items() if result.is_whole}
+    return ModelResult(identity, model, {**here, **shipped, **whole})
+
+
+def own(identity: str, folder: Path) -> dict[str, LanguageResult]:
+    """Return what was measured on this machine, to its end or not."""
+    return _read(folder / _file_name(identity), identity)
+
+
+def save(result: ModelResult, folder: Path) -> Path:
+    """Write the file of a model, all of it or nothing."""
+    path, languages = folder / _file_name(result.identity), dict(sorted(result.languages.items()))
+    data = msgspec.json.encode(replace(result, languages=languages))
+    disk.write_atomic(path, msgspec.json.format(data, indent=2) + b"\n")
+    return path
+
+
+def _file_name(identity: str) -> str:
+    if identity.startswith(OF_WEIGHTS):
+        return f"{identity.removeprefix(OF_WEIGHTS)}.json"
+    return f"{hashlib.sha256(identity.encode()).hexdigest()}.json"
+
+
+def _read(path: Path, identity: str) -> dict[str, LanguageResult]:
+    """Read the results in a file; one that is damaged holds none: a probe makes it anew."""
+    nothing = ModelResult(identity, "")
+    try:
+        raw = disk.read_cache(path)
+        found = nothing if raw is None else msgspec.json.decode(raw, type=ModelResult)
+    except (msgspec.MsgspecError, RecursionError):
+        return {}
+    return dict(found.languages) if (found.schema, found.identity) == (SCHEMA, identity) else {}

@@ -8,6 +8,7 @@ each thing is above the cut-off that was chosen for it on writers it had not lea
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.models.embed.protocol import Floats
 from bumble.text import languages
@@ -25,9 +27,12 @@ MOST_TOKENS = 96  # of a message: what follows is not read
 HEADS = 4
 SPANS = ("name", "when", "what")
 SPAN_FROM = (-1.0, -1.0, -1.0)  # above it a token belongs to a span, by span
+NAME_FROM = -2.5  # likewise, of a name where somebody surely says theirs
 IN_DOUBT = -0.5  # how far below its cut-off an introduction may still be one
 REFER_BACK = ("correct", "confide")  # what is read beside the message before, too
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
+# The first words of a message up to a stop, of one that goes on: "hi, im dot", "its joy here".
+_OPENING = re.compile(r"\s*((?:\w+[.,!]\s+)?[^.,;:!?\n]{4,40})[.,;:!?\n]\s*\S")
 _EPSILON = 1e-5
 
 
@@ -119,8 +124,12 @@ class HeadReader:
         )
         keep = above.pop("keep")
         scores = {name: value for name, value in above.items() if name not in GRADES}
-        spans = (_span(text, offsets, out["spans"][:, n], SPAN_FROM[n]) for n in range(len(SPANS)))
-        return MessageReading(keep, scores, heavy, glad, *spans)
+        least = list(SPAN_FROM)
+        least[0] = NAME_FROM if scores["introduce"] > 0 else least[0]
+        spans = (_span(text, offsets, out["spans"][:, n], least[n]) for n in range(len(SPANS)))
+        whole = MessageReading(keep, scores, heavy, glad, *spans)
+        opening = None if scores["introduce"] > 0 else _OPENING.match(text)
+        return _introduced(whole, self.read(opening[1])) if opening else whole
 
     def _forward(self, states: Floats, before: Floats | None, counts: Floats) -> dict[str, Any]:
         """Run the head. Shapes: states (t, hidden), before (hidden,), counts (GRAMS,)."""
@@ -162,6 +171,14 @@ class HeadReader:
         scaled = (x - mean) / np.sqrt(variance + _EPSILON)
         out: Floats = scaled * self._weights[f"{name}.g"] + self._weights[f"{name}.b"]
         return out
+
+
+def _introduced(whole: MessageReading, opening: MessageReading) -> MessageReading:
+    """Return the reading of a message that begins with who its speaker is, and goes on."""
+    if not (opening.name and opening.has("introduce") and opening.main == "introduce"):
+        return whole
+    scores = {**whole.scores, "introduce": opening.scores["introduce"]}
+    return replace(whole, scores=scores, name=opening.name)
 
 
 def grams(text: str) -> Floats:

@@ -7,9 +7,7 @@ HF_HUB_OFFLINE count as they do elsewhere.
 
 from __future__ import annotations
 
-import queue
 import re
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +19,7 @@ from huggingface_hub.hf_api import ModelInfo
 from msgspec import Struct
 
 from bumble.errors import UsageError, WeightsMissingError
+from bumble.llm.wire import within
 from bumble.models.weights.catalog import Hub, needed_mb
 from bumble.models.weights.store import PullOptions, SourceRefusedError
 from bumble.text import urls
@@ -54,7 +53,7 @@ def refusal(source: Hub, means: PullOptions) -> str | None:
 def _ask(url: str) -> tuple[bool, str | None]:
     """Ask for a file's head. Returns whether anybody answered, and what speaks against the file."""
     try:
-        response = within(
+        response = _within(
             lambda: get_session().head(
                 url, headers=_headers(), timeout=_TIMEOUT, follow_redirects=False
             )
@@ -66,28 +65,9 @@ def _ask(url: str) -> tuple[bool, str | None]:
     return True, _status_problem(response.status_code, url)
 
 
-def within(call: Callable[[], T]) -> T:
-    """Return what a call to the hub brings.
-
-    Raises:
-        TimeoutError: If it takes longer than the hub may for an answer.
-    """
-    answers: queue.Queue[tuple[T] | Exception] = queue.Queue()
-
-    def ask() -> None:
-        try:
-            answers.put((call(),))
-        except (*FAILURES, *NONSENSE) as error:
-            answers.put(error)
-
-    threading.Thread(target=ask, daemon=True).start()
-    try:
-        answer = answers.get(timeout=_ANSWER_SECONDS)
-    except queue.Empty:
-        raise TimeoutError(f"did not answer within {_ANSWER_SECONDS:g} s") from None
-    if isinstance(answer, Exception):
-        raise answer
-    return answer[0]
+def _within(call: Callable[[], T]) -> T:
+    """Return what a call to the hub brings, if it does so in the time the hub has."""
+    return within(_ANSWER_SECONDS, call, (*FAILURES, *NONSENSE))
 
 
 def gated(page: str) -> str:
@@ -232,7 +212,7 @@ def look_up(name: str, means: PullOptions) -> HubRepository:
     api = HfApi(endpoint=means.endpoint)
     page = f"{api.endpoint}/{name}"
     try:
-        info = within(lambda: api.model_info(name, files_metadata=True))
+        info = _within(lambda: api.model_info(name, files_metadata=True))
     except HfHubHTTPError as error:
         raise WeightsMissingError(f"hf:{name}: {_refusal(error, page)}") from error
     except FAILURES as error:

@@ -9,7 +9,7 @@ import pytest
 
 from bumble.entity import installation
 from bumble.files import disk
-from bumble.history import driver
+from bumble.history import clone
 from bumble.history.findings import CODES
 from tests.support import looking
 from tests.support.running import Run
@@ -28,7 +28,7 @@ def ada(run: Run, tmp_path: Path) -> Run:
 def repository(ada: Run) -> Run:
     """Ada under git."""
     subprocess.run(["git", "init", "-q", str(ada.entity.root)], check=True)
-    driver.install(ada.entity.root)
+    clone.install_driver(ada.entity.root)
     return ada
 
 

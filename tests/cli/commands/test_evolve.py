@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from bumble.entity import settings
-from bumble.history import driver
+from bumble.history import clone
 from bumble.prompt import system
 from bumble.records import proposals
 from bumble.records.proposals import Item
@@ -53,7 +53,7 @@ def test_applying_changes_only_what_was_proposed_and_comments_stay(grown: Run) -
 def test_undo_takes_an_applied_proposal_back(grown: Run) -> None:
     root = grown.entity.root
     git(root, "init", "-q", "-b", "main")
-    driver.install(root)
+    clone.install_driver(root)
     git(root, "add", "-A")
     git(root, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "start")
     before = grown.text("entity.yaml")

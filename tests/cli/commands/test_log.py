@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.history import driver
+from bumble.history import clone
 from tests.support.repository import dreamt, git, subjects
 from tests.support.running import Run
 
@@ -19,7 +19,7 @@ def ada(run: Run) -> Run:
     git(root, "init", "-q", "-b", "main")
     git(root, "config", "user.name", "Sam")
     git(root, "config", "user.email", "sam@example.org")
-    driver.install(root)
+    clone.install_driver(root)
     git(root, "add", "-A")
     git(root, "commit", "-qm", "start")
     dreamt(run)
@@ -114,7 +114,7 @@ def test_two_clones_live_apart_and_merge_by_meaning(ada: Run, tmp_path: Path) ->
 def test_a_real_clash_leaves_markers_and_doctor_names_them(ada: Run, tmp_path: Path) -> None:
     root, other = ada.entity.root, tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(root), str(other))
-    driver.install(other)
+    clone.install_driver(other)
     for folder, pet in ((root, "A fox."), (other, "A cow.")):
         ada.ok("knowledge", "set", "Pets", pet, "-e", str(folder))
     with pytest.raises(Exception, match="pull"):

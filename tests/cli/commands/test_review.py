@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bumble.cli import completing
-from bumble.history import driver
+from bumble.history import clone
 from bumble.records import state
 from tests.support.nights import DREAM, LISBON, lived
 from tests.support.repository import git, subjects
@@ -36,7 +36,7 @@ def ada(run: Run) -> Run:
     run.now = NIGHT
     root = run.entity.root
     git(root, "init", "-q", "-b", "main")
-    driver.install(root)
+    clone.install_driver(root)
     git(root, "config", "user.name", "Sam")
     git(root, "config", "user.email", "sam@example.org")
     git(root, "add", "-A")

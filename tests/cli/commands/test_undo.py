@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from bumble.entity.changes import ChangeSet
-from bumble.history import driver
+from bumble.history import clone
 from bumble.records import beliefs, journal, knowledge, soma
 from tests.support.repository import LISBON, dreamt, git, subjects, write
 from tests.support.running import NOON, Run
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def ada(run: Run) -> Run:
     """Ada under git."""
     git(run.entity.root, "init", "-q", "-b", "main")
-    driver.install(run.entity.root)
+    clone.install_driver(run.entity.root)
     git(run.entity.root, "add", "-A")
     git(run.entity.root, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "start")
     return run

@@ -10,7 +10,7 @@ import pytest
 
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
-from bumble.history import driver
+from bumble.history import clone
 from bumble.records import episodes, session_files, sessions
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message
@@ -119,7 +119,7 @@ def test_an_older_clone_that_went_on_brings_nothing_back(
     with (life.entity.root / ".gitattributes").open("a") as attributes:
         attributes.write(f"/sessions/**/*.jsonl merge={merged_by}\n")
     git(life.entity.root, "commit", "-qam", "as older folders have it, and as they do now")
-    assert driver.install(life.entity.root)
+    assert clone.install_driver(life.entity.root)
     away = tmp_path / "away"
     git(tmp_path, "clone", "-q", str(life.entity.root), str(away))
     life.ok("person", "forget", "Zelda", "--yes")

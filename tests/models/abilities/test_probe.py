@@ -9,8 +9,7 @@ from bumble.errors import ModelUnreachableError
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities import probe, tiers
-from bumble.models.abilities.results import LanguageResult
-from bumble.models.abilities.tiers import KINDS, LEAST_CASES
+from bumble.models.abilities.tiers import KINDS, LEAST_CASES, LanguageResult
 from tests.support import able
 
 LANGUAGES = ["de", "en", "es", "fr", "it", "pt"]

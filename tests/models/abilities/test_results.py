@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.models.abilities import probe, results, tiers
-from bumble.models.abilities.results import LanguageResult, ModelResult
-from bumble.models.abilities.tiers import KINDS
+from bumble.models.abilities import probe, tiers
+from bumble.models.abilities.tiers import KINDS, LanguageResult, ModelResult
 from bumble.models.weights import catalog
 
 ALL = dict.fromkeys(KINDS, "1" * 12)
@@ -16,23 +15,23 @@ RESULT = LanguageResult(1, "2026-11-23", ALL, 90.5, 170.25)
 
 def test_what_was_measured_is_read_as_it_was_written(tmp_path: Path) -> None:
     result = ModelResult("http://x#m", "m", {"de": RESULT})
-    results.save(result, tmp_path)
-    assert results.load("http://x#m", "m", tmp_path) == result
-    assert results.load("http://x#other", "m", tmp_path).languages == {}
+    tiers.save(result, tmp_path)
+    assert tiers.load("http://x#m", "m", tmp_path) == result
+    assert tiers.load("http://x#other", "m", tmp_path).languages == {}
 
 
 @pytest.mark.parametrize("damage", [b"", b"[]", b'{"schema": 1}', b"\xff", b"[" * 9999])
 def test_a_damaged_file_holds_nothing(tmp_path: Path, damage: bytes) -> None:
-    path = results.save(ModelResult("http://x#m", "m", {"de": RESULT}), tmp_path)
+    path = tiers.save(ModelResult("http://x#m", "m", {"de": RESULT}), tmp_path)
     path.write_bytes(damage)
-    assert results.load("http://x#m", "m", tmp_path).languages == {}
+    assert tiers.load("http://x#m", "m", tmp_path).languages == {}
 
 
 def test_what_is_measured_here_counts_before_what_ships_once_it_is_whole(tmp_path: Path) -> None:
     identity = f"sha256:{catalog.load().entry('smollm2-135m').files[0].sha256}"
     half = replace(RESULT, answers={**ALL, "facts": ""})
-    results.save(ModelResult(identity, "x", {"de": RESULT, "en": half}), tmp_path)
-    abilities = results.load(identity, "x", tmp_path).abilities()
+    tiers.save(ModelResult(identity, "x", {"de": RESULT, "en": half}), tmp_path)
+    abilities = tiers.load(identity, "x", tmp_path).abilities()
     assert abilities.tier("talk", "de") == "write"
     assert abilities.tier("talk", "en") == "none"
 
@@ -48,7 +47,7 @@ def test_weights_of_the_catalog_that_were_probed_ship_with_their_results(
     name: str, languages: list[str], tmp_path: Path
 ) -> None:
     identity = f"sha256:{catalog.load().entry(name).files[0].sha256}"
-    shipped = results.load(identity, name, tmp_path)
+    shipped = tiers.load(identity, name, tmp_path)
     assert sorted(shipped.languages) == languages
     assert {result.version for result in shipped.languages.values()} == {probe.VERSION}
     assert all(result.is_whole for result in shipped.languages.values())

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from bumble.entity.config import PricesConfig
 from bumble.entity.folder import Entity
-from bumble.llm.endpoints import openai as connect_openai
+from bumble.llm.http_model import openai as connect_openai
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.recall.deep_recall import deep

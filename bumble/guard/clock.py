@@ -1,0 +1,114 @@
+"""Times of day in a text: which hours and minutes its numbers name, as people say them.
+
+"Half past eight", "quarter of ten", "halb neun", "midi moins le quart", "la una menos diez" and
+"8 h 45" name one time each, by the number of an hour and what stands beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from msgspec import Struct
+
+from bumble.guard.number_words import HALVES, Run
+from bumble.text import words
+
+_WRITTEN = re.compile(r"(\d{1,2})([:h.])([0-5]\d)")
+_HALF = Decimal("0.5")
+PARTS = dict.fromkeys(HALVES, _HALF) | dict.fromkeys(
+    ("quarter", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
+)
+PARTS["dreiviertel"] = Decimal("0.75")
+# Between an hour and its minutes: those that stand behind it, and those that stand before it.
+_HOUR_FIRST = {"et": 1, "y": 1, "e": 1, "moins": -1, "menos": -1, "meno": -1}
+_HOUR_LAST = dict.fromkeys(("past", "nach", "over"), 1) | dict.fromkeys(
+    ("to", "tae", "til", "till", "of", "before", "vor", "voor"), -1
+)
+_SURE = frozenset(["uhr", "pm", "oclock", "o'clock", "h", "heures", "uur"])
+_OCLOCK = _SURE | frozenset(["heure", "hora", "horas", "ore"])  # which something takes, too
+_MINUTES = frozenset(["minute", "minutes", "minuten", "minutos", "minuti", "min", "minuuten"])
+_FILLERS = _OCLOCK | _MINUTES | frozenset(["le", "la", "un", "a", "il"])
+_NOONS = """
+noon midday mittag midi mediodia mezzogiorno middag meio-dia
+midnight mitternacht minuit medianoche mezzanotte middernacht meia-noite
+"""
+NOONS = frozenset(_NOONS.split())
+# Languages in which half nine is half past eight.
+_BEFORE_HOUR = frozenset(["de", "nl", "sv", "da", "no"])
+_NAMING = _OCLOCK | _MINUTES | frozenset(["moins", "menos", "meno", "past"])
+_MINUTES_OF_HOUR = 60
+_MINUTE, _DAY, _REACH = Decimal("0.001"), 24, 4  # tokens beside an hour
+
+
+class Clock(Struct, frozen=True):
+    """What time of day a number may name."""
+
+    hours: frozenset[Decimal] = frozenset()  # up to noon
+    is_sure: bool = False
+    used: frozenset[int] = frozenset()  # tokens of its minutes, which count nothing themselves
+
+
+def read(tokens: Sequence[str], run: Run, language: str, found: Sequence[Run]) -> Clock:
+    """Return the times of day that a number may be.
+
+    Args:
+        tokens: Of the text, folded.
+        run: The number.
+        language: Of the text.
+        found: All its numbers.
+    """
+    behind = list(tokens[run.end : run.end + _REACH])
+    before = list(tokens[max(0, run.start - _REACH) : run.start])
+    sign = behind[0] if behind else ""
+    is_sure = sign in _SURE or (sign == "am" and language == "en")
+    if written := _WRITTEN.fullmatch(tokens[run.start]):
+        hour = Decimal(written[1]) + Decimal(written[3]) / 60
+        return Clock(_of_day(hour), is_sure or written[2] != ".")
+    if run.value > _DAY or (run.value != int(run.value) and run.end - run.start == 1):
+        return Clock()
+    last = before[-1] if before else ""
+    if part := PARTS.get(last):  # halb neun, half eight, viertel neun
+        early = language in _BEFORE_HOUR
+        return Clock(_of_day(run.value - (1 - part) if early else run.value + part), is_sure=True)
+    minutes = {one.start: one.value / 60 for one in found if one.value < _MINUTES_OF_HOUR}
+    after = _telling(tokens, range(run.end, run.end + len(behind)))
+    ahead = _telling(tokens, range(run.start - 1, run.start - 1 - len(before), -1))
+    if is_sure and after and after[0] in minutes and tokens[after[0]].isdigit():  # 8 Uhr 30
+        return Clock(_of_day(run.value + minutes[after[0]]), True, frozenset(after[:1]))
+    for places, sides in ((after, _HOUR_FIRST), (ahead, _HOUR_LAST)):
+        if len(places) > 1 and (side := sides.get(tokens[places[0]])):
+            return _aside(tokens, run, side, places, minutes)
+    hours = _of_day(run.value)
+    if last.isalpha() and not words.is_listed(last, language):
+        hours |= _of_day(run.value + (-_HALF if language in _BEFORE_HOUR else _HALF))  # in dialect
+    return Clock(hours, is_sure)
+
+
+def _telling(tokens: Sequence[str], places: range) -> list[int]:
+    return [n for n in places if tokens[n] not in _FILLERS]
+
+
+def _aside(
+    tokens: Sequence[str],
+    run: Run,
+    side: int,
+    places: Sequence[int],
+    minutes: Mapping[int, Decimal],
+) -> Clock:
+    """Read what stands on one side of an hour: "quarter to", "menos diez"."""
+    if part := PARTS.get(tokens[places[1]]):
+        return Clock(_of_day(run.value + side * part), is_sure=True)
+    if (part := minutes.get(places[1])) is None:
+        return Clock(_of_day(run.value))
+    time = _of_day(run.value + side * part)
+    first, last = min(run.start, places[1]), max(run.end, places[1] + 1)
+    named = not _NAMING.isdisjoint(tokens[first : last + 1])
+    if named:
+        return Clock(time, True, frozenset([places[1]]))
+    return Clock(time | _of_day(run.value))
+
+
+def _of_day(*hours: Decimal) -> frozenset[Decimal]:
+    return frozenset(hour.quantize(_MINUTE) % (_DAY // 2) for hour in hours)

@@ -1,0 +1,292 @@
+"""Numbers in words: which number a word or several stand for, in the languages people write.
+
+What a language doesn't have and what looks like one of its numbers is dialect. All words are
+compared folded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import cache
+
+from msgspec import Struct
+
+from bumble.text import words
+
+# Numbers as words, without accents: from one to twenty, the tens to ninety, a hundred, a thousand.
+_CARDINALS = {
+    "en": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
+    " hundred thousand",
+    "de": "eins zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn vierzehn"
+    " funfzehn sechzehn siebzehn achtzehn neunzehn zwanzig dreissig vierzig funfzig sechzig siebzig"
+    " achtzig neunzig hundert tausend",
+    "fr": "un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize"
+    " dix-sept dix-huit dix-neuf vingt trente quarante cinquante soixante soixante-dix"
+    " quatre-vingts quatre-vingt-dix cent mille",
+    "es": "uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince"
+    " dieciseis diecisiete dieciocho diecinueve veinte treinta cuarenta cincuenta sesenta setenta"
+    " ochenta noventa cien mil",
+    "it": "uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici"
+    " quindici sedici diciassette diciotto diciannove venti trenta quaranta cinquanta sessanta"
+    " settanta ottanta novanta cento mille",
+    "pt": "um dois tres quatro cinco seis sete oito nove dez onze doze treze quatorze quinze"
+    " dezesseis dezessete dezoito dezenove vinte trinta quarenta cinquenta sessenta setenta oitenta"
+    " noventa cem mil",
+    "nl": "een twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien"
+    " zestien zeventien achttien negentien twintig dertig veertig vijftig zestig zeventig tachtig"
+    " negentig honderd duizend",
+}
+_VALUES = (*range(1, 21), *range(30, 100, 10), 100, 1000)
+# Other words for small numbers: they support, but claim nothing; nor does a word that its language
+# doesn't have, and that looks like a number's: dialect, and what is typed without accents.
+_ORDINAL_ROWS = {
+    1: "first erste ersten erster premier premiere primero primera primo prima primeiro eerste",
+    2: "second zweite zweiten zweiter deuxieme segundo segunda secondo tweede",
+    3: "third dritte dritten dritter drittes troisieme tercero tercera terzo terceiro derde",
+}
+_OTHER_ROWS = {
+    1: "a an ein eine einen einem einer una une uma",
+    2: "twice both pair couple twins beide beiden zwo paar zwillinge duas dous jumeaux jumelles"
+    " gemelos gemelas gemelli gemelle gemeos tweeling",
+    3: "thrice triplets drillinge",
+    12: "dozen dutzend douzaine docena dozzina duzia dozijn",
+    20: "score",
+}
+# Of languages whose words mean too much elsewhere: they count in texts of their own alone.
+_FURTHER = {
+    "sv": "ett tva tre fyra fem sex sju atta nio tio elva tolv tretton fjorton femton sexton"
+    " sjutton arton nitton tjugo trettio fyrtio femtio sextio sjuttio attio nittio hundra tusen",
+    "da": "en to tre fire fem seks syv otte ni ti elleve tolv tretten fjorten femten seksten"
+    " sytten atten nitten tyve tredive fyrre halvtreds tres halvfjerds firs halvfems hundrede"
+    " tusind",
+    "no": "en to tre fire fem seks sju atte ni ti elleve tolv tretten fjorten femten seksten"
+    " sytten atten nitten tjue tretti førti femti seksti sytti atti nitti hundre tusen",
+    "pl": "jeden dwa trzy cztery piec szesc siedem osiem dziewiec dziesiec jedenascie dwanascie"
+    " trzynascie czternascie pietnascie szesnascie siedemnascie osiemnascie dziewietnascie"
+    " dwadziescia trzydziesci czterdziesci piecdziesiat szescdziesiat siedemdziesiat"
+    " osiemdziesiat dziewiecdziesiat sto tysiac",
+    "cs": "jeden dva tri ctyri pet sest sedm osm devet deset jedenact dvanact trinact ctrnact"
+    " patnact sestnact sedmnact osmnact devatenact dvacet tricet ctyricet padesat sedesat"
+    " sedmdesat osmdesat devadesat sto tisic",
+    "ro": "unu doi trei patru cinci sase sapte opt noua zece unsprezece doisprezece treisprezece"
+    " paisprezece cincisprezece saisprezece saptesprezece optsprezece nouasprezece douazeci"
+    " treizeci patruzeci cincizeci saizeci saptezeci optzeci nouazeci suta mie",
+    "fi": "yksi kaksi kolme nelja viisi kuusi seitseman kahdeksan yhdeksan kymmenen yksitoista"
+    " kaksitoista kolmetoista neljatoista viisitoista kuusitoista seitsemantoista"
+    " kahdeksantoista yhdeksantoista kaksikymmenta kolmekymmenta neljakymmenta viisikymmenta"
+    " kuusikymmenta seitsemankymmenta kahdeksankymmenta yhdeksankymmenta sata tuhat",
+    "tr": "bir iki uc dort bes altı yedi sekiz dokuz on onbir oniki onuc ondort onbes onaltı"
+    " onyedi onsekiz ondokuz yirmi otuz kırk elli altmıs yetmis seksen doksan yuz bin",
+    "ru": "один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать"
+    " тринадцать четырнадцать пятнадцать шестнадцать семнадцать восемнадцать девятнадцать"
+    " двадцать тридцать сорок пятьдесят шестьдесят семьдесят восемьдесят девяносто сто тысяча",
+}
+_BY_LANGUAGE = {
+    code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _CARDINALS.items()
+}
+_ANY = {word: value for row in _BY_LANGUAGE.values() for word, value in row.items()}
+_BY_LANGUAGE |= {
+    code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _FURTHER.items()
+}
+_BY_LANGUAGE["fr"] |= {
+    "cents": 100,
+    "vingts": 20,
+    "septante": 70,
+    "huitante": 80,
+    "octante": 80,
+    "nonante": 90,
+}
+for _code in ("es", "it"):
+    _BY_LANGUAGE[_code]["un"] = 1
+_BY_LANGUAGE["pl"] |= {"dwie": 2, "dwoch": 2, "trzech": 3, "tysiace": 1000, "tysiecy": 1000}
+ORDINALS = {word: value for value, row in _ORDINAL_ROWS.items() for word in row.split()}
+OTHERS = {word: value for value, row in _OTHER_ROWS.items() for word in row.split()}
+# These mean something else in another language: there they are no numbers.
+_HOMOGRAPHS = {"premier": "fr", "premiere": "fr", "prima": "it", "primo": "it", "second": "en"}
+_FOREIGN = "once elf neuf sept seize dix sieben cent mil mille quince due sei tre um un"
+_ELSEWHERE = frozenset(_FOREIGN.split())
+NO_AMOUNTS = frozenset({*ORDINALS, *OTHERS, *_ELSEWHERE})
+_TIMES = re.compile(r"(?<=\w{3})mal")  # dreimal
+_JOINED_BY = ("und", "en", "og", "")  # what stands between a unit and a ten
+_ORDINAL_ENDING = re.compile(r"(?<=\w)(?:ste[nrsm]?|te[nrsm]?|th)\Z")
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
+_UNIT_BEFORE_TEN = {"de": "und", "nl": "en", "da": "og"}  # fünfundsechzig
+_HALF_WORDS = (
+    "half halv halb halbe halber halbes halben demi demie media medio mezza mezzo meia meio"
+)
+HALVES = frozenset(_HALF_WORDS.split())
+_LEAST_LETTERS, _MOST_APART = 3, 0.26  # of a dialect's word; letters that it changes
+_TENS = range(20, 100, 10)
+_LARGE = (100, 1000)
+JOINTS = ("and", "und", "et", "y", "e")
+
+
+class Run(Struct, frozen=True):
+    """A number of one token or several ("four hundred and twenty")."""
+
+    start: int  # its first token
+    end: int  # one behind its last
+    value: Decimal
+    unit: str = ""  # what it counts, where that stands inside it
+
+
+def runs(tokens: Sequence[str], language: str) -> Iterator[Run]:
+    """Find the numbers in a text, by its folded tokens."""
+    index = 0
+    while index < len(tokens):
+        start, total = index, value(tokens[index], language)
+        if total is None:
+            total = _dialect(tokens[index], language)
+        index += 1
+        if total is None:
+            continue
+        while index < len(tokens):
+            joint = tokens[index] in JOINTS and index + 1 < len(tokens)
+            following = value(tokens[index + joint], language)
+            word = tokens[index + joint]
+            if following is None or word[0].isdigit() or word in OTHERS:
+                break
+            if following in _LARGE and total < following and not joint:
+                total *= following
+            elif total >= 20 and total % _step(total) == 0 and following < _step(total):
+                total += following
+            else:
+                break
+            index += joint + 1
+        index, total = _with_half(tokens, index, total)
+        yield Run(start, index, total)
+
+
+def _with_half(tokens: Sequence[str], index: int, total: Decimal) -> tuple[int, Decimal]:
+    """Add "and a half" behind a number; return where it ends, and what it is then."""
+    behind = [token for token in tokens[index : index + 3] if token not in OTHERS]
+    if len(behind) > 1 and behind[0] in JOINTS and behind[1] in HALVES:
+        return tokens.index(behind[1], index) + 1, total + Decimal("0.5")
+    if tokens[index : index + 1] in (["k"], ["tsd"]):
+        return index + 1, total * 1000
+    return index, total
+
+
+@cache
+def _dialect(word: str, language: str) -> Decimal | None:
+    """Return the number that a word looks like which its language doesn't have: "fuffzig"."""
+    if len(word) < _LEAST_LETTERS or not word.isalpha() or words.is_listed(word, language):
+        return None
+    word = _ORDINAL_ENDING.sub("", _without_hissing(word, language))
+    known = _names(language)
+    far = {other: _apart(word, other) / len(other) for other in known if other[0] == word[0]}
+    nearest = min(far, key=lambda other: far[other], default="")
+    return Decimal(known[nearest]) if nearest and far[nearest] <= _MOST_APART else None
+
+
+@cache
+def _names(language: str) -> Mapping[str, int]:
+    """Return the numbers of a language by their names, each that is one word."""
+    if language not in _BY_LANGUAGE:
+        return {}
+    own = _BY_LANGUAGE[language]
+    units = {word: value for word, value in own.items() if 1 <= value <= 9} | {"ein": 1}
+    joint = _UNIT_BEFORE_TEN.get(language)
+    joined = {
+        f"{unit}{joint}{ten}": small + large
+        for ten, large in own.items()
+        for unit, small in units.items()
+        if joint and large in _TENS
+    }
+    return own | ORDINALS | joined
+
+
+def _without_hissing(word: str, language: str) -> str:
+    return word.replace("scht", "st") if language == "de" else word  # as the south says it
+
+
+def _apart(word: str, other: str) -> float:
+    """Return how many letters two words differ by; a vowel counts half, as vowels drift most."""
+    costs = [0.0]
+    for char in other:
+        costs.append(costs[-1] + _weight(char))
+    for own in word:
+        before, costs = costs, [costs[0] + _weight(own)]
+        for n, char in enumerate(other, 1):
+            change = 0.0 if own == char else max(_weight(own), _weight(char))
+            costs.append(
+                min(before[n - 1] + change, before[n] + _weight(own), costs[-1] + _weight(char))
+            )
+    return costs[-1]
+
+
+def _weight(char: str) -> float:
+    return 0.5 if char in "aeiouy" else 1.0
+
+
+def _step(total: Decimal) -> int:
+    """Return what a number of words counts in: tens, hundreds, thousands."""
+    return next((step for step in (1000, 100, 10) if total % step == 0), 1)
+
+
+def value(word: str, language: str = "") -> Decimal | None:
+    """Return the number a word stands for, in digits, as a word or as an ordinal; None: none.
+
+    Args:
+        word: Folded.
+        language: Of its text, `de`; by default a word of any counts.
+    """
+    word = _without_hissing(word, language)
+    found = _value(word, language)
+    if found is None and len(stem := _ORDINAL_ENDING.sub("", word)) in range(3, len(word)):
+        found = value(stem, language)
+    for large in ("tausend", "hundert"):  # dreihundertzwanzig
+        before, joint, behind = word.partition(large)
+        if found is None and joint and (before or behind):
+            times, more = (value(part, "de") if part else None for part in (before, behind))
+            if (times is None) == (not before) and (more is None) == (not behind):
+                found = (times or Decimal(1)) * _ANY[large] + (more or Decimal(0))
+    return found if found is not None else _compound(word, language)
+
+
+def _compound(word: str, language: str) -> Decimal | None:
+    """Return the number of a ten and a unit in one word: einundzwanzig, ventidue, tjugotre."""
+    table = _BY_LANGUAGE.get(language, _ANY) | {"ein": 1}
+    for ten, value_ in table.items():
+        if value_ in _TENS and ten[:-1] in word:
+            before, _, behind = word.partition(ten if ten in word else ten[:-1])
+            unit = behind.removeprefix("i") if not before else before if not behind else ""
+            for joint in _JOINED_BY:
+                found = table.get(unit.removesuffix(joint), 10)
+                if found < 10:
+                    return Decimal(value_ + found)
+    return None
+
+
+def _value(word: str, language: str) -> Decimal | None:
+    """Return the number a word stands for: its digits, or what it says."""
+    if digits := _DIGITS.match(word):
+        plain = _THOUSANDS.sub("", digits[0]).replace(",", ".")
+        return Decimal(plain if plain.count(".") <= 1 else plain.replace(".", ""))
+    plain = _TIMES.sub("", word)
+    own = _BY_LANGUAGE.get(language, {})
+    if plain in own:
+        return Decimal(own[plain])
+    if plain in _ELSEWHERE and language:
+        return None
+    if language and _HOMOGRAPHS.get(plain, language) != language:
+        return None
+    for table in (_ANY, ORDINALS, OTHERS):
+        if plain in table:
+            return Decimal(table[plain])
+    tens, joint, unit = word.partition("-")
+    table = _ANY | own
+    if joint and table.get(tens) in _TENS and table.get(unit, 10) < 10:
+        return Decimal(table[tens] + table[unit])
+    return None
+
+
+def is_ordinal(word: str, language: str) -> bool:
+    """Whether a word that stands for a number is a form of "third"."""
+    return word in ORDINALS or (
+        value(word, language) is not None and _value(word, language) is None
+    )
