@@ -104,9 +104,21 @@ def weights_folder() -> Path:
             if os.environ.get("CI"):
                 raise
             pytest.skip(f"the real weights can't be had here: {error}")
-    for name in ("_load_session", "_load_tokenizer"):  # commands of one process open them again
-        setattr(onnx, name, lru_cache(maxsize=4)(getattr(onnx, name)))
     return folder
+
+
+OPENED = {
+    name: lru_cache(maxsize=4)(getattr(onnx, name)) for name in ("_load_session", "_load_tokenizer")
+}
+
+
+@pytest.fixture(autouse=True)
+def real_weights_are_opened_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Open the real weights once for all commands of one process, where a test asks for them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, load in OPENED.items() if "weights_folder" in request.fixturenames else ():
+            patch.setattr(onnx, name, load)
+        yield
 
 
 @pytest.fixture
