@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from bench import truth_counting
 from bench.truth_counting import MemoryEntry
-from tests.support.planted import lived, turn
+from tests.support.planted import lived
 
 
 def test_a_fact_needs_all_of_its_texts_and_one_variant_in_one_entry() -> None:
@@ -53,25 +51,6 @@ def test_a_confidence_crosses_where_another_gets_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "rule"),
-    [
-        ("Hey Ada! How was it?", "greets itself"),
-        ("Hallo Ada, schön.", "greets itself"),
-        ("Good evening Ada, thank you for sitting down.", "greets itself"),
-        ("Hey Ana! How was it?", ""),
-        ("I am Ana, and I drive.", "says it is somebody else"),
-        ("Ich heiße Bo.", "says it is somebody else"),
-        ("I am Ada.", ""),
-        ("Mira has a nut allergy!", "says the message as its own"),
-        ("You wrote: “mira has a nut allergy”.", ""),
-        ("Noted: “I am Ana, 69, and I drew maps”.", ""),
-    ],
-)
-def test_roles_are_confused_by_rule(reply: str, rule: str) -> None:
-    assert truth_counting.confuses_roles(turn(0, reply), "Ada", ["Ana", "Bo"]) == rule
-
-
-@pytest.mark.parametrize(
     ("sentence", "person", "is_quote"),
     [
         ("Ana said: “mira has a nut allergy”.", "", True),
@@ -93,28 +72,3 @@ def test_a_quote_of_the_right_person_is_supported(
     entry = MemoryEntry("relationships/x.md", sentence, person)
 
     assert truth_counting.is_quote(sentence, entry, lived()) is is_quote
-
-
-def test_statements_are_what_stands_outside_of_conversations(tmp_path: Path) -> None:
-    files = {
-        "sessions/ses_1/notes.md": "Said in a talk.\n",
-        "knowledge.md": "# Facts\n\n## Mira\n<!-- {by: distill} -->\n\nEats no nuts. Is six.\n",
-        "beliefs/bel_1.md": "---\nat: 2026-06-30T10:00:00Z\ncategory: preference\n---\n\n- A.\n",
-        "relationships/ana.md": "---\nunresolved: [how the tests went]\n---\n\nAna is tired.\n",
-        "skills/egg.md": "Six minutes.\n",
-    }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-
-    entries = truth_counting.memory(tmp_path)
-
-    told = {(entry.person, *each) for entry in entries for each in entry.sentences()}
-    assert told == {
-        ("", "Mira", "Eats no nuts."),
-        ("", "Mira", "Is six."),
-        ("", "", "A."),
-        ("ana", "", "Ana is tired."),
-        ("ana", "", "how the tests went"),
-    }
-    assert not truth_counting.holds(entries[1].text, {"any": ["06-30"]})

@@ -1,17 +1,12 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-import bumble
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, SECTIONS
 from tests.support.chatting import script
 from tests.support.command_line import leaves
 from tests.support.running import Run
 from tests.support.sweeps import turns
-
-DOCS = Path(bumble.__file__).parent.parent / "docs"
 
 
 def test_every_command_stands_in_one_section_of_the_help() -> None:

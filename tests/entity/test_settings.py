@@ -149,14 +149,6 @@ def line(path: Path, keys: Keys) -> int | None:
     return yaml_edit.line_of(path.read_text("utf-8"), keys)
 
 
-def test_an_entry_of_a_mapping_joins_those_of_the_defaults(tmp_path: Path) -> None:
-    mine = user(tmp_path, "llm:\n  abilities:\n    talk: {de: write}\n")
-    path = entity(tmp_path, "llm:\n  abilities:\n    talk:\n      any: none\n")
-    loaded = settings.load(path, mine)
-    assert dict(loaded.config.llm.abilities.talk) == {"de": "write", "any": "none"}
-    assert loaded.origin("llm.abilities.talk.any") == "entity.yaml:18"
-
-
 @pytest.mark.parametrize(
     ("more", "line_number", "said"),
     [

@@ -44,14 +44,6 @@ def test_those_who_took_part_are_the_audience_of_a_turn(notes: Notes) -> None:
     assert {chunk.audience for chunk in read("message", path)} == {("sam", "kim")}
 
 
-def test_an_episode_carries_its_day_and_its_people(notes: Notes) -> None:
-    path = notes.episode("1", "We watched the tide.", people=["sam"], dormant=True)
-    (chunk,) = read("episode", path)
-    assert chunk.embedded == "(1 May 2026) With Sam: We watched the tide."
-    assert (chunk.text, chunk.people, chunk.active) == ("We watched the tide.", ("sam",), False)
-    assert path.read_text().split("\n")[chunk.line - 1] == "We watched the tide."
-
-
 def test_a_long_episode_becomes_chunks_with_their_own_lines(notes: Notes) -> None:
     body = "\n\n".join(f"Part {n}. " + "It rained on the harbour. " * 20 for n in range(6))
     path = notes.episode("1", body)
@@ -67,13 +59,6 @@ def test_a_section_of_knowledge_is_found_by_its_title(notes: Notes) -> None:
     (chunk,) = read("knowledge", path)
     assert (chunk.record, chunk.line, chunk.text) == ("Boiling point", 5, "It is 100 °C.")
     assert "boil" in chunk.terms
-
-
-def test_a_journal_entry_has_the_zone_of_the_entity(notes: Notes) -> None:
-    text = "# Journal\n\n## 2026-05-24 03:12:47 #dream\n\nI saw tides.\n"
-    (chunk,) = read("journal", notes.write("journal.md", text))
-    assert (chunk.at, chunk.line) == ("2026-05-24T03:12:47+00:00", 5)
-    assert chunk.embedded == "(24 May 2026) dream I saw tides."
 
 
 def test_a_skill_a_person_a_belief_and_a_story_are_chunks(notes: Notes) -> None:

@@ -105,15 +105,6 @@ def test_of_many_chunks_the_best_are_found_as_if_all_were_ranked(
     ]
 
 
-def test_what_a_filter_leaves_out_is_not_found_but_says_what_goes_before(
-    filled: Notes, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for few in (rerank.FEW, 0):
-        monkeypatch.setattr(rerank, "FEW", few)
-        found = filled.search("lantern tide", embedder, kinds=("message",), limit=50)
-        assert {hit.kind for hit in found} == {"message"}
-
-
 def test_what_says_little_is_near_to_nothing(filled: Notes, embedder: HashingEmbedder) -> None:
     def nearest(query: str) -> float:
         hits = filled.search(query, embedder)

@@ -58,16 +58,6 @@ def test_every_pair_keeps_all_limits(found: list[PairCandidate], seed: int, embe
     assert len({pair.audience for pair in chosen if pair.audience}) <= 1
 
 
-def test_one_seed_gives_one_choice_whatever_the_order_of_the_files() -> None:
-    found = [memory(f"ep_{n}", 2 * n, 0.2 + 0.05 * n) for n in range(12)]
-    eligible = dream.eligible(found, RULES, None)
-    turned = dream.eligible(found[::-1], RULES, None)
-    picks = [dream.choose(each, (), 3, random.Random(7)) for each in (eligible, turned, eligible)]
-    assert picks[0] == picks[1] == picks[2]
-    others = {dream.choose(eligible, (), 3, random.Random(n)) for n in range(20)}
-    assert len(others) > 10
-
-
 def test_nights_go_through_all_pairs_before_one_comes_again() -> None:
     eligible = dream.eligible([memory(f"ep_{n}", 2 * n) for n in range(5)], RULES, None)
     assert len(eligible) == 10
@@ -79,15 +69,6 @@ def test_nights_go_through_all_pairs_before_one_comes_again() -> None:
     fourth = dream.choose(eligible, dreamt, 3, random.Random(4))
     assert len(fourth) == 3
     assert sum(pair.key not in dreamt for pair in fourth) == 1
-
-
-def test_one_dream_takes_other_memories_while_there_are_any() -> None:
-    eligible = dream.eligible([memory(f"ep_{n}", 2 * n) for n in range(10)], RULES, None)
-    apart = 0
-    for seed in range(100):
-        chosen = dream.choose(eligible, (), 3, random.Random(seed))
-        apart += len({one for pair in chosen for one in pair.ids}) == 6
-    assert apart > 70
 
 
 def test_the_limit_lies_on_the_calibrated_scale() -> None:

@@ -125,16 +125,6 @@ def test_a_faster_process_between_plan_and_write_is_noticed(ada: Entity) -> None
     assert apply(runtime, late).written == []
 
 
-def test_an_episode_that_is_there_is_never_overwritten(ada: Entity) -> None:
-    dog(ada)
-    runtime = living(ada, tells(GOOD))
-    (job,) = stretch.check(runtime).jobs
-    mine = episodes.new(episode.id_of(job), NOON, 0.9, "I wrote this myself.")
-    changes.apply(ada.root, ChangeSet("", (episodes.plan_new(mine, ""),)))
-    (one,) = remembered(runtime)
-    assert (one.text, waits(runtime)) == ("I wrote this myself.", {})
-
-
 def test_new_messages_during_the_pass_go_on_waiting(ada: Entity) -> None:
     session = dog(ada)
     runtime = living(ada, tells(GOOD))
@@ -197,14 +187,6 @@ def test_significance_is_what_its_parts_say(ada: Entity) -> None:
     assert weight.familiarity == pytest.approx(0.05)
     assert weight.appraisal == pytest.approx(0.35 * (4 + 8) / 40)
     assert weight.novelty == pytest.approx(0.3)
-
-
-def test_what_was_felt_marks_the_episode_by_emotion_the_strongest(ada: Entity) -> None:
-    moved = [felt("anxious", 0.4, NOON), felt("anxious", 0.8, NOON), felt("neutral", 0.9, NOON)]
-    turns = [("Sam", DOG, OURS), ("Sam", FOUND, GLAD), ("Sam", "ok", "ok")]
-    held(ada, NOON, *turns, appraised=moved)
-    (one,) = remembered(living(ada, tells(GOOD)))
-    assert one.imprints == (episodes.Imprint("anxious", 0.8, "Biscuit"),)
 
 
 @pytest.mark.parametrize(("curiosity", "felt_then"), [(70, ()), (95, ("curious",))])

@@ -107,10 +107,3 @@ def put_imprint(ada: Entity, number: int, emotion: str) -> None:
     [file] = ada.episodes.rglob(f"{episode_id}.md")
     head = f"imprints: [{{emotion: {emotion}, intensity: 0.5, trigger: stars}}]\nat:"
     file.write_text(file.read_text().replace("at:", head, 1))
-
-
-def test_what_nothing_bears_out_is_left_out(ada: Entity) -> None:
-    made_up = {"text": "I quote Napoleon.", "reason": "He won in 1805.", "from": ["e1"]}
-    proposal = looked_back(runtime_of(ada, ScriptedModel([answer(behaviours=[made_up])])))
-    assert proposal is not None
-    assert proposal.behaviours == ()

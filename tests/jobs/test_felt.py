@@ -14,7 +14,7 @@ from bumble.errors import AnswerInvalidError
 from bumble.jobs import stretch
 from bumble.jobs.segments import StretchJob
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import anchors, relationships, session_files, state
+from bumble.records import anchors, relationships, state
 from bumble.records import soma as store
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, cursors, job
@@ -160,16 +160,6 @@ def test_a_late_appraisal_moves_the_body_by_what_would_be_left_of_it(ada: Entity
     assert session.appraisals[session.messages[0].id].points["tension"] == -3
 
 
-def test_an_appraisal_the_next_day_is_noted_only(ada: Entity) -> None:
-    clock = Clock()
-    talked(ada, "Tell me a joke.", clock=clock)
-    clock.at += timedelta(days=1)
-    before = ada.soma.read_bytes()
-    appraised(ada, felt(), clock=clock)
-    assert ada.soma.read_bytes() == before
-    assert len(stored(ada).appraisals) == 1
-
-
 def test_a_message_without_an_answer_waits_for_it(ada: Entity) -> None:
     clock = Clock()
     talked(ada, "Hello.", clock=clock)
@@ -240,17 +230,6 @@ def test_what_sam_made_it_feel_is_not_in_kims_prompt(ada: Entity) -> None:
     to_kim, to_sam = (one.messages[-1].content for one in model.requests if one.purpose == "chat")
     assert "husband" not in to_kim
     assert "husband" in to_sam
-
-
-def test_a_transcript_that_cannot_be_read_does_not_stop_the_others(ada: Entity) -> None:
-    clock = Clock()
-    talked(ada, "Hello.", clock=clock)
-    talked(ada, "Hello.", clock=clock, speaker="Kim")
-    broken, _ = session_files.paths(ada.sessions)
-    broken.write_text("oops\n")
-    runtime = runtime_of(ada, Citing([felt()]))
-    found = stretch.check(runtime, force=True)
-    assert len(found.jobs) == 1
 
 
 def test_a_bond_lasts_and_is_moved_by_an_appraisal_of_the_day_before(ada: Entity) -> None:

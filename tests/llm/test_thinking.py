@@ -28,17 +28,6 @@ def run(pieces: list[str], *, opened: bool = False) -> tuple[str, str, str]:
     return shown, thinking.text, thinking.reasoning
 
 
-def test_a_tag_cut_into_pieces_is_still_a_tag() -> None:
-    shown, _, reasoning = run(list("Well <think>hm</think>so"))
-    assert (shown, reasoning) == ("Well so", "hm")
-
-
-def test_a_closing_tag_that_nobody_opened_turns_what_came_before_into_reasoning() -> None:
-    thinking = ThinkFilter()
-    thinking.feed("so far</think>Hi")
-    assert (thinking.text, thinking.reasoning, thinking.unopened) == ("Hi", "so far", True)
-
-
 @given(TEXTS, st.lists(st.integers(0, 60)), st.booleans())
 def test_the_split_never_matters(text: str, cuts: list[int], opened: bool) -> None:
     edges = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.records import relationships, sessions
-from bumble.records.base import Provenance
-from bumble.records.relationships import PendingNote, Scores
+from bumble.records.relationships import Scores
 from bumble.records.sessions import Message
 from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
@@ -61,16 +60,6 @@ def test_what_an_exchange_did_to_the_body_moves_warmth_and_trust(
     assert one.scores.trust == pytest.approx(before.trust + step)
     way = people.standing(one, NOON).trajectory
     assert way == ("warming" if step > 0 else "cooling")
-
-
-def test_a_note_on_somebody_unknown_makes_a_stub(entity: Entity) -> None:
-    origin = Provenance("distill", "m", ("msg_1",), "owner", ("sam",))
-    note, other = PendingNote("He sings.", NOON, origin), PendingNote("He  sings.", NOON, origin)
-    stub = relationships.new("Bo", NOON, provenance=origin)
-    write(entity, people.plan_noted(stub, [note], known=False))
-    one = relationships.find(entity.relationships, "bo")
-    assert (one.text, one.pending, one.audience) == ("", (note,), ("sam",))
-    assert people.plan_noted(one, [other], known=True) is None
 
 
 @pytest.mark.parametrize(

@@ -68,17 +68,6 @@ def test_the_body_is_drawn_as_it_is_now(lived: Run) -> None:
     assert "last written 0 min ago" in out
 
 
-def test_the_present_is_computed_and_nothing_written(lived: Run) -> None:
-    before = looking.truths(lived)
-    now = lived.ok("soma", "--json", "--now", "2026-05-24T12:00:00+01:00").data
-    later = lived.ok("soma", "--json", "--now", HOUR_LATER).data
-    assert later["age_seconds"] == 3600
-    assert later["bars"]["social"]["value"] < now["bars"]["social"]["value"]
-    assert later["affects"][0]["intensity"] == pytest.approx(0.62 * 0.5 ** (60 / 90), abs=1e-4)
-    assert later["hormones"]["dopamine"]["level"] == pytest.approx(0.15 + 0.45 / 4, abs=1e-4)
-    assert looking.truths(lived) == before
-
-
 @pytest.mark.parametrize("form", ["tag", "line", "dream"])
 def test_the_three_renderings(lived: Run, form: str) -> None:
     ran = lived.ok("soma", "--as", form, "--json", "--now", HOUR_LATER)

@@ -75,16 +75,6 @@ def test_an_id_that_a_killed_process_left_is_nobodys(ada: Entity) -> None:
         bystander.wait(5)
 
 
-def test_looking_whether_somebody_talks_makes_no_file(ada: Entity) -> None:
-    assert not locks.is_turn_running(ada)
-    assert not (ada.private / locks.TURN_LOCK).exists()
-    with locks.hold_turn(ada):
-        assert locks.is_turn_running(ada)
-        with locks.hold_turn(ada):  # two people at once
-            assert locks.is_turn_running(ada)
-    assert not locks.is_turn_running(ada)
-
-
 def test_who_spoke_within_a_minute_is_still_talking(ada: Entity) -> None:
     clock = Clock()
     assert not locks.has_recent_message(ada, NOON)
