@@ -3,17 +3,20 @@ from __future__ import annotations
 import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bumble.entity.folder import Entity
 from bumble.jobs import dream
 from bumble.jobs.dream import PairCandidate, PairRules
 from bumble.models.embed import protocol
 from bumble.models.embed.protocol import Floats
 from bumble.models.weights import catalog, embedders
+from tests.support.nights import NIGHT, ON, TEXTS, WROTE, dreamer, newborn, remember, runtime_of
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 RULES = PairRules(min_significance=0.1, min_gap_hours=24, max_similarity=0.35)
@@ -141,3 +144,39 @@ def test_with_real_embeddings_tellings_of_different_things_may_meet(weights_fold
     apart = met(dream.distinct(TOLD, ["Sam"]))
     assert ("ep_0", "ep_3") not in apart  # the same dog at the same vet
     assert unlike <= apart
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Entity:
+    return dreamer(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "origin", [{"by": "dream"}, {"sources": ("drm_01",)}, {"trust": "tool"}, {"trust": "imported"}]
+)
+def test_dreams_and_what_others_wrote_are_not_dreamt_of(
+    tmp_path: Path, origin: dict[str, Any]
+) -> None:
+    entity = newborn(tmp_path / "ada")
+    for n in range(4):
+        remember(entity, n, TEXTS[n], 9 - 2 * n, **origin)
+    remember(entity, 7, "Mine.", 20)
+    assert dream.find(runtime_of(entity), NIGHT).pairs == ()
+
+
+def test_without_an_embedder_time_alone_decides_and_it_is_said(ada: Entity) -> None:
+    runtime = runtime_of(ada, [WROTE], overrides=ON, embeds=False)
+    outcome = dream.run(runtime, dream.check(runtime).jobs[0])
+    assert outcome.data["similarity"] == "none"
+    assert any("only time decided" in line for line in outcome.lines)
+    assert outcome.data["eligible_pairs"] == 15
+
+
+def test_memories_that_say_the_same_do_not_meet(tmp_path: Path) -> None:
+    entity = newborn(tmp_path / "ada")
+    for n in range(3):
+        remember(entity, n, "We planted tomatoes behind the shed and watered them.", 9 - 2 * n)
+    assert dream.find(runtime_of(entity), NIGHT).pairs == ()
+
+
+# force, crashes, rivals

@@ -274,3 +274,16 @@ def test_episodes_of_two_clones_merge_without_a_conflict(ada: Entity, tmp_path: 
     git(ada.root, "pull", "-q", "--no-rebase", "--no-edit", str(tmp_path / "bee"), "main")
     assert len({one.id for one in episodes.read(ada.episodes)}) == 2
     assert not stretch.check(living(ada)).due
+
+
+def test_an_excerpt_is_short_and_prefers_what_says_most(ada: Entity) -> None:
+    turns = [("Sam", "ok", "hm")] * 10
+    held(ada, NOON, ("Sam", DOG, OURS), ("Sam", "word " * 2000, "yes"), *turns)
+    clock = Clock()
+    clock.at = NOON + timedelta(hours=2)
+    runtime = runtime_of(ada, ScriptedModel([]), clock)
+    (job,) = stretch.check(runtime).jobs
+    lines = episode.excerpt(job.messages, lambda one: one.speaker.title()).text.splitlines()
+    assert f"> Sam: {DOG}" in lines
+    assert len([line for line in lines if line != ">"]) == episode.EXCERPT_LINES
+    assert max(map(len, lines)) < 270

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.records import relationships, sessions
+from bumble.records.base import Provenance
 from bumble.records.relationships import Scores
 from bumble.records.sessions import Message
-from bumble.runtime import people
+from bumble.runtime import audiences, people
 from bumble.runtime.runtime import Runtime
 from tests.support.living import NOON, ada, known, runtime_of, write
 
@@ -98,3 +99,16 @@ def test_an_owner_of_another_name_is_who_spoke_as_the_owner_last(entity: Entity)
     assert people.owner_id(entity, owner) == "alexandra"
     known(entity, "Sam")
     assert people.owner_id(entity, owner) == "sam"
+
+
+HIDDEN = Provenance(audience=("mara",))
+
+
+def test_a_file_that_is_named_for_what_it_tells_is_named_by_its_id_to_others() -> None:
+    record_id = "ep_01M69K1840MBH51DWEYZWA04ZT"
+    path = f"episodes/2026/10/31-maras-left-hand-{record_id}.md"
+    assert audiences.named(path, None) == path
+    assert audiences.named(path, HIDDEN) == f"episodes/2026/10/{record_id}.md"
+    talk = "sessions/ses_01M69K1840Q1QSJ97MGYJ3979B/messages.jsonl"
+    assert audiences.named(talk, HIDDEN) == talk
+    assert audiences.named("topics/hens.md", HIDDEN) == "topics/only-for-mara.md"
