@@ -7,9 +7,10 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,6 +64,25 @@ def test_a_remote_that_says_nothing_ends_sync(
         assert time.monotonic() - began < 20
     assert (done.code, "nothing came for 0.5 s" in done.err) == (13, True)
     assert "cut off" not in run.ok("status").err
+
+
+def test_a_new_remote_that_says_nothing_is_asked_once(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git, "SILENCE_SECONDS", 0.5)
+    asked: list[str] = []
+    start = git._start
+
+    def noted(folder: Path, arguments: Sequence[str], **more: Any) -> git.GitResult:
+        asked.extend(arguments)
+        return start(folder, arguments, **more)
+
+    monkeypatch.setattr(git, "_start", noted)
+    with silent() as port:
+        follows(run.entity.root, f"http://127.0.0.1:{port}/x")
+        done = run("sync", "--setup", f"http://127.0.0.1:{port}/x", "--yes")
+    assert (done.code, "nothing came for 0.5 s" in done.err) == (13, True)
+    assert asked.count("ls-remote") == 1
 
 
 def test_what_a_remotes_program_leaves_running_is_ended_too(

@@ -589,18 +589,17 @@ def run(folder: Path, *arguments: str) -> str | None:
     return result.out.decode(errors="replace") if result.code == 0 else None
 
 
-def answers_anybody(address: str) -> bool:
-    """Whether a repository on the web answers without any key, password or setting of the user."""
+def ask_as_anybody(address: str) -> GitResult:
+    """Ask a repository on the web for its branches, without any key or setting of the user."""
     nowhere = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"), os.devnull)
     asks_nobody = {"GIT_ASKPASS": "true", "GIT_ALLOW_PROTOCOL": "http:https"}
-    result = _start(
+    return _start(
         Path(tempfile.gettempdir()),
         (*REMOTE, "-c", "credential.helper=", "ls-remote", "--quiet", address),
         environ={**nowhere, **asks_nobody, "GIT_CEILING_DIRECTORIES": tempfile.gettempdir()},
         timeout_seconds=SILENCE_SECONDS,
         silence_seconds=SILENCE_SECONDS,
     )
-    return result.code == 0
 
 
 def installed() -> bool:

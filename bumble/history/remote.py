@@ -304,10 +304,19 @@ def on_the_web(place: str) -> str:
     return web if web.lower().startswith(("http://", "https://")) else ""
 
 
-def is_public(place: str) -> bool:
-    """Whether anybody can read a repository: it answers who has neither key nor password."""
+def is_public(root: Path, place: str) -> bool:
+    """Whether anybody can read a repository: it answers who has neither key nor password.
+
+    Raises:
+        SyncError: If it is on the web and says nothing at all.
+    """
     web = on_the_web(place)
-    return bool(web) and git.answers_anybody(web)
+    if not web:
+        return False
+    found = git.ask_as_anybody(web)
+    if found.killed and web == urls.bare(place):
+        raise SyncError(root, found.why, f"{urls.shown(place)} says nothing; nothing was uploaded.")
+    return found.code == 0
 
 
 def upload(root: Path, place: Git) -> Upload:

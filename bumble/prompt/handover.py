@@ -1,9 +1,9 @@
 """The brief that one conversation leaves for the next: when it is written, its headings.
 
 Made without a model of what was remembered of the talk: its titles, where it stood, how it felt.
-No answer waits for it: until it is made, the last words of a talk stand for it. The things that
-were touched (files, names, numbers) are collected by code, so that "it" and "that file" can be told
-later. Where no model is trusted to write, what is worth keeping is quoted.
+No answer waits for it: until it is made, the last words of a talk stand for it. The files that were
+spoken of are collected by code, so that "that file" can be told later. Where no model is trusted to
+write, what is worth keeping is quoted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bumble.entity.changes import Change
 from bumble.fallback import notices, quotes, sayings
 from bumble.fallback.notices import NOTHING, Noticed
 from bumble.fallback.sayings import Wording
-from bumble.guard import claims, secrets
+from bumble.guard import secrets
 from bumble.llm import prompts
 from bumble.models.embed.protocol import Embedder
 from bumble.records import base, episodes, session_files, state
@@ -268,17 +268,10 @@ def _text(values: Mapping[str, str], things: list[str]) -> str:
 
 
 def touched(session: Session) -> list[str]:
-    """Return the files, names and numbers of a conversation, the latest first."""
-    mentions: list[str] = []
-    for message in reversed(session.messages):
-        if message.role == "tool":
-            continue
-        files = _FILE.findall(message.text)
-        names = [
-            claim for claim in claims.claims(message.text) if not any(claim in f for f in files)
-        ]
-        mentions += [*files, *names]
-    return list(dict.fromkeys(mentions))[:MAX_TOUCHED]
+    """Return the files that a conversation spoke of, the latest first."""
+    said = [message.text for message in reversed(session.messages) if message.role != "tool"]
+    files = [file for text in said for file in _FILE.findall(text)]
+    return list(dict.fromkeys(files))[:MAX_TOUCHED]
 
 
 def brief(runtime: Runtime, session: Session) -> Brief | None:

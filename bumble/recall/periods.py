@@ -1,4 +1,4 @@
-"""The period that a question names: days, months, seasons, years, spans back from now, ranges.
+"""The period that a question names: days, months, seasons, feasts, years, spans, ranges.
 
 Its words are those of `dateparser`, as they lie in that package (`guard/values`), so a question is
 understood in any of its languages; seasons are those of the northern half. A month or a season
@@ -14,6 +14,7 @@ from datetime import date, datetime, time, timedelta
 from functools import cache
 from itertools import pairwise
 
+from dateutil.easter import easter
 from msgspec import Struct
 
 from bumble.guard import number_words, values
@@ -27,6 +28,7 @@ SHORT = 3  # letters of a month's name that stands alone only behind a prepositi
 _IN = frozenset(("in", "im", "en", "em"))
 _FIRST_YEAR = 1950
 _DAY = timedelta(days=1)
+EASTER = (0, 0, 4)  # its days are another year's others: Good Friday to Easter Monday
 _SEASONS = {  # by their first month
     3: "spring fruhling fruhjahr printemps primavera lente voorjaar var forar kevat wiosna wiosne"
     " весна весной весны ilkbahar بهار الربيع אביב 春 봄",
@@ -38,6 +40,16 @@ _SEASONS = {  # by their first month
     " 冬 겨울",
 }
 _SEASON_OF = {word: month for month, row in _SEASONS.items() for word in row.split()}
+_FEASTS = {  # by the month and day of their first day, and how many there are
+    (12, 24, 3): "christmas xmas weihnachten weihnacht heiligabend noel navidad nochebuena natale"
+    " kerst kerstmis julen joulu joulun vanoce рождество рождества craciun 圣诞"
+    " クリスマス 크리스마스",
+    (12, 31, 2): "silvester nochevieja capodanno reveillon sylwester sylwestra",
+    (10, 31, 1): "halloween",
+    EASTER: "easter ostern paques pascua pasqua pascoa pasen paske pask paasiainen wielkanoc пасха"
+    " пасху пасхе 复活节",
+}
+_FEAST_OF = {word: days for days, row in _FEASTS.items() for word in row.split()}
 _WORD = re.compile(r"[^\W_]+")
 _A_NUMBER = re.compile(r"\(\\d\+\+.*?\)")
 _YEAR = r"(?:19|20)\d\d"
@@ -104,7 +116,12 @@ class _Reading:
     def named(self) -> list[_Named]:
         """Return all days that it names, the most exact first."""
         year = self._relative_year()
-        found = [*self._numeric(), *self._months(year), *self._seasons(year)]
+        found = [
+            *self._numeric(),
+            *self._months(year),
+            *self._seasons(year),
+            *self._feasts(year),
+        ]
         if not found:  # "the last week of August" is of August
             found = [*self._back(), *self._relative()] or [*self._years()]
         if not found and year is not None:
@@ -179,6 +196,29 @@ class _Reading:
                 self.text = self.text.replace(written[1], " " * len(written[1]), 1)
             end = _month_end(start + timedelta(days=70))
             yield _Named(start, end, match.start(), yearless=own is None and not ended)
+
+    def _feasts(self, year: int | None) -> Iterator[_Named]:
+        """Find Christmas, New Year's Eve, Easter: the last that has begun."""
+        for match in list(_WORD.finditer(self.text)):
+            days = _FEAST_OF.get(match[0]) or next(
+                (
+                    days
+                    for word, days in _FEAST_OF.items()
+                    if not word.isascii() and match[0].startswith(word)
+                ),
+                None,
+            )
+            if days is None:
+                continue
+            written = _LONE_YEAR.search(self.text[match.end() : match.end() + 9])
+            own = int(written[1]) if written else year
+            self._take(match)
+            if written:
+                self.text = self.text.replace(written[1], " " * len(written[1]), 1)
+            start = _feast(days, own or self.today.year)
+            if own is None and start > self.today:
+                start = _feast(days, self.today.year - 1)
+            yield _Named(start, start + (days[2] - 1) * _DAY, match.start(), yearless=own is None)
 
     def _beside(self, match: re.Match[str]) -> list[str]:
         before, behind = self.text[: match.start()], self.text[match.end() :]
@@ -283,6 +323,11 @@ def _day(year: int, month: int, day: int) -> date | None:
         return date(year, month, day)
     except ValueError:
         return None
+
+
+def _feast(days: tuple[int, int, int], year: int) -> date:
+    """Return the first day of a feast in a year."""
+    return easter(year) - 2 * _DAY if days == EASTER else date(year, *days[:2])
 
 
 def _month_end(day: date) -> date:

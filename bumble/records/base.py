@@ -24,7 +24,7 @@ from bumble.entity import changes, companions
 from bumble.entity.changes import Change
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError
 from bumble.files import disk
-from bumble.text import markdown, merge_marks, moments
+from bumble.text import markdown, merge_marks, moments, stop_words
 from bumble.text.markdown import Document
 from bumble.text.yaml_edit import SourceError
 
@@ -181,7 +181,7 @@ def is_id(text: str) -> bool:
 
 
 _ID_AT_END = re.compile(r"(?s:.*-)?([a-z]+_[0-9A-HJKMNP-TV-Z]{26})")
-MAX_FILE_WORDS = 48  # characters of what a file's name tells
+MAX_FILE_WORDS = 60  # characters of what a file's name tells
 
 
 def id_of(stem: str) -> str:
@@ -198,12 +198,15 @@ def file_stem(told: str, record_id: str) -> str:
     if _ID_AT_END.fullmatch(record_id) is None:
         return record_id
     plain = unicodedata.normalize("NFC", re.sub(r"(?<=\w)['’](?=\w)", "", told.casefold()))
-    taken = ""
-    for word in re.findall(r"[^\W_]+", plain):
-        if taken and len(taken) + len(word) >= MAX_FILE_WORDS:
+    said = re.findall(r"[^\W_]+", plain)
+    taken = [*said[:1]]
+    for word in said[1:]:
+        if sum(map(len, taken)) + len(taken) + len(word) >= MAX_FILE_WORDS:
+            while taken[-1] in stop_words.WORDS and len(taken) > 1:  # it breaks off at a thing
+                taken.pop()
             break
-        taken = f"{taken}{word[:MAX_FILE_WORDS]}-"
-    return f"{taken}{record_id}"
+        taken.append(word)
+    return "-".join((*(word[:MAX_FILE_WORDS] for word in taken), record_id))
 
 
 def field(meta: Mapping[str, Any], name: str, kind: type[T], default: T = _REQUIRED) -> T:

@@ -140,7 +140,7 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
         raise SyncError(root, why, "Nothing was uploaded; `bumble doctor` says more.")
     found = remote.upload(root, place)
     shown = urls.shown(target)
-    if not public and remote.is_public(target):
+    if not public and remote.is_public(root, target):
         raise RefusedError(
             f"{shown}: anybody can read what lies there, and it would be all that"
             f" {opened.identity.name} knows.\nMake it private first; or, if you mean it: --public"
