@@ -110,7 +110,7 @@ def test_such_a_line_of_a_transcript_is_named(full: Run, deep: str) -> None:
 
 def test_such_a_line_of_state_is_named_and_stays(full: Run) -> None:
     run = without_models(full)
-    run.write("state.yaml", f"sessions:\n  ses_first: {'[' * 2000}\n")
+    run.write("state.yaml", f"sessions:\n  ses_first: {'[' * 600}\n")
     before = run.text("state.yaml")
     assert "state.yaml:2: " in run("tick").err
     assert "state.yaml:2: " in run("doctor").out
