@@ -35,8 +35,8 @@ from bumble.entity.folder import Entity  # noqa: E402
 from bumble.index.place import Place  # noqa: E402
 from bumble.index.search import opened, search  # noqa: E402
 from bumble.index.sync import sync  # noqa: E402
-from bumble.models.embed.hashing import HashingEmbedder  # noqa: E402
 from tests.support import postgres  # noqa: E402
+from tests.support.hashing import HashingEmbedder  # noqa: E402
 
 DIMENSIONS = 384
 EMBEDDED = 500  # texts; beyond, vectors are made of these

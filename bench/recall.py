@@ -43,7 +43,6 @@ from bumble.index.late import Shares
 from bumble.index.rows import Filter
 from bumble.index.search import Factor, Hit, opened, search
 from bumble.index.sync import sync
-from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.embed.protocol import Embedder
 from bumble.models.weights import catalog, pull
 from bumble.models.weights.embedders import open_embedder
@@ -51,6 +50,7 @@ from bumble.models.weights.store import PullOptions
 from bumble.recall import periods
 from bumble.records import base, relationships, sessions
 from bumble.records.sessions import Message
+from tests.support.hashing import HashingEmbedder
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data" / "locomo-dev.json"

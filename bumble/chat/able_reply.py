@@ -24,7 +24,7 @@ from bumble.chat.route import Profile
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.llm import prompts
-from bumble.llm.protocol import Action, PromptMessage, Request
+from bumble.llm.protocol import Action, Block, PromptMessage, Request
 from bumble.prompt import (
     compact,
     preamble,
@@ -33,7 +33,7 @@ from bumble.prompt import (
     transcript,
     working_memory,
 )
-from bumble.prompt.system import Block, Stable
+from bumble.prompt.system import Stable
 from bumble.prompt.transcript import View
 from bumble.recall import prompt_memories as memories
 from bumble.recall import survey
@@ -41,7 +41,7 @@ from bumble.records import session_files
 from bumble.records.sessions import Session
 from bumble.runtime import body_state
 from bumble.runtime.runtime import ProfileName, Runtime
-from bumble.text import passed_on, tokens
+from bumble.text import tokens, words
 
 OUTPUT_TOKENS = 4096  # a longer result of a tool goes to the blobs, with a reference
 SEEDS = (10**9, 2**31)  # of ten digits each: what `context` counts is as long as what is sent
@@ -245,7 +245,7 @@ class _Work:
         self.context = replace(
             context,
             said=tuple(
-                passed_on.own(message.text)
+                words.own_words(message.text)
                 for message in self.session.messages
                 if message.role == "user" and message.speaker == who.id
             ),

@@ -14,10 +14,10 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from bumble.entity import secrets
 from bumble.errors import UserError
 from bumble.fallback import notices, quotes
 from bumble.fallback.quotes import Quote
-from bumble.guard import secrets
 from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.recall import memory_search
@@ -30,7 +30,7 @@ from bumble.text import stop_words
 
 SEARCHED = 12  # messages that are looked through
 TALKS = 200  # the latest, whose notices count
-NEAR = 0.21  # nearness of what answers, where somebody asks
+NEAR = 0.19  # nearness of what answers, where somebody asks
 SURELY_NEAR = 0.35  # likewise, where a message may be no question of memory
 CLOSE = 0.8  # of the best score, from which a second message answers too
 MOST = 2  # messages that answer

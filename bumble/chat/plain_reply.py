@@ -28,15 +28,15 @@ from bumble.chat.reply_writer import (
     Turn,
     WrittenReply,
 )
+from bumble.entity import secrets
 from bumble.fallback import notices, quotes, sayings, templates
 from bumble.fallback.quotes import Quote
 from bumble.fallback.templates import Templates
-from bumble.guard import secrets
 from bumble.llm import actions, prompts
-from bumble.llm.protocol import Completion, EnoughError, PromptMessage, Request
+from bumble.llm.protocol import Block, Completion, EnoughError, PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
 from bumble.prompt import compact, preamble, prompt_files, system, transcript
-from bumble.prompt.system import Block, Stable
+from bumble.prompt.system import Stable
 from bumble.prompt.transcript import View
 from bumble.records import knowledge
 from bumble.records.sessions import Session
@@ -48,8 +48,11 @@ from bumble.text.words import one_line
 PAGE = "talk_{language}"
 MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
 ANSWER_TOKENS, TASK_TOKENS, SUM_TOKENS = 90, 400, 40
+CHOICE_TOKENS = 4
 DRAWS = 2
 MOST_SENTENCES = 3
+FIRST_LINE = 200  # characters after which no announcement is waited for
+ANNOUNCES = (":", "：")
 LEAST_AGAIN = 4  # words of what isn't said twice
 STOCK = 0.55  # calibrated similarity from which a sentence is an assistant's phrase
 # What models say that were trained to assist, and no friend does; compared by meaning.
@@ -66,7 +69,16 @@ QUESTION = ("?", "？", "؟")
 UNNAMED = "you"  # an owner whose name nobody has said
 GRAVE = 2  # of the reader's grades
 TASKS = ("task", "ask_world", "calculate")
-NO_QUESTIONS = ("task", "ask_entity", "greet", "leave", "remind", "confide", "introduce")
+NO_QUESTIONS = (
+    "task",
+    "ask_world",
+    "ask_entity",
+    "greet",
+    "leave",
+    "remind",
+    "confide",
+    "introduce",
+)
 SURE = 2.0  # score from which a message is not read for what it may be beside it
 _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»", "。", "！", "？")
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
@@ -117,8 +129,8 @@ def _within(text: str, limit_tokens: int) -> str:
 
 
 def asks_model(runtime: Runtime, language: str) -> bool:
-    """Whether a turn in a language may ask the model."""
-    return sayings.may_draft(runtime, language)
+    """Say that the prompt of a draft isn't worth reading ahead: few turns ask for one."""
+    return False
 
 
 def view(
@@ -187,10 +199,13 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     known = _known(runtime, turn, template)
     if known is not None:
         return _said(outcome, refused, known, voice.say)
-    is_task = reading.has(*TASKS) or reading.main in TASKS or bool(turn.heard.attached)
+    is_task = reading.main in TASKS or bool(turn.heard.attached)
     asks = is_task or reading.has("ask_entity") or _is_question(turn)
+    is_bad = False
     try:
-        if asks and asks_model(runtime, turn.reading.language):
+        if not asks and _may_be_bad(turn) and sayings.may_draft(runtime, turn.reading.language):
+            is_bad = _is_bad(runtime, turn, outcome)
+        if asks and sayings.may_draft(runtime, turn.reading.language):
             voice.sign()
             with voice.breakable():
                 if reading.has("calculate") and (result := _summed(runtime, turn, outcome)):
@@ -205,7 +220,8 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         outcome.stopped = "interrupted"
         return WrittenReply(outcome, refused=tuple(refused))
     about = "task" if is_task else reading.main
-    text = template.cannot if is_task else _worded(runtime, turn, template)
+    text = template.sorry[1] if is_bad else _worded(runtime, turn, template)
+    text = template.cannot if is_task else text
     return _said(outcome, refused, CodeReply(text, about), voice.say)
 
 
@@ -249,8 +265,7 @@ def _is_question(turn: Turn) -> bool:
 def _may_ask(turn: Turn) -> bool:
     """Whether a message may ask for what was told, though it isn't surely read so."""
     reading = turn.reading.said
-    of_world = reading.scores.get("ask_world", -1.0)
-    if reading.keep > 0 or reading.has(*NO_QUESTIONS) or of_world >= SURE:
+    if reading.keep > 0 or reading.has(*NO_QUESTIONS):
         return False
     unsure = max(reading.scores.values(), default=-1.0) < SURE
     return unsure or _is_question(turn) or reading.main == "ask_time"
@@ -286,7 +301,11 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
         return template.bye.format(who="" if name.casefold() == UNNAMED else f" {name}")
     if reading.has("ask_entity"):
         return template.self.format(name=runtime.identity.name)
-    if reading.heavy and not reading.glad:
+    if (
+        reading.heavy
+        and not reading.glad
+        and (reading.heavy == GRAVE or not reading.has("confide"))
+    ):
         return template.sorry[0 if reading.heavy == GRAVE else 1]
     return _another(_fitting(reading, template), turn, runtime)
 
@@ -318,8 +337,8 @@ def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
 def _worked(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> bool:
     """Let the model do a task; what it says is heard sentence by sentence, but for secrets."""
     page = prompts.load("task").fill(name=runtime.identity.name)
-    asked = turn.composed.request.messages[-1].content
-    messages = (PromptMessage("system", page), PromptMessage("user", asked))
+    parts = (*(block.text for block in turn.composed.blocks), turn.heard.message.text)
+    messages = (PromptMessage("system", page), PromptMessage("user", "\n".join(parts)))
     request = _request(runtime, turn.recalled.session, messages, TASK_TOKENS)
     speaker = _Sentences(say, runtime.identity.name)
     try:
@@ -351,6 +370,8 @@ class _Sentences:
             EnoughError: If there is a secret in what came, or what was said before.
         """
         self._held += piece
+        if not self.said and "\n" not in self._held and len(self._held) < FIRST_LINE:
+            return  # an announcement may come
         ends = [match.end() for match in SENTENCE_END.finditer(self._held)]
         if ends and (self.said or not self._held.lstrip().startswith(ACTIONS)):
             self._speak(ends[-1])
@@ -363,7 +384,8 @@ class _Sentences:
 
     def _speak(self, end: int) -> None:
         ready, self._held = self._held[:end], self._held[end:]
-        ready = ready if self.said else self._own_name.sub("", ready).lstrip()
+        if not self.said:
+            ready = _unannounced(self._own_name.sub("", ready)).lstrip()
         again = len(ready.split()) >= LEAST_AGAIN and ready.strip() in self.said
         if again or secrets.find_secret(self.said + ready):
             raise EnoughError
@@ -372,16 +394,45 @@ class _Sentences:
             self._say(ready)
 
 
-def _summed(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> str:
-    """Have the model write the sum that a message asks for, and work it out; empty: it is none."""
-    asked = turn.heard.message.text
-    page = prompts.load("sum").turns()
-    messages = (*(PromptMessage(role, text) for role, text in page), PromptMessage("user", asked))
-    request = _request(runtime, turn.recalled.session, messages, SUM_TOKENS)
-    request = replace(request, temperature=0.0, cache_id=None)
+def _unannounced(text: str) -> str:
+    """Return the beginning of an answer without a first line that only says what comes."""
+    first, *rest = text.split("\n", 1)
+    return rest[0] if rest and first.rstrip().endswith(ANNOUNCES) else text
+
+
+def _may_be_bad(turn: Turn) -> bool:
+    """Whether somebody tells what the reader takes for no burden; it misses half of them."""
+    reading = turn.reading.said
+    return not (reading.heavy or reading.glad or reading.has("greet", "leave", "confide"))
+
+
+def _is_bad(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> bool:
+    """Have the model choose whether what is told is bad news."""
+    answer = _asked(runtime, turn, outcome, "tone", CHOICE_TOKENS)
+    return answer.strip().casefold().startswith("bad")
+
+
+def _asked(runtime: Runtime, turn: Turn, outcome: LoopOutcome, name: str, most: int) -> str:
+    """Ask the model about a message, by a prompt of examples, without chance."""
+    page = prompts.load(name).turns()
+    told = PromptMessage("user", turn.heard.message.text)
+    messages = (*(PromptMessage(role, text) for role, text in page), told)
+    request = _request(runtime, turn.recalled.session, messages, most)
+    request = replace(request, temperature=0.0, cache_id=_cache(request, name))
     completion = runtime.model.complete(route.fitting(runtime, request))
     outcome.completions.append(completion)
-    return code_answers.worked_out(completion.text, asked, turn.reading.language)
+    return completion.text
+
+
+def _cache(request: Request, name: str) -> str | None:
+    """Return what a prompt of examples is kept under: the same in every conversation."""
+    return name if request.cache_id else None
+
+
+def _summed(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> str:
+    """Have the model write the sum that a message asks for, and work it out; empty: it is none."""
+    written = _asked(runtime, turn, outcome, "sum", SUM_TOKENS)
+    return code_answers.worked_out(written, turn.heard.message.text, turn.reading.language)
 
 
 def _drafted(

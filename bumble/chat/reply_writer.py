@@ -17,10 +17,10 @@ from bumble.chat.loop import Breakable, LoopOutcome, Say
 from bumble.chat.participants import Person
 from bumble.chat.route import Route
 from bumble.entity.changes import Change
-from bumble.llm.protocol import Request, Tool
+from bumble.llm.protocol import Block, Request, Tool
 from bumble.models.embed.reader import MessageReading
 from bumble.prompt.handover import Brief
-from bumble.prompt.system import Block, Stable
+from bumble.prompt.system import Stable
 from bumble.prompt.transcript import View
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session

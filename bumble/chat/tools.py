@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from bumble.chat import deep_recall, workspace
 from bumble.chat.deep_recall import ToolCache
+from bumble.entity import secrets
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.guard import secrets, verifier
+from bumble.guard import verifier
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories
@@ -40,7 +41,7 @@ from bumble.records.sessions import Message, Session
 from bumble.records.skills import Skill
 from bumble.runtime import anchor_recall, body_state, people, rules
 from bumble.runtime.runtime import OutsideResult, OutsideTools, Runtime
-from bumble.text import moments, passed_on, schema, stop_words, tokens
+from bumble.text import moments, schema, stop_words, tokens, words
 from bumble.text.words import one_line
 
 WHY_TOKENS = 12  # of a reminder, in the title of its commit
@@ -683,7 +684,7 @@ def tiers_read(messages: Iterable[Message]) -> set[str]:
         if message.role == "tool":
             origin = str(message.extra.get("origin", ""))
             tiers.add(tier_of(str(message.extra.get("tool", "")), origin))
-        elif message.role == "user" and passed_on.is_in(message.text):
+        elif message.role == "user" and words.passes_on(message.text):
             tiers.add("imported")
     return tiers - {""}
 

@@ -175,7 +175,7 @@ def named_in_text(root: Path) -> Path:
 
 def _enclose(shell: Shell, root: Path) -> None:
     """Have nothing in the folder lead out of it, and nothing count that git brought as ours."""
-    disk.enclose(root, also=settings.linked(shell.user_file), group=git.shared_rights(root))
+    disk.enclose(root)
     brought = git.unchanged(root, *folder.DERIVED)
     if brought:
         disk.pass_over(brought)

@@ -18,9 +18,9 @@ import typer
 
 from bumble.cli import output
 from bumble.cli.process import Shell
+from bumble.entity import secrets
 from bumble.errors import DraftInvalidError, RefusedError, UsageError, UserError
 from bumble.files import disk
-from bumble.guard import secrets
 from bumble.text import markdown, words
 
 USUAL_EDITORS = ("nano", "vi", "notepad")

@@ -468,10 +468,7 @@ class Commits:
 
 def committed_path(root: Path, repository: Repository, path: str) -> str | None:
     """Return a path as git names it in the entity's folder; None for what is never committed."""
-    file = disk.inside(root, path)
-    if not file.is_relative_to(repository.folder):  # the owner lets a link lead there
-        return None
-    place = file.relative_to(repository.folder)
+    place = disk.inside(root, path).relative_to(repository.folder)
     if place.parts[0] in (".bumble", str(changes.HISTORY)):
         return None
     above = [repository.folder / folder for folder in place.parents if folder.parts]

@@ -173,7 +173,6 @@ def _named(root: Path, folder: Path, texts: Sequence[str]) -> dict[str, str]:
 
 
 KEY = "trusted"  # in the user's config: folder to the hashes of what can run there
-LINKED = "linked"  # there too: folders that links in an entity's folder may lead to
 # What starts programs in the folder counts only where that is trusted, whoever set it.
 PROGRAMS: tuple[Keys, ...] = (
     ("prompt", "host_command"),
@@ -182,18 +181,6 @@ PROGRAMS: tuple[Keys, ...] = (
 
 Trusted = Mapping[str, frozenset[str]]  # folder, in full, to hashes
 SHOWN = 5  # files, in a warning
-
-
-def linked_folders(listed: object, place: str) -> tuple[str, ...]:
-    """Read the folders that links may lead to from the value under `linked` in the user's config.
-
-    Raises:
-        SettingInvalidError: If it is not a list of absolute paths.
-    """
-    paths = listed if listed is not None else []
-    if not _are_texts(paths) or not all(Path(path).is_absolute() for path in paths):
-        raise SettingInvalidError(place, f"`{LINKED}` must be a list of folders, each path in full")
-    return tuple(paths)
 
 
 def folders(listed: object, place: str) -> Trusted:

@@ -65,6 +65,7 @@ REASONS: Mapping[Keys, str] = {
             memory.relational.amendment_max_lines memory.relational.amendment_max_share
             memory.relational.score_temperature
         """,
+        "no link leads out of an entity's folder": "linked",
         "in doubt a message is thought about, and no model is asked first": """
             cognition.router.classifier cognition.router.classifier_max_tokens
             cognition.router.classifier_temperature cognition.router.escalation_threshold

@@ -120,7 +120,6 @@ def load(
     if user_file is not None:
         plain, source = _read(user_file) or ({}, "")
         trusted = folder_trust.folders(plain.pop(folder_trust.KEY, None), str(user_file))
-        plain.pop(folder_trust.LINKED, None)
         users, warnings = _layer(user_file, plain, source, name=str(user_file))
         layers.append(users)
     if entity_file is not None:
@@ -211,18 +210,6 @@ def _as_trusted(
     return left, warnings
 
 
-def linked(user_file: Path) -> tuple[Path, ...]:
-    """Return the folders elsewhere that links in an entity's folder may lead to.
-
-    Raises:
-        SettingInvalidError: If the user's config does not list folders there.
-    """
-    plain, _ = _read(user_file) or ({}, "")
-    return tuple(
-        map(Path, folder_trust.linked_folders(plain.get(folder_trust.LINKED), str(user_file)))
-    )
-
-
 def _assemble(
     layers: tuple[Layer, ...], identity: Identity | None, warnings: tuple[str, ...]
 ) -> Settings:
@@ -257,8 +244,8 @@ def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
     """Take out of entity.yaml what is not a setting, and read it."""
     own = {key: plain.pop(key) for key in list(plain) if key in schema.fields(Identity)}
     plain.pop(setting_layers.NOTES, None)
-    for key in {folder_trust.KEY, folder_trust.LINKED} & set(plain):
-        raise _invalid(path, source, (key,), "a folder can't trust itself")
+    if folder_trust.KEY in plain:
+        raise _invalid(path, source, (folder_trust.KEY,), "a folder can't trust itself")
     version = own.get("schema_version")
     if type(version) is int and version > SCHEMA_VERSION:
         newer = f"was made by a newer bumble (schema {version}); this one reads {SCHEMA_VERSION}"

@@ -88,11 +88,10 @@ def target(root: Path, path: str) -> Path:
     found = disk.inside(root, path)
     _check_place(path, path)
     real = Path(os.path.realpath(root))
-    if found.is_relative_to(real):  # else the owner lets a link lead there
-        _check_place(found.relative_to(real).as_posix(), path)
-        top = real / WORKSPACE
-        if found.is_relative_to(top) and found != top / KEPT:
-            refuse_gits(found, top, path)
+    _check_place(found.relative_to(real).as_posix(), path)
+    top = real / WORKSPACE
+    if found.is_relative_to(top) and found != top / KEPT:
+        refuse_gits(found, top, path)
     return found
 
 

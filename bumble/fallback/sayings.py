@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from bumble.entity import secrets
 from bumble.errors import RecordInvalidError
 from bumble.fallback import quotes, templates
 from bumble.fallback.notices import Noticed
 from bumble.fallback.quotes import Quote
 from bumble.fallback.templates import Templates
-from bumble.guard import secrets
 from bumble.records import base, session_files
 from bumble.records.base import Provenance
 from bumble.records.provenance import BY_FORM

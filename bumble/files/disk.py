@@ -3,8 +3,8 @@
 Every system call that changes a file goes through here, so that a test can kill the process at
 each. So does every reading of a file whose name, or the way to it, may be a link that somebody else
 made: below an enclosed folder nothing is opened that lies elsewhere. What is made is its owner's
-alone, and of the group where the folder is a group's. While somebody talks, a file that stays as it
-is is read once. Knows nothing of entities or records.
+alone. While somebody talks, a file that stays as it is is read once. Knows nothing of entities or
+records.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from msgspec import Struct
-
 from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError
 from bumble.files import unfinished
 
@@ -34,6 +32,7 @@ if sys.platform != "win32":
 
 TEMPORARY_SUFFIX = unfinished.SUFFIX  # git-ignored
 PRIVATE = ".bumble"  # what is bumble's own in an enclosed folder
+FOLDER_MODE, FILE_MODE = 0o700, 0o600  # of what is made, whatever the umask
 MAX_KEPT_BYTES = 1 << 24  # of files that are read once
 WHOLE_BYTES = 1 << 16  # a file that is no larger is read whole, even if its ends would do
 MAX_NAME_BYTES = 80  # leaves room for a suffix under every common limit of 255
@@ -60,32 +59,17 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-class Enclosure(Struct, frozen=True):
-    """What holds for all that lies below a folder."""
-
-    homes: tuple[str, ...]  # real folders: whatever is opened lies in one of them
-    group: int = 0  # rights of the folder's group on what is made, as in 0o070
-
-
-# By folder, as it is named and as it really lies. A path says by itself below which folder it lies,
-# so that no caller can forget to say it.
-_enclosures: dict[str, Enclosure] = {}
+# The real folder of each enclosed one, by its name and by how it really lies. A path says by itself
+# below which folder it lies, so that no caller can forget to say it.
+_enclosures: dict[str, str] = {}
 _ADVICE = "`bumble doctor` says what to do"
 
 
-def enclose(root: Path, *, also: Iterable[Path] = (), group: int = 0) -> None:
-    """Have no path below a folder lead out of it, from now on and in all of this process.
-
-    Args:
-        root: The folder.
-        also: Folders elsewhere that links in it may lead to all the same: the owner says so.
-        group: Rights of the group on what is made in it, beyond what its own mode says.
-    """
-    if os.fspath(root) in _enclosures and not (also or group):
-        return
-    real = os.path.realpath(root)
-    homes = (real, *(os.path.realpath(place) for place in also))
-    _enclosures[real] = _enclosures[os.fspath(root)] = Enclosure(homes, group)
+def enclose(root: Path) -> None:
+    """Have no path below a folder lead out of it, from now on and in all of this process."""
+    if os.fspath(root) not in _enclosures:
+        real = os.path.realpath(root)
+        _enclosures[real] = _enclosures[os.fspath(root)] = real
 
 
 _passed_over: set[str] = set()  # files that count as absent until they are written here
@@ -136,12 +120,12 @@ def _settled(path: Path, top: str) -> tuple[str, str]:
     real = os.path.realpath(path)
     if os.path.islink(real):  # noqa: PTH114
         raise UnsafePathError(str(path), f"it is a link that leads round to itself; {_ADVICE}")
-    for home in _enclosures[top].homes:
-        if real == home or real.startswith(home.rstrip(os.sep) + os.sep):
-            rest = os.path.relpath(real, home)
-            _refuse_private(rest, str(path), named=os.path.relpath(path, top))
-            return home, rest
-    raise UnsafePathError(str(path), f"it leads out of the entity folder; {_ADVICE}")
+    home = _enclosures[top]
+    if real != home and not real.startswith(home.rstrip(os.sep) + os.sep):
+        raise UnsafePathError(str(path), f"it leads out of the entity folder; {_ADVICE}")
+    rest = os.path.relpath(real, home)
+    _refuse_private(rest, str(path), named=os.path.relpath(path, top))
+    return home, rest
 
 
 def _refuse_private(rest: str, path: str, *, named: str = "") -> None:
@@ -444,7 +428,7 @@ def write_synced(path: Path, data: bytes, *, mode: int | None) -> None:
         data: The whole file.
         mode: Its permissions; None: its owner's alone.
     """
-    mode = rights(path.parent) & ~0o111 if mode is None else mode
+    mode = FILE_MODE if mode is None else mode
     descriptor = open_descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         narrowed = stat.S_IMODE(os.fstat(descriptor).st_mode) != mode
@@ -472,12 +456,11 @@ def append(path: Path, data: bytes) -> None:
         write_atomic(path, data)
         return
     make_folder(path.parent)
-    mode = rights(path.parent) & ~0o111
-    descriptor = open_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
+    descriptor = open_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, FILE_MODE)
     try:
         status = _check_plain(descriptor, path)
-        if not status.st_size and stat.S_IMODE(status.st_mode) != mode:
-            settled(path).chmod(mode)  # the umask narrowed it
+        if not status.st_size and stat.S_IMODE(status.st_mode) != FILE_MODE:
+            settled(path).chmod(FILE_MODE)  # the umask narrowed it
         if status.st_size and _last_byte(descriptor, status.st_size) != b"\n":
             data = b"\n" + data
         if status.st_nlink < 2:
@@ -491,35 +474,6 @@ def append(path: Path, data: bytes) -> None:
 def _last_byte(descriptor: int, size: int) -> bytes:
     os.lseek(descriptor, size - 1, os.SEEK_SET)
     return os.read(descriptor, 1)
-
-
-def rights(folder: Path) -> int:
-    """Return the permissions of what is made in a folder: its owner's alone, whatever the umask.
-
-    The group of a folder keeps its own rights where the folder is made for a group: where it hands
-    its group on to what is in it, or git is told that the group shares the repository.
-    """
-    top = _top(os.fspath(folder))
-    group = 0 if top is None else _enclosures[top].group
-    with suppress(OSError):
-        mode = folder.stat().st_mode
-        group |= mode & 0o070 if mode & stat.S_ISGID else 0
-    return 0o700 | group
-
-
-@contextmanager
-def private(folder: Path) -> Iterator[None]:
-    """Have what a library makes in a folder get the same rights as what is made here."""
-    before = os.umask(0o777 & ~rights(folder))
-    try:
-        yield
-    finally:
-        os.umask(before)
-        if rights(folder) & 0o070 and folder.is_dir():  # some libraries keep the group out
-            for path in folder.iterdir():
-                with suppress(OSError):
-                    if path.is_file() and not path.is_symlink():
-                        path.chmod(rights(folder) & ~0o111)
 
 
 def mode_of(path: Path) -> int | None:
@@ -559,12 +513,11 @@ def make_folder(path: Path) -> None:
     if path.is_dir():
         return
     make_folder(path.parent)
-    mode = rights(path.parent)
     with suppress(FileExistsError):
-        path.mkdir(mode)
+        path.mkdir(FOLDER_MODE)
         created = stat.S_IMODE(path.stat().st_mode)
-        if created & 0o777 != mode:
-            path.chmod(created & ~0o777 | mode)  # the umask narrowed it; a group's folder stays one
+        if created & 0o777 != FOLDER_MODE:
+            path.chmod(created & ~0o777 | FOLDER_MODE)  # the umask narrowed it
     sync_folder(path.parent)
 
 
@@ -627,8 +580,7 @@ def lock(path: Path, *, place: Path, timeout_seconds: float) -> Iterator[None]:
                     raise OSError(errno.EINVAL, "it is no plain file", str(path))
                 if status.st_size and status.st_nlink > 1:  # ours are empty, and it will be emptied
                     path.unlink()
-            mode = rights(path.parent) & ~0o111
-            held = FileLock(path, timeout=timeout_seconds, mode=mode)
+            held = FileLock(path, timeout=timeout_seconds, mode=FILE_MODE)
             held.acquire()
         except Timeout as error:
             raise LockedError(place, timeout_seconds) from error
@@ -667,10 +619,8 @@ def inside(root: Path, relative: str) -> Path:
     path = Path(os.path.realpath(root / relative))
     if path.is_symlink():
         raise UnsafePathError(relative, "it is a link that leads round to itself")
-    within = _enclosures.get(os.fspath(root))
-    homes = within.homes if within else (os.path.realpath(root),)
-    home = next((home for home in homes if path.is_relative_to(home)), None)
-    if home is None:
+    home = _enclosures.get(os.fspath(root)) or os.path.realpath(root)
+    if not path.is_relative_to(home):
         raise UnsafePathError(relative)
     _refuse_private(os.path.relpath(path, home), relative)
     return path

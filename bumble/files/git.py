@@ -560,20 +560,6 @@ def _object_names(path: Path) -> tuple[str, ...]:
     return sha1.hexdigest(), hashlib.sha256(data).hexdigest()
 
 
-def shared_rights(folder: Path) -> int:
-    """Return what `core.sharedRepository` gives the group of the repository that a folder is in."""
-    repository = gitdir.find(folder)
-    data = None if repository is None else gitdir.content(repository.common / "config")
-    source = (data or b"").decode(errors="replace")
-    match = re.search(r"^\s*sharedrepository\s*=\s*(\w+)", source, re.IGNORECASE | re.MULTILINE)
-    value = match[1].lower() if match else "umask"
-    if re.fullmatch(r"0[0-7]{3}", value):
-        bits = int(value, 8) & 0o060
-        return bits | (0o010 if bits else 0)
-    shared = ("group", "true", "yes", "on", "1", "all", "world", "everybody", "2", "3")
-    return 0o070 if value in shared else 0
-
-
 def _names(index: Path, texts: Iterable[str]) -> bool:
     """Whether the index may name a path that holds a text: one that does not spell names may."""
     data = gitdir.content(index)

@@ -18,7 +18,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bumble.guard import claims, clauses, corrections, number_words, origins, secrets, values
+from bumble.entity import secrets
+from bumble.guard import claims, clauses, corrections, number_words, origins, values
 from bumble.guard.clauses import Source, Subject, shares
 from bumble.guard.corrections import may_be
 from bumble.guard.speakers import Speakers, borrowed, given_away, taken_over

@@ -86,7 +86,7 @@ def read(
     cycle: str = "",
     wanted: Sequence[str] = (),
     since: str = "HEAD",
-    after: datetime | None = None,
+    options: Sequence[str] = (),
 ) -> list[Commit]:
     """Return commits that touch the folder, the newest first.
 
@@ -96,18 +96,16 @@ def read(
         cycle: Only those of this kind, or of one whose name begins with it.
         wanted: Only those that touch a file of these pathspecs.
         since: The newest to look at.
-        after: Only those that were made at this time, or later.
+        options: Further ones of git's, which choose among these.
 
     Raises:
         HistoryUnreadableError: If git gives up.
     """
-    options = [f"--max-count={limit}"] if limit is not None else []
-    if after is not None:
-        options.append(f"--since={after:%Y-%m-%dT%H:%M:%S%z}")
+    chosen = [*options, *([f"--max-count={limit}"] if limit is not None else [])]
     if cycle:
-        options += ["--extended-regexp", f"--grep=^{CYCLE}: (.* and )?{_escaped(cycle)}"]
-    options += [f"--format={FORMAT}", "--name-status", "--full-diff", *WALK, since]
-    answer = git.call(root, "log", *options, "--", *(wanted or ["."]))
+        chosen += ["--extended-regexp", f"--grep=^{CYCLE}: (.* and )?{_escaped(cycle)}"]
+    chosen += [f"--format={FORMAT}", "--name-status", "--full-diff", *WALK, since]
+    answer = git.call(root, "log", *chosen, "--", *(wanted or ["."]))
     if answer.code != 0:
         raise HistoryUnreadableError(root, answer.why)
     return list(_commits(answer.text.split("\0")))

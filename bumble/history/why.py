@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import companions
-from bumble.errors import RecordMissingError, UserError
-from bumble.files import disk, git, gitdir
+from bumble.errors import HistoryUnreadableError, RecordMissingError, UserError
+from bumble.files import disk
 from bumble.guard import origins
 from bumble.history import log
+from bumble.history.log import Commit
 from bumble.history.lookup import MESSAGE, Library, LibraryRecord
 from bumble.records import base, kinds, relationships
 from bumble.records.kind import Kind
@@ -171,17 +172,6 @@ BORN_WHOLE = [kind.name for kind in kinds.KINDS if kind.prefix and kind.forgetti
 # their file holds others too
 SHARED = [*(kind.name for kind in kinds.KINDS if kind.forgetting == "parts"), "note"]
 IN_TRANSCRIPTS = (kinds.SESSION.name, *kinds.SESSION.inner_prefixes)  # transcripts only grow
-_FORMAT = "%x00".join(("%H", "%ad", "%an", "%s", "%(trailers:only,unfold,separator=%x00)"))
-
-
-class RecordCommit(Struct, frozen=True):
-    """A commit that wrote a record."""
-
-    commit: str  # its hash
-    at: datetime
-    author: str
-    subject: str
-    trailers: tuple[tuple[str, str], ...]  # ("Model", "qwen3-4b")
 
 
 class SourceNode(Struct, frozen=True):
@@ -191,8 +181,8 @@ class SourceNode(Struct, frozen=True):
     resolved: bool = True  # False: nothing of that id is here
     again: bool = False  # it is told above already, and what it rests on
     rests_on: tuple[SourceNode, ...] = ()
-    written: RecordCommit | None = None  # the commit it came with
-    changed: RecordCommit | None = None  # the last commit to its file, where that is another
+    written: Commit | None = None  # the commit it came with
+    changed: Commit | None = None  # the last commit to its file, where that is another
 
     def walk(self) -> Iterator[SourceNode]:
         """Yield this and everything below it."""
@@ -206,18 +196,16 @@ class SourceNode(Struct, frozen=True):
         return tuple(dict.fromkeys(node.item.id for node in self.walk() if not node.resolved))
 
 
-class GitHistory:
+class GitHistory(Struct, frozen=True):
     """Looks up which commits wrote a file; finds none where there is no repository."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.is_there = gitdir.find(root) is not None
+    root: Path
 
-    def last(self, path: str) -> RecordCommit | None:
+    def last(self, path: str) -> Commit | None:
         """Return the last commit that changed a file."""
         return self._log((path, companions.place(path)))
 
-    def written(self, item: LibraryRecord) -> RecordCommit | None:
+    def written(self, item: LibraryRecord) -> Commit | None:
         """Return the commit that a record came with."""
         if item.kind in BORN_WHOLE:
             return self._log((item.path,), "--diff-filter=A")
@@ -225,25 +213,11 @@ class GitHistory:
         paths = (item.path, companions.place(item.path))
         return self._log(paths, f"-S{sought}") if sought else None
 
-    def _log(self, paths: Iterable[str | None], *options: str) -> RecordCommit | None:
-        if not self.is_there:
-            return None
-        out = git.run(
-            self.root,
-            "log",
-            "-1",
-            "--date=raw",
-            f"--format={_FORMAT}",
-            *options,
-            "--",
-            *(f":(literal){path}" for path in paths if path),
-        )
-        parts = (out or "").rstrip("\n").split("\0")
-        if len(parts) < 5:
-            return None
-        pairs = (line.partition(":") for line in parts[4:] if ":" in line)
-        trailers = tuple((key.strip(), value.strip()) for key, _, value in pairs)
-        return RecordCommit(parts[0], log.moment(parts[1]), parts[2], parts[3], trailers)
+    def _log(self, paths: Iterable[str | None], *options: str) -> Commit | None:
+        wanted = [f":(literal){path}" for path in paths if path]
+        with suppress(HistoryUnreadableError):
+            return next(iter(log.read(self.root, limit=1, wanted=wanted, options=options)), None)
+        return None
 
 
 def explain(library: Library, item: LibraryRecord, history: GitHistory) -> SourceNode:
@@ -261,7 +235,7 @@ def explain(library: Library, item: LibraryRecord, history: GitHistory) -> Sourc
         return node
     written = history.written(item)
     changed = None if item.kind in SHARED else history.last(item.path)
-    same = written and changed and written.commit == changed.commit
+    same = written and changed and written.id == changed.id
     return replace(node, written=written, changed=None if same else changed)
 
 

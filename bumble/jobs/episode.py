@@ -21,11 +21,11 @@ from bumble.body.circadian import seconds_between
 from bumble.body.config import NEUTRAL
 from bumble.body.significance import Significance
 from bumble.body.soma import Soma
+from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.fallback import sayings
 from bumble.files import disk
-from bumble.guard import secrets
 from bumble.index import terms
 from bumble.index.search import Hit
 from bumble.jobs.segments import StretchJob

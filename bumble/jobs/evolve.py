@@ -15,11 +15,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.entity import settings
+from bumble.entity import secrets, settings
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE
 from bumble.fallback import sayings, templates
-from bumble.guard import secrets, verifier
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.jobs import narrate
 from bumble.jobs.narrate import StorySources

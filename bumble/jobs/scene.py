@@ -13,7 +13,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from bumble.body import appraisal, ebb
-from bumble.guard import secrets
+from bumble.entity import secrets
 from bumble.guard.verifier import ClaimSources, Said
 from bumble.jobs import episode, portrait
 from bumble.recall import belief_strength

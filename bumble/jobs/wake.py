@@ -22,14 +22,15 @@ from bumble.body.circadian import in_hours
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, is_open, shown_to
 from bumble.chat import able_reply, loop, tools
+from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.errors import RefusedError
 from bumble.fallback import sayings
-from bumble.guard import secrets
 from bumble.jobs import automations, locks
 from bumble.llm import ledger, prompts
 from bumble.llm.protocol import (
     Action,
+    Block,
     Completion,
     EnoughError,
     OnText,
@@ -38,7 +39,6 @@ from bumble.llm.protocol import (
     Wrapper,
 )
 from bumble.prompt import working_memory
-from bumble.prompt.system import Block
 from bumble.records import (
     base,
     journal,

@@ -18,7 +18,7 @@ from bumble.llm.marks import ThinkFilter
 from bumble.llm.protocol import Action, Completion, FinishReason, PromptMessage, Tool, Usage
 from bumble.llm.say_stream import SayReader
 from bumble.llm.wire import CallPart, Piece
-from bumble.text.printable import whole
+from bumble.text.printable import each_text, whole
 
 MAX_ACTIONS = 8  # in one answer; a bound keeps a small model from going on for ever
 
@@ -148,20 +148,11 @@ def declared(tools: Sequence[Tool]) -> list[dict[str, Any]]:
             "function": {
                 "name": tool.name,
                 "description": marks.plain(tool.description),
-                "parameters": _plain(tool.parameters),
+                "parameters": each_text(tool.parameters, marks.plain),
             },
         }
         for tool in tools
     ]
-
-
-def _plain(value: Any) -> Any:
-    """Break the control tokens in the texts of a JSON value."""
-    if isinstance(value, str):
-        return marks.plain(value)
-    if isinstance(value, Mapping):
-        return {marks.plain(key): _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def messages(told: Sequence[PromptMessage]) -> list[dict[str, Any]]:
@@ -210,7 +201,10 @@ def _end(written: list[dict[str, Any]], waiting: dict[str, str]) -> None:
 
 
 def _call(sent: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    function = {"name": name, "arguments": json.dumps(_plain(arguments), ensure_ascii=False)}
+    function = {
+        "name": name,
+        "arguments": json.dumps(each_text(arguments, marks.plain), ensure_ascii=False),
+    }
     return {"id": sent, "type": "function", "function": function}
 
 

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
-from bumble.llm.wire import within
+from bumble.llm.wire import entries, within
 from bumble.text import urls
 
 Kind = Literal["ollama", "openai"]
@@ -103,11 +103,9 @@ def digest(url: str, model: str, *, timeout_seconds: float = 0.25) -> str:
         answer = within(_TRIES * timeout_seconds, lambda: _listing(address, timeout_seconds), ())
     except TimeoutError:
         return ""
-    listed = answer.get("models") if isinstance(answer, dict) else None
-    for entry in listed if isinstance(listed, list) else ():
-        if isinstance(entry, dict) and entry.get("name") in (model, f"{model}:latest"):
-            return str(entry.get("digest") or "")
-    return ""
+    names = (model, f"{model}:latest")
+    found = (one for one in entries(answer, "models") if one.get("name") in names)
+    return str(next(found, {}).get("digest") or "")
 
 
 def _ask(address: Address, timeout_seconds: float) -> LocalServer | None:
@@ -140,12 +138,8 @@ def _listing(address: Address, timeout_seconds: float) -> Any:
 def _sizes(answer: Any, kind: Kind) -> dict[str, int | None]:
     """Return the models of a list, and how large their files are, where that is told."""
     members, name = ("models", "name") if kind == "ollama" else ("data", "id")
-    listed = answer.get(members) if isinstance(answer, dict) else None
-    return {
-        entry[name]: _size(entry)
-        for entry in (listed if isinstance(listed, list) else ())
-        if isinstance(entry, dict) and isinstance(entry.get(name), str)
-    }
+    listed = entries(answer, members)
+    return {one[name]: _size(one) for one in listed if isinstance(one.get(name), str)}
 
 
 def _size(entry: Mapping[str, Any]) -> int | None:

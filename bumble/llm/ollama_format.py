@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from bumble.llm.openai_format import as_object, as_text, failure, is_count
 from bumble.llm.protocol import Request, Usage
-from bumble.llm.wire import Ask, Habits, Piece, StatusError
+from bumble.llm.wire import Ask, Habits, Piece, StatusError, entries
 
 
 class OllamaDialect(Struct, frozen=True):
@@ -31,7 +31,8 @@ class OllamaDialect(Struct, frozen=True):
         shown = ask("/api/show", {"model": self.model})
         if not isinstance(shown, dict) or not shown:
             tags = ask("/api/tags", None)
-            names = tuple(_names(tags.get("models") if isinstance(tags, dict) else None))
+            listed = (one.get("name") for one in entries(tags, "models"))
+            names = tuple(name for name in listed if isinstance(name, str))
             return replace(habits, names=names)  # the request itself will say what is wrong
         told = shown.get("model_info")
         info = told if isinstance(told, dict) else {}
@@ -50,12 +51,9 @@ class OllamaDialect(Struct, frozen=True):
 
     def loaded_tokens(self, ask: Ask) -> int | None:
         """Return the window of the model as it runs."""
-        running = ask("/api/ps", None)
-        models = running.get("models") if isinstance(running, dict) else None
-        for one in models if isinstance(models, list) else ():
-            if isinstance(one, dict) and one.get("model") in (self.model, f"{self.model}:latest"):
-                return _count(one.get("context_length"))
-        return None
+        running, names = ask("/api/ps", None), (self.model, f"{self.model}:latest")
+        found = (one for one in entries(running, "models") if one.get("model") in names)
+        return _count(next(found, {}).get("context_length"))
 
     def native(self, habits: Habits) -> bool:
         """Whether requests may carry tools: its schema is enforced by a grammar, which is surer."""
@@ -109,12 +107,6 @@ def _read(chunk: Any) -> Piece:
         usage = Usage(next(counts), None, next(counts))
     text, thought = (as_text(message.get(name), name) for name in ("content", "thinking"))
     return Piece(text, thought, (), finish, usage)
-
-
-def _names(models: Any) -> Iterator[str]:
-    for one in models if isinstance(models, list) else ():
-        if isinstance(one, dict) and isinstance(one.get("name"), str):
-            yield one["name"]
 
 
 def _count(value: Any) -> int | None:

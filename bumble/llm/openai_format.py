@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bumble.llm import actions, providers
 from bumble.llm.protocol import PromptMessage, Request, Usage
-from bumble.llm.wire import Ask, CallPart, Habits, Piece, StatusError
+from bumble.llm.wire import Ask, CallPart, Habits, Piece, StatusError, entries
 from bumble.text.printable import whole
 
 ANSWER_TOOL = "answer"  # the name of the schema, or of the tool that stands in for it
@@ -175,12 +175,8 @@ class OpenAIDialect(Struct, frozen=True):
 
 def listed(answer: Any) -> list[dict[str, Any]]:
     """Read a list of models: those entries that name one by its id."""
-    entries = answer.get("data") if isinstance(answer, dict) else answer
-    return [
-        entry
-        for entry in (entries if isinstance(entries, list) else ())
-        if isinstance(entry, dict) and isinstance(entry.get("id"), str)
-    ]
+    every = entries(answer if isinstance(answer, dict) else {"data": answer}, "data")
+    return [entry for entry in every if isinstance(entry.get("id"), str)]
 
 
 def _entry(entries: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from msgspec.structs import force_setattr
 
 from bumble.errors import UserError
 from bumble.llm import marks
+from bumble.text import tokens
 
 Role = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length", "interrupted"]
@@ -65,6 +66,19 @@ class PromptMessage(Struct, frozen=True):
     def text(self) -> str:
         """The message without calls and results."""
         return self.content if self.bare is None else self.bare
+
+
+class Block(Struct, frozen=True):
+    """A named part of a prompt, so that its cost can be told."""
+
+    name: str
+    text: str
+    trust: str = ""  # the tier of what is in it, if that is only quoted
+
+    @property
+    def tokens(self) -> int:
+        """Its estimated length."""
+        return tokens.estimate(self.text)
 
 
 class Tool(Struct, frozen=True):

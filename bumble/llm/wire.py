@@ -123,6 +123,12 @@ class StatusError(Exception):
         return self.status == 402 or any(sign in self.said for sign in _NO_CREDIT)
 
 
+def entries(answer: Any, key: str) -> list[dict[str, Any]]:
+    """Return the objects that an answer lists under a key; servers fill it as they like."""
+    listed = answer.get(key) if isinstance(answer, dict) else None
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
 class Dialect(Protocol):
     """The form of requests and answers that one kind of server speaks."""
 

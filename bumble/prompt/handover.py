@@ -16,11 +16,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.fallback import notices, quotes, sayings
 from bumble.fallback.notices import NOTHING, Noticed
 from bumble.fallback.sayings import Wording
-from bumble.guard import secrets
 from bumble.llm import prompts
 from bumble.models.embed.protocol import Embedder
 from bumble.records import base, episodes, session_files, state

@@ -19,7 +19,7 @@ from bumble.entity.config import Identity, Persona, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.llm import prompts
-from bumble.llm.protocol import PromptMessage, Tool
+from bumble.llm.protocol import Block, PromptMessage, Tool
 from bumble.prompt import prompt_files
 from bumble.prompt.prompt_files import BootstrapFile
 from bumble.records import base, provenance
@@ -27,26 +27,13 @@ from bumble.records import knowledge as knowledge_store
 from bumble.records import narrative as narrative_store
 from bumble.records import skills as skills_store
 from bumble.records.base import Provenance
-from bumble.records.knowledge import Knowledge, KnowledgeSection
+from bumble.records.knowledge import Knowledge
 from bumble.records.narrative import Narrative
 from bumble.records.skills import Skill
 from bumble.runtime import rules
 from bumble.text import tokens
 
 _OPENING = re.compile(r"<[^/<>][^<>]*>")  # a tag on a line of its own
-
-
-class Block(Struct, frozen=True):
-    """A named part of a prompt, so that its cost can be told."""
-
-    name: str
-    text: str
-    trust: str = ""  # the tier of what is in it, if that is only quoted
-
-    @property
-    def tokens(self) -> int:
-        """Its estimated length."""
-        return tokens.estimate(self.text)
 
 
 class Stable(Struct, frozen=True):
@@ -193,11 +180,6 @@ def _for_all(origin: Provenance) -> bool:
     return not origin.audience and not provenance.is_untrusted(origin.trust)
 
 
-def always(section: KnowledgeSection) -> bool:
-    """Whether a section of knowledge is in every prompt."""
-    return section.locked and _for_all(section.provenance)
-
-
 def tool_line(tool: Tool) -> str:
     """Declare a tool in one line."""
     names = ", ".join(tool.parameters.get("properties", {}))
@@ -222,7 +204,9 @@ def _listed(skills: Sequence[Skill]) -> tuple[Block, ...]:
 def locked(knowledge: Knowledge) -> str:
     """Return the sections that are in every prompt."""
     return "\n\n".join(
-        f"## {section.title}\n{section.text}" for section in knowledge.sections if always(section)
+        f"## {section.title}\n{section.text}"
+        for section in knowledge.sections
+        if knowledge_store.always(section)
     )
 
 

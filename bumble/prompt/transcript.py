@@ -14,7 +14,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from bumble.files import disk
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, PromptMessage, ToolResult
 from bumble.records import session_files, sessions
@@ -201,7 +200,7 @@ def _render_cleared(message: sessions.Message, call: ToolCall | None) -> PromptM
         ", ".join(f'"{one_line(str(value))}"' for value in call.arguments.values()) if call else ""
     )
     query = tokens.cut(f" {given}", QUERY_TOKENS) if given else ""
-    return _result(message, f"{CLEARED} {tool}{query}, ref {reference(message.text)}")
+    return _result(message, f"{CLEARED} {tool}{query}, ref {session_files.reference(message.text)}")
 
 
 def _result(message: sessions.Message, text: str) -> PromptMessage:
@@ -210,14 +209,11 @@ def _result(message: sessions.Message, text: str) -> PromptMessage:
     return PromptMessage("user", result_text(tool, text), bare="", results=(result,))
 
 
-def reference(text: str) -> str:
-    """Return the name by which a text that is not shown whole can be asked for."""
-    return disk.sha256(text.encode(errors="replace"))[: session_files.REFERENCE_CHARS]
-
-
 def cut(text: str, limit_tokens: int) -> str:
     """Return beginning and end of a long text, with a marker that names the whole."""
-    marker = f"\n[… {len(text):,} characters in all, cut here; ref {reference(text)} …]\n"
+    marker = (
+        f"\n[… {len(text):,} characters in all, cut here; ref {session_files.reference(text)} …]\n"
+    )
     room = max(0, limit_tokens * 4 - len(marker))
     head = int(room * CUT_SHARE)
     return text[:head] + marker + text[len(text) - (room - head) :]

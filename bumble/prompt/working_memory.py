@@ -12,8 +12,9 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.index import chunks
 from bumble.llm import prompts
+from bumble.llm.protocol import Block
 from bumble.prompt import prompt_files, system
-from bumble.prompt.system import Block, Stable
+from bumble.prompt.system import Stable
 from bumble.records import base, dreams, provenance, scratch, session_files, sessions, working
 from bumble.records.sessions import Session
 from bumble.records.working import MemoryLine

@@ -14,10 +14,10 @@ from datetime import tzinfo
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.entity import secrets
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UserError
 from bumble.fallback import quotes, templates
-from bumble.guard import secrets
 from bumble.index.search import Hit
 from bumble.recall.belief_strength import CORRECTION
 from bumble.records import base, beliefs, episodes, session_files, sessions, state

@@ -17,8 +17,7 @@ from bumble.fallback import quotes
 from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.llm import prompts
-from bumble.prompt import expand, system
-from bumble.prompt.system import Block
+from bumble.llm.protocol import Block
 from bumble.recall import memory_search, whole_record
 from bumble.recall.memory_search import COME_TO_MIND, Search
 from bumble.records import (
@@ -292,7 +291,9 @@ def _unasked(
 
 def _beside_prompt(book: Knowledge, hits: Sequence[Hit]) -> list[Hit]:
     """Leave out the sections that stand in every prompt."""
-    always = {("knowledge", section.title) for section in book.sections if system.always(section)}
+    always = {
+        ("knowledge", section.title) for section in book.sections if knowledge.always(section)
+    }
     return [hit for hit in hits if (hit.kind, hit.id) not in always]
 
 
@@ -400,7 +401,7 @@ def whole(runtime: Runtime, reference: str, session: Session) -> RecalledAnswer:
         RecordMissingError: If nothing that all who take part may meet has such a reference.
     """
     try:
-        return RecalledAnswer(expand.original(runtime.entity, reference, session))
+        return RecalledAnswer(whole_record.original(runtime.entity, reference, session))
     except RecordMissingError as problem:
         try:
             view = whole_record.find(runtime.entity, runtime.zone, reference, session.people)

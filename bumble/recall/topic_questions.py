@@ -16,9 +16,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.fallback import quotes, sayings
-from bumble.guard import secrets, verifier
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.recall import survey, topic_mining

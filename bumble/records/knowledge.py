@@ -32,7 +32,13 @@ from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView, Told, quoted, told_anew
-from bumble.records.provenance import harmless, lines_in, origin_comment, split_origin
+from bumble.records.provenance import (
+    harmless,
+    is_untrusted,
+    lines_in,
+    origin_comment,
+    split_origin,
+)
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -112,6 +118,12 @@ def unmarked(title: str) -> tuple[str, bool]:
         said = "".join(c for c in plain if unicodedata.category(c) != "Cf")
         mark = _MARK.match(said)
     return (unmarked(said[mark.end() :])[0], True) if mark else (title, False)
+
+
+def always(section: KnowledgeSection) -> bool:
+    """Whether a section stands in every prompt, whoever speaks, and not as a quotation."""
+    origin = section.provenance
+    return section.locked and not origin.audience and not is_untrusted(origin.trust)
 
 
 def key(title: str) -> str:

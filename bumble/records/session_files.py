@@ -227,6 +227,11 @@ def plan_blob(session_id: str, data: bytes, why: str) -> tuple[str, Change]:
     return digest, Change(path, why, data, by_hash=True)
 
 
+def reference(text: str) -> str:
+    """Return the name by which a text that is not shown whole can be asked for."""
+    return disk.sha256(text.encode(errors="replace"))[:REFERENCE_CHARS]
+
+
 def read_blob(folder: Path, session_id: str, reference: str) -> bytes:
     """Read an original by its SHA-256, or by at least REFERENCE_CHARS of its start.
 

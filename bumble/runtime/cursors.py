@@ -18,7 +18,7 @@ from bumble.entity.changes import Change
 from bumble.records import state
 from bumble.records.mapping_files import MappingFile
 from bumble.records.sessions import Message, Session
-from bumble.text import passed_on
+from bumble.text import words
 
 SECTION = "sessions"
 
@@ -46,7 +46,7 @@ def messages(file: MappingFile, session: Session) -> tuple[Message, ...]:
     start = first(file, session.id)
     waiting_messages = () if start is None else session.messages[_before(session, start) :]
     return tuple(
-        replace(message, text=passed_on.own(message.text)) if message.role == "user" else message
+        replace(message, text=words.own_words(message.text)) if message.role == "user" else message
         for message in waiting_messages
     )
 

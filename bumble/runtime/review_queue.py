@@ -1,4 +1,8 @@
-"""What waits for its owner's word: which change sets are held back, and what is noted of them.
+"""What the entity writes by itself: cleared of secrets, and held back where its owner wants that.
+
+The gate that every change of memory passes keeps out what is secret in the new texts, and looks at
+nothing else: what a person wrote into a file by hand is theirs. Transcripts are the source and keep
+what was said; what the entity made of it, summaries and feelings, is looked at there too.
 
 A set of a cycle that `git.review` names becomes a proposal, on a branch of its own. What says how
 far the cycle has come stays in the folder, so that nothing is asked for twice:
@@ -15,24 +19,26 @@ far the cycle has come stays in the folder, so that nothing is asked for twice:
 from __future__ import annotations
 
 import hashlib
-import secrets
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from msgspec.structs import replace
 
-from bumble.entity import changes, commits, review_branch
+from bumble.entity import changes, commits, companions, review_branch, secrets
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import CommitPolicy
 from bumble.entity.review_branch import Proposing
 from bumble.errors import ChangeUnfinishedError, UserError
 from bumble.files import disk
 from bumble.files.git import Git
-from bumble.records import base, sessions, state
+from bumble.records import base, jsonl, kinds, mapping_files, sessions, state
 from bumble.records.mapping_files import MappingFile
+from bumble.text import markdown
 
 SECTION, WAITING, DEALT = "review", "waiting", "dealt"
 MOST_DEALT = 2_000  # marks; the oldest go
@@ -77,7 +83,7 @@ def propose(
     """
     cycle = change_set.title.partition(":")[0]
     place = review_branch.place_of(root, cycle, trusted=policy.trusted)
-    name = f"{cycle.replace(' ', '-')}-{secrets.token_hex(4)}"
+    name = f"{cycle.replace(' ', '-')}-{token_hex(4)}"
     held = tuple(change for change in change_set.changes if not stays(change.path))
     proposed = replace(change_set, changes=held)
     proposing = Proposing(
@@ -186,3 +192,93 @@ def marks(part: str, things: Iterable[Sequence[str]]) -> tuple[str, ...]:
 def _mapping(file: MappingFile, key: str) -> Mapping[str, Any]:
     found = file.get(SECTION, key, default={})
     return found if isinstance(found, Mapping) else {}
+
+
+_SAID = ("message", "session")  # lines of a transcript that hold what was said
+
+
+def cleared(change_set: ChangeSet, root: Path) -> ChangeSet:
+    """Return a change set whose new texts hold no secret.
+
+    Args:
+        change_set: What the entity wants written.
+        root: Of the entity.
+    """
+    renamed: dict[
+        str | None, str | None
+    ] = {}  # hashes of texts that others in the set were planned on
+    changes = []
+    for change in change_set.changes:
+        new = _cleared(change, root)
+        if new.data is not None and new.data != change.data and not change.adds:
+            told, new_digest = (companions.digest(one.path, one.data) for one in (change, new))
+            renamed[told] = new_digest
+        if new.read in renamed:
+            new = replace(new, read=renamed[new.read])
+        changes.append(replace(new, why=secrets.redacted(new.why)))
+    title = secrets.redacted(change_set.title)
+    return replace(change_set, title=title, changes=tuple(changes))
+
+
+def _cleared(change: Change, root: Path) -> Change:
+    kind = kinds.of_path(change.path)
+    if change.data is None or kind is None or change.by_hash:
+        return change
+    text = change.data.decode(errors="surrogateescape")
+    if secrets.find_secret(text) is None:
+        return change
+    old = b"" if change.adds else companions.read(root, change.path) or b""
+    earlier = old.decode(errors="surrogateescape")
+
+    def clear(part: str) -> str:
+        return secrets.redacted(part, but=earlier)
+
+    if kind is kinds.SESSION:
+        new = _clear_lines(text, clear)
+    elif change.path.endswith(".yaml"):
+        new = _clear_mapping(text, clear)
+    else:
+        new = _clear_document(text, clear)
+    return replace(change, data=new.encode(errors="surrogateescape"))
+
+
+def _clear_lines(text: str, clear: Callable[[str], str]) -> str:
+    """Clear what the entity made of a conversation; what was said stands as it was."""
+    lines = []
+    for line in text.split("\n"):
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError):
+            data = None
+        new = data
+        if isinstance(data, dict) and data.get("type") not in _SAID:
+            new = _clear_values(data, clear)
+        lines.append(line if new == data else jsonl.dumped(new).rstrip("\n"))
+    return "\n".join(lines)
+
+
+def _clear_mapping(text: str, clear: Callable[[str], str]) -> str:
+    file = mapping_files.parse(text)
+    return mapping_files.edited(file, _clear_values(file.values, clear)).source or ""
+
+
+def _clear_document(text: str, clear: Callable[[str], str]) -> str:
+    """Clear front matter by its values, and the text below."""
+    document = markdown.parse(text)
+    for key, value in document.meta.items():
+        if (new := _clear_values(value, clear)) != value:
+            document = document.with_meta(key, value=new)
+    source = document.source
+    body = source[document.body_start :]
+    head = source[: document.body_start]
+    return head + clear(body)
+
+
+def _clear_values(value: Any, clear: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return clear(value)
+    if isinstance(value, list):
+        return [_clear_values(element, clear) for element in value]
+    if isinstance(value, Mapping):
+        return {key: _clear_values(inner, clear) for key, inner in value.items()}
+    return value

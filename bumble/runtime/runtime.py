@@ -17,14 +17,13 @@ from bumble.entity.commits import CommitPolicy
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
-from bumble.guard import memory_gate
-from bumble.index.memory import Memory
 from bumble.llm import ledger
 from bumble.llm.protocol import Model, Tool
 from bumble.models.abilities.tiers import ABLE, Abilities
 from bumble.runtime import review_queue
 
 if TYPE_CHECKING:
+    from bumble.index.memory import Memory  # a runtime is handed one: nothing of it is used here
     from bumble.runtime.job import JobResult
 
 
@@ -130,7 +129,7 @@ class Runtime(Struct, frozen=True):
         autocommit = self.config.git.autocommit
         policy = CommitPolicy(autocommit, self.identity.name, self.now, self.tell, self.trusted)
         timeout = self.config.limits.lock_timeout_seconds
-        cleared = memory_gate.cleared(change_set, self.entity.root)
+        cleared = review_queue.cleared(change_set, self.entity.root)
         write = review_queue.propose if self.holds_back(cleared) else commits.apply
         return write(self.entity.root, cleared, policy, timeout_seconds=timeout)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 # Escape sequences and control characters that a terminal would act on; tab and newline are text.
@@ -28,15 +29,22 @@ def escaped(text: str) -> str:
 HALF = re.compile("[\ud800-\udfff]")
 
 
+def each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a text, or a JSON value with every text in it, keys too, changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {each_text(key, change): each_text(item, change) for key, item in value.items()}
+    return [each_text(one, change) for one in value] if isinstance(value, list | tuple) else value
+
+
 def whole(value: Any) -> Any:
     """Replace the halves of characters in a text, or in all texts of a JSON value."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {whole(key): whole(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [whole(item) for item in value]
-    return value
+    return each_text(value, _whole)
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def argument(value: str) -> str:

@@ -9,6 +9,8 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
+from bumble.text.printable import each_text
+
 _OPENING = r"(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//"
 _USER = re.compile(rf"^({_OPENING})?([^/?#]*)@")
 _PASSWORD = re.compile(r"(//[^\s/?#:@\"']*):[^\s/?#\"']*@")
@@ -42,10 +44,4 @@ def login(url: str) -> str:
 
 def masked(value: Any) -> Any:
     """Return a text, or plain data, with `***` for every password and key of an address in it."""
-    if isinstance(value, str):
-        return _KEY.sub(r"\1***", _PASSWORD.sub(r"\1:***@", value))
-    if isinstance(value, dict):
-        return {key: masked(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [masked(item) for item in value]
-    return value
+    return each_text(value, lambda text: _KEY.sub(r"\1***", _PASSWORD.sub(r"\1:***@", text)))

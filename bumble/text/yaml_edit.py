@@ -132,19 +132,6 @@ def _escaped(char: str) -> str:
     return f"\\u{ord(char):04x}" if ord(char) <= 0xFFFF else f"\\U{ord(char):08x}"
 
 
-__all__ = [
-    "SourceError",
-    "dump",
-    "inline",
-    "line_of",
-    "lines",
-    "parse",
-    "parse_mapping",
-    "remove",
-    "scalar",
-    "set_value",
-]
-
 _LINE_END = re.compile(r"\r\n|\n|\r|\Z")
 
 

@@ -48,18 +48,3 @@ def test_what_is_made_is_its_owners_alone(run: Run, tmp_path: Path) -> None:
     assert {"eve/memory.db", "eve/.bumble/log/calls.jsonl", "eve/workspace/sub/a.txt"} <= set(made)
     del made["script.jsonl"]  # the test's own
     assert {name: oct(mode) for name, mode in made.items() if mode & 0o077} == {}
-
-
-@pytest.mark.skipif(not hasattr(os, "getgid"), reason="no groups")
-def test_a_groups_folder_stays_the_groups(run: Run, tmp_path: Path) -> None:
-    root = tmp_path / "team"
-    root.mkdir()
-    root.chmod(0o2770)
-    run.ok("new", str(root), "--name", "Eve", "--owner", "Sam", "--no-git")
-    run.entity = type(run.entity)(root)
-    live(run)
-    made = modes(root)
-    folders = {name: mode for name, mode in made.items() if (root / name).is_dir()}
-    assert {name for name, mode in folders.items() if mode != 0o2770} == set()
-    wrong = {name: oct(mode) for name, mode in made.items() if name not in folders if mode != 0o660}
-    assert wrong == {}

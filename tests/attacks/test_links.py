@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -193,23 +192,6 @@ def test_a_link_that_stays_inside_goes_on_working(run: Run) -> None:
     assert run.file(".bumble/real/calls.jsonl").exists()
     assert workspace.read(run.entity, "near/a.txt") == "mine\n"
     assert workspace.read(run.entity, "b.txt") == "mine\n"
-
-
-def test_the_owners_own_config_may_let_a_link_lead_out(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "projects").mkdir()
-    (tmp_path / "projects" / "a.txt").write_text("mine\n")
-    put(run, "workspace", lambda place: place.symlink_to(tmp_path / "projects"))
-    run.write("knowledge.md", "# Known\n")
-    user_file = tmp_path / "home" / ".config" / "bumble" / "config.yaml"
-    user_file.parent.mkdir(parents=True)
-    user_file.write_text(f"linked: [{json.dumps(str(tmp_path / 'projects'))}]\n")
-    run.ok("status")
-    assert workspace.read(run.entity, "a.txt") == "mine\n"
-
-
-def test_a_folder_can_not_let_its_own_links_lead_out(run: Run, tmp_path: Path) -> None:
-    run.write("entity.yaml", run.text("entity.yaml") + f"\nlinked: [{tmp_path}]\n")
-    assert run("status").code != 0
 
 
 def test_a_link_put_there_after_the_look_is_not_followed(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_question_of_memory_is_answered_with_what_was_said_in_this_very_talk(
 ) -> None:
     known = {OLIVES: reading("tell", keep=True), ASKED: reading("ask_memory")}
     talk, _ = told(ada, known)
-    assert talk.say(OLIVES) == "Good to know."
+    assert talk.say(OLIVES) == "I'll remember that."
     answer = talk.say(ASKED)
     assert "olives" in answer
     assert ASKED not in answer
@@ -190,7 +190,14 @@ def test_who_introduces_themselves_is_greeted_by_name_and_told_who_it_is(ada: En
 
 
 def test_a_name_is_known_by_code(ada: Entity) -> None:
-    talk, _ = told(ada, {"whats my name": reading("ask_name", "ask_memory")})
+    talk, _ = told(
+        ada,
+        {
+            "whats my name": replace(
+                reading("ask_name", "ask_memory"), scores={"ask_name": 4.0, "ask_memory": 5.0}
+            )
+        },
+    )
     assert talk.say("whats my name").startswith("You're Sam. I'm Ada.")
 
 
@@ -228,6 +235,16 @@ def test_a_task_goes_to_the_model_and_its_answer_is_said_whole(ada: Entity) -> N
     assert talk.say("a haiku please") == haiku
 
 
+def test_an_answer_is_said_without_the_line_that_announces_it(ada: Entity) -> None:
+    talk, _ = told(
+        ada,
+        {"two lines please": reading("task")},
+        "Sure! Here you go:\n\nFog.\nDog.",
+        tier="choose",
+    )
+    assert talk.say("two lines please") == "Fog.\nDog."
+
+
 def test_a_task_is_heard_line_by_line_and_never_a_secret(ada: Entity) -> None:
     poem = (
         "The fox took Pickle. Snow fell!\nThe key is sk-proj-9aZ3kQ7mX2vB8nL4wT6yR1cD5fG0hJ\nEnd."
@@ -239,7 +256,7 @@ def test_a_task_is_heard_line_by_line_and_never_a_secret(ada: Entity) -> None:
     runtime = replace(runtime, abilities=Abilities("choose"))
     heard: list[str] = []
     done = turns.talk(runtime, "a poem please", say=heard.append)
-    assert heard == ["The fox took Pickle. ", "Snow fell!\n"]
+    assert heard == ["The fox took Pickle. Snow fell!\n"]
     assert done.outcome.said == "The fox took Pickle. Snow fell!"
     assert "sk-proj" not in "".join(message.text for message in done.session.messages)
 
@@ -251,9 +268,16 @@ def test_without_a_model_a_task_is_refused_in_plain_words(ada: Entity) -> None:
 
 def test_who_only_tells_something_hears_no_draft(ada: Entity) -> None:
     said = "the bus broke down again"
-    talk, runtime = told(ada, {}, "Hello, Mira! I'm Ada.", tier="choose")
+    talk, runtime = told(ada, {}, "news", "Hello, Mira! I'm Ada.", tier="choose")
     assert talk.say(said) in templates.load("en").see
-    assert runtime.model.requests == []  # type: ignore[attr-defined]
+    (asked,) = runtime.model.requests  # type: ignore[attr-defined]
+    assert asked.messages[-1].content == said
+
+
+def test_what_the_model_finds_bad_news_is_met_with_sorrow(ada: Entity) -> None:
+    said = "flop is gone, only flip is left"
+    talk, _ = told(ada, {said: reading("tell", keep=True)}, "bad", tier="choose")
+    assert talk.say(said) == templates.load("en").sorry[1]
 
 
 def test_a_draft_that_gives_the_message_back_is_not_said(ada: Entity) -> None:

@@ -14,10 +14,10 @@ from bumble.entity.folder import Entity
 from bumble.errors import WeightsMissingError
 from bumble.index.sync import sync
 from bumble.llm.scripted import ScriptedModel
-from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.weights import catalog
 from bumble.models.weights.catalog import Catalog, Hub, Wheel, Wheels
 from bumble.models.weights.store import PullOptions
+from tests.support.hashing import HashingEmbedder
 from tests.support.serving import FakeHub, entry, hub, index_environment, wheel
 from tests.support.turns import runtime_of, say, talk
 

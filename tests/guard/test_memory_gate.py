@@ -7,8 +7,7 @@ import pytest
 
 from bumble.entity import changes, companions
 from bumble.entity.changes import Change, ChangeSet
-from bumble.guard import memory_gate
-from bumble.guard.secrets import HIDDEN
+from bumble.entity.secrets import HIDDEN
 from bumble.records import (
     beliefs,
     dreams,
@@ -25,6 +24,7 @@ from bumble.records import (
 )
 from bumble.records.base import Provenance
 from bumble.records.relationships import PendingNote
+from bumble.runtime import review_queue
 
 AT = datetime(2026, 5, 24, 12, tzinfo=UTC)
 TOLD = "Sam said: my password: hunter2secret, and my card 4111 1111 1111 1111. And he sails."
@@ -67,7 +67,7 @@ def planned() -> list[Change | None]:
 
 def test_no_writer_of_memory_gets_a_secret_past_the_gate(tmp_path: Path) -> None:
     given = ChangeSet(TOLD, tuple(change for change in planned() if change))
-    files = changes.apply(tmp_path, memory_gate.cleared(given, tmp_path))
+    files = changes.apply(tmp_path, review_queue.cleared(given, tmp_path))
     shown = [file for file in files if tmp_path / "sources" not in file.parents]
     assert (len(shown), len(files)) == (12, 21)
     for file in shown:
@@ -77,7 +77,7 @@ def test_no_writer_of_memory_gets_a_secret_past_the_gate(tmp_path: Path) -> None
         assert "4111" not in text, file
         assert file.name == "sam.md" or HIDDEN in text, file
         assert "sails" in text, file
-    title = memory_gate.cleared(given, tmp_path).title
+    title = review_queue.cleared(given, tmp_path).title
     assert "hunter2" not in title
     assert sessions.parse((tmp_path / sessions.path("ses_1")).read_text()).compactions
     relationships.parse((tmp_path / "relationships/sam.md").read_text(), "sam")
@@ -88,7 +88,7 @@ def test_what_was_said_stays_as_it_was_said_in_the_transcript(tmp_path: Path) ->
     talk = sessions.new("ses_1", AT, "sam")
     message = sessions.Message("msg_1", AT, "user", TOLD, "sam")
     given = ChangeSet("", (sessions.plan_append(talk, [message], ""),))
-    assert memory_gate.cleared(given, tmp_path).changes == given.changes
+    assert review_queue.cleared(given, tmp_path).changes == given.changes
 
 
 @pytest.mark.parametrize("line", ["my password: hunter2secret", "- PIN: 4821 (by hand)"])
@@ -98,7 +98,7 @@ def test_what_a_person_wrote_by_hand_stays(tmp_path: Path, line: str) -> None:
     book = knowledge.read(tmp_path / "knowledge.md")
     change = knowledge.plan_set(book, "Card", "It is 4111 1111 1111 1111.", "", by_entity=True)
     assert change is not None
-    cleared = memory_gate.cleared(ChangeSet("", (change,)), tmp_path)
+    cleared = review_queue.cleared(ChangeSet("", (change,)), tmp_path)
     changes.apply(tmp_path, cleared)
     text = (tmp_path / "knowledge.md").read_text()
     assert line in text

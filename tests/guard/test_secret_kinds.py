@@ -12,9 +12,9 @@ from bumble.cli.doctor.check_records import CheckContext
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.guard import memory_gate
 from bumble.records import kinds
 from bumble.records.kind import Kind
+from bumble.runtime import review_queue
 from tests.support.kind_samples import record
 from tests.support.parsers import BODY_FILE
 
@@ -32,7 +32,7 @@ def test_no_kind_of_record_is_written_with_a_secret(kind: Kind, tmp_path: Path) 
     path, text = record(kind.name, TOLD)
     assert all(secret in text for secret in SECRETS)
     given = ChangeSet("", (changes.write(path, text, None, ""),))
-    file, *beside = changes.apply(tmp_path, memory_gate.cleared(given, tmp_path))
+    file, *beside = changes.apply(tmp_path, review_queue.cleared(given, tmp_path))
     written = "".join(one.read_text() for one in (file, *beside))
     assert not [secret for secret in SECRETS if secret in written]
     assert "sails" in written

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from bumble.entity import secrets
 from bumble.errors import RefusedError
-from bumble.guard import secrets
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.models.embed.hashing import HashingEmbedder
+from tests.support.hashing import HashingEmbedder
 from tests.support.notes import Notes
 from tests.support.postgres import Postgres, running
 

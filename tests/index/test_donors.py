@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from bumble.index import place, sync
 from bumble.index.sqlite import open_to_read
-from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.embed.protocol import Embedder, Floats
+from tests.support.hashing import HashingEmbedder
 
 if TYPE_CHECKING:
     from tests.support.notes import Notes

@@ -7,8 +7,8 @@ import pytest
 
 from bumble.index import late
 from bumble.index.late import units
-from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.embed.protocol import Bits, Floats
+from tests.support.hashing import HashingEmbedder
 
 WIDTH = 64
 

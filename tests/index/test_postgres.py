@@ -23,7 +23,7 @@ from bumble.index.postgres_server import PostgresServer
 from bumble.index.rows import Filter
 from bumble.index.search import opened
 from bumble.index.sync import INSTEAD, SyncReport, state, sync
-from bumble.models.embed.hashing import HashingEmbedder
+from tests.support.hashing import HashingEmbedder
 from tests.support.notes import Notes
 from tests.support.postgres import Postgres, free_port, running
 

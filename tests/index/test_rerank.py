@@ -10,7 +10,7 @@ from bumble.index import place, rerank
 from bumble.index.rerank import Lengths, RerankTurn
 from bumble.index.search import Hit, opened, search
 from bumble.index.sqlite import open_to_read
-from bumble.models.embed.hashing import HashingEmbedder
+from tests.support.hashing import HashingEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ import pytest
 
 from bumble.errors import IndexUnusableError
 from bumble.index.search import Factor, Hit, opened, search
-from bumble.models.embed.hashing import HashingEmbedder
+from tests.support.hashing import HashingEmbedder
 
 if TYPE_CHECKING:
     from tests.support.notes import Notes

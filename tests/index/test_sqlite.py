@@ -11,7 +11,7 @@ import pytest
 from bumble.errors import FolderUnwritableError, IndexUnusableError
 from bumble.index import rows, sqlite
 from bumble.index.chunks import Chunk
-from bumble.models.embed.hashing import HashingEmbedder
+from tests.support.hashing import HashingEmbedder
 from tests.support.kills import forks, in_child
 from tests.support.notes import Notes
 

@@ -17,7 +17,7 @@ from bumble.index import ingest, place
 from bumble.index.ingest import scan
 from bumble.index.sqlite import open_to_read
 from bumble.index.sync import state
-from bumble.models.embed.hashing import HashingEmbedder
+from tests.support.hashing import HashingEmbedder
 from tests.support.sweeps import examples
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ import itertools, os, sys
 from datetime import UTC
 from pathlib import Path
 import apsw
-from bumble.models.embed.hashing import HashingEmbedder
+from tests.support.hashing import HashingEmbedder
 from bumble.entity.folder import Entity
 from bumble.index.sync import sync
 

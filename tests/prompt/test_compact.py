@@ -15,8 +15,9 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError
 from bumble.guard import excerpt
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.prompt import compact, expand, transcript
+from bumble.prompt import compact, transcript
 from bumble.prompt.compact import CompactJob
+from bumble.recall import whole_record
 from bumble.records import session_files, sessions
 from bumble.records.sessions import Message, Session, ToolCall
 from bumble.runtime import job
@@ -245,11 +246,11 @@ def test_what_was_cut_or_cleared_can_be_read_whole(newborn: Entity) -> None:
     assert "Bees were mentioned" not in shown
     assert transcript.CLEARED in shown
     for text in (long, "Bees were mentioned in May."):
-        name = transcript.reference(text)
+        name = session_files.reference(text)
         assert name in shown
-        assert expand.original(newborn, name, made.session) == text
+        assert whole_record.original(newborn, name, made.session) == text
     with pytest.raises(RecordMissingError):
-        expand.original(newborn, "0123456789ab", made.session)
+        whole_record.original(newborn, "0123456789ab", made.session)
 
 
 def test_old_results_are_cleared_in_batches_so_that_the_prefix_seldom_moves(

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 from bumble.chat import tools
 from bumble.entity.config import Identity, Owner, Persona
 from bumble.llm import prompts
-from bumble.llm.protocol import Tool
+from bumble.llm.protocol import Block, Tool
 from bumble.prompt import system
 from bumble.prompt.prompt_files import BootstrapFile
-from bumble.prompt.system import Block
 from bumble.records import knowledge, skills
 
 ADA = Identity(1, "Ada", "Europe/Lisbon", Owner("Sam"), Persona("curious", "I am Ada.", "Plain."))

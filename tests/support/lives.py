@@ -12,8 +12,8 @@ from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.models.embed.hashing import HashingEmbedder
 from bumble.runtime.runtime import Runtime
+from tests.support.hashing import HashingEmbedder
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 

@@ -28,10 +28,10 @@ from bumble.bridges.imports.ledger import ImportContext
 from bumble.chat import context_report
 from bumble.chat.deep_recall import ToolCache
 from bumble.cli.talk import turn_view
-from bumble.entity import layers, settings
+from bumble.entity import layers, secrets, settings
 from bumble.errors import UserError
 from bumble.fallback import quotes
-from bumble.guard import claims, secrets
+from bumble.guard import claims
 from bumble.history import merge
 from bumble.index import chunks, form, splitting
 from bumble.jobs import dream, schedule, tick

@@ -9,9 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from bumble.index.memory import Memory
-from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.embed.reader import MessageReading
 from bumble.runtime.runtime import Runtime
+from tests.support.hashing import HashingEmbedder
 from tests.support.running import Run
 
 INTENTS = (

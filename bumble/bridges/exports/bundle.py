@@ -14,21 +14,20 @@ from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath, PurePosixPath
-from typing import Any
 
 import pyrage
 from msgspec import Struct, field
 
 from bumble.bridges.imports import source
-from bumble.entity import companions
+from bumble.entity import companions, secrets
 from bumble.entity.folder import ENTITY_FILE, INDEX, PRIVATE, Entity
 from bumble.errors import BundleInvalidError, RecordInvalidError, RefusedError, UnsafePathError
 from bumble.files import disk
-from bumble.guard import secrets
 from bumble.records import kinds, sessions
 from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader
 from bumble.text import yaml_edit
+from bumble.text.printable import each_text
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file: the same folder gives the same archive
 KEY_FILES = (
@@ -143,19 +142,11 @@ def _without_secrets(text: str) -> str:
         if secrets.find_secret(line) is None:
             continue
         try:
-            value = _each_text(json.loads(line))
+            value = each_text(json.loads(line), secrets.redacted)
             lines[number] = json.dumps(value, ensure_ascii=False) + "\n"
         except ValueError:
             lines[number] = secrets.redacted(line)
     return "".join(lines)
-
-
-def _each_text(value: Any) -> Any:
-    if isinstance(value, str):
-        return secrets.redacted(value)
-    if isinstance(value, dict):
-        return {key: _each_text(inner) for key, inner in value.items()}
-    return [_each_text(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _for_reader(

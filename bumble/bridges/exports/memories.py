@@ -14,10 +14,10 @@ from typing import Any
 from msgspec import Struct, field
 
 from bumble.bridges.imports.notes import OKF_VERSION
+from bumble.entity import secrets
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.files import disk
-from bumble.guard import secrets
 from bumble.recall.belief_strength import fades_on
 from bumble.records import (
     base,

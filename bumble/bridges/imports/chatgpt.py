@@ -15,13 +15,11 @@ from typing import Any
 from bumble.bridges.imports import foreign, ledger
 from bumble.bridges.imports.foreign import Files, listed, mapping, mappings, moment, text
 from bumble.bridges.imports.ledger import (
-    ImportContext,
     ImportedBlock,
     ImportedMessage,
     Item,
     LeftOut,
 )
-from bumble.bridges.imports.source import ImportSource
 
 ASSISTANT = "ChatGPT"
 REMEMBERED = "bio"  # whom the assistant tells what it wants to remember
@@ -41,16 +39,6 @@ _TEXTS = ("text", "multimodal_text", "code", "execution_output", "")
 _CITED = re.compile(
     "[ \t]?\ue200[^\ue201]{0,400}\ue201|[\ue200-\ue206]|[ \t]?【[^【】]{0,80}†[^【】]{0,200}】"
 )
-
-
-def fits(source: ImportSource) -> bool:
-    """Whether the files are such an export."""
-    return bool(FILES.shown(source))
-
-
-def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
-    """Read the conversations."""
-    yield from foreign.read(source, FILES)
 
 
 def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:

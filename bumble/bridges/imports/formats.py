@@ -8,15 +8,15 @@ from msgspec import Struct
 
 from bumble.bridges.imports import (
     agents,
+    assistants,
     bumble_folder,
     card,
     chatgpt,
     claude,
     foreign,
-    gemini,
-    grok,
     notes,
 )
+from bumble.bridges.imports.foreign import Files
 from bumble.bridges.imports.ledger import ImportContext, Item, LeftOut
 from bumble.bridges.imports.source import ImportSource
 from bumble.errors import ImportInvalidError, UsageError
@@ -31,12 +31,22 @@ class Format(Struct, frozen=True):
     read: Callable[[ImportSource, ImportContext], Iterator[Item]]
 
 
+def _of_files(name: str, title: str, *files: Files) -> Format:
+    """Return a format of JSON files whose items are all that is read."""
+    return Format(
+        name,
+        title,
+        lambda source: any(part.shown(source) for part in files),
+        lambda source, _: foreign.read(source, *files),
+    )
+
+
 # In the order in which they are tried: the surer sign first.
 FORMATS = (
-    Format("chatgpt", "ChatGPT", chatgpt.fits, chatgpt.read),
+    _of_files("chatgpt", "ChatGPT", chatgpt.FILES),
     Format("claude", "Claude", claude.fits, claude.read),
-    Format("grok", "Grok", grok.fits, grok.read),
-    Format("gemini", "Gemini", gemini.fits, gemini.read),
+    _of_files("grok", "Grok", assistants.GROK),
+    Format("gemini", "Gemini", assistants.fits_gemini, assistants.read_gemini),
     Format("card", "a character card", card.fits, card.read),
     Format("lorebook", "a lorebook", card.fits_lorebook, card.read_lorebook),
     Format("bumble", "another entity", bumble_folder.fits, bumble_folder.read),

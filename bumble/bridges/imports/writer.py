@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,11 +27,10 @@ from bumble.bridges.imports.ledger import (
     LeftOut,
     Recipe,
 )
-from bumble.entity import changes
+from bumble.entity import changes, secrets
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UserError
-from bumble.guard import secrets
 from bumble.records import (
     base,
     forgotten,
@@ -46,6 +44,7 @@ from bumble.records.base import Provenance
 from bumble.records.sessions import Message
 from bumble.records.skills import Skill
 from bumble.text import markdown, moments
+from bumble.text.printable import each_text
 from bumble.text.words import one_line, shorten
 
 BY = "import"
@@ -352,7 +351,7 @@ class Importer:
         self._skills = [one for one in self._skills if one.path != skill.path] + [skill]
 
     def _persona(self, found: ImportedPersona) -> None:
-        safe = _each_text(found.card, self._safe)
+        safe = each_text(found.card, self._safe)
         text = replace(
             found,
             monologue=self._safe(found.monologue),
@@ -380,15 +379,6 @@ def _imported(entity: Entity, form: str) -> dict[str, str]:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-def _each_text(value: Any, act: Callable[[str], str]) -> Any:
-    """Return a JSON value with every text in it changed."""
-    if isinstance(value, str):
-        return act(value)
-    if isinstance(value, Mapping):
-        return {str(key): _each_text(inner, act) for key, inner in value.items()}
-    return [_each_text(inner, act) for inner in value] if isinstance(value, list) else value
 
 
 def run(items: Iterable[Item], importer: Importer) -> ImportReport:

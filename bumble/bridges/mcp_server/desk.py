@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from bumble.chat.participants import Person
+from bumble.entity import secrets
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import (
     RecordInvalidError,
@@ -21,7 +22,6 @@ from bumble.errors import (
     UsageError,
     UserError,
 )
-from bumble.guard import secrets
 from bumble.history import why
 from bumble.history.lookup import Library, LibraryRecord
 from bumble.history.why import SourceNode

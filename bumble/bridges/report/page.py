@@ -95,13 +95,13 @@ def body_of(
     return BodyOverTime(lines, moments[0].at, moments[-1].at, feelings, tuple(moods.most_common()))
 
 
-def history(root: Path, zone: tzinfo, since: datetime | None = None) -> list[BodyMoment]:
+def history(root: Path, zone: tzinfo) -> list[BodyMoment]:
     """Return the body by some commits of its file, evenly chosen; none where there are none.
 
     Raises:
         HistoryUnreadableError: If git gives up.
     """
-    commits = log.read(root, wanted=[f":(literal){soma.PATH}"], after=since)
+    commits = log.read(root, wanted=[f":(literal){soma.PATH}"])
     step = max(1, -(-len(commits) // MOST_VERSIONS))
     chosen = commits[::step][::-1]  # the oldest first, also of those of the same second
     texts = git.blobs(root, [f"{commit.id}:./{soma.PATH}" for commit in chosen])

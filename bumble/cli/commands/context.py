@@ -202,11 +202,10 @@ def expand(
     ],
 ) -> None:
     """Print the whole of a text that the entity was shown cut or cleared."""
-    from bumble.prompt import expand
     from bumble.recall import whole_record
 
     try:
-        text = expand.everywhere(opened.entity, reference)
+        text = whole_record.everywhere(opened.entity, reference)
     except RecordMissingError as problem:
         try:
             text = whole_record.find(opened.entity, opened.zone, reference).text

@@ -14,6 +14,7 @@ from bumble.cli.opening import Opened
 from bumble.errors import RecordMissingError, UsageError
 from bumble.history import lookup
 from bumble.history import why as explaining
+from bumble.history.log import Commit
 from bumble.runtime import audiences
 
 GONE = "not here any more: forgotten, or not merged yet"
@@ -77,7 +78,7 @@ def _seen(viewer: listing.Viewer, node: explaining.SourceNode) -> explaining.Sou
     path = audiences.named(item.path, None if viewer.may_see(origin) else origin)
     seen = replace(viewer.seen(item), path=path, id=viewer.text(named, origin) or item.id)
     edits = {
-        name: edit and replace(edit, subject=viewer.text(edit.subject, origin))
+        name: edit and replace(edit, title=viewer.text(edit.title, origin))
         for name, edit in (("written", node.written), ("changed", node.changed))
     }
     below = tuple(_seen(viewer, each) for each in node.rests_on)
@@ -154,7 +155,7 @@ def _edits(opened: Opened, node: explaining.SourceNode) -> Iterator[str]:
     for verb, edit in (("committed", node.written), ("last changed", node.changed)):
         if edit:
             when = listing.when(edit.at, opened)
-            yield f"{verb} {when} by {edit.author} as {edit.commit[:COMMIT_CHARS]}: {edit.subject}"
+            yield f"{verb} {when} by {edit.by} as {edit.id[:COMMIT_CHARS]}: {edit.title}"
             yield from (f"  {key}: {value}" for key, value in edit.trailers)
 
 
@@ -182,13 +183,13 @@ def _data(node: explaining.SourceNode) -> dict[str, Any]:
     }
 
 
-def _edit_data(edit: explaining.RecordCommit | None) -> dict[str, Any] | None:
+def _edit_data(edit: Commit | None) -> dict[str, Any] | None:
     if edit is None:
         return None
     return {
-        "commit": edit.commit,
+        "commit": edit.id,
         "at": edit.at.isoformat(),
-        "author": edit.author,
-        "subject": edit.subject,
+        "author": edit.by,
+        "subject": edit.title,
         "trailers": [list(pair) for pair in edit.trailers],
     }

@@ -15,12 +15,11 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.entity import companions
+from bumble.entity import companions, secrets
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError, UserError
 from bumble.files import disk
-from bumble.guard import secrets
 from bumble.history.findings import Finding
 from bumble.jobs import schedule
 from bumble.prompt import prompt_files

@@ -250,8 +250,9 @@ class Conversation:
         if not self.runtime.writes or done.reply.outcome.stopped in ("interrupted", "failed"):
             return
         self._keep_request(done)
-        if not done.reply.outcome.completions:
-            return  # nothing was evaluated
+        reads_ahead = done.writer.asks_model(self.runtime, done.reading.language)
+        if not (done.reply.outcome.completions and reads_ahead):
+            return  # nothing was evaluated, or nothing that the next turn begins with
         with self._timed("warm"):
             self.runtime.model.warm(turn.stored_request(self.runtime, done))
 

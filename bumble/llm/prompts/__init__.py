@@ -1,8 +1,7 @@
 """Loading prompts: one Markdown file each in this folder, with slots, roles and tags.
 
-A file's front matter says what the prompt is for, who uses it, its slots, the shape of the answer
-and, where small models take its examples for what was said, the words by which that shows. There
-is no logic in a prompt: loops and choices are Python.
+A file's front matter says what the prompt is for, who uses it, its slots and the shape of the
+answer. There is no logic in a prompt: loops and choices are Python.
 
 A prompt is one text, or several messages: `<!-- user -->` and `<!-- assistant -->`, each on a line
 of its own, begin one; what stands before the first is the system's. Instructions and worked
@@ -42,7 +41,6 @@ class Prompt(Struct, frozen=True):
     name: str
     slots: tuple[str, ...]
     text: str
-    example_words: tuple[str, ...] = ()  # what only the examples speak of; else they were copied
 
     def fill(self, **values: str) -> str:
         """Return the text with every slot filled.
@@ -90,10 +88,7 @@ def load(name: str) -> Prompt:
     slots = tuple(document.meta["slots"])
     if set(Template(document.body).get_identifiers()) != set(slots):
         raise ValueError(f"prompt {name}: the slots named are not those in the text")
-    words = tuple(document.meta.get("example_words", ()))
-    if missing := [word for word in words if word not in document.body.casefold()]:
-        raise ValueError(f"prompt {name}: no example has {missing}")
-    return Prompt(name, slots, document.body, words)
+    return Prompt(name, slots, document.body)
 
 
 def tagged(tag: str, text: str, attributes: str = "") -> str:

@@ -18,8 +18,53 @@ from onnxruntime.capi import onnxruntime_pybind11_state as failures
 from tokenizers import Encoding, Tokenizer
 
 from bumble.errors import WeightsMissingError
-from bumble.models.embed import protobuf
 from bumble.models.embed.protocol import DocumentTokens, EmbedderIdentity, Floats, QueryTokens
+
+FLOAT, INT64 = 1, 7  # TensorProto.DataType
+GRAPH, OUTPUT = 7, 12  # fields of ModelProto and GraphProto
+
+
+def value_info(name: str, kind: int, shape: Sequence[int | str] | None = None) -> bytes:
+    """Write a value of a graph (`ValueInfoProto`).
+
+    Args:
+        name: What it is called.
+        kind: The type of its numbers.
+        shape: Its sizes, by name where they are free; None: it is not told.
+    """
+    told = number_field(1, kind)
+    if shape is not None:
+        sizes = [
+            number_field(1, size) if isinstance(size, int) else text_field(2, size)
+            for size in shape
+        ]
+        told += bytes_field(2, b"".join(bytes_field(1, size) for size in sizes))
+    return text_field(1, name) + bytes_field(2, bytes_field(1, told))
+
+
+def text_field(field: int, words: str) -> bytes:
+    """Write a field that holds text."""
+    return bytes_field(field, words.encode())
+
+
+def bytes_field(field: int, content: bytes) -> bytes:
+    """Write a field that holds bytes, or another message."""
+    return varint(field << 3 | 2) + varint(len(content)) + content
+
+
+def number_field(field: int, whole: int) -> bytes:
+    """Write a field that holds a whole number."""
+    return varint(field << 3) + varint(whole % (1 << 64))
+
+
+def varint(whole: int) -> bytes:
+    """Write a whole number, seven bits a byte."""
+    parts = []
+    while whole > 0x7F:
+        parts.append(whole & 0x7F | 0x80)
+        whole >>= 7
+    return bytes([*parts, whole])
+
 
 _BATCH_TEXTS = 32  # more gain nothing on two cores
 _BATCH_TOKENS = 2048  # texts times the longest of them: of 4096 a run takes 330 MB more, no faster
@@ -316,6 +361,6 @@ def _load_session(path: Path, *, optimise: bool, threads: int, shown: Sequence[s
 
 def _outputs_of(names: Sequence[str]) -> bytes:
     """Return bytes that, put behind an ONNX model, make values of its graph outputs."""
-    outputs = (protobuf.value(name, protobuf.FLOAT) for name in names)
-    graph = b"".join(protobuf.message(protobuf.OUTPUT, output) for output in outputs)
-    return protobuf.message(protobuf.GRAPH, graph)
+    outputs = (value_info(name, FLOAT) for name in names)
+    graph = b"".join(bytes_field(OUTPUT, output) for output in outputs)
+    return bytes_field(GRAPH, graph)

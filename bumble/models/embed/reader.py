@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.models.embed.protocol import Floats
-from bumble.text import languages
+from bumble.text import languages, stop_words
 
 FOLDER = resources.files(__package__).joinpath("readers")
 GRAMS = 1024  # buckets that character 3- and 4-grams are hashed into
@@ -31,8 +31,8 @@ NAME_FROM = -2.5  # likewise, of a name where somebody surely says theirs
 IN_DOUBT = -0.5  # how far below its cut-off an introduction may still be one
 REFER_BACK = ("correct", "confide")  # what is read beside the message before, too
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
-# The first words of a message up to a stop, of one that goes on: "hi, im dot", "its joy here".
-_OPENING = re.compile(r"\s*((?:\w+[.,!]\s+)?[^.,;:!?\n]{4,40})[.,;:!?\n]\s*\S")
+# The first words of a message up to a stop, of one that goes on: "hi ada, im dot", "its joy here".
+_OPENING = re.compile(r"\s*((?:\w+(?: \w+)?[.,!]\s+)?[^.,;:!?\n]{4,40})[.,;:!?\n]\s*\S")
 _EPSILON = 1e-5
 
 
@@ -60,7 +60,9 @@ class MessageReading(Struct, frozen=True):
         perhaps = self.scores.get("introduce", -9.0) > IN_DOUBT and not self.has("tell")
         if not (self.has("introduce") or perhaps):
             return ""
-        return self.name.title() if self.name == self.name.lower() else self.name
+        first, *rest = self.name.split() or [""]
+        name = " ".join(rest) if rest and first.casefold() in stop_words.WORDS else self.name
+        return name.title() if name == name.lower() else name
 
     @property
     def main(self) -> str:
@@ -128,7 +130,7 @@ class HeadReader:
         least[0] = NAME_FROM if scores["introduce"] > 0 else least[0]
         spans = (_span(text, offsets, out["spans"][:, n], least[n]) for n in range(len(SPANS)))
         whole = MessageReading(keep, scores, heavy, glad, *spans)
-        opening = None if scores["introduce"] > 0 else _OPENING.match(text)
+        opening = _OPENING.match(text)
         return _introduced(whole, self.read(opening[1])) if opening else whole
 
     def _forward(self, states: Floats, before: Floats | None, counts: Floats) -> dict[str, Any]:

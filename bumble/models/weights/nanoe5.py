@@ -18,8 +18,8 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from bumble.models.embed import protobuf
-from bumble.models.embed.protobuf import FLOAT, INT64
+from bumble.models.embed import onnx
+from bumble.models.embed.onnx import FLOAT, INT64
 from bumble.models.embed.protocol import Floats
 
 IR_VERSION, OPSET = 10, 21  # the first that have 4-bit integers
@@ -53,14 +53,14 @@ class Graph(Struct):
         **attributes: float,
     ) -> str:
         """Add a node. Returns the name of its output."""
-        parts = [protobuf.text(1, name) for name in inputs] + [
-            protobuf.text(2, output),
-            protobuf.text(4, operator),
+        parts = [onnx.text_field(1, name) for name in inputs] + [
+            onnx.text_field(2, output),
+            onnx.text_field(4, operator),
         ]
         parts += [
-            protobuf.message(5, _attribute(name, value)) for name, value in attributes.items()
+            onnx.bytes_field(5, _attribute(name, value)) for name, value in attributes.items()
         ]
-        self._nodes.append(b"".join([*parts, protobuf.text(7, domain)]))
+        self._nodes.append(b"".join([*parts, onnx.text_field(7, domain)]))
         return output
 
     def model(
@@ -68,30 +68,35 @@ class Graph(Struct):
     ) -> bytes:
         """Write the model: inputs of whole numbers, shape (n, t); output of shape (n, t, width)."""
         shape = ("n", "t")
-        parts = [protobuf.message(1, node) for node in self._nodes] + [protobuf.text(2, "encoder")]
-        parts += [protobuf.message(5, tensor) for tensor in self._tensors]
-        parts += [protobuf.message(11, protobuf.value(name, INT64, shape)) for name in inputs]
-        parts.append(protobuf.message(12, protobuf.value(output, FLOAT, (*shape, width))))
-        opsets = [protobuf.number(2, OPSET), protobuf.text(1, MICROSOFT) + protobuf.number(2, 1)]
-        head = [
-            protobuf.number(1, IR_VERSION),
-            protobuf.text(2, "bumble"),
-            protobuf.message(7, b"".join(parts)),
+        parts = [onnx.bytes_field(1, node) for node in self._nodes] + [
+            onnx.text_field(2, "encoder")
         ]
-        head += [protobuf.message(8, opset) for opset in opsets]
+        parts += [onnx.bytes_field(5, tensor) for tensor in self._tensors]
+        parts += [onnx.bytes_field(11, onnx.value_info(name, INT64, shape)) for name in inputs]
+        parts.append(onnx.bytes_field(12, onnx.value_info(output, FLOAT, (*shape, width))))
+        opsets = [
+            onnx.number_field(2, OPSET),
+            onnx.text_field(1, MICROSOFT) + onnx.number_field(2, 1),
+        ]
+        head = [
+            onnx.number_field(1, IR_VERSION),
+            onnx.text_field(2, "bumble"),
+            onnx.bytes_field(7, b"".join(parts)),
+        ]
+        head += [onnx.bytes_field(8, opset) for opset in opsets]
         head += [
-            protobuf.message(14, protobuf.text(1, name) + protobuf.text(2, value))
+            onnx.bytes_field(14, onnx.text_field(1, name) + onnx.text_field(2, value))
             for name, value in facts
         ]
         return b"".join(head)
 
     def _tensor(self, name: str, kind: int, shape: Sequence[int], raw: bytes) -> str:
-        dimensions = b"".join(protobuf.number(1, size) for size in shape)
+        dimensions = b"".join(onnx.number_field(1, size) for size in shape)
         self._tensors.append(
             dimensions
-            + protobuf.number(2, kind)
-            + protobuf.text(8, name)
-            + protobuf.message(9, raw)
+            + onnx.number_field(2, kind)
+            + onnx.text_field(8, name)
+            + onnx.bytes_field(9, raw)
         )
         return name
 
@@ -99,8 +104,12 @@ class Graph(Struct):
 def _attribute(name: str, value: float) -> bytes:
     if isinstance(value, float):
         number = b"\x15" + np.array(value, "<f4").tobytes()  # field 2, four bytes
-        return protobuf.text(1, name) + number + protobuf.number(20, _FLOAT_ATTRIBUTE)
-    return protobuf.text(1, name) + protobuf.number(3, value) + protobuf.number(20, _INT_ATTRIBUTE)
+        return onnx.text_field(1, name) + number + onnx.number_field(20, _FLOAT_ATTRIBUTE)
+    return (
+        onnx.text_field(1, name)
+        + onnx.number_field(3, value)
+        + onnx.number_field(20, _INT_ATTRIBUTE)
+    )
 
 
 MAGIC = b"E5S1"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from bumble.prompt import transcript
 from bumble.recall import whole_record
+from bumble.records import session_files
 from tests.support import chatting, looking
 from tests.support.running import Run
 
@@ -10,7 +11,7 @@ LONG = "The hive hums.\n" * 400
 
 def test_the_whole_text_comes_back_byte_for_byte(run: Run) -> None:
     chatting.talk(run, [("sam", "Hello"), ("sam", LONG), ("ada", "Bees.")])
-    name = transcript.reference(LONG)
+    name = session_files.reference(LONG)
     before = looking.truths(run)
     data = run.ok("expand", name, "--json").data
     assert data == {"ref": name, "text": LONG}
@@ -27,7 +28,7 @@ def test_what_was_cleared_from_the_prompt_can_be_read_whole(run: Run) -> None:
     run.ok("compact", "--prune-only")
     run.environ["BUMBLE_LLM_ABILITIES_TALK"] = "{any: write}"  # what is short has no results
     shown = run.ok("context", "prompt").out
-    name = transcript.reference("green tea in the tin")
+    name = session_files.reference("green tea in the tin")
     assert "green tea" not in shown
     assert f'{transcript.CLEARED} recall "tea", ref {name}' in shown
     assert run.ok("expand", name).out == "green tea in the tin\n"

@@ -12,9 +12,9 @@ from bumble.files import disk
 from bumble.history.findings import Finding
 from bumble.index import place, sync
 from bumble.index.sqlite import open_to_write
-from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.weights import catalog, store
 from bumble.models.weights.catalog import Catalog, CatalogEntry
+from tests.support.hashing import HashingEmbedder
 
 
 @pytest.fixture

@@ -192,17 +192,17 @@ def test_git_tells_which_commit_wrote_it_and_who_changed_it_by_hand(ada: Entity)
     git(ada.root, "commit", "-qm", "distill: a dog", "-m", f"Model: tiny\nEvidence: {EP}")
     node = explain(ada, BEL)
     assert node.written is not None and node.changed is None
-    assert node.written.subject == "distill: a dog"
+    assert node.written.title == "distill: a dog"
     assert node.written.trailers == (("Model", "tiny"), ("Evidence", EP))
     (file,) = ada.beliefs.glob(f"*{BEL}.md")
     file.write_text(file.read_text().replace("Biscuit", "Crumb"))
     ada.knowledge.write_text(ada.knowledge.read_text() + "\n## By hand\n\nMine.\n")
     git(ada.root, "commit", "-qam", "correct the dog")
     node = explain(ada, BEL)
-    assert node.written is not None and node.written.subject == "distill: a dog"
-    assert node.changed is not None and node.changed.subject == "correct the dog"
+    assert node.written is not None and node.written.title == "distill: a dog"
+    assert node.changed is not None and node.changed.title == "correct the dog"
     section, entry = explain(ada, "By hand"), explain(ada, "2026-05-24")
     assert section.item.by_hand
-    assert section.written is not None and section.written.author == "Sam"
-    assert section.written.subject == "correct the dog"
-    assert entry.written is not None and entry.written.subject == "distill: a dog"
+    assert section.written is not None and section.written.by == "Sam"
+    assert section.written.title == "correct the dog"
+    assert entry.written is not None and entry.written.title == "distill: a dog"

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.models.embed import protocol
-from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.embed.protocol import Embedder
+from tests.support.hashing import HashingEmbedder
 
 
 @pytest.mark.parametrize("mean", [1.0, 1.5, -1.5, float("nan")])
@@ -49,7 +49,7 @@ def test_texts_that_share_words_lie_closer_than_those_that_share_none() -> None:
 
 def test_another_process_gives_the_same_vector() -> None:
     code = (
-        "from bumble.models.embed.hashing import HashingEmbedder as H;"
+        "from tests.support.hashing import HashingEmbedder as H;"
         "print(H(256).embed_query('hello bees').tobytes().hex())"
     )
     printed = subprocess.check_output([sys.executable, "-c", code], text=True)

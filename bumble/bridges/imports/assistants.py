@@ -1,20 +1,18 @@
-"""Gemini's activity from Google Takeout: `MyActivity.json`, a record a turn, a session a day.
-
-The records name no conversations, so what was asked on one day makes one.
-"""
+"""Exports of other assistants: Gemini's activity from Google Takeout, Grok's conversations."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
 from datetime import date
+from functools import partial
 from html.parser import HTMLParser
 from typing import Any
 
 from msgspec.structs import replace
 
 from bumble.bridges.imports import foreign, ledger
-from bumble.bridges.imports.foreign import Files, listed, mappings, moment, several, text
+from bumble.bridges.imports.foreign import Files, listed, mapping, mappings, moment, several, text
 from bumble.bridges.imports.ledger import (
     ImportContext,
     ImportedBlock,
@@ -26,7 +24,7 @@ from bumble.bridges.imports.ledger import (
 )
 from bumble.bridges.imports.source import ImportSource
 
-ASSISTANT = "Gemini"
+GEMINI_NAME = "Gemini"
 PAGES = ("MyActivity.html", "My Activity.html")
 PROMPTED = "Prompted "
 ATTACHED = {"attachedFiles": "file", "imageFile": "picture", "audioFiles": "file"}
@@ -34,20 +32,20 @@ _BLOCKS = ("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "pr
 _UNSEEN = ("script", "style")
 
 
-def fits(source: ImportSource) -> bool:
+def fits_gemini(source: ImportSource) -> bool:
     """Whether the files are such an export."""
     pages = source.matching(*PAGES)
-    return bool(FILES.shown(source)) or any("gemini" in name.casefold() for name in pages)
+    return bool(GEMINI.shown(source)) or any("gemini" in name.casefold() for name in pages)
 
 
-def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+def read_gemini(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the turns, day by day; they stand newest first."""
     pages = source.matching(*PAGES)
     for name in pages:
         yield LeftOut(name, "the activity as a web page: ask Takeout for JSON", broken=True)
     day: date | None = None
     turns: list[ImportedTurn] = []
-    for item in foreign.read(source, FILES, besides=pages):
+    for item in foreign.read(source, GEMINI, besides=pages):
         if not isinstance(item, ImportedTalk):
             yield item
         elif item.at is not None and item.turns:
@@ -63,7 +61,7 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
 
 def _talk(day: date, turns: list[ImportedTurn]) -> ImportedTalk:
     ordered = sorted(turns, key=lambda turn: turn.at.timestamp() if turn.at else 0.0)
-    return ImportedTalk(f"day {day}", f"{ASSISTANT}, {day}", ordered[0].at, tuple(ordered))
+    return ImportedTalk(f"day {day}", f"{GEMINI_NAME}, {day}", ordered[0].at, tuple(ordered))
 
 
 def _record(data: Mapping[str, Any]) -> Iterator[Item]:
@@ -79,7 +77,7 @@ def _record(data: Mapping[str, Any]) -> Iterator[Item]:
     key = hashlib.sha256(f"{at.isoformat()} {words}".encode("utf-8", "replace")).hexdigest()[:24]
     prompt = [ImportedBlock(words)] if words.strip() and not asked else []
     own = ledger.head(key, at, "", own=True)
-    answer = ledger.head(f"{key} answer", at, ASSISTANT, own=False)
+    answer = ledger.head(f"{key} answer", at, GEMINI_NAME, own=False)
     said = (
         ImportedMessage(own, [*prompt, *asked, *_attached(data)]),
         ImportedMessage(answer, [*answers, *told]),
@@ -88,7 +86,7 @@ def _record(data: Mapping[str, Any]) -> Iterator[Item]:
         yield replace(item, what=title[:60]) if isinstance(item, LeftOut) else item
 
 
-FILES = Files(
+GEMINI = Files(
     ("MyActivity.json", "My Activity.json", "*Gemini*/*.json"),  # or in the account's language
     frozenset(["header", "title", "time"]),
     {"": _record},
@@ -149,3 +147,63 @@ class _Plain(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self.unseen:
             self.parts.append(data)
+
+
+GROK_NAME = "Grok"
+LEFT = {  # what else stands in an answer
+    **dict.fromkeys(("thinking_trace", "agent_thinking_traces", "steps"), ledger.THOUGHTS),
+    **dict.fromkeys(
+        ("web_search_results", "xpost_ids", "webpage_urls", "card_attachments_json"),
+        ledger.RESULTS,
+    ),
+    "error": ledger.ERRORS,
+}
+BESIDE = ("projects", "tasks", "media_posts")  # lists of the file, beside the conversations
+
+
+def _beside(key: str, data: Mapping[str, Any]) -> Iterator[Item]:
+    what = foreign.first(data, "name", "title", "id")[:60]
+    yield LeftOut(what, f"{key.replace('_', ' ')} of Grok")
+
+
+def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
+    head = mapping(data, "conversation")
+    talk_id = foreign.first(head, "id", "conversation_id")
+    if not talk_id:
+        raise ValueError("a conversation without an id")
+    said = (_said(one, number) for number, one in enumerate(listed(data, "responses")))
+    yield from ledger.talk(talk_id, text(head, "title"), moment(head, "create_time"), said)
+
+
+def _said(item: object, number: int) -> ImportedMessage:
+    response = mapping(item, "response") or mapping(item)
+    head = ledger.head(
+        foreign.first(response, "_id", "id") or str(number),
+        moment(response, "create_time"),
+        GROK_NAME,
+        text(response, "model"),
+        own=text(response, "sender").casefold() in ("human", "user"),
+    )
+    return ImportedMessage(head, list(_blocks(response)) if response else [ledger.unknown("")])
+
+
+def _blocks(response: Mapping[str, Any]) -> Iterator[ImportedBlock]:
+    """Yield what stands in an answer: words, files by name, and what nobody said."""
+    message = response.get("message")
+    if text(message).strip():
+        yield ImportedBlock(text(message))
+    elif message and not isinstance(message, str):
+        yield ledger.unknown("message")
+    for what, key in (("picture", "generated_image_urls"), ("file", "file_attachments")):
+        for one in listed(response, key):
+            yield ledger.mark(what, (text(one) or text(one, "file_name")).rpartition("/")[2])
+    for key, why in LEFT.items():
+        for _ in several(response, key):
+            yield ledger.left(why)
+
+
+GROK = Files(
+    ("prod-grok*.json", "*grok*.json"),
+    frozenset(["conversation", "responses"]),
+    {"conversations": _conversation, **{key: partial(_beside, key) for key in BESIDE}},
+)
