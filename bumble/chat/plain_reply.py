@@ -32,6 +32,7 @@ from bumble.entity import secrets
 from bumble.fallback import notices, quotes, sayings, templates
 from bumble.fallback.quotes import Quote
 from bumble.fallback.templates import Templates
+from bumble.guard import values
 from bumble.llm import actions, prompts
 from bumble.llm.protocol import Block, Completion, EnoughError, PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
@@ -79,7 +80,8 @@ NO_QUESTIONS = (
     "confide",
     "introduce",
 )
-SURE = 2.0  # score from which a message is not read for what it may be beside it
+PERHAPS = -2.0  # score from which a sum is tried
+SURE = 2.0  # score from which something else was told in confidence, too
 _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»", "。", "！", "？")
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
@@ -193,36 +195,48 @@ def _request(
 
 def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     """Answer: by code, by memory, by the model as far as it is trusted, else by a template."""
-    reading = turn.reading.said
     template = templates.load(turn.reading.language)
     outcome, refused = LoopOutcome(), list[str]()
-    known = _known(runtime, turn, template)
-    if known is not None:
-        return _said(outcome, refused, known, voice.say)
-    is_task = reading.main in TASKS or bool(turn.heard.attached)
-    asks = is_task or reading.has("ask_entity") or _is_question(turn)
-    is_bad = False
+    reply = _known(runtime, turn, template)
     try:
-        if not asks and _may_be_bad(turn) and sayings.may_draft(runtime, turn.reading.language):
-            is_bad = _is_bad(runtime, turn, outcome)
-        if asks and sayings.may_draft(runtime, turn.reading.language):
+        if reply is None and sayings.may_draft(runtime, turn.reading.language):
             voice.sign()
             with voice.breakable():
-                if reading.has("calculate") and (result := _summed(runtime, turn, outcome)):
-                    return _said(outcome, refused, CodeReply(result, "calculate"), voice.say)
-                if is_task:
-                    done = _worked(runtime, turn, outcome, voice.say)
-                else:
-                    done = _drafted(runtime, turn, outcome, refused, voice.say)
-                if done:
+                reply = _chosen(runtime, turn, template, outcome)
+                if reply is None and _spoken(runtime, turn, outcome, refused, voice.say):
                     return WrittenReply(outcome, refused=tuple(refused))
     except KeyboardInterrupt:
         outcome.stopped = "interrupted"
         return WrittenReply(outcome, refused=tuple(refused))
-    about = "task" if is_task else reading.main
-    text = template.sorry[1] if is_bad else _worded(runtime, turn, template)
-    text = template.cannot if is_task else text
-    return _said(outcome, refused, CodeReply(text, about), voice.say)
+    if reply is None and _is_task(turn):
+        reply = CodeReply(template.cannot, "task")
+    text = _worded(runtime, turn, template)
+    return _said(outcome, refused, reply or CodeReply(text, turn.reading.said.main), voice.say)
+
+
+def _is_task(turn: Turn) -> bool:
+    return turn.reading.said.main in TASKS or bool(turn.heard.attached)
+
+
+def _chosen(
+    runtime: Runtime, turn: Turn, template: Templates, outcome: LoopOutcome
+) -> CodeReply | None:
+    """Return what code says where the model only chooses: a sum's result, sorrow."""
+    if _may_sum(turn) and (result := _summed(runtime, turn, outcome)):
+        return CodeReply(result, "calculate")
+    if _may_be_bad(turn) and _is_bad(runtime, turn, outcome):
+        return CodeReply(template.sorry[1], turn.reading.said.main)
+    return None
+
+
+def _spoken(
+    runtime: Runtime, turn: Turn, outcome: LoopOutcome, refused: list[str], say: Say
+) -> bool:
+    """Let the model do a task, or answer what is asked of the entity; whether anything was said."""
+    if _is_task(turn):
+        return _worked(runtime, turn, outcome, say)
+    asks = turn.reading.said.has("ask_entity") or _is_question(turn)
+    return asks and _drafted(runtime, turn, outcome, refused, say)
 
 
 def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | None:
@@ -267,7 +281,7 @@ def _may_ask(turn: Turn) -> bool:
     reading = turn.reading.said
     if reading.keep > 0 or reading.has(*NO_QUESTIONS):
         return False
-    unsure = max(reading.scores.values(), default=-1.0) < SURE
+    unsure = max(reading.scores.values(), default=-1.0) <= 0
     return unsure or _is_question(turn) or reading.main == "ask_time"
 
 
@@ -313,7 +327,7 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
 def _fitting(reading: MessageReading, template: Templates) -> Sequence[str]:
     """Return the wordings for what somebody told."""
     kept = reading.keep > 0 or reading.has("remember")
-    if reading.has("confide"):
+    if reading.has("confide") and (reading.main == "confide" or reading.scores["confide"] >= SURE):
         return template.secret
     if reading.has("correct") and kept:
         return template.corrected
@@ -400,10 +414,21 @@ def _unannounced(text: str) -> str:
     return rest[0] if rest and first.rstrip().endswith(ANNOUNCES) else text
 
 
+def _may_sum(turn: Turn) -> bool:
+    """Whether a message may ask for a sum; what the model makes of one that doesn't fails."""
+    reading, text = turn.reading.said, turn.heard.message.text
+    if reading.keep > 0 or reading.scores.get("calculate", -9.0) <= PERHAPS:
+        return False
+    numbers = values.read(text, turn.reading.language).numbers
+    return sum(number.claimed for number in numbers) > 1
+
+
 def _may_be_bad(turn: Turn) -> bool:
     """Whether somebody tells what the reader takes for no burden; it misses half of them."""
     reading = turn.reading.said
-    return not (reading.heavy or reading.glad or reading.has("greet", "leave", "confide"))
+    others = ("greet", "leave", "confide", "ask_entity")
+    told = not (_is_task(turn) or _is_question(turn) or reading.has(*others))
+    return told and not (reading.heavy or reading.glad)
 
 
 def _is_bad(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> bool:

@@ -24,7 +24,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from bumble import __version__
-from bumble.cli import command_help, output, typer_fast_params
+from bumble.cli import command_help, output
 from bumble.cli.command import EntityOption
 from bumble.cli.process import Shell
 from bumble.errors import (
@@ -38,22 +38,23 @@ from bumble.errors import (
 )
 from bumble.files import unfinished
 
-# Name, place below `bumble.cli.commands`, and the line in `--help` (a test holds them equal).
+# Name, place below `bumble.cli.commands` (behind a dot: of `bumble.cli`, since others use it), and
+# the line in `--help` (a test holds them equal).
 COMMANDS = {
     "new": ("new.new", "Make an entity folder."),
     "chat": ("chat.chat", "Talk to the entity."),
     "status": ("status.status", "Show which entity this is, which model answers, and how it is."),
-    "doctor": ("doctor.doctor", "Check every file of the entity, and mend what is derived."),
+    "doctor": (".doctor.doctor", "Check every file of the entity, and mend what is derived."),
     "recall": ("recall.recall", "Search what the entity remembers."),
     "deep-recall": (
         "topics.deep_recall",
         "Answer a question by several looks into memory, with what it rests on.",
     ),
     "eval": ("eval.app", "Check what the entity knows: what it finds, is shown and answers."),
-    "why": ("why.why", "Show where something it holds comes from."),
+    "why": (".history.why", "Show where something it holds comes from."),
     "show": ("life.show", "Read today, this week or a person, on one screen."),
     "report": ("life.report", "Make a page of its life, for a browser."),
-    "index": ("doctor.index", "Bring the search index up to date with the files."),
+    "index": ("recall.index", "Bring the search index up to date with the files."),
     "session": ("session.app", "Look at conversations."),
     "route": ("context.route", "See whether a message is a reflex or is thought about."),
     "context": ("context.app", "See what the model is told."),
@@ -65,14 +66,14 @@ COMMANDS = {
     "knowledge": ("books.app", "Look at and change durable facts."),
     "journal": ("books.journal_app", "Read and write the diary."),
     "skill": ("notes.app", "Look at and change how-to notes."),
-    "person": ("person.app", "Look at and change the people it knows."),
+    "person": (".people.app", "Look at and change the people it knows."),
     "reflect": ("cycles.reflect", "Think about the people it talked with."),
     "belief": ("memories.belief_app", "Look at and change what it holds to be true."),
     "episode": ("memories.app", "Look at and change what happened."),
-    "soma": ("body.app", "Look at the body."),
+    "soma": (".body.app", "Look at the body."),
     "project": ("notes.project_app", "Look at and change what is worked on over days."),
-    "anchor": ("body.anchor_app", "Look at and recall states of the body that have a name."),
-    "noise": ("body.noise_app", "Look at stray thoughts, and let some come."),
+    "anchor": (".body.anchor_app", "Look at and recall states of the body that have a name."),
+    "noise": (".body.noise_app", "Look at stray thoughts, and let some come."),
     "distill": ("cycles.distill", "Draw facts, beliefs and notes from what was said."),
     "consolidate": (
         "cycles.consolidate",
@@ -106,9 +107,9 @@ COMMANDS = {
     "demo": ("new.demo", "Make an entity with a month behind it, to try things on."),
     "model": ("model.app", "See, fetch and remove model weights."),
     "config": ("config.app", "See and change settings."),
-    "log": ("history.log", "Show what became part of the entity, and when."),
-    "diff": ("history.diff", "Show what changed, in memories rather than lines."),
-    "undo": ("history.undo", "Take back one change."),
+    "log": (".history.log", "Show what became part of the entity, and when."),
+    "diff": (".history.diff", "Show what changed, in memories rather than lines."),
+    "undo": (".history.undo", "Take back one change."),
     "review": ("review.app", "See what cycles propose, and accept or reject it."),
     "sync": (
         "sync.sync",
@@ -124,7 +125,7 @@ COMMANDS = {
         "Take the entity elsewhere: a card, a bundle to read or to keep.",
     ),
     "completion": (
-        "completion.completion",
+        "mcp.completion",
         "Print the script that completes commands, options, ids and names in your shell.",
     ),
     "mcp": (
@@ -170,8 +171,8 @@ def _with_json(command: Any, option: Any) -> Any:
 
 def _command_at(place: str, line: str) -> Any:
     """Import a subcommand: a group of commands, to which a line of help is given, or a function."""
-    module, _, name = place.partition(".")
-    found = getattr(importlib.import_module(f"bumble.cli.commands.{module}"), name)
+    module, _, name = place.rpartition(".")
+    found = getattr(importlib.import_module(f".{module}", "bumble.cli.commands"), name)
     if isinstance(found, typer.Typer):
         found.info.help = found.info.help or line
         return typer.main.get_command(found)
@@ -197,7 +198,7 @@ class LazyGroup(TyperGroup):
             command.params = [param for param in command.params if param.name not in OF_THE_ROOT]
             option = copy(next(param for param in self.params if param.name == "json"))
             option.expose_value = False  # the process knows it already, from its arguments
-            whole = typer_fast_params.quicken(_with_json(command, option))
+            whole = command_help.quicken(_with_json(command, option))
             self.commands[cmd_name] = command_help.explain(whole, cmd_name)
         return self.commands[cmd_name]
 
@@ -267,7 +268,7 @@ def main(argv: Sequence[str], shell: Shell | None = None) -> int:
 
 @cache
 def _command_line() -> Any:
-    return typer_fast_params.quicken(typer.main.get_command(app))
+    return command_help.quicken(typer.main.get_command(app))
 
 
 def _run(argv: Sequence[str], shell: Shell) -> int:

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -41,7 +41,6 @@ from bumble.records import forgotten, kinds
 from bumble.text import moments
 
 MOST_FOLDERS = 8  # of one entity
-MOST_CACHE_BYTES = 2_000_000_000
 IN_USE_SECONDS = 600  # a folder that was used so lately may be in use
 DRAFT = "draft-"
 
@@ -79,7 +78,12 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
     def fill(folder: Path) -> None:
         if commit is not None:
             past.write(entity.root, commit.tree, folder)
-            _migrate(entity.root, folder)
+            try:
+                change_set = migrate.plan(folder).change_set
+            except SettingInvalidError as error:
+                why = str(error).split("\n")[0].removeprefix(f"{folder}{os.sep}")
+                raise PastMissingError(entity.root, f"it can't be read: {why}") from error
+            changes.apply(folder, change_set)
         else:
             past.copy_by_times(entity, folder, moment, zone)
             if not _has_records(folder):
@@ -93,16 +97,6 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
     root = _made(cache, name, fill)
     others = [path for path in _folders(cache) if path != root]
     return PastFolder(root, commit, why, tuple(others))
-
-
-def _migrate(root: Path, folder: Path) -> None:
-    """Bring a folder of an earlier time to the present format."""
-    try:
-        change_set = migrate.plan(folder).change_set
-    except SettingInvalidError as error:
-        why = str(error).split("\n")[0].removeprefix(f"{folder}{os.sep}")
-        raise PastMissingError(root, f"it can't be read: {why}") from error
-    changes.apply(folder, change_set)
 
 
 def _has_records(folder: Path) -> bool:
@@ -164,16 +158,9 @@ def _folders(cache: Path) -> list[Path]:
 def _evict(cache: Path) -> None:
     """Make room for one more: those that were used longest ago go, and what kills left."""
     old = time.time() - IN_USE_SECONDS
-    for draft in cache.glob(f"{DRAFT}*"):
+    for path in (*cache.glob(f"{DRAFT}*"), *_folders(cache)[MOST_FOLDERS - 1 :]):
         with suppress(OSError):
-            if draft.stat().st_mtime < old:
-                disk.clear(draft)
-    total = 0
-    for number, path in enumerate(_folders(cache), 2):
-        total += sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
-        with suppress(OSError):
-            is_spare = path.stat().st_mtime < old
-            if is_spare and (number > MOST_FOLDERS or total > MOST_CACHE_BYTES):
+            if path.stat().st_mtime < old:
                 disk.clear(path)
 
 
@@ -187,24 +174,19 @@ def moment_of(opened: Opened, text: str) -> datetime:
         UsageError: If it is neither, or lies ahead.
     """
     zone, now = opened.zone, opened.shell.now()
+    is_day = len(text) <= len("2026-05-24")
     try:
         at = datetime.fromisoformat(text)
-        day = date.fromisoformat(text) if len(text) <= len("2026-05-24") else None
     except ValueError:
         raise UsageError(
             f"--as-of {text}: neither a day like 2026-05-24 nor a time like 2026-05-24T03:12"
         ) from None
     if not moments.is_sane(at):
         raise UsageError(f"--as-of {text}: {moments.YEARS}")
-    if day is not None:
-        begin = datetime(day.year, day.month, day.day, tzinfo=zone)
-        if begin > now:
-            raise UsageError(f"--as-of {text}: that day has yet to come")
-        return min(begin + timedelta(days=1) - timedelta(seconds=1), now)
     at = at if at.tzinfo else at.replace(tzinfo=zone)
     if at > now:
-        raise UsageError(f"--as-of {text}: that has yet to come")
-    return at
+        raise UsageError(f"--as-of {text}: that {'day ' if is_day else ''}has yet to come")
+    return min(at + timedelta(days=1) - timedelta(seconds=1), now) if is_day else at
 
 
 def open_past(opened: Opened, text: str) -> Opened:
@@ -219,7 +201,7 @@ def open_past(opened: Opened, text: str) -> Opened:
 
     shell, live = opened.shell, opened.entity
     moment = moment_of(opened, text)
-    folder = make(live, moment, shell.past(live.root), opened.zone)
+    folder = make(live, moment, shell.cache_of("past", live.root), opened.zone)
     entity = Entity(folder.root, live.approval)
     # What was is for this process: its index lies beside it, and never on a server.
     flags = opened.settings.flags() | {"index.backend": "sqlite"}

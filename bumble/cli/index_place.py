@@ -96,7 +96,7 @@ def up_to_date(
         reason = str(error).splitlines()[0]
         if not rebuild and (still := _still_good(opened, embedder, at)):
             return still, at
-        at = place.elsewhere(opened.shell.index_elsewhere(opened.entity.root))
+        at = place.elsewhere(opened.shell.cache_of("indexes", opened.root))
         disk.make_folder(at.database.parent)
         output.warn(opened.shell, f"{reason}\nThe index is kept in {at.database.parent} instead.")
         report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)

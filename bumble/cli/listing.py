@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from bumble.records.session_files import SessionInfo
     from bumble.records.sessions import Session
 
-if TYPE_CHECKING:
-    from bumble.body.soma import Soma
-    from bumble.records.sessions import Session
-
 T = TypeVar("T")
 # The fields of records of all kinds in which something is told. The first are lines that say, where
 # it is not for whoever looks, that there is something; the others are left empty.
@@ -42,9 +38,7 @@ def reader(opened: Opened) -> Reader:
     """Return who looks: the owner, or whoever asked for everything."""
     if opened.shell.everything:
         return EVERYTHING
-    from bumble.runtime.people import owner_id
-
-    return Reader(owner_id(opened.entity, opened.identity), is_owner=True)
+    return Reader(opened.owner_id, is_owner=True)
 
 
 def origin_of(record: Any) -> base.Provenance:
@@ -153,8 +147,8 @@ class Listing(Struct, Generic[T], frozen=True):
     """What could be read of some files."""
 
     records: tuple[T, ...]  # in the order of the files
-    broken: int  # files that could not be read; a warning told of each
-    more: bool  # whether the limit left some out
+    broken: int = 0  # files that could not be read; a warning told of each
+    more: bool = False  # whether the limit left some out
     others: int = 0  # that could be read, and were not asked for
 
 
@@ -203,6 +197,7 @@ def show_list(
     empty: str,
     *,
     newest_first: bool = False,
+    whole: bool = False,
 ) -> None:
     """Print a list, and beside it what is missing from it.
 
@@ -211,9 +206,10 @@ def show_list(
         command: For JSON.
         listing: The records.
         data: Makes JSON of one.
-        line: Makes the cells of a line of one.
+        line: Makes the cells of a line of one; its lines, where each is shown whole.
         empty: What to say when there are none.
         newest_first: Whether to turn the order around.
+        whole: Whether each is shown whole, with a blank line between them.
 
     Raises:
         Exit: With the code of a broken file, if there was one.
@@ -221,8 +217,8 @@ def show_list(
     records = tuple(map(Viewer(opened).seen, listing.records))
     shown = records[::-1] if newest_first else records
     rows = [] if opened.shell.json else [line(record) for record in shown]
-    table = output.table([[printable.clean(cell) for cell in row] for row in rows])
-    output.result(opened.shell, command, [data(record) for record in shown], table)
+    lines = [part for row in rows for part in ("", *row)][1:] if whole else _table(rows)
+    output.result(opened.shell, command, [data(record) for record in shown], lines)
     if not listing.records and not listing.broken:
         asked = f"None that were asked for, of {listing.others}"
         helped = f"`bumble {command} --help` says how to see the others."
@@ -232,17 +228,21 @@ def show_list(
     ended(listing)
 
 
+def _table(rows: Iterable[Sequence[str]]) -> list[str]:
+    return output.table([[printable.clean(cell) for cell in row] for row in rows])
+
+
 def ended(listing: Listing[Any]) -> None:
     """End with the exit code of a broken file, if there was one."""
     if listing.broken:
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
-def pick(paths: dict[str, Path], prefix: str, what: str) -> Path:
+def pick(paths: Mapping[str, T], prefix: str, what: str) -> T:
     """Find a record by its id, by an end that no other id has, by its file's name, or as `last`.
 
     Args:
-        paths: Files by id, the newest last.
+        paths: Files, or what was read of them, by id, the newest last.
         prefix: What the user wrote.
         what: What such a record is called.
 

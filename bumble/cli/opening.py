@@ -101,14 +101,20 @@ class Opened(Struct, frozen=True):
         return self.shell.now().astimezone(self.zone)
 
     @property
+    def owner_id(self) -> str:
+        """The id of whom the entity belongs to."""
+        from bumble.runtime.people import owner_id  # much, of which few commands need anything
+
+        return owner_id(self.entity, self.identity)
+
+    @property
     def commit_policy(self) -> commits.CommitPolicy:
         """How this process makes commits."""
-
         return commits.CommitPolicy(
             self.config.git.autocommit,
             self.identity.name,
             lambda: self.now,
-            lambda text: output.warn(self.shell, text),
+            partial(output.warn, self.shell),
             self.settings.trusted,
         )
 

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
@@ -16,7 +15,6 @@ import typer
 
 from bumble.cli.process import Shell
 from bumble.errors import FULL, UserError
-from bumble.text.cells import cells
 from bumble.text.printable import clean, escaped
 
 MOST_OF_A_LINE = 1000  # characters of a message, which may quote whatever was typed
@@ -100,11 +98,6 @@ def piece(text: str, stream: TextIO | None = None) -> None:
     if shown and stream is None and sys.stdout is not None:
         _LINE.begun = not shown.endswith("\n") and sys.stdout.isatty()
     _write(shown, stream or sys.stdout)
-
-
-def take_back(column: int) -> None:
-    """Take away what stands behind a column of the line of the result, on a terminal."""
-    _write(f"\r\x1b[{column}C\x1b[K", sys.stdout)
 
 
 class Voice:
@@ -353,85 +346,15 @@ def stopped(reason: str, why: str = "") -> None:
         say(f"stopped: {sentence}")
 
 
-FENCES = ("```", "~~~")
-WIDE = ("W", "F")  # letters that take two cells; a line may end between any two of them
-TAB_CELLS = 8
-NO_BREAK_SPACE = "\xa0"
-
-
 class Speech:
-    """Says one answer, piece by piece."""
+    """Says one answer, piece by piece, behind the name of who speaks."""
 
-    def __init__(self, name: str, environ: Mapping[str, str], *, always: bool = False) -> None:
-        """Prepare to speak.
-
-        Args:
-            name: Of who speaks, before the answer on a terminal.
-            environ: Names the kind of terminal; what a dumb one is for breaks lines by itself.
-            always: Whether the name stands there elsewhere, too.
-        """
+    def __init__(self, name: str, *, always: bool = False) -> None:
+        """Prepare to speak; `always`: the name stands there elsewhere than on a terminal, too."""
         terminal = sys.stdout is not None and sys.stdout.isatty()
         self._head = f"{name}> " if terminal or always else ""
-        self._wraps = terminal and environ.get("TERM") != "dumb"
-        self._column = 0  # where the last whole word ended
-        self._space = self._word = ""  # what came after it
-        self._shown = 0  # how many characters of that stand there already
-        self._line, self._fenced = "", False
 
     def __call__(self, text: str) -> None:
         """Say a piece."""
         head, self._head = self._head, ""
-        if not self._wraps:
-            piece(head + text)
-            return
-        self._column += cells(clean(head))
-        whole = "".join(map(self._taken, clean(text)))
-        piece(head + whole + self._begun())
-
-    def _taken(self, char: str) -> str:
-        """Take a character; return what was not shown of the word before it, and line ends."""
-        if char == "\n":
-            shown = self._ended() + char
-            self._fenced ^= self._line.lstrip().startswith(FENCES)
-            self._column, self._line = 0, ""
-            return shown
-        self._line += char
-        if char.isspace() and char != NO_BREAK_SPACE:
-            shown = self._ended() if self._word else ""
-            self._space += char
-            return shown
-        shown = self._ended() if self._word and _breaks_before(char) else ""
-        self._word += char
-        return shown
-
-    def _ended(self) -> str:
-        """Return what was not shown of a word that is whole."""
-        shown = self._begun()
-        self._column = self._after(self._space) + cells(self._word)
-        self._space, self._word, self._shown = "", "", 0
-        return shown
-
-    def _begun(self) -> str:
-        """Return what was not shown of a word, with the space before it, or on a new line."""
-        most = columns(sys.stdout) - 1  # some terminals go on by themselves behind the last
-        ends = self._after(self._space) + cells(self._word)
-        line_end = ""
-        if ends > most and self._word and self._column and not self._fenced:
-            if self._shown:
-                take_back(self._column)
-            line_end, self._space, self._column, self._shown = "\n", "", 0, 0
-        text = self._space + self._word
-        rest, self._shown = text[self._shown :], len(text)
-        return line_end + rest
-
-    def _after(self, space: str) -> int:
-        """Return the column behind what stands on the line and some space."""
-        column = self._column
-        for char in space:
-            column += TAB_CELLS - column % TAB_CELLS if char == "\t" else cells(char)
-        return column
-
-
-def _breaks_before(char: str) -> bool:
-    """Tell whether a line may end before a character of a word: a letter of a wide script."""
-    return char.isalpha() and unicodedata.east_asian_width(char) in WIDE
+        piece(head + text)

@@ -1,23 +1,29 @@
-"""People and conversations by the names that a user gives; memory searched in their name."""
+"""`bumble person`: the people the entity knows, found by name, listed, shown, added, forgotten."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import secrets
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import asdict
 
-from bumble.cli import listing, output, text_input
+from bumble.cli import index_place, listing, output, writing
+from bumble.cli.command import DryRunOption, YesOption, group, looks_back, writes
+from bumble.cli.listing import when
 from bumble.cli.opening import Opened
-from bumble.errors import NameUnclearError, UsageError
-from bumble.files import disk
-from bumble.records import base, relationships, session_files
+from bumble.cli.shelf import Shelf, data_of
+from bumble.entity import review_branch
+from bumble.errors import NameUnclearError, RecordExistsError, RecordInvalidError, UsageError
+from bumble.files import disk, git
+from bumble.records import relationships, session_files
 
 if TYPE_CHECKING:
     from bumble.chat.participants import Person
     from bumble.index.memory import Memory
-    from bumble.index.place import Place
     from bumble.models.embed.protocol import Embedder
     from bumble.recall.memory_search import Search
 
@@ -40,64 +46,77 @@ def speaking(opened: Opened, name: str | None) -> Person:
         return participants.person(opened.entity, opened.identity, unclear.known)
 
 
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name the person goes by, or the file's name.")
+]
+
+
+class PeopleShelf(Shelf[relationships.Relationship], frozen=True, kw_only=True):
+    """Everybody it knows, by any name they go by; the owner by what they are called now, too."""
+
+    def find(self, opened: Opened, name: str) -> relationships.Relationship:
+        """Return one person by id or any name.
+
+        Raises:
+            RecordMissingError: If nobody is called that.
+            RecordInvalidError: If the file of that id can't be read.
+        """
+        named = self._named(opened, name)
+        if named is not None:
+            return self.kind.load(opened.within(named))
+        people = self.listed(opened).records
+        person = relationships.match(people, name)
+        person = person or relationships.match(people, _owner(opened, name))
+        if person is None:
+            raise listing.missing(
+                "person", name, [n for person in people for n in (person.id, *person.names)]
+            )
+        return person
+
+
+PEOPLE = PeopleShelf(
+    kind=relationships.PERSON,
+    group="person",
+    none="Nobody yet. People who talk with it come by themselves;"
+    " add one with `bumble person add`.",
+    title=lambda person: person.name,
+    cells=lambda opened, person: [
+        person.name,
+        listing.counted(person.interaction_count, "talk"),
+        f"last {listing.when(person.last_interaction, opened)}",
+        f"familiarity {person.scores.familiarity:.2f}",
+        output.shorten(person.dynamic),
+    ],
+    data=lambda _, person: data_of(
+        person,
+        ("previous_health", "language", "lines"),
+        pending=[note.text for note in person.pending],
+    ),
+    argument=NameArgument,
+    by=("name", "id"),
+)
+
+
 def everybody(opened: Opened) -> listing.Listing[relationships.Relationship]:
     """Read everybody whose file can be read; a warning tells of the rest."""
-    return listing.readable(opened, relationships.paths(opened.entity.relationships), _load)
-
-
-def _load(path: Path) -> relationships.Relationship:
-    return base.load(path, relationships.parse)
+    return PEOPLE.listed(opened)
 
 
 def find(opened: Opened, name: str) -> relationships.Relationship:
-    """Return one person by id or any name.
-
-    Raises:
-        RecordMissingError: If nobody is called that.
-        RecordInvalidError: If the file of that id can't be read.
-    """
-    named = _file(opened, name)
-    if named is not None:
-        return _load(opened.within(named))
-    people = everybody(opened).records
-    person = relationships.match(people, name) or relationships.match(people, _owner(opened, name))
-    if person is None:
-        raise listing.missing(
-            "person", name, [n for person in people for n in (person.id, *person.names)]
-        )
-    return person
+    """Return one person by id or any name; see `PeopleShelf.find`."""
+    return PEOPLE.find(opened, name)
 
 
 def _owner(opened: Opened, name: str) -> str:
     """Return the owner's id if they are called so now; else the name."""
     if disk.same_name(name) != disk.same_name(opened.identity.owner.name):
         return name
-    from bumble.runtime.people import owner_id
-
-    return owner_id(opened.entity, opened.identity)
-
-
-def _file(opened: Opened, name: str) -> Path | None:
-    """Return the file that is named so, whatever it holds."""
-    paths = relationships.paths(opened.entity.relationships)
-    wanted = disk.same_name(name)
-    return next((path for path in paths if disk.same_name(path.stem) == wanted), None)
-
-
-def path(opened: Opened, name: str) -> Path:
-    """Return the file of a person, which may be one that can't be read.
-
-    Raises:
-        RecordMissingError: If nobody is called that.
-    """
-    path = _file(opened, name)
-    path = path or opened.entity.root / relationships.path(find(opened, name).id)
-    return opened.within(path)
+    return opened.owner_id
 
 
 def id_of(opened: Opened, name: str) -> str:
     """Return the id of somebody the entity knows, or the one a new name would get."""
-    return speaking(opened, text_input.one_line(name, "name")).id
+    return speaking(opened, writing.one_line(name, "name")).id
 
 
 def names(opened: Opened) -> dict[str, str]:
@@ -113,6 +132,14 @@ OfSessionOption = Annotated[
 ]
 
 
+def talks(opened: Opened) -> listing.Listing[session_files.SessionInfo]:
+    """Read the heads of the conversations, the one that went on last at the end."""
+    paths = session_files.paths(opened.entity.sessions)
+    infos = listing.readable(opened, paths, session_files.read_info)
+    in_order = session_files.by_recency(infos.records, opened.shell.now())
+    return listing.Listing(tuple(in_order), infos.broken)
+
+
 def find_session(opened: Opened, session_id: str) -> session_files.SessionInfo:
     """Find a conversation by its id, by an end that no other id has, or as `last`.
 
@@ -120,12 +147,8 @@ def find_session(opened: Opened, session_id: str) -> session_files.SessionInfo:
         RecordMissingError: If there is none.
         UserError: If it could be more than one.
     """
-    paths = session_files.paths(opened.entity.sessions)
-    infos = listing.readable(opened, paths, session_files.read_info).records
-    in_order = session_files.by_recency(infos, opened.shell.now())
-    by_id = {info.id: opened.entity.sessions / info.id for info in in_order}
-    wanted = listing.pick(by_id, session_id, "conversation").name
-    return next(info for info in infos if info.id == wanted)
+    by_id = {info.id: info for info in talks(opened).records}
+    return listing.pick(by_id, session_id, "conversation")
 
 
 MAX_QUERY_CHARS = 10_000
@@ -151,7 +174,7 @@ def text_of(words: Sequence[str]) -> str:
     Raises:
         UsageError: If it is empty, or too long.
     """
-    text = text_input.standard_input() if list(words) == ["-"] else " ".join(words)
+    text = writing.standard_input() if list(words) == ["-"] else " ".join(words)
     if not text.strip():
         raise UsageError("There is nothing to look for: the query is empty.")
     if len(text) > MAX_QUERY_CHARS:
@@ -159,13 +182,19 @@ def text_of(words: Sequence[str]) -> str:
     return text.strip()
 
 
-def memory_of(opened: Opened, open_embedder: Callable[[], Embedder | None], place: Place) -> Memory:
-    """Return what an entity remembers, by its index as it lies in a place."""
+def asking(opened: Opened, speaker: str | None) -> str:
+    """Return the id of who asks: by default the owner."""
+    return opened.owner_id if speaker is None else id_of(opened, speaker)
+
+
+def memory_of(opened: Opened, embedder: Embedder | None) -> Memory:
+    """Return what an entity remembers, by its index, which is brought up to date."""
     from bumble.index.memory import Memory
 
+    _, place = index_place.up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
     return Memory(
         opened.entity,
-        open_embedder,
+        lambda: embedder,
         name=opened.identity.name,
         zone=opened.zone,
         place=place,
@@ -176,17 +205,184 @@ def search_of(
     opened: Opened, speaker: str | None, person: str | None, session: str | None
 ) -> Search:
     """Return the talk that a search is for: with who asks, by default the owner, and the person."""
-    from bumble.cli import body_view
+    from bumble.cli import body
     from bumble.recall.memory_search import Search
-    from bumble.runtime.people import owner_id
 
     about = () if person is None else (id_of(opened, person),)
-    owner = () if opened.shell.everything else (owner_id(opened.entity, opened.identity),)
+    owner = () if opened.shell.everything else (opened.owner_id,)
     asker = (*owner, *about) if speaker is None else (id_of(opened, speaker),)
     return Search(
         readers=tuple(dict.fromkeys(asker)),
-        mood=body_view.look(opened).mood.name,
+        mood=body.look(opened).mood.name,
         at=opened.shell.now(),
         people=about,
         sessions=() if session is None else (find_session(opened, session).id,),
+    )
+
+
+app = group()
+PEOPLE.offers(app, looks_back, list="List the people it knows.")
+
+
+@app.command()
+@looks_back
+def show(
+    opened: Opened,
+    name: NameArgument,
+) -> None:
+    """Show how the entity sees a person, and how the two stand."""
+    from bumble.runtime import people as standings
+    from bumble.runtime import spoken
+
+    person = listing.Viewer(opened).seen(find(opened, name))
+    language = spoken.by_person(
+        opened.entity, opened.config.language, person.id, opened.shell.now()
+    )
+    bond = standings.standing(person, opened.shell.now())
+    scores = asdict(person.scores).items()
+    rows = [
+        ("bond", bond.line),
+        ("language", language + (", as set" if person.language else "")),
+        ("names", ", ".join(person.names or (person.id,))),
+        ("scores", ", ".join(f"{score} {value:.2f}" for score, value in scores)),
+        ("talks", str(person.interaction_count)),
+        ("met", when(person.first_met, opened)),
+        ("last talk", when(person.last_interaction, opened)),
+        ("reflected", when(person.last_reflection, opened)),
+        ("dynamic", person.dynamic),
+        ("topics", ", ".join(person.topics)),
+        ("unresolved", "; ".join(person.unresolved)),
+        *(("pending", note.text) for note in person.pending),
+        ("drawn from", person.portrait_source),
+    ]
+    text = [f"# {person.name}", "", person.text or "No portrait yet."]
+    silence = bond.silence
+    health = {
+        "stage": bond.stage,
+        "health": round(bond.health, 4),
+        "trajectory": bond.trajectory or None,
+        "silence_seconds": None if silence is None else int(silence.total_seconds()),
+    }
+    PEOPLE.show(opened, person, (text, rows, ()), language=language, bond=health)
+
+
+@app.command()
+@writes
+def add(
+    opened: Opened,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the person is called.")],
+    text: writing.TextArgument = None,
+    *,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Another name the person goes by; may be repeated."),
+    ] = None,
+    editor: writing.EditorOption = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Introduce somebody; TEXT is the portrait the entity begins with."""
+    names = [writing.one_line(label, "name") for label in (name, *(also or ()))]
+    known = everybody(opened).records
+    match = next(filter(None, (relationships.match(known, name) for name in names)), None)
+    if match is not None:
+        raise RecordExistsError(
+            Path(relationships.path(match.id)),
+            f"{match.name} is called that already. Change it with `bumble person edit`.",
+        )
+    for label in names:
+        like = relationships.alike(known, label)
+        if like is not None:
+            question = f"{like.name} is known. Is {label} somebody else?"
+            advice = f"Introduce them with --yes; if they are one, say {like.name}."
+            writing.confirm(opened.shell, question, advice, yes=yes)
+    person = relationships.new(names[0], opened.now)
+    with writing.collect(
+        opened.shell, text, in_editor=editor, name=f"{person.id}.md", required=False
+    ) as portrait:
+        why = f"get to know {names[0]}"
+        spelt = tuple(dict.fromkeys(names)) if also else None
+        whole = relationships.plan_update(person, why, names=spelt, text=portrait or None)
+        planned = [relationships.plan_new(person, why), whole]
+        writing.commit(
+            opened, "person add", planned, f"Added {names[0]}.", dry_run=dry_run, id=person.id
+        )
+
+
+PEOPLE.offers(app, edit="Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores.")
+
+
+@app.command()
+@writes
+def forget(
+    opened: Opened,
+    name: NameArgument,
+    *,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Forget a person: what they said, their portrait, and what rests on it alone.
+
+    The one command that rewrites conversations. What others share loses the name; what may still
+    tell of them is named as undecided. Earlier versions in git are not touched.
+    """
+    from bumble.jobs.forgetting import forget
+    from bumble.jobs.forgetting import forget as forgetting
+
+    listing = everybody(opened)
+    if listing.broken:
+        raise typer.Exit(RecordInvalidError.exit_code)  # told already; nothing may be half done
+    person = relationships.match(listing.records, name)
+    names = (name, *(person.names if person else ()))
+    person_id = person.id if person else id_of(opened, name)
+    plan = forgetting.plan(opened.entity, person_id, names, opened.zone)
+    caches = opened.shell.own_caches(opened.entity.root)
+    if plan.changes and not dry_run:
+        question = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
+        writing.confirm(opened.shell, question, "Say --yes, or look first with --dry-run.", yes=yes)
+        # first: after a kill nobody would come back to it
+        forget.drop_caches(opened.entity, caches)
+    sentence = f"Forgot {name}: {plan.summary}."
+    key = secrets.token_hex(16)  # nobody may foresee it
+    record = forgetting.plan_record(plan, opened.shell.now(), key) if plan.changes else None
+    writing.commit(
+        opened,
+        "person forget",
+        (*plan.changes, record),
+        sentence,
+        unchanged=f"Nothing to do: there is nothing of {name}.",
+        dry_run=dry_run,
+        id=person_id,
+        counts=plan.counts,
+        mentions=list(plan.mentions),
+        undecided=[asdict(entry) for entry in plan.undecided],
+    )
+    if plan.changes and not dry_run:
+        forget.drop_caches(opened.entity, caches)
+        at = index_place.place_of(opened.entity, opened.config.index)
+        identity = opened.identity
+        for left in forget.scrub_traces(
+            opened.entity, [plan], at, name=identity.name, zone=opened.zone
+        ):
+            output.say(left)
+        _tell_of_copies(opened)
+    for entry in plan.undecided:
+        output.say(f"undecided: {entry.path}: {entry.reason}.")
+
+
+def _tell_of_copies(opened: Opened) -> None:
+    """Say what still holds the old bytes, and how git is made to drop them."""
+    place = git.at(opened.entity.root)
+    if place is None:
+        output.say("Copies of the folder elsewhere still hold the old bytes.")
+        return
+    where = f"git -C {shlex.quote(str(place.repository.top))}"
+    branch = (git.run(opened.entity.root, "branch", "--show-current") or "").strip() or "main"
+    others = "".join(f" {one}" for one in review_branch.branches(opened.entity.root))
+    output.say(
+        "git's history still holds the old bytes. This begins it anew with the folder as it is,\n"
+        "and drops all earlier versions; clones and servers have to be made anew, too:\n"
+        f"    {where} checkout --orphan afresh && {where} commit -am 'begin anew' &&\n"
+        f"    {where} branch -D {branch}{others} && {where} branch -m {branch} &&\n"
+        f"    {where} reflog expire --expire=now --all && {where} gc --prune=now"
     )

@@ -113,6 +113,25 @@ ACCOUNTS_OF_NOBODY = frozenset(
 )
 
 
+def user_folder(kind: str) -> Path:
+    """Return the user's folder of a kind; works without HOME, as under cron."""
+    from platformdirs import PlatformDirs  # few commands need it
+
+    dirs = PlatformDirs("bumble", appauthor=False)
+    places = {"config": dirs.user_config_dir, "cache": dirs.user_cache_dir}
+    return Path(places.get(kind, dirs.user_state_dir))
+
+
+class UserPlace:
+    """A place in one of the user's folders."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        self._kind, self._name = kind, name
+
+    def __get__(self, shell: object, owner: object = None) -> Path:
+        return user_folder(self._kind) / self._name
+
+
 class Shell(Struct):
     """What a command may know of its surroundings."""
 
@@ -173,38 +192,34 @@ class Shell(Struct):
         """Return where a path that was typed leads, through every link that leads anywhere."""
         return Path(os.path.realpath(self.path(typed)))
 
-    @property
-    def user_file(self) -> Path:
-        """The user's own settings."""
-        return self._user_folder("config") / "config.yaml"
-
-    @property
-    def secrets_file(self) -> Path:
-        """The user's keys, readable by the user only."""
-        return self._user_folder("config") / "secrets.yaml"
+    user_file = UserPlace("config", "config.yaml")  # the user's own settings
+    secrets_file = UserPlace("config", "secrets.yaml")  # the user's keys, readable by them only
+    # where the embedded engine keeps evaluated prompts: never in an entity folder
+    prompt_caches = UserPlace("cache", "prompts")
+    habits = UserPlace("cache", "endpoints.json")  # what endpoints of models take
+    abilities = UserPlace("state", "abilities")  # what models were measured to be able to
+    crash_logs = UserPlace("state", "crashes")  # tracebacks of bugs
+    unfinished = UserPlace("state", "unfinished")  # what is being made outside of entities
+    settling = UserPlace("state", "settling")  # what settles in the background, for other talks
 
     @property
     def weights(self) -> Path:
         """Where weights lie."""
         folder = self.environ.get("BUMBLE_WEIGHTS")
-        return Path(folder) if folder else self._user_folder("cache") / "weights"
+        return Path(folder) if folder else user_folder("cache") / "weights"
 
-    @property
-    def prompt_caches(self) -> Path:
-        """Where the embedded engine keeps evaluated prompts: never in an entity folder."""
-        return self._user_folder("cache") / "prompts"
+    def cache_of(self, what: str, root: Path) -> Path:
+        """Return a part of the user's cache that one entity's folder has.
 
-    def prompt_cache(self, root: Path) -> Path:
-        """Return the part of the evaluated prompts that one entity's folder has."""
-        return self.prompt_caches / _folder_key(root)
+        Args:
+            what: `prompts`, evaluated; `indexes`, of folders that may not be written; `past`, the
+                folder as it was at earlier times.
+            root: The entity's folder.
+        """
+        import hashlib  # `--help` opens no entity
 
-    def index_elsewhere(self, root: Path) -> Path:
-        """Return where the index of an entity lies whose own folder may not be written."""
-        return self.prompt_caches.with_name("indexes") / _folder_key(root)
-
-    def past(self, root: Path) -> Path:
-        """Return where an entity's folder lies as it was at earlier times."""
-        return self.prompt_caches.with_name("past") / _folder_key(root)
+        key = hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]
+        return self.prompt_caches.with_name(what) / key
 
     def own_caches(self, root: Path) -> tuple[Path, ...]:
         """Return what the user's cache holds of one entity and of no other.
@@ -212,43 +227,7 @@ class Shell(Struct):
         Evaluated prompts that lie in the folder itself are of versions that did not tell whose.
         """
         older = self.prompt_caches.glob("*.*") if self.prompt_caches.is_dir() else ()
-        return (self.prompt_cache(root), self.index_elsewhere(root), self.past(root), *older)
-
-    @property
-    def habits(self) -> Path:
-        """Where it is kept what endpoints of models take."""
-        return self._user_folder("cache") / "endpoints.json"
-
-    @property
-    def abilities(self) -> Path:
-        """Where is kept what models were measured to be able to."""
-        return self._user_folder("state") / "abilities"
-
-    @property
-    def crash_logs(self) -> Path:
-        """Where tracebacks of bugs go."""
-        return self._user_folder("state") / "crashes"
-
-    @property
-    def unfinished(self) -> Path:
-        """Where is noted what is being made outside of any entity's folder."""
-        return self._user_folder("state") / "unfinished"
-
-    @property
-    def settling(self) -> Path:
-        """Where processes that settle in the background say so to talks with other entities."""
-        return self._user_folder("state") / "settling"
-
-    def _user_folder(self, kind: str) -> Path:
-        """Return the user's folder of a kind; works without HOME, as under cron."""
-        from platformdirs import PlatformDirs
-
-        dirs = PlatformDirs("bumble", appauthor=False)
-        return Path(
-            {"config": dirs.user_config_dir, "cache": dirs.user_cache_dir}.get(
-                kind, dirs.user_state_dir
-            )
-        )
+        return (*(self.cache_of(what, root) for what in ("prompts", "indexes", "past")), *older)
 
     @property
     def account_name(self) -> str:
@@ -273,13 +252,6 @@ def _full_name(account: str) -> str:
         return pwd.getpwnam(account).pw_gecos.split(",")[0].strip()
     except (ImportError, KeyError):  # Windows has no such list, and a container may have no entry
         return ""
-
-
-def _folder_key(root: Path) -> str:
-    """Return what an entity's folder is called in the user's cache."""
-    import hashlib  # `--help` opens no entity
-
-    return hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def local(at: datetime) -> datetime:

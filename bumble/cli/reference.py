@@ -143,30 +143,36 @@ TAKES: Mapping[tuple[str, str], str] = {
 SHELLS = ("bash", "zsh", "fish")
 
 
+def walk() -> Iterator[tuple[str, Any, Any]]:
+    """Yield every command by its path, a group before what is in it, with its context."""
+    root: Any = typer.main.get_command(app.app)
+    with typer.Context(root, info_name="bumble") as above:
+        for name in app.COMMANDS:
+            yield from _below(name, root.get_command(above, name), above)
+
+
+def _below(path: str, command: Any, above: Any) -> Iterator[tuple[str, Any, Any]]:
+    with typer.Context(command, info_name=path.split()[-1], parent=above) as ctx:
+        yield path, command, ctx
+        for name in _listed(command, ctx):
+            yield from _below(f"{path} {name}", command.get_command(ctx, name), ctx)
+
+
+def _listed(command: Any, ctx: Any) -> list[str]:
+    return command.list_commands(ctx) if hasattr(command, "list_commands") else []
+
+
 def words() -> str:
     """Return the words as JSON."""
     root = typer.main.get_command(app.app)
-    commands: dict[str, Any] = {}
-    with typer.Context(root, info_name="bumble") as above:
-        commands[""] = _words_entry("", root, list(app.COMMANDS))
-        for name in app.COMMANDS:
-            command: Any = root.get_command(above, name)  # type: ignore[attr-defined]
-            commands |= dict(_words_of(name, command, above))
+    entries = {path: _words_entry(path, one, _listed(one, ctx)) for path, one, ctx in walk()}
     data = {
-        "commands": commands,
+        "commands": {"": _words_entry("", root, list(app.COMMANDS)), **entries},
         "values": _values(),
         "places": {kind.name: kind.patterns for kind in kinds.KINDS if not kind.is_file},
         "ids": [kind.name for kind in kinds.KINDS if kind.prefix],
     }
     return json.dumps(data, indent=0, sort_keys=True) + "\n"
-
-
-def _words_of(path: str, command: Any, above: Any) -> Iterator[tuple[str, Any]]:
-    with typer.Context(command, info_name=path.split()[-1], parent=above) as ctx:
-        below = command.list_commands(ctx) if hasattr(command, "list_commands") else []
-        yield path, _words_entry(path, command, below)
-        for name in below:
-            yield from _words_of(f"{path} {name}", command.get_command(ctx, name), ctx)
 
 
 def _words_entry(path: str, command: Any, below: list[str]) -> dict[str, Any]:
@@ -255,30 +261,15 @@ def commands_page() -> str:
         "```",
         "",
     ]
-    root = typer.main.get_command(app.app)
-    for name, (_, line) in app.COMMANDS.items():
-        with typer.Context(root, info_name="bumble") as above:
-            command: Any = root.get_command(above, name)  # type: ignore[attr-defined]
-            lines += [f"## {name}", "", line, "", *_command(command, f"bumble {name}", above)]
+    for path, command, ctx in walk():
+        head = ["##", path, app.COMMANDS[path][1]] if path in app.COMMANDS else []
+        mark, title, said = head or ["###", f"bumble {path}", command.help.strip()]
+        lines += [f"{mark} {title}", "", said, ""]
+        if not hasattr(command, "list_commands") or command.invoke_without_command:
+            lines += _usage(command, ctx)
     lines += ["## Exit codes", "", "| code | meaning |", "| --- | --- |"]
     lines += [f"| {code} | {meaning} |" for code, meaning in MEANINGS.items()]
     return "\n".join(lines) + "\n"
-
-
-def _command(command: Any, path: str, above: Any) -> Iterator[str]:
-    with typer.Context(command, info_name=path.split()[-1], parent=above) as ctx:
-        if hasattr(command, "list_commands"):
-            if command.invoke_without_command:
-                yield from _usage(command, ctx)
-            for name in command.list_commands(ctx):
-                subcommand = command.get_command(ctx, name)
-                yield f"### {path} {name}"
-                yield ""
-                yield subcommand.help.strip()
-                yield ""
-                yield from _command(subcommand, f"{path} {name}", ctx)
-            return
-        yield from _usage(command, ctx)
 
 
 COMMON = ("entity", "json", "now", "seed", "lock_timeout")  # stand once, above all commands

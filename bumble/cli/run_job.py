@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import commit, index_place, listing, output
+from bumble.cli import index_place, listing, output, writing
 from bumble.cli.command import NOTHING_DUE, JobFlags
 from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.opening import Opened
@@ -124,7 +124,7 @@ def _settled(
 def planned(opened: Opened, runtime: Runtime, outcome: job.JobResult) -> job.JobResult:
     """Show the changes of a result as data, with their diffs; nothing is written."""
     result, change_set = outcome.planned()
-    shown = [commit.shown_change(opened, change) for change in change_set.changes]
+    shown = [writing.shown_change(opened, change) for change in change_set.changes]
     origins = audiences.of_changes(opened.entity.root, change_set.changes)
     return replace(result, written=shown, origins=origins)
 

@@ -6,8 +6,9 @@ An entity's `entity.yaml` is changed as all its files are; the user's own config
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from difflib import unified_diff
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -121,29 +122,37 @@ def edit(
         raise settings.invalid(str(place.path), error) from error
     if after == before:
         return before, after
-    wait, autocommit, name = changes.DEFAULT_LOCK_TIMEOUT_SECONDS, True, "bumble"
-    trusted = False
-    try:
+    now = None
+    with suppress(SettingInvalidError):  # this edit may be what mends it
         now = load(shell, place)
-    except SettingInvalidError:
-        pass  # this edit may be what mends it
-    else:
+    if now is not None:
         _check_together(now, place, after)
-        wait, autocommit = now.config.limits.lock_timeout_seconds, now.config.git.autocommit
-        name = now.identity.name if now.identity else name
-        trusted = now.trusted
     if not dry_run:
+        wait = now.config.limits.lock_timeout_seconds if now else None
+        wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS if wait is None else wait
         renewed = trust_renewed(shell, place.root, [ENTITY_FILE]) if place.root else nullcontext()
-        policy = commits.CommitPolicy(
-            autocommit,
-            name,
-            shell.now,
-            lambda text: output.warn(shell, text),
-            trusted,
-        )
+        policy = policy_of(shell, now, unread=True)
         with renewed:
             place.write(before, after, why, wait if lock_timeout is None else lock_timeout, policy)
     return before, after
+
+
+def policy_of(shell: Shell, read: Settings | None, *, unread: bool) -> commits.CommitPolicy:
+    """Return how a command makes commits in a folder.
+
+    Args:
+        shell: The process.
+        read: The folder's settings; None: they can't be read.
+        unread: Whether commits are made then.
+    """
+    name = read.identity.name if read and read.identity else shell.entity_name
+    return commits.CommitPolicy(
+        read.config.git.autocommit if read else unread,
+        name or "bumble",
+        shell.now,
+        partial(output.warn, shell),
+        bool(read and read.trusted),
+    )
 
 
 def _check_together(now: Settings, place: SettingsFile, after: str) -> None:

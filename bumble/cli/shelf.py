@@ -14,13 +14,17 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.cli import commit, listing, output
-from bumble.cli.command import DryRunOption, IdArgument, YesOption, writes
+from bumble.cli import listing, output, writing
+from bumble.cli.command import DryRunOption, IdArgument, YesOption, shows, writes
 from bumble.cli.opening import Opened
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base, fields, kind
 from bumble.records.kind import R, Record, RecordKind
+
+Rows = Iterable[tuple[str, str]]
+# A record by itself: its text, what else is known of it, and what follows behind that.
+Face = tuple[Iterable[str], Rows, Iterable[str]]
 
 
 class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
@@ -30,6 +34,10 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
     group: str  # of its commands: `belief`
     none: str  # what to say when there are none
     title: Callable[[R], str]  # what a question and a log call one
+    cells: Callable[[Opened, R], Sequence[str]]  # of its line in a list
+    face: Callable[[Opened, R], Face] | None = None  # None: a list says all of it
+    data: Callable[[Opened, R], dict[str, Any]] = lambda _, record: data_of(record)
+    keys: tuple[str, ...] = ()  # of the data, that a list tells; empty: all
     forgets: str = "forget: {title}"  # why one is removed
     removed: str = "Removed {id}."
     argument: Any = IdArgument  # how one is named on the command line
@@ -44,8 +52,8 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
     def listed(
         self,
         opened: Opened,
-        *,
         keep: Callable[[R], bool] | None = None,
+        *,
         limit: int | None = None,
         seen: bool = False,
     ) -> listing.Listing[R]:
@@ -94,36 +102,33 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
     def list(
         self,
         opened: Opened,
-        listed: listing.Listing[R],
-        data: Callable[[R], dict[str, Any]],
-        cells: Callable[[R], Sequence[str]],
+        listed: listing.Listing[R] | None = None,
         *,
         newest_first: bool = False,
     ) -> None:
-        """Print some records, a line each; in front of it the id, if that is what names one."""
+        """Print some records, or all, a line each; before it the id, if that is what names one."""
+        listed = listed or self.listed(opened)
         ids = [] if self.by else [one.id for one in listed.records]
         short = listing.short_ids(ids, self.paths(opened) if ids else ())
 
         def line(record: R) -> Sequence[str]:
-            return cells(record) if self.by else [short[record.id], *cells(record)]
+            return [*([] if self.by else [short[record.id]]), *self.cells(opened, record)]
+
+        def data(record: R) -> dict[str, Any]:
+            told = self.data(opened, record)
+            return {key: told[key] for key in self.keys or told}
 
         command = f"{self.group} list"
         listing.show_list(opened, command, listed, data, line, self.none, newest_first=newest_first)
 
-    def show(
-        self,
-        opened: Opened,
-        record: R,
-        data: dict[str, Any],
-        text: Iterable[str],
-        rows: Iterable[tuple[str, str]],
-        after: Iterable[str] = (),
-    ) -> None:
+    def show(self, opened: Opened, record: R, face: Face, **more: Any) -> None:
         """Print a record: its text, what else is known of it, by whom, its file; what follows."""
         file = self._file(opened, record) if record.id else None  # else it isn't for who looks
         place = opened.entity.relative(file) if file else ""
+        text, rows, after = face
         known = [*rows, ("written", listing.origin(record.provenance)), ("file", place)]
         lines = [*text, "", *listing.details(known), *after]
+        data = self.data(opened, record) | more
         output.result(opened.shell, f"{self.group} show", data, lines)
 
     def new_id(self, opened: Opened, at: datetime) -> str:
@@ -142,12 +147,12 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
     ) -> None:
         """Put a record into the folder, as it was planned."""
         command, told = f"{self.group} add", sentence or f"Added {record_id}."
-        commit.commit(opened, command, [change], told, dry_run=dry_run, id=record_id, **data)
+        writing.commit(opened, command, [change], told, dry_run=dry_run, id=record_id, **data)
 
     def edit(self, opened: Opened, name: str, *, source: str | None, dry_run: bool) -> None:
         """Let the user edit a record's file."""
         path, command = self.path(opened, name), f"{self.group} edit"
-        commit.edit_record(opened, command, path, self.kind.parse, source=source, dry_run=dry_run)
+        writing.edit_record(opened, command, path, self.kind.parse, source=source, dry_run=dry_run)
 
     def remove(
         self,
@@ -162,22 +167,35 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         words = {"id": record.id, "title": self.title(record)}
         place = opened.entity.relative(self._file(opened, record))
         what, command = f'the {self.kind.singular} "{words["title"]}"', f"{self.group} remove"
-        commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
+        writing.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
         planned = [base.plan_remove(place, record.source, self.forgets.format(**words)), *also]
         told, data = (
             self.removed.format(**words, path=place),
             {self.named: getattr(record, self.named)},
         )
-        commit.commit(opened, command, planned, told, dry_run=dry_run, **data)
+        writing.commit(opened, command, planned, told, dry_run=dry_run, **data)
 
-    def offers(self, app: typer.Typer, *, edit: str = "", remove: str = "") -> None:
-        """Make the commands `edit` and `remove` of those that have a help."""
+    def offers(self, app: typer.Typer, opens: Callable[..., Any] = shows, **said: str) -> None:
+        """Make those of the commands `list`, `show`, `edit`, `remove` that have a help.
+
+        Args:
+            app: Their group.
+            opens: How `list` and `show` open the entity.
+            said: The help of each.
+        """
+
+        def listing_(opened: Opened) -> None:
+            self.list(opened)
+
+        def showing(opened: Opened, name: str) -> None:
+            record = self.seen(opened, name)
+            self.show(opened, record, self.face(opened, record) if self.face else ((), (), ()))
 
         def editing(
             opened: Opened,
             name: str,
             *,
-            source: commit.FromOption = None,
+            source: writing.FromOption = None,
             dry_run: DryRunOption = False,
         ) -> None:
             self.edit(opened, name, source=source, dry_run=dry_run)
@@ -187,10 +205,14 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         ) -> None:
             self.remove(opened, self.find(opened, name), yes=yes, dry_run=dry_run)
 
-        for name, body, said in (("edit", editing, edit), ("remove", removing, remove)):
-            body.__doc__, body.__annotations__["name"] = said, self.argument
-            if said:
-                app.command(name)(writes(body))
+        bodies: dict[str, Callable[..., None]]
+        bodies = {"list": listing_, "show": showing, "edit": editing, "remove": removing}
+        for name, help_ in said.items():
+            body = bodies[name]
+            body.__doc__ = help_
+            if name != "list":
+                body.__annotations__["name"] = self.argument
+            app.command(name)((opens if name in ("list", "show") else writes)(body))
 
 
 def data_of(record: Record, without: Sequence[str] = (), **more: Any) -> dict[str, Any]:

@@ -32,12 +32,6 @@ class Quote(Struct, frozen=True):
     at: datetime  # in the entity's time zone
     words: str  # as they were said, on one line
     trust: str = ""  # of the message, one of records.TRUSTS
-    asked: str = ""  # id of the message before it with the question that it answers
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The messages that its words stand in, itself first."""
-        return (self.message, self.asked) if self.asked else (self.message,)
 
 
 def of(message: Message, zone: tzinfo | None) -> Quote:
@@ -101,12 +95,6 @@ def citations(text: str) -> list[Citation]:
     """Return the quotes in a text, whatever their quotation marks."""
     matches = (_CITED.match(row) for row in text.splitlines())
     return [Citation(match[1].strip(), match[2].strip()) for match in matches if match]
-
-
-def cited(citation: Citation, template: Templates, max_chars: int) -> str:
-    """Word a citation where no day matters, cut to a length."""
-    text = words.shorten(citation.words, max_chars, at_word=True)
-    return f"{citation.name}: {marked(text, template)}"
 
 
 def since(newer: str, template: Templates) -> str:

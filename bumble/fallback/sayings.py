@@ -190,7 +190,7 @@ def origin(
     cited = [quote for saying in sayings for quote in saying.quotes]
     return Provenance(
         by=f"{by} {BY_FORM}",
-        sources=tuple(dict.fromkeys((session.id, *(id_ for quote in cited for id_ in quote.ids)))),
+        sources=tuple(dict.fromkeys((session.id, *(quote.message for quote in cited)))),
         trust=base.lowest_trust(quote.trust for quote in cited),
         audience=tuple(audience),
     )

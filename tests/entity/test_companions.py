@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.bridges.exports import bundle
-from bumble.cli.doctor.check_records import CheckContext, check
+from bumble.cli.check_records import CheckContext, check
 from bumble.entity import changes, companions
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity

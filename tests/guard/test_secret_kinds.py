@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli.doctor import check_records
-from bumble.cli.doctor.check_records import CheckContext
+from bumble.cli import check_records
+from bumble.cli.check_records import CheckContext
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity

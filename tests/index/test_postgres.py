@@ -14,7 +14,7 @@ pytest.importorskip("psycopg")
 
 import psycopg
 
-from bumble.cli.doctor import check_machine
+from bumble.cli import check_machine
 from bumble.errors import IndexServerError, UsageError
 from bumble.index import place, postgres_server
 from bumble.index import postgres as postgres_index

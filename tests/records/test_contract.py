@@ -22,9 +22,8 @@ from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle, memories
 from bumble.bridges.report import life
-from bumble.cli import app, completing
-from bumble.cli.doctor import check_records
-from bumble.cli.doctor.check_records import CheckContext
+from bumble.cli import app, check_records, completing
+from bumble.cli.check_records import CheckContext
 from bumble.entity import changes, commits, companions, write_ahead
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import CommitPolicy

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from bumble.cli.doctor import check_records
-from bumble.cli.doctor.check_records import CheckContext
+from bumble.cli import check_records
+from bumble.cli.check_records import CheckContext
 from bumble.entity.folder import Entity
 from bumble.history.findings import Finding
 

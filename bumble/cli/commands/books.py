@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import commit, listing, output, text_input
+from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, TagOption, YesOption, group, looks_back, shows, writes
 from bumble.cli.opening import Opened
 from bumble.errors import SectionLockedError, UsageError
@@ -29,18 +29,32 @@ ForceOption = Annotated[
 NONE = 'No knowledge. Add some with `bumble knowledge set TITLE "..."`.'
 
 
+def _text(section: knowledge.KnowledgeSection) -> list[str]:
+    lock = f"{knowledge.MARKER} " if section.locked else ""
+    origin = listing.origin(section.provenance)
+    return [f"## {lock}{section.title}", "", section.text, *(["", f"  {origin}"] if origin else [])]
+
+
+def _data(section: knowledge.KnowledgeSection) -> dict[str, Any]:
+    return {
+        "title": section.title,
+        "locked": section.locked,
+        "text": section.text,
+        "line": section.line,
+        "provenance": section.provenance.meta(),
+    }
+
+
 @app.command("list")
 @looks_back
-def list_(
-    opened: Opened,
-) -> None:
+def list_(opened: Opened) -> None:
     """List the sections."""
-    sections = listing.Listing(_read(opened).sections, broken=0, more=False)
 
     def line(section: knowledge.KnowledgeSection) -> list[str]:
         lock = "locked" if section.locked else ""
         return [section.title, lock, output.shorten(section.text, 60)]
 
+    sections = listing.Listing(_read(opened).sections)
     listing.show_list(opened, "knowledge list", sections, _data, line, NONE)
 
 
@@ -53,17 +67,14 @@ def show(
     ] = None,
 ) -> None:
     """Show a section, or all."""
-    whole, viewer = _read(opened), listing.Viewer(opened)
-    book = replace(whole, sections=tuple(map(viewer.seen, whole.sections)))
-    if title is not None:
-        section = _find(book, title)
-        output.result(opened.shell, "knowledge show", _data(section), _text(section))
+    book = _read(opened)
+    if title is None:
+        sections = listing.Listing(book.sections)
+        listing.show_list(opened, "knowledge show", sections, _data, _text, NONE, whole=True)
         return
-    text = "\n\n".join("\n".join(_text(section)) for section in book.sections)
-    data = [_data(section) for section in book.sections]
-    output.result(opened.shell, "knowledge show", data, [text] if text else [])
-    if not data:
-        output.say(NONE)
+    seen = replace(book, sections=tuple(map(listing.Viewer(opened).seen, book.sections)))
+    section = _find(seen, title)
+    output.result(opened.shell, "knowledge show", _data(section), _text(section))
 
 
 @app.command("set")
@@ -71,9 +82,9 @@ def show(
 def set_(
     opened: Opened,
     title: TitleArgument,
-    text: text_input.TextArgument = None,
+    text: writing.TextArgument = None,
     *,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     locked: Annotated[
         bool, typer.Option("--locked", help="Make a section that the entity may not change.")
     ] = False,
@@ -81,7 +92,7 @@ def set_(
     dry_run: DryRunOption = False,
 ) -> None:
     """Write a section, or correct the one of this title."""
-    title = text_input.one_line(title, "title")
+    title = writing.one_line(title, "title")
     book = _read(opened)
     section = knowledge.find(book, title)
     _guard(section, force_locked=force_locked)  # before anything is typed
@@ -107,7 +118,7 @@ def rename(
     dry_run: DryRunOption = False,
 ) -> None:
     """Give a section another title; a locked one stays locked."""
-    new_title = text_input.one_line(new_title, "title")
+    new_title = writing.one_line(new_title, "title")
     book = _read(opened)
     section = _find(book, title)
     why = f'rename "{section.title}" to "{new_title}"'
@@ -115,7 +126,7 @@ def rename(
         book, section.title, new_title, why, by_entity=False, force_locked=force_locked
     )
     sentence = f'"{section.title}" is now "{new_title}".'
-    commit.commit(opened, "knowledge rename", [change], sentence, dry_run=dry_run, title=new_title)
+    writing.commit(opened, "knowledge rename", [change], sentence, dry_run=dry_run, title=new_title)
 
 
 @app.command()
@@ -139,9 +150,9 @@ def remove(
         force_locked=force_locked,
     )
     what, place = f'the section "{section.title}"', f"{knowledge.PATH}:{section.line}"
-    commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
+    writing.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
     sentence = f'Removed "{section.title}".'
-    commit.commit(
+    writing.commit(
         opened, "knowledge remove", [change], sentence, dry_run=dry_run, title=section.title
     )
 
@@ -154,7 +165,7 @@ def edit(
         str | None, typer.Argument(metavar="[TITLE]", help="Of one section. Default: the file.")
     ] = None,
     *,
-    source: commit.FromOption = None,
+    source: writing.FromOption = None,
     force_locked: ForceOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -182,7 +193,7 @@ def edit(
         if not force_locked:
             _keeps_locked(before, after)
 
-    commit.edit(
+    writing.edit(
         opened,
         "knowledge edit",
         knowledge.PATH,
@@ -205,7 +216,7 @@ def _write(
 ) -> None:
     existing = knowledge.find(book, title)
     before = existing.text if existing else ""
-    with text_input.collect(
+    with writing.collect(
         opened.shell, text, in_editor=in_editor, name=knowledge.PATH, before=before
     ) as body:
         shown = existing.title if existing else knowledge.unmarked(title)[0]
@@ -215,7 +226,7 @@ def _write(
         )
         sentence = f'{"Changed" if existing else "Added"} "{shown}".'
         unchanged = f'Nothing to do: "{shown}" says so already.'
-        commit.commit(
+        writing.commit(
             opened,
             "knowledge set",
             [change],
@@ -255,22 +266,6 @@ def _keeps_locked(before: str, after: str) -> None:
             raise SectionLockedError(Path(knowledge.PATH), section.title, section.line)
 
 
-def _text(section: knowledge.KnowledgeSection) -> list[str]:
-    lock = f"{knowledge.MARKER} " if section.locked else ""
-    origin = listing.origin(section.provenance)
-    return [f"## {lock}{section.title}", "", section.text, *(["", f"  {origin}"] if origin else [])]
-
-
-def _data(section: knowledge.KnowledgeSection) -> dict[str, Any]:
-    return {
-        "title": section.title,
-        "locked": section.locked,
-        "text": section.text,
-        "line": section.line,
-        "provenance": section.provenance.meta(),
-    }
-
-
 journal_app = group()
 NO_ENTRIES = 'No entries. Write one with `bumble journal add "..."`.'
 NO_MATCH = "No entry has these words."
@@ -288,7 +283,7 @@ def list_entries(
     limit: listing.LimitOption = 20,
 ) -> None:
     """List entries, a line each, the newest last."""
-    shown = _newest(_entries(opened, since, tag), limit)
+    shown = _entries(opened, since, tag, limit)
     listing.show_list(opened, "journal list", shown, _journal_data, _line, _empty(since, tag))
 
 
@@ -302,14 +297,8 @@ def show_entries(
     limit: listing.LimitOption = 10,
 ) -> None:
     """Show entries, the newest last."""
-    shown = _newest(_entries(opened, since, tag), limit)
-    text = "\n\n".join(_whole(entry) for entry in shown.records)
-    data = [_journal_data(entry) for entry in shown.records]
-    output.result(opened.shell, "journal show", data, [text] if text else [])
-    if not data:
-        output.say(_empty(since, tag))
-    if shown.more:
-        output.say(f"These are the newest {len(data)}; --limit N shows more.")
+    shown, empty = _entries(opened, since, tag, limit), _empty(since, tag)
+    listing.show_list(opened, "journal show", shown, _journal_data, _whole, empty, whole=True)
 
 
 @journal_app.command()
@@ -327,8 +316,7 @@ def search(
     wanted = stop_words.telling_words(text) or stop_words.words(text)
     if not wanted:
         raise UsageError(f'"{text}" has no words to search for.')
-    matching = [entry for entry in _entries(opened, since, tag) if _has(entry, wanted)]
-    shown = _newest(matching, limit)
+    shown = _entries(opened, since, tag, limit, wanted)
 
     def line(entry: journal.JournalEntry) -> list[str]:
         place = f"{journal.PATH}:{entry.line}"
@@ -341,22 +329,22 @@ def search(
 @writes
 def add(
     opened: Opened,
-    text: text_input.TextArgument = None,
+    text: writing.TextArgument = None,
     *,
     tag: TagOption = None,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
     """Write an entry at the end of the diary."""
     tags = tuple(_tag(text) for text in tag or ())
     opened.within(opened.entity.journal)
-    with text_input.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
+    with writing.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
         zone, at = opened.zone, opened.shell.now()
         why = f"write in the journal: {output.shorten(entry, 50)}"
         change = journal.plan_add(at, entry, zone, why, tags=tags)
         sentence = f"Added an entry of {at.astimezone(zone):%Y-%m-%d %H:%M}."
         stamp = at.astimezone(zone).isoformat(timespec="seconds")
-        commit.commit(opened, "journal add", [change], sentence, dry_run=dry_run, at=stamp)
+        writing.commit(opened, "journal add", [change], sentence, dry_run=dry_run, at=stamp)
 
 
 @journal_app.command("edit")
@@ -364,11 +352,11 @@ def add(
 def edit_journal(
     opened: Opened,
     *,
-    source: commit.FromOption = None,
+    source: writing.FromOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
     """Edit the diary's file in $VISUAL or $EDITOR: nothing but you ever changes an entry."""
-    commit.edit(
+    writing.edit(
         opened,
         "journal edit",
         journal.PATH,
@@ -379,28 +367,26 @@ def edit_journal(
 
 
 def _entries(
-    opened: Opened, since: str | None, tags: Sequence[str] | None
-) -> list[journal.JournalEntry]:
-    """Return the entries that are wanted, the newest last."""
+    opened: Opened,
+    since: str | None,
+    tags: Sequence[str] | None,
+    limit: int,
+    words: Sequence[str] = (),
+) -> listing.Listing[journal.JournalEntry]:
+    """Return the newest of the entries that are wanted, the newest last."""
     file = opened.within(opened.entity.journal)
     start = listing.moment(since, opened, "--since") if since is not None else None
     wanted = {_tag(tag).casefold() for tag in tags or ()}
     entries = map(listing.Viewer(opened).seen, journal.read(file, opened.zone).entries)
-    return sorted(
-        (
-            entry
-            for entry in entries
-            if (start is None or entry.at >= start)
-            and wanted <= {tag.casefold() for tag in entry.tags}
-        ),
-        key=lambda entry: entry.at,
-    )
-
-
-def _newest(
-    entries: Sequence[journal.JournalEntry], limit: int
-) -> listing.Listing[journal.JournalEntry]:
-    return listing.Listing(tuple(entries[-limit:]), broken=0, more=len(entries) > limit)
+    found = [
+        entry
+        for entry in entries
+        if (start is None or entry.at >= start)
+        and wanted <= {tag.casefold() for tag in entry.tags}
+        and _has(entry, words)
+    ]
+    newest = sorted(found, key=lambda entry: entry.at)[-limit:]
+    return listing.Listing(tuple(newest), more=len(found) > limit)
 
 
 def _empty(since: str | None, tags: Sequence[str] | None) -> str:
@@ -408,7 +394,7 @@ def _empty(since: str | None, tags: Sequence[str] | None) -> str:
 
 
 def _tag(text: str) -> str:
-    tag = text_input.one_line(text, "tag").removeprefix("#")
+    tag = writing.one_line(text, "tag").removeprefix("#")
     if not TAG.fullmatch(tag):
         raise UsageError(f'"{text}" is no tag: a tag is one word, without `#` inside.')
     return tag
@@ -427,19 +413,18 @@ def _excerpt(entry: journal.JournalEntry, word: str) -> str:
     return ("…" if start else "") + output.shorten(line[start:], EXCERPT_CHARS)
 
 
+def _marks(entry: journal.JournalEntry) -> str:
+    return "".join(f" #{tag}" for tag in entry.tags)
+
+
 def _line(entry: journal.JournalEntry) -> list[str]:
-    marks = " ".join(f"#{tag}" for tag in entry.tags)
-    return [f"{entry.at:%Y-%m-%d %H:%M}", output.shorten(f"{entry.text} {marks}")]
+    return [f"{entry.at:%Y-%m-%d %H:%M}", output.shorten(f"{entry.text} {_marks(entry).strip()}")]
 
 
-def _heading(entry: journal.JournalEntry) -> str:
-    marks = "".join(f" #{tag}" for tag in entry.tags)
-    return f"## {entry.at:%Y-%m-%d %H:%M}{marks}"
-
-
-def _whole(entry: journal.JournalEntry) -> str:
+def _whole(entry: journal.JournalEntry) -> list[str]:
     origin = listing.origin(entry.provenance)
-    return f"{_heading(entry)}\n\n{entry.text}".rstrip() + (f"\n\n  {origin}" if origin else "")
+    told = f"## {entry.at:%Y-%m-%d %H:%M}{_marks(entry)}\n\n{entry.text}".rstrip()
+    return [told, "", f"  {origin}"] if origin else [told]
 
 
 def _journal_data(entry: journal.JournalEntry) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from bumble.cli.command import (
 from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened, open_entity
 from bumble.cli.process import Shell
-from bumble.cli.talk import overnight, turn_view
+from bumble.cli.talk import beginning, turn_view
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
 from bumble.files import disk
@@ -115,7 +115,7 @@ def chat(
     shell = shell_of(ctx)
     output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
     from bumble.cli import people
-    from bumble.cli.talk import conversation, introducing
+    from bumble.cli.talk import conversation
 
     shell.set_now(now)
     shell.set_seed(seed)
@@ -139,7 +139,7 @@ def chat(
 
         opened = opened.with_settings() if model_view.ask(opened) else opened
     if not incognito:
-        overnight.tell(opened)
+        beginning.tell(opened)
     output.sign(f"{opened.identity.name} wakes …", shell.environ)
     typed = message is not None and message != ["-"]
     first = None if text is None else _parse_input(text, typed=typed)
@@ -155,7 +155,7 @@ def chat(
             wants_usage = usage or opened.config.output.usage
             repl.run(talk, usage=wants_usage, debug_prefix=debug_prefix)
             return
-        introducing.introduce(talk, first.text, yes=yes)
+        beginning.introduce(talk, first.text, yes=yes)
         answer(talk.opened, talk, first, usage=usage, debug_prefix=debug_prefix)
         settles = conversation.after_answer(talk)
     if settles:
@@ -239,7 +239,7 @@ def answer(
 
     shell, wishes = opened.shell, message.wishes
     turn_view.tell_unheard(talk)
-    say = _ignore if shell.json else output.Speech(opened.identity.name, shell.environ)
+    say = (lambda _: None) if shell.json else output.Speech(opened.identity.name)
     turn = talk.answer(message.text, say, think=wishes.think, typed=message.typed)
     if not shell.json:
         output.piece("\n" if turn.outcome.said else "")
@@ -259,7 +259,3 @@ def answer(
         raise typer.Exit(turn.outcome.problem.exit_code)
     if turn.outcome.is_silent:
         raise typer.Exit(AnswerInvalidError.exit_code)
-
-
-def _ignore(piece: str) -> None:
-    """With --json nothing is printed before the end."""

@@ -154,7 +154,12 @@ def set_(
     def plan(source: str, file: str) -> str:
         planned = settings.plan_set(source, key, value, file=file)
         if not user:
-            _refuse_owners(key, planned)
+            for keys in folder_trust.only_owners(yaml_edit.parse_mapping(planned)):
+                if keys[: key.count(".") + 1] == tuple(key.split(".")):
+                    raise UsageError(
+                        f"`{'.'.join(keys)}` would not count in a folder: only your own config may"
+                        " set it. Add --user."
+                    )
             if key in ("llm", "llm.model"):
                 _refuse_outside(place.path.parent, planned)
         return planned
@@ -234,20 +239,6 @@ def _place(
     except NotAnEntityError as error:
         error.args = (f"{error}\nTo set it for all entities, in your own config, add --user.",)
         raise
-
-
-def _refuse_owners(key: str, planned: str) -> None:
-    """See to it that what counts in the user's config alone is not written into a folder.
-
-    Raises:
-        UsageError: If it would be.
-    """
-    for keys in folder_trust.only_owners(yaml_edit.parse_mapping(planned)):
-        if keys[: key.count(".") + 1] == tuple(key.split(".")):
-            raise UsageError(
-                f"`{'.'.join(keys)}` would not count in a folder: only your own config may set it."
-                " Add --user."
-            )
 
 
 def _refuse_outside(root: Path, planned: str) -> None:

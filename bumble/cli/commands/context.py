@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
-from difflib import unified_diff
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bumble.chat import context_report
 from bumble.chat import route as router
-from bumble.cli import listing, output, people, run_job, text_input
-from bumble.cli.command import group, looks_back, reads, shows
+from bumble.cli import listing, output, people, run_job, writing
+from bumble.cli.command import group, looks_back, reads
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation, turn_view
-from bumble.errors import RecordMissingError, UsageError, UserError
+from bumble.errors import RecordMissingError, UsageError
 from bumble.fallback import sayings
-from bumble.files import disk
-from bumble.records import session_files
 from bumble.records.base import Provenance
 from bumble.records.provenance import withheld
 from bumble.records.sessions import Session
 from bumble.runtime import spoken
-from bumble.runtime.people import owner_id
 from bumble.text import languages
 
 if TYPE_CHECKING:
+    from bumble.chat.context_report import ContextReport
     from bumble.chat.reply_writer import Turn
 
 Sent = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # messages, and the tools for them
@@ -43,52 +40,33 @@ EstimateOption = Annotated[
 ]
 
 
-@app.command("list")
-@looks_back
-def list_(
-    opened: Opened,
-    *,
-    message: MessageOption = None,
-    speaker: AsOption = None,
-    session: people.OfSessionOption = None,
-    estimate: EstimateOption = False,
-) -> None:
-    """Show what is in the prompt, and the size of each part."""
-    report = _report(opened, speaker, message, session, estimate=estimate)
-    data, lines = context_report.to_data(report), list(turn_view.listed(report))
-    output.result(opened.shell, "context list", data, lines)
+def _reports(name: str, said: str, lines: Callable[[ContextReport], Iterable[str]]) -> None:
+    """Make a command that shows the report of a request."""
+
+    def show(
+        opened: Opened,
+        *,
+        message: MessageOption = None,
+        speaker: AsOption = None,
+        session: people.OfSessionOption = None,
+        estimate: EstimateOption = False,
+    ) -> None:
+        opened.shell.json |= name == "json"
+        report = _report(opened, speaker, message, session, estimate=estimate)
+        data = context_report.to_data(report)
+        output.result(opened.shell, f"context {name}", data, lines(report))
+
+    show.__doc__ = said
+    app.command(name)(looks_back(show))
 
 
-@app.command()
-@looks_back
-def detail(
-    opened: Opened,
-    *,
-    message: MessageOption = None,
-    speaker: AsOption = None,
-    session: people.OfSessionOption = None,
-    estimate: EstimateOption = False,
-) -> None:
-    """Show each skill, tool and block by its size, and the token budget."""
-    report = _report(opened, speaker, message, session, estimate=estimate)
-    data, lines = context_report.to_data(report), list(turn_view.detailed(report))
-    output.result(opened.shell, "context detail", data, lines)
-
-
-@app.command("json")
-@looks_back
-def json_(
-    opened: Opened,
-    *,
-    message: MessageOption = None,
-    speaker: AsOption = None,
-    session: people.OfSessionOption = None,
-    estimate: EstimateOption = False,
-) -> None:
-    """Print the report as JSON."""
-    opened.shell.json = True
-    report = _report(opened, speaker, message, session, estimate=estimate)
-    output.result(opened.shell, "context json", context_report.to_data(report), "")
+_reports("list", "Show what is in the prompt, and the size of each part.", turn_view.listed)
+_reports(
+    "detail",
+    "Show each skill, tool and block by its size, and the token budget.",
+    turn_view.detailed,
+)
+_reports("json", "Print the report as JSON.", turn_view.listed)
 
 
 @app.command()
@@ -111,33 +89,6 @@ def prompt(
     output.result(opened.shell, "context prompt", data, text)
 
 
-@app.command()
-@shows
-def diff(
-    opened: Opened,
-    *,
-    message: MessageOption = None,
-    speaker: AsOption = None,
-    session: people.OfSessionOption = None,
-) -> None:
-    """Show what differs between the last request and the next, and from which byte on."""
-    sent = conversation.last_request(opened.entity)
-    before = _joined(sent)
-    turn = _estimated(opened, speaker, message, session)[1]
-    after = _joined([(message.role, message.content) for message in turn.composed.request.messages])
-    hidden = None if speaker else _hidden(opened, turn.session)
-    with suppress(UserError):  # forgotten, or in a folder that came from elsewhere
-        last = session_files.find(opened.entity.sessions, conversation.last_talk(opened.entity))
-        hidden = hidden or _hidden(opened, last)
-    shared = len(disk.common_prefix(before.encode(), after.encode()))
-    lines = list(unified_diff(before.splitlines(), after.splitlines(), "last", "next", n=1))
-    lines = [hidden] if hidden else lines
-    data = {"sent_before": bool(sent), "first_different_byte": shared, "diff": lines}
-    shown = [f"{shared} bytes shared from the beginning", *(line.rstrip("\n") for line in lines)]
-    text = shown if sent else ["Nothing has been sent yet."]
-    output.result(opened.shell, "context diff", data, text)
-
-
 def _written(message: dict[str, Any]) -> str:
     """Write what a message says and calls."""
     calls = [
@@ -150,10 +101,6 @@ def _hidden(opened: Opened, session: Session) -> str | None:
     """Say that a conversation is not for whoever looks; None: it is."""
     heard = Provenance(audience=session.people)
     return None if listing.Viewer(opened).may_see(heard) else withheld(heard)
-
-
-def _joined(messages: list[tuple[str, str]]) -> str:
-    return "\n".join(f"--- {role} ---\n{content}" for role, content in messages)
 
 
 def _report(
@@ -226,12 +173,12 @@ def route(
 
     Says by which rule, and how sure that is; no model is asked.
     """
-    message = text_input.standard_input() if text == ["-"] else " ".join(text)
+    message = writing.standard_input() if text == ["-"] else " ".join(text)
     if not message.strip():
         raise UsageError("There is nothing to route: the message is empty.")
     with run_job.open_runtime(opened, "route", needs_model=False) as runtime:
-        owner = owner_id(runtime.entity, runtime.identity)
-        before = spoken.by_person(runtime.entity, runtime.config.language, owner, runtime.now())
+        config, now = runtime.config, runtime.now()
+        before = spoken.by_person(runtime.entity, config.language, opened.owner_id, now)
         language = languages.spoken([message], before) or before
         able = sayings.for_talk(runtime, language) is None
         reader = None if able else runtime.memory.reader

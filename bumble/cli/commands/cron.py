@@ -1,23 +1,256 @@
-"""`bumble cron`: install `bumble tick` in crontab or systemd; show, add, remove automations."""
+"""`bumble cron`: `bumble tick` in crontab or systemd; automations shown and added."""
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from difflib import unified_diff
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from msgspec import Struct
 
-from bumble.cli import commit, crontab, listing, output, text_input
+from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, YesOption, group, reads, writes
 from bumble.cli.opening import Opened
-from bumble.errors import RefusedError, UsageError
-from bumble.files import git
+from bumble.errors import RefusedError, UsageError, UserError
+from bumble.files import disk, git
 from bumble.jobs import schedule, tick
 from bumble.records import automations, base
+
+MINUTES = 10
+TIMEOUT_SECONDS = 30
+_BEGIN, _END = "# bumble begins: ", "# bumble ends: "
+ELSEWHERE = "`bumble cron install` without --yes prints what another scheduler needs to run."
+FIELDS = 5  # of a line of a crontab, before its command
+CRONS = frozenset(("cron", "crond", "fcron", "dcron", "bcron", "systemd-cron"))
+_NONE_YET = "no crontab"  # what `crontab -l` says where there is none
+
+
+class Job(Struct, frozen=True):
+    """The command that runs the ticks of one entity."""
+
+    root: Path  # its folder, absolute
+    name: str
+    python: str  # absolute
+
+    def __post_init__(self) -> None:
+        if not (str(self.root) + self.python).isprintable():
+            raise RefusedError(f"{str(self.root)!r}: no crontab can name such a folder")
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The program and its arguments; no module is taken from the folder it starts in."""
+        return (self.python, "-P", "-m", "bumble", "-e", str(self.root), "tick")
+
+    @property
+    def unit(self) -> str:
+        """What its systemd units are called."""
+        digest = disk.sha256(str(self.root).encode())[:8]
+        return f"bumble-{disk.file_name(self.name)[:40]}-{digest}"
+
+
+def block(job: Job) -> str:
+    """Return the lines of a crontab that run an entity's ticks."""
+    command = shlex.join(job.arguments).replace("%", "\\%")  # cron takes % for the end of a line
+    line = f"*/{MINUTES} * * * * {command}"
+    return f"{_BEGIN}{job.root}\n{line}\n{_END}{job.root}\n"
+
+
+def with_block(crontab: str, job: Job) -> str:
+    """Return a crontab with an entity's block, at its end if it is new; all else stays."""
+    lines, span = _split(crontab, job)
+    if span is None:
+        gap = "" if not crontab or crontab.endswith("\n") else "\n"
+        return crontab + gap + block(job)
+    return "".join([*lines[: span[0]], block(job), *lines[span[1] :]])
+
+
+def without_block(crontab: str, job: Job) -> str:
+    """Return a crontab without an entity's block; all else stays."""
+    lines, span = _split(crontab, job)
+    return crontab if span is None else "".join([*lines[: span[0]], *lines[span[1] :]])
+
+
+def _split(crontab: str, job: Job) -> tuple[list[str], tuple[int, int] | None]:
+    """Find an entity's block among the lines: the first of it, and the first behind it."""
+    lines = crontab.splitlines(keepends=True)
+    plain = [line.rstrip("\r\n") for line in lines]
+    begin, end = f"{_BEGIN}{job.root}", f"{_END}{job.root}"
+    if begin not in plain and end not in plain:
+        return lines, None
+    if plain.count(begin) != 1 or plain.count(end) != 1 or plain.index(begin) > plain.index(end):
+        raise RefusedError(
+            f"Your crontab has half a block of {job.root}; it was left as it is\n"
+            f"Mend it with `crontab -e`: the block stands between `{begin}` and `{end}`."
+        )
+    return lines, (plain.index(begin), plain.index(end) + 1)
+
+
+def read_crontab(environ: Mapping[str, str]) -> str:
+    """Return the user's crontab; empty where there is none yet.
+
+    Raises:
+        UserError: If there is no cron, or it can't be read.
+    """
+    process = _run(["crontab", "-l"], environ)
+    if process.returncode and _NONE_YET not in process.stderr.casefold():
+        raise UserError(f"crontab -l: {process.stderr.strip() or process.returncode}")
+    return "" if process.returncode else process.stdout
+
+
+def write_crontab(text: str, environ: Mapping[str, str]) -> None:
+    """Replace the user's crontab, or leave it as it was.
+
+    Raises:
+        UserError: If cron refuses it, or says it has it and has not.
+    """
+    before = read_crontab(environ)
+    process = _run(["crontab", "-"], environ, text)
+    after = read_crontab(environ)
+    if process.returncode == 0 and all(line in after for line in text.splitlines()):
+        return
+    if after != before:
+        _run(["crontab", "-"], environ, before)
+    why = process.stderr.strip() or f"it ended with {process.returncode}, and has not kept it"
+    raise UserError(f"crontab refused it, and is as it was: {why}")
+
+
+def commands_in(crontab: str, job: Job) -> list[str]:
+    """Return the lines of an entity's block that cron runs, as they stand there."""
+    lines, span = _split(crontab, job)
+    within = lines[slice(*span)] if span else []
+    return [line.strip() for line in within if line.strip() and not line.lstrip().startswith("#")]
+
+
+def program_of(command: str) -> str:
+    """Return the program that a line of a crontab runs."""
+    try:
+        words = shlex.split(command.replace("\\%", "%"))
+    except ValueError:
+        return ""
+    return words[FIELDS] if len(words) > FIELDS else ""
+
+
+def daemon_runs(processes: Path = Path("/proc")) -> bool | None:
+    """Whether a process of this machine reads crontabs; None where that can't be told."""
+    if not (processes / "1").is_dir():  # no Linux, or no look at the processes
+        return None
+    names = set()
+    for place in processes.glob("[0-9]*/comm"):
+        with suppress(OSError):  # it has ended since
+            names.add(place.read_text(encoding="utf-8", errors="replace").strip())
+    return bool(names & CRONS)
+
+
+def units(job: Job) -> dict[str, str]:
+    """Return the systemd units of an entity's ticks, by file name."""
+    command = " ".join(_quoted(word) for word in job.arguments)
+    what = f"Description=bumble tick for {job.name.replace('%', '%%')}"
+    service = f"[Unit]\n{what}\n\n[Service]\nType=oneshot\nExecStart={command}\nNice=10\n"
+    timer = (
+        f"[Unit]\n{what}\n\n[Timer]\nOnCalendar=*:0/{MINUTES}\nPersistent=true\n\n"
+        "[Install]\nWantedBy=timers.target\n"
+    )
+    return {f"{job.unit}.service": service, f"{job.unit}.timer": timer}
+
+
+def _quoted(word: str) -> str:
+    """Quote a word of an ExecStart line, where % and $ have meanings of their own."""
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + escaped.replace("%", "%%").replace("$", "$$") + '"'
+
+
+def install_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
+    """Write an entity's units and start its timer; if that fails, all is as it was.
+
+    Raises:
+        UserError: If systemd refuses.
+    """
+    wants = folder / "timers.target.wants"
+    new_folders = [place for place in (wants, *wants.parents) if not place.exists()]
+    before = {name: disk.read_if_there(folder / name) for name in units(job)}
+    try:
+        for name, text in units(job).items():
+            disk.write_atomic(folder / name, text.encode())
+        _systemctl(environ, "daemon-reload")
+        _systemctl(environ, "enable", "--now", f"{job.unit}.timer")
+    except UserError as error:
+        for name, data in before.items():
+            if data is None:
+                disk.remove(folder / name)
+                (wants / name).unlink(missing_ok=True)
+            else:
+                disk.write_atomic(folder / name, data)
+        for place in new_folders:
+            with suppress(OSError):  # systemd has not made it, or has put something else there
+                place.rmdir()
+        raise UserError(f"{error}\nNothing was installed. {ELSEWHERE}") from error
+
+
+def remove_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
+    """Stop an entity's timer and remove its units.
+
+    Raises:
+        UserError: If systemd refuses.
+    """
+    _systemctl(environ, "disable", "--now", f"{job.unit}.timer")
+    for name in units(job):
+        disk.remove(folder / name)
+    _systemctl(environ, "daemon-reload")
+
+
+def has_units(job: Job, folder: Path) -> bool:
+    """Whether an entity's timer is there."""
+    return (folder / f"{job.unit}.timer").exists()
+
+
+def timer_runs(job: Job, environ: Mapping[str, str]) -> bool:
+    """Whether systemd runs an entity's timer now."""
+    if not available("systemctl", environ):
+        return False
+    asked = ["systemctl", "--user", "is-active", "--quiet", f"{job.unit}.timer"]
+    return _run(asked, environ).returncode == 0
+
+
+def available(program: str, environ: Mapping[str, str]) -> bool:
+    """Whether a program can be run."""
+    return shutil.which(program, path=environ.get("PATH", "")) is not None
+
+
+def _systemctl(environ: Mapping[str, str], *arguments: str) -> None:
+    process = _run(["systemctl", "--user", *arguments], environ)
+    if process.returncode:
+        raise UserError(f"systemctl --user {' '.join(arguments)}: {process.stderr.strip()}")
+
+
+def _run(
+    command: Sequence[str], environ: Mapping[str, str], text: str = ""
+) -> subprocess.CompletedProcess[str]:
+    program = shutil.which(command[0], path=environ.get("PATH", ""))
+    if program is None:
+        raise UserError(f"There is no {command[0]} on this machine\n{ELSEWHERE}")
+    try:
+        return subprocess.run(
+            [program, *command[1:]],
+            input=text,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            env=dict(environ),
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        told = f"{' '.join(command)} did not end within {TIMEOUT_SECONDS} seconds"
+        raise UserError(f"{told}\n{ELSEWHERE}") from error
+
 
 app = group()
 WithOption = Annotated[
@@ -37,15 +270,15 @@ def show(
 ) -> None:
     """Show what would run the ticks, what does, and the automations with their times."""
     job = _job(opened)
-    lines = crontab.commands_in(_crontab(opened) or "", job)
-    active = crontab.timer_runs(job, opened.shell.environ)
+    lines = commands_in(_crontab(opened) or "", job)
+    active = timer_runs(job, opened.shell.environ)
     last = next((run for run in tick.read(opened.entity.runs) if run.command == "tick"), None)
     listed = listing.readable(
         opened, automations.paths(opened.entity.automations), automations.load
     )
     data = {
-        "crontab": crontab.block(job),
-        "units": crontab.units(job),
+        "crontab": block(job),
+        "units": units(job),
         "scheduler": _scheduler(opened),
         "installed": {
             "crontab": bool(lines),
@@ -60,17 +293,17 @@ def show(
     listing.ended(listed)
 
 
-def _problems(opened: Opened, job: crontab.Job, lines: Sequence[str], *, active: bool) -> list[str]:
+def _problems(opened: Opened, job: Job, lines: Sequence[str], *, active: bool) -> list[str]:
     """Say why what is installed runs no tick."""
     anew = "`bumble cron install --yes` writes it anew"
     problems = []
     for line in lines:
-        program = crontab.program_of(line)
+        program = program_of(line)
         if Path(program).is_absolute() and not Path(program).exists():
             problems.append(f"the crontab runs {program}, which is gone; {anew}")
-    if lines and crontab.daemon_runs() is False:
+    if lines and daemon_runs() is False:
         problems.append("no cron runs on this machine, so nobody reads the crontab; start it")
-    if crontab.has_units(job, _units(opened)) and not active:
+    if has_units(job, _units(opened)) and not active:
         again = "`bumble cron install --with systemd --yes` starts it, `bumble cron remove` ends it"
         problems.append(f"{job.unit}.timer is written, but systemd does not run it; {again}")
     return problems
@@ -90,18 +323,18 @@ def install(
     acts = yes and not only_print
     if chosen == "systemd":
         if acts:
-            crontab.install_units(job, _units(opened), opened.shell.environ)
+            install_units(job, _units(opened), opened.shell.environ)
         text = [
             line
-            for name, unit in crontab.units(job).items()
+            for name, unit in units(job).items()
             for line in (f"# {_units(opened) / name}", unit)
         ]
     else:
         before = _crontab(opened)
-        after = crontab.with_block(before or "", job)
-        if acts:
-            _replace(opened, before, after)
-        text = [crontab.block(job)]
+        after = with_block(before or "", job)
+        if acts and after != before:
+            write_crontab(after, opened.shell.environ)
+        text = [block(job)]
     _say(opened, "cron install", chosen, text, acts=acts, sentence=f"{chosen} runs the ticks now.")
     if acts:
         _offer_review(opened)
@@ -143,20 +376,20 @@ def remove(
 ) -> None:
     """Have the system run no tick any more; without --yes, print what that changes."""
     job = _job(opened)
-    has_units = crontab.has_units(job, _units(opened))
-    chosen = scheduler or ("systemd" if has_units else "crontab")
+    is_written = has_units(job, _units(opened))
+    chosen = scheduler or ("systemd" if is_written else "crontab")
     acts = yes and not only_print
     text: list[str] = []
-    if chosen == "systemd" and has_units:
-        text = [str(_units(opened) / name) for name in crontab.units(job)]
+    if chosen == "systemd" and is_written:
+        text = [str(_units(opened) / name) for name in units(job)]
         if acts:
-            crontab.remove_units(job, _units(opened), opened.shell.environ)
+            remove_units(job, _units(opened), opened.shell.environ)
     elif chosen == "crontab":
         before = _crontab(opened) or ""
-        after = crontab.without_block(before, job)
+        after = without_block(before, job)
         text = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[3:]
         if acts and after != before:
-            crontab.write_crontab(after, opened.shell.environ)
+            write_crontab(after, opened.shell.environ)
     if not text:
         output.result(opened.shell, "cron remove", {"changed": False}, "There is nothing of it.")
         return
@@ -169,9 +402,9 @@ def remove(
 def add(
     opened: Opened,
     when: Annotated[str, typer.Argument(metavar="SCHEDULE", help='As "0 8 * * MON-FRI".')],
-    prompt: text_input.TextArgument = None,
+    prompt: writing.TextArgument = None,
     *,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
     """Add an automation: what the entity does by itself at set times, into its journal.
@@ -188,7 +421,7 @@ def add(
             f"There are {automations.MOST} automations, the most there may be.\n"
             "Remove a file from `automations/` first."
         )
-    with text_input.collect(opened.shell, prompt, in_editor=editor, name="automation.md") as text:
+    with writing.collect(opened.shell, prompt, in_editor=editor, name="automation.md") as text:
         automation = automations.new(
             base.new_id(automations.PREFIX, at, opened.shell.rng),
             when,
@@ -199,16 +432,16 @@ def add(
         change = automations.plan_new(automation, f"do at {when}: {output.shorten(text, 50)}")
         first = listing.when(following, opened)
         sentence = f"{automations.path(automation.id)} runs first at {first}, with `bumble tick`."
-        commit.commit(opened, "cron add", [change], sentence, dry_run=dry_run, id=automation.id)
+        writing.commit(opened, "cron add", [change], sentence, dry_run=dry_run, id=automation.id)
 
 
-def _job(opened: Opened) -> crontab.Job:
-    return crontab.Job(opened.entity.root, opened.identity.name, sys.executable)
+def _job(opened: Opened) -> Job:
+    return Job(opened.entity.root, opened.identity.name, sys.executable)
 
 
 def _scheduler(opened: Opened) -> str:
     environ = opened.shell.environ
-    if not crontab.available("crontab", environ) and crontab.available("systemctl", environ):
+    if not available("crontab", environ) and available("systemctl", environ):
         return "systemd"
     return "crontab"
 
@@ -216,12 +449,7 @@ def _scheduler(opened: Opened) -> str:
 def _crontab(opened: Opened) -> str | None:
     """Return the user's crontab; None where there is no cron."""
     environ = opened.shell.environ
-    return crontab.read_crontab(environ) if crontab.available("crontab", environ) else None
-
-
-def _replace(opened: Opened, before: str | None, after: str) -> None:
-    if after != before:
-        crontab.write_crontab(after, opened.shell.environ)
+    return read_crontab(environ) if available("crontab", environ) else None
 
 
 def _units(opened: Opened) -> Path:

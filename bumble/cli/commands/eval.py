@@ -11,10 +11,9 @@ from typing import Annotated, Any
 from xml.etree import ElementTree
 
 import typer
-from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.cli import commit, listing, output, people
+from bumble.cli import listing, mind_checks, output, people, writing
 from bumble.cli.command import (
     DryRunOption,
     LimitOption,
@@ -24,43 +23,29 @@ from bumble.cli.command import (
     reads,
     writes,
 )
-from bumble.cli.doctor import mind_checks
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation
 from bumble.errors import RecordMissingError, UsageError
 from bumble.files import disk
 from bumble.records import checks, session_files
-from bumble.runtime.people import owner_id
 from bumble.text import printable, words
 
 
-class TestCase(Struct, frozen=True):
-    """One check in one place."""
-
-    group: str
-    name: str
-    failure: str  # why it failed; empty: it passed
-
-
-def render(suite: str, cases: Sequence[TestCase]) -> bytes:
-    """Write a report of some cases."""
-    failures = sum(bool(case.failure) for case in cases)
-    counts = {"tests": str(len(cases)), "failures": str(failures), "errors": "0"}
+def junit(suite: str, outcomes: Sequence[mind_checks.CheckOutcome]) -> bytes:
+    """Write what checks came to as CI reads it."""
+    failures = sum(not each.passes for each in outcomes)
+    counts = {"tests": str(len(outcomes)), "failures": str(failures), "errors": "0"}
     root = ElementTree.Element("testsuites", counts)
     inner = ElementTree.SubElement(root, "testsuite", {"name": suite, **counts})
-    for case in cases:
-        where = {"classname": case.group, "name": case.name}
+    for each in outcomes:
+        where = {"classname": each.place, "name": each.check.id}
         element = ElementTree.SubElement(inner, "testcase", where)
-        if case.failure:
-            ElementTree.SubElement(element, "failure", {"message": _allowed(case.failure)})
+        if why := _why(each):
+            allowed = "".join(one for one in why if one in "\t\n" or one.isprintable())
+            ElementTree.SubElement(element, "failure", {"message": allowed})  # what XML can hold
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
-
-
-def _allowed(text: str) -> str:
-    """Leave out what XML 1.0 can't hold."""
-    return "".join(letter for letter in text if letter in "\t\n" or letter.isprintable())
 
 
 HELP = """Check what the entity knows: what it finds, is shown and answers.
@@ -101,7 +86,13 @@ def eval_(
     yes: YesOption = False,
 ) -> None:
     """Make the checks, and tell what they came to."""
-    places = _places(of)
+    named = [name.strip() for name in of.split(",") if name.strip()]
+    for name in named:
+        if name not in checks.PLACES:
+            raise UsageError(
+                f"{listing.missing('place', name, checks.PLACES)}\n--of: {', '.join(checks.PLACES)}"
+            )
+    places = [place for place in checks.PLACES if place in named]
     opened.shell.set_seed(seed)
     listed = listing.readable(opened, checks.paths(opened.entity.checks), checks.load)
     wanted = [check for check in listed.records if check.enabled]
@@ -119,8 +110,7 @@ def _tell(
     told = mind_checks.statements(opened.entity, names, opened.zone)
     summary = mind_checks.summarize(outcomes, told)
     if junit_file is not None:
-        cases = [_case(each) for each in outcomes]
-        report = render(f"bumble eval {opened.identity.name}", cases)
+        report = junit(f"bumble eval {opened.identity.name}", outcomes)
         disk.write_atomic(opened.shell.path(junit_file), report)
     data = {
         "checks": [_data(each) for each in outcomes],
@@ -133,16 +123,6 @@ def _tell(
     listing.ended(listed)
     if not all(each.passes for each in outcomes):
         raise typer.Exit(FAILED_EXIT_CODE)
-
-
-def _places(text: str) -> list[str]:
-    named = [name.strip() for name in text.split(",") if name.strip()]
-    for name in named:
-        if name not in checks.PLACES:
-            raise UsageError(
-                f"{listing.missing('place', name, checks.PLACES)}\n--of: {', '.join(checks.PLACES)}"
-            )
-    return [place for place in checks.PLACES if place in named]
 
 
 def _outcomes(
@@ -171,7 +151,7 @@ def _person(opened: Opened, check: checks.Check) -> str:
         RecordMissingError: If nobody is called that: what nobody asks would leak nowhere.
     """
     if not check.person:
-        return owner_id(opened.entity, opened.identity)
+        return opened.owner_id
     person, names = people.id_of(opened, check.person), people.names(opened)
     if person not in names and not _newest(opened, person):
         raise listing.missing("person", check.person, names.values())
@@ -191,7 +171,7 @@ def _looked(
     newest = _newest(opened, person)
     session = session_files.find(opened.entity.sessions, newest.id) if newest else None
     with conversation.open_to_look(opened, person) as talk:
-        talk.runtime.memory.sync(_no_progress)
+        talk.runtime.memory.sync(lambda *_: None)
         for check in theirs:
             if checks.RECALL in places and checks.RECALL in check.places:
                 memories = mind_checks.search(talk.runtime, talk.person.id, check)
@@ -202,10 +182,6 @@ def _looked(
                 if session is not None and mind_checks.covers(session, check):
                     talk.begin(session_id=session.id, new=False)
                     yield mind_checks.outcome(check, mind_checks.COMPACTED, [_prompt(talk, check)])
-
-
-def _no_progress(what: str, at: int, of: int) -> None:
-    """Show nothing: the first prompt would bring the index up to date too."""
 
 
 def _prompt(talk: conversation.Conversation, check: checks.Check) -> str:
@@ -224,16 +200,12 @@ def _answered(
         for check in theirs:
             if checks.ANSWER in check.places:
                 talk.begin(session_id=None, new=True)
-                answered = talk.answer(check.ask, _ignore).outcome
+                answered = talk.answer(check.ask, lambda _: None).outcome
                 if reason := talk.runtime.memory.unusable:
                     output.warn(opened.shell, f"{check.id}: nothing was recalled: {reason}")
                 if answered.problem is not None:  # silence would be no leak, and no answer
                     raise answered.problem
                 yield mind_checks.outcome(check, checks.ANSWER, [answered.said])
-
-
-def _ignore(piece: str) -> None:
-    """Hear an answer as it comes: it is held against the check when it is whole."""
 
 
 def _why(outcome: mind_checks.CheckOutcome) -> str:
@@ -247,10 +219,6 @@ def _why(outcome: mind_checks.CheckOutcome) -> str:
     if outcome.forbidden:
         parts.append(f"must not be there: {', '.join(outcome.forbidden)}")
     return "; ".join(parts)
-
-
-def _case(outcome: mind_checks.CheckOutcome) -> TestCase:
-    return TestCase(outcome.place, outcome.check.id, _why(outcome))
 
 
 def _data(outcome: mind_checks.CheckOutcome) -> dict[str, Any]:
@@ -299,10 +267,10 @@ def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption 
     everybody may hear is asked as somebody else too. Remove a file to drop it, or set `enabled:
     false` in it, so that it is not drafted again. Asks no model.
     """
-    everybody = dict.fromkeys((owner_id(opened.entity, opened.identity), *people.names(opened)))
+    everybody = dict.fromkeys((opened.owner_id, *people.names(opened)))
     drafts = mind_checks.draft(opened.entity, list(everybody), opened.zone)
     made = list(islice(drafts, min(limit, sys.maxsize)))
-    commit.commit(
+    writing.commit(
         opened,
         "eval draft",
         [checks.plan_new(check, f"{len(made)} checks") for check in made],

@@ -15,7 +15,7 @@ import typer
 from bumble.bridges.exports import destination
 from bumble.bridges.report import page
 from bumble.bridges.report.life import Collector, Life, LifeEntry, Portrait, shown
-from bumble.cli import body_view, listing, output, people
+from bumble.cli import body, listing, output, people
 from bumble.cli.command import shows
 from bumble.cli.opening import Opened
 from bumble.errors import (
@@ -287,7 +287,7 @@ def _history(opened: Opened) -> list[page.BodyMoment]:
 def _present(opened: Opened) -> page.BodyMoment | None:
     """Return the body at present; None where nothing has moved it, or its file can't be read."""
     try:
-        presence = body_view.look(opened)
+        presence = body.look(opened)
     except UserError as error:
         output.warn(opened.shell, f"The present body was left out: {error}")
         return None

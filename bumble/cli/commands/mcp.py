@@ -1,29 +1,62 @@
-"""`bumble mcp`: let other programs read what the entity remembers (Model Context Protocol)."""
+"""`bumble mcp`, `completion`: other programs let in: clients of the protocol, and the shell."""
 
 from __future__ import annotations
 
 import json
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from msgspec import Struct
 
-from bumble.cli import index_place, listing, output, people
-from bumble.cli.command import writes
+from bumble.cli import listing, output, people
+from bumble.cli.command import plain, writes
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
-from bumble.cli.talk import mcp_servers
-from bumble.errors import UsageError
+from bumble.cli.process import Shell
+from bumble.entity.config import Config
+from bumble.errors import McpMissingError, UsageError
 
 if TYPE_CHECKING:
-    from bumble.chat.mcp_client.servers import Running
+    from bumble.bridges.mcp_server.desk import Desk
+    from bumble.chat.mcp_client.servers import Running, Servers
     from bumble.chat.participants import Person
     from bumble.index.memory import Memory
-    from bumble.runtime.runtime import Runtime
+
+LIBRARIES = ("mcp", "mcp_types")
+
+
+@contextmanager
+def library() -> Iterator[None]:
+    """Import what needs the library.
+
+    Raises:
+        McpMissingError: If it is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in LIBRARIES:
+            raise
+        raise McpMissingError from error
+
+
+def servers(config: Config, shell: Shell, tell: Callable[[str], None]) -> Servers:
+    """Return the servers that the owner lists; none of them is started yet."""
+    from bumble.chat.mcp_client.servers import Servers
+
+    return Servers(config.tools.servers, shell.environ, shell.secrets_file, tell, _link)
+
+
+def _link() -> ModuleType:
+    with library():
+        from bumble.chat.mcp_client import link
+    return link
 
 
 class Client(Struct, frozen=True):
@@ -125,7 +158,7 @@ def mcp(
 
 def _list_servers(opened: Opened) -> None:
     shell = opened.shell
-    listed = mcp_servers.servers(opened.config, shell, lambda _: None)
+    listed = servers(opened.config, shell, lambda _: None)
     try:
         listed.start(listed.all)
         data = [_server_data(server) for server in listed.all]
@@ -160,38 +193,28 @@ def _server_lines(server: Mapping[str, Any]) -> list[str]:
 
 
 def _serving(opened: Opened, speaker: str | None, *, write: bool) -> Callable[[], None]:
-    with mcp_servers.library():
+    with library():
         from bumble.bridges.mcp_server import server
-    from bumble.bridges.mcp_server.desk import Desk
 
-    desk = Desk(_runtime(opened), _reader(opened, speaker), _memory(opened))
+    desk = desk_of(opened, people.speaking(opened, speaker))
     return partial(server.serve, server.make(desk, writes=write))
 
 
-def _runtime(opened: Opened) -> Runtime:
-    """Return what the entity works with; no model is asked."""
+def desk_of(opened: Opened, who: Person) -> Desk:
+    """Return what a reader may ask; no model is asked for it."""
+    from bumble.bridges.mcp_server.desk import Desk
     from bumble.cli import run_job
     from bumble.cli.models.chat_model import lazy_model
 
     model = lazy_model(opened, "mcp", yes=False, needed=False)
-    return run_job.make_runtime(opened, None, model, yes=False, writes=True)
-
-
-def _reader(opened: Opened, speaker: str | None) -> Person:
-    from bumble.cli import people
-
-    return people.speaking(opened, speaker)
+    runtime = run_job.make_runtime(opened, None, model, yes=False, writes=True)
+    return Desk(runtime, who, _memory(opened))
 
 
 def _memory(opened: Opened) -> Callable[[], Memory]:
     """Return what gives the memory with its index brought up to date; the model stays open."""
     embedder = cache(lambda: weights.embedder(opened))
-
-    def memory() -> Memory:
-        _, place = index_place.up_to_date(opened, embedder(), wait_seconds=people.WAIT_SECONDS)
-        return people.memory_of(opened, embedder, place)
-
-    return memory
+    return lambda: people.memory_of(opened, embedder())
 
 
 def _print_config(opened: Opened, name: str, speaker: str | None, *, write: bool) -> None:
@@ -208,3 +231,60 @@ def _print_config(opened: Opened, name: str, speaker: str | None, *, write: bool
     data = {"client": name, "file": client.file, "name": server_name, "command": command}
     output.result(opened.shell, "mcp", data, text)
     output.say(f"Put it into {client.file}.")
+
+
+BASH = r"""# Source this in ~/.bashrc: source <(bumble completion bash)
+_bumble() {
+    local offered
+    COMPREPLY=()
+    while IFS= read -r offered; do
+        COMPREPLY+=("$offered")
+    done < <(bumble --complete bash "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -o nosort -F _bumble bumble 2>/dev/null || complete -o default -F _bumble bumble
+"""
+ZSH = r"""#compdef bumble
+# Source this in ~/.zshrc, behind compinit if that is there: source <(bumble completion zsh)
+_bumble() {
+    local -a offered
+    offered=("${(@f)$(bumble --complete zsh "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+    if [[ -n "${offered[1]}" ]]; then
+        compadd -- "${offered[@]}"
+    else
+        _files
+    fi
+}
+if [[ "${funcstack[1]}" == _bumble ]]; then
+    _bumble "$@"
+else
+    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }
+    compdef _bumble bumble
+fi
+"""
+FISH = r"""# Source this in ~/.config/fish/config.fish: bumble completion fish | source
+function __bumble_offered
+    set -l typed (commandline -opc) (commandline -ct)
+    bumble --complete fish $typed[2..-1] 2>/dev/null
+end
+function __bumble_offers
+    set -l offered (__bumble_offered)
+    test (count $offered) -gt 0
+end
+complete -c bumble -f -k -n __bumble_offers -a '(__bumble_offered)'
+"""
+SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+
+
+@plain
+def completion(
+    process: Shell,
+    shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+) -> None:
+    """Print the script that completes commands, options, ids and names in your shell."""
+    if shell not in SCRIPTS:
+        raise UsageError(f"There is no {shell!r} here; there are {', '.join(SCRIPTS)}.")
+    if process.json:
+        data = {"shell": shell, "script": SCRIPTS[shell]}
+        output.result(process, "completion", data, [])
+    else:
+        output.piece(SCRIPTS[shell])

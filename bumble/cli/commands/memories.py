@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from bumble.body.significance import decayed
-from bumble.cli import commit, listing, output, people, text_input
+from bumble.cli import listing, output, people, writing
 from bumble.cli.command import (
     DryRunOption,
     IdArgument,
@@ -21,7 +20,7 @@ from bumble.cli.command import (
     writes,
 )
 from bumble.cli.opening import Opened
-from bumble.cli.shelf import Shelf, data_of
+from bumble.cli.shelf import Face, Shelf, data_of
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.files import disk
@@ -36,14 +35,63 @@ from bumble.records import base, beliefs, episodes
 from bumble.text import words as tag_words
 
 app = group()
+TOLD_SIGNIFICANCE = 0.5  # of what the owner finds worth writing down
+EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
+
+
+def _left(opened: Opened, episode: episodes.Episode) -> float:
+    """Return how much an episode matters now."""
+    age = opened.shell.now() - episode.at
+    return decayed(episode.significance, age.total_seconds(), opened.config.memory)
+
+
+def _cells(opened: Opened, episode: episodes.Episode) -> list[str]:
+    marks = [episode.summary_source, "dormant" if episode.dormant else ""]
+    told = output.shorten(episode.telling.narrative)
+    summary = told + "".join(f" ({mark})" for mark in marks if mark)
+    return [listing.when(episode.at, opened), f"{_left(opened, episode):.2f}", summary]
+
+
+def _face(opened: Opened, episode: episodes.Episode) -> Face:
+    names = people.names(opened)
+    felt = (
+        f"{imprint.emotion} {imprint.intensity:.2f}"
+        + (f" ({imprint.trigger})" if imprint.trigger else "")
+        for imprint in episode.imprints
+    )
+    left, then, source = _left(opened, episode), episode.significance, episode.summary_source
+    if source == episodes.EXCERPT:
+        source = "excerpt: messages as they were said, until a model tells them"
+    rows = [
+        ("id", episode.id),
+        ("when", listing.when(episode.at, opened)),
+        ("people", ", ".join(names.get(person, person) for person in episode.people)),
+        ("significance", f"{left:.2f} now, {then:.2f} when it happened"),
+        ("felt", ", ".join(felt)),
+        ("tags", ", ".join(episode.tags)),
+        ("body", episode.soma),
+        ("session", episode.session),
+        ("told from", source),
+        ("status", "dormant" if episode.dormant else ""),
+    ]
+    return [episode.text], rows, ()
+
+
 EPISODES = Shelf(
     kind=episodes.EPISODE,
     group="episode",
     none='No episodes. Conversations become some; add one with `bumble episode add "..."`.',
     title=lambda episode: output.shorten(episode.telling.narrative, 50),
+    cells=_cells,
+    face=_face,
+    data=lambda opened, episode: data_of(
+        episode,
+        ("tries", "faded"),
+        narrative=episode.telling.narrative,
+        reflection=episode.telling.reflection,
+        significance_now=round(_left(opened, episode), 4),
+    ),
 )
-TOLD_SIGNIFICANCE = 0.5  # of what the owner finds worth writing down
-EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 
 @app.command("list")
@@ -71,52 +119,24 @@ def list_(
         is_of_talk = talk is None or episode.session == talk
         return has_tags and is_theirs and is_of_talk and (start is None or episode.at >= start)
 
-    def cells(episode: episodes.Episode) -> list[str]:
-        marks = [episode.summary_source, "dormant" if episode.dormant else ""]
-        told = output.shorten(episode.telling.narrative)
-        summary = told + "".join(f" ({mark})" for mark in marks if mark)
-        return [listing.when(episode.at, opened), f"{_left(opened, episode):.2f}", summary]
-
-    listed = EPISODES.listed(opened, keep=wanted, limit=limit, seen=True)
-    EPISODES.list(opened, listed, partial(_data, opened), cells, newest_first=True)
+    listed = EPISODES.listed(opened, wanted, limit=limit, seen=True)
+    EPISODES.list(opened, listed, newest_first=True)
 
 
-@app.command()
-@looks_back
-def show(
-    opened: Opened,
-    episode_id: IdArgument,
-) -> None:
-    """Show an episode: what happened, why it mattered, and what is left of that."""
-    episode, names = EPISODES.seen(opened, episode_id), people.names(opened)
-    felt = (
-        f"{imprint.emotion} {imprint.intensity:.2f}"
-        + (f" ({imprint.trigger})" if imprint.trigger else "")
-        for imprint in episode.imprints
-    )
-    left, then = _left(opened, episode), episode.significance
-    rows = [
-        ("id", episode.id),
-        ("when", listing.when(episode.at, opened)),
-        ("people", ", ".join(names.get(person, person) for person in episode.people)),
-        ("significance", f"{left:.2f} now, {then:.2f} when it happened"),
-        ("felt", ", ".join(felt)),
-        ("tags", ", ".join(episode.tags)),
-        ("body", episode.soma),
-        ("session", episode.session),
-        ("told from", _source(episode)),
-        ("status", "dormant" if episode.dormant else ""),
-    ]
-    EPISODES.show(opened, episode, _data(opened, episode), [episode.text], rows)
+EPISODES.offers(
+    app,
+    looks_back,
+    show="Show an episode: what happened, why it mattered, and what is left of that.",
+)
 
 
 @app.command()
 @writes
 def add(
     opened: Opened,
-    text: text_input.TextArgument = None,
+    text: writing.TextArgument = None,
     *,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     at: Annotated[
         str | None,
         typer.Option(
@@ -137,7 +157,7 @@ def add(
     moment = listing.moment(at, opened, "--at") if at is not None else opened.shell.now()
     moment = moment.astimezone(opened.zone)
     who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
-    with text_input.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
+    with writing.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
         episode_id = EPISODES.new_id(opened, max(moment, EPOCH))
         tags = tag_words.distinct_tags((*(tag or ()), *tag_words.tags_in(draft)))
         episode = episodes.new(episode_id, moment, significance, draft, people=who, tags=tags)
@@ -152,40 +172,54 @@ EPISODES.offers(
 )
 
 
-def _left(opened: Opened, episode: episodes.Episode) -> float:
-    """Return how much an episode matters now."""
-    age = opened.shell.now() - episode.at
-    return decayed(episode.significance, age.total_seconds(), opened.config.memory)
-
-
-def _source(episode: episodes.Episode) -> str:
-    if episode.summary_source != episodes.EXCERPT:
-        return episode.summary_source
-    return "excerpt: messages as they were said, until a model tells them"
-
-
-def _data(opened: Opened, episode: episodes.Episode) -> dict[str, Any]:
-    return data_of(
-        episode,
-        ("tries", "faded"),
-        narrative=episode.telling.narrative,
-        reflection=episode.telling.reflection,
-        significance_now=round(_left(opened, episode), 4),
-    )
-
-
 belief_app = group()
+TOLD_SOURCES = tuple(name for name in beliefs.ORIGINS if name != "dream")
+BY = ("user", "extracted", "dream")
+TOLD_CONFIDENCE = 0.8  # in what the owner says outright: high, and never certain
+TOLD_CATEGORY = "world_fact"
+
+
+def _strength(opened: Opened, belief: beliefs.Belief) -> float:
+    return strength(belief, opened.shell.now())
+
+
+def _belief_cells(opened: Opened, belief: beliefs.Belief) -> list[str]:
+    category = f"{belief.category}{' (archived)' if belief.archived else ''}"
+    day, claim = listing.when(belief.formed, opened), output.shorten(belief.text)
+    return [day, f"{_strength(opened, belief):.2f}", category, claim]
+
+
+def _belief_face(opened: Opened, belief: beliefs.Belief) -> Face:
+    rows = [
+        ("id", belief.id),
+        ("category", belief.category),
+        ("confidence", f"{_strength(opened, belief):.2f}"),
+        ("stored", f"{belief.confidence:.2f} as of {listing.when(belief.reinforced, opened)}"),
+        ("formed", listing.when(belief.formed, opened)),
+        ("source", belief.origin),
+        ("rests on", ", ".join(belief.evidence)),
+        ("contradicts", ", ".join(belief.contradicts)),
+        ("status", "archived" if belief.archived else ""),
+    ]
+    return [belief.text], rows, ()
+
+
 BELIEFS = Shelf(
     kind=beliefs.BELIEF,
     group="belief",
     none='No beliefs. Add one with `bumble belief add "..."`.',
     title=lambda belief: output.shorten(belief.text, 50),
+    cells=_belief_cells,
+    face=_belief_face,
+    data=lambda opened, belief: data_of(
+        belief,
+        ("archived",),
+        confidence=round(_strength(opened, belief), 4),
+        stored_confidence=belief.confidence,
+        archived=belief.archived,
+    ),
     forgets="no longer: {title}",
 )
-TOLD_SOURCES = tuple(name for name in beliefs.ORIGINS if name != "dream")
-BY = ("user", "extracted", "dream")
-TOLD_CONFIDENCE = 0.8  # in what the owner says outright: high, and never certain
-TOLD_CATEGORY = "world_fact"
 
 
 @belief_app.command("list")
@@ -214,44 +248,22 @@ def list_beliefs(
         is_shown = archived or not belief.archived
         return is_of_talk and is_shown and category in (None, belief.category)
 
-    def cells(belief: beliefs.Belief) -> list[str]:
-        category = f"{belief.category}{' (archived)' if belief.archived else ''}"
-        day, claim = listing.when(belief.formed, opened), output.shorten(belief.text)
-        return [day, f"{_strength(opened, belief):.2f}", category, claim]
-
-    listed = BELIEFS.listed(opened, keep=wanted, limit=limit, seen=True)
-    BELIEFS.list(opened, listed, partial(_belief_data, opened), cells, newest_first=True)
+    listed = BELIEFS.listed(opened, wanted, limit=limit, seen=True)
+    BELIEFS.list(opened, listed, newest_first=True)
 
 
-@belief_app.command("show")
-@looks_back
-def show_belief(
-    opened: Opened,
-    belief_id: IdArgument,
-) -> None:
-    """Show a belief, how sure it is of it now, and what it rests on."""
-    belief = BELIEFS.seen(opened, belief_id)
-    rows = [
-        ("id", belief.id),
-        ("category", belief.category),
-        ("confidence", f"{_strength(opened, belief):.2f}"),
-        ("stored", f"{belief.confidence:.2f} as of {listing.when(belief.reinforced, opened)}"),
-        ("formed", listing.when(belief.formed, opened)),
-        ("source", belief.origin),
-        ("rests on", ", ".join(belief.evidence)),
-        ("contradicts", ", ".join(belief.contradicts)),
-        ("status", "archived" if belief.archived else ""),
-    ]
-    BELIEFS.show(opened, belief, _belief_data(opened, belief), [belief.text], rows)
+BELIEFS.offers(
+    belief_app, looks_back, show="Show a belief, how sure it is of it now, and what it rests on."
+)
 
 
 @belief_app.command("add")
 @writes
 def add_belief(
     opened: Opened,
-    text: text_input.TextArgument = None,
+    text: writing.TextArgument = None,
     *,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     category: Annotated[
         str, typer.Option(help=f"One of {', '.join(beliefs.CATEGORIES)}.")
     ] = TOLD_CATEGORY,
@@ -274,12 +286,12 @@ def add_belief(
     _check_category(category)
     if source not in TOLD_SOURCES:
         raise UsageError(f"--source {source}: there are {', '.join(TOLD_SOURCES)}.")
-    rests_on = tuple(text_input.one_line(line, "evidence") for line in evidence or ())
-    with text_input.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
+    rests_on = tuple(writing.one_line(line, "evidence") for line in evidence or ())
+    with writing.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
         same_claim = _same(opened, claim, category)
         if same_claim is not None:
             unchanged = f"Nothing to do: it holds that already, as {same_claim.id}."
-            commit.commit(
+            writing.commit(
                 opened, "belief add", [], "", unchanged=unchanged, dry_run=dry_run, id=same_claim.id
             )
             return
@@ -355,7 +367,7 @@ def _commit_strength(
 ) -> None:
     """Write a belief that is held more or less firmly; `strengths`: before and after."""
     before, after = strengths
-    commit.commit(
+    writing.commit(
         opened,
         f"belief {verb}",
         planned,
@@ -374,13 +386,9 @@ def remove(
 ) -> None:
     """Remove a belief's file, and the links that others have to it."""
     belief = BELIEFS.find(opened, belief_id)
-    linked = BELIEFS.listed(opened, keep=lambda other: belief.id in other.contradicts).records
+    linked = BELIEFS.listed(opened, lambda other: belief.id in other.contradicts).records
     also = [beliefs.plan_unlinked(other, belief.id) for other in linked]
     BELIEFS.remove(opened, belief, yes=yes, dry_run=dry_run, also=also)
-
-
-def _strength(opened: Opened, belief: beliefs.Belief) -> float:
-    return strength(belief, opened.shell.now())
 
 
 def _check_category(category: str) -> None:
@@ -392,16 +400,6 @@ def _check_category(category: str) -> None:
 
 
 def _same(opened: Opened, claim: str, category: str) -> beliefs.Belief | None:
-    listed = BELIEFS.listed(opened, keep=lambda belief: belief.category == category)
+    listed = BELIEFS.listed(opened, lambda belief: belief.category == category)
     wanted = disk.same_name(claim)
     return next((one for one in listed.records if disk.same_name(one.text) == wanted), None)
-
-
-def _belief_data(opened: Opened, belief: beliefs.Belief) -> dict[str, Any]:
-    return data_of(
-        belief,
-        ("archived",),
-        confidence=round(_strength(opened, belief), 4),
-        stored_confidence=belief.confidence,
-        archived=belief.archived,
-    )

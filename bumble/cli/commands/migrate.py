@@ -12,9 +12,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle
-from bumble.cli import output
+from bumble.cli import check_machine, output
 from bumble.cli.command import CheckOption, EntityOption, LockTimeoutOption, NowOption, plain
-from bumble.cli.doctor import check_machine
 from bumble.cli.opening import Opened, locate, settle_git
 from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions, git_operations, layers, settings
@@ -68,7 +67,10 @@ def plan(root: Path) -> Migration:
         NotAnEntityError: If it is no entity's.
         SettingInvalidError: If its entity.yaml can't be read, or a newer bumble made it.
     """
-    before = _read(root)
+    source = _text(root / ENTITY_FILE)
+    if source is None:
+        raise NotAnEntityError(root)
+    before = FolderDraft(source, _text(root / ATTRIBUTES), _text(root / IGNORES))
     version = _version(root, before.entity)
     after = _without_retired(before)
     if version == settings.SCHEMA_VERSION and after == before:
@@ -164,13 +166,6 @@ def _is_committed(place: git.Git) -> bool:
         return False
     status = place.call("status", "--porcelain", "--untracked-files=all", "--", ".")
     return status.code == 0 and not status.out.strip()
-
-
-def _read(root: Path) -> FolderDraft:
-    source = _text(root / ENTITY_FILE)
-    if source is None:
-        raise NotAnEntityError(root)
-    return FolderDraft(source, _text(root / ATTRIBUTES), _text(root / IGNORES))
 
 
 def _text(path: Path) -> str | None:

@@ -10,9 +10,9 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.cli import commit, listing, opening, output
+from bumble.cli import listing, opening, output, writing
 from bumble.cli.command import DryRunOption, EntityOption, YesOption, group, plain
-from bumble.cli.models import chat_model, weights
+from bumble.cli.models import abilities, chat_model, model_view, weights
 from bumble.cli.process import Shell
 from bumble.entity import settings
 from bumble.entity.folder import ENTITY_FILE
@@ -29,7 +29,6 @@ from bumble.models.weights import choice, own_models, store
 from bumble.models.weights.catalog import Hub, Local, Wheels
 
 if TYPE_CHECKING:
-    from bumble.cli.models.abilities import ModelStanding
     from bumble.entity.settings import Settings
     from bumble.models.abilities.tiers import ModelResult
     from bumble.models.weights.catalog import Catalog, CatalogEntry, FileSource, WeightsFile
@@ -162,23 +161,20 @@ def _used(
 ) -> dict[str, dict[str, str]]:
     """Say which model talks and which embeds, by the settings and by what is here, and why."""
     settings = _settings(shell, entity)
-    embedding, origin = settings.config.embedding.model, settings.origin("embedding.model")
-    if embedding == "auto":
-        first = next((entry.name for entry in here if entry.kind == "embedding"), "")
-        why = "the first that is here" if first else "none is here: words alone find memories"
-        return {"chat": _talks(settings, catalog, here), "embedding": _use(first, why)}
-    name = "" if embedding == "none" else embedding
+    embeds, why = settings.config.embedding.model, settings.origin("embedding.model")
+    why = f"embedding.model, {why}"
+    if embeds == weights.AUTO:
+        embeds = next((entry.name for entry in here if entry.kind == "embedding"), "")
+        why = "the first that is here" if embeds else "none is here: words alone find memories"
+    talks, reason = _talks(settings, catalog, here)
     return {
-        "chat": _talks(settings, catalog, here),
-        "embedding": _use(name, f"embedding.model, {origin}"),
+        "chat": {"model": talks, "why": reason},
+        "embedding": {"model": "" if embeds == "none" else embeds, "why": why},
     }
 
 
-def _use(name: str, why: str) -> dict[str, str]:
-    return {"model": name, "why": why}
-
-
-def _talks(settings: Settings, catalog: Catalog, here: Sequence[CatalogEntry]) -> dict[str, str]:
+def _talks(settings: Settings, catalog: Catalog, here: Sequence[CatalogEntry]) -> tuple[str, str]:
+    """Say which model talks, and why."""
     config = settings.config.llm
     chat = [entry for entry in here if entry.kind == "chat"]
     addresses = detect.addresses(config.ollama_url, config.probe_urls)
@@ -186,12 +182,12 @@ def _talks(settings: Settings, catalog: Catalog, here: Sequence[CatalogEntry]) -
     try:
         chosen = choice.choose(config, catalog, chat, lambda: detect.servers(addresses), origin)
     except (UsageError, RecordMissingError) as error:
-        return _use("", str(error).splitlines()[0])
+        return "", str(error).splitlines()[0]
     if chosen.entry is None or chosen.entry in chat:
-        return _use(chosen.model, chosen.why)
-    if config.model == "auto":
-        return _use("", "none is here: the first `bumble chat` fetches one")
-    return _use(chosen.model, f"{chosen.why}; not here")
+        return chosen.model, chosen.why
+    if config.model == weights.AUTO:
+        return "", "none is here: the first `bumble chat` fetches one"
+    return chosen.model, f"{chosen.why}; not here"
 
 
 def _settings(shell: Shell, entity: Path | None) -> Settings:
@@ -218,8 +214,6 @@ def show(
     entity: EntityOption = None,
 ) -> None:
     """Show all that is known of a model: where it runs, its window, what it is trusted with."""
-    from bumble.cli.models import model_view
-
     of_catalog = [entry for entry in weights.catalog_of(shell) if entry.name == name]
     # One of the catalog is meant by its name, whatever endpoint is set.
     opened = opening.configured(shell, entity, llm__model=None if of_catalog else name)
@@ -233,9 +227,9 @@ def show(
     output.result(shell, "model show", _data(shell, state, trusted), _shown(shell, state, trusted))
 
 
-def _data(shell: Shell, state: ModelState, trusted: Sequence[ModelStanding]) -> dict[str, Any]:
-    from bumble.cli.models import model_view
-
+def _data(
+    shell: Shell, state: ModelState, trusted: Sequence[abilities.ModelStanding]
+) -> dict[str, Any]:
     entry, here = state.entry, state.here
     run = entry.embedding or entry.chat
     return {
@@ -257,8 +251,6 @@ def _data(shell: Shell, state: ModelState, trusted: Sequence[ModelStanding]) -> 
 
 
 def _probed(shell: Shell, entry: CatalogEntry) -> ModelResult:
-    from bumble.cli.models import abilities
-
     return abilities.result_of(shell, choice.Choice("embedded", entry.name, "", entry=entry))
 
 
@@ -285,9 +277,9 @@ def _source(source: FileSource) -> str:
     return str(source.path) if isinstance(source, Local) else str(source)
 
 
-def _shown(shell: Shell, state: ModelState, trusted: Sequence[ModelStanding]) -> list[str]:
-    from bumble.cli.models import model_view
-
+def _shown(
+    shell: Shell, state: ModelState, trusted: Sequence[abilities.ModelStanding]
+) -> list[str]:
     entry, here = state.entry, state.here
     rows = [
         ("kind", entry.kind),
@@ -349,8 +341,6 @@ def probe(
     Short cases in each language, whose answers a program checks. What is done is kept, whenever
     you stop it; the next run goes on from there.
     """
-    from bumble.cli.models import model_view
-
     model_view.probe_model(shell, entity, name, language or [], again=again, yes=yes)
 
 
@@ -413,15 +403,20 @@ def _pull(
     if state.here:
         return _pulled(entry, "is here already", state.here)
     if dry_run:
-        offer = f"{entry.name} from {own}" if own else weights.offered(shell, entry)
+        offer = f"{entry.name} from {own}" if own else _offered(shell, entry)
         return _pulled(entry, f"would fetch {offer}" if offer else "no source has it", None)
     if entry.kind == "chat" and (problem := detect.problem()):
         output.warn(shell, problem)  # they may be meant for another machine
     if own:  # a file that is on this machine already needs no leave
         fetched = weights.bring(shell, _only_from_here(entry), own)
     else:
-        fetched = weights.fetch(shell, entry, yes=yes)
+        fetched = weights.fetch(shell, [entry], yes=yes)
     return _pulled(entry, f"fetched from {fetched.source}", fetched)
+
+
+def _offered(shell: Shell, entry: CatalogEntry) -> str | None:
+    offer = weights.offer_of(shell, [entry])
+    return weights.told(offer) if offer else None
 
 
 def _is_own(name: str) -> bool:
@@ -442,7 +437,7 @@ def _pull_own(shell: Shell, name: str, *, yes: bool, dry_run: bool) -> dict[str,
         return _known(entry, "is here already", state.here)
     output.say(f"{_source(entry.sources[0])}\nsha256 {entry.files[0].sha256}")
     if dry_run:
-        return _pulled(entry, f"would fetch {weights.offered(shell, entry)}", None)
+        return _pulled(entry, f"would fetch {_offered(shell, entry)}", None)
     fetched = weights.fetch_own(shell, entry, yes=yes)
     return _known(entry, f"fetched from {fetched.source}", fetched)
 
@@ -494,7 +489,7 @@ def remove(
     size = output.size(sum(sizes[name] for name in present))
     if present and not dry_run:
         question = f"Delete {', '.join(present)} ({size}) from {shell.weights}?"
-        commit.confirm(shell, question, "Say --yes to delete without being asked.", yes=yes)
+        writing.confirm(shell, question, "Say --yes to delete without being asked.", yes=yes)
         for name in present:
             with disk.translate_os_errors(shell.weights / name):
                 store.remove(shell.weights, name)

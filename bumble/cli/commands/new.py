@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from msgspec import Struct
 
-from bumble.cli import commit, new_entity, opening, output, text_input
+from bumble.cli import new_entity, opening, output, writing
 from bumble.cli.command import plain
 from bumble.cli.models import chat_model
 from bumble.cli.process import Shell
@@ -132,7 +132,7 @@ def _opened(shell: Shell, archive: Path, key_file: Path | None) -> Iterator[Path
     identity = _key(shell.path(key_file)) if key_file is not None else ""
     if not identity and is_for_keys(data):
         raise BundleInvalidError(archive, "it is encrypted for a key, not with a passphrase")
-    passphrase = "" if identity else text_input.passphrase(shell, new=False)
+    passphrase = "" if identity else writing.passphrase(shell, new=False)
     try:
         data = decrypt(data, identity, passphrase)
     except ValueError as error:
@@ -199,7 +199,7 @@ def demo(
     opened = opening.open_entity(shell, Path(made["folder"]))
     life = yaml_edit.parse_mapping(LIFE.read_text("utf-8"))
     for planned in _month(opened, life):
-        commit.apply(opened, planned, trusts=False)
+        writing.apply(opened, planned, trusts=False)
     tries = [f"bumble {line}" for line in TRY]
     where = f"export BUMBLE_ENTITY={shlex.quote(made['folder'])}"
     lines = [f"{NAME} lives in {made['folder']}, with a month behind her. Try:", f"  {where}"]

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import commit, output, people, text_input
+from bumble.cli import output, people, writing
 from bumble.cli.command import DryRunOption, YesOption, group, shows, writes
 from bumble.cli.opening import Opened
-from bumble.cli.shelf import Shelf, data_of
+from bumble.cli.shelf import Face, Shelf
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
 from bumble.records import projects, skills
@@ -21,45 +21,44 @@ app = group()
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="What the skill is called, or its file's name.")
 ]
+OWN_FIELDS = ("name", "description")
+
+
+def _data(skill: skills.Skill) -> dict[str, Any]:
+    return {
+        "name": skill.name,
+        "slug": skill.slug,
+        "path": skill.path,
+        "description": skill.description,
+        "text": skill.text,
+        "provenance": skill.provenance.meta(),
+    }
+
+
 SKILLS = Shelf(
     kind=skills.SKILL,
     group="skill",
     none="No skills. Write one with `bumble skill set NAME --description LINE`.",
     title=lambda skill: skill.name,
+    cells=lambda _, skill: [skill.name, skill.description],
+    face=lambda _, skill: (
+        [f"# {skill.name}", "", skill.text],
+        [("description", skill.description)],
+        (),
+    ),
+    data=lambda _, skill: _data(skill),
+    keys=("name", "slug", "path", "description"),
     forgets="remove the skill {title}",
     removed="Removed the skill {title}.",
     argument=NameArgument,
     by=("name", "id"),
     named="name",
 )
-OWN_FIELDS = ("name", "description")
-
-
-@app.command("list")
-@shows
-def list_(
-    opened: Opened,
-) -> None:
-    """List skills."""
-
-    keys = ("name", "slug", "path", "description")
-
-    def data(skill: skills.Skill) -> dict[str, Any]:
-        return {key: value for key, value in _data(skill).items() if key in keys}
-
-    SKILLS.list(opened, SKILLS.listed(opened), data, lambda skill: [skill.name, skill.description])
-
-
-@app.command()
-@shows
-def show(
-    opened: Opened,
-    name: NameArgument,
-) -> None:
-    """Show a skill: how it is done, what for, and who wrote that down."""
-    skill = SKILLS.seen(opened, name)
-    text, rows = [f"# {skill.name}", "", skill.text], [("description", skill.description)]
-    SKILLS.show(opened, skill, _data(skill), text, rows)
+SKILLS.offers(
+    app,
+    list="List skills.",
+    show="Show a skill: how it is done, what for, and who wrote that down.",
+)
 
 
 @app.command("set")
@@ -67,13 +66,13 @@ def show(
 def set_(
     opened: Opened,
     name: NameArgument,
-    text: text_input.TextArgument = None,
+    text: writing.TextArgument = None,
     *,
     description: Annotated[
         str | None,
         typer.Option("--description", "-d", help="One line: what it does and when to use it."),
     ] = None,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     yes: YesOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -81,11 +80,11 @@ def set_(
 
     A text that is a whole SKILL.md brings its own description.
     """
-    name = text_input.one_line(name, "name")
+    name = writing.one_line(name, "name")
     everything = SKILLS.listed(opened).records
     existing = skills.match(everything, name)
     before = existing.text if existing else ""
-    with text_input.collect(
+    with writing.collect(
         opened.shell, text, in_editor=editor, name="SKILL.md", before=before
     ) as draft:
         summary, body = _split(opened, draft)
@@ -99,9 +98,9 @@ def set_(
         )
         if existing is not None and change is not None and not dry_run:
             question = f'Overwrite the skill "{existing.name}" ({existing.path})?'
-            commit.confirm(opened.shell, question, "Overwrite it with --yes.", yes=yes)
+            writing.confirm(opened.shell, question, "Overwrite it with --yes.", yes=yes)
         sentence = f"{'Overwrote' if existing else 'Added'} the skill {name}."
-        commit.commit(opened, "skill set", [change], sentence, dry_run=dry_run, name=name)
+        writing.commit(opened, "skill set", [change], sentence, dry_run=dry_run, name=name)
 
 
 SKILLS.offers(
@@ -130,17 +129,6 @@ def _split(opened: Opened, text: str) -> tuple[str | None, str]:
     return (str(description) if description is not None else None), document.body
 
 
-def _data(skill: skills.Skill) -> dict[str, Any]:
-    return {
-        "name": skill.name,
-        "slug": skill.slug,
-        "path": skill.path,
-        "description": skill.description,
-        "text": skill.text,
-        "provenance": skill.provenance.meta(),
-    }
-
-
 project_app = group()
 TitleArgument = Annotated[
     str, typer.Argument(metavar="TITLE", help="What the project is called, or its file's name.")
@@ -157,11 +145,27 @@ PersonOption = Annotated[
 TagOption = Annotated[
     list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be repeated.")
 ]
+
+
+def _face(opened: Opened, project: projects.Project) -> Face:
+    steps = [f"{number}. {step}" for number, step in enumerate(project.steps, 1)]
+    parts = [[f"# {project.title}"], [project.why], steps]
+    text = [line for part in parts if any(part) for line in ("", *part)][1:]
+    people, tags = ", ".join(project.people), ", ".join(project.tags)
+    return text, [("status", project.status), ("people", people), ("tags", tags)], ()
+
+
 PROJECTS = Shelf(
     kind=projects.PROJECT,
     group="project",
     none="No projects. Begin one with `bumble project add TITLE --next STEP`.",
     title=lambda project: project.title,
+    cells=lambda _, project: [
+        project.title,
+        project.status,
+        output.shorten(next(iter(project.steps), "")),
+    ],
+    face=_face,
     argument=TitleArgument,
     by=("title", "id"),
 )
@@ -177,29 +181,14 @@ def list_projects(
     ] = False,
 ) -> None:
     """List projects, each with its next step."""
-
-    def cells(project: projects.Project) -> list[str]:
-        return [project.title, project.status, output.shorten(next(iter(project.steps), ""))]
-
     all_ = done or opened.shell.everything
-    listed = PROJECTS.listed(opened, keep=lambda one: all_ or one.status != projects.DONE)
-    PROJECTS.list(opened, listed, data_of, cells)
+    PROJECTS.list(opened, PROJECTS.listed(opened, lambda one: all_ or one.status != projects.DONE))
 
 
-@project_app.command("show")
-@shows
-def show_project(opened: Opened, title: TitleArgument) -> None:
-    """Show a project: why it is worked on, its next steps, and who has part in it."""
-    project = PROJECTS.seen(opened, title)
-    steps = [f"{number}. {step}" for number, step in enumerate(project.steps, 1)]
-    parts = [[f"# {project.title}"], [project.why], steps]
-    text = [line for part in parts if any(part) for line in ("", *part)][1:]
-    rows = [
-        ("status", project.status),
-        ("people", ", ".join(project.people)),
-        ("tags", ", ".join(project.tags)),
-    ]
-    PROJECTS.show(opened, project, data_of(project), text, rows)
+PROJECTS.offers(
+    project_app,
+    show="Show a project: why it is worked on, its next steps, and who has part in it.",
+)
 
 
 @project_app.command()
@@ -215,16 +204,16 @@ def add(
     dry_run: DryRunOption = False,
 ) -> None:
     """Begin a project."""
-    title = text_input.one_line(title, "title")
+    title = writing.one_line(title, "title")
     existing = projects.match(PROJECTS.listed(opened).records, title)
     if existing is not None:
         raise RecordExistsError(opened.entity.root / projects.path(existing.id))
     edit = _edit(opened, None, why, steps, person, tags)
-    text_input.refuse_secrets(title)
+    writing.refuse_secrets(title)
     planned = [projects.plan_new(title, edit, f"begin {title}")]
     sentence = f"Added the project {title}."
     slug = disk.file_name(title)
-    commit.commit(opened, "project add", planned, sentence, dry_run=dry_run, id=slug)
+    writing.commit(opened, "project add", planned, sentence, dry_run=dry_run, id=slug)
 
 
 @project_app.command()
@@ -240,7 +229,7 @@ def edit(
     steps: NextOption = None,
     person: PersonOption = None,
     tags: TagOption = None,
-    source: commit.FromOption = None,
+    source: writing.FromOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
     """Change a project: what the options say, else its file in $VISUAL or $EDITOR."""
@@ -270,7 +259,7 @@ def _change(
     sentence = f"Changed the project {project.title}."
     if edit.status == projects.DONE:
         sentence = f"{project.title} is done."
-    commit.commit(opened, command, planned, sentence, dry_run=dry_run, id=project.id)
+    writing.commit(opened, command, planned, sentence, dry_run=dry_run, id=project.id)
 
 
 def _edit(
@@ -282,10 +271,11 @@ def _edit(
     tags: list[str] | None,
 ) -> projects.Edit:
     """Return what the options say of a project; none of them may hold a secret."""
-    text_input.refuse_secrets(why or "", *(steps or ()), *(tags or ()))
-    return projects.Edit(status, why, steps, _ids(opened, person), tags)
-
-
-def _ids(opened: Opened, names: list[str] | None) -> list[str] | None:
-    """Return the ids of people by the names they go by."""
-    return None if names is None else [people.find(opened, name).id for name in names]
+    writing.refuse_secrets(why or "", *(steps or ()), *(tags or ()))
+    return projects.Edit(
+        status,
+        why,
+        steps,
+        (None if person is None else [people.find(opened, name).id for name in person]),
+        tags,
+    )

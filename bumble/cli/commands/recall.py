@@ -1,4 +1,4 @@
-"""`bumble recall`: search everything the entity remembers; `--explain` shows the scores."""
+"""`bumble recall`, `index`: everything the entity remembers searched, and what finds it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from msgspec.structs import asdict, replace
 
 from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
 from bumble.cli import index_place, listing, output, people
-from bumble.cli.command import looks_back
+from bumble.cli.command import looks_back, reads
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
-from bumble.errors import UsageError
+from bumble.errors import RecordInvalidError, UsageError
 from bumble.recall import emotion_weight, memory_search
 from bumble.records import base
 from bumble.records.kinds import INDEXED
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from bumble.index.place import Place
     from bumble.index.rows import Period
     from bumble.index.search import Hit, Parts
+    from bumble.index.sync import SyncReport
+    from bumble.models.embed.protocol import Embedder
 
 BARE = 10  # of the bare index, without a limit
 LOOKED_AT = 20  # what `-n` is told to be, where more are near
@@ -99,8 +101,7 @@ def recall(
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
-    _, place = index_place.up_to_date(opened, embedder, wait_seconds=people.WAIT_SECONDS)
-    memory = people.memory_of(opened, lambda: embedder, place)
+    memory = people.memory_of(opened, embedder)
     kinds = _kinds(kind or ())
     found = _found(opened, memory, search, asked, kinds, limit, plain=plain, faded=faded)
     hits = found.answers
@@ -134,7 +135,7 @@ def recall(
     elif not hits and found.hits:
         output.say(f"Nothing is near enough to answer; -n {LOOKED_AT} shows what is nearest.")
     elif not hits:
-        output.say(_nothing(opened, place, person=person, plain=plain))
+        output.say(_nothing(opened, memory.place, person=person, plain=plain))
 
 
 def _found(
@@ -191,7 +192,7 @@ def _kinds(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _nothing(opened: Opened, place: Place, *, person: str | None, plain: bool) -> str:
+def _nothing(opened: Opened, place: Place | None, *, person: str | None, plain: bool) -> str:
     from bumble.index import search
 
     with search.opened(opened.entity, place) as index:
@@ -314,3 +315,62 @@ def _data(hit: Hit, felt: emotion_weight.Weight | None, rank: int) -> dict[str, 
             "matched": list(parts.matched),
         },
     }
+
+
+@reads
+def index(
+    opened: Opened,
+    *,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Throw the index away and make it anew.")
+    ] = False,
+) -> None:
+    """Bring the search index up to date with the files.
+
+    Every command that searches does this by itself; the index can be deleted at any time.
+    """
+    embedder = weights.embedder(opened)
+    report, at = index_place.up_to_date(opened, embedder, rebuild=rebuild)
+    lines = [_summary(report), _vectors(report, embedder)]
+    data = {
+        "added": report.added,
+        "changed": report.changed,
+        "removed": report.removed,
+        "unchanged": report.unchanged,
+        "embedded": report.embedded,
+        "waiting": report.waiting,
+        "complete": report.complete,
+        "embedding": embedder.identity.model if embedder else None,
+        "dimensions": embedder.identity.dimensions if embedder else None,
+        "database": at.shown,
+        "problems": [problem_data(opened, problem) for problem in report.problems],
+    }
+    output.result(opened.shell, "index", data, [line for line in lines if line])
+    readable = report.added + report.changed + report.unchanged - len(report.problems)
+    if report.problems and readable <= 0:
+        raise typer.Exit(RecordInvalidError.exit_code)
+
+
+def _summary(report: SyncReport) -> str:
+    total = report.added + report.changed + report.unchanged
+    broken = f", {len(report.problems)} of them unreadable" if report.problems else ""
+    if not (report.added or report.changed or report.removed):
+        return f"Nothing to do: {listing.counted(total, 'file')}{broken}, as they were."
+    sentence = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
+    return f"{listing.counted(total, 'file')}{broken}: {sentence}."
+
+
+def _vectors(report: SyncReport, embedder: Embedder | None) -> str:
+    if embedder is not None and report.embedded:
+        of = f"{embedder.identity.model}, {embedder.identity.dimensions} dimensions"
+        return f"{listing.counted(report.embedded, 'text')} embedded by {of}."
+    if report.waiting:
+        passages = listing.counted(report.waiting, "passage")
+        return f"{passages} without a vector: words alone find them."
+    return ""
+
+
+def problem_data(opened: Opened, problem: RecordInvalidError) -> dict[str, Any]:
+    """Return what is wrong with a file, for JSON."""
+    path = opened.entity.relative(problem.path)
+    return {"path": path, "line": problem.line, "problem": problem.problem}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Literal
 
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, people, text_input
+from bumble.cli import listing, output, people, writing
 from bumble.cli.command import (
     DryRunOption,
     JobFlags,
@@ -26,17 +28,31 @@ from bumble.records import base, reminders
 from bumble.text import moments
 
 app = group()
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+DURATION = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?)\s*"
+)
+
+
+def _cells(names: Mapping[str, str], opened: Opened, reminder: reminders.Reminder) -> list[str]:
+    late = not reminder.done and reminder.at <= opened.shell.now()
+    state = "said" if reminder.done else "due" if late else reminder.repeat or "once"
+    whom = f" for {names.get(reminder.person, reminder.person)}" if reminder.person else ""
+    text = output.shorten(reminder.text, 60)
+    return [listing.when(reminder.at, opened), state, f"{reminder.deliver}{whom}", text]
+
+
 REMINDERS = Shelf(
     kind=reminders.REMINDER,
     group="remind",
     none='No reminders. Add one with `bumble remind add "..." --in 2h`.',
     title=lambda reminder: output.shorten(reminder.text, 50),
+    cells=partial(_cells, {}),
+    data=lambda _, one: data_of(
+        one, (), **{"repeat": one.repeat or None, "for": one.person or None}
+    ),
     forgets="forget to remind: {title}",
     removed="Removed {path}.",
-)
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-DURATION = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?)\s*"
 )
 
 
@@ -44,7 +60,7 @@ DURATION = re.compile(
 @writes
 def add(
     opened: Opened,
-    text: text_input.TextArgument = None,
+    text: writing.TextArgument = None,
     *,
     at: Annotated[
         str | None, typer.Option("--at", metavar="ISO", help="When, in the entity's time zone.")
@@ -75,7 +91,7 @@ def add(
             help="Program and arguments that get the text; needs tools.run_command.",
         ),
     ] = None,
-    editor: text_input.EditorOption = False,
+    editor: writing.EditorOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
     """Add a reminder: said in the next talk once it is due, or by `bumble tick` on a terminal."""
@@ -85,7 +101,7 @@ def add(
     for_owner = how == reminders.SESSION and not person
     whom = people.speaking(opened, person) if person or for_owner else None
     audience = (whom.id,) if whom and not for_owner else ()
-    with text_input.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
+    with writing.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:
             reminder = reminders.new(
                 REMINDERS.new_id(opened, made_at),
@@ -175,20 +191,11 @@ def list_(
 ) -> None:
     """List reminders that are still to come, the next one first."""
     everything = opened.shell.everything
-    listed = REMINDERS.listed(opened, keep=lambda one: everything or not one.done)
+    listed = REMINDERS.listed(opened, lambda one: everything or not one.done)
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
     more = len(ordered) > limit
     shown = listing.Listing(tuple(ordered[:limit]), listed.broken, more, listed.others)
-    names, now = people.names(opened), opened.shell.now()
-
-    def cells(reminder: reminders.Reminder) -> list[str]:
-        late = not reminder.done and reminder.at <= now
-        state = "said" if reminder.done else "due" if late else reminder.repeat or "once"
-        whom = f" for {names.get(reminder.person, reminder.person)}" if reminder.person else ""
-        text = output.shorten(reminder.text, 60)
-        return [listing.when(reminder.at, opened), state, f"{reminder.deliver}{whom}", text]
-
-    REMINDERS.list(opened, shown, _data, cells)
+    replace(REMINDERS, cells=partial(_cells, people.names(opened))).list(opened, shown)
 
 
 @app.command()
@@ -206,8 +213,3 @@ def run(opened: Opened, flags: JobFlags) -> None:
 
 
 REMINDERS.offers(app, remove="Remove a reminder's file.")
-
-
-def _data(reminder: reminders.Reminder) -> dict[str, Any]:
-    unset = {"repeat": reminder.repeat or None, "for": reminder.person or None}
-    return data_of(reminder, (), **unset)

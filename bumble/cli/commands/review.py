@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import commit, commits_view, listing, opening, output, run_job
+from bumble.cli import history, listing, opening, output, run_job, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, reads, runs_job, writes
-from bumble.cli.commit import apply
+from bumble.cli.writing import apply
 from bumble.entity import changes, review_branch
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RefusedError, ReviewError, UsageError, UserError
@@ -122,7 +122,7 @@ def _whole(opened: opening.Opened, proposal: reviewing.HeldProposal) -> list[str
         ("beware", "" if proposal.is_own else "this installation did not make it"),
         *(("a rule", text) for text in data["rules"]),
     ]
-    return [head, *listing.details(rows), *commits_view.action_lines(data["changes"])]
+    return [head, *listing.details(rows), *history.action_lines(data["changes"])]
 
 
 @app.command()
@@ -175,15 +175,15 @@ def _decide(
         try:
             decision = plan(root, proposal)
             written = [one for one in decision.change_set.changes if not held.stays(one.path)]
-            versions = commits_view.versions_of(opened, written)
+            versions = history.versions_of(opened, written)
             if not dry_run:
                 apply(opened, decision.change_set, trusts=False)
         except RefusedError as error:
             refused.append(error)
             continue
-        rows = commits_view.actions(versions, EVERYTHING)
+        rows = history.actions(versions, EVERYTHING)
         done.append(_data(opened, proposal) | {"changes": rows, "stays": list(decision.stays)})
-        lines += [_sentence(verb, proposal, dry_run=dry_run), *commits_view.action_lines(rows)]
+        lines += [_sentence(verb, proposal, dry_run=dry_run), *history.action_lines(rows)]
         lines += [f"  left as it is: {path}" for path in decision.stays]
     if not dry_run:
         opening.rules_from_elsewhere(opened)  # looked at while their branches are there
@@ -241,7 +241,7 @@ def _data(opened: opening.Opened, proposal: reviewing.HeldProposal) -> dict[str,
         "why": list(commit.body) if commit else [],
         "own": proposal.is_own,
         "rules": [rules.line(rule) for rule in rules.brought(proposal.versions, names)],
-        "changes": commits_view.actions(proposal.versions, EVERYTHING),
+        "changes": history.actions(proposal.versions, EVERYTHING),
     }
 
 
@@ -316,7 +316,7 @@ def _apply(opened: opening.Opened, proposal: proposals.Proposal, *, dry_run: boo
     edit = changes.write(ENTITY_FILE, after, source, why) if after != source else None
     noted = proposals.plan_decided(proposal, proposals.APPLIED, opened.now, why)
     sentence = f"Applied {proposal.id}: {len(proposal.items)} small changes in {ENTITY_FILE}."
-    commit.commit(opened, "evolve", [edit, noted], sentence, dry_run=dry_run, id=proposal.id)
+    writing.commit(opened, "evolve", [edit, noted], sentence, dry_run=dry_run, id=proposal.id)
 
 
 def _reject(opened: opening.Opened, proposal: proposals.Proposal, *, dry_run: bool) -> None:
@@ -325,7 +325,7 @@ def _reject(opened: opening.Opened, proposal: proposals.Proposal, *, dry_run: bo
     at = opened.now
     planned = [proposals.plan_decided(proposal, proposals.REJECTED, at, f"reject {proposal.id}")]
     sentence = f"Rejected {proposal.id}; {ENTITY_FILE} stays as it is."
-    commit.commit(opened, "evolve", planned, sentence, dry_run=dry_run, id=proposal.id)
+    writing.commit(opened, "evolve", planned, sentence, dry_run=dry_run, id=proposal.id)
 
 
 def _applied(proposal: proposals.Proposal, source: str) -> str:

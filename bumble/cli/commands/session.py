@@ -6,13 +6,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
 from json import dumps
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import commit, listing, output, people
+from bumble.cli import listing, output, people, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, runs_job, shows, writes
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
@@ -44,15 +43,17 @@ def list_(
     limit: listing.LimitOption = 20,
 ) -> None:
     """List conversations, the one that went on last first."""
-    by_id, broken = _by_id(opened)
-    viewer = listing.Viewer(opened)
-    paths = list(by_id.values())
+    talks, viewer, folder = people.talks(opened), listing.Viewer(opened), opened.entity.sessions
+    ids = [info.id for info in talks.records]
     listed = listing.readable(
-        opened, paths, lambda path: viewer.session(session_files.load(path)), limit=limit
+        opened,
+        [folder / name / sessions.FILE for name in ids],
+        lambda path: viewer.session(session_files.load(path)),
+        limit=limit,
     )
-    listed = replace(listed, broken=listed.broken + broken)
+    listed = replace(listed, broken=listed.broken + talks.broken)
     names = people.names(opened)
-    short = listing.short_ids([record.id for record in listed.records], by_id)
+    short = listing.short_ids([record.id for record in listed.records], ids)
 
     def line(session: sessions.Session) -> list[str]:
         spoken = ", ".join(names.get(person, person) for person in session.people)
@@ -124,7 +125,7 @@ def end(
         )
         ending = replace(ending, changes=(last, *ending.changes))
     path = f"{sessions.FOLDER}/{session.id}/handover.md"
-    commit.commit(
+    writing.commit(
         opened,
         "session end",
         ending.changes,
@@ -148,7 +149,7 @@ def _brief(opened: Opened, session: sessions.Session) -> tuple[ChangeSet, list[s
     try:
         with run_job.open_runtime(opened, "session end", needs_model=False) as runtime:
             result, change_set = handover.run(runtime, handover.HandoverJob(session)).planned()
-            return change_set, [_sentence(line) for line in result.told]
+            return change_set, [(line[:1].upper() + line[1:]) for line in result.told]
     except UserError as error:
         why = str(error).splitlines()[0]
     except KeyboardInterrupt:
@@ -156,22 +157,9 @@ def _brief(opened: Opened, session: sessions.Session) -> tuple[ChangeSet, list[s
     return ChangeSet(""), [f"No brief for the next conversation: {why}"]
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _by_id(opened: Opened) -> tuple[dict[str, Path], int]:
-    """Return the transcripts by id, the last one to go on at the end, and how many are broken."""
-    infos = listing.readable(
-        opened, session_files.paths(opened.entity.sessions), session_files.read_info
-    )
-    in_order = session_files.by_recency(infos.records, opened.shell.now())
-    folder = opened.entity.sessions
-    return {info.id: folder / info.id / sessions.FILE for info in in_order}, infos.broken
-
-
 def _load(opened: Opened, session_id: str) -> sessions.Session:
-    session = session_files.load(listing.pick(_by_id(opened)[0], session_id, "conversation"))
+    info = people.find_session(opened, session_id)
+    session = session_files.load(opened.entity.sessions / info.id / sessions.FILE)
     if session.torn_line is not None:
         output.warn(
             opened.shell, f"{sessions.path(session.id)}:{session.torn_line}: the line was cut off"
@@ -309,7 +297,9 @@ def compact(
     with run_job.open_runtime(opened, "compact", needs_model=thinks) as runtime:
         due: Due[Any]
         if undo:
-            due = _undo_check(talk)
+            count = len(talk.compactions) if talk else 0
+            gate = Condition("compactions", str(count), "one to take back", count > 0)
+            due = Due((gate,), (talk,) if talk else ())
         else:
             due = compaction.check(runtime, talk, chat_model.stable_tokens(opened, talk))
             gates = () if prune_only or force else due.conditions
@@ -337,12 +327,6 @@ def _compact(runtime: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
     return replace(result, lines=(*result.lines, sentence))
 
 
-def _undo_check(talk: sessions.Session | None) -> Due[sessions.Session]:
-    count = len(talk.compactions) if talk else 0
-    gate = Condition("compactions", str(count), "one to take back", count > 0)
-    return Due((gate,), (talk,) if talk else ())
-
-
 def _undo(runtime: Runtime, talk: sessions.Session) -> JobResult:
     last = talk.compactions[-1]
     line = sessions.Undo(runtime.now(), last.id)
@@ -358,8 +342,5 @@ def _undo(runtime: Runtime, talk: sessions.Session) -> JobResult:
 def _meant(opened: Opened, session_id: str | None) -> sessions.Session | None:
     if session_id is not None:
         return session_files.find(opened.entity.sessions, session_id)
-    paths = session_files.paths(opened.entity.sessions)
-    infos = listing.readable(opened, paths, session_files.read_info).records
-    lived = [info for info in infos if info.imported is None]
-    newest = next(reversed(session_files.by_recency(lived, opened.shell.now())), None)
-    return session_files.find(opened.entity.sessions, newest.id) if newest else None
+    lived = [info for info in people.talks(opened).records if info.imported is None]
+    return session_files.find(opened.entity.sessions, lived[-1].id) if lived else None

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
-from bumble.cli import body_view, index_place, listing, opening, output, people, run_job
+from bumble.cli import body, index_place, listing, opening, output, people, run_job
 from bumble.cli.command import reads
 from bumble.cli.models import abilities, chat_model, weights
 from bumble.entity import commits, git_operations
@@ -247,7 +247,7 @@ def _today(look: Look) -> Part:
 
 
 def _mood(look: Look) -> Part:
-    mood = body_view.look(look.opened).mood
+    mood = body.look(look.opened).mood
     strength = round(mood.intensity, 4)
     line = f"{mood.name} ({strength:.2f})" if strength else mood.name
     return {"name": mood.name, "intensity": strength}, line

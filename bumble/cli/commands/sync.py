@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict
 
-from bumble.cli import commit, opening, output
+from bumble.cli import opening, output, writing
 from bumble.cli.command import YesOption, writes
-from bumble.cli.talk import overnight
+from bumble.cli.talk import beginning
 from bumble.entity import commits
 from bumble.errors import (
     RecordInvalidError,
@@ -27,7 +27,7 @@ from bumble.runtime import rules
 from bumble.text import urls
 
 if TYPE_CHECKING:
-    from bumble.cli.doctor.checkup import DoctorReport
+    from bumble.cli.doctor import DoctorReport
     from bumble.entity.approvals import Rule
     from bumble.history.findings import Finding
 
@@ -81,9 +81,9 @@ def sync(
     if setup is not None:
         _set_up(opened, setup, public=public, yes=yes)
         return
-    with overnight.noted(opened) if nightly else nullcontext():
+    with beginning.noted(opened) if nightly else nullcontext():
         _sync(opened, push=push, leaves_open=not nightly)
-    overnight.forget(opened)
+    beginning.forget(opened)
 
 
 def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
@@ -121,7 +121,7 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     if problems:
         said = "what was merged left something wrong; `bumble doctor` says what"
         if not leaves_open:
-            overnight.note(opened, said)
+            beginning.note(opened, said)
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
@@ -145,8 +145,18 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
             f"{shown}: anybody can read what lies there, and it would be all that"
             f" {opened.identity.name} knows.\nMake it private first; or, if you mean it: --public"
         )
-    output.say("\n".join([f"To {shown} would go:", *_would_go(found)]))
-    commit.confirm(shell, "Upload it?", "Nothing was uploaded; --yes does it.", yes=yes)
+    records = [
+        kind.file_name or f"{count:,} {kind.singular if count == 1 else kind.plural}"
+        for name, count in found.records.items()
+        for kind in (kinds.BY_NAME[name],)
+    ]
+    versions = f"all earlier versions ({found.commits:,} of them)"
+    output.say(
+        f"To {shown} would go:\n  {', '.join(records)}\n"
+        f"  {found.others:,} other files, and {versions}\n"
+        "  as plain text, readable by whoever runs that place"
+    )
+    writing.confirm(shell, "Upload it?", "Nothing was uploaded; --yes does it.", yes=yes)
     remote.connect(root, place, target, found.branch)
     remote.push_first(root, place, found.branch)
     data = {"remote": shown, "branch": found.branch, "uploaded": asdict(found)}
@@ -156,24 +166,11 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
     output.result(shell, "sync setup", data, [f"Uploaded to {shown}.", elsewhere])
 
 
-def _would_go(found: remote.Upload) -> list[str]:
-    records = [
-        kind.file_name or f"{count:,} {kind.singular if count == 1 else kind.plural}"
-        for name, count in found.records.items()
-        for kind in (kinds.BY_NAME[name],)
-    ]
-    return [
-        f"  {', '.join(records)}",
-        f"  {found.others:,} other files, and all earlier versions ({found.commits:,} of them)",
-        "  as plain text, readable by whoever runs that place",
-    ]
-
-
 def _examine(opened: opening.Opened) -> DoctorReport:
     """Check the folder as `doctor` does."""
-    from bumble.cli.doctor import checkup
+    from bumble.cli import doctor
 
-    return checkup.examine(opened.shell, opened.entity, lambda done, total: None)
+    return doctor.examine(opened.shell, opened.entity, lambda done, total: None)
 
 
 def _sentence_of_gone(

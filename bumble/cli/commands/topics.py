@@ -10,14 +10,13 @@ import typer
 from msgspec.structs import asdict
 
 from bumble.chat import deep_recall as deep
-from bumble.cli import commit, index_place, listing, output, people, run_job
+from bumble.cli import listing, output, people, run_job, writing
 from bumble.cli.command import DryRunOption, LimitOption, YesOption, reads, writes
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.errors import UsageError
 from bumble.recall.deep_recall.bounds import RecollectionSpending, Scope
-from bumble.runtime.people import owner_id
 from bumble.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -51,12 +50,11 @@ def petri(
     """
     from bumble.recall import survey
 
-    readers = _readers(opened, speaker)
+    readers = (people.asking(opened, speaker),)
     if query is not None:
         query = people.text_of([query])
     embedder = weights.embedder(opened) if query is not None else None
-    _, place = index_place.up_to_date(opened, embedder, wait_seconds=people.WAIT_SECONDS)
-    memory, now = people.memory_of(opened, lambda: embedder, place), opened.now
+    memory, now = people.memory_of(opened, embedder), opened.now
     taken = survey.take(memory, now, readers)
     if topic is not None:
         _show(opened, taken, topic, now, limit)
@@ -73,15 +71,6 @@ def petri(
         output.say("No topics yet: they come of what recurs on several days.")
     elif not topics:
         output.say("No topic has to do with that; `bumble petri` lists them all.")
-
-
-def _readers(opened: Opened, speaker: str | None) -> tuple[str, ...]:
-    """Return who sees it: the one who asks, else the owner."""
-    from bumble.runtime.people import owner_id
-
-    if speaker is None:
-        return (owner_id(opened.entity, opened.identity),)
-    return (people.id_of(opened, speaker),)
 
 
 def _related(memory: Memory, taken: Survey, query: str) -> list[Topic]:
@@ -181,36 +170,12 @@ def catalyze(
     asked = people.text_of(query)
     search = people.search_of(opened, speaker, None, None)
     embedder = weights.embedder(opened)
-    _, place = index_place.up_to_date(opened, embedder, wait_seconds=people.WAIT_SECONDS)
+    memory = people.memory_of(opened, embedder)
     catalyzed = two_stages.find(
-        *(
-            people.memory_of(opened, lambda: embedder, place),
-            opened.config,
-            search,
-            asked,
-        ),
-        register=register,
-        limit=limit,
+        memory, opened.config, search, asked, register=register, limit=limit
     )
-    output.result(
-        opened.shell,
-        "catalyze",
-        _catalyzed_data(catalyzed, asked),
-        _catalyzed_lines(opened, catalyzed),
-    )
-    if catalyzed.note:
-        output.say(catalyzed.note)
-
-
-def _similarity(hit: Hit) -> float:
-    """Return the likeness of a hit to the query; by words alone, its score."""
-    calibrated = hit.parts.calibrated
-    return round(hit.score if calibrated is None else calibrated, 4)
-
-
-def _catalyzed_data(catalyzed: Catalyzed, query: str) -> dict[str, Any]:
-    return {
-        "query": query,
+    data = {
+        "query": asked,
         "register": catalyzed.register,
         "results": [
             {
@@ -238,6 +203,15 @@ def _catalyzed_data(catalyzed: Catalyzed, query: str) -> dict[str, Any]:
         "presentation_guidance": catalyzed.guidance,
         "note": catalyzed.note or None,
     }
+    output.result(opened.shell, "catalyze", data, _catalyzed_lines(opened, catalyzed))
+    if catalyzed.note:
+        output.say(catalyzed.note)
+
+
+def _similarity(hit: Hit) -> float:
+    """Return the likeness of a hit to the query; by words alone, its score."""
+    calibrated = hit.parts.calibrated
+    return round(hit.score if calibrated is None else calibrated, 4)
 
 
 def _catalyzed_lines(opened: Opened, catalyzed: Catalyzed) -> Iterator[str]:
@@ -287,19 +261,21 @@ def deep_recall(
     nothing answers is kept in questions/ until something does; with --dry-run it isn't.
     """
     question = people.text_of(query)
-    reader = (
-        owner_id(opened.entity, opened.identity)
-        if speaker is None
-        else people.id_of(opened, speaker)
-    )
+    reader = people.asking(opened, speaker)
     with run_job.open_runtime(opened, "deep-recall", yes=yes, needs_model=False) as runtime:
         asked = deep.ask(runtime, question, (reader,), scope, calls=budget_calls)
         change = asked.plan()
         if change is not None and not dry_run:
             runtime.apply(ChangeSet(f"deep-recall: {change.why}", (change,)))
-        shown = commit.shown_change(opened, change) if change is not None and dry_run else None
-        data = _deep_recall_data(runtime, asked, kept=change is not None and not dry_run) | {
-            "change": shown
+        shown = writing.shown_change(opened, change) if change is not None and dry_run else None
+        limits = asdict(runtime.config.recall.deep)
+        data = {
+            **deep.data(asked.recollection),
+            "found": not asked.recollection.is_miss,
+            "cached": asked.cached,
+            "limits": {name: limits[name] for name in _LIMITS},
+            "question_kept": change is not None and not dry_run and asked.recollection.is_miss,
+            "change": shown,
         }
         lines = list(_deep_recall_lines(asked))
         if explain:
@@ -307,19 +283,6 @@ def deep_recall(
     output.result(opened.shell, "deep-recall", data, lines)
     if asked.recollection.is_miss:
         output.say("Nothing in memory answers that." + ("" if dry_run else " It stays open."))
-
-
-def _deep_recall_data(
-    runtime: Runtime, asked: deep.DeepRecallAnswer, *, kept: bool
-) -> dict[str, Any]:
-    limits = asdict(runtime.config.recall.deep)
-    return {
-        **deep.data(asked.recollection),
-        "found": not asked.recollection.is_miss,
-        "cached": asked.cached,
-        "limits": {name: limits[name] for name in _LIMITS},
-        "question_kept": kept and asked.recollection.is_miss,
-    }
 
 
 _LIMITS = ("steps", "sub_calls", "step_seconds", "max_tokens", "max_dollars")

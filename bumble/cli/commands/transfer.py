@@ -13,7 +13,7 @@ from msgspec import Struct
 from bumble.bridges.exports import agents, bundle, card, destination, memories
 from bumble.bridges.imports import foreign, formats, source, writer
 from bumble.bridges.imports.ledger import ImportContext, ImportReport
-from bumble.cli import commit, listing, opening, output, people, text_input
+from bumble.cli import listing, opening, output, people, writing
 from bumble.cli.command import DryRunOption, reads, writes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
@@ -21,7 +21,6 @@ from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.files import disk
 from bumble.records import forgotten, relationships
 from bumble.records.provenance import EVERYTHING, STRANGER, Reader
-from bumble.runtime.people import owner_id
 from bumble.text import yaml_edit
 
 ENCRYPTED = ".age"
@@ -125,7 +124,7 @@ def _markdown(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, A
 
 def _agent(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     """Write an agent's files: they know no audiences, so nothing of others goes in unasked."""
-    owner = owner_id(opened.entity, opened.identity)
+    owner = opened.owner_id
     pages = _pages(opened, asked.reader if asked.reader.id else Reader(owner, is_owner=True))
     made = agents.WRITERS[asked.form](agents.Self(opened.identity, owner, pages))
     destination.put_folder(asked.dest, made.texts)
@@ -186,7 +185,7 @@ def _bundle(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any
 
 
 def _locked(opened: opening.Opened, asked: ExportRequest, data: bytes) -> bytes:
-    passphrase = "" if asked.recipients else text_input.passphrase(opened.shell, new=True)
+    passphrase = "" if asked.recipients else writing.passphrase(opened.shell, new=True)
     try:
         return bundle.encrypt(data, asked.recipients, passphrase)
     except ValueError as error:
@@ -233,13 +232,15 @@ def import_(
     `bumble distill --session ID` says so, and of the person's own words alone. Run it again as
     often as you like: what is there already stays as it is.
     """
-    name = text_input.one_line(speaker, "name") if speaker is not None else None
+    name = writing.one_line(speaker, "name") if speaker is not None else None
     who = people.speaking(opened, name)
     first = listing.moment(since, opened, "--from") if since else None
     place = opened.shell.real_path(path)
     if not place.exists():
         raise UsageError(f"{place}: there is no such file or folder.")
-    _refuse_itself(opened, place)
+    root = opened.entity.root.resolve()
+    if place == root or root in place.parents:
+        raise RefusedError(f"{place}: that is part of this very entity\nNothing was imported.")
     progress = output.Progress("importing", opened.shell.environ)
     with source.opened(place, lambda n, total: progress(n, total, in_bytes=True)) as files:
         wanted = formats.named(form) if form else formats.detect(files)
@@ -258,7 +259,8 @@ def import_(
     if not dry_run:
         opening.forget_again(opened, brought_by="The import")
     if not report.read and report.broken:
-        raise ImportInvalidError(place, _first_problem(report))
+        broken = [passed for passed in report.left_out.values() if passed.broken]
+        raise ImportInvalidError(place, f"nothing in it could be read: {broken[0].why}")
     _show(opened, wanted, report, dry_run=dry_run)
 
 
@@ -269,15 +271,9 @@ def _context(opened: opening.Opened, person: str) -> ImportContext:
     )
 
 
-def _refuse_itself(opened: opening.Opened, place: Path) -> None:
-    root = opened.entity.root.resolve()
-    if place == root or root in place.parents:
-        raise RefusedError(f"{place}: that is part of this very entity\nNothing was imported.")
-
-
 def _apply(opened: opening.Opened, planned: ChangeSet, *, dry_run: bool) -> None:
     if not dry_run:
-        commit.apply(opened, planned, trusts=False)
+        writing.apply(opened, planned, trusts=False)
 
 
 def _run(
@@ -290,11 +286,6 @@ def _run(
     for item in files.left_out:
         report.leave(item)
     return report
-
-
-def _first_problem(report: ImportReport) -> str:
-    broken = [passed for passed in report.left_out.values() if passed.broken]
-    return f"nothing in it could be read: {broken[0].why}"
 
 
 def _show(

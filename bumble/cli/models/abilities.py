@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from bumble.cli import output
 from bumble.cli.models import chat_model, weights
-from bumble.entity import installation
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
@@ -86,7 +85,25 @@ def _look(opened: Configured, chosen: choice.Choice | None) -> Abilities:
         measured = measured_of(opened, chosen)
     except UserError:
         measured = Abilities()  # whoever asks the model hears why there is none
-    return _as_wanted(opened, measured)
+    config = opened.config.llm.abilities
+    wanted: dict[Purpose, Mapping[str, Tier]] = {"talk": config.talk, "memory": config.memory}
+    of_folder = [
+        (purpose, code)
+        for purpose in PURPOSES
+        for code in wanted[purpose]
+        if not opened.settings.trusted
+        and _place(opened, purpose, code).startswith(f"{ENTITY_FILE}:")
+    ]
+    abilities = overruled(measured, wanted, of_folder)
+    for purpose, code in of_folder:
+        if abilities.tier(purpose, code) != wanted[purpose][code]:
+            output.warn(
+                opened.shell,
+                f"{_place(opened, purpose, code)}: `llm.abilities.{purpose}.{code}` is ignored: it "
+                "trusts the model with more than was measured.\n"
+                f"If you trust what is in it: bumble config trust {opened.root}",
+            )
+    return abilities
 
 
 def measured_of(opened: Configured, chosen: choice.Choice) -> Abilities:
@@ -109,11 +126,6 @@ def _unmeasured(opened: Configured, chosen: choice.Choice) -> tuple[Tier, str]:
         return by_size(WRITES_FROM), "its endpoint doesn't say that it is small"
     size = chosen.entry.files[0].bytes
     return by_file(None, size), f"by its size, a file of {output.size(size)}"
-
-
-def writes_by_size(opened: Configured, chosen: choice.Choice) -> bool:
-    """Whether a model is trusted to write before anybody measured it."""
-    return _unmeasured(opened, chosen)[0] == "write"
 
 
 def identity_of(chosen: choice.Choice) -> str:
@@ -288,29 +300,6 @@ def _scripted(opened: Configured, chosen: choice.Choice) -> Abilities:
     return overruled(ABLE, cast("Mapping[Purpose, Mapping[str, Tier]]", listed))
 
 
-def _as_wanted(opened: Configured, measured: Abilities) -> Abilities:
-    """Put the settings over what was measured; a folder that isn't trusted may only lower it."""
-    config = opened.config.llm.abilities
-    wanted: dict[Purpose, Mapping[str, Tier]] = {"talk": config.talk, "memory": config.memory}
-    of_folder = [
-        (purpose, code)
-        for purpose in PURPOSES
-        for code in wanted[purpose]
-        if not opened.settings.trusted
-        and _place(opened, purpose, code).startswith(f"{ENTITY_FILE}:")
-    ]
-    abilities = overruled(measured, wanted, of_folder)
-    for purpose, code in of_folder:
-        if abilities.tier(purpose, code) != wanted[purpose][code]:
-            output.warn(
-                opened.shell,
-                f"{_place(opened, purpose, code)}: `llm.abilities.{purpose}.{code}` is ignored: it "
-                "trusts the model with more than was measured.\n"
-                f"If you trust what is in it: bumble config trust {opened.root}",
-            )
-    return abilities
-
-
 def _place(opened: Configured, purpose: Purpose, code: str) -> str:
     return opened.settings.origin(f"llm.abilities.{purpose}.{code}")
 
@@ -329,10 +318,7 @@ def is_free(opened: Configured, chosen: choice.Choice) -> bool:
     """Whether asking a model costs nothing but time: it runs on this machine, and wants no key."""
     if not chat_model.stays_here(chosen):
         return False
-    if chosen.backend != "endpoint":
-        return True
-    shell = opened.shell
-    return installation.secret(chosen.key, shell.environ, shell.secrets_file) is None
+    return chosen.backend != "endpoint" or not chat_model.has_key(opened.shell, chosen.key)
 
 
 def unmeasured(result: tiers.ModelResult, codes: Sequence[str]) -> list[str]:
@@ -435,7 +421,7 @@ def _obstacle(opened: Opened, chosen: choice.Choice) -> str:
         return "a script says itself what it may do"
     if not weights.is_here(opened, chosen):
         return f"{chosen.model} is not here"
-    if writes_by_size(opened, chosen):
+    if _unmeasured(opened, chosen)[0] == "write":
         return f"{chosen.model} is large enough to be trusted without"
     return "" if is_free(opened, chosen) else "it may cost money: `bumble model probe` asks it"
 

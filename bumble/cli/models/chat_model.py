@@ -26,8 +26,9 @@ from bumble.models.weights import choice, store
 from bumble.text import urls
 
 if TYPE_CHECKING:
+    from bumble.cli.process import Shell
     from bumble.llm.http_model import HttpModel
-    from bumble.models.weights.catalog import Catalog, CatalogEntry
+    from bumble.models.weights.catalog import CatalogEntry
     from bumble.records.sessions import Session
 
 
@@ -55,19 +56,11 @@ def choose_model(opened: Configured, *, yes: bool | None = None) -> choice.Choic
     )
     if chosen.entry is None or chosen.entry in here or yes is None:
         return chosen
-    return _fetched(opened, catalog, chosen, yes=yes)
-
-
-def _fetched(
-    opened: Configured, catalog: Catalog, chosen: choice.Choice, *, yes: bool
-) -> choice.Choice:
-    entry: CatalogEntry
     weights.require_engine()
-    if opened.config.llm.model == "auto":
-        entry = weights.chat_model(opened.shell, catalog, yes=yes)
+    if config.model == weights.AUTO:
+        entry = weights.chat_model(shell, catalog, yes=yes)
     else:
-        entry = catalog.entry(chosen.model)
-        weights.fetch(opened.shell, entry, yes=yes)
+        entry = weights.fetch(shell, [catalog.entry(chosen.model)], yes=yes).entry
     return choice.Choice("embedded", entry.name, "it was just fetched", entry=entry)
 
 
@@ -88,10 +81,9 @@ def stable_tokens(opened: Opened, talk: Session | None) -> int:
     """Estimate the tokens of the system prompt of a conversation; of the owner's without one."""
     from bumble.chat import tools
     from bumble.prompt import system
-    from bumble.runtime.people import owner_id
     from bumble.text import tokens
 
-    readers = talk.people if talk else (owner_id(opened.entity, opened.identity),)
+    readers = talk.people if talk else (opened.owner_id,)
     declared = tools.declared(opened.config.tools)
     stable = system.of_entity(
         opened.entity, opened.identity, declared, opened.config.prompt, readers
@@ -211,7 +203,7 @@ def _embedded(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Mod
         name=chosen.entry.name,
         sha256=chosen.entry.files[0].sha256,
         context_tokens=min(window(opened), chosen.entry.context_tokens),
-        cache_dir=opened.shell.prompt_cache(root) if root and writes and limit else None,
+        cache_dir=opened.shell.cache_of("prompts", root) if root and writes and limit else None,
         cache_limit_bytes=limit * 1_000_000,
         on_load=lambda: None,
     )
@@ -271,9 +263,23 @@ def look(opened: Configured, chosen: choice.Choice) -> Facts:
         return _facts(opened, None, "default")
     endpoint = open_endpoint(opened, chosen, writes=True)
     try:
-        return _of_endpoint(opened, endpoint)
+        tokens, source = endpoint.window
+        return _facts(
+            opened,
+            tokens,
+            source,
+            most=endpoint.context_tokens,
+            parameters=endpoint.parameters,
+            prices=prices_of(opened, endpoint),
+            names=endpoint.other_names,
+        )
     finally:
         endpoint.close()
+
+
+def has_key(shell: Shell, name: str) -> bool:
+    """Whether the user has a key of a name."""
+    return installation.secret(name, shell.environ, shell.secrets_file) is not None
 
 
 def stays_here(chosen: choice.Choice) -> bool:
@@ -281,19 +287,6 @@ def stays_here(chosen: choice.Choice) -> bool:
     if chosen.backend in ("embedded", "script"):
         return True
     return urls.is_loopback(chosen.url) and not chosen.model.endswith(IN_THE_CLOUD)
-
-
-def _of_endpoint(opened: Configured, endpoint: HttpModel) -> Facts:
-    tokens, source = endpoint.window
-    return _facts(
-        opened,
-        tokens,
-        source,
-        most=endpoint.context_tokens,
-        parameters=endpoint.parameters,
-        prices=prices_of(opened, endpoint),
-        names=endpoint.other_names,
-    )
 
 
 def _of_file(opened: Configured, entry: CatalogEntry) -> Facts:

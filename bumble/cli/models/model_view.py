@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.cli import commit, opening, output, run_job, setting_files
+from bumble.cli import opening, output, run_job, setting_files, writing
 from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.process import Shell
-from bumble.entity import changes, installation, settings
+from bumble.entity import changes, settings
 from bumble.errors import CredentialsError, UsageError
 from bumble.llm import detect, providers
 from bumble.llm.protocol import Model
@@ -32,17 +32,21 @@ def trusted(opened: opening.Configured, chosen: Choice) -> list[abilities.ModelS
     """Say what a model is trusted with: in languages that are spoken or measured, and others."""
     if chosen.entry is not None and chosen.entry.kind != "chat":
         return []
-    codes: list[str] = []
-    if isinstance(opened, opening.Opened):
-        with run_job.open_runtime(opened, "model", needs_model=False) as runtime:
-            codes = spoken.latest(runtime)
-    return abilities.standings(opened, chosen, [*codes, tiers.ANY])
+    return abilities.standings(opened, chosen, [*_spoken(opened), tiers.ANY])
+
+
+def _spoken(opened: opening.Configured) -> list[str]:
+    """Return the languages that are spoken; none where no entity is open."""
+    if not isinstance(opened, opening.Opened):
+        return []
+    with run_job.open_runtime(opened, "model", needs_model=False) as runtime:
+        return spoken.latest(runtime)
 
 
 def shown(opened: opening.Configured, chosen: Choice) -> tuple[dict[str, Any], list[str]]:
     """Return what is known of a model that no file of the catalog holds: as data, and as lines."""
     facts, standings = chat_model.look(opened, chosen), trusted(opened, chosen)
-    has_key = bool(chosen.key) and _has_key(opened, chosen)
+    has_key = bool(chosen.key) and chat_model.has_key(opened.shell, chosen.key)
     data = {
         "name": chosen.model,
         "backend": chosen.backend,
@@ -57,11 +61,6 @@ def shown(opened: opening.Configured, chosen: Choice) -> tuple[dict[str, Any], l
     rows += [*_facts(chosen, facts), *(("trusted with", one.line) for one in standings)]
     lines = output.table([row for row in rows if row[1]], indent="  ")
     return data, [f"{chosen.model}: {chosen.why}", *lines]
-
-
-def _has_key(opened: opening.Configured, chosen: Choice) -> bool:
-    shell = opened.shell
-    return installation.secret(chosen.key, shell.environ, shell.secrets_file) is not None
 
 
 def _place(opened: opening.Configured, chosen: Choice, *, has_key: bool) -> Rows:
@@ -109,7 +108,8 @@ def probe_model(
         yes: Whether a paid model may be asked, and weights fetched.
     """
     opened = opening.configured(shell, entity, llm__model=name)
-    codes = list(languages) or _spoken_codes(opened) or probe.languages()
+    known = [code for code in _spoken(opened) if code in probe.languages()]
+    codes = list(languages) or known or probe.languages()
     for code in codes:
         if code not in probe.languages():
             offered = ", ".join(probe.languages())
@@ -118,7 +118,7 @@ def probe_model(
     missing = codes if again else abilities.unmeasured(abilities.result_of(shell, chosen), codes)
     if missing and not abilities.is_free(opened, chosen):
         asked = sum(len(probe.load(code)) for code in missing)
-        commit.confirm(
+        writing.confirm(
             shell,
             f"Ask {chosen.model} at {urls.shown(chosen.url)} {asked} short questions, which may "
             "cost money?",
@@ -137,21 +137,13 @@ def probe_model(
     output.result(shell, "model probe", shown, [chosen.model, *measured])
 
 
-def _spoken_codes(opened: opening.Configured) -> list[str]:
-    if not isinstance(opened, opening.Opened):
-        return []
-    with run_job.open_runtime(opened, "probe", needs_model=False) as runtime:
-        codes = spoken.latest(runtime)
-    return [code for code in codes if code in probe.languages()]
-
-
 def _choose(opened: opening.Configured, name: str | None, *, yes: bool) -> Choice:
     """Return the model; one of the catalog is meant by its name, whatever endpoint is set."""
     shell = opened.shell
     for entry in weights.catalog_of(shell).of_kind("chat"):
         if entry.name == name:
             if not weights.installed(shell, [entry]):
-                weights.fetch(shell, entry, yes=yes)
+                weights.fetch(shell, [entry], yes=yes)
             return Choice("embedded", entry.name, "it was named", entry=entry)
     return chat_model.choose_model(opened, yes=yes)
 
@@ -245,9 +237,14 @@ def ask(opened: opening.Configured) -> bool:
     for number, option in enumerate(options, 1):
         output.say(f"  {number}  {option.line}")
     chosen = options[_number(len(options)) - 1]
-    _keep(shell, chosen)
+    place = setting_files.users(shell)
+    before = after = place.read()
+    for key, value in chosen.settings.items():
+        after = settings.plan_set(after, key, value, file=str(place.path))
+    place.write_own(before, after, changes.DEFAULT_LOCK_TIMEOUT_SECONDS)
+    output.say(f"Kept in {place.path}; `bumble config set --user llm.model NAME` changes it.")
     if chosen.fetches is not None:
-        weights.fetch(shell, chosen.fetches, yes=True)
+        weights.fetch(shell, [chosen.fetches], yes=True)
     return True
 
 
@@ -259,16 +256,6 @@ def _number(count: int) -> int:
         output.say(f"{typed!r} is none of 1 to {count}.")
 
 
-def _keep(shell: Shell, option: Option) -> None:
-    """Write the answer into the user's own config."""
-    place = setting_files.users(shell)
-    before = after = place.read()
-    for key, value in option.settings.items():
-        after = settings.plan_set(after, key, value, file=str(place.path))
-    place.write_own(before, after, changes.DEFAULT_LOCK_TIMEOUT_SECONDS)
-    output.say(f"Kept in {place.path}; `bumble config set --user llm.model NAME` changes it.")
-
-
 def _of_servers(opened: opening.Configured) -> tuple[list[Option], list[Option]]:
     """Return the models of the servers that answer: those that run here, and those elsewhere."""
     config = opened.config.llm
@@ -277,14 +264,12 @@ def _of_servers(opened: opening.Configured) -> tuple[list[Option], list[Option]]
     elsewhere: list[Option] = []
     for server in found:
         for name in server.models[:MOST_OF_A_SERVER]:
-            stays = chat_model.stays_here(_choice(server, name))
+            is_ollama = server.address.kind == "ollama"
+            stays = chat_model.stays_here(
+                Choice("ollama" if is_ollama else "endpoint", name, "", url=server.base_url)
+            )
             (here if stays else elsewhere).append(_of_server(server, name, stays=stays))
     return here, elsewhere
-
-
-def _choice(server: detect.LocalServer, name: str) -> Choice:
-    is_ollama = server.address.kind == "ollama"
-    return Choice("ollama" if is_ollama else "endpoint", name, "", url=server.base_url)
 
 
 def _of_server(server: detect.LocalServer, name: str, *, stays: bool) -> Option:
@@ -306,7 +291,8 @@ def _embedded(shell: Shell) -> Iterator[Option]:
         return
     entries = weights.catalog_of(shell).of_kind("chat", weights.memory_mb())
     here = weights.installed(shell, entries)
-    entry = here[0] if here else weights.offer_of(shell, entries)
+    offer = None if here else weights.offer_of(shell, entries)
+    entry = here[0] if here else offer.entry if offer else None
     if entry is None:
         return
     size = output.size(entry.bytes)
@@ -319,19 +305,15 @@ def _of_providers(shell: Shell) -> Iterator[Option]:
     """Yield a model of each provider that there is a key for; nothing is asked of any."""
     for provider in providers.known():
         if _has_key_of(shell, provider):
-            yield _of_provider(provider)
+            host = urlsplit(provider.url).hostname
+            where = f"{LEAVES} {host}, at its prices, by your {provider.key}"
+            settings = {"llm.provider": provider.name, "llm.model": provider.model}
+            yield Option(f"{provider.model} of {provider.label}: {where}", settings)
 
 
 def _has_key_of(shell: Shell, provider: providers.Provider) -> bool:
     try:
-        return installation.secret(provider.key, shell.environ, shell.secrets_file) is not None
+        return chat_model.has_key(shell, provider.key)
     except CredentialsError as error:
         output.warn(shell, str(error))
         return False
-
-
-def _of_provider(provider: providers.Provider) -> Option:
-    host = urlsplit(provider.url).hostname
-    where = f"{LEAVES} {host}, at its prices, by your {provider.key}"
-    settings = {"llm.provider": provider.name, "llm.model": provider.model}
-    return Option(f"{provider.model} of {provider.label}: {where}", settings)

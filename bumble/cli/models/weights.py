@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from bumble.models.embed.reader import MessageReader
     from bumble.models.weights.catalog import Catalog, CatalogEntry
     from bumble.models.weights.choice import Choice
+    from bumble.models.weights.pull import Offer
 
 AUTO = "auto"  # what is left open by a setting
 READING = "multilingual-e5-small"  # reads messages, in any language
@@ -88,17 +90,13 @@ def fetch_own(shell: Shell, entry: CatalogEntry, *, yes: bool) -> store.Installe
 
     It is kept before it comes, so that a pull that broke off goes on with the same file.
     """
-    what = offered(shell, entry)
-    if what is None:
-        return bring(shell, entry)  # to say what the hub said
-    _agree(shell, what, entry.name, yes=yes)
-    if entry not in catalog_of(shell):
-        own_models.keep(_own_catalog(shell), entry)
-    output.say(f"Fetching {what}.")
-    installed = bring(shell, entry)
-    known = own_models.as_its_file_says(entry, installed.weights)
-    if known not in catalog_of(shell):
-        own_models.keep(_own_catalog(shell), known)
+
+    def keep(one: CatalogEntry) -> None:
+        if one not in catalog_of(shell):
+            own_models.keep(_own_catalog(shell), one)
+
+    installed = fetch(shell, [entry], yes=yes, agreed=keep)
+    keep(own_models.as_its_file_says(entry, installed.weights))
     return installed
 
 
@@ -135,37 +133,57 @@ def require_engine() -> None:
         raise EngineMissingError(problem)
 
 
-def offered(shell: Shell, entry: CatalogEntry) -> str | None:
-    """Say what would be fetched, how large, and from where; None if every source says no."""
-    from bumble.models.weights import pull
-
-    offer = pull.choose([entry], means(shell))
-    return _described(entry, str(offer.source)) if offer else None
-
-
-def offer_of(shell: Shell, entries: Sequence[CatalogEntry]) -> CatalogEntry | None:
+def offer_of(shell: Shell, entries: Sequence[CatalogEntry]) -> Offer | None:
     """Return the first of some models that a source has; None if none has any."""
     from bumble.models.weights import pull
 
-    offer = pull.choose(entries, means(shell))
-    return offer.entry if offer else None
+    return pull.choose(entries, means(shell))
 
 
-def _described(entry: CatalogEntry, source: str) -> str:
-    return f"{entry.name} ({output.size(entry.bytes)}, {entry.licence}) from {source}"
+def told(offer: Offer) -> str:
+    """Say what would be fetched, how large, and from where."""
+    entry = offer.entry
+    return f"{entry.name} ({output.size(entry.bytes)}, {entry.licence}) from {offer.source}"
 
 
-def fetch(shell: Shell, entry: CatalogEntry, *, yes: bool) -> store.Installed:
-    """Pull a model after asking; a bar shows how far it is.
+def fetch(
+    shell: Shell,
+    entries: Sequence[CatalogEntry],
+    *,
+    yes: bool,
+    agreed: Callable[[CatalogEntry], None] = lambda _: None,
+) -> store.Installed:
+    """Pull the first of some models that a source offers and gives, after asking.
+
+    Args:
+        shell: The process.
+        entries: The models, the best first.
+        yes: Whether nobody is to be asked.
+        agreed: Hears which it is to be, before it comes.
 
     Raises:
-        WeightsMissingError: If nobody said yes, or no source gives it.
+        WeightsMissingError: If nobody said yes, or no source gives any.
     """
-    what = offered(shell, entry)
-    if what is not None:
-        _agree(shell, what, entry.name, yes=yes)
+    left, failed = list(entries), None
+    while (offer := offer_of(shell, left)) is not None:
+        what = told(offer)
+        _agree(shell, what, offer.entry.name, yes=yes)
+        agreed(offer.entry)
         output.say(f"Fetching {what}.")
-    return bring(shell, entry)  # without an offer, to say what each source said
+        try:
+            return bring(shell, offer.entry)
+        except WeightsMissingError as error:
+            if (shell.weights / f"{offer.entry.name}{store.PART}").exists():
+                raise  # it broke off: better the rest of it later than a lesser model now
+            failed, left = error, left[left.index(offer.entry) + 1 :]
+    if failed is None and len(entries) == 1:
+        return bring(shell, entries[0])  # to say what each source said
+    names = ", ".join(entry.name for entry in entries)
+    raise failed or WeightsMissingError(
+        f"No source that answers has any of {names}.\n"
+        "Connect this machine, or bring the files from another one: "
+        f"`bumble model pull {entries[-1].name} --from PATH`."
+    )
 
 
 def bring(shell: Shell, entry: CatalogEntry, own: Path | None = None) -> store.Installed:
@@ -183,35 +201,26 @@ def bring(shell: Shell, entry: CatalogEntry, own: Path | None = None) -> store.I
 
     started = time.monotonic()
     bar = output.Progress(entry.name, shell.environ)
-    with _resumable(entry.name, bar):
+    try:
         result = pull.pull(entry, shell.weights, means(shell, bar), own=own)
+    except KeyboardInterrupt:
+        bar.clear()
+        output.say(f"What has come is kept: `bumble model pull {entry.name}` goes on from there.")
+        raise
+    finally:
+        bar.clear()
     output.say(f"{entry.name} is here, after {time.monotonic() - started:.0f} s.")
     return result
 
 
-@contextmanager
-def _resumable(name: str, bar: output.Progress) -> Iterator[None]:
-    """Take the bar away at the end, and say after Ctrl-C that nothing is lost."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        bar.clear()
-        output.say(f"What has come is kept: `bumble model pull {name}` goes on from there.")
-        raise
-    finally:
-        bar.clear()
-
-
 def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
-    if yes:
+    if yes or (shell.interactive and output.agrees(f"Fetch {what}?", default=True)):
         return
     if shell.interactive:
-        if output.agrees(f"Fetch {what}?", default=True):
-            return
-        raise WeightsMissingError(
-            f"{name} was not fetched.\nGet it with `bumble model pull {name}`."
-        )
-    raise WeightsMissingError(f"{name} is not on this machine yet.\nSay --yes to fetch {what}.")
+        advice = f"{name} was not fetched.\nGet it with `bumble model pull {name}`."
+    else:
+        advice = f"{name} is not on this machine yet.\nSay --yes to fetch {what}."
+    raise WeightsMissingError(advice)
 
 
 def means(shell: Shell, bar: output.Progress | None = None) -> store.PullOptions:
@@ -255,7 +264,7 @@ def embedder(
     lacking = _lacking(named, here, before)
     try:
         if lacking and fetch_with_yes is not None:
-            here = [_first_that_comes(shell, lacking, yes=fetch_with_yes), *here]
+            here = [fetch(shell, lacking, yes=fetch_with_yes).entry, *here]
     except WeightsMissingError as error:
         otherwise = "words alone find memories, not their meaning"
         if here:
@@ -270,17 +279,19 @@ def embedder(
                 f"Get one with `bumble model pull NAME`: {names}.",
             )
         return None
-    from bumble.models.weights.embedders import open_embedder  # only now: it loads onnxruntime
-
     entry = here[0]
     widths = entry.embedding.dimensions if entry.embedding else ()
     asked = opened.config.memory.embedding_dimensions
-    return open_embedder(
-        shell.weights,
-        entry,
-        asked if asked in widths else None,
-        lambda text: output.warn(shell, text),
-    )
+    warn = partial(output.warn, shell)
+    return _opened(shell, entry, warn, asked if asked in widths else None)
+
+
+def _opened(
+    shell: Shell, entry: CatalogEntry, warn: Callable[[str], None], width: int | None = None
+) -> Embedder:
+    from bumble.models.weights.embedders import open_embedder  # only now: it loads onnxruntime
+
+    return open_embedder(shell.weights, entry, width, warn)
 
 
 def message_reader(
@@ -297,7 +308,6 @@ def message_reader(
         fetch_with_yes: As for `embedder`.
     """
     from bumble.models.embed import reader
-    from bumble.models.weights.embedders import open_embedder
 
     shell = opened.shell
     entry = catalog_of(shell).entry(READING)
@@ -307,27 +317,24 @@ def message_reader(
         if not installed(shell, [entry]):
             if fetch_with_yes is None:
                 return reader.over(own)
-            _first_that_comes(shell, [entry], yes=fetch_with_yes)
+            fetch(shell, [entry], yes=fetch_with_yes)
     except WeightsMissingError as error:
         found = reader.over(own)
         less = "Until then only English is read" if found else "Until then nothing that is said"
         rest = ", and less well." if found else " is kept by itself."
         output.warn(shell, f"{error}\n{less}{rest}")
         return found
-    return reader.over(
-        open_embedder(shell.weights, entry, None, lambda text: output.warn(shell, text))
-    )
+    return reader.over(_opened(shell, entry, partial(output.warn, shell)))
 
 
 def reader_here(opened: Opened) -> MessageReader | None:
     """Open what reads messages if its weights are here; fetches, asks and says nothing."""
     from bumble.models.embed import reader
-    from bumble.models.weights.embedders import open_embedder
 
     entry = catalog_of(opened.shell).entry(READING)
     if opened.config.embedding.model == "none" or not installed(opened.shell, [entry]):
         return None
-    return reader.over(open_embedder(opened.shell.weights, entry, None, lambda _: None))
+    return reader.over(_opened(opened.shell, entry, lambda _: None))
 
 
 def embedding_models(
@@ -377,10 +384,9 @@ def embedded_by(opened: Opened) -> str:
 
 
 def _owners_language(opened: Opened) -> str:
-    from bumble.runtime import people, spoken
+    from bumble.runtime import spoken
 
-    owner = people.owner_id(opened.entity, opened.identity)
-    return spoken.by_person(opened.entity, AUTO, owner, opened.shell.now())
+    return spoken.by_person(opened.entity, AUTO, opened.owner_id, opened.shell.now())
 
 
 def _lacking(
@@ -401,31 +407,6 @@ def _is_multilingual(entry: CatalogEntry) -> bool:
     return entry.embedding is not None and entry.embedding.multilingual
 
 
-def _first_that_comes(shell: Shell, entries: Sequence[CatalogEntry], *, yes: bool) -> CatalogEntry:
-    """Fetch the first of some models that a source offers and gives."""
-    from bumble.models.weights import pull
-
-    left, failed = list(entries), None
-    while (offer := pull.choose(left, means(shell))) is not None:
-        what = _described(offer.entry, str(offer.source))
-        _agree(shell, what, offer.entry.name, yes=yes)
-        output.say(f"Fetching {what}.")
-        try:
-            bring(shell, offer.entry)
-        except WeightsMissingError as error:
-            if (shell.weights / f"{offer.entry.name}{store.PART}").exists():
-                raise  # it broke off: better the rest of it later than a lesser model now
-            failed, left = error, left[left.index(offer.entry) + 1 :]
-            continue
-        return offer.entry
-    names = ", ".join(entry.name for entry in entries)
-    raise failed or WeightsMissingError(
-        f"No source that answers has any of {names}.\n"
-        "Connect this machine, or bring the files from another one: "
-        f"`bumble model pull {entries[-1].name} --from PATH`."
-    )
-
-
 def chat_model(shell: Shell, catalog: Catalog, *, yes: bool) -> CatalogEntry:
     """Fetch the best chat model that this machine can run and a source offers.
 
@@ -435,7 +416,7 @@ def chat_model(shell: Shell, catalog: Catalog, *, yes: bool) -> CatalogEntry:
     fitting = catalog.of_kind("chat", memory_mb())
     if not fitting:
         raise UserError("This machine has too little memory for any chat model in the catalog.")
-    return _first_that_comes(shell, fitting, yes=yes)
+    return fetch(shell, fitting, yes=yes).entry
 
 
 def is_here(opened: Configured, chosen: Choice) -> bool:

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from bumble.chat import context_report, participants, turn
 from bumble.chat.reply_writer import Heard, ReplyStream, Turn
 from bumble.cli import output, people, run_job
+from bumble.cli.commands import mcp
 from bumble.cli.models import abilities, chat_model
 from bumble.cli.opening import Opened
-from bumble.cli.talk import mcp_servers
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
@@ -373,13 +373,6 @@ def last_request(entity: Entity) -> list[tuple[str, str]]:
         return []  # damaged: it is only a cache
 
 
-def last_talk(entity: Entity) -> str:
-    """Return the id of the conversation that the last request was of; empty: it is not kept."""
-    reports = (entity.private / "cache" / REPORTS).glob("*.json")
-    newest = max(reports, key=lambda path: path.stat().st_mtime_ns, default=None)
-    return newest.stem if newest else ""
-
-
 def last_report(entity: Entity, session_id: str = "") -> context_report.ContextReport | None:
     """Return the report of the last request, or of the last in a conversation; None: not kept."""
     found = _cached(entity, f"{REPORTS}/{session_id}.json" if session_id else LAST_REPORT)
@@ -453,9 +446,7 @@ def _servers(opened: Opened) -> OutsideTools | None:
     """Return the MCP servers of the owner's config, if there are any."""
     if not opened.config.tools.servers:
         return None
-    return mcp_servers.servers(
-        opened.config, opened.shell, lambda text: output.warn(opened.shell, text)
-    )
+    return mcp.servers(opened.config, opened.shell, lambda text: output.warn(opened.shell, text))
 
 
 def pending(talk: Conversation) -> dict[str, int]:

@@ -13,7 +13,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from bumble.cli import output
-from bumble.cli.talk import conversation, introducing, turn_view
+from bumble.cli.talk import beginning, conversation, turn_view
 from bumble.errors import UserError
 from bumble.files import disk
 from bumble.runtime import people
@@ -101,7 +101,7 @@ def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:
     if typed.model is not None:
         output.say("/model has no effect inside a message; alone it names or changes the model.")
     if typed.text:
-        introducing.introduce(talk, typed.text)
+        beginning.introduce(talk, typed.text)
         _answer(talk, state, typed.text, typed.wishes.over(state.wishes))
     else:
         state.wishes = typed.wishes.over(state.wishes)
@@ -128,7 +128,7 @@ def _answer(
     talk: conversation.Conversation, state: ReplState, text: str, wishes: turn_view.Wishes
 ) -> None:
     turn_view.tell_unheard(talk)
-    speech = output.Speech(talk.opened.identity.name, talk.opened.shell.environ, always=True)
+    speech = output.Speech(talk.opened.identity.name, always=True)
     turn = talk.answer(text, speech, think=wishes.think, typed=True)
     output.piece("\n")
     if talk.opened.shell.stops.ending is not None:

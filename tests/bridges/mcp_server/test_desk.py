@@ -6,7 +6,7 @@ import pytest
 
 from bumble.bridges.mcp_server.desk import Desk
 from bumble.chat import participants
-from bumble.cli.commands.mcp import _memory, _runtime
+from bumble.cli.commands.mcp import desk_of
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import changes, settings
@@ -25,7 +25,7 @@ def desk(full: Run, speaker: str | None = None) -> Desk:
     assert loaded.identity is not None
     opened = Opened(shell, full.entity, "", loaded, loaded.identity)
     who = participants.person(full.entity, loaded.identity, speaker)
-    return Desk(_runtime(opened), who, _memory(opened))
+    return desk_of(opened, who)
 
 
 def believe(full: Run, audience: tuple[str, ...], *evidence: str) -> None:

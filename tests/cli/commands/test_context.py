@@ -84,23 +84,11 @@ def test_the_prompt_is_printed_word_for_word(ada: Run) -> None:
     assert data["schema"]
 
 
-def test_diff_names_the_first_byte_that_differs(ada: Run) -> None:
-    data = ada.ok("context", "diff", "--json", "-m", "And tea?").data
-    system = ada.ok("context", "prompt", "--json").data["messages"][0]["content"]
-    assert data["sent_before"] is True
-    assert data["first_different_byte"] > len(system.encode())
-    assert any("And tea?" in line for line in data["diff"])
-    ada.write("GENOME.md", "I like tea.")
-    changed = ada.ok("context", "diff", "--json").data["first_different_byte"]
-    assert changed < len(system.encode())
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]"])
 def test_a_stored_report_that_is_damaged_is_made_anew(ada: Run, text: str) -> None:
     ada.write(".bumble/cache/last_report.json", text)
     ada.write(".bumble/cache/last_request.json", text)
     assert ada.ok("context", "json").data["source"] == "estimate"
-    assert ada.ok("context", "diff").code == 0
 
 
 def test_where_it_lives_and_how_it_stands_in_numbers_is_in_the_prompt(run: Run) -> None:

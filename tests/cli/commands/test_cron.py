@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli import crontab
+from bumble.cli.commands import cron
 from tests.support import looking
 from tests.support.repository import git
 from tests.support.running import Run
@@ -96,17 +96,17 @@ def test_what_really_runs_is_shown(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("names", "runs"), [(("init", "crond"), True), (("init", "sh"), False)])
 def test_whether_anybody_reads_crontabs(tmp_path: Path, names: tuple[str, ...], runs: bool) -> None:
-    assert crontab.daemon_runs(tmp_path) is None
+    assert cron.daemon_runs(tmp_path) is None
     for number, name in enumerate(names, 1):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "comm").write_text(f"{name}\n")
-    assert crontab.daemon_runs(tmp_path) is runs
+    assert cron.daemon_runs(tmp_path) is runs
 
 
 def test_a_program_that_never_ends_is_waited_for_no_longer(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crontab, "TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(cron, "TIMEOUT_SECONDS", 0.1)
     program(run, tmp_path, "crontab", "#!/bin/sh\nexec /bin/sleep 9\n")
     ran = run("cron", "install", "--yes")
     assert ran.code == 1

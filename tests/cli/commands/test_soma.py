@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.body import ebb
 from bumble.errors import RecordInvalidError
 from tests.support import looking
 from tests.support.running import Run
@@ -68,14 +67,15 @@ def test_the_body_is_drawn_as_it_is_now(lived: Run) -> None:
     assert "last written 0 min ago" in out
 
 
-@pytest.mark.parametrize("form", ["tag", "line", "dream"])
-def test_the_three_renderings(lived: Run, form: str) -> None:
-    ran = lived.ok("soma", "--as", form, "--json", "--now", HOUR_LATER)
-    text = lived.ok("soma", "--as", form, "--now", HOUR_LATER).out
-    assert text == ran.data["text"] + "\n"
-    if form == "tag":
-        assert ebb.parse_tag(text.strip()).mood == "content"
-    assert len(text.splitlines()) == (2 if form == "dream" else 1)
+def test_the_present_is_computed_and_nothing_written(lived: Run) -> None:
+    before = looking.truths(lived)
+    now = lived.ok("soma", "--json", "--now", "2026-05-24T12:00:00+01:00").data
+    later = lived.ok("soma", "--json", "--now", HOUR_LATER).data
+    assert later["age_seconds"] == 3600
+    assert later["bars"]["social"]["value"] < now["bars"]["social"]["value"]
+    assert later["affects"][0]["intensity"] == pytest.approx(0.62 * 0.5 ** (60 / 90), abs=1e-4)
+    assert later["hormones"]["dopamine"]["level"] == pytest.approx(0.15 + 0.45 / 4, abs=1e-4)
+    assert looking.truths(lived) == before
 
 
 def test_a_tick_writes_the_present_exactly_once(lived: Run) -> None:

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from bumble.cli.talk import overnight
+from bumble.cli.talk import beginning
 from bumble.history import remote
 from bumble.records import session_files, sessions
 from tests.support import clones
@@ -116,7 +116,7 @@ def test_a_night_whose_remote_is_away_is_told_until_a_sync_succeeds(
 ) -> None:
     (tmp_path / "server").rename(tmp_path / "elsewhere")
     assert life("sync", "--nightly").code == 13
-    kept = life.entity.private / overnight.FILE
+    kept = life.entity.private / beginning.FILE
     assert kept.exists()
     (tmp_path / "elsewhere").rename(tmp_path / "server")
     life.ok("sync", "--nightly")

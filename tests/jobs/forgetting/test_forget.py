@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.cli.doctor.check_records import CheckContext, check
+from bumble.cli.check_records import CheckContext, check
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC
 
-from bumble.cli.doctor import mind_checks
+from bumble.cli import mind_checks
 from bumble.entity.folder import Entity
 from bumble.records.checks import Check
 from tests.support import record_files

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.cli.doctor import check_machine
+from bumble.cli import check_machine
 from bumble.entity.folder import Entity
 from bumble.files import disk
 from bumble.history.findings import Finding

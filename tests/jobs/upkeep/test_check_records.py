@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli.doctor import check_records
+from bumble.cli import check_records
 from bumble.entity.folder import Entity
 from tests.support.record_files import NOW, found, message, talk, write
 

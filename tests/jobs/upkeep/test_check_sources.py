@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli.doctor.check_records import Sources
+from bumble.cli.check_records import Sources
 from bumble.entity.folder import Entity
 from bumble.records import sessions
 from bumble.records.base import Provenance

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli.doctor import check_tree
+from bumble.cli import check_tree
 from bumble.entity import changes
 from bumble.entity.folder import Entity
 from bumble.files import disk

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import bumble
-from bumble.cli.doctor.checkup import INDEX_CODES
+from bumble.cli.doctor import INDEX_CODES
 from bumble.history.findings import CODES
 
 PACKAGE = Path(bumble.__path__[0])

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bumble.cli.check_tree import twice
 from bumble.entity import companions, secrets
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
@@ -356,18 +357,9 @@ def _check_schedules(view: RecordView, relative: str, file: _File) -> Iterator[F
 
 
 def _check_sections(views: Sequence[RecordView], relative: str, file: _File) -> Iterator[Finding]:
-    first: dict[str, RecordView] = {}
-    for section in views:
-        key = knowledge.key(section.id)
-        if key in first:
-            yield Finding(
-                "section-twice",
-                f'"{section.id}" is there already, on line {first[key].line}: make them one',
-                relative,
-                section.line,
-                file.edit,
-            )
-        first.setdefault(key, section)
+    for first, section in twice((knowledge.key(one.id), one) for one in views):
+        sentence = f'"{section.id}" is there already, on line {first.line}: make them one'
+        yield Finding("section-twice", sentence, relative, section.line, file.edit)
 
 
 def _read_session(file: _File, relative: str, registry: _Registry) -> _Reading:
@@ -439,17 +431,10 @@ def _list_references(extra: Any) -> list[str]:
 
 def _find_doubles(entity: Entity, record_files: Sequence[_File]) -> Iterator[Finding]:
     """Find records that two files hold: an episode in two months, a skill in both forms."""
-    first: dict[tuple[str, str], str] = {}
-    for file in record_files:
-        key = (file.kind.name, file.kind.stem(file.path))
-        relative = entity.relative(file.path)
-        if key in first:
-            yield Finding(
-                "record-twice",
-                f"{first[key]} holds this {file.kind.name} too: remove one of them",
-                relative,
-            )
-        first.setdefault(key, relative)
+    keyed = (((file.kind.name, file.kind.stem(file.path)), file) for file in record_files)
+    for first, file in twice(keyed):
+        holds = f"{entity.relative(first.path)} holds this {file.kind.name} too"
+        yield Finding("record-twice", f"{holds}: remove one of them", entity.relative(file.path))
 
 
 def _find_same_people(names: dict[str, list[str]]) -> Iterator[Finding]:

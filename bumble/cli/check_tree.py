@@ -9,10 +9,11 @@ import json
 import os
 import shlex
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
+from typing import TypeVar
 
 from bumble.entity import changes, commits
 from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
@@ -26,6 +27,8 @@ FORBIDDEN = frozenset('<>:"|?*\\')  # in names, on Windows
 LONGEST_NAME_BYTES = 255
 MOST_SHOWN = 20  # paths in a sentence
 MEND = "bumble doctor --fix"
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 
 def check(entity: Entity) -> Iterator[Finding]:
@@ -55,17 +58,20 @@ def check(entity: Entity) -> Iterator[Finding]:
         yield Finding("folder-unwritable", "nothing can be remembered: check its permissions", ".")
 
 
-def _find_clashes(prefix: str, names: Sequence[str]) -> Iterator[Finding]:
-    first: dict[str, str] = {}
-    for name in names:
-        key = unicodedata.normalize("NFC", name).casefold()
+def twice(keyed: Iterable[tuple[K, T]]) -> Iterator[tuple[T, T]]:
+    """Yield what has the key of something before it, behind the first that has it."""
+    first: dict[K, T] = {}
+    for key, one in keyed:
         if key in first:
-            yield Finding(
-                "name-clash",
-                f"{first[key]} is the same name on macOS and Windows: rename one of them",
-                prefix + name,
-            )
-        first.setdefault(key, name)
+            yield first[key], one
+        first.setdefault(key, one)
+
+
+def _find_clashes(prefix: str, names: Sequence[str]) -> Iterator[Finding]:
+    spelt = ((unicodedata.normalize("NFC", name).casefold(), name) for name in names)
+    for first, name in twice(spelt):
+        sentence = f"{first} is the same name on macOS and Windows: rename one of them"
+        yield Finding("name-clash", sentence, prefix + name)
 
 
 def _check_name(prefix: str, name: str) -> Iterator[Finding]:

@@ -1,16 +1,19 @@
-"""Whether who introduces themselves is to be the owner by that name: at first, while unnamed."""
+"""What comes before a talk's first message: what a nightly sync left to say, the owner's name."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bumble.cli import output, setting_files
+from bumble.cli import opening, output, setting_files
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
-from bumble.entity import settings
+from bumble.entity import installation, settings
+from bumble.errors import FolderUnwritableError, UserError
 from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.records import relationships, session_files
@@ -18,7 +21,6 @@ from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.cli.talk.conversation import Conversation
-
 
 OWNER_NAME = "owner.name"
 MOST_BEFORE = 2  # messages after which nobody says who they are any more, but tells of others
@@ -100,3 +102,40 @@ def _renamed(opened: Opened, name: str) -> Opened:
     setting_files.edit(opened.shell, place, plan, f"the owner is {name}", dry_run=False)
     identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
     return replace(opened, identity=identity)
+
+
+FILE = "cache/nightly-sync.json"
+
+
+@contextmanager
+def noted(opened: opening.Opened) -> Iterator[None]:
+    """Have what ends the block kept for the next talk."""
+    try:
+        yield
+    except UserError as error:
+        note(opened, str(error))
+        raise
+
+
+def note(opened: opening.Opened, said: str) -> None:
+    """Keep a sentence about the sync of this night for the next talk."""
+    when = f"{opened.now:%Y-%m-%d %H:%M}"
+    text = f"The sync of {when}: {said}"
+    with suppress(FolderUnwritableError):  # then only who reads the scheduler's mail learns of it
+        disk.write_atomic(opened.entity.private / FILE, installation.signed(FILE, text))
+
+
+def forget(opened: opening.Opened) -> None:
+    """Drop what was kept: it was told, or a later sync did it."""
+    with suppress(FolderUnwritableError):
+        disk.remove(opened.entity.private / FILE)
+
+
+def tell(opened: opening.Opened) -> None:
+    """Say what was kept, once; what this installation did not write is passed over."""
+    raw = disk.read_cache(opened.entity.private / FILE)
+    if raw is None:
+        return
+    with suppress(ValueError):
+        output.warn(opened.shell, installation.note_in(FILE, raw))
+    forget(opened)

@@ -1,23 +1,29 @@
-"""The checks of doctor in their order, run one after the other, and what `--fix` puts right.
-
-A check yields findings; what keeps it from looking further is one. None writes, and mending touches
-nothing of what a record says.
-"""
+"""`bumble doctor`: the checks in their order, what they find, and what `--fix` puts right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo
 
+import typer
 from msgspec import Struct
 
-from bumble.cli import index_place, output
-from bumble.cli.doctor import check_machine, check_records, check_tree
+from bumble.cli import (
+    check_machine,
+    check_records,
+    check_tree,
+    index_place,
+    listing,
+    output,
+    setting_files,
+)
+from bumble.cli.command import EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.models import weights
-from bumble.cli.opening import Opened
+from bumble.cli.opening import Opened, locate
 from bumble.cli.process import Shell
 from bumble.entity import changes, commits, git_operations, review_branch
 from bumble.entity.folder import Entity
@@ -233,13 +239,7 @@ def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> N
     shell, root = checkup.shell, checkup.entity.root
     wait = read.config.limits.lock_timeout_seconds if read else DEFAULT_LOCK_TIMEOUT_SECONDS
     wait = wait if lock_timeout is None else lock_timeout
-    policy = commits.CommitPolicy(
-        read.config.git.autocommit if read else False,
-        shell.entity_name or "bumble",
-        shell.now,
-        lambda text: output.warn(shell, text),
-        checkup.trusted,
-    )
+    policy = setting_files.policy_of(shell, read, unread=False)
     try:
         mend_files(checkup.entity, policy, timeout_seconds=wait, adopts=adopts)
         if report.has(HALF_MERGED, "git-cut-off"):
@@ -307,3 +307,111 @@ def mend_files(
             named = changes.add(name, "".join(f"{line}\n" for line in lines), why)
             planned = changes.ChangeSet(f"doctor: {why}", (named,))
             commits.apply(entity.root, planned, policy, timeout_seconds=timeout_seconds)
+
+
+@plain
+def doctor(
+    shell: Shell,
+    *,
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Mend what is derived or left over; never what a file says."),
+    ] = False,
+    adopt: Annotated[
+        bool,
+        typer.Option(
+            "--adopt",
+            help="Mend, and finish what another installation left half done in .bumble: in a "
+            "folder that you copied while it was being written.",
+        ),
+    ] = False,
+    entity: EntityOption = None,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+) -> None:
+    """Check every file of the entity, and mend what is derived.
+
+    Without --fix nothing is written. Ends with exit code 12 if something is wrong.
+    """
+    shell.set_now(now)
+    root, why = locate(shell, entity)  # not opened: that would finish what is left half written
+    before = report = _examined(shell, Entity(root))
+    mends = any(finding.mends for finding in before.findings) or before.has(HALF_MERGED)
+    if adopt or (fix and mends):
+        mend(before, lock_timeout, adopts=adopt)
+        report = _examined(shell, Entity(root))
+    left = {(finding.code, finding.path) for finding in report.findings}
+    mended = [finding for finding in before.findings if (finding.code, finding.path) not in left]
+    aim = f"bumble -e {shlex.quote(str(root))} " if why == "--entity" else "bumble "
+    output.result(shell, "doctor", _data(report, mended, aim), _lines(report, mended, aim))
+    if report.problems:
+        raise typer.Exit(RecordInvalidError.exit_code)
+
+
+def _examined(shell: Shell, entity: Entity) -> DoctorReport:
+    bar = output.Progress("reading", shell.environ)
+    try:
+        report = examine(shell, entity, bar, MORE_CHECKS)
+    finally:
+        bar.clear()
+    if opened := report.checkup.opened:
+        shell.entity_name = opened.identity.name
+    return report
+
+
+def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[str]:
+    lines = [f"mended: {_sentence(finding)}" for finding in mended]
+    for finding in report.findings:
+        head = "note: " if finding.level == "note" else ""
+        lines.append(f"{head}{_sentence(finding)} [{finding.code}]")
+        if finding.fix:
+            lines.append(f"    {_aimed(finding.fix, aim)}")
+    index = report.checkup.index
+    if index and index.server:
+        orphans = listing.counted(index.orphans, "orphaned row")
+        on = index_place.described(index.server)
+        lines.append(f"The index stands on {on}, with {orphans}.")
+    problems = len(report.problems)
+    read = f"{listing.counted(report.files, 'file')} read"
+    lines.append(
+        f"{listing.counted(problems, 'problem') if problems else 'Nothing is wrong'}; {read}."
+    )
+    return lines
+
+
+def _sentence(finding: Finding) -> str:
+    return f"{finding.where}: {finding.sentence}" if finding.path else finding.sentence
+
+
+def _aimed(fix: str, aim: str) -> str:
+    """Name the entity in a command of ours, if this one had to."""
+    return aim + fix.removeprefix("bumble ") if fix.startswith("bumble ") else fix
+
+
+def _data(report: DoctorReport, mended: Sequence[Finding], aim: str) -> dict[str, Any]:
+    def data(finding: Finding) -> dict[str, Any]:
+        return {
+            "code": finding.code,
+            "level": finding.level,
+            "path": finding.path or None,
+            "line": finding.line,
+            "said": finding.sentence,
+            "fix": _aimed(finding.fix, aim) if finding.fix else None,
+            "mends": finding.mends,
+        }
+
+    index = report.checkup.index
+    return {
+        "clean": not report.problems,
+        "findings": [data(finding) for finding in report.findings],
+        "mended": [data(finding) for finding in mended],
+        "files": report.files,
+        "versions": dict(report.versions),
+        "index": index
+        and {
+            "exists": index.exists,
+            "passages": index.chunks,
+            "orphans": index.orphans,
+            "server": index.server and dict(index.server),
+        },
+    }

@@ -4,74 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body import bars, ebb, hormones, noise
+from bumble.body import affects, bars, ebb, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.config import HORMONE_NAMES
-from bumble.body.soma import Soma
-from bumble.cli import body_view, commit, listing, output, text_input
+from bumble.body.soma import Soma, advance, birth
+from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
 from bumble.cli.listing import Listing, show_list, when
 from bumble.cli.opening import Opened
-from bumble.cli.shelf import Shelf, data_of
-from bumble.errors import RecordExistsError, UsageError
-from bumble.records import anchors, relationships
+from bumble.cli.shelf import Face, Shelf, data_of
+from bumble.errors import RecordExistsError
+from bumble.records import anchors, relationships, soma
 from bumble.records.base import Provenance
 from bumble.runtime import anchor_recall, body_state
 
-BLENDS = (
-    (hormones.ASKED, "asked for"),
-    (hormones.WORDS, "its words in a message"),
-    (hormones.ALIKE, f"a body like it, above {hormones.ALIKE_ABOVE:g}"),
-)
+if TYPE_CHECKING:
+    from bumble.body.noise import Fragment
 
 
-class AnchorsView(Struct, frozen=True):
-    """The anchors of a body, as data and as lines."""
+class Presence(Struct, frozen=True):
+    """A body at the present."""
 
-    data: dict[str, Any]
-    lines: list[str]
+    soma: Soma
+    stored_at: datetime | None  # when the values of its file were true; None: not written yet
+
+    @property
+    def mood(self) -> affects.Mood:
+        """The feeling that stands out."""
+        return affects.mood(self.soma.bars)
 
 
-def anchors_view(opened: Opened, presence: body_view.Presence) -> AnchorsView:
-    """Say how near each anchor is, and when one may come back by itself."""
-    listed = listing.readable(opened, anchors.paths(opened.entity.anchors), anchors.load).records
-    now, by_itself = opened.shell.now(), opened.config.soma.anchors.by_itself
-    stirred = anchor_recall.stirred_at(listed, now)
-    cooling = hormones.is_cooling(stirred, now)
-    entries = [
-        {
-            "id": anchor.id,
-            "label": anchor.label,
-            "left": round(anchor_recall.strength(anchor, now), 4),
-            "like": round(anchor_recall.like(anchor, presence.soma), 4),
-            "recalled": anchor.recalled,
-        }
-        for anchor in listed
-    ]
-    again = stirred + hormones.COOL_DOWN if stirred and cooling else None
-    data = {
-        "by_itself": by_itself,
-        "again": again.isoformat() if again else None,
-        "entries": entries,
+def look(opened: Opened) -> Presence:
+    """Read the body from its file and bring it to the present.
+
+    Raises:
+        RecordInvalidError: If the file does not hold a body.
+    """
+    temperament, zone = opened.config.soma.bars.levels, opened.zone
+    place = opened.within(opened.entity.soma)
+    stored = body_state.stored(place, soma.read(place))
+    at = opened.now
+    if stored is None:
+        return Presence(birth(at, temperament), None)
+    return Presence(advance(stored, at, zone, temperament), stored.at)
+
+
+def fragment_data(held: Fragment) -> dict[str, Any]:
+    """Return a stray thought as data."""
+    return {
+        "text": held.text,
+        "kind": held.kind,
+        "salience": held.salience,
+        "at": held.at.isoformat(),
+        "audience": list(held.audience),
     }
-    blends = "; ".join(f"{share:g} {cause}" for share, cause in BLENDS)
-    lines = [f"anchors: level ← (1 − s)·level + s·anchor, s = {blends}"]
-    if not by_itself:
-        lines.append("  none comes back by itself: soma.anchors.by_itself is off")
-    elif again:
-        lines.append(f"  none comes back by itself before {listing.when(again, opened)}")
-    rows = [
-        [str(entry["label"]), f"left {entry['left']:.2f}", f"like now {entry['like']:+.2f}"]
-        for entry in entries
-    ]
-    return AnchorsView(data, [*lines, *(output.table(rows, indent="  ") or ["  none yet"])])
 
 
 app = group(opens=True)
@@ -80,38 +72,15 @@ WIDTH = 30  # characters of a full bar
 
 @app.callback(invoke_without_command=True)
 @looks_back
-def show(
-    opened: Opened,
-    *,
-    as_: Annotated[
-        str | None,
-        typer.Option(
-            "--as",
-            metavar="FORM",
-            help="One of its forms in text: `tag` (of an episode), `line` (for reflection) "
-            "or `dream` (at sleep onset).",
-        ),
-    ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show which anchors there are, and what stirs them.")
-    ] = False,
-) -> None:
+def show(opened: Opened) -> None:
     """Look at the body.
 
     Its values are those of the present, computed from the file; looking writes nothing.
     """
-    presence = body_view.look(opened)
+    presence = look(opened)
     presence = replace(presence, soma=listing.Viewer(opened).body(presence.soma))
-    if as_ is not None:
-        text = _rendered(presence, as_)
-        output.result(opened.shell, "soma", {"as": as_, "text": text}, text)
-        return
     data = _data(opened, presence)
-    lines = _lines(opened, presence, data)
-    if explain:
-        anchored = anchors_view(opened, presence)
-        data, lines = {**data, "anchors": anchored.data}, [*lines, "", *anchored.lines]
-    output.result(opened.shell, "soma", data, lines)
+    output.result(opened.shell, "soma", data, _lines(opened, presence, data))
 
 
 @app.command()
@@ -124,18 +93,7 @@ def tick(opened: Opened, flags: JobFlags) -> None:
     run_job.perform(opened, flags, "soma tick", soma_tick.check, soma_tick.run)
 
 
-def _rendered(presence: body_view.Presence, form: str) -> str:
-    soma = presence.soma
-    if form == "tag":
-        return ebb.episode_tag(soma)
-    if form == "line":
-        return ebb.reflection_line(soma)
-    if form == "dream":
-        return ebb.dream_lines(soma)
-    raise UsageError(f"--as {form}: the forms are tag, line and dream.")
-
-
-def _data(opened: Opened, presence: body_view.Presence) -> dict[str, Any]:
+def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
     soma = presence.soma
     age = opened.shell.now() - presence.stored_at if presence.stored_at else None
     loud = ebb.loudness(soma)
@@ -170,7 +128,7 @@ def _data(opened: Opened, presence: body_view.Presence) -> dict[str, Any]:
         }
         if soma.felt
         else None,
-        "noise": [body_view.fragment_data(fragment) for fragment in soma.noise],
+        "noise": [fragment_data(fragment) for fragment in soma.noise],
         "maturity": round(hormones.maturity(met), 4),
     }
 
@@ -188,7 +146,7 @@ def _hormones(soma: Soma, *, named: bool) -> dict[str, dict[str, Any]]:
     }
 
 
-def _lines(opened: Opened, presence: body_view.Presence, data: dict[str, Any]) -> list[str]:
+def _lines(opened: Opened, presence: Presence, data: dict[str, Any]) -> list[str]:
     soma = presence.soma
     parts = [
         [name, _draw_bar(bar.value, bar.rest), f"{bar.value:3.0f}", f"rest {bar.rest:.0f}"]
@@ -215,7 +173,7 @@ def _lines(opened: Opened, presence: body_view.Presence, data: dict[str, Any]) -
     return [_title(opened, presence), *output.table(parts, indent="  "), "", *listing.details(rows)]
 
 
-def _title(opened: Opened, presence: body_view.Presence) -> str:
+def _title(opened: Opened, presence: Presence) -> str:
     name, at = opened.identity.name, listing.when(opened.shell.now(), opened)
     if presence.stored_at is None:
         return f"{name}'s body, {at}; as it is born, nothing has moved it yet"
@@ -260,14 +218,14 @@ def list_(opened: Opened) -> None:
 
     The newest is last.
     """
-    held = body_view.look(opened).soma.noise
+    held = look(opened).soma.noise
 
     def line(fragment: noise.Fragment) -> list[str]:
         only = f"  (only for {', '.join(fragment.audience)})" if fragment.audience else ""
         return [when(fragment.at, opened), f"{noise.line(fragment)}{only}"]
 
     listing = Listing(held, broken=0, more=False)
-    show_list(opened, "noise", listing, body_view.fragment_data, line, NONE)
+    show_list(opened, "noise", listing, fragment_data, line, NONE)
 
 
 @noise_app.command("tick")
@@ -284,11 +242,45 @@ anchor_app = group()
 LabelArgument = Annotated[
     str, typer.Argument(metavar="LABEL", help="What the anchor is called, or its file's name.")
 ]
+
+
+def _left(opened: Opened, anchor: anchors.Anchor) -> float:
+    return anchor_recall.strength(anchor, opened.shell.now())
+
+
+def _anchor_face(opened: Opened, anchor: anchors.Anchor) -> Face:
+    last = listing.when(anchor.last_recalled, opened)
+    now = look(opened).soma
+    named = opened.config.soma.hormones.show_names
+    rows = [
+        ("made", listing.when(anchor.at, opened)),
+        ("strength", f"{anchor.strength:.2f}, {_left(opened, anchor):.2f} left"),
+        ("recalled", f"{anchor.recalled} times; last: {last}"),
+        (
+            "hormones",
+            ", ".join(
+                f"{hormones.shown_name(name, named=named)} {anchor.levels[name]:.4f}"
+                for name in HORMONE_NAMES
+            ),
+        ),
+    ]
+    after = ["", "Recalled now:", *formula(opened, now, anchor, hormones.ASKED)]
+    return [f"# {anchor.label}", "", anchor.description], rows, after
+
+
 ANCHORS = Shelf(
     kind=anchors.ANCHOR,
     group="anchor",
     none='No anchors. Keep how it feels now with `bumble anchor add "the evening by the sea"`.',
     title=lambda anchor: anchor.label,
+    cells=lambda opened, anchor: [
+        anchor.label,
+        f"{_left(opened, anchor):.2f}",
+        f"recalled {listing.counted(anchor.recalled, 'time')}",
+        output.shorten(anchor.description),
+    ],
+    face=_anchor_face,
+    data=lambda opened, anchor: data_of(anchor, ("stirred",), left=round(_left(opened, anchor), 4)),
     forgets="remove the anchor {title}",
     removed='Removed the anchor "{title}".',
     argument=LabelArgument,
@@ -314,14 +306,14 @@ def add(
 
     Of more than 20 the weakest goes: what counts is strength, and how lately it was recalled.
     """
-    label = text_input.one_line(label, "label")
-    text_input.refuse_secrets(label, description)
+    label = writing.one_line(label, "label")
+    writing.refuse_secrets(label, description)
     listed = ANCHORS.listed(opened).records
     existing = anchors.match(listed, label)
     if existing is not None:
         advice = "Recall it, remove it, or choose another label."
         raise RecordExistsError(opened.entity.root / anchors.path(existing.id), advice)
-    levels, at = body_view.look(opened).soma.hormones.levels, opened.now
+    levels, at = look(opened).soma.hormones.levels, opened.now
     origin = Provenance(by="anchor add")
     anchor = anchors.new(label, description, levels, at, strength, provenance=origin)
     why = f"keep how it feels: {anchor.label}"
@@ -331,40 +323,16 @@ def add(
     gone = "".join(f' The weakest is gone: "{weak.label}".' for weak in surplus)
     sentence = f'Added the anchor "{anchor.label}".{gone}'
     dropped = [weak.id for weak in surplus]
-    commit.commit(
+    writing.commit(
         opened, "anchor add", planned, sentence, dry_run=dry_run, id=anchor.id, dropped=dropped
     )
 
 
-@anchor_app.command("list")
-@shows
-def list_anchors(opened: Opened) -> None:
-    """List anchors, each with what time has left of it."""
-
-    def cells(anchor: anchors.Anchor) -> list[str]:
-        times = f"recalled {listing.counted(anchor.recalled, 'time')}"
-        left = f"{_left(opened, anchor):.2f}"
-        return [anchor.label, left, times, output.shorten(anchor.description)]
-
-    ANCHORS.list(opened, ANCHORS.listed(opened), partial(_anchor_data, opened), cells)
-
-
-@anchor_app.command("show")
-@shows
-def show_anchor(opened: Opened, label: LabelArgument) -> None:
-    """Show an anchor, and what recalling it would do to the body now."""
-    anchor = ANCHORS.seen(opened, label)
-    last = listing.when(anchor.last_recalled, opened)
-    now = body_view.look(opened).soma
-    rows = [
-        ("made", listing.when(anchor.at, opened)),
-        ("strength", f"{anchor.strength:.2f}, {_left(opened, anchor):.2f} left"),
-        ("recalled", f"{anchor.recalled} times; last: {last}"),
-        ("hormones", _levels(opened, anchor.levels)),
-    ]
-    after = ["", "Recalled now:", *formula(opened, now, anchor, hormones.ASKED)]
-    text = [f"# {anchor.label}", "", anchor.description]
-    ANCHORS.show(opened, anchor, _anchor_data(opened, anchor), text, rows, after)
+ANCHORS.offers(
+    anchor_app,
+    list="List anchors, each with what time has left of it.",
+    show="Show an anchor, and what recalling it would do to the body now.",
+)
 
 
 @anchor_app.command()
@@ -372,7 +340,7 @@ def show_anchor(opened: Opened, label: LabelArgument) -> None:
 def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = False) -> None:
     """Draw the body towards an anchor: level ← .7·level + .3·anchor."""
     anchor, at = ANCHORS.find(opened, label), opened.now
-    now = body_view.look(opened).soma
+    now = look(opened).soma
     why = f"recall: {anchor.label}"
 
     def move(soma: Soma) -> Soma:
@@ -383,7 +351,7 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
     planned = [moved, anchors.plan_recalled(anchor, at, why, stirred=False)]
     sentence = "\n".join([f"{anchor.label}:", *formula(opened, now, anchor, hormones.ASKED)])
     levels = hormones.blend(now.hormones, anchor.levels, hormones.ASKED).levels
-    commit.commit(
+    writing.commit(
         opened,
         "anchor recall",
         planned,
@@ -410,20 +378,5 @@ def formula(opened: Opened, soma: Soma, anchor: anchors.Anchor, share: float) ->
     ]
 
 
-def _left(opened: Opened, anchor: anchors.Anchor) -> float:
-    return anchor_recall.strength(anchor, opened.shell.now())
-
-
-def _levels(opened: Opened, levels: Mapping[str, float]) -> str:
-    named = opened.config.soma.hormones.show_names
-    return ", ".join(
-        f"{hormones.shown_name(name, named=named)} {levels[name]:.4f}" for name in HORMONE_NAMES
-    )
-
-
 def _rounded(levels: Mapping[str, float]) -> dict[str, float]:
     return {name: round(levels[name], anchors.DECIMALS) for name in HORMONE_NAMES}
-
-
-def _anchor_data(opened: Opened, anchor: anchors.Anchor) -> dict[str, Any]:
-    return data_of(anchor, ("stirred",), left=round(_left(opened, anchor), 4))

@@ -267,55 +267,19 @@ def check_secrets(path: Path) -> Iterator[Finding]:
 def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
     """Check what git is told about the folder; nothing of it is asked where there is no git."""
     root = entity.root
-    if not git.installed():
-        yield Finding("git-missing", "git is not installed, so the folder has no history")
-        return
-    place = git.at(root)
-    if place is None:
-        yield Finding(
-            "git-none",
-            "it is in no git repository, so it has no history",
-            ".",
-            fix=f"git -C {shlex.quote(str(root))} init",
-        )
-        return
-    if place.foreign:
-        yield Finding(
-            "git-foreign",
-            f"{place.foreign} belongs to somebody else, so its history is not read",
-            ".",
-            fix=place.advice.strip("`"),
-        )
-        return
-    if place.trap:
-        yield Finding("git-trap", f"{place.trap} is no plain file; git would wait for it", ".")
-        return
-    if place.outside_repository and not trusted:
-        yield Finding(
-            "git-strays",
-            place.outside_repository,
-            ".",
-            fix=f"bumble config trust {shlex.quote(str(root))}",
-        )
+    place = _repository(root, trusted=trusted)
+    if isinstance(place, Finding):
+        yield place
         return
     yield from _find_under_way(root, place)
     yield from _find_uncommitted(root, place)
-    missing = missing_lines(root, ".gitignore")
-    if missing:
-        yield Finding(
-            "git-ignores",
-            f"it does not name {', '.join(missing)}",
-            ".gitignore",
-            fix="bumble doctor --fix",
-        )
-    missing = missing_lines(root, ".gitattributes")
-    if missing:
-        yield Finding(
-            "git-attributes",
-            f"it lacks {'; '.join(missing)}",
-            ".gitattributes",
-            fix="bumble doctor --fix",
-        )
+    for code, name, said in (
+        ("git-ignores", ".gitignore", "it does not name {}"),
+        ("git-attributes", ".gitattributes", "it lacks {}"),
+    ):
+        if missing := missing_lines(root, name):
+            lines = ("; " if name == ".gitattributes" else ", ").join(missing)
+            yield Finding(code, said.format(lines), name, fix="bumble doctor --fix")
     if not clone.has_driver(root):
         yield Finding(
             "git-driver",
@@ -332,6 +296,26 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
             fix=f"git -C {shlex.quote(str(root))} rm -r --cached --ignore-unmatch "
             + " ".join(DERIVED),
         )
+
+
+def _repository(root: Path, *, trusted: bool) -> git.Git | Finding:
+    """Return the repository of a folder, or what keeps git from being looked at."""
+    if not git.installed():
+        return Finding("git-missing", "git is not installed, so the folder has no history")
+    place = git.at(root)
+    if place is None:
+        sentence = "it is in no git repository, so it has no history"
+        return Finding("git-none", sentence, ".", fix=f"git -C {shlex.quote(str(root))} init")
+    if place.foreign:
+        sentence = f"{place.foreign} belongs to somebody else, so its history is not read"
+        return Finding("git-foreign", sentence, ".", fix=place.advice.strip("`"))
+    if place.trap:
+        sentence = f"{place.trap} is no plain file; git would wait for it"
+        return Finding("git-trap", sentence, ".")
+    if place.outside_repository and not trusted:
+        fix = f"bumble config trust {shlex.quote(str(root))}"
+        return Finding("git-strays", place.outside_repository, ".", fix=fix)
+    return place
 
 
 def _find_under_way(root: Path, place: git.Git) -> Iterator[Finding]:

@@ -1,0 +1,449 @@
+"""`bumble log`, `diff`, `undo`, `why`: what became part of an entity, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+from msgspec.structs import replace
+
+from bumble.cli import listing, output, people, writing
+from bumble.cli.command import DryRunOption, LimitOption, shows, writes
+from bumble.cli.opening import Opened
+from bumble.entity import commits, companions
+from bumble.entity.changes import Change, Version
+from bumble.errors import RecordMissingError, UsageError
+from bumble.history import describe, lookup
+from bumble.history import log as commit_log
+from bumble.history import undo as undoing
+from bumble.history import why as explaining
+from bumble.records import relationships
+from bumble.records.provenance import Reader, withheld
+from bumble.runtime import audiences
+
+
+def look(opened: Opened) -> commits.Waiting:
+    """See to it that there is a history, and that it holds what was written last.
+
+    Returns:
+        What it does not hold yet all the same.
+
+    Raises:
+        HistoryMissingError: If there is none.
+        HistoryClosedError: If it belongs to somebody else.
+    """
+    commit_log.require(opened.root)
+    timeout = opened.config.limits.lock_timeout_seconds
+    return commits.catch_up(opened.root, opened.commit_policy, timeout_seconds=timeout)
+
+
+def seen(opened: Opened, found: Sequence[commit_log.Commit]) -> list[commit_log.Commit]:
+    """Return commits as whoever looks may see them: of some only what made them, and when."""
+    reader = listing.reader(opened)
+    if not reader.id:
+        return list(found)
+    return [_seen(each, reader, commit_log.versions(opened.root, each)) for each in found]
+
+
+def _seen(
+    commit: commit_log.Commit, reader: Reader, versions: Sequence[Version]
+) -> commit_log.Commit:
+    hidden = audiences.hides(reader, versions)
+    if hidden is None:
+        return commit
+    touched = tuple(
+        replace(each, path=audiences.named(each.path, audiences.hides(reader, [version])))
+        for each, version in zip(commit.touched, versions, strict=True)
+    )
+    made_by = commit.title.partition(":")[0] if ":" in commit.title else commit.cycle or "commit"
+    return replace(commit, title=f"{made_by}: {withheld(hidden)}", body=(), touched=touched)
+
+
+def commit_data(commit: commit_log.Commit, undone: Collection[str] = ()) -> dict[str, Any]:
+    """Return a commit as JSON tells it, with the kinds of memories in its files."""
+    return {
+        "id": commit.short,
+        "commit": commit.id,
+        "at": commit.at.isoformat(),
+        "title": commit.title,
+        "cycle": commit.cycle or None,
+        "model": commit.trailer("Model") or None,
+        "evidence": [value for key, value in commit.trailers if key == "Evidence"],
+        "why": list(commit.body),
+        "by": commit.by,
+        "files": [file.path for file in commit.touched],
+        "holds": describe.list_kinds([file.path for file in commit.touched]),
+        "undone": commit.id in undone,
+    }
+
+
+def commit_line(
+    opened: Opened, commit: commit_log.Commit, undone: Collection[str] = ()
+) -> list[str]:
+    """Return a commit as the cells of a line."""
+    holds = describe.list_kinds([file.path for file in commit.touched])
+    more = "; ".join(filter(None, [holds, commit.trailer("Model")]))
+    marks = " [undone]" if commit.id in undone else ""
+    title = output.shorten(commit.title, 70)
+    sentence = f"{title}{marks} ({more})" if more else f"{title}{marks}"
+    return [commit.short, listing.when(commit.at, opened), sentence]
+
+
+def pathspecs(opened: Opened, what: str) -> list[str]:
+    """Return the pathspecs that a word of the user's stands for: a file, a person, an id."""
+    root = opened.root
+    for base in (root, opened.shell.cwd):
+        place = base / what
+        if place.exists() and place.resolve().is_relative_to(root):
+            return [f":(literal){place.resolve().relative_to(root).as_posix()}"]
+    person = relationships.match(people.everybody(opened).records, what)
+    return [f":(literal){relationships.path(person.id)}"] if person else commit_log.pathspecs(what)
+
+
+def versions_of(opened: Opened, changes: Sequence[Change]) -> list[Version]:
+    """Return planned changes as what the files were, and are to be."""
+    before = partial(companions.read, opened.root)
+    return [Version(change.path, before(change.path), change.data) for change in changes]
+
+
+def actions(versions: Sequence[Version], reader: Reader) -> list[dict[str, Any]]:
+    """Return what changed in some files as data, as far as a reader may see it."""
+    return [
+        {
+            "path": audiences.named(version.path, audiences.hides(reader, [version])),
+            "holds": describe.kind_names(version.path)[0],
+            "action": _action(version),
+            "said": describe.describe(version, reader),
+        }
+        for version in versions
+        if version.before != version.after
+    ]
+
+
+def _action(version: Version) -> str:
+    if version.before is None:
+        return "make"
+    return "remove" if version.after is None else "change"
+
+
+def action_lines(changes: Sequence[dict[str, Any]]) -> list[str]:
+    """Return what changed as lines; the file is named where the lines do not speak of it."""
+    shown: list[str] = []
+    for change in changes:
+        first = next(iter(change["said"]), "")  # none where only blank lines came or went
+        plain = change["holds"] in ("file", "settings") or not first
+        head = [f"{change['path']}:"] if plain or first[:1] in "@+-" else []
+        shown += [f"  {row}" for row in [*head, *change["said"]]]
+    return shown
+
+
+LAST = "last"
+PASSED_SHOWN = 5
+
+
+@shows
+def log(
+    opened: Opened,
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="[WHAT]", help="Only what touched this file, id or person."),
+    ] = None,
+    *,
+    cycle: Annotated[
+        str, typer.Option(metavar="NAME", help="Only what this made: dream, distill, chat, …")
+    ] = "",
+    limit: LimitOption = 20,
+) -> None:
+    """Show what became part of the entity, and when."""
+    look(opened)
+    wanted, root = pathspecs(opened, what) if what else [], opened.root
+    found = seen(opened, commit_log.read(root, limit=limit, cycle=cycle, wanted=wanted))
+    undone = undoing.taken_back(commit_log.read(root, cycle=undoing.UNDO))
+    rows = output.table([commit_line(opened, each, undone) for each in found])
+    output.result(opened.shell, "log", [commit_data(each, undone) for each in found], rows)
+    if not found:
+        output.say("Nothing in the history fits.")
+
+
+@shows
+def diff(
+    opened: Opened,
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[WHAT]",
+            help="A commit, `last`, or a file, id or person: the last commit that touched it. "
+            "Default: what is not committed yet.",
+        ),
+    ] = None,
+) -> None:
+    """Show what changed, in memories rather than lines."""
+    look(opened)
+    meant = [_meant(opened, what)] if what else []
+    versions = [one for each in meant for one in commit_log.versions(opened.root, each)]
+    rows = actions(
+        versions if meant else commit_log.uncommitted(opened.root), listing.reader(opened)
+    )
+    shown = seen(opened, meant)
+    head = [" ".join(commit_line(opened, each)) for each in shown]
+    data = {"commit": commit_data(shown[0]) if shown else None, "changes": rows}
+    output.result(opened.shell, "diff", data, [*head, *action_lines(rows)])
+    if not (meant or rows):
+        output.say("Nothing has changed since the last commit; `bumble diff last` shows that one.")
+
+
+def _meant(opened: Opened, what: str) -> commit_log.Commit:
+    """Return the commit that a word of the user's stands for.
+
+    Raises:
+        RecordMissingError: If there is none.
+    """
+    found = commit_log.read(opened.root, limit=1) if what == LAST else []
+    if what != LAST:
+        try:
+            return commit_log.find(opened.root, what)
+        except RecordMissingError:
+            found = commit_log.read(opened.root, limit=1, wanted=pathspecs(opened, what))
+    if not found:
+        raise RecordMissingError("commit, record or person", what)
+    return found[0]
+
+
+@writes
+def undo(
+    opened: Opened,
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="[ID]", help="A commit, as `bumble log` shows it, or a record."),
+    ] = None,
+    *,
+    last: Annotated[
+        bool, typer.Option("--last", help="The newest change; conversations are passed over.")
+    ] = False,
+    cycle: Annotated[
+        str, typer.Option(metavar="NAME", help="The newest of this kind: stretch, dream, …")
+    ] = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Take back what came of a conversation, too.")
+    ] = False,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Take back one change.
+
+    Its files become what they were, in a commit of its own. What was written to them since stays,
+    or the undo is refused with exit code 13. Conversations stay word for word.
+    """
+    if sum((what is not None, last, bool(cycle))) != 1:
+        raise UsageError("Say what to undo: an ID from `bumble log`, --last, or --cycle NAME.")
+    waiting, root = look(opened), opened.root
+    chosen = undoing.choose(root, what, last=last, cycle=cycle, waiting=waiting)
+    passed = undoing.passed_over(root, chosen) if last else []
+    plan = undoing.plan(root, chosen, force=force)
+    changes = plan.change_set.changes
+    rows = actions(versions_of(opened, changes), listing.reader(opened))
+    if changes and not dry_run:
+        # what comes back may be what a pull once brought
+        writing.apply(opened, plan.change_set, trusts=False)
+    (undone,) = seen(opened, [plan.commit])
+    title = f'"{undone.title}" ({undone.short})'
+    head = f"Would undo {title}:" if dry_run else f"Undid {title}:"
+    data = {
+        "changed": bool(changes) and not dry_run,
+        "dry_run": dry_run,
+        "undoes": commit_data(undone),
+        "changes": rows,
+        "stays": list(plan.stays),
+        "passed_over": [commit_data(newer) | {"why": why} for newer, why in passed],
+    }
+    lines = [head, *action_lines(rows)] if changes else [f"Nothing of {title} is left."]
+    output.result(opened.shell, "undo", data, lines)
+    for newer, why in passed[:PASSED_SHOWN]:
+        output.say(f'passed over: "{newer.title}" ({newer.short}): {why}')
+    if len(passed) > PASSED_SHOWN:
+        output.say(f"passed over: {len(passed) - PASSED_SHOWN} more, as `bumble log` shows them")
+    for kept_file in plan.stays:
+        output.say(f"left as it is: {kept_file}")
+    if changes and dry_run:
+        output.say("Nothing was written: --dry-run.")
+
+
+GONE = "not here any more: forgotten, or not merged yet"
+COMMIT_CHARS = 10
+MOST_NAMED = 4
+NAMED_BY_WORDS = ("knowledge", *audiences.NAMED_BY_WORDS)  # what their ids are made of
+
+
+@shows
+def why(
+    opened: Opened,
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WHAT",
+            help="An id, a beginning or an end of one, a title, a name, a time; words of a "
+            "sentence; or NAME:LINE, a line of a portrait, or PATH:LINE.",
+        ),
+    ],
+    *,
+    kind: Annotated[
+        str | None, typer.Option("--kind", metavar="KIND", help="What kind of record is meant.")
+    ] = None,
+) -> None:
+    """Show where something it holds comes from.
+
+    A belief, a section of knowledge, a portrait and its notes, an episode, a dream, an entry of the
+    journal, the narrative, a skill, a topic, a project, a line of working memory, a message: who or
+    what wrote it, and all it rests on, down to the words that were said. Of a
+    sentence, the messages that say it: the nearest first.
+    """
+    query = " ".join(what).strip()
+    if not query:
+        raise UsageError("There is nothing to look for: the id is empty.")
+    if kind is not None and kind not in lookup.KINDS:
+        near = listing.missing("kind of record", kind, lookup.KINDS)
+        raise UsageError(f"{near}\nThere are {', '.join(lookup.KINDS)}.")
+    shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opened.zone)
+    viewer = listing.Viewer(opened)
+    item, *others = _explained(shelf, query, kind, viewer)
+    node = _seen_node(
+        viewer, explaining.explain(shelf, item, explaining.GitHistory(opened.entity.root))
+    )
+    data = {
+        **_data(node),
+        "missing": list(node.missing),
+        "also_in": [{"kind": other.kind, "id": other.id} for other in others],
+    }
+    output.result(opened.shell, "why", data, list(_tree(opened, node)))
+    if others:
+        names = ", ".join(f"{other.kind} {other.id}" for other in others[:MOST_NAMED])
+        more = ", …" if len(others) > MOST_NAMED else ""
+        output.say(f"The words stand in {names}{more}, too: --kind chooses.")
+    if node.missing:
+        verb = "is" if len(node.missing) == 1 else "are"
+        output.say(f"{listing.counted(len(node.missing), 'source')} {verb} {GONE}.")
+
+
+def _seen_node(viewer: listing.Viewer, node: explaining.SourceNode) -> explaining.SourceNode:
+    """Return a record with what it rests on, each as it may be seen, and as its commits may."""
+    item, origin = node.item, node.item.origin
+    named = item.id if item.kind in NAMED_BY_WORDS else ""
+    path = audiences.named(item.path, None if viewer.may_see(origin) else origin)
+    seen = replace(viewer.seen(item), path=path, id=viewer.text(named, origin) or item.id)
+    edits = {
+        name: edit and replace(edit, title=viewer.text(edit.title, origin))
+        for name, edit in (("written", node.written), ("changed", node.changed))
+    }
+    below = tuple(_seen_node(viewer, each) for each in node.rests_on)
+    return replace(node, item=seen, rests_on=below, **edits)
+
+
+def _explained(
+    shelf: lookup.Library, query: str, kind: str | None, viewer: listing.Viewer
+) -> list[lookup.LibraryRecord]:
+    """Return the record that is meant, or those that hold the sentence."""
+    try:
+        return [shelf.look_up(query, kind)]
+    except RecordMissingError:
+        found = explaining.find(shelf, query, kind)
+        records = [record for record in found if viewer.may_see(record.origin)]
+        if not records:
+            raise
+    return records
+
+
+def _tree(
+    opened: Opened, node: explaining.SourceNode, first: str = "", rest: str = ""
+) -> Iterator[str]:
+    """Draw a record and what it rests on; the lines below the first are set in by `rest`."""
+    yield f"{first}{_head(opened, node)}"
+    bar = "│ " if node.rests_on else "  "
+    for line in _body(opened, node, whole=not first or node.item.kind == "message"):
+        yield f"{rest}{bar}{line}".rstrip()
+    for n, below in enumerate(node.rests_on, 1):
+        last = n == len(node.rests_on)
+        yield from _tree(
+            opened, below, f"{rest}{'└─' if last else '├─'} ", f"{rest}{'   ' if last else '│  '}"
+        )
+
+
+def _head(opened: Opened, node: explaining.SourceNode) -> str:
+    item = node.item
+    if not node.resolved:
+        return f"{item.id}: {GONE}"
+    when = listing.when(item.at, opened) if item.at else ""
+    place = f"{item.path}:{item.line}" if item.line else item.path
+    return "  ".join(filter(None, (f"{item.kind} {item.id}", when, place)))
+
+
+def _body(opened: Opened, node: explaining.SourceNode, *, whole: bool) -> Iterator[str]:
+    """Tell what stands in a record, and who or what wrote it."""
+    item = node.item
+    if not node.resolved:
+        return
+    if node.again:
+        yield f"{output.shorten(item.text)} (told above)"
+        return
+    text = item.sentence or (item.text if whole else output.shorten(item.text, 160))
+    who = f"{item.speaker}: " if item.speaker else ""
+    yield from f"{who}{text}".splitlines()
+    yield from filter(None, (f"  {line}" if line else "" for line in _origin(item)))
+    yield from (f"  {line}" for line in _edits(opened, node))
+
+
+def _origin(item: lookup.LibraryRecord) -> Iterator[str]:
+    origin = item.origin
+    if item.by_hand:
+        yield "written by hand"
+    elif origin.by:
+        yield f"written by {origin.by}" + (f", with {origin.model}" if origin.model else "")
+    elif origin.model:
+        yield f"said with {origin.model}"
+    sentence = f"trust {origin.trust}" if origin.trust else ""
+    audience = f"only for {', '.join(origin.audience)}" if origin.audience else ""
+    yield "; ".join(filter(None, (sentence, audience)))
+
+
+def _edits(opened: Opened, node: explaining.SourceNode) -> Iterator[str]:
+    for verb, edit in (("committed", node.written), ("last changed", node.changed)):
+        if edit:
+            when = listing.when(edit.at, opened)
+            yield f"{verb} {when} by {edit.by} as {edit.id[:COMMIT_CHARS]}: {edit.title}"
+            yield from (f"  {key}: {value}" for key, value in edit.trailers)
+
+
+def _data(node: explaining.SourceNode) -> dict[str, Any]:
+    item = node.item
+    return {
+        "kind": item.kind or None,
+        "id": item.id,
+        "resolved": node.resolved,
+        "text": item.text,
+        "sentence": item.sentence or None,
+        "at": item.at.isoformat() if item.at else None,
+        "path": item.path or None,
+        "line": item.line,
+        "speaker": item.speaker or None,
+        "by": item.origin.by or None,
+        "model": item.origin.model or None,
+        "trust": item.origin.trust or None,
+        "audience": list(item.origin.audience),
+        "by_hand": node.resolved and item.by_hand,
+        "again": node.again,
+        "written": _edit_data(node.written),
+        "changed": _edit_data(node.changed),
+        "rests_on": [_data(below) for below in node.rests_on],
+    }
+
+
+def _edit_data(edit: commit_log.Commit | None) -> dict[str, Any] | None:
+    if edit is None:
+        return None
+    return {
+        "commit": edit.id,
+        "at": edit.at.isoformat(),
+        "author": edit.by,
+        "subject": edit.title,
+        "trailers": [list(pair) for pair in edit.trailers],
+    }
