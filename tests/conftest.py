@@ -104,9 +104,21 @@ def weights_folder() -> Path:
             if os.environ.get("CI"):
                 raise
             pytest.skip(f"the real weights can't be had here: {error}")
-    for name in ("_load_session", "_load_tokenizer"):  # commands of one process open them again
-        setattr(onnx, name, lru_cache(maxsize=4)(getattr(onnx, name)))
     return folder
+
+
+OPENED = {
+    name: lru_cache(maxsize=4)(getattr(onnx, name)) for name in ("_load_session", "_load_tokenizer")
+}
+
+
+@pytest.fixture(autouse=True)
+def real_weights_are_opened_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Open the real weights once for all commands of one process, where a test asks for them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, load in OPENED.items() if "weights_folder" in request.fixturenames else ():
+            patch.setattr(onnx, name, load)
+        yield
 
 
 @pytest.fixture
@@ -178,9 +190,14 @@ def use_editor(environ: dict[str, str], tmp_path: Path) -> UseEditor:
 @pytest.fixture
 def full(run: Run) -> Run:
     """Ada with one of everything."""
+    newborns.once("one of everything", run.entity.root, lambda: fill(run.entity))
+    return run
+
+
+def fill(entity: Entity) -> None:
+    """Put one record of each kind into a folder."""
     at = NOON
-    root = run.entity.root
-    known = knowledge.read(run.entity.knowledge)
+    known = knowledge.read(entity.knowledge)
     bo = relationships.new("Bo", at)
     told = sessions.Message("msg_1", at, "user", "Is it rain?", "sam")
     talk = sessions.new("ses_first", at, "sam")
@@ -199,5 +216,4 @@ def full(run: Run) -> Run:
         sessions.plan_start(talk, ""),
         sessions.plan_append(talk, [told], ""),
     ]
-    changes.apply(root, ChangeSet("", tuple(change for change in planned if change is not None)))
-    return run
+    changes.apply(entity.root, ChangeSet("", tuple(one for one in planned if one is not None)))

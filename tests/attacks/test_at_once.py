@@ -75,7 +75,7 @@ TMPDIR={place} {python} -m bumble {command}
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs a disk of its own")
-@pytest.mark.parametrize(("command", "left"), turns(4, product(WRITING, [0, 4, 16, 48, 150])))
+@pytest.mark.parametrize(("command", "left"), turns(7, product(WRITING, [0, 4, 16, 48, 150])))
 def test_a_disk_that_is_full(run: Run, tmp_path: Path, command: str, left: int) -> None:
     script(run, act("say", text="Hello Sam.") | {"always": True})
     with zipfile.ZipFile(OLD) as archive:

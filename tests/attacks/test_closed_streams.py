@@ -54,7 +54,7 @@ def shell(run: Run, command: str, streams: str) -> subprocess.CompletedProcess[b
     return done
 
 
-@pytest.mark.parametrize(("command", "streams"), turns(5, product(COMMANDS, CLOSED)))
+@pytest.mark.parametrize(("command", "streams"), turns(9, product(COMMANDS, CLOSED)))
 def test_a_closed_stream_is_an_empty_one(run: Run, command: str, streams: str) -> None:
     if command == "chat" and "<&-" not in streams:
         streams += " </dev/null"
@@ -65,7 +65,7 @@ def test_a_closed_stream_is_an_empty_one(run: Run, command: str, streams: str) -
 
 
 @full
-@pytest.mark.parametrize(("command", "streams"), turns(7, product(WORKING, FULL)))
+@pytest.mark.parametrize(("command", "streams"), turns(10, product(WORKING, FULL)))
 def test_output_that_can_not_be_written_is_an_error(run: Run, command: str, streams: str) -> None:
     done = shell(run, command, streams)
     assert done.returncode == 1

@@ -6,7 +6,6 @@ import shutil
 
 import pytest
 
-from bumble.files import git as door
 from tests.support.repository import begun, git
 from tests.support.running import Run
 
@@ -31,8 +30,3 @@ def test_an_undo_removes_nothing_for_want_of_what_was_there_before(ada: Run, wha
     ran = ada("undo", "--last")
     assert ran.code == 12, ran.err
     assert ada.text("journal.md") == before
-
-
-def test_a_path_that_a_commit_has_not_is_none(ada: Run) -> None:
-    names = ["HEAD:./journal.md", "HEAD:./nowhere.md", "HEAD:./a/b.md", f"{'0' * 40}:./x"]
-    assert [data is None for data in door.blobs(ada.entity.root, names)] == [False] + [True] * 3

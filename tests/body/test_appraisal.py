@@ -110,13 +110,3 @@ def test_an_appraisal_moves_bars_hormones_and_affects_together() -> None:
     assert [affect.name for affect in moved.affects] == ["a-little-proud", "amused"]
     assert [affect.intensity for affect in moved.affects] == pytest.approx([strength] * 2)
     assert moved.felt == FeltLine("a quick bright tug, like a kite", NOON)
-
-
-def test_what_has_ebbed_away_since_moves_less() -> None:
-    found = appraisal.parse(ANSWER)
-    late = appraisal.apply(BORN, found, left=0.5, audience=("sam",))
-    assert late.bars.value("social") == pytest.approx(51)
-    assert late.bars.value("tension") == pytest.approx(13.5)
-    whole = 0.4 + 0.5 * 15 / 40
-    assert [affect.intensity for affect in late.affects] == pytest.approx([whole / 2] * 2)
-    assert late.felt == FeltLine("a quick bright tug, like a kite", NOON, ("sam",))

@@ -47,12 +47,6 @@ def stepped(start: Bars, hours: float, step_hours: float = 1 / 60) -> Bars:
     return replace(start, at=start.at + timedelta(hours=hours), levels=levels)
 
 
-def assert_close(one: Bars, other: Bars, points: float) -> None:
-    for name in BAR_NAMES:
-        assert one.value(name) == pytest.approx(other.value(name), abs=points), name
-        assert one.levels[name].rest == pytest.approx(other.levels[name].rest, abs=points), name
-
-
 @given(STATES, st.floats(0.01, 72))
 @settings(max_examples=examples(40))
 def test_the_closed_form_equals_fine_steps_within_one_percent(start: Bars, hours: float) -> None:
@@ -90,15 +84,6 @@ def test_a_high_bar_hurries_another(high: dict[str, float], hurried: str, factor
     rhythm = circadian.factor(12.5)
     expected = rest + (75 - rest) * math.exp(-rate / 100 * factor * rhythm / 2)
     assert later.value(hurried) == pytest.approx(expected, abs=0.3)  # it idles, too
-
-
-def test_a_coupling_that_ends_within_an_hour_acts_only_until_then() -> None:
-    start = bars_at(social=81, curiosity=75)
-    later = bars.advance(start, NOON + timedelta(hours=1), UTC, TEMPERAMENT)
-    least = bars.advance(bars_at(social=100, curiosity=75), later.at, UTC, TEMPERAMENT)
-    most = bars.advance(bars_at(social=79, curiosity=75), later.at, UTC, TEMPERAMENT)
-    assert least.value("curiosity") < later.value("curiosity") < most.value("curiosity")
-    assert_close(later, stepped(start, 1, 1 / 3600), points=0.01)
 
 
 def test_night_in_the_entitys_own_zone_slows_decay() -> None:

@@ -52,13 +52,6 @@ def test_loudness_adds_up_and_gives_the_tier(state: Soma, expected: float, tier:
     assert ebb.tier(loud) == tier
 
 
-@pytest.mark.parametrize(
-    ("loud", "tier"), [(0.2999, "quiet"), (0.30, "normal"), (0.5799, "normal"), (0.58, "high")]
-)
-def test_the_tiers_begin_where_they_should(loud: float, tier: str) -> None:
-    assert ebb.tier(loud) == tier
-
-
 def test_a_stirring_body() -> None:
     assert ebb.body_block(STIRRED, "normal") == (
         "Body: stirring. Mood: content (0.47).\n"

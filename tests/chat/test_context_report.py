@@ -44,28 +44,6 @@ def test_the_parts_of_the_system_prompt_add_up_to_the_whole_of_it(ada: Entity) -
     assert "GENOME.md" not in done.recalled.stable.parts[0].text
 
 
-def test_a_run_is_counted_by_the_backend_and_an_estimate_by_its_length(ada: Entity) -> None:
-    found, done, _ = talked(ada)
-    first = done.outcome.completions[0].usage
-    assert found.total_tokens == found.prompt_tokens == first.prompt_tokens
-    runtime = runtime_of(ada, ScriptedModel([]), writes=False)
-    done.outcome.completions.clear()
-    guessed = context_report.of(runtime, done, "estimate")
-    assert guessed.prompt_tokens is None
-    chars = guessed.system_chars + guessed.history_chars + guessed.last_chars
-    assert chars // 4 < guessed.total_tokens < chars // 4 + 20 * (guessed.history_messages + 2)
-
-
-@pytest.mark.parametrize("change", [{"version": 0}, {"session": None}])
-def test_a_report_of_another_version_or_a_damaged_one_counts_as_none(
-    ada: Entity, change: dict[str, object]
-) -> None:
-    data = context_report.to_data(talked(ada)[0]) | change
-    if change == {"session": None}:
-        del data["session"]
-    assert context_report.from_data(data) is None
-
-
 @pytest.mark.parametrize(
     ("question", "fits"),
     [("Has the loudspeaker of the radio come?", True), ("What shall I cook tonight?", False)],

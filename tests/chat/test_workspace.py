@@ -2,18 +2,21 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import tools, workspace
+from bumble.chat import loop, tools, workspace
 from bumble.chat.deep_recall import LIFE_SECONDS, ToolCache
+from bumble.chat.tools import Plan, Result
 from bumble.entity import changes, settings
-from bumble.entity.changes import ChangeSet
+from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UnsafePathError, UsageError
+from bumble.llm.protocol import Action
 from tests.support.lives import NOON
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "SECRET_KEY": "hunter2"}
@@ -124,3 +127,24 @@ def test_a_result_is_kept_until_it_is_old_or_the_file_changes(tmp_path: Path) ->
     assert cache.get("read_file", {"path": "b"}, (1, 2), NOON) is None
     late = NOON + timedelta(seconds=LIFE_SECONDS + 1)
     assert cache.get("read_file", {"path": "a"}, (1, 2), late) is None
+
+
+CALL = Action("1", "any", {})
+
+
+def writing(path: str, *, adds: bool = False) -> Plan:
+    return lambda: Change(path, "write", b"text", adds=adds)
+
+
+def calls(*results: Result) -> Callable[[Action], Result]:
+    left = iter(results)
+    return loop.once_a_file(lambda _: next(left))
+
+
+def test_a_file_is_written_by_one_call() -> None:
+    call = calls(
+        Result("kept", plan=writing("a.md")),
+        Result("kept", plan=writing("b.md")),
+        Result("kept", plan=writing("a.md")),
+    )
+    assert [call(CALL).failed for _ in range(3)] == [False, False, True]

@@ -7,8 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.cli import process
+from bumble.cli.talk import conversation
+from bumble.entity.folder import Entity
+from bumble.llm.scripted import ScriptedModel
+from bumble.models.abilities.tiers import Abilities
+from bumble.records import sessions
+from tests.support.turns import NOON, runtime_of
 
 AUTOGROUP = Path("/proc/self/autogroup")
 
@@ -38,3 +45,17 @@ def test_where_linux_groups_by_session_the_whole_session_goes_behind(session_lea
     process.make_nice(session_leader)
     assert group.read_text().endswith(f"nice {process.NICENESS}\n")
     assert AUTOGROUP.read_text() == own
+
+
+def test_only_a_model_in_this_process_that_talks_is_warmed(ada: Entity) -> None:
+    runtime = runtime_of(ada, ScriptedModel([]))
+    session = sessions.new("ses_1", NOON, "sam")
+    assert conversation.beginning(runtime, session, "sam") is None
+    local = replace(runtime, local=True)
+    request = conversation.beginning(local, session, "sam")
+    assert request is not None
+    assert request.messages[0].role == "system"
+    assert request.cache_id == "ses_1"
+    assert conversation.beginning(replace(local, writes=False), session, "sam") is None
+    none = replace(local, abilities=Abilities("none"))
+    assert conversation.beginning(none, session, "sam") is None

@@ -10,6 +10,7 @@ from tests.support.chatting import act, script
 from tests.support.fake_server import FakeServer
 from tests.support.reading import with_weights
 from tests.support.running import ABLE, Run
+from tests.support.sweeps import in_turn
 from tests.support.terminal import Terminal
 
 TEXT = "I want to know how things work and what they are like from the inside."
@@ -49,6 +50,7 @@ def test_json_and_a_pipe_get_what_they_got_while_the_terminal_shows_signs(
     assert [line for line in piped.left if line] == []
 
 
+@in_turn(1, 4)  # a second model is loaded for it
 def test_a_question_stands_on_a_line_of_its_own(
     run: Run, at_terminal: Callable[..., Terminal], weights_folder: Path
 ) -> None:

@@ -358,14 +358,6 @@ def test_hooks_signing_and_a_missing_name_do_not_stop_it(
     assert (root / ".git" / "config").read_bytes() == config
 
 
-def test_ignored_files_are_written_and_not_committed(root: Path) -> None:
-    (root / ".gitignore").write_text("/.bumble/\njournal.md\n")
-    run(root, "commit", "-qam", "ignore")
-    commits.apply(root, dream(root), policy())
-    assert touched(root) == ["dreams/drm 1 é.md", "portrait.md"]
-    assert commits.notes(root) == []
-
-
 def test_a_repository_inside_the_folder_is_not_ours_to_commit(root: Path) -> None:
     run(root, "init", "-q", "workspace")
     heard: list[str] = []
@@ -373,17 +365,6 @@ def test_a_repository_inside_the_folder_is_not_ours_to_commit(root: Path) -> Non
     commits.apply(root, ChangeSet("note: x", planned), policy(heard))
     assert touched(root) == ["x.md"]
     assert heard == []
-
-
-def test_the_first_commit_of_an_empty_repository_holds_only_the_set(tmp_path: Path) -> None:
-    root = tmp_path / "bee"
-    root.mkdir()
-    run(root, "init", "-q", "-b", "main")
-    (root / ".git" / "info" / "exclude").write_text(".bumble\n")
-    (root / "other.md").write_text("x\n")
-    commits.apply(root, dream_of(root), policy())
-    assert subjects(root) == ["dream: first"]
-    assert status(root) == ["?? other.md"]
 
 
 def dream_of(root: Path) -> ChangeSet:

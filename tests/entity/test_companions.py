@@ -16,7 +16,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.history import merge
 from bumble.jobs.forgetting import forget
-from bumble.records import base, beliefs, kinds, knowledge, relationships, working
+from bumble.records import base, beliefs, kinds, knowledge, relationships
 from bumble.records.base import Provenance
 from bumble.records.kind import Kind
 from bumble.records.provenance import Reader
@@ -206,17 +206,6 @@ def test_any_text_of_sections_comes_back(pieces: list[str]) -> None:
     assert [(one.title, one.text, one.provenance) for one in old.sections] == [
         (one.title, one.text, one.provenance) for one in new.sections
     ]
-
-
-def test_a_line_of_working_memory_knows_where_it_comes_from() -> None:
-    path, text = record("working", TEXT)
-    shown, beside = pair(path, text)
-    assert f"- {TEXT} [only for sam]\n" in shown
-    (line,) = working.parse(companions.joined(path, shown, beside))
-    assert (line.text, line.origin.by, line.origin.audience) == (TEXT, "distill", ("sam",))
-    edited = shown.replace("hide", "eat")
-    (line,) = working.parse(companions.joined(path, edited, beside))
-    assert (line.origin.by, line.origin.audience) == ("", ("sam",))
 
 
 def held(entity: Entity) -> Iterator[tuple[str, str]]:

@@ -52,13 +52,6 @@ def test_a_value_shows_through_where_the_upper_layer_has_none(trees: list[Any]) 
             assert repr(merged[keys]) == repr(above.get(keys, value))
 
 
-@given(trees_of_one_shape())
-def test_it_does_not_matter_which_layers_are_joined_first(trees: list[Any]) -> None:
-    one, two, three = trees
-    left = layers.merge(layers.merge(one, two), three)
-    assert left == layers.merge(one, layers.merge(two, three))
-
-
 def test_the_environment_is_read_by_type() -> None:
     environ = {
         "BUMBLE_LLM_MODEL": "4",

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from bench.truth_able import judged, of_talks
 from bumble.guard import verifier
 from bumble.guard.verifier import CitedClaim, ClaimSources, Said
 
@@ -59,3 +61,33 @@ def test_prose_is_held_to_names_and_numbers_alone() -> None:
     free = "I ached a little for Ona, and was proud of her all the same."
     assert verifier.check_prose(free, SOURCES).verdict == "keep"
     assert "Boris" in verifier.check_prose("I wonder what Boris would say.", SOURCES).why
+
+
+STATEMENTS = Path(__file__).parents[2] / "bench/data/statements"
+SEEN_BY_RULES = {"number", "name", "date", "outdated", "own"}
+LEAST = 0.92
+
+
+@pytest.mark.parametrize("path", sorted(STATEMENTS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_what_is_true_stands_and_what_nobody_said_does_not(path: Path) -> None:
+    statements = of_talks(path)
+    kept = {each["id"] for each in statements if judged(each)["verdict"] != "mend"}
+    true = [each["id"] in kept for each in statements if each["true"]]
+    false = [
+        each["id"] not in kept
+        for each in statements
+        if not each["true"] and each["kind"] in SEEN_BY_RULES
+    ]
+    assert len(true) >= 30 and sum(true) >= LEAST * len(true)
+    assert len(false) >= 30 and sum(false) >= LEAST * len(false)
+
+
+def test_a_number_said_of_something_else_bears_nothing_out_whatever_is_cited() -> None:
+    [first, *_] = of_talks(STATEMENTS / "fresh_en_de.yaml")
+    everything = [each["id"] for each in first["window"] if each["who"] != "Ada"]
+    for sentence in (
+        "Nuala has two daughters.",
+        "Eleven loaves were sold.",
+        "Nuala has forty ovens.",
+    ):
+        assert judged({**first, "sentence": sentence, "cites": everything})["verdict"] == "mend"

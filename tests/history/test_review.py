@@ -14,7 +14,7 @@ import pytest
 from bumble.entity import changes, commits, review_branch
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import CommitPolicy
-from bumble.errors import FileChangedError, RefusedError, ReviewError
+from bumble.errors import RefusedError, ReviewError
 from bumble.history import merge
 from bumble.history import review as proposed
 from bumble.records import scratch, state
@@ -167,15 +167,6 @@ def test_no_branch_that_came_with_a_clone_changes_settings_or_what_is_locked(roo
     assert "tea" in (root / "knowledge.md").read_text()
     assert (root / "entity.yaml").read_text() == "name: Ada\n"
     assert "entity.yaml: no cycle writes it" in decision.stays
-
-
-def test_a_file_that_moved_on_leaves_nothing(root: Path) -> None:
-    planned = known(root, "tea", "coffee")
-    (root / "knowledge.md").write_text(KNOWN + "more\n")
-    with pytest.raises(FileChangedError):
-        propose(root, planned)
-    assert git(root, "branch", "--list", "bumble-review/*") == ""
-    assert not (root / state.PATH).exists()
 
 
 def test_where_git_can_not_hold_it_nothing_is_written(root: Path, tmp_path: Path) -> None:

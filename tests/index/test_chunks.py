@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from bumble.index.splitting import estimated_tokens, split
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bumble.errors import RecordInvalidError
 from bumble.index import chunks, terms
@@ -44,14 +47,6 @@ def test_those_who_took_part_are_the_audience_of_a_turn(notes: Notes) -> None:
     assert {chunk.audience for chunk in read("message", path)} == {("sam", "kim")}
 
 
-def test_an_episode_carries_its_day_and_its_people(notes: Notes) -> None:
-    path = notes.episode("1", "We watched the tide.", people=["sam"], dormant=True)
-    (chunk,) = read("episode", path)
-    assert chunk.embedded == "(1 May 2026) With Sam: We watched the tide."
-    assert (chunk.text, chunk.people, chunk.active) == ("We watched the tide.", ("sam",), False)
-    assert path.read_text().split("\n")[chunk.line - 1] == "We watched the tide."
-
-
 def test_a_long_episode_becomes_chunks_with_their_own_lines(notes: Notes) -> None:
     body = "\n\n".join(f"Part {n}. " + "It rained on the harbour. " * 20 for n in range(6))
     path = notes.episode("1", body)
@@ -67,13 +62,6 @@ def test_a_section_of_knowledge_is_found_by_its_title(notes: Notes) -> None:
     (chunk,) = read("knowledge", path)
     assert (chunk.record, chunk.line, chunk.text) == ("Boiling point", 5, "It is 100 °C.")
     assert "boil" in chunk.terms
-
-
-def test_a_journal_entry_has_the_zone_of_the_entity(notes: Notes) -> None:
-    text = "# Journal\n\n## 2026-05-24 03:12:47 #dream\n\nI saw tides.\n"
-    (chunk,) = read("journal", notes.write("journal.md", text))
-    assert (chunk.at, chunk.line) == ("2026-05-24T03:12:47+00:00", 5)
-    assert chunk.embedded == "(24 May 2026) dream I saw tides."
 
 
 def test_a_skill_a_person_a_belief_and_a_story_are_chunks(notes: Notes) -> None:
@@ -104,3 +92,36 @@ def test_each_turn_is_indexed_in_its_language(notes: Notes) -> None:
     assert [chunk.language for chunk in chunks_read] == ["de", "de", "en"]
     assert set(terms.terms("Schwester", "de")) <= set(chunks_read[0].terms)
     assert "sister" in chunks_read[2].terms
+
+
+PARAGRAPHS = [f"This is paragraph {n}. " + "It goes on for a while. " * 12 for n in range(12)]
+
+
+def test_the_line_of_a_piece_is_where_its_text_stands() -> None:
+    text = "\n\n".join(PARAGRAPHS)
+    for piece in split(text):
+        assert text.split("\n")[piece.line].startswith(piece.text.split("\n")[0])
+
+
+def test_a_short_sentence_at_the_seam_stands_on_both_sides() -> None:
+    first, second = split("A long start of it all. " * 34 + "The key is blue. " + "More. " * 60)[:2]
+    assert first.text.split(". ")[-1].rstrip(".") in second.text
+
+
+def test_what_a_lead_refers_to_stands_with_it() -> None:
+    quotes = [f"> Sam, {n} May: “{'the fair is on that day, and ' * 5}”" for n in range(12)]
+    lead = "This is the newer word. Before that it was:"
+    for n in range(1, 12):  # wherever the pieces end
+        pieces = split("\n\n".join([*quotes[:n], lead, *quotes[n:]]))
+        assert len(pieces) > 2
+        both = [piece.text for piece in pieces if f"{quotes[n - 1]}\n\n{lead}" in piece.text]
+        assert sum(lead in piece.text for piece in pieces) == len(both)
+
+
+@given(st.text(alphabet=st.sampled_from("ab c.:\n!猫。\u0441"), max_size=4000))
+def test_no_word_is_lost_and_no_piece_is_too_long(text: str) -> None:
+    pieces = split(text, 40)
+    assert all(estimated_tokens(piece.text) <= 40 for piece in pieces)
+    assert set(text.split()) <= set(" ".join(piece.text for piece in pieces).split()) | {
+        word for word in text.split() if estimated_tokens(word) > 20 or "。" in word
+    }

@@ -3,10 +3,11 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from bumble.index import place, rerank
-from bumble.index.rerank import RerankTurn
+from bumble.index.rerank import Lengths, RerankTurn
 from bumble.index.search import Hit, opened, search
 from bumble.index.sqlite import open_to_read
 from tests.support.hashing import HashingEmbedder
@@ -105,15 +106,6 @@ def test_of_many_chunks_the_best_are_found_as_if_all_were_ranked(
     ]
 
 
-def test_what_a_filter_leaves_out_is_not_found_but_says_what_goes_before(
-    filled: Notes, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for few in (rerank.FEW, 0):
-        monkeypatch.setattr(rerank, "FEW", few)
-        found = filled.search("lantern tide", embedder, kinds=("message",), limit=50)
-        assert {hit.kind for hit in found} == {"message"}
-
-
 def test_what_says_little_is_near_to_nothing(filled: Notes, embedder: HashingEmbedder) -> None:
     def nearest(query: str) -> float:
         hits = filled.search(query, embedder)
@@ -142,3 +134,29 @@ def test_what_asks_is_no_answer_and_says_nothing_of_the_turns_around_it(
     assert "msg_b2" not in there
     assert there["msg_b0"] < without["msg_b0"]
     assert max(there, key=there.__getitem__) == "msg_a0"
+
+
+LENGTHS = Lengths(100, {"message": 10.0})
+
+
+def bm25(own: str, around: str = "", query: str = "tide lamp", **counts: int) -> float:
+    asked = query.split()
+    frequency = rerank.frequencies(asked, [own])
+    frequency += rerank.AROUND_WEIGHT * rerank.frequencies(asked, [around])
+    relative = LENGTHS.relative("message", len(own.split()), len(around.split()))
+    stands_in = {"tide": 3, "lamp": 3} | counts
+    (score,) = rerank.bm25(asked, frequency, np.array([relative]), stands_in, LENGTHS.chunks)
+    return float(score)
+
+
+def test_a_term_in_the_turn_counts_more_than_one_in_the_turns_before() -> None:
+    assert bm25("tide x", "y z") > bm25("x y", "tide z") > 0
+
+
+def test_a_term_that_stands_everywhere_never_counts_against_a_chunk() -> None:
+    assert bm25("tide", tide=100, query="tide") > 0
+
+
+def test_scores_that_are_all_alike_scale_to_one_if_anything_was_found() -> None:
+    assert rerank.scaled([3.0, 3.0]) == [1.0, 1.0]
+    assert rerank.scaled([0.0, 0.0]) == [0.0, 0.0]

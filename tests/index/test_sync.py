@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from bumble.index import ingest, place
 from bumble.index.ingest import scan
 from bumble.index.sqlite import open_to_read
-from bumble.index.sync import BEHIND, state
+from bumble.index.sync import state
 from tests.support.hashing import HashingEmbedder
 from tests.support.sweeps import examples
 
@@ -257,20 +257,6 @@ def test_two_syncs_at_once_end_in_one_whole_index(notes: Notes, embedder: Hashin
     assert (report.added, report.changed, report.embedded, report.notes) == (0, 0, 0, ())
     after = rankings(notes, embedder)
     assert rebuilt(notes, embedder) == after
-
-
-def test_a_sync_that_may_not_wait_says_that_the_index_may_be_behind(
-    notes: Notes, embedder: HashingEmbedder
-) -> None:
-    fill(notes)
-    reports = []
-
-    def second(stage: str, done: int, total: int) -> None:
-        reports.append(notes.sync(embedder, wait_seconds=0))
-
-    notes.sync(embedder, progress=second)
-    assert reports[0].notes == (BEHIND,)
-    assert not reports[0].complete
 
 
 @pytest.mark.in_the_folder

@@ -1,26 +1,22 @@
 from __future__ import annotations
 
-import json
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from bumble.body import significance
-from bumble.cli import registry
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.errors import AnswerInvalidError
 from bumble.jobs import consolidate
 from bumble.jobs.consolidate import ConsolidationPart
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, narrative, state
 from bumble.runtime import job
-from bumble.runtime.job import Due, JobResult, Pass
+from bumble.runtime.job import Due, JobResult
 from bumble.runtime.runtime import Runtime
 from tests.support.nights import (
     NIGHT,
@@ -71,17 +67,6 @@ def test_twice_in_a_row_the_second_changes_no_byte_and_asks_nothing(ada: Entity)
     assert once(ada, NIGHT + INTERVAL) == []
     assert once(ada, NIGHT + timedelta(days=9)) == []
     assert truth(ada.root) == before
-
-
-def test_the_interval_is_waited_for(ada: Entity) -> None:
-    once(ada)
-    spoken(ada, NIGHT + timedelta(minutes=5))
-    early = NIGHT + INTERVAL - timedelta(seconds=1)
-    assert once(ada, early) == []
-    assert once(ada, NIGHT + INTERVAL)[-1].title == "consolidate: looked through memory"
-    assert count(ada) == 2
-    assert once(ada, early + INTERVAL, force=True)
-    assert count(ada) == 3
 
 
 @pytest.mark.parametrize("change", ["episode", "belief", "person", "session"])
@@ -202,18 +187,6 @@ def talker(jobs: list[str], done: list[str], most: int | None = None) -> Consoli
     return ConsolidationPart("talk", check, run, most)
 
 
-def test_a_tick_asks_no_more_models_than_a_run_allows(ada: Entity) -> None:
-    done: list[str] = []
-    part = talker(["a", "b", "c", "d", "e"], done, most=2)
-    (kind,) = (each for each in registry.everything() if each.name == "consolidate")
-    kind = replace(kind, check=partial(consolidate.check, work=[part]))
-    for n, wanted in enumerate(["ab", "abcd", "abcde", "abcde"]):
-        for settled in job.settle(runtime_of(ada, at=NIGHT + n * INTERVAL), [kind]):
-            assert settled.problem is None
-        assert "".join(done) == wanted
-    assert count(ada) == 3
-
-
 def test_one_job_that_fails_stops_no_other(ada: Entity) -> None:
     done: list[str] = []
     outcomes = once(ada, work=[talker(["bad", "good"], done)])
@@ -223,15 +196,6 @@ def test_one_job_that_fails_stops_no_other(ada: Entity) -> None:
         "consolidate: good",
         "consolidate: looked through memory",
     ]
-
-
-def test_one_job_that_fails_takes_no_turn_of_another_where_they_are_limited(ada: Entity) -> None:
-    done: list[str] = []
-    part = talker(["bad", "good"], done)
-    kind = Pass("consolidate", partial(consolidate.check, work=[part]), consolidate.run)
-    settled = list(job.settle(runtime_of(ada), [kind], limit=1))
-    assert done == ["good"]
-    assert [each.outcome.asked for each in settled if each.outcome] == [False, True]
 
 
 def test_of_two_runs_at_once_one_is_counted(ada: Entity) -> None:
@@ -260,9 +224,3 @@ def test_checking_writes_nothing_and_asks_nothing(ada: Entity) -> None:
     assert [gate.name for gate in found.conditions] == ["interval", "changed"]
     assert truth(ada.root) == before
     assert model.requests == []
-
-
-def test_state_that_cannot_be_read_is_an_error_that_names_it(ada: Entity) -> None:
-    ada.state.write_text(f"consolidate: {json.dumps({'at': 'soon'})}\n")
-    with pytest.raises(RecordInvalidError, match=r"state\.yaml"):
-        consolidate.check(runtime_of(ada))

@@ -19,7 +19,6 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError
 from bumble.jobs import dream
-from bumble.llm import prompts
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import base, beliefs, dreams, episodes, journal, questions, state
 from bumble.records.base import Provenance
@@ -27,7 +26,6 @@ from bumble.runtime import body_state, job, people
 from tests.support import living
 from tests.support.kills import every_call, forks, in_child
 from tests.support.nights import (
-    DREAM,
     LISBON,
     NIGHT,
     ON,
@@ -175,29 +173,6 @@ def test_each_switch_off_leaves_its_file_alone(ada: Entity, switch: str, path: s
     assert len(only_dream(ada).became) == 2
 
 
-def test_a_missing_part_is_asked_for_once_and_then_done_without(ada: Entity) -> None:
-    half = Reply(DREAM.split("THREAD")[0], always=True)
-    model = ScriptedModel([half])
-    runtime = runtime_of(ada, model, overrides=ON)
-    outcome = dream.run(runtime, dream.check(runtime).jobs[0])
-    job.apply(runtime, outcome)
-    assert len(model.requests) == 2
-    assert "THREAD is missing" in model.requests[1].messages[-1].content
-    assert only_dream(ada).thread == ""
-    assert list(beliefs.read(ada.beliefs)) == []
-    assert "i plant whales behind the shed" in only_dream(ada).fragments
-
-
-def test_what_a_model_copies_from_the_example_is_no_dream(ada: Entity) -> None:
-    turns = prompts.load("dream").turns(name="", body="", memories="")
-    example = next(text for role, text in turns if role == "assistant")
-    runtime = runtime_of(ada, [Reply(example), Reply(DREAM)])
-    outcome = dream.run(runtime, dream.check(runtime, force=True).jobs[0])
-    assert outcome.data["fragments"]
-    assert not any(line in example for line in outcome.data["fragments"])
-    assert outcome.data["thread"] not in example
-
-
 def test_an_answer_without_any_dream_is_remembered_as_none(ada: Entity) -> None:
     before = truth(ada.root)
     outcome = night(ada, reply=Reply("I am only a language model.", always=True))
@@ -225,13 +200,6 @@ def test_the_prompt_holds_pairs_body_and_name(ada: Entity) -> None:
 
 
 # what is dreamt of
-
-
-def test_three_nights_dream_of_different_pairs(ada: Entity) -> None:
-    for evening in range(3):
-        night(ada, NIGHT + timedelta(days=evening))
-    met = [frozenset(pair) for found in dreams.read(ada.dreams) for pair in found.pairs]
-    assert len(met) == len(set(met)) == 9
 
 
 def test_nothing_to_dream_of_waits_half_an_hour(tmp_path: Path) -> None:
@@ -285,14 +253,6 @@ def test_who_speaks_while_it_dreams_wakes_it_and_nothing_of_the_dream_is_kept(ad
         "dream_cycle_start",
         "dream_cycle_left",
     ]
-
-
-def test_a_forced_dream_is_kept_whoever_speaks(ada: Entity) -> None:
-    runtime = runtime_of(ada, [WROTE], at=NIGHT + timedelta(hours=9), overrides=ON)
-    outcome = dream.run(runtime, dream.check(runtime, force=True).jobs[0])
-    spoken(ada, NIGHT + timedelta(hours=9))
-    assert job.apply(runtime, outcome).written
-    assert only_dream(ada).bypassed
 
 
 def test_a_hand_edit_while_it_dreams_stays(ada: Entity) -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -99,10 +98,3 @@ def test_the_hours_are_those_of_the_entity_s_zone(
         ada, at=datetime.fromisoformat(at), overrides={"soma.dreams.dream_hours": hours}
     )
     assert gate(runtime, "hours") == passes
-
-
-def test_the_cooldown_counts_real_time_when_clocks_change(ada: Entity) -> None:
-    before = datetime(2026, 10, 25, 0, 30, tzinfo=ZoneInfo("Europe/Lisbon"))
-    night(ada, before)
-    wall = before.replace(hour=4, minute=29)  # four hours on the wall, five in the world
-    assert gate(runtime_of(ada, at=wall, overrides=ON), "cooldown")

@@ -3,17 +3,20 @@ from __future__ import annotations
 import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bumble.entity.folder import Entity
 from bumble.jobs import dream
 from bumble.jobs.dream import PairCandidate, PairRules
 from bumble.models.embed import protocol
 from bumble.models.embed.protocol import Floats
 from bumble.models.weights import catalog, embedders
+from tests.support.nights import NIGHT, ON, TEXTS, WROTE, dreamer, newborn, remember, runtime_of
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 RULES = PairRules(min_significance=0.1, min_gap_hours=24, max_similarity=0.35)
@@ -58,16 +61,6 @@ def test_every_pair_keeps_all_limits(found: list[PairCandidate], seed: int, embe
     assert len({pair.audience for pair in chosen if pair.audience}) <= 1
 
 
-def test_one_seed_gives_one_choice_whatever_the_order_of_the_files() -> None:
-    found = [memory(f"ep_{n}", 2 * n, 0.2 + 0.05 * n) for n in range(12)]
-    eligible = dream.eligible(found, RULES, None)
-    turned = dream.eligible(found[::-1], RULES, None)
-    picks = [dream.choose(each, (), 3, random.Random(7)) for each in (eligible, turned, eligible)]
-    assert picks[0] == picks[1] == picks[2]
-    others = {dream.choose(eligible, (), 3, random.Random(n)) for n in range(20)}
-    assert len(others) > 10
-
-
 def test_nights_go_through_all_pairs_before_one_comes_again() -> None:
     eligible = dream.eligible([memory(f"ep_{n}", 2 * n) for n in range(5)], RULES, None)
     assert len(eligible) == 10
@@ -79,15 +72,6 @@ def test_nights_go_through_all_pairs_before_one_comes_again() -> None:
     fourth = dream.choose(eligible, dreamt, 3, random.Random(4))
     assert len(fourth) == 3
     assert sum(pair.key not in dreamt for pair in fourth) == 1
-
-
-def test_one_dream_takes_other_memories_while_there_are_any() -> None:
-    eligible = dream.eligible([memory(f"ep_{n}", 2 * n) for n in range(10)], RULES, None)
-    apart = 0
-    for seed in range(100):
-        chosen = dream.choose(eligible, (), 3, random.Random(seed))
-        apart += len({one for pair in chosen for one in pair.ids}) == 6
-    assert apart > 70
 
 
 def test_the_limit_lies_on_the_calibrated_scale() -> None:
@@ -160,3 +144,39 @@ def test_with_real_embeddings_tellings_of_different_things_may_meet(weights_fold
     apart = met(dream.distinct(TOLD, ["Sam"]))
     assert ("ep_0", "ep_3") not in apart  # the same dog at the same vet
     assert unlike <= apart
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Entity:
+    return dreamer(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "origin", [{"by": "dream"}, {"sources": ("drm_01",)}, {"trust": "tool"}, {"trust": "imported"}]
+)
+def test_dreams_and_what_others_wrote_are_not_dreamt_of(
+    tmp_path: Path, origin: dict[str, Any]
+) -> None:
+    entity = newborn(tmp_path / "ada")
+    for n in range(4):
+        remember(entity, n, TEXTS[n], 9 - 2 * n, **origin)
+    remember(entity, 7, "Mine.", 20)
+    assert dream.find(runtime_of(entity), NIGHT).pairs == ()
+
+
+def test_without_an_embedder_time_alone_decides_and_it_is_said(ada: Entity) -> None:
+    runtime = runtime_of(ada, [WROTE], overrides=ON, embeds=False)
+    outcome = dream.run(runtime, dream.check(runtime).jobs[0])
+    assert outcome.data["similarity"] == "none"
+    assert any("only time decided" in line for line in outcome.lines)
+    assert outcome.data["eligible_pairs"] == 15
+
+
+def test_memories_that_say_the_same_do_not_meet(tmp_path: Path) -> None:
+    entity = newborn(tmp_path / "ada")
+    for n in range(3):
+        remember(entity, n, "We planted tomatoes behind the shed and watered them.", 9 - 2 * n)
+    assert dream.find(runtime_of(entity), NIGHT).pairs == ()
+
+
+# force, crashes, rivals

@@ -125,16 +125,6 @@ def test_a_faster_process_between_plan_and_write_is_noticed(ada: Entity) -> None
     assert apply(runtime, late).written == []
 
 
-def test_an_episode_that_is_there_is_never_overwritten(ada: Entity) -> None:
-    dog(ada)
-    runtime = living(ada, tells(GOOD))
-    (job,) = stretch.check(runtime).jobs
-    mine = episodes.new(episode.id_of(job), NOON, 0.9, "I wrote this myself.")
-    changes.apply(ada.root, ChangeSet("", (episodes.plan_new(mine, ""),)))
-    (one,) = remembered(runtime)
-    assert (one.text, waits(runtime)) == ("I wrote this myself.", {})
-
-
 def test_new_messages_during_the_pass_go_on_waiting(ada: Entity) -> None:
     session = dog(ada)
     runtime = living(ada, tells(GOOD))
@@ -197,14 +187,6 @@ def test_significance_is_what_its_parts_say(ada: Entity) -> None:
     assert weight.familiarity == pytest.approx(0.05)
     assert weight.appraisal == pytest.approx(0.35 * (4 + 8) / 40)
     assert weight.novelty == pytest.approx(0.3)
-
-
-def test_what_was_felt_marks_the_episode_by_emotion_the_strongest(ada: Entity) -> None:
-    moved = [felt("anxious", 0.4, NOON), felt("anxious", 0.8, NOON), felt("neutral", 0.9, NOON)]
-    turns = [("Sam", DOG, OURS), ("Sam", FOUND, GLAD), ("Sam", "ok", "ok")]
-    held(ada, NOON, *turns, appraised=moved)
-    (one,) = remembered(living(ada, tells(GOOD)))
-    assert one.imprints == (episodes.Imprint("anxious", 0.8, "Biscuit"),)
 
 
 @pytest.mark.parametrize(("curiosity", "felt_then"), [(70, ()), (95, ("curious",))])
@@ -292,3 +274,16 @@ def test_episodes_of_two_clones_merge_without_a_conflict(ada: Entity, tmp_path: 
     git(ada.root, "pull", "-q", "--no-rebase", "--no-edit", str(tmp_path / "bee"), "main")
     assert len({one.id for one in episodes.read(ada.episodes)}) == 2
     assert not stretch.check(living(ada)).due
+
+
+def test_an_excerpt_is_short_and_prefers_what_says_most(ada: Entity) -> None:
+    turns = [("Sam", "ok", "hm")] * 10
+    held(ada, NOON, ("Sam", DOG, OURS), ("Sam", "word " * 2000, "yes"), *turns)
+    clock = Clock()
+    clock.at = NOON + timedelta(hours=2)
+    runtime = runtime_of(ada, ScriptedModel([]), clock)
+    (job,) = stretch.check(runtime).jobs
+    lines = episode.excerpt(job.messages, lambda one: one.speaker.title()).text.splitlines()
+    assert f"> Sam: {DOG}" in lines
+    assert len([line for line in lines if line != ">"]) == episode.EXCERPT_LINES
+    assert max(map(len, lines)) < 270

@@ -92,14 +92,6 @@ def test_the_same_evidence_confirms_only_once(runtime: Runtime) -> None:
     assert take(runtime, claim("Sam likes tea."))["bel_1"].confidence == 0.6
 
 
-def test_the_same_words_confirm_without_a_model(runtime: Runtime) -> None:
-    hold(runtime, "bel_1", "Sam likes tea", evidence=("msg_1",))
-    held = take(runtime, claim("sam likes  tea."))
-    assert list(held) == ["bel_1"]
-    assert held["bel_1"].confidence == pytest.approx(0.66)
-    assert held["bel_1"].evidence == ("msg_1", "msg_9")
-
-
 def test_a_model_tells_that_two_wordings_are_one_claim(runtime: Runtime) -> None:
     hold(runtime, "bel_1", "Sam is fond of tea")
     held = take(runtime, claim("Sam likes tea", verdicts={"bel_1": "same"}))
@@ -129,15 +121,6 @@ def test_two_claims_that_say_the_same_are_one_belief(runtime: Runtime) -> None:
     )
     assert list(held) == ["bel_new"]
     assert held["bel_new"].evidence == ("msg_1", "msg_2")
-
-
-def test_planning_again_plans_the_same(runtime: Runtime) -> None:
-    hold(runtime, "bel_1", "Sam likes tea")
-    claims = [claim("Sam likes tea"), claim("Sam plays chess", "bel_2")]
-    first = belief_strength.plan_claims(runtime, claims, NOON)
-    assert belief_strength.plan_claims(runtime, claims, NOON) == first
-    runtime.apply(ChangeSet("", tuple(first)))
-    assert belief_strength.plan_claims(runtime, claims, NOON) == []
 
 
 def test_faded_beliefs_are_put_away_once_and_come_back_when_confirmed(runtime: Runtime) -> None:

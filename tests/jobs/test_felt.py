@@ -14,13 +14,14 @@ from bumble.errors import AnswerInvalidError
 from bumble.jobs import stretch
 from bumble.jobs.segments import StretchJob
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import anchors, relationships, session_files, state
+from bumble.records import anchors, relationships, state
 from bumble.records import soma as store
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, cursors, job
 from bumble.runtime.job import JobResult, Pass, apply
 from bumble.runtime.runtime import Runtime
 from tests.support.stretches import Citing, makes
+from tests.support.talks import said
 from tests.support.turns import Clock, runtime_of, say, stored, talk
 
 ANSWER: dict[str, Any] = {
@@ -119,9 +120,10 @@ def test_without_a_usable_answer_the_body_stays_and_it_waits(
 
 def test_catching_up_costs_a_call_a_dozen_turns_and_ends_behind_all_of_them(ada: Entity) -> None:
     texts = [f"This is number {n} of what I say. " + "It is long. " * 30 for n in range(30)]
-    talked(ada, *texts)
-    model = Citing([felt()] * 9)
-    runtime = runtime_of(ada, model)
+    said(ada, [line for text in texts for line in (("Sam", text), ("Ada", "I see."))])
+    model, clock = Citing([felt()] * 9), Clock()
+    clock.at += timedelta(hours=2)
+    runtime = runtime_of(ada, model, clock)
     forced = partial(stretch.check, force=True)
     made = list(job.settle(runtime, [Pass("stretch", forced, stretch.run)], None))
     assert len(made) == len(model.requests) == 3
@@ -156,16 +158,6 @@ def test_a_late_appraisal_moves_the_body_by_what_would_be_left_of_it(ada: Entity
     assert levels(runtime)["tension"] - before["tension"] == pytest.approx(-1.5, abs=0.01)
     session = stored(ada)
     assert session.appraisals[session.messages[0].id].points["tension"] == -3
-
-
-def test_an_appraisal_the_next_day_is_noted_only(ada: Entity) -> None:
-    clock = Clock()
-    talked(ada, "Tell me a joke.", clock=clock)
-    clock.at += timedelta(days=1)
-    before = ada.soma.read_bytes()
-    appraised(ada, felt(), clock=clock)
-    assert ada.soma.read_bytes() == before
-    assert len(stored(ada).appraisals) == 1
 
 
 def test_a_message_without_an_answer_waits_for_it(ada: Entity) -> None:
@@ -238,17 +230,6 @@ def test_what_sam_made_it_feel_is_not_in_kims_prompt(ada: Entity) -> None:
     to_kim, to_sam = (one.messages[-1].content for one in model.requests if one.purpose == "chat")
     assert "husband" not in to_kim
     assert "husband" in to_sam
-
-
-def test_a_transcript_that_cannot_be_read_does_not_stop_the_others(ada: Entity) -> None:
-    clock = Clock()
-    talked(ada, "Hello.", clock=clock)
-    talked(ada, "Hello.", clock=clock, speaker="Kim")
-    broken, _ = session_files.paths(ada.sessions)
-    broken.write_text("oops\n")
-    runtime = runtime_of(ada, Citing([felt()]))
-    found = stretch.check(runtime, force=True)
-    assert len(found.jobs) == 1
 
 
 def test_a_bond_lasts_and_is_moved_by_an_appraisal_of_the_day_before(ada: Entity) -> None:

@@ -68,15 +68,6 @@ def test_each_line_keeps_its_source_through_an_amendment(
     assert sam(entity).origin_of(RIVER).model == "scripted"
 
 
-def test_a_line_that_is_worded_anew_rests_on_what_it_did(
-    drawn: tuple[Entity, Session, Session],
-) -> None:
-    entity, first, _ = drawn
-    new = "Sam has a dog, Biscuit."
-    reflected(entity, "ses_3", "It is warm today.", f"{new}\n{RIVER}")
-    assert sam(entity).origin_of(new).sources == ("ses_1", first.messages[0].id)
-
-
 def by_hand(entity: Entity, old: str, new: str) -> None:
     file = entity.relationships / "sam.md"
     file.write_text(file.read_text().replace(old, new))

@@ -8,7 +8,7 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.jobs import stretch
-from bumble.records import beliefs, episodes, knowledge, session_files, sessions
+from bumble.records import episodes, knowledge, session_files, sessions
 from bumble.records.provenance import BY_FORM
 from bumble.runtime import body_state
 from bumble.runtime.job import Pass
@@ -40,17 +40,6 @@ def test_what_is_worth_keeping_stands_in_an_episode_and_in_knowledge_as_it_was_s
     assert section.title == "Sam, May 2026"
     assert section.text == f"> Sam, 24 May 2026: “{HENS}”"
     assert section.provenance.audience == ("sam",)
-
-
-def test_a_correction_stands_above_what_it_may_put_right(ada: Entity) -> None:
-    settled(ada, Line("Sam", HENS))
-    settled(ada, Line("Sam", LESS, corrects=("msg_10",)), name="ses_2", days=1)
-    text = knowledge.read(ada.knowledge).sections[-1].text
-    assert text.count(HENS) == 1
-    assert text.index(LESS) < text.index("Before that") < text.index(HENS)
-    (belief,) = beliefs.read(ada.beliefs)
-    assert belief.category == "correction"
-    assert belief.provenance.sources[1:] == ("msg_20", "msg_10")
 
 
 def test_heavy_news_moves_the_body_and_nothing_else_does(ada: Entity) -> None:

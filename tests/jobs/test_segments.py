@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from bumble.jobs import segments
-from bumble.jobs.segments import END, LENGTH, PAUSE, TOPIC, SegmentRules, StretchJob
+from bumble.jobs.segments import LENGTH, PAUSE, TOPIC, SegmentRules, StretchJob
 from bumble.records import sessions
 from bumble.records.sessions import Message
 
@@ -52,20 +52,11 @@ def cut(
     return segments.cut(session, messages, rules, now, by_word if topics else None)
 
 
-@pytest.mark.parametrize(("minutes", "closed"), [(29.9, ""), (30.5, PAUSE)])
-def test_silence_until_now_closes_the_last(minutes: float, closed: str) -> None:
-    assert cut(talk("a"), minutes)[-1].closed == closed
-
-
 def test_a_pause_in_between_closes_what_was_before() -> None:
     later = [message(10, 31, "user"), message(11, 32, "assistant")]
     first, second = cut([*talk("a"), *later], 33)
     assert (first.closed, second.closed) == (PAUSE, "")
     assert [one.id for one in second.messages] == ["msg_00010", "msg_00011"]
-
-
-def test_the_end_closes_the_last() -> None:
-    assert cut(talk("a"), ended=True)[-1].closed == END
 
 
 def test_a_change_of_topic_closes_once_it_lasts_two_turns() -> None:

@@ -11,7 +11,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.jobs import musings
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import dreams, episodes, narrative, relationships
+from bumble.records import dreams, episodes, narrative
 from bumble.records import soma as store
 from bumble.records.base import Provenance
 from bumble.runtime import body_state, people
@@ -98,13 +98,6 @@ def test_the_ring_is_capped_and_young_dreams_are_kept(ada: Entity) -> None:
     assert [one.text for one in ring(runtime)] == ["the tide", *words[2:]]
 
 
-def test_names_and_numbers_out_of_nowhere_are_refused(ada: Entity) -> None:
-    portrait(ada, "sam", "Sam mends radios in Porto.")
-    texts = ("what would Biscuit say", "would Sam go back to Porto", "Ada and the 1987 flood")
-    runtime, _, _ = ticked(ada, thoughts(*texts))
-    assert [one.text for one in ring(runtime)] == ["would Sam go back to Porto"]
-
-
 @pytest.mark.parametrize(
     "replies",
     [[], [Reply("hm", purpose="noise")] * 2, [thoughts("?!")]],
@@ -171,28 +164,6 @@ def test_a_thought_for_sam_is_not_in_kims_prompt(ada: Entity) -> None:
     assert "who keeps the" not in to_kim
     assert "who keeps the lighthouse now" in to_sam
     assert people.owner_id(ada, runtime.identity) == "sam"
-
-
-def test_a_thought_stands_out_the_more_the_more_is_felt(ada: Entity) -> None:
-    clock = Clock()
-    ticked(ada, thoughts("calm water"), clock=clock)
-    tense = store.plan_write(store.read(ada.soma), {"bars": {"tension": {"value": 100.0}}}, "")
-    assert tense is not None
-    changes.apply(ada.root, ChangeSet("", (tense,)))
-    clock.at += timedelta(minutes=2)
-    runtime, _, _ = ticked(ada, thoughts("something is about to break"), clock=clock)
-    calm, taut = ring(runtime)
-    assert calm.salience < taut.salience
-
-
-def test_old_meetings_do_not_colour_the_noise(ada: Entity) -> None:
-    portrait(ada, "sam", "Sam mends radios.")
-    clock = Clock()
-    clock.at += timedelta(hours=25)
-    _, _, asked = ticked(ada, thoughts("quiet here"), clock=clock)
-    assert "radios" not in asked
-    people = list(relationships.read(ada.relationships))
-    assert people[0].text == "Sam mends radios."
 
 
 def test_the_faster_of_two_ticks_is_heard(ada: Entity) -> None:

@@ -224,15 +224,6 @@ def test_a_portrait_edited_meanwhile_stays_and_the_rest_is_kept(entity: Entity) 
     assert len(list(episodes.read(entity.episodes))) == 1
 
 
-def test_the_faster_of_two_processes_keeps_it(entity: Entity) -> None:
-    heard(entity, DOG)
-    one, other = (runtime_of(entity, makes(HAS_DOG, journal="A dog.")) for _ in range(2))
-    [job] = stretch.check(one).jobs
-    slow = stretch.run(other, job)
-    apply(one, stretch.run(one, job))
-    assert apply(other, slow).written == []
-
-
 def test_what_the_entity_said_itself_is_no_evidence(entity: Entity) -> None:
     session = talked(entity, "ses_1", DOG, ("ada", "Rex of Vienna was just so."))
     file = state.read(entity.state)
@@ -241,15 +232,6 @@ def test_what_the_entity_said_itself_is_no_evidence(entity: Entity) -> None:
     _, outcome = dealt(entity, makes(HAS_DOG, knowledge=[fact("Rex", own)]))
     assert sections(entity) == {}
     assert "no message that a person said" in outcome.data["dropped"][0]["reason"]
-
-
-def test_an_open_talk_is_dealt_with_only_where_it_is_asked_for(entity: Entity) -> None:
-    heard(entity, DOG, at=NOON - timedelta(minutes=5))
-    runtime = runtime_of(entity)
-    found = stretch.check(runtime)
-    assert (found.jobs, found.conditions[0].value) == ((), "0 over, 1 going on")
-    assert len(stretch.check(runtime, force=True, person="sam").jobs) == 1
-    assert not stretch.check(runtime, force=True, person="kim").jobs
 
 
 @pytest.mark.parametrize(

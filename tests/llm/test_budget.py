@@ -46,16 +46,6 @@ def test_a_call_that_began_yesterday_and_was_written_today_hides_none_before_it(
     assert ledger.today(path, NOON, ZoneInfo("UTC")).calls == 1
 
 
-def test_warm_ups_and_torn_lines_count_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "calls.jsonl"
-    assert ledger.today(path, NOON, LISBON) == DaySpending()
-    ledger.append(path, entry(NOON, reason="warm"))
-    ledger.append(path, entry(NOON))
-    with path.open("a") as file:
-        file.write('{"at": "2026-05')
-    assert ledger.today(path, NOON, LISBON) == DaySpending(1, 11)
-
-
 def test_a_ledger_of_a_year_is_read_from_its_end(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     line = (

@@ -193,15 +193,6 @@ def test_warming_ends_between_two_batches_when_it_is_stopped(connect: Open) -> N
     assert shares[2] > 0.95
 
 
-def test_a_changed_prefix_is_evaluated_anew_from_where_it_differs(connect: Open) -> None:
-    model = connect()
-    model.complete(ask())
-    other = Request(
-        [PromptMessage("system", "You are Bob."), PromptMessage("user", "Hi")], cache_id="s1"
-    )
-    assert cached(model, other) < 20
-
-
 def damage(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0xFF
@@ -244,18 +235,6 @@ def test_a_call_in_between_does_not_cost_the_conversation_its_prefix(connect: Op
     before = model.complete(ask()).usage.prompt_tokens or 0
     model.complete(Request([PromptMessage("user", "Judge: DONE or CONTINUE?")], max_tokens=2))
     assert cached(model, ask()) >= before - 2
-
-
-def test_without_a_cache_folder_nothing_is_written_and_calls_in_between_cost_nothing(
-    connect: Open, tmp_path: Path
-) -> None:
-    model = connect(cache_dir=None)
-    before = model.complete(ask()).usage.prompt_tokens or 0
-    model.complete(Request([PromptMessage("user", "Judge: DONE or CONTINUE?")], max_tokens=2))
-    assert cached(model, ask()) >= before - 2
-    model.warm(ask())
-    model.close()
-    assert not list(tmp_path.rglob("*"))
 
 
 @pytest.mark.weights

@@ -105,15 +105,3 @@ def test_the_ratio_is_the_median_of_a_models_newest_chats(tmp_path: Path) -> Non
     chats(path, *[(1190, 1000)] * 11, (4000, 1000), (700, 1000), *[(1210, 1000)] * 8)
     assert ledger.token_ratio(path, "m") == 1.2
     assert ledger.token_ratio(path, "other") == 1.0
-
-
-def test_few_calls_other_purposes_and_what_a_cache_hid_teach_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "calls.jsonl"
-    chats(path, (1500, 1000), (1500, 1000))
-    assert ledger.token_ratio(path, "m") == 1.0
-    chats(path, *[(3000, 1000)] * 5, purpose="distill")
-    chats(path, *[(12, 1000)] * 5)
-    chats(path, *[(90, 30)] * 5)
-    assert ledger.token_ratio(path, "m") == 1.0
-    chats(path, (1500, 1000))
-    assert ledger.token_ratio(path, "m") == 1.5

@@ -64,20 +64,6 @@ def test_a_smaller_window_than_asked_for_is_reported_once(ollama: FakeServer) ->
     assert len(warnings) == 1 and "8192" in warnings[0] and "16384" in warnings[0]
 
 
-def test_reasoning_is_kept_apart_from_the_text(ollama: FakeServer) -> None:
-    ollama.routes["/api/chat"] = says(part(message={"thinking": "hm"}), part("Bees."), END)
-    completion = connect(ollama).complete(REQUEST)
-    assert (completion.text, completion.reasoning) == ("Bees.", "hm")
-    assert completion.finish_reason == "stop"
-
-
-def test_a_server_that_is_not_there_is_named(naps: list[float]) -> None:
-    model = connect_ollama("m", host="http://127.0.0.1:9", timeouts=PATIENT, sleep=naps.append)
-    with pytest.raises(ModelUnreachableError, match=r"http://127\.0\.0\.1:9: cannot be reached"):
-        model.complete(REQUEST)
-    assert naps == [0.5, 1.0]
-
-
 def test_a_cut_stream_is_an_error_and_never_tried_again(ollama: FakeServer) -> None:
     ollama.routes["/api/chat"] = says(part("Hel"))
     with pytest.raises(ModelUnreachableError, match="cut off"):

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bumble.llm import marks
 from bumble.llm.marks import ThinkFilter
 
 FRAGMENTS = [
@@ -28,17 +30,6 @@ def run(pieces: list[str], *, opened: bool = False) -> tuple[str, str, str]:
     return shown, thinking.text, thinking.reasoning
 
 
-def test_a_tag_cut_into_pieces_is_still_a_tag() -> None:
-    shown, _, reasoning = run(list("Well <think>hm</think>so"))
-    assert (shown, reasoning) == ("Well so", "hm")
-
-
-def test_a_closing_tag_that_nobody_opened_turns_what_came_before_into_reasoning() -> None:
-    thinking = ThinkFilter()
-    thinking.feed("so far</think>Hi")
-    assert (thinking.text, thinking.reasoning, thinking.unopened) == ("Hi", "so far", True)
-
-
 @given(TEXTS, st.lists(st.integers(0, 60)), st.booleans())
 def test_the_split_never_matters(text: str, cuts: list[int], opened: bool) -> None:
     edges = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
@@ -53,3 +44,32 @@ def test_no_tag_is_ever_visible(text: str) -> None:
     assert (
         kept in shown
     )  # a stray closing tag takes back nothing that was shown, it only stores less
+
+
+def hidden(text: str) -> str:
+    return "".join(chr(0xE0000 + ord(char)) for char in text)
+
+
+def varied(text: str) -> str:
+    return "".join(chr(0xE0100 + byte) for byte in text.encode())
+
+
+@pytest.mark.parametrize(
+    "unseen", [hidden("obey"), varied("obey"), "\u200b\u200c" * 8, "\u2063\u2064\ufeff"]
+)
+def test_what_nobody_sees_reaches_no_model(unseen: str) -> None:
+    assert marks.plain(f"A fine day 😀{unseen}.") == "A fine day 😀."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\U0001f3f4" + hidden("gbsct") + "\U000e007f",  # the flag of Scotland
+        "👩\u200d❤\ufe0f\u200d💋\u200d👨",
+        "می\u200cخواهم",
+        "葛\U000e0100城",
+        "co\u00adop",
+    ],
+)
+def test_words_and_emoji_stay(text: str) -> None:
+    assert marks.plain(text) == text

@@ -107,14 +107,6 @@ def test_what_was_learned_is_forgotten_after_a_week(server: FakeServer, tmp_path
     assert "temperature" in server.seen[2].body
 
 
-def test_a_damaged_file_of_habits_holds_none(server: FakeServer, tmp_path: Path) -> None:
-    path = tmp_path / "endpoints.json"
-    path.write_text("{not json")
-    server.routes[CHAT] = hello()
-    kept = HabitFile(path, "here#m", lambda: NOW)
-    assert model_of(server, kept).complete(REQUEST).text == "Hello"
-
-
 def calls(*named: tuple[str, dict[str, Any]], reason: str = "tool_calls") -> Any:
     parts = [
         event(
@@ -156,16 +148,6 @@ def test_native_tools_are_required_and_their_calls_are_actions(server: FakeServe
     ]
     assert "".join(heard) == completion.text and len(heard) > 5
     assert actions.said_in(completion.text) == "One\nmoment"
-
-
-def test_calls_that_all_have_the_same_number_are_told_apart(server: FakeServer) -> None:
-    def whole(name: str, identity: str) -> bytes:
-        function = {"name": name, "arguments": '{"text": "a"}'}
-        return event({"tool_calls": [{"index": 0, "id": identity, "function": function}]})
-
-    server.routes[CHAT] = says(whole("say", "1"), whole("recall", "2"), event({}, "stop"))
-    completion = model_of(server).complete(TURN)
-    assert [one.name for one in actions.parse(completion.text)] == ["say", "recall"]
 
 
 def test_a_call_that_was_cut_off_is_never_run_half(server: FakeServer) -> None:

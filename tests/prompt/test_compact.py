@@ -14,8 +14,6 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError
 from bumble.guard import excerpt
-from bumble.llm import ledger
-from bumble.llm.ledger import LedgerEntry
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.prompt import compact, transcript
 from bumble.prompt.compact import CompactJob
@@ -189,23 +187,6 @@ def test_an_earlier_summary_is_updated_and_what_it_carried_stays(newborn: Entity
     assert sum(part.role == "summary" for part in transcript.shown(second.session)) == 1
 
 
-def test_what_a_model_of_an_endpoint_told_stands_there_whole(newborn: Entity) -> None:
-    told = dict.fromkeys(compact.HEADINGS, "Ilse5 lives at 1005, and so on, and so on.")
-    made = compact.make(
-        small(newborn, [notes(**told)]), CompactJob(long_talk(), 500), lambda _: None
-    )
-    assert made.records[-1].summary.count("at 1005, and so on, and so on.") == len(told)
-
-
-def test_an_embedded_model_reads_only_what_says_most(newborn: Entity) -> None:
-    runtime = replace(small(newborn, [notes(goal="Ilse5 lives at 1005")]), local=True)
-    made = compact.make(runtime, CompactJob(long_talk(), 500), lambda _: None)
-    asked = [one.messages[-1].content for one in runtime.model.requests]  # type: ignore[attr-defined]
-    assert sum(map(len, asked)) < sum(len(one.text) for one in long_talk().messages) / 4
-    assert made.records[-1].summary.count("Ilse5 lives at 1005") == 1
-    assert compact.measure(runtime, made.session, 500).history <= int(WINDOW * 0.2)
-
-
 def test_why_nothing_was_made_shorter_is_told_truly(newborn: Entity) -> None:
     long, short = "The day was nice and we went on with it. " * 60, "Yes."
     session = talk([said(n, short if n in (2, 3, 4) else long) for n in range(17)])
@@ -345,19 +326,6 @@ def test_as_many_messages_as_are_allowed_stay_byte_for_byte(newborn: Entity) -> 
     runtime = runtime_of(newborn, model, flags={"cognition.max_context_tokens": 100_000})
     session = short_talk(320)
     assert compact.make_room(runtime, session, 0) == (session, None)
-
-
-def test_a_model_that_counts_more_than_we_estimate_is_compacted_for_sooner(ada: Entity) -> None:
-    runtime, session = small(ada), long_talk(30)
-    plain = compact.measure(runtime, session, 500)
-    assert not plain.full
-    for _ in range(3):
-        ledger.append(ada.ledger, LedgerEntry(NOON, "chat", "scripted", 1, "stop", 2000, 1000))
-    learnt = compact.measure(runtime, session, 500)
-    assert learnt.full
-    assert (learnt.stable, learnt.history) == (1000, 2 * plain.history)
-    made = compact.make(runtime, CompactJob(session, 500, use_model=False), lambda _: None)
-    assert not compact.measure(runtime, made.session, 500).full
 
 
 def small_preset(entity: Entity, replies: list[Reply] | None = None) -> Runtime:

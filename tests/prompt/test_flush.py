@@ -23,7 +23,7 @@ from tests.support.talks import TALK, said
 from tests.support.turns import snapshot
 
 CHATTER = "It was a day like any other, with this and that and then a little more of it. " * 4
-LONG = (*TALK, *[("Sam", CHATTER), ("Ada", "I see, go on.")] * 40, ("Sam", "Bye."), ("Ada", "Bye."))
+LONG = (*TALK, *[("Sam", CHATTER), ("Ada", "I see, go on.")] * 24, ("Sam", "Bye."), ("Ada", "Bye."))
 MOVED = claim("Sam lives in Lisbon.", "m1", rests=["moved to Lisbon"])
 HOME = replace(
     makes(MOVED, knowledge=[fact("Sam's home", MOVED)], always=True), contains="moved to Lisbon"

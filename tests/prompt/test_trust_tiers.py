@@ -16,6 +16,7 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, journal, knowledge, sessions, skills
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message
+from tests.support.sweeps import turns
 from tests.support.turns import NOON, Clock, act, runtime_of, say, stored, talk
 
 CORPUS = YAML(typ="safe").load(Path(__file__).parent.parent / "data" / "redteam.yaml")
@@ -112,7 +113,9 @@ def outside(request: Request) -> str:
     return "\n".join(QUOTED.sub("", content) for content in said)
 
 
-@pytest.mark.parametrize("item", CORPUS, ids=lambda one: f"{one['where']}: {one['text'][:40]!r}")
+@pytest.mark.parametrize(
+    "item", turns(3, CORPUS), ids=lambda one: f"{one['where']}: {one['text'][:40]!r}"
+)
 def test_injected_text_stays_data_and_teaches_nothing(ada: Entity, item: dict[str, str]) -> None:
     where, text = item["where"], item["text"]
     write(ada, skills.plan_set([], "Bake bread", "a loaf", "Knead.", "", overwrite=False))

@@ -32,13 +32,6 @@ def test_a_word_is_a_topic_from_three_records_on_two_days() -> None:
     assert found(text(harbour), text(harbour, number=1), text(harbour, number=2)) == []
 
 
-def test_words_that_a_language_uses_anyway_are_no_topics() -> None:
-    letters = "bcdfghjklmnp"
-    rest = " ".join(f"x{a}{b}{c}" for a in letters for b in letters for c in letters)
-    talk = [text("It was a time with the regatta.", n) for n in range(3)]
-    assert names(found(text(rest, 9), *talk)) == ["Regatta"]
-
-
 def test_a_german_noun_is_a_word_and_a_stranger_s_name_is_a_name() -> None:
     talk = [text("Gestern hat uns Fenja im Garten geholfen.", n, "de") for n in range(4)]
     types = {topic.name: topic.type for topic in found(*talk)}
@@ -108,24 +101,10 @@ def test_a_mark_makes_more_of_a_word_and_loses_no_mention(mark: str, kind: str) 
     assert marked.score > word.score
 
 
-def test_a_tag_of_a_record_is_the_title_it_spells() -> None:
-    tagged = replace(text("We tarred it."), tags=("old-boat", "tar"))
-    (boat, tar) = found(tagged, titles=(Title("Old boat", "project"),))
-    assert (boat.name, boat.type, boat.frequency) == ("Old boat", "project", 1)
-    assert (tar.name, tar.type) == ("tar", "tag")
-
-
 def test_what_people_tell_of_themselves_goes_before_what_they_say_to_each_other() -> None:
     talk = [text("I was at the smithy again. Your optimism is a gift.", day) for day in range(5)]
     topics = names(found(*talk))
     assert topics.index("Smithy") < topics.index("Optimism")
-
-
-def test_what_describes_a_noun_may_name_a_thing_but_not_how_something_is() -> None:
-    line = "I went to a fencing lesson and a stubborn mule was so stubborn."
-    topics = names(found(*(text(line, day) for day in range(4))))
-    assert any(name.startswith("Fencing") for name in topics)
-    assert "Stubborn" not in topics
 
 
 def test_what_stands_under_a_title_is_about_it_and_what_has_no_time_is_not_dormant() -> None:

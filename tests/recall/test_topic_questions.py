@@ -13,7 +13,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply
 from bumble.models.abilities.tiers import Abilities
-from bumble.recall import catalyze, memory_search, survey, topic_questions
+from bumble.recall import catalyze, survey, topic_questions
 from bumble.recall.memory_search import Search
 from bumble.records import sessions, topics
 from bumble.records.sessions import Message
@@ -111,14 +111,6 @@ def test_what_somebody_else_said_in_private_is_in_no_catalyst(ada: Entity) -> No
     assert "secretly" not in boat.source.text
 
 
-def test_a_file_by_hand_stays_as_it_is(ada: Entity) -> None:
-    file = ada.topics / "boat.md"
-    file.parent.mkdir()
-    file.write_text("- Whose is it?\n")
-    assert draw(living.runtime_of(ada))[0].catalysts[0].text == "Whose is it?"
-    assert file.read_text() == "- Whose is it?\n"
-
-
 def catalyzed(runtime: Runtime, register: str, reader: str = "sam") -> catalyze.Catalyzed:
     at = Search((reader,), "content", NOON)
     query = "sell the boat before winter"
@@ -145,14 +137,6 @@ def test_a_stranger_meets_neither_catalysts_nor_what_they_point_to(ada: Entity) 
     result = catalyzed(runtime, "reference", reader="kim")
     assert {hit.kind for hit in result.hits} == {"knowledge"}
     assert result.contributions == ()
-
-
-def test_recall_that_names_no_kind_leaves_catalysts_out(ada: Entity) -> None:
-    runtime = drawn(ada)
-    runtime.memory.sync()
-    at = Search(("sam",), "content", NOON)
-    hits = memory_search.find(runtime.memory, runtime.config, at, "boat", limit=20, unasked=False)
-    assert {hit.kind for hit in hits} == {"message", "knowledge"}
 
 
 def test_the_overview_is_as_of_the_start_of_the_day_and_shared_by_its_turns(ada: Entity) -> None:

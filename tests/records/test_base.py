@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -171,15 +170,3 @@ def test_state_changes_only_what_differs() -> None:
     ).replace("- ep_1\n", "- ep_1\n  - ep_2\n")
     same = {"count": 3, "distill": {"cursor": "msg_1"}, "pending": ["ep_1"]}
     assert state.plan_write(old, same, "same") is None
-
-
-def test_an_id_is_a_ulid_of_the_moment_and_of_chance() -> None:
-    # the example of the ULID specification is of this millisecond
-    at = datetime.fromtimestamp(1469918176, UTC) + timedelta(milliseconds=385)
-    made = base.new_id("ep", at, random.Random(7))
-    assert made.startswith("ep_01ARYZ6S41")
-    number = 0
-    for digit in made.removeprefix("ep_"):
-        number = number * 32 + base.ULID_DIGITS.index(digit)
-    assert number.to_bytes(16, "big")[6:] == random.Random(7).randbytes(10)
-    assert base.is_id(made)

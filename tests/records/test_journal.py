@@ -90,15 +90,3 @@ def test_where_an_entry_comes_from_stands_under_its_heading(tmp_path: Path) -> N
     assert entry.provenance == origin
     assert entry.audience == ("sam",)
     assert entry.text == "Sam told me.\n\n## by hand\n\nMore."
-
-
-def test_a_program_s_tags_stand_beside_the_diary(tmp_path: Path) -> None:
-    origin = Provenance("dream", sources=("drm_1",), trust="entity")
-    tags = ("dream", "two words")
-    change = journal.plan_add(AT, "I dreamt.", ZONE, "note", tags=tags, provenance=origin)
-    changes.apply(tmp_path, ChangeSet("note", (change,)))
-    shown = (tmp_path / "journal.md").read_text()
-    assert "## 2026-05-24 03:12\n" in shown
-    assert "#" not in shown.replace("## ", "")
-    (entry,) = journal.read(tmp_path / "journal.md", ZONE).entries
-    assert (entry.tags, entry.provenance) == (("dream", "two-words"), origin)

@@ -131,13 +131,6 @@ def test_a_correction_changes_the_text_of_its_section_alone() -> None:
     assert new == SOURCE[:start] + "Left the sea.\n" + SOURCE[end:]
 
 
-def test_text_behind_a_part_heading_is_not_part_of_the_section_before() -> None:
-    new = after(knowledge.plan_set(read(), "last", "Over.", WHY, by_entity=True))
-    assert "Over.\n\n# Another part\n## In it\ntext\n" in new
-    gone = after(knowledge.plan_remove(read(), "last", WHY, by_entity=True))
-    assert "End." not in gone and "Kept.\n\n# Another part\n## In it\ntext\n" in gone
-
-
 def test_a_new_section_comes_last_and_carries_where_it_comes_from() -> None:
     origin = Provenance("distill", "m--x>", ("ses_1", "msg_2"), "tool", ("sam",))
     new = after(
@@ -146,12 +139,6 @@ def test_a_new_section_comes_last_and_carries_where_it_comes_from() -> None:
     assert new.startswith(SOURCE + "\n## New fact\n<!-- ")
     section = knowledge.parse(new).sections[-1]
     assert (section.title, section.text, section.provenance) == ("New fact", "It is.", origin)
-
-
-def test_the_owner_s_own_words_take_the_place_of_an_origin() -> None:
-    source = "## a\n<!-- {by: distill, trust: person} -->\n\nold\n"
-    new = after(knowledge.plan_set(read(source), "a", "new", WHY, by_entity=False))
-    assert new == "## a\n\nnew\n"
 
 
 def test_renaming_keeps_the_lock_and_the_text() -> None:

@@ -9,7 +9,7 @@ from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.errors import RecordMissingError
 from bumble.records import relationships
-from bumble.records.relationships import PendingNote, Relationship, Scores
+from bumble.records.relationships import PendingNote, Relationship
 
 AT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=UTC)
 BY_HAND = """---
@@ -70,23 +70,6 @@ def test_an_id_goes_before_a_name_and_a_first_name_before_a_later_one() -> None:
     assert relationships.match([one, two, three], "sam") is three
     assert relationships.match([one], "sam") is one
     assert relationships.match([one], "nobody") is None
-
-
-def test_counting_a_meeting_changes_two_lines_and_no_portrait() -> None:
-    change = relationships.plan_met(sam(), AT, "talked")
-    assert change is not None and change.data is not None
-    new = change.data.decode()
-    assert new == BY_HAND.replace("interaction_count: 7", "interaction_count: 8").replace(
-        "# big\n---", "# big\nlast_interaction: 2026-05-24T03:12:47+00:00\n---"
-    )
-
-
-def test_a_score_changes_beside_fields_that_are_not_known() -> None:
-    scores = Scores(warmth=0.61239, trust=1.7)
-    new = after(relationships.plan_update(sam(), "reflect", scores=scores))
-    assert new.scores == Scores(warmth=0.6124, trust=1.0)
-    assert new.source.meta["scores"]["mine"] == 9
-    assert new.text == sam().text
 
 
 def test_only_the_last_twelve_notes_wait_and_reflection_clears_them() -> None:

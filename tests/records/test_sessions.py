@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -153,23 +152,6 @@ def test_a_later_message_opens_a_conversation_again_whatever_the_clock_said() ->
     here = sessions.appended(begun, [said(1)])
     assert here.ended is None
     assert sessions.appended(here, [End(AT)]).ended == AT
-
-
-def test_two_different_lines_of_one_id_are_an_error() -> None:
-    with pytest.raises(SourceError, match="here twice, differently") as caught:
-        talk(said(1), said(1, text="other"))
-    assert caught.value.line == 3
-
-
-def test_kinds_and_fields_that_are_not_known_are_passed_over_and_kept() -> None:
-    odd = '{"type":"mood","at":17,"x":[1]}\n{"no":"type"}\n'
-    known = json.loads(sessions.render(said(1))) | {"later": {"a": 1}}
-    source = sessions.new("ses_1", AT, "sam", tags=["a"]).source + odd + json.dumps(known) + "\n"
-    found = sessions.parse(source)
-    assert found.source == source
-    assert found.extra == {"tags": ["a"]}
-    assert found.messages[0].extra == {"later": {"a": 1}}
-    assert json.loads(sessions.render(found.messages[0])) == known
 
 
 def test_a_compaction_is_taken_back_by_a_line_not_by_removing_one() -> None:

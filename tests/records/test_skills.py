@@ -94,13 +94,6 @@ def test_stop_words_and_strange_words_find_nothing(text: str) -> None:
     assert skills.query(KITCHEN, text) == []
 
 
-def test_at_most_three_are_found_and_their_order_is_the_same_every_time() -> None:
-    many = [skill(f"Egg {n}", "", "egg") for n in range(9)]
-    first = skills.query(many, "egg")
-    assert [hit.skill.slug for hit in first] == ["egg-0", "egg-1", "egg-2"]
-    assert skills.query(list(reversed(many)), "egg") == first
-
-
 def test_a_link_that_leads_out_of_the_folder_is_no_skill(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     (outside / "deep").mkdir(parents=True)

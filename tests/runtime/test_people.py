@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from bumble.entity.folder import Entity
 from bumble.records import relationships, sessions
 from bumble.records.base import Provenance
-from bumble.records.relationships import PendingNote, Scores
+from bumble.records.relationships import Scores
 from bumble.records.sessions import Message
-from bumble.runtime import people
+from bumble.runtime import audiences, people
 from bumble.runtime.runtime import Runtime
 from tests.support.living import NOON, ada, known, runtime_of, write
 
@@ -63,16 +63,6 @@ def test_what_an_exchange_did_to_the_body_moves_warmth_and_trust(
     assert way == ("warming" if step > 0 else "cooling")
 
 
-def test_a_note_on_somebody_unknown_makes_a_stub(entity: Entity) -> None:
-    origin = Provenance("distill", "m", ("msg_1",), "owner", ("sam",))
-    note, other = PendingNote("He sings.", NOON, origin), PendingNote("He  sings.", NOON, origin)
-    stub = relationships.new("Bo", NOON, provenance=origin)
-    write(entity, people.plan_noted(stub, [note], known=False))
-    one = relationships.find(entity.relationships, "bo")
-    assert (one.text, one.pending, one.audience) == ("", (note,), ("sam",))
-    assert people.plan_noted(one, [other], known=True) is None
-
-
 @pytest.mark.parametrize(
     ("count", "stage"), [(0, "forming"), (10, "developing"), (50, "established"), (150, "deep")]
 )
@@ -109,3 +99,16 @@ def test_an_owner_of_another_name_is_who_spoke_as_the_owner_last(entity: Entity)
     assert people.owner_id(entity, owner) == "alexandra"
     known(entity, "Sam")
     assert people.owner_id(entity, owner) == "sam"
+
+
+HIDDEN = Provenance(audience=("mara",))
+
+
+def test_a_file_that_is_named_for_what_it_tells_is_named_by_its_id_to_others() -> None:
+    record_id = "ep_01M69K1840MBH51DWEYZWA04ZT"
+    path = f"episodes/2026/10/31-maras-left-hand-{record_id}.md"
+    assert audiences.named(path, None) == path
+    assert audiences.named(path, HIDDEN) == f"episodes/2026/10/{record_id}.md"
+    talk = "sessions/ses_01M69K1840Q1QSJ97MGYJ3979B/messages.jsonl"
+    assert audiences.named(talk, HIDDEN) == talk
+    assert audiences.named("topics/hens.md", HIDDEN) == "topics/only-for-mara.md"

@@ -63,12 +63,6 @@ def test_a_broken_transcript_does_not_end_a_talk(entity: Entity) -> None:
     assert spoken.by_person(entity, "auto", "sam", NOW) == "en"
 
 
-def test_a_first_message_that_looks_like_another_language_changes_none(entity: Entity) -> None:
-    looks_english = "an welchem tag is hannelore gestorben, will gerold da blumen hinstellen"
-    talked(entity, "ses_1", ("sam", GERMAN))
-    assert heard(entity, ("sam", looks_english)) == "de"
-
-
 def test_who_is_new_is_taken_to_speak_what_is_spoken_here(entity: Entity) -> None:
     french = "Je garde les jumeaux du cinquième le mercredi, et le soir je lis un roman."
     talked(entity, "ses_1", ("sam", french))

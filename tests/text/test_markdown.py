@@ -70,18 +70,6 @@ def test_another_body_reads_back_and_leaves_the_front_matter(source: str, body: 
     assert after.with_body(body).text == after.text
 
 
-@given(notes(), st.sampled_from(["a", "b", "new"]), st.integers() | st.text("ab-\n:", max_size=9))
-def test_another_value_leaves_the_body_as_it_is(source: str, key: str, value: object) -> None:
-    document = parsed(source)
-    if document is None:
-        return
-    after = document.with_meta(key, value=value)
-    assert after.meta == {**document.meta, key: value}
-    assert after.body == document.body
-    assert after.source.endswith(document.source[document.body_start :])
-    assert after.without_meta(key).meta == {k: v for k, v in document.meta.items() if k != key}
-
-
 @given(texts(), st.integers(1, 3))
 def test_sections_joined_give_the_text_back(text: str, level: int) -> None:
     preamble, sections = markdown.sections(text, level)
@@ -119,13 +107,6 @@ def test_headings_in_code_quotes_and_lists_are_no_sections() -> None:
     assert [(one.title, one.line) for one in sections] == [("one", 2), ("two", 12), ("three", 16)]
     assert sections[1].heading == "two\n---\n"
     assert sections[1].tail == "# top\nfree\n"
-
-
-def test_headings_in_a_contained_text_sink_below_the_level() -> None:
-    body = markdown.contained(
-        "# top\n\n## sub ##\n\n### low\n\nunder\nlined\n===\n\n```\n## code\n"
-    )
-    assert body == "### top\n\n### sub\n\n### low\n\n### under lined\n\n```\n## code\n```"
 
 
 def test_a_fault_in_front_matter_names_the_line_of_the_file() -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bumble.text import words
+from bumble.text import stop_words, words
 
 
 @pytest.mark.parametrize(
@@ -52,3 +54,16 @@ def test_a_long_line_is_cut_and_the_cut_is_marked() -> None:
     assert words.shorten("a\nb", 3) == "a b"
     assert words.shorten("a bc d", 3) == "a…"
     assert words.shorten("abcdef", 3) == "ab…"
+
+
+def test_words_that_say_nothing_are_left_out() -> None:
+    assert stop_words.telling_words("What is it that I don't know about THE sea?") == [
+        "know",
+        "sea",
+    ]
+    assert stop_words.telling_words("Was weißt du über das Meer?") == ["weisst", "meer"]
+
+
+@given(st.text())
+def test_any_text_has_words_without_spaces(text: str) -> None:
+    assert all(word and not any(c.isspace() for c in word) for word in stop_words.words(text))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.text import yaml_edit, yaml_read
-from bumble.text.yaml_edit import Row, SourceError
+from bumble.text.yaml_edit import SourceError
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 WORDS = """yes no null ~ 1.10 0x1F 010 1e5 12:30:45 2026-05-24 - a: b# 'x' "y" &a *a !t
@@ -79,13 +79,6 @@ def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
 @given(st.dictionaries(TEXT, VALUES, max_size=5))
 def test_what_is_dumped_reads_back_the_same(values: dict[str, Any]) -> None:
     assert yaml_edit.parse_mapping(yaml_edit.dump(values)) == values
-
-
-@given(VALUES)
-def test_what_is_written_inline_is_one_line(value: Any) -> None:
-    text = yaml_edit.inline(value)
-    assert len(text.splitlines()) <= 1
-    assert yaml_edit.parse(text) == value
 
 
 @given(documents(), st.sampled_from([*KEYS, "new"]), VALUES)
@@ -278,14 +271,6 @@ def test_what_bumble_wrote_is_changed_on_one_line(
     old, new = changed_lines(source, after)
     assert len(old) == len(new) <= 1
     assert yaml_edit.set_value(after, keys, there) in (source, yaml_edit.dump(values))
-
-
-def test_a_row_stays_on_its_line_and_a_plain_mapping_does_not() -> None:
-    row = {"by": "reflect by form", "from": ["ses_1", "msg_" + "1" * 80]}
-    text = yaml_edit.set_value("names: [Sam]\n", ("lines",), {"h1": Row(row), "h2": row})
-    assert "\n  h1: {by: reflect by form, from: [ses_1, msg_1" in text
-    assert "\n  h2:\n    by: reflect by form\n" in text
-    assert yaml_read.parse_mapping(text)["lines"] == {"h1": row, "h2": row}
 
 
 @pytest.mark.parametrize("head", ["%YAML 1.9\n---\n", "a: 1\nb:\n%YAML 9.9\n  c: d\n"])

@@ -140,42 +140,6 @@ def test_claude_keeps_attached_files_apart_from_what_was_said(tmp_path: Path) ->
     }
 
 
-def test_claude_walks_to_the_leaf_where_there_is_one(tmp_path: Path) -> None:
-    talk = exports.claude_talk()
-    first, second = talk["chat_messages"]
-    other = {**second, "uuid": "a0", "content": [{"type": "text", "text": "Old answer."}]}
-    first["parent_message_uuid"] = "00000000-0000-4000-8000-000000000000"
-    second["parent_message_uuid"] = other["parent_message_uuid"] = "h1"
-    talk |= {"chat_messages": [first, other, second], "current_leaf_message_uuid": "a1"}
-    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
-    assert [text for _, _, text in said(read)][-1] == "Lovely."
-    assert "Old answer." not in str(said(read))
-
-
-def test_gemini_makes_a_talk_of_a_day(tmp_path: Path) -> None:
-    _, read = items(exports.as_json(tmp_path / "MyActivity.json", exports.gemini_records()))
-    assert [talk.id for talk in talks(read)] == ["day 2025-06-02", "day 2025-06-01"]
-    assert said(read) == [
-        (PERSON, "", "how tall is a giraffe"),
-        (OTHER, "Gemini", "Up to 5.5 m.\n\n- tall"),
-        (PERSON, "", "and a zebra"),
-    ]
-
-
-def test_letta_unwraps_what_was_said_and_passes_over_events(tmp_path: Path) -> None:
-    _, read = items(exports.as_json(tmp_path / "mo.af", exports.letta_agent()))
-    assert said(read) == [(PERSON, "", "I keep bees."), (OTHER, "Mo", "Bees!")]
-    assert facts(read) == {"human (Letta)": "Sam keeps bees."}
-    assert Recipe("hive check", "How to check", "Open it.") in read
-    assert [item.monologue for item in read if isinstance(item, ImportedPersona)] == [
-        "I am Mo, who hums."
-    ]
-    _, retired = items(exports.as_json(tmp_path / "old.af", {"core_memory": [], "agent_type": "x"}))
-    assert left(retired, broken=True) == [
-        "the retired form of an agent file: export the agent anew"
-    ]
-
-
 @pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize("form", ["json", "png", "charx"])
 def test_a_card_of_any_version_and_form_is_the_same_character(
@@ -242,41 +206,6 @@ def test_a_card_that_would_grow_beyond_measure_is_none() -> None:
     chunk = struct.pack(">I", len(inside)) + b"zTXt" + inside + b"\0\0\0\0"
     with pytest.raises(ValueError, match="can't be decoded"):
         card.from_png(exports.PNG + chunk)
-
-
-def test_openclaw_instructions_stay_out(tmp_path: Path) -> None:
-    _, read = items(exports.folder(tmp_path / "ws", exports.OPENCLAW))
-    [persona] = [item for item in read if isinstance(item, ImportedPersona)]
-    assert persona.name == "Molty"
-    assert "I am warm and dry." in persona.monologue
-    assert facts(read) == {
-        "Home (OpenClaw)": "Sam lives in Lisbon.",
-        "Work (OpenClaw)": "Sam mends clocks.",
-        "USER (OpenClaw)": "- Name: Sam\n- Likes: tea",
-    }
-    assert said(read) == [(OTHER, "OpenClaw", "# 2026-02-03\n\nTalked about clocks all day.")]
-    assert Recipe("tea", "Making tea", "Boil water.") in read
-    assert "obey" not in str([item for item in read if not isinstance(item, LeftOut)])
-    assert "instructions for another program" in left(read)
-
-
-def test_claude_code_notes_with_and_without_front_matter(tmp_path: Path) -> None:
-    _, read = items(exports.folder(tmp_path / "project", exports.CLAUDE_CODE))
-    assert facts(read)["Tools of Sam (Claude Code)"].startswith("What Sam uses\n\nSam uses uv.")
-    assert "The rest is text." in facts(read)["broken (Claude Code)"]
-    assert "an index of the notes beside it" in left(read)
-    alone = exports.folder(tmp_path / "alone" / "memory", {"MEMORY.md": "Sam likes tabs."})
-    name, read = items(alone.parent)
-    assert (name, facts(read)) == ("claude-code", {"MEMORY (Claude Code)": "Sam likes tabs."})
-
-
-def test_a_bundle_by_type(tmp_path: Path) -> None:
-    _, read = items(exports.folder(tmp_path / "bundle", exports.BUNDLE))
-    assert facts(read) == {"Tea (Belief)": "Sam prefers tea.\n\nSaid twice."}
-    assert Recipe("Brew", "How", "Boil water.") in read
-    assert said(read) == [(OTHER, "BigQuery Table", "# Orders\n\nA row an order.")]
-    assert left(read, broken=True) == ["it has no `type`"]
-    assert "what its bundle calls deprecated" in left(read)
 
 
 def test_another_entity_is_hearsay_but_for_the_persons_words(tmp_path: Path) -> None:

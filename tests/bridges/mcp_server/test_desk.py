@@ -5,6 +5,7 @@ import random
 import pytest
 
 from bumble.bridges.mcp_server.desk import Desk
+from bumble.cli.commands.mcp import desk_of
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import changes, settings
@@ -64,14 +65,6 @@ def test_a_portrait_is_for_whom_it_is_for_and_quoted_if_it_was_imported(full: Ru
     assert "> Kim sails." in desk(full).person_page("kim")
     with pytest.raises(RecordMissingError):
         desk(full, "Bo").person_page("kim")
-
-
-def test_what_a_record_rests_on_is_hidden_from_whom_it_is_not_for(full: Run) -> None:
-    believe(full, (), "msg_1")
-    (shown,) = desk(full).why("bel_2")["rests_on"]
-    assert shown["text"] == "Is it rain?"
-    (hidden,) = desk(full, "Bo").why("bel_2")["rests_on"]
-    assert hidden == {"kind": "message", "hidden": True}
 
 
 def test_a_note_is_quoted_and_replaces_nothing(full: Run) -> None:

@@ -14,7 +14,7 @@ from tests.support.served import READING, command, truth
 CLIENT = "chuk-mcp==0.9.4"  # own code from the wire up
 UV = shutil.which("uv") or ""
 AROUND = dict(os.environ)  # before the surroundings of a test are taken away
-SCRIPT = Path(__file__).resolve().parent.parent / "support" / "other_mcp_client.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "support" / "other_mcp_client.py"
 
 
 @pytest.mark.slow

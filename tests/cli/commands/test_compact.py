@@ -67,41 +67,6 @@ def test_a_summary_stands_for_the_middle_and_the_transcript_keeps_every_line(lon
     assert long("compact", "--exit-code").code == 4
 
 
-def test_undo_shows_the_conversation_as_it_was(long: Run) -> None:
-    before = shown(long)
-    made = long.ok("compact", "--json").data["done"][0]["records"]
-    assert shown(long) != before
-    for _ in made:
-        long.ok("compact", "--undo")
-    strip = [line for line in shown(long).splitlines() if not line.startswith("Now:")]
-    assert strip == [line for line in before.splitlines() if not line.startswith("Now:")]
-    assert "Nothing to do" in long.ok("compact", "--undo", "-v").out
-
-
-def test_without_a_model_the_lines_that_say_most_stand_for_the_middle(long: Run) -> None:
-    script(long)
-    [done] = long.ok("compact", "--no-model", "--json").data["done"]
-    assert done["fits"] is True
-    assert "Ilse lives in Porto" in shown(long)
-
-
-def test_a_conversation_is_chosen_by_its_id_and_the_newest_by_default(long: Run) -> None:
-    chatting.talk(long, [("sam", "Hi"), ("ada", "Hello")], "ses_zz_other")
-    other = long.file("sessions/ses_zz_other/messages.jsonl")
-    other.write_text(other.read_text().replace("T10:", "T11:"))
-    assert long.ok("compact", "--json").data["ran"] is False
-    [done] = long.ok("compact", "--session", "long", "--json").data["done"]
-    assert done["session"] == "ses_long"
-
-
-def test_a_hand_edit_between_two_compactions_stays(long: Run) -> None:
-    place = "sessions/ses_long/messages.jsonl"
-    long.ok("compact")
-    long.write(place, long.text(place).replace("240 euros", "260 euros"))
-    long.ok("compact", "--undo")
-    assert "260 euros" in long.text(place)
-
-
 HEARD = claim("Sam and I talked.", "m1", rests=["a"])
 NOTHING: dict[str, Any] = {"purpose": "stretch", "text": makes(HEARD).text, "always": True}
 MENDED: dict[str, Any] = {"purpose": "mend", "json": {"mended": []}, "always": True}

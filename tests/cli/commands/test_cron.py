@@ -78,40 +78,6 @@ def test_timers_of_systemd_where_there_is_no_cron(run: Run, tmp_path: Path) -> N
     ]
 
 
-REFUSING = """#!/bin/sh
-echo "$@" >> {place}
-case "$2" in enable|is-active) echo "Failed to connect to bus" >&2; exit 1 ;; esac
-"""
-
-
-def test_an_install_that_systemd_refuses_leaves_nothing_behind(run: Run, tmp_path: Path) -> None:
-    program(run, tmp_path, "systemctl", REFUSING)
-    units = Path(run.environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
-    ran = run("cron", "install", "--yes")
-    assert ran.code == 1
-    assert "Failed to connect to bus\nNothing was installed." in ran.err
-    assert not units.parent.exists()
-    shown = run.ok("cron", "show", "--json").data
-    assert (shown["installed"], shown["problems"]) == ({"crontab": False, "systemd": False}, [])
-
-
-@pytest.mark.parametrize(
-    "write", ["echo half > {place}; echo disk full >&2; exit 1", "echo half > {place}", "true"]
-)
-def test_a_crontab_that_was_not_taken_is_as_it_was(run: Run, tmp_path: Path, write: str) -> None:
-    good = "/bin/cat > {place}"
-    begin, _, _ = CRONTAB.partition("-) ")
-    keeps = f'-) /bin/cat > {{place}}.new; case "$(/bin/cat {{place}}.new)" in *bumble*) {write};; '
-    place = program(
-        run, tmp_path, "crontab", f"{begin}{keeps}*) {good} < {{place}}.new;; esac ;;\nesac\n"
-    )
-    place.write_text("0 5 * * * backup\n")
-    ran = run("cron", "install", "--yes")
-    assert ran.code == 1
-    assert "crontab refused it, and is as it was" in ran.err
-    assert place.read_text() == "0 5 * * * backup\n"
-
-
 def test_what_really_runs_is_shown(run: Run, tmp_path: Path) -> None:
     place = program(run, tmp_path, "crontab", CRONTAB)
     assert "last tick: never" in run.ok("cron", "show").out

@@ -69,31 +69,6 @@ def test_a_night_of_cron_dreams_once_in_four_hours(nights: Run) -> None:
     assert len(calls) == 2
 
 
-def test_dry_run_shows_all_files_and_writes_none(nights: Run) -> None:
-    on(nights)
-    before = files(nights)
-    ran = nights.ok("dream", "--dry-run")
-    assert files(nights) == before
-    for part in (
-        "journal.md:",
-        "beliefs/",
-        "-bel_",
-        "soma.yaml:",
-        "dreams/2026-05-24-drm_",
-        "state.yaml:",
-    ):
-        assert part in ran.out
-
-
-def test_narrate_tells_once_and_then_has_nothing_new(nights: Run) -> None:
-    ran = nights.ok("narrate", "-v")
-    assert "Told the story so far" in ran.out
-    before = files(nights)
-    assert "nothing new since" in nights.ok("narrate", "-v").out
-    assert nights("narrate", "--exit-code").code == 4
-    assert files(nights) == before
-
-
 def test_a_story_that_will_not_do_exits_21_and_keeps_the_old(nights: Run) -> None:
     nights.write("narrative.md", "I was here before.\n")
     script = nights.write("../bad.yaml", "- {purpose: narrate, text: No., always: true}\n")

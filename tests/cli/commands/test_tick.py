@@ -138,8 +138,8 @@ def test_two_ticks_at_once_say_everything_once(run: Run) -> None:
     for n in range(6):
         run.ok("remind", "add", f"Tea {n}", "--at", "2026-05-24T10:00", "--deliver", "journal")
     words = [sys.executable, "-m", "bumble", "-e", str(run.entity.root), "tick"]
-    ticks = [subprocess.Popen(words, env=run.environ) for _ in range(3)]
-    assert [one.wait(60) for one in ticks] == [0, 0, 0]
+    ticks = [subprocess.Popen(words, env=run.environ) for _ in range(2)]
+    assert [one.wait(60) for one in ticks] == [0, 0]
     assert run.text("journal.md").count("#reminder") == 6
 
 

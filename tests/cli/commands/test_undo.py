@@ -42,12 +42,6 @@ def test_undo_of_a_dream_restores_journal_belief_body_and_record(ada: Run) -> No
     assert git(root, "status", "--porcelain") == ""
 
 
-def test_the_index_follows_an_undo(dreamer: Run) -> None:
-    assert "Bees are kind" in dreamer.ok("recall", "bees kind").out
-    dreamer.ok("undo", "--last")
-    assert "Bees are kind" not in dreamer.ok("recall", "bees kind").out
-
-
 def test_what_was_written_since_stays(dreamer: Run) -> None:
     dreamer.ok("journal", "add", "Later words.")
     there = soma.read(dreamer.entity.soma)

@@ -104,15 +104,6 @@ def test_what_was_missed_while_the_machine_was_off_runs_once(ada: Entity) -> Non
     assert run_all(runtime) == []
 
 
-def test_a_file_that_a_person_wrote_counts_from_this_day(ada: Entity) -> None:
-    ada.automations.mkdir()
-    source = f"---\nschedule: {DAILY!r}\n---\n\nLook around.\n"
-    (ada.automations / "morning.md").write_text(source)
-    model = ScriptedModel([say("Looked.")])
-    assert run_all(runtime_at(ada, MORNING - timedelta(minutes=1), model)) == []
-    assert len(run_all(runtime_at(ada, MORNING + timedelta(hours=9), model))) == 1
-
-
 def test_five_failures_in_a_row_switch_it_off_and_a_success_counts_anew(ada: Entity) -> None:
     automate(ada)
     nothing = replace(act("end_turn"), always=True)

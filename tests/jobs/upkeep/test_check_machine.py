@@ -60,18 +60,6 @@ def test_a_folder_of_an_older_format_names_the_command_that_migrates_it(
     assert found.fix == "bumble migrate"
 
 
-def test_layers_that_contradict_each_other_are_found(entity: Entity, tmp_path: Path) -> None:
-    section = "cognition: {history_compression: {%s}}\n"
-    user = tmp_path / "config.yaml"
-    user.write_text(section % "compaction_threshold_ratio: 0.3")
-    entity.file.write_text(
-        "schema_version: 3\nname: Ada\n" + section % "compaction_target_ratio: 0.5"
-    )
-    read, found = check_machine.check_settings(entity.file, user, {})
-    assert read is None
-    assert codes(found) == ["settings-invalid"]
-
-
 def test_vectors_of_another_model_are_found(entity: Entity) -> None:
     indexed(entity, HashingEmbedder(64))
     assert codes(check_index(entity, "all-minilm-l6-v2")) == ["index-vectors"]
@@ -123,11 +111,3 @@ def test_weights_that_differ_or_are_gone_are_found(tmp_path: Path) -> None:
     found = list(check_machine.check_weights((), known, tmp_path))
     assert found[0].sentence == "is gone"
     assert found[0].fix == "bumble model pull smollm2-135m"
-
-
-def test_missing_embedder_names_the_one_that_is_got_most_easily(tmp_path: Path) -> None:
-    known = catalog.load()
-    found = list(check_machine.check_weights(known.of_kind("embedding"), known, tmp_path))
-    assert codes(found) == ["weights-none"]
-    assert found[0].fix == "bumble model pull all-minilm-l6-v2"
-    assert list(check_machine.check_weights((), known, tmp_path)) == []

@@ -184,7 +184,7 @@ def test_a_death_at_any_write_leaves_the_old_format_or_the_new(
     after = truth(root)
     left = sorted(deaths.iterdir())
     assert len(left) > len(MADE)
-    for folder in some(left, 4):
+    for folder in some(left, 3):
         shutil.rmtree(root)
         shutil.copytree(folder, root, symlinks=True)
         run.ok("migrate")

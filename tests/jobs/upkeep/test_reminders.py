@@ -9,14 +9,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from bumble.chat import reminders as cycle
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import UserError
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import reminders, session_files, sessions
 from bumble.records.base import Provenance
@@ -128,18 +126,6 @@ def test_a_private_one_is_not_said_in_company(ada: Entity) -> None:
     assert not cycle.for_talk(runtime, company).messages
 
 
-def test_it_does_not_pass_for_the_answer_to_a_message(ada: Entity) -> None:
-    with pytest.raises(UserError):
-        talk(runtime_of(ada, ScriptedModel([])), "Do you hear me?")
-    remind(ada, "Call the bank", NOON, person="sam", deliver="session")
-    (file,) = session_files.paths(ada.sessions)
-    session = session_files.load(file)
-    delivery = cycle.for_talk(runtime_at(ada, NOON + timedelta(minutes=1)), session)
-    assert [one.text for one in sessions.appended(session, delivery.messages).unanswered] == [
-        "Do you hear me?"
-    ]
-
-
 def command(place: Path, code: str = "") -> tuple[str, ...]:
     script = f"import sys\nopen({str(place)!r}, 'a').write(sys.stdin.read())\n{code}"
     return (sys.executable, "-c", script)
@@ -148,16 +134,6 @@ def command(place: Path, code: str = "") -> tuple[str, ...]:
 def allowing(runtime: Runtime) -> Runtime:
     tools = replace(runtime.config.tools, run_command=True)
     return replace(runtime, config=replace(runtime.config, tools=tools))
-
-
-def test_a_program_runs_only_where_programs_are_allowed(ada: Entity, tmp_path: Path) -> None:
-    heard = tmp_path / "heard"
-    remind(ada, "Tea", NOON, deliver="command", command=command(heard))
-    assert run_all(runtime_at(ada, NOON)) == []
-    assert not heard.exists()
-    assert run_all(allowing(runtime_at(ada, NOON))) == ["Reminder: Tea"]
-    assert run_all(allowing(runtime_at(ada, NOON + timedelta(days=1)))) == []
-    assert heard.read_text() == "Reminder: Tea\n"
 
 
 def test_a_program_that_fails_leaves_the_reminder_due(ada: Entity, tmp_path: Path) -> None:

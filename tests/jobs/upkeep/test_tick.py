@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from msgspec.structs import replace
 
+from bumble.entity.config import ReviewedCycle
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError
-from bumble.jobs import tick
+from bumble.jobs import registry, tick
+from bumble.jobs.tick import RunEvent, RunRecord
 from bumble.llm.ledger import Budgeted, DaySpending, Limits
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.runtime.job import JobResult, Settled
+from bumble.runtime.job import JobResult, Pass, Settled
 from bumble.runtime.runtime import Runtime
 from tests.support.small import small, wait, words
 from tests.support.turns import runtime_of
@@ -84,3 +88,32 @@ def test_a_locked_entity_ends_the_run_and_is_no_error(runtime: Runtime) -> None:
     settled = list(tick.run(runtime, "tick", [small("a"), small("b")], None, locked))
     assert [job.name for job in settled if job.problem] == ["a"]
     assert tick.exit_code(settled) == 0
+
+
+NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
+
+
+def test_a_run_is_read_back_as_it_was_written_newest_first(tmp_path: Path) -> None:
+    events = (
+        RunEvent(NOON, "dream_cycle_start"),
+        RunEvent(NOON, "dream_cycle_completed", "dream: sea"),
+    )
+    first = RunRecord(NOON, "tick", 12, 1, 99, events, ("reflect: no",))
+    second = RunRecord(NOON, "settle", 3, 0, 0, ())
+    path = tmp_path / "log" / "runs.jsonl"
+    assert list(tick.read(path)) == []
+    tick.append(path, first)
+    with path.open("a") as file:
+        file.write('{"at": "2026')
+    tick.append(path, second)
+    assert list(tick.read(path)) == [second, first]
+
+
+def test_what_may_wait_for_review_is_what_the_jobs_say() -> None:
+    assert sorted(get_args(ReviewedCycle)) == sorted(registry.reviewed())
+    assert len(set(registry.reviewed())) == len(registry.reviewed())
+
+
+@pytest.mark.parametrize("job", registry.everything(), ids=lambda job: job.name)
+def test_a_job_that_may_wait_for_review_is_called_as_its_commits_are(job: Pass) -> None:
+    assert not (job.reviewed and job.written_as is not None)

@@ -151,31 +151,11 @@ def test_every_walk_ends_at_messages(ada: Entity, given: str) -> None:
     assert said(explain(ada, given))
 
 
-def test_notes_of_a_person_are_told_with_what_they_rest_on(ada: Entity) -> None:
-    note, talk = explain(ada, "Sam").rests_on
-    assert (note.item.kind, note.item.text) == ("note", "He loves it.")
-    assert said(note) == ["Biscuit."]
-    assert talk.item.kind == "session"
-
-
-def test_what_is_gone_is_named_and_the_rest_is_told(ada: Entity) -> None:
-    node = explain(ada, DRM)
-    assert node.missing == ("ep_gone",)
-    assert said(node)
-
-
 def test_ids_that_lead_in_a_circle_end(ada: Entity) -> None:
     one = beliefs.new("bel_a", "A.", "world_fact", 0.5, AT, evidence=("bel_b",))
     other = beliefs.new("bel_b", "B.", "world_fact", 0.5, AT, evidence=("bel_a",))
     write(ada, beliefs.plan_new(one, ""), beliefs.plan_new(other, ""))
     assert [node.again for node in explain(ada, "bel_a").walk()] == [False, False, True]
-
-
-def test_ids_may_be_given_in_part_if_no_other_has_it(ada: Entity) -> None:
-    assert explain(ada, BEL[:12].lower()).item.id == BEL
-    assert explain(ada, MSG[2][-6:].lower()).item.id == MSG[2]
-    with pytest.raises(UserError, match="could be 3 records"):
-        explain(ada, "msg_")
 
 
 def test_a_name_of_two_things_wants_a_kind(ada: Entity) -> None:

@@ -46,13 +46,6 @@ def test_a_model_that_can_do_all_of_it_writes(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("text", ["", "Banana banana.", "I don't know.", "{}"])
-def test_a_model_that_always_says_the_same_is_not_asked(language: str, text: str) -> None:
-    result = probed(language, Reply(text, "probe", always=True))
-    assert tiers.tiers(result.answers) == {"talk": "none", "memory": "none"}
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
 def test_a_model_that_says_back_what_it_hears_is_not_asked(language: str) -> None:
     class Echo(ScriptedModel):
         def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
@@ -62,15 +55,6 @@ def test_a_model_that_says_back_what_it_hears_is_not_asked(language: str) -> Non
     result = probe.run(Echo([]), probe.left(language, started), started, unheard)
     assert rights(result)["language"] == 0
     assert tiers.tiers(result.answers)["talk"] == "none"
-
-
-def test_a_model_that_breaks_the_form_makes_no_memories_of_its_own() -> None:
-    broken = [
-        replace(reply, text=reply.text.replace('"day"', '"when"')) for reply in able.replies("en")
-    ]
-    result = probed("en", *broken)
-    assert rights(result) == {**dict.fromkeys(KINDS, 12), "unknown": 18, "schema": 0}
-    assert tiers.tiers(result.answers) == {"talk": "write", "memory": "none"}
 
 
 def test_a_model_that_takes_the_others_part_does_not_write() -> None:

@@ -82,12 +82,6 @@ def test_the_pipeline_gives_what_numpy_gives(graph: Path, dimensions: int) -> No
     assert query @ document < 0.999  # the prefixes count
 
 
-def test_a_long_text_is_cut_to_the_token_limit(graph: Path) -> None:
-    text = "the tide comes in and the tide goes out " * 5000
-    vector = tiny(graph, max_tokens=16).embed_query(text)
-    assert vector == pytest.approx(by_hand(f"search_query: {text[:400]}", 768, 16), abs=1e-5)
-
-
 @given(texts=TEXTS)
 @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 def test_a_vector_does_not_depend_on_its_batch(embedder: OnnxEmbedder, texts: list[str]) -> None:
@@ -111,15 +105,6 @@ def test_weights_that_depend_on_their_batch_run_one_text_at_a_time(graph: Path) 
     spy = Spy(graph, TOKENIZER, identity(), **how)  # type: ignore[arg-type]
     spy.embed_documents(["one", "two words", "three words here"] * 3)
     assert [len(batch) for batch in spy.seen] == [1] * 9
-
-
-def test_batches_hold_texts_of_like_length_and_a_bounded_number_of_tokens(graph: Path) -> None:
-    how = {"batch_invariant": True, "optimise": True, "unrelated_cosine": 0.0}
-    spy = Spy(graph, TOKENIZER, identity(max_tokens=512), **how)  # type: ignore[arg-type]
-    spy.embed_documents(["short", "long " * 600] * 20)
-    assert sum(len(batch) for batch in spy.seen) == 40
-    assert max(len(batch) * max(batch) for batch in spy.seen) <= 4096
-    assert sum(max(batch) - min(batch) > 0 for batch in spy.seen) <= 1
 
 
 def test_a_process_that_embeds_a_lot_has_its_graph_rewritten_and_the_same_vectors(

@@ -54,11 +54,6 @@ def test_what_was_said_before_changes_nothing_but_what_refers_back() -> None:
     assert changed <= set(reader.REFER_BACK)
 
 
-def test_there_is_no_reader_without_a_head() -> None:
-    assert reader.over(None) is None
-    assert reader.weights("nobody") is None
-
-
 @pytest.fixture(scope="module")
 def real(weights_folder: Path) -> HeadReader:
     known = catalog.load()

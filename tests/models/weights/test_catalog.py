@@ -80,19 +80,6 @@ def test_a_model_of_the_hub_is_pinned_to_a_commit_and_the_last_resort_is_a_packa
     assert indexed == ["qwen2.5-coder-1.5b", "smollm2-135m"]
 
 
-def test_nomic_takes_prefixes_and_a_norm_and_minilm_neither() -> None:
-    known = catalog.load()
-    nomic = known.entry("nomic-embed-text-v1.5-int8").embedding
-    minilm = known.entry("all-minilm-l6-v2").embedding
-    assert nomic is not None
-    assert minilm is not None
-    assert (nomic.query_prefix, nomic.document_prefix) == ("search_query: ", "search_document: ")
-    assert (nomic.layer_norm, nomic.batch_invariant) == (True, False)
-    assert nomic.dimensions == (768, 512, 256, 128, 64)
-    assert (minilm.query_prefix, minilm.document_prefix) == ("", "")
-    assert (minilm.layer_norm, minilm.batch_invariant) == (False, True)
-
-
 def test_bundled_files_are_those_the_catalog_describes() -> None:
     bundled = [
         (file, source.path)

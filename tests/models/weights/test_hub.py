@@ -45,14 +45,6 @@ def test_a_pull_goes_on_where_the_last_one_stopped(fake: FakeHub, tmp_path: Path
     assert fake.asked == ["bytes=100000-"]
 
 
-def test_a_server_without_ranges_is_read_from_the_start(fake: FakeHub, tmp_path: Path) -> None:
-    fake.ranges = False
-    part = tmp_path / "part"
-    part.write_bytes(b"x" * 100_000)
-    fetch(fake, part)
-    assert part.read_bytes() == CONTENT
-
-
 def test_a_line_that_drops_is_taken_up_again(fake: FakeHub, tmp_path: Path) -> None:
     fake.cut_after = [70_000, 70_000]
     fetch(fake, tmp_path / "part")
@@ -63,14 +55,6 @@ def test_a_line_that_drops_is_taken_up_again(fake: FakeHub, tmp_path: Path) -> N
 def test_a_file_that_is_larger_than_it_should_be_is_a_refusal(tmp_path: Path) -> None:
     with hub({URL: CONTENT * 20}) as fake, pytest.raises(SourceRefusedError, match="sends more"):
         fetch(fake, tmp_path / "part")
-
-
-def test_a_hub_that_is_not_there_says_no_within_seconds() -> None:
-    began = time.monotonic()
-    reason = source_hub.refusal(MODEL, PullOptions(endpoint="http://127.0.0.1:1"))
-    assert reason is not None
-    assert "can't be reached" in reason
-    assert time.monotonic() - began < 4
 
 
 def test_a_hub_that_never_answers_says_no_within_seconds(

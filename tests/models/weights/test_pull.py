@@ -97,20 +97,6 @@ def test_a_broken_off_pull_goes_on_and_keeps_the_files_that_are_done(tmp_path: P
         assert len(fake.asked) == 2  # one for each file
 
 
-def test_progress_counts_all_files_and_ends_at_the_whole(tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    original = tmp_path / "usb"
-    original.mkdir()
-    (original / "a").write_bytes(CONTENT)
-    (original / "b").write_bytes(b"{}")
-    local = (Local(original),)
-    wanted = entry(("model.gguf", CONTENT, local), ("tokenizer.json", b"{}", local))
-    means = PullOptions(progress=lambda done, total: seen.append((done, total)))
-    pull(wanted, tmp_path / "weights", means)
-    assert seen == sorted(seen)
-    assert seen[-1] == (wanted.bytes, wanted.bytes)
-
-
 @pytest.mark.parametrize("whole_folder", [True, False])
 def test_a_file_of_ones_own_goes_before_every_source(tmp_path: Path, whole_folder: bool) -> None:
     (tmp_path / "usb" / "deep").mkdir(parents=True)
@@ -130,19 +116,6 @@ def test_a_damaged_model_is_mended_by_pulling_it_again(tmp_path: Path) -> None:
         path = pull(wanted, tmp_path, means).weights
         path.write_bytes(b"rubbish")
         assert pull(wanted, tmp_path, means).weights.read_bytes() == CONTENT
-
-
-def test_a_newer_catalog_keeps_the_files_that_are_still_right(tmp_path: Path) -> None:
-    other = Hub("me/model", "abc", "tokenizer.json")
-    tokenizer_url = URL.replace("model.gguf", "tokenizer.json")
-    with hub({URL: CONTENT, tokenizer_url: b"old"}) as fake:
-        means = PullOptions(endpoint=fake.endpoint)
-        files = [("model.gguf", CONTENT, (HUB,)), ("tokenizer.json", b"old", (other,))]
-        pull(entry(*files), tmp_path, means)
-        fake.files[tokenizer_url] = b"new"
-        pull(entry(files[0], ("tokenizer.json", b"new", (other,))), tmp_path, means)
-        assert len(fake.asked) == 3
-    assert left(tmp_path) == {"tiny/model.gguf", "tiny/tokenizer.json", "tiny/manifest.json"}
 
 
 def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(tmp_path: Path) -> None:

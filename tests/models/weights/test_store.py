@@ -54,15 +54,6 @@ def test_a_changed_file_is_an_error_that_says_what_to_do(folder: Path, tiny: Cat
     assert str(path) in str(caught.value)
 
 
-def test_a_file_that_was_only_touched_is_verified_once(folder: Path, tiny: CatalogEntry) -> None:
-    path = folder / "tiny/model.gguf"
-    os.utime(path, ns=(5, 5))
-    assert store.find(folder, tiny) is not None
-    path.write_bytes(CONTENT.swapcase())
-    os.utime(path, ns=(5, 5))
-    assert store.find(folder, tiny) is not None  # the manifest knows the new time by now
-
-
 def test_missing_weights_say_how_large_they_are_and_how_to_get_them(tmp_path: Path) -> None:
     wanted = entry(("model.gguf", b"x" * 2_500_000, (Hub("a/b", "main", "c"),)))
     with pytest.raises(WeightsMissingError) as caught:

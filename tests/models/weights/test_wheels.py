@@ -65,13 +65,6 @@ def test_a_part_that_somebody_cut_short_is_begun_anew(index: Path, tmp_path: Pat
     assert part.read_bytes() == WHOLE
 
 
-@in_turn(2, 4)
-def test_an_unknown_package_says_no_in_the_words_of_pip(index: Path, tmp_path: Path) -> None:
-    source = Wheels((Wheel("no-such-thing==1.0", "x"),))
-    with pytest.raises(SourceRefusedError, match="No matching distribution found"):
-        fetch(index, tmp_path / "part", source)
-
-
 @in_turn(3, 4)
 def test_a_damaged_wheel_says_no(index: Path, tmp_path: Path) -> None:
     path = index / "a_part0-1.0-py3-none-any.whl"
