@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from bumble.index.splitting import estimated_tokens, split
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.errors import RecordInvalidError
 from bumble.index import chunks, terms
-from bumble.index.chunks import Chunk
+from bumble.index.chunks import Chunk, estimated_tokens, split
 
 if TYPE_CHECKING:
     from tests.support.notes import Notes

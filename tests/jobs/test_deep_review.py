@@ -14,7 +14,7 @@ from bumble.jobs.portrait import DeepReviewJob
 from bumble.records import episodes, relationships
 from bumble.records.base import Provenance
 from bumble.runtime import job, people, review_queue
-from tests.support.living import NOON, ada, known, runtime_of, talked, told, write
+from tests.support.living import NOON, ada, asked, known, runtime_of, talked, told, write
 
 OFF: dict[str, Any] = {"memory__relational__score_derivation": False}
 LINES = ["Sam has a dog called Biscuit.", "The dog matters most to him."]
@@ -40,6 +40,15 @@ def test_somebody_is_due_after_enough_new_talks(entity: Entity) -> None:
     assert [one.person for one in portrait.check(runtime_of(entity)).jobs] == ["sam"]
     off = runtime_of(entity, memory__relational__deep_review_on_consolidation=False)
     assert not portrait.check(off).due
+
+
+def test_nothing_of_another_person_is_in_the_prompt(entity: Entity) -> None:
+    runtime = runtime_of(entity, told("review", about=LINES, mine=""), **OFF)
+    portrait.run(runtime, DeepReviewJob("sam"))
+    (prompt,) = asked(runtime)
+    assert "Biscuit" in prompt and "brought his dog" in prompt and "likes the river" in prompt
+    for secret in ("Bo", "boat", "debts", "harbour"):
+        assert secret not in prompt
 
 
 def test_it_waits_for_its_owners_word_where_reflections_do(entity: Entity) -> None:
