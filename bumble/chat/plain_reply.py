@@ -78,10 +78,9 @@ NO_QUESTIONS = (
     "greet",
     "leave",
     "remind",
-        "introduce",
+    "introduce",
 )
 PERHAPS = -2.0  # score from which a sum is tried
-SURE = 2.0  # score from which something else was told in confidence, too
 _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»", "。", "！", "？")
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
@@ -320,11 +319,7 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
         return template.bye.format(who="" if name.casefold() == UNNAMED else f" {name}")
     if reading.has("ask_entity"):
         return template.self.format(name=runtime.identity.name)
-    if (
-        reading.heavy
-        and not reading.glad
-        and (reading.heavy == GRAVE or not reading.has("confide"))
-    ):
+    if reading.heavy and not reading.glad and (reading.heavy == GRAVE or reading.main != "confide"):
         return template.sorry[0 if reading.heavy == GRAVE else 1]
     return _another(_fitting(reading, template), turn, runtime)
 
@@ -332,7 +327,7 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
 def _fitting(reading: MessageReading, template: Templates) -> Sequence[str]:
     """Return the wordings for what somebody told."""
     kept = reading.keep > 0 or reading.has("remember")
-    if reading.has("confide") and (reading.main == "confide" or reading.scores["confide"] >= SURE):
+    if reading.main == "confide":  # beside another message much looks a little like it
         return template.secret
     if reading.has("correct") and kept:
         return template.corrected
@@ -433,8 +428,9 @@ def _may_sum(turn: Turn) -> bool:
 def _may_be_bad(turn: Turn) -> bool:
     """Whether somebody tells what the reader takes for no burden; it misses half of them."""
     reading = turn.reading.said
-    others = ("greet", "leave", "confide", "ask_entity")
+    others = ("greet", "leave", "ask_entity")
     told = not (_is_task(turn) or _is_question(turn) or reading.has(*others))
+    told = told and reading.main != "confide"
     return told and not (reading.heavy or reading.glad)
 
 

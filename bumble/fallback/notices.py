@@ -28,7 +28,7 @@ HUSHED = timedelta(minutes=5)  # between a request to be silent and what it is a
 IN_DOUBT = -1.0  # how far below its cut-off a confidence still counts as one
 SHORT = 8  # words of a request to be silent that is about something said before
 ELSEWHERE = 12  # messages of other conversations that may be put right
-LEAST_NEAR = 0.3  # calibrated similarity from which a message may be meant
+LEAST_NEAR = 0.25  # calibrated similarity from which a message may be meant
 SURE = 2.0  # how far above its cut-off a correction is sure
 CORRECTS = 3  # ids at most that are told
 QUESTIONS = frozenset(
