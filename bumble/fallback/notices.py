@@ -109,7 +109,7 @@ def _notice(
     known: Mapping[str, Notice],
 ) -> Notice:
     keep = reading.keep > 0 or reading.has("remember")
-    corrects = reading.has("correct") and keep and not reading.has("confide")
+    corrects = reading.has("correct") and keep and reading.main != "confide"
     return Notice(
         at=runtime.now(),
         message=message.id,
