@@ -475,7 +475,7 @@ def asked(slept: Slept, facts: Sequence[Fact], *, transcript: bool) -> View:
         blocks = prompt_memories.blocks(
             runtime, sessions.appended(talk, [message]), "sam", "content", at, unseen
         )
-        kept = system.preamble(blocks, runtime.config.prompt.preamble_max_tokens)
+        kept = system.fitting(blocks, runtime.config.prompt.preamble_max_tokens, keeps_first=True)
         lines = [line for block in kept for line in block.text.splitlines()]
         found[fact.question] = [line for line in lines if line.startswith("- ")]
     return View(shown(talk), asked=found)

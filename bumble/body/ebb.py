@@ -15,7 +15,6 @@ from msgspec import Struct
 from bumble.body import bars as bars_module
 from bumble.body import hormones, noise
 from bumble.body.affects import Mood, mood
-from bumble.body.bars import FULL
 from bumble.body.config import BAR_NAMES, EMOTIONS
 from bumble.body.soma import Soma
 
@@ -31,7 +30,7 @@ BLOCK_MAX_CHARS = 900  # of the body in a prompt; what matters least is left out
 FULL_AFFECTS = 6  # as many feelings count as full
 STRONG_FEELING = 0.6  # intensity from which a single feeling is said, however calm the bars are
 TAG_MAX_CHARS = 220  # of the body in an episode
-HALF = FULL / 2  # a bar this far from its resting point is as far as the formula looks
+HALF = bars_module.FULL / 2  # a bar this far from its resting point is as far as the formula looks
 OPENINGS: Mapping[Tier, str] = {
     "quiet": "Body: quiet",
     "normal": "Body: stirring",
@@ -156,7 +155,7 @@ def parse_tag(tag: str) -> BodyTag:
     levels = {}
     for name in BAR_NAMES:
         match = re.fullmatch(r"(\d{1,3})%", pairs.get(name, ""))
-        if match is None or int(match[1]) > FULL:
+        if match is None or int(match[1]) > bars_module.FULL:
             raise ValueError(f"the soma tag has no percentage for {name}")
         levels[name] = int(match[1])
     if pairs.get("mood") not in EMOTIONS:

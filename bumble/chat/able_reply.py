@@ -25,14 +25,7 @@ from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, Block, PromptMessage, Request
-from bumble.prompt import (
-    compact,
-    preamble,
-    prompt_files,
-    system,
-    transcript,
-    working_memory,
-)
+from bumble.prompt import compact, handover, preamble, system, transcript
 from bumble.prompt.system import Stable
 from bumble.prompt.transcript import View
 from bumble.recall import prompt_memories as memories
@@ -107,7 +100,7 @@ def recall(
     uses = compacts and reading.route.profile == "deliberate"
     outside = tools.outside_tools(runtime, session) if uses else ()
     always = stable_part(runtime, session.people)
-    prompt_files.say_unreadable(runtime, always.files)
+    system.say_unreadable(runtime, always.files)
     notes = []
     if compacts:
         session, compacted = compact.make_room(runtime, session, always.tokens)
@@ -124,7 +117,7 @@ def recall(
             f"{seen.left_out} older messages of this conversation do not fit the model's window; "
             "they stay in the transcript, where `recall` finds them"
         )
-    brief = preamble.found_brief(runtime, session)
+    brief = handover.brief(runtime, session)
     return Recalled(session, always, seen, tuple(found), brief, outside, tuple(notes))
 
 
@@ -169,7 +162,7 @@ def _blocks(
         Block("anchor", preamble.anchor_text(moment.stirring)),
         Block("workspace", preamble.workspace_text(runtime, files)),
         *recalled.memories,
-        Block("handover", preamble.handover_text(runtime, recalled.brief, at)),
+        Block("handover", handover.prompt_text(recalled.brief, at)),
         Block("tools", preamble.tools_text(runtime, profile, names, at)),
         Block("machine", machine),
     ]
@@ -198,12 +191,12 @@ def _fitting(
     room = route.room(runtime, [*recalled.stable.messages, *shown])
     left = int((room - route.LEAST_ANSWER_TOKENS) / runtime.token_ratio)
     left -= tokens.estimate(heard.attached)
-    kept = system.preamble(blocks, min(profile.preamble_max_tokens, left))
+    kept = system.fitting(blocks, min(profile.preamble_max_tokens, left), keeps_first=True)
     whole = max(1, runtime.config.prompt.preamble_max_tokens)
     share = min(1.0, profile.preamble_max_tokens / whole)
-    in_mind, most = working_memory.blocks(runtime, recalled.stable, recalled.session, share)
+    in_mind, most = preamble.blocks(runtime, recalled.stable, recalled.session, share)
     left -= sum(block.tokens for block in kept)
-    kept = (*kept, *working_memory.fitting(in_mind, min(most, left)))
+    kept = (*kept, *system.fitting(in_mind, min(most, left)))
     if heard.attached:  # it was asked for, so it is whole, whatever the preamble may take
         kept = (*kept, Block(preamble.ATTACHED, heard.attached, trust="imported"))
     return kept

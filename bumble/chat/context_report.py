@@ -15,7 +15,7 @@ from msgspec import Struct
 from bumble.chat import tools
 from bumble.chat.reply_writer import Turn
 from bumble.llm import actions
-from bumble.prompt import compact, preamble, prompt_files, system
+from bumble.prompt import compact, preamble, system
 from bumble.records import scratch
 from bumble.records.sessions import Message, Session
 from bumble.runtime.runtime import Runtime
@@ -41,7 +41,7 @@ class File(Struct, frozen=True):
     """A file of the owner's in the prompt."""
 
     name: str
-    status: prompt_files.Status
+    status: system.Status
     raw_chars: int
     injected_chars: int
 

@@ -16,8 +16,9 @@ from bumble.entity.changes import Change
 from bumble.errors import FolderUnwritableError, RefusedError
 from bumble.fallback import sayings
 from bumble.files import disk
+from bumble.index.search import UNRANKED, Hit
 from bumble.recall.deep_recall import deep
-from bumble.recall.deep_recall.bounds import RecollectionSource, RecollectionSpending, Scope
+from bumble.recall.deep_recall.bounds import RecollectionSpending, Scope
 from bumble.recall.deep_recall.deep import Recollection
 from bumble.recall.memory_search import Search
 from bumble.recall.prompt_memories import QUOTED_FROM, UNSEARCHED, RecalledAnswer
@@ -28,6 +29,8 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 
 FOLDER = "tools"
+# What JSON says of a place that an answer rests on.
+PLACE = (*("kind", "id", "path", "line", "text", "at", "speaker", "audience", "trust", "session"),)
 CACHED = ("read_file", "web_search", "web_fetch", "image", "memory_search")
 MOST_ENTRIES, LIFE_SECONDS = 500, 300
 
@@ -159,7 +162,7 @@ def answer(asked: DeepRecallAnswer) -> RecalledAnswer:
     return RecalledAnswer("\n".join(lines), is_memory=True, trust=trust)
 
 
-def quote(source: RecollectionSource, limit_tokens: int = QUOTE_TOKENS) -> str:
+def quote(source: Hit, limit_tokens: int = QUOTE_TOKENS) -> str:
     """Word a place as a quoted line that names it; what nobody said, by its kind."""
     when = f"{source.at:%Y-%m-%d}, " if source.at else ""
     who = f"{source.speaker}, " if source.speaker else ""
@@ -193,7 +196,8 @@ def plan(runtime: Runtime, result: Recollection, readers: Sequence[str]) -> Chan
 def data(result: Recollection) -> dict[str, Any]:
     """Return an answer as JSON holds it, here and in the cache, from which `_read` takes it."""
     sources = [
-        {**asdict(source), "at": source.at.isoformat() if source.at else None}
+        {key: getattr(source, key) for key in PLACE}
+        | {"at": source.at.isoformat() if source.at else None}
         for source in result.sources
     ]
     return {**asdict(result), "sources": sources, "spent": asdict(result.spent)}
@@ -210,12 +214,15 @@ def _read(text: str | None) -> Recollection | None:
 
 def _of_data(values: Mapping[str, Any]) -> Recollection:
     sources = tuple(
-        RecollectionSource(
+        Hit(
             **{
                 **source,
                 "at": datetime.fromisoformat(source["at"]) if source["at"] else None,
                 "audience": tuple(source["audience"]),
-            }
+            },
+            people=(),
+            score=0.0,
+            parts=UNRANKED,
         )
         for source in values["sources"]
     )

@@ -36,7 +36,7 @@ from bumble.guard import values
 from bumble.llm import actions, prompts
 from bumble.llm.protocol import Block, Completion, EnoughError, PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
-from bumble.prompt import compact, preamble, prompt_files, system, transcript
+from bumble.prompt import compact, preamble, system, transcript
 from bumble.prompt.system import Stable
 from bumble.prompt.transcript import View
 from bumble.records import knowledge
@@ -99,7 +99,7 @@ def stable(
     """Make the short prompt from an entity's files as they are: no tools, no story."""
     entity, identity = runtime.entity, runtime.identity
     language = language if has(language) else templates.FIRST
-    own_files = tuple(prompt_files.read(entity, runtime.config.prompt))
+    own_files = tuple(system.read_own_files(entity, runtime.config.prompt))
     who = rules.own_identity(entity, identity).identity
     book = rules.own_book(entity, knowledge.readable(entity.knowledge))
     parts = {
@@ -156,7 +156,7 @@ def recall(
     """Gather the short prompt and the conversation; memory is searched if it is to answer."""
     session = heard.session
     always = stable(runtime, session, reading.language)
-    prompt_files.say_unreadable(runtime, always.files)
+    system.say_unreadable(runtime, always.files)
     if compacts:
         session, _ = compact.make_room(runtime, session, always.tokens)
     return Recalled(session, always, view(runtime, session, always, heard.message.id))

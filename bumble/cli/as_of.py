@@ -36,7 +36,7 @@ from bumble.errors import (
 from bumble.files import disk
 from bumble.history import past
 from bumble.history.past import PastCommit
-from bumble.jobs.forgetting import returned
+from bumble.jobs.forgetting import forget
 from bumble.records import forgotten, kinds
 from bumble.text import moments
 
@@ -111,16 +111,16 @@ def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
     (folder / forgotten.PATH).unlink(missing_ok=True)
     past.put(folder, PurePosixPath(forgotten.PATH), names)
     entity = Entity(folder)
-    for _ in range(returned.MOST_ROUNDS):  # what two people share is done for one after the other
+    for _ in range(forget.MOST_ROUNDS):  # what two people share is done for one after the other
         try:
-            plan = returned.plan(entity, zone)
+            plan = forget.plan_again(entity, zone)
         except RecordInvalidError as error:
             place = entity.relative(error.path)
             why = f"{place} of then can't be read, and somebody has to be forgotten in it"
             raise PastMissingError(root, f"{why}: {error.problem}") from error
         if not plan.changes:
             return
-        changes.apply(folder, changes.ChangeSet(returned.TITLE, plan.changes))
+        changes.apply(folder, changes.ChangeSet(forget.TITLE, plan.changes))
 
 
 def _made(cache: Path, name: str, fill: Callable[[Path], None]) -> Path:

@@ -88,9 +88,9 @@ def show(opened: Opened) -> None:
 def tick(opened: Opened, flags: JobFlags) -> None:
     """Bring the values in the file to the present; no model is asked."""
     from bumble.cli import run_job
-    from bumble.jobs import soma_tick
+    from bumble.runtime import body_state
 
-    run_job.perform(opened, flags, "soma tick", soma_tick.check, soma_tick.run)
+    run_job.perform(opened, flags, "soma tick", body_state.check_tick, body_state.run_tick)
 
 
 def _data(opened: Opened, presence: Presence) -> dict[str, Any]:

@@ -273,13 +273,13 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
         return
     yield from _find_under_way(root, place)
     yield from _find_uncommitted(root, place)
-    for code, name, said in (
-        ("git-ignores", ".gitignore", "it does not name {}"),
-        ("git-attributes", ".gitattributes", "it lacks {}"),
-    ):
-        if missing := missing_lines(root, name):
-            lines = ("; " if name == ".gitattributes" else ", ").join(missing)
-            yield Finding(code, said.format(lines), name, fix="bumble doctor --fix")
+    fix = "bumble doctor --fix"
+    if missing := missing_lines(root, ".gitignore"):
+        said = f"it does not name {', '.join(missing)}"
+        yield Finding("git-ignores", said, ".gitignore", fix=fix)
+    if missing := missing_lines(root, ".gitattributes"):
+        said = f"it lacks {'; '.join(missing)}"
+        yield Finding("git-attributes", said, ".gitattributes", fix=fix)
     if not clone.has_driver(root):
         yield Finding(
             "git-driver",

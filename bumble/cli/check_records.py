@@ -23,7 +23,7 @@ from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError, 
 from bumble.files import disk
 from bumble.history.findings import Finding
 from bumble.jobs import schedule
-from bumble.prompt import prompt_files
+from bumble.prompt import system
 from bumble.records import base, kinds, knowledge, session_files, sessions, soma
 from bumble.records.kind import Kind, RecordView, unite
 from bumble.runtime import body_state, rules
@@ -208,7 +208,7 @@ def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[
 
 def check_prompt_files(entity: Entity, read: Settings | None) -> Iterator[Finding]:
     """Find the files of every prompt that can't be read, save those that hold records."""
-    for own_file in prompt_files.read(entity, read.config.prompt) if read else ():
+    for own_file in system.read_own_files(entity, read.config.prompt) if read else ():
         if own_file.problem and kinds.of_path(own_file.name) is None:
             yield Finding(
                 "record-invalid",

@@ -34,7 +34,7 @@ from bumble.history import clone
 from bumble.history.findings import Finding, guarded
 from bumble.index import place
 from bumble.index.sync import IndexState
-from bumble.jobs.forgetting import returned
+from bumble.jobs.forgetting import forget
 from bumble.models.weights.catalog import CatalogEntry
 from bumble.records import relationships, state
 from bumble.runtime import review_queue, spoken
@@ -177,7 +177,7 @@ CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
     Checkup.check_records,
     lambda it: check_records.check_prompt_files(it.entity, it.settings),
     lambda it: check_records.check_rules(it.entity, it.settings),
-    lambda it: returned.check(it.entity, it.zone),
+    lambda it: forget.check(it.entity, it.zone),
     lambda it: check_tree.check(it.entity),
     lambda it: check_tree.check_leftovers(it.entity),
     Checkup.check_index,
@@ -245,7 +245,7 @@ def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> N
         if report.has(HALF_MERGED, "git-cut-off"):
             clone.mend(root, policy, timeout_seconds=wait)
         if report.has("forgotten-back"):
-            returned.forget_again(
+            forget.forget_again(
                 checkup.entity,
                 policy,
                 shell.own_caches(root),

@@ -370,9 +370,9 @@ def _check_merges(opened: Opened) -> None:
     if waiting:
         output.warn(opened.shell, f"git left half merged: {', '.join(waiting)}.\n{advice}")
     elif (root / FORGOTTEN).exists():
-        from bumble.jobs.forgetting import returned
+        from bumble.jobs.forgetting import forget
 
-        if returned.plan(opened.entity, opened.zone).changes:
+        if forget.plan_again(opened.entity, opened.zone).changes:
             raise RefusedError(f"{root}: a merge brought back what was forgotten\n{advice}")
     if not (waiting or approvals.is_open(repository)):
         approvals.note_look(root, repository)
@@ -406,9 +406,9 @@ def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
     """Forget what something has brought back of people who were forgotten."""
     if not (opened.entity.root / FORGOTTEN).exists():
         return
-    from bumble.jobs.forgetting import returned
+    from bumble.jobs.forgetting import forget
 
-    plan = returned.forget_again(
+    plan = forget.forget_again(
         opened.entity,
         opened.commit_policy,
         opened.shell.own_caches(opened.entity.root),

@@ -35,7 +35,7 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
     none: str  # what to say when there are none
     title: Callable[[R], str]  # what a question and a log call one
     cells: Callable[[Opened, R], Sequence[str]]  # of its line in a list
-    face: Callable[[Opened, R], Face] | None = None  # None: a list says all of it
+    face: Callable[[Opened, R], Face] = lambda _, record: ([record.told], (), ())
     data: Callable[[Opened, R], dict[str, Any]] = lambda _, record: data_of(record)
     keys: tuple[str, ...] = ()  # of the data, that a list tells; empty: all
     forgets: str = "forget: {title}"  # why one is removed
@@ -189,7 +189,7 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
 
         def showing(opened: Opened, name: str) -> None:
             record = self.seen(opened, name)
-            self.show(opened, record, self.face(opened, record) if self.face else ((), (), ()))
+            self.show(opened, record, self.face(opened, record))
 
         def editing(
             opened: Opened,

@@ -35,8 +35,6 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     spoken: str
     asked: str
     summary: str  # before the lines that stand for a conversation's middle
-    grown: str  # reasons of what is proposed by rule
-    topical: str
     # talk
     weekdays: tuple[str, ...]
     today: str

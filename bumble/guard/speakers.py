@@ -8,8 +8,7 @@ not kept. Knows the first person of a few languages; elsewhere it finds nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -49,12 +48,6 @@ you your yours du dein deine deinem deinen deiner dir tu ton ta tes vous votre v
 su sus jouw jij
 """
 TO_ANOTHER = frozenset(_TO_ANOTHER.split())
-ABOUT_ME = FIRST_PERSON | stop_words.SAYING_ME
-_THIRD = """
-he she they him her them his hers their theirs er sie ihm ihr ihn il elle lui él ella ele ela
-"""
-_THIRD_PERSON = frozenset(_THIRD.split())
-SAYS_I = ("I", "Ich", "Je", "Yo", "Eu", "Io", "Ik")  # how a sentence about oneself begins
 # What anybody does in a conversation: two who both do it have not been taken for each other.
 IN_TALK = frozenset(stop_words.words(_IN_TALK))
 # Say nothing of their own: "I love sailing" is about sailing.
@@ -147,64 +140,6 @@ def given_away(
         if owner != name or not spoken_to:
             return owner
     return None
-
-
-def confused(
-    sentence: str,
-    statements: Iterable[str],
-    answers: Sequence[str],
-    name_stems: Collection[str],
-    language: str,
-) -> bool:
-    """Whether the entity says of itself what a person said of themselves.
-
-    Args:
-        sentence: Of the entity.
-        statements: The person's.
-        answers: What the entity itself said, and may repeat.
-        name_stems: Of all who took part: a sentence that names one is about that one.
-        language: Of them all.
-    """
-    tokens = stop_words.words(_QUOTED.sub(" ", sentence))
-    if not ABOUT_ME.intersection(tokens):
-        return False
-    texts = list(statements)
-    answered = [stop_words.words(text) for text in answers]
-    for text in texts:
-        run = _shared_run(tokens, stop_words.words(text))
-        if run and not any(_shared_run(tokens, other) == run for other in answered):
-            return True
-    stems = words.stems(sentence, language)
-    if stems.intersection(name_stems) or _THIRD_PERSON.intersection(tokens):
-        return False
-    return _resembles(stems, texts, language) and not _resembles(stems, answers, language)
-
-
-def _shared_run(tokens: Sequence[str], their_tokens: Sequence[str]) -> list[str]:
-    """Return the longest stretch from "I" or "my" on that both have and that says something."""
-    best: list[str] = []
-    for n, token in enumerate(tokens):
-        if token not in ABOUT_ME:
-            continue
-        least = 2 if token in stop_words.SAYING_MY else 3
-        for start in (m for m, other in enumerate(their_tokens) if other == token):
-            pairs = zip(tokens[n:], their_tokens[start:], strict=False)
-            run = [own for own, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
-            says = any(word not in stop_words.WORDS and word not in ABOUT_ME for word in run)
-            if len(run) >= least and says and len(run) > len(best):
-                best = run
-    return best
-
-
-def _resembles(stems: set[str], texts: Iterable[str], language: str) -> bool:
-    """Whether somebody said something of themselves that is about the same."""
-    for text in texts:
-        for sentence in words.sentences(text):
-            if ABOUT_ME.intersection(stop_words.words(sentence)):
-                shared = stems & words.stems(sentence, language)
-                if len(shared) >= 2 and len(shared) >= len(stems) / 2:
-                    return True
-    return False
 
 
 def _claims(text: str) -> list[list[str]]:

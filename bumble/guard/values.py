@@ -39,7 +39,6 @@ _RELATIVE = re.compile(r"(?:in )?(\d) (day|week|month|year)(?: ago)?")
 CURRENCIES = re.compile(
     r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken?|chf|pfund|kr|cents?|pence)"
 )
-_PRICE = re.compile(r"\d+[.,]\d\d")
 _TOKEN = re.compile(
     r"[€$£¥%]|\d{1,2}[:h]\d\d\b|\d+(?:[.,]\d+)*|[^\W\d_]{1,2}['’](?=[^\W\d_]{3})"
     r"|[^\W\d_]+(?:['’\-][^\W\d_]+)*|[.!?…\n,;:()–—]"

@@ -2,7 +2,7 @@
 
 git leaves the sides of a conflict in its index, and marks in the file. What has a meaning is merged
 from the sides; what one side changed and the other deleted stays, whichever side that was, and what
-was forgotten goes again after that (`jobs/forgetting/returned`). Where both changed one thing, and
+was forgotten goes again after that (`jobs/forgetting/forget`). Where both changed one thing, and
 where somebody has been at the file since, it is left to them; marks that were committed are settled
 all the same, with both sides of a text, since nothing reads a file that has them. Knows nothing of
 commands.

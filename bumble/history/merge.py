@@ -14,7 +14,7 @@ from typing import Any
 from bumble.entity import companions
 from bumble.history import merge_texts
 from bumble.history.merge_texts import Merged
-from bumble.records import fields, forgotten, kinds, mapping_files, relationships
+from bumble.records import base, fields, forgotten, kinds, relationships
 from bumble.records.fields import CLASHED, Values, moment
 from bumble.records.kind import Kind, RecordKind
 from bumble.text import markdown
@@ -103,7 +103,7 @@ def _shown_merger(path: str, merger: Merge) -> Merge:
 
 def _companion_merger(kind: Kind | None) -> Merge:
     """Return what merges companions: no markers are left in what nobody reads by eye."""
-    return _mapping_merger(mapping_files.parse, kind.join if kind else fields.origin)
+    return _mapping_merger(base.parse_mapping, kind.join if kind else fields.origin)
 
 
 def _is_readable(read: Callable[[str, str], object], text: str) -> bool:
@@ -216,7 +216,7 @@ def _merge_yaml(texts: tuple[str, str, str], rules: Rules) -> Merged:
     The values are put into all three texts first, so that only comments, order and what no rule
     decides are left to the lines.
     """
-    read = [mapping_files.parse(text) for text in texts]
+    read = [base.parse_mapping(text) for text in texts]
     wanted = rules(read[0].values, read[1].values, read[2].values)
     agreed = [_with_values(parsed.source or "", wanted) for parsed in read]
     merged = merge_texts.merge_lines(agreed[0], agreed[1], agreed[2])
@@ -229,9 +229,9 @@ def _merge_yaml(texts: tuple[str, str, str], rules: Rules) -> Merged:
 
 def _with_values(source: str, wanted: Mapping[str, Any]) -> str:
     """Return a text with the wanted values in it; those that clash stay as they are."""
-    present = mapping_files.parse(source)
+    present = base.parse_mapping(source)
     gone = list(_missing_keys(present.values, wanted))
-    return mapping_files.edited(present, _decided_values(wanted), gone).source or ""
+    return base.edited_mapping(present, _decided_values(wanted), gone).source or ""
 
 
 def _decided_values(wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def _leaves(value: Any) -> list[Any]:
 
 def _has_values(text: str, wanted: Mapping[str, Any]) -> bool:
     try:
-        return mapping_files.parse(text).values == wanted
+        return base.parse_mapping(text).values == wanted
     except ValueError:
         return False
 

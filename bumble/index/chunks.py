@@ -17,9 +17,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.index import form, splitting, terms
+from bumble.index import form, terms
 from bumble.index.form import Form
-from bumble.index.splitting import Passage
 from bumble.records import (
     base,
     journal,
@@ -30,17 +29,14 @@ from bumble.records import (
     sessions,
     topics,
 )
-from bumble.records.base import Provenance
 from bumble.records.dreams import Dream
 from bumble.records.episodes import Episode
 from bumble.records.kind import RecordKind
 from bumble.records.projects import Project
 from bumble.records.relationships import Relationship
-from bumble.records.sessions import Message, Session
 from bumble.records.skills import Skill
 from bumble.text import languages, words
 from bumble.text.markdown import Document
-from bumble.text.words import distinct_tags, folded_tag, tags_in
 
 VERSION = f"5.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
 TELLING_CHARS = 2000  # of a text, which tell its language
@@ -61,7 +57,7 @@ class RecordText(Struct, frozen=True):
     record: str  # as of a chunk
     text: str
     line: int  # of the file, from 1, on which the text begins
-    origin: Provenance
+    origin: base.Provenance
     head: str = ""  # leads each chunk, unseen: a date, a title, names; what a bare record shows
     at: str = ""
     people: tuple[str, ...] = ()
@@ -69,11 +65,11 @@ class RecordText(Struct, frozen=True):
     active: bool = True
 
     @property
-    def passages(self) -> list[Passage]:
+    def passages(self) -> list[form.Passage]:
         """The pieces of it, an empty one of a record that says nothing but its head."""
-        return splitting.split(self.text) or ([Passage("", 0)] if self.head else [])
+        return form.split(self.text) or ([form.Passage("", 0)] if self.head else [])
 
-    def shown(self, piece: Passage) -> str:
+    def shown(self, piece: form.Passage) -> str:
         """Return what is shown of a piece."""
         return piece.text or self.head.strip()
 
@@ -114,7 +110,7 @@ def text_hash(text: str) -> str:
 
 
 def _folded(tags: Iterable[str]) -> tuple[str, ...]:
-    return tuple(map(folded_tag, distinct_tags(tags)))
+    return tuple(map(words.folded_tag, words.distinct_tags(tags)))
 
 
 def read(kind: str, path: Path, *, name: str, zone: tzinfo) -> list[Chunk]:
@@ -200,7 +196,7 @@ def _chunks(kind: str, of: RecordText) -> Iterator[Chunk]:
             tuple(terms.terms(embedded, code)),
             at=of.at,
             people=of.people,
-            tags=_folded((*of.tags, *tags_in(piece.text))),
+            tags=_folded((*of.tags, *words.tags_in(piece.text))),
             audience=of.origin.audience,
             trust=of.origin.trust,
             form=form.form(piece.text, language),
@@ -311,7 +307,7 @@ class _Turn(Struct, frozen=True):
     terms: tuple[str, ...]  # the first AROUND_TERMS
 
 
-def turns(session: Session) -> list[Message]:
+def turns(session: sessions.Session) -> list[sessions.Message]:
     """Return the messages of a conversation that are indexed, in their order."""
     return [
         message for message in session.messages if message.role != "tool" and message.text.strip()
@@ -320,7 +316,7 @@ def turns(session: Session) -> list[Message]:
 
 def _talk(text: str, path: Path, _: tzinfo) -> Iterator[RecordText]:
     session = base.of_text(text, path, sessions.parse)
-    origin = Provenance(audience=session.people)
+    origin = base.Provenance(audience=session.people)
     for message in turns(session):
         yield RecordText(message.id, message.text, 1, origin)
 
@@ -357,8 +353,8 @@ def _messages(path: Path, name: str) -> Iterator[Chunk]:
 
 
 def _turn(
-    message: Message,
-    session: Session,
+    message: sessions.Message,
+    session: sessions.Session,
     speaker: str,
     line: int,
     before: Sequence[_Turn],
@@ -367,7 +363,7 @@ def _turn(
     head = f"({spoken_date(message.at.date())}) {speaker} said: "
     around = tuple(term for turn in before for term in turn.terms)
     language = _language(message.text[:TELLING_CHARS], spoken)
-    for piece in splitting.split(message.text):
+    for piece in form.split(message.text):
         embedded = head + piece.text
         yield Chunk(
             _MESSAGE,
@@ -381,7 +377,7 @@ def _turn(
             _recipe(embedded, before),
             at=message.at.isoformat(),
             people=session.people,
-            tags=_folded(tags_in(piece.text)),
+            tags=_folded(words.tags_in(piece.text)),
             audience=session.people,
             trust=message.trust,
             session=session.id,

@@ -18,7 +18,6 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.index import chunks
-from bumble.index.chunks import Chunk
 from bumble.index.rows import FileRow, Stamp, file_id
 from bumble.index.store import Store
 from bumble.records import kinds
@@ -273,7 +272,7 @@ def _digest(root: Path, path: str) -> str:
 
 def _read(
     path: Path, of_kind: str, reading: IngestReading
-) -> tuple[list[Chunk], RecordInvalidError | None]:
+) -> tuple[list[chunks.Chunk], RecordInvalidError | None]:
     try:
         return chunks.read(of_kind, path, name=reading.name, zone=reading.zone), None
     except RecordInvalidError as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,35 +15,8 @@ from bumble.files import disk
 from bumble.index import sqlite
 from bumble.index.store import Store
 
-
-class Server(Protocol):
-    """Where the indexes of many entities stand."""
-
-    @property
-    def shown(self) -> str:
-        """Its address, without passwords."""
-
-    def reach(self) -> None:
-        """Connect, if it is not yet.
-
-        Raises:
-            IndexServerError: If it does not answer, or can't be used.
-        """
-
-    def holds(self, entity: Entity) -> bool:
-        """Whether there is an index of an entity."""
-
-    def held(self, entity: Entity, wait_seconds: float) -> AbstractContextManager[None]:
-        """Let nobody else, on whatever machine, bring that index up to date meanwhile."""
-
-    def to_read(self, entity: Entity) -> Store:
-        """Open the index of an entity to search in."""
-
-    def to_write(self, entity: Entity, *, anew: bool) -> Store:
-        """Open the index of an entity to bring it up to date, or make an empty one."""
-
-    def facts(self, entity: Entity) -> dict[str, Any]:
-        """Return what it is: versions, role, and how much of it the index of an entity takes."""
+if TYPE_CHECKING:
+    from bumble.index.postgres_server import PostgresServer
 
 
 class Place(Struct, frozen=True):
@@ -51,7 +24,7 @@ class Place(Struct, frozen=True):
 
     database: Path
     lock: Path
-    server: Server | None = None  # where the index stands instead, if it does
+    server: PostgresServer | None = None  # where the index stands instead, if it does
     local: Place | None = None  # what is used while the server is away
     donors: tuple[Path, ...] = ()  # databases of the same texts elsewhere: what they have embedded
 

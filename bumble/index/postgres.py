@@ -3,8 +3,9 @@
 Every table is keyed by entity. Row level security lets a session see the rows of the one entity it
 names, and of those only what was put there by a role it belongs to; it holds for the owner of the
 tables as well. Every statement names the entity by its number, too. Floats are kept in half
-precision; many vectors get a graph. The terms of a chunk are the lexemes of a `tsvector`: how often
-one stands there is its label, D for once to A for four times or more, which `ts_rank` gives back.
+precision, and all of an entity are compared. The terms of a chunk are the lexemes of a `tsvector`:
+how often one stands there is its label, D for once to A for four times or more, which `ts_rank`
+gives back.
 """
 # ruff: noqa: S608  (statements are put together from constants; values are bound)
 
@@ -23,7 +24,7 @@ import numpy as np
 from psycopg import Connection
 
 from bumble.index.rows import FileRow, Row
-from bumble.index.store import Store
+from bumble.index.store import Store, on_meeting
 from bumble.models.embed.protocol import Floats
 
 SCHEMA = "bumble"
@@ -138,9 +139,6 @@ alter table bumble.chunks drop column if exists timed;
 # transaction that counts it.
 MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH)
 
-COARSE_FACTOR = 4  # candidates of the graph for each that is wanted
-MOST_SEARCHED = 1_000  # candidates that pgvector takes at most
-HNSW_ROWS = 20_000  # vectors of an entity from which on the nearest are looked up in a graph
 ROWS_AT_ONCE = 1_000  # put by one statement
 # New chunks after which Postgres is told to look at its tables again, of all entities at once.
 ANALYZED_ROWS, ANALYZED_SHARE = 1_000, 0.1
@@ -172,6 +170,7 @@ class PostgresStore(Store):
 
     FLOAT = "<f2"
     VECTORS = ("vectors",)
+    WORDS, WORD = "@words", "id"
     COSINE = "round((1 - (vector <=> ?::halfvec))::numeric, 6)::float8"
     DISTRUSTED = "sha256 = ''"
     KEEPS_SEEN = False  # what other machines put has to be looked up
@@ -201,13 +200,11 @@ class PostgresStore(Store):
         """Leave the connection to who comes next."""
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Run a query and return all rows."""
         with self._translated():
             bound = tuple(map(_storable, values))
             return self._connection.execute(self._sql(sql), bound, binary=True).fetchall()
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> None:
-        """Run a statement that writes."""
         with self._translated():
             self._connection.execute(self._sql(sql), tuple(map(_storable, values)) or None)
 
@@ -236,27 +233,21 @@ class PostgresStore(Store):
     def put(
         self, table: str, columns: Sequence[str], rows: Iterable[Row], *, adds: bool = False
     ) -> None:
-        """Put rows in the place of those with the same key, which is the first of the columns."""
         names, rest = ", ".join(columns), iter(rows)
         key = "place, path" if table == "stamps" else columns[0]
-        updates = ", ".join(
-            f"{name} = " + (f"{table}.{name} + " if adds else "") + f"excluded.{name}"
-            for name in columns[1:]
-        )
+        meeting = on_meeting(table, columns, adds=adds)
         while some := list(islice(rest, ROWS_AT_ONCE)):
             # One statement for many rows: planned once, and crossing over once.
             listed = [dict(zip(columns, map(_in_json, row), strict=True)) for row in some]
             self.run(
                 f"insert into {table} (entity, {names}) select {self._me}, {names}"
                 f" from json_populate_recordset(null::bumble.{table}, ?::json)"
-                f" on conflict (entity, {key}) do"
-                f" {f'update set {updates}' if updates else 'nothing'}",
+                f" on conflict (entity, {key}) do {meeting}",
                 (json.dumps(listed),),
             )
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
-        """All that is written inside is kept, or none of it."""
         with self._translated(), self._connection.transaction():
             yield
 
@@ -265,7 +256,6 @@ class PostgresStore(Store):
         with self.transaction():
             for table in TABLES:
                 self.run(f"delete from {table} where @own")
-        self._drop_graph()
 
     def _owns(self) -> bool:
         """Whether the role owns the tables."""
@@ -285,7 +275,7 @@ class PostgresStore(Store):
         return REMAINS
 
     def settle(self) -> None:
-        """Do what a sync ends with: a graph over many vectors, and a look at tables that grew."""
+        """Have the server look at tables that grew."""
         if not self._owns():
             return
         ((rows,),) = self.rows(
@@ -294,25 +284,6 @@ class PostgresStore(Store):
         if self._new >= max(ANALYZED_ROWS, ANALYZED_SHARE * rows):
             for table in ("chunks", "texts", "words", "vectors", "tokens", "files", "stamps"):
                 self.run(f"analyze bumble.{table}")
-        if self.ids("select count(*) from @vectors")[0] >= HNSW_ROWS and not self._graph():
-            self._drop_graph()  # one that was cut off half made
-            width = self.ids("select vector_dims(vector) from @vectors limit 1")[0]
-            self.run(
-                f"create index concurrently vectors_graph_{self._me} on vectors using hnsw"
-                f" ((vector::halfvec({width})) halfvec_cosine_ops) where @own"
-            )
-
-    def _graph(self) -> bool:
-        """Whether there is a graph over the vectors that can be used."""
-        return bool(
-            self.rows(
-                "select 1 from pg_index where indexrelid = to_regclass(?) and indisvalid",
-                (f"bumble.vectors_graph_{self._me}",),
-            )
-        )
-
-    def _drop_graph(self) -> None:
-        self.run(f"drop index if exists bumble.vectors_graph_{self._me}")
 
     def put_file(self, path: str, row: FileRow) -> None:
         """Store what is known of a file, and how it was here."""
@@ -328,45 +299,12 @@ class PostgresStore(Store):
         super().drop_file(path)
         self.run("delete from stamps where @own and path = ?", (path,))
 
-    def forget_vectors(self) -> None:
-        """Drop every vector: another model's can't be compared with them."""
-        super().forget_vectors()
-        self._drop_graph()
-
     def vector(self, vector: Floats) -> Any:
         """Write a vector as Postgres reads it, in half precision."""
         numbers = vector.astype(np.float16).tolist()
         return f"[{','.join(map('{:.5g}'.format, numbers))}]"  # five digits hold all of a half
 
-    def nearest(
-        self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
-    ) -> list[tuple[int, float]]:
-        """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
-        halves, depth = self.vector(query), int(depth)
-        inside = f" where id in (select id from @chunks where {where})" if where else ""
-        select, order = (
-            f"select id, {self.COSINE} as cosine",
-            f"order by cosine desc, id limit {depth}",
-        )
-        if not self._graph():
-            rows = self.rows(f"{select} from @vectors{inside} {order}", (halves, *values))
-            return [(int(key), float(cosine)) for key, cosine in rows]
-        wanted = min(depth * COARSE_FACTOR, MOST_SEARCHED)
-        near = (
-            f"(select id, vector from @vectors{inside} order by"
-            f" vector::halfvec({len(query)}) <=> ?::halfvec limit {wanted}) as near"
-        )
-        with self._translated(), self._connection.transaction():
-            self.rows(
-                "select set_config('hnsw.ef_search', ?, true),"
-                " set_config('hnsw.iterative_scan', 'relaxed_order', true)",
-                (str(wanted),),
-            )
-            rows = self.rows(f"{select} from {near} {order}", (halves, *values, halves))
-        return [(int(key), float(cosine)) for key, cosine in rows]
-
     def put_words(self, rows: Sequence[tuple[int, Row]]) -> None:
-        """Store which terms stand in chunks, given by their texts, and around them."""
         self._new += len(rows)
         self._known.clear()
         terms_of = ((key, f"{texts[2]} {texts[3]}".split()) for key, texts in rows)
@@ -374,17 +312,10 @@ class PostgresStore(Store):
         self.put("words", ("id", "length", "lexemes"), words)
 
     def drop_words(self, ids: Sequence[int]) -> None:
-        """Forget the terms of chunks."""
         self._known.clear()
-        if ids:
-            self.run("delete from words where @own and id in ??", (list(ids),))
-
-    def words_size(self) -> int:
-        """Return how many chunks' terms are known."""
-        return self.ids("select count(*) from @words")[0]
+        super().drop_words(ids)
 
     def counts(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many chunks each term stands."""
         wanted = list(dict.fromkeys(terms))
         if new := [term for term in wanted if term not in self._known]:
             each = ", ".join(["count(*) filter (where lexemes @@ ?::tsquery)"] * len(new))
@@ -395,7 +326,6 @@ class PostgresStore(Store):
     def best(
         self, terms: Sequence[str], depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[int]:
-        """Return the chunks that BM25 puts first, of those a condition lets through; ties by id."""
         counts = {term: count for term, count in self.counts(terms).items() if count > 0}
         rarest = sorted(counts, key=lambda term: (counts[term], term))[:MOST_TERMS]
         if not rarest:

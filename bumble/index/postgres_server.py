@@ -207,9 +207,13 @@ class PostgresServer:
 
     def holds(self, entity: Entity) -> bool:
         """Whether there is an index of an entity."""
+        return self._there(entity) is not None
+
+    def _there(self, entity: Entity) -> Store | None:
         key = read_id(entity)
         number = key and self._number(key, register=False)
-        return bool(number) and bool(self._store(entity, number or 0).meta("token"))
+        store = self._store(entity, number) if number else None
+        return store if store and store.meta("token") else None
 
     def _number(self, key: str, *, register: bool) -> int | None:
         """Return the number of an entity on this server, and have the session see its rows."""
@@ -266,10 +270,8 @@ class PostgresServer:
         Raises:
             IndexUnusableError: If there is none.
         """
-        key = read_id(entity)
-        number = key and self._number(key, register=False)
-        store = self._store(entity, number) if number else None
-        if store is None or not store.meta("token"):
+        store = self._there(entity)
+        if store is None:
             raise IndexUnusableError(self.shown, "there is no index of this entity yet")
         return store
 

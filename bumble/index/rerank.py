@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from bumble.index import form, late
 from bumble.index.chunks import spoken_name
-from bumble.index.late import AROUND, BEFORE, Shares, Units
 from bumble.index.rows import ALL_TEXTS, Period, unpacked
 from bumble.index.store import Store
 from bumble.models.embed.protocol import Floats, QueryTokens
@@ -166,7 +165,7 @@ class _Loaded(Struct, frozen=True):
     """Chunks in order of file, turn and id, and how well each matches by itself."""
 
     rows: Sequence[tuple[Any, ...]]
-    units: Units
+    units: late.Units
     tokens: Floats  # shape (chunks,)
     before: Floats
     bm25: Floats
@@ -180,7 +179,7 @@ class _Loaded(Struct, frozen=True):
 class _Matcher:
     """What one question needs of the index; no chunk is matched twice."""
 
-    def __init__(self, database: Store, question: RerankQuestion, shares: Shares) -> None:
+    def __init__(self, database: Store, question: RerankQuestion, shares: late.Shares) -> None:
         self.database, self.question, self.shares = database, question, shares
         tokens = question.tokens
         counts = database.piece_counts(tokens.pieces.tolist())
@@ -260,7 +259,7 @@ def rank(
     question: RerankQuestion,
     allowed: Collection[int] | None,
     limit: int,
-    shares: Shares,
+    shares: late.Shares,
 ) -> list[Ranked]:
     """Rank chunks by their tokens, best first.
 
@@ -279,13 +278,13 @@ def rank(
         loaded = matcher.load(database.passing())
         return _ranked(matcher, loaded, allowed, float(loaded.bm25.max(initial=0)), most)
     places = database.places(sorted(set(allowed or ())))
-    first = matcher.around(places, range(-BEFORE, 1))
+    first = matcher.around(places, range(-late.BEFORE, 1))
     best_words = float(first.bm25.max(initial=0))
     count = max(SURROUNDED, SURROUNDED_FACTOR * limit)
     totals, _ = _summed(matcher, first, best_words)
     likely = {first.rows[n][0] for n in _ordered(first, totals, allowed)[:count]}
     chosen = [place for place in places if place[0] in likely]
-    loaded = matcher.around(chosen, range(-AROUND, AROUND + 1))
+    loaded = matcher.around(chosen, range(-late.AROUND, late.AROUND + 1))
     return _ranked(matcher, loaded, likely, best_words, most)
 
 
@@ -340,7 +339,7 @@ def _ordered(
 
 
 def _formed(
-    question: RerankQuestion, rows: Sequence[Sequence[Any]], shares: Shares
+    question: RerankQuestion, rows: Sequence[Sequence[Any]], shares: late.Shares
 ) -> dict[str, Floats]:
     """Weigh how the chunks are put, and whom they are of."""
     asks = np.array([row[6] for row in rows], np.float32)

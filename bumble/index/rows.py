@@ -133,17 +133,17 @@ def row_of(file: int, chunk: Chunk) -> Row:
         chunk.hash,
         json.dumps(chunk.recipe),
     )
-    return tuple(_text(value) if isinstance(value, str) else value for value in values)
+    return tuple(storable(value) if isinstance(value, str) else value for value in values)
 
 
 def texts_of(chunk: Chunk) -> Row:
     """Return the texts of a chunk: as shown, as embedded, its terms and those around it."""
     parts = (chunk.text, chunk.embedded, " ".join(chunk.terms), " ".join(chunk.around))
-    return tuple(_text(part) for part in parts)
+    return tuple(storable(part) for part in parts)
 
 
-def _text(value: str) -> str:
-    """Return a text as it can be stored: SQLite takes no lone surrogates, Postgres no NUL."""
+def storable(value: str) -> str:
+    """Return a text as every store gives it back: some take no NUL, none half a character."""
     return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 

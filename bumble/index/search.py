@@ -25,8 +25,6 @@ from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
 from bumble.index import place, rerank, terms
 from bumble.index.late import Shares
-from bumble.index.place import Place
-from bumble.index.rerank import Lengths, Ranked, RankShare, RerankQuestion, RerankTurn
 from bumble.index.rows import Filter, Period, encoded, passage_id, unpacked
 from bumble.index.standing import Standing
 from bumble.index.store import Store
@@ -56,7 +54,7 @@ class Parts(Struct, frozen=True):
     matched: tuple[str, ...] = ()  # terms of the query in it, or in the turns before it
     complete: bool = False  # whether these are all terms of the query
     relevance: float = 0.0  # in [0, 1]
-    shares: tuple[RankShare, ...] = ()  # empty by words alone
+    shares: tuple[rerank.RankShare, ...] = ()  # empty by words alone
     asked: float = 0.0  # how much the query says, counted in tokens that stand nowhere
     usual: float = 0.0  # the cosine of the query with any text of the index
 
@@ -118,7 +116,7 @@ class Factor(Struct, frozen=True):
 class Index:
     """An open index, to search in."""
 
-    def __init__(self, entity: Entity, store: Store, at: Place) -> None:
+    def __init__(self, entity: Entity, store: Store, at: place.Place) -> None:
         self.store, self.place = store, at
         self.standing = Standing(entity, store, at)
         self.languages = Counter[str]()  # how many chunks are in each
@@ -127,13 +125,13 @@ class Index:
             self.languages[language] += count
             counts[kind] += count
             terms_of_kind[kind] += rerank.length(own, around)
-        self.lengths = Lengths(
+        self.lengths = rerank.Lengths(
             counts.total(), {kind: terms_of_kind[kind] / count for kind, count in counts.items()}
         )
 
 
 @contextmanager
-def opened(entity: Entity, where: Place | None = None) -> Iterator[Index]:
+def opened(entity: Entity, where: place.Place | None = None) -> Iterator[Index]:
     """Open the index of an entity; reading it leaves no trace in the folder.
 
     Raises:
@@ -154,7 +152,7 @@ def search(
     factor: Factor | None = None,
     shares: Shares = _SHARES,
     asker: str = "",
-    asking: RerankTurn | None = None,
+    asking: rerank.RerankTurn | None = None,
     fits: Callable[[Hit], bool] | None = None,
     period: Period | None = None,
 ) -> list[Hit]:
@@ -337,12 +335,12 @@ def _by_token(
     tokens: QueryTokens,
     limit: int,
     shares: Shares,
-    who: tuple[str, RerankTurn | None],
+    who: tuple[str, rerank.RerankTurn | None],
     usual: float,
 ) -> list[_Scored]:
     """Score the best candidates of both legs by their tokens."""
     index = search_query.index
-    question = RerankQuestion(
+    question = rerank.RerankQuestion(
         search_query.text,
         tokens,
         search_query.asked,
@@ -379,8 +377,8 @@ def _by_token(
 
 
 def _parts(
-    candidate: Ranked,
-    question: RerankQuestion,
+    candidate: rerank.Ranked,
+    question: rerank.RerankQuestion,
     cosine: float | None,
     relevance: float,
     usual: float,

@@ -25,7 +25,7 @@ from bumble.entity.folder import INDEX_ENDINGS
 from bumble.errors import FolderUnwritableError, IndexDamagedError, IndexUnusableError, UserError
 from bumble.files import disk, unfinished
 from bumble.index.rows import Row
-from bumble.index.store import Store
+from bumble.index.store import Store, on_meeting
 from bumble.models.embed.protocol import Floats
 
 VERSION = "5"
@@ -108,6 +108,7 @@ class SqliteStore(Store):
 
     FLOAT = "<f4"
     VECTORS = ("vectors", "placed")
+    WORDS, WORD = "words_docsize", "rowid"
     COSINE = "round(1 - vec_distance_cosine(vector, ?), 6)"
     DISTRUSTED = "mtime_ns = -1, sha256 = ''"
 
@@ -116,38 +117,28 @@ class SqliteStore(Store):
         self.path, self._db = path, connection
 
     def close(self) -> None:
-        """Close it; safe to call twice."""
         self._db.close()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Run a query and return all rows."""
         with readable(self.path):
             return list(self._db.execute(_in_sqlite(sql), _bound(values)))
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> None:
-        """Run a statement that writes."""
         with _writable(self.path):
             self._db.execute(_in_sqlite(sql), _bound(values))
 
     def put(
         self, table: str, columns: Sequence[str], rows: Iterable[Row], *, adds: bool = False
     ) -> None:
-        """Put rows in the place of those with the same key, which is the first of the columns."""
-        marks, old = ", ".join("?" * len(columns)), f"{table}." if adds else ""
-        updates = ", ".join(
-            f"{name} = " + (f"{old}{name} + " if adds else "") + f"excluded.{name}"
-            for name in columns[1:]
-        )
         sql = (
-            f"insert into {table} ({', '.join(columns)}) values ({marks})"
-            f" on conflict ({columns[0]}) do {f'update set {updates}' if updates else 'nothing'}"
+            f"insert into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
+            f" on conflict ({columns[0]}) do {on_meeting(table, columns, adds=adds)}"
         )
         with _writable(self.path):
             self._db.executemany(sql, rows)
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
-        """All that is written inside is kept, or none of it."""
         with _writable(self.path):
             try:
                 with self._db:
@@ -179,42 +170,25 @@ class SqliteStore(Store):
     def nearest(
         self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[tuple[int, float]]:
-        """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
+        if not self.rows(f"select 1 from placed limit 1 offset {EXACT_ROWS}"):
+            return super().nearest(query, depth, where, values)
         inside = f"id in (select id from @chunks where {where})" if where else "true"
-        if self.rows(f"select 1 from placed limit 1 offset {EXACT_ROWS}"):
-            likely = self.ids(
-                f"select id from placed where {inside}"
-                " order by vec_distance_hamming(vec_bit(bits), vec_bit(?)), id"
-                f" limit {int(depth) * COARSE_FACTOR}",
-                (*values, _bits(query)),
-            )
-            inside, values = "id in ??", (likely,)
-        rows = self.rows(
-            f"select id, {self.COSINE} as cosine from vectors where {inside}"
-            f" order by cosine desc, id limit {int(depth)}",
-            (self.vector(query), *values),
+        likely = self.ids(
+            f"select id from placed where {inside}"
+            " order by vec_distance_hamming(vec_bit(bits), vec_bit(?)), id"
+            f" limit {int(depth) * COARSE_FACTOR}",
+            (*values, _bits(query)),
         )
-        return [(int(chunk_key), float(cosine)) for chunk_key, cosine in rows]
+        return self._scored(query, depth, "id in ??", (likely,))
 
     def put_words(self, rows: Sequence[tuple[int, Row]]) -> None:
-        """Store which terms stand in chunks, given by their texts, and around them."""
         with _writable(self.path):
             self._db.executemany(
                 "insert into words (rowid, terms) values (?, ?)",
                 ((key, f"{texts[2]} {texts[3]}") for key, texts in rows),
             )
 
-    def drop_words(self, ids: Sequence[int]) -> None:
-        """Forget the terms of chunks, while their texts are still there."""
-        if ids:
-            self.run("delete from words where rowid in ??", (list(ids),))
-
-    def words_size(self) -> int:
-        """Return how many chunks' terms are known."""
-        return self.ids("select count(*) from words_docsize")[0]
-
     def counts(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many chunks each term stands."""
         wanted = list(dict.fromkeys(terms))
         rows = self.rows("select term, doc from vocabulary where term in ??", (wanted,))
         return dict.fromkeys(wanted, 0) | {str(term): int(count) for term, count in rows}
@@ -222,7 +196,6 @@ class SqliteStore(Store):
     def best(
         self, terms: Sequence[str], depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[int]:
-        """Return the chunks that BM25 puts first, of those a condition lets through; ties by id."""
         counts = sorted((count, term) for term, count in self.counts(terms).items() if count)
         asked, met = list[str](), 0
         for count, term in counts:  # the rarest first; what stands everywhere tells little

@@ -17,8 +17,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import IndexDamagedError, RecordInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.index import chunks, ingest
-from bumble.index.chunks import RecordText
-from bumble.index.rows import packed, unpacked
+from bumble.index.rows import packed, storable, unpacked
 from bumble.index.store import Store
 from bumble.records import kinds
 
@@ -35,7 +34,7 @@ class Standing:
     def __init__(self, entity: Entity, store: Store, at: Place) -> None:
         self._entity, self._store, self._place = entity, store, at
         self._lines: dict[str, list[str]] = {}
-        self._wholes: dict[str, list[RecordText]] = {}
+        self._wholes: dict[str, list[chunks.RecordText]] = {}
 
     def holds(self, hit: Hit) -> bool:
         """Whether a passage stands in its file, for those who may meet it.
@@ -62,7 +61,7 @@ class Standing:
             return _says(chunks.texts(kind, path, zone=UTC, part=part), hit)
         return False
 
-    def _whole(self, path: str) -> list[RecordText]:
+    def _whole(self, path: str) -> list[chunks.RecordText]:
         if path not in self._wholes:
             texts = chunks.texts(ingest.kind_of(path), self._entity.root / path, zone=UTC)
             self._wholes[path] = list(texts)
@@ -76,19 +75,14 @@ class Standing:
         return False
 
 
-def _says(texts: Iterable[RecordText], hit: Hit) -> bool:
-    record, text, audience = _stored(hit.id), _stored(hit.text), frozenset(hit.audience)
+def _says(texts: Iterable[chunks.RecordText], hit: Hit) -> bool:
+    record, text, audience = storable(hit.id), storable(hit.text), frozenset(hit.audience)
     return any(
-        _stored(part.record) == record
+        storable(part.record) == record
         and frozenset(unpacked(packed(part.origin.audience))) == audience
-        and any(_stored(part.shown(piece)) == text for piece in part.passages)
+        and any(storable(part.shown(piece)) == text for piece in part.passages)
         for part in texts
     )
-
-
-def _stored(text: str) -> str:
-    """Return a text as every store gives it back: some take no NUL, none half a character."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def _section(lines: Sequence[str], hit: Hit) -> str:

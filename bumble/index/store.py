@@ -47,6 +47,8 @@ class Store(ABC):
 
     FLOAT: str  # how numbers of vectors are kept
     VECTORS: tuple[str, ...]  # tables with a row for each vector
+    WORDS: str  # what has a row for each chunk of which the terms are known
+    WORD: str  # where the table of words has the id of a chunk
     COSINE: str  # the cosine of a stored vector with one that is bound
     DISTRUSTED: str  # what makes a file look other than it is
     KEEPS_SEEN = True  # whether nobody else writes stamps of files
@@ -98,14 +100,6 @@ class Store(ABC):
         """Store which terms stand in chunks, given by their texts, and around them."""
 
     @abstractmethod
-    def drop_words(self, ids: Sequence[int]) -> None:
-        """Forget the terms of chunks, while their texts are still there."""
-
-    @abstractmethod
-    def words_size(self) -> int:
-        """Return how many chunks' terms are known."""
-
-    @abstractmethod
     def counts(self, terms: Iterable[str]) -> dict[str, int]:
         """Return in how many chunks each term stands."""
 
@@ -116,12 +110,6 @@ class Store(ABC):
         """Return the chunks that BM25 puts first, of those a condition lets through; ties by id."""
 
     @abstractmethod
-    def nearest(
-        self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
-    ) -> list[tuple[int, float]]:
-        """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
-
-    @abstractmethod
     def shred(self) -> str:
         """Leave no byte of what was taken out. Returns what may be left of it all the same."""
 
@@ -129,11 +117,39 @@ class Store(ABC):
     def settle(self) -> None:
         """Do what a sync ends with."""
 
-    # facts about the index itself
+    # what every database does alike
+
+    def nearest(
+        self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
+    ) -> list[tuple[int, float]]:
+        """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
+        inside = f"id in (select id from @chunks where {where})" if where else "true"
+        return self._scored(query, depth, inside, values)
+
+    def _scored(
+        self, query: Floats, depth: int, inside: str, values: Sequence[Any]
+    ) -> list[tuple[int, float]]:
+        rows = self.rows(
+            f"select id, {self.COSINE} as cosine from @vectors where {inside}"
+            f" order by cosine desc, id limit {int(depth)}",
+            (self.vector(query), *values),
+        )
+        return [(int(key), float(cosine)) for key, cosine in rows]
+
+    def drop_words(self, ids: Sequence[int]) -> None:
+        """Forget the terms of chunks, while their texts are still there."""
+        if ids:
+            self.run(f"delete from words where @own and {self.WORD} in ??", (list(ids),))
+
+    def words_size(self) -> int:
+        """Return how many chunks' terms are known."""
+        return self.ids(f"select count(*) from {self.WORDS}")[0]
 
     def ids(self, sql: str, values: Sequence[Any] = ()) -> list[int]:
         """Return the first column of a query."""
         return [int(row[0]) for row in self.rows(sql, values)]
+
+    # facts about the index itself
 
     def meta(self, key: str) -> str:
         """Return a stored fact about the index itself, empty if there is none."""
@@ -467,3 +483,12 @@ class Store(ABC):
             (self.vector(query), list(ids)),
         )
         return {int(chunk_key): float(cosine) for chunk_key, cosine in rows}
+
+
+def on_meeting(table: str, columns: Sequence[str], *, adds: bool) -> str:
+    """Return what an `insert` does where a row with the key, the first column, is there."""
+    updates = ", ".join(
+        f"{name} = " + (f"{table}.{name} + " if adds else "") + f"excluded.{name}"
+        for name in columns[1:]
+    )
+    return f"update set {updates}" if updates else "nothing"

@@ -33,8 +33,6 @@ from bumble.errors import (
 )
 from bumble.files import disk
 from bumble.index import chunks, ingest, place, sqlite
-from bumble.index.ingest import IngestReading, Progress, scan
-from bumble.index.place import Place
 from bumble.index.rows import encoded
 from bumble.index.store import Store
 from bumble.models.embed.protocol import DocumentTokens, Embedder, Floats
@@ -83,8 +81,8 @@ def sync(
     name: str,
     zone: tzinfo,
     rebuild: bool = False,
-    where: Place | None = None,
-    progress: Progress | None = None,
+    where: place.Place | None = None,
+    progress: ingest.Progress | None = None,
     wait_seconds: float = WAIT_SECONDS,
     shreds: bool = False,
 ) -> SyncReport:
@@ -108,10 +106,10 @@ def sync(
     shreds = shreds or (at.server is not None and owes_sweep(entity))
     making = _Making(embedder, shreds=shreds)
 
-    def bring(at: Place, note: str = "") -> SyncReport:
+    def bring(at: place.Place, note: str = "") -> SyncReport:
         try:
             with at.held(entity, wait_seconds):
-                reading = IngestReading(name, zone, _now_ns(at))
+                reading = ingest.IngestReading(name, zone, _now_ns(at))
                 report = _whole(entity, making, at, reading, progress or _quiet, rebuild=rebuild)
         except LockedError:
             report = SyncReport(notes=(BEHIND,), complete=False)
@@ -139,7 +137,7 @@ def _quiet(stage: str, count: int, total: int) -> None:
     """Tell nobody."""
 
 
-def _now_ns(at: Place) -> int:
+def _now_ns(at: place.Place) -> int:
     """Return the time by the clock that files are stamped with."""
     if at.server:
         return time.time_ns()  # nothing is written to the folder; a sync is longer than a tick
@@ -157,9 +155,9 @@ class _Making(Struct, frozen=True):
 def _whole(
     entity: Entity,
     making: _Making,
-    at: Place,
-    reading: IngestReading,
-    tell: Progress,
+    at: place.Place,
+    reading: ingest.IngestReading,
+    tell: ingest.Progress,
     *,
     rebuild: bool,
 ) -> SyncReport:
@@ -174,9 +172,9 @@ def _whole(
 def _sync(
     entity: Entity,
     making: _Making,
-    at: Place,
-    reading: IngestReading,
-    tell: Progress,
+    at: place.Place,
+    reading: ingest.IngestReading,
+    tell: ingest.Progress,
     *,
     rebuild: bool,
     note: str = "",
@@ -186,7 +184,10 @@ def _sync(
     fresh = rebuild or not at.exists(entity)
     with closing(at.to_write(entity, anew=fresh)) as database:
         if fresh:
-            _begin(database)
+            with database.transaction():  # what an empty index is for
+                database.set_meta("chunker", chunks.VERSION)
+                if not database.meta("token"):
+                    database.set_meta("token", secrets.token_hex(8))
         elif database.meta("chunker") != chunks.VERSION:
             with database.transaction():  # what was embedded serves the same texts again
                 database.distrust_files()
@@ -212,14 +213,6 @@ def _sync(
         )
 
 
-def _begin(database: Store) -> None:
-    """Write down what an empty index is for."""
-    with database.transaction():
-        database.set_meta("chunker", chunks.VERSION)
-        if not database.meta("token"):
-            database.set_meta("token", secrets.token_hex(8))
-
-
 def mended(look: Callable[[], T], again: Callable[[], object]) -> T:
     """Look something up; where the index turns out to be damaged, after it was made anew.
 
@@ -237,7 +230,9 @@ def mended(look: Callable[[], T], again: Callable[[], object]) -> T:
     return look()
 
 
-def _embed(database: Store, embedder: Embedder, donors: Sequence[Path], tell: Progress) -> int:
+def _embed(
+    database: Store, embedder: Embedder, donors: Sequence[Path], tell: ingest.Progress
+) -> int:
     """Give every chunk its vector. Returns how many texts had to be embedded."""
     _forget_other_vectors(database, encoded(embedder.identity))
     pending = database.unembedded() if database.waiting() else []
@@ -304,7 +299,7 @@ def _mixed(
         yield chunk_key, mixed
 
 
-def embedded_by(entity: Entity, where: Place | None = None) -> str:
+def embedded_by(entity: Entity, where: place.Place | None = None) -> str:
     """Return the model that made the vectors of what was said; empty if there are none.
 
     Raises:
@@ -319,7 +314,7 @@ def embedded_by(entity: Entity, where: Place | None = None) -> str:
     return str(json.loads(identity)["model"]) if identity and has_talks else ""
 
 
-def state(entity: Entity, where: Place | None = None) -> IndexState:
+def state(entity: Entity, where: place.Place | None = None) -> IndexState:
     """Look how the index stands to the files; writes nothing.
 
     Raises:
@@ -328,10 +323,10 @@ def state(entity: Entity, where: Place | None = None) -> IndexState:
     at = (where or place.of(entity)).settled()
     if not at.exists(entity):
         facts = at.server.facts(entity) if at.server else None
-        return IndexState(exists=False, stale=len(scan(entity)), server=facts)
+        return IndexState(exists=False, stale=len(ingest.scan(entity)), server=facts)
     with closing(at.to_read(entity)) as database:
         indexed = database.files()
-        changed, removed = ingest.changes(scan(entity), database.stamps())
+        changed, removed = ingest.changes(ingest.scan(entity), database.stamps())
         unsettled = [path for path in changed if path in indexed and indexed[path].mtime_ns == -1]
         same = [
             path

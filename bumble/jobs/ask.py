@@ -7,7 +7,6 @@ writes it once more.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -19,25 +18,21 @@ from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from bumble.body import appraisal
-from bumble.fallback.notices import NOTHING, Noticed
-from bumble.fallback.sayings import Wording
+from bumble.fallback import notices, quotes, sayings
 from bumble.guard import verifier
-from bumble.guard.verifier import CitedClaim, SourceVerdict
 from bumble.jobs import scene
-from bumble.jobs.facts import CATEGORIES
 from bumble.jobs.portrait import FIELDS as SCORES
-from bumble.jobs.scene import Scene
 from bumble.llm import structured
 from bumble.llm.protocol import PromptMessage, Request
-from bumble.records import base, episodes, state
-from bumble.records.mapping_files import MappingFile
-from bumble.runtime import job_request
-from bumble.runtime.job import NO_ANSWER
-from bumble.runtime.job_request import closed
+from bumble.recall.belief_strength import CORRECTION
+from bumble.records import base, beliefs, episodes, state
+from bumble.records.sessions import Message
+from bumble.runtime import review_queue
+from bumble.runtime.job import NO_ANSWER, array, closed, messages, request, text
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
-from bumble.text.words import one_line
 
+CATEGORIES = tuple(each for each in beliefs.CATEGORIES if each != beliefs.DREAM_INSIGHT)
 PART_WORDS = 2  # of an entry of what is no title, but a list
 SENTENCE_CHARS, QUOTE_CHARS, TITLE_CHARS = 300, 120, 80
 SENTENCES, FACTS, BELIEFS = 10, 8, 6  # at most: of a telling, of knowledge, of beliefs
@@ -111,14 +106,14 @@ def schema(
         reflection_chars: The longest reflection.
     """
     episode = {
-        "title": _text(TITLE_CHARS),
-        "narrative": _list(_claim(messages), SENTENCES, least=1),
-        "reflection": _text(reflection_chars),
+        "title": text(TITLE_CHARS),
+        "narrative": array(_claim(messages), SENTENCES, least=1),
+        "reflection": text(reflection_chars),
     }
     fact = {
-        "title": _text(TITLE_CHARS),
+        "title": text(TITLE_CHARS),
         "replaces": _labels(known),
-        "sentences": _list(_claim(messages), 4, least=1),
+        "sentences": array(_claim(messages), 4, least=1),
     }
     opinion = {
         "category": {"enum": list(CATEGORIES)},
@@ -127,8 +122,8 @@ def schema(
         "contradicts": _labels(held),
     }
     person = {
-        "person": _text(TITLE_CHARS),
-        "portrait": _text(PORTRAIT_CHARS),
+        "person": text(TITLE_CHARS),
+        "portrait": text(PORTRAIT_CHARS),
         "scores": {"anyOf": [closed(SCORES), {"type": "null"}]},
         "note": {"anyOf": [_claim(messages), {"type": "null"}]},
     }
@@ -136,10 +131,10 @@ def schema(
         {
             "appraisal": appraisal.schema(),
             "episode": closed(episode),
-            "knowledge": _list(closed(fact), FACTS),
-            "beliefs": _list(closed(opinion), BELIEFS),
-            "people": _list(closed(person), 4),
-            "journal": _text(JOURNAL_CHARS),
+            "knowledge": array(closed(fact), FACTS),
+            "beliefs": array(closed(opinion), BELIEFS),
+            "people": array(closed(person), 4),
+            "journal": text(JOURNAL_CHARS),
         }
     )
 
@@ -149,15 +144,15 @@ def mended_schema(places: Sequence[str], messages: Sequence[str]) -> dict[str, A
     again = _claim(messages)
     again["properties"] = {"place": {"enum": list(places)}, **again["properties"]}
     again["required"] = ["place", "text"]
-    return closed({"mended": _list(again, len(places))})
+    return closed({"mended": array(again, len(places))})
 
 
 def _claim(messages: Sequence[str]) -> dict[str, Any]:
     return closed(
         {
-            "text": _text(SENTENCE_CHARS),
+            "text": text(SENTENCE_CHARS),
             "cites": _labels(messages),
-            "rests_on": _list(_text(QUOTE_CHARS), 3),
+            "rests_on": array(text(QUOTE_CHARS), 3),
             "inference": {"type": "boolean"},
         }
     )
@@ -165,15 +160,7 @@ def _claim(messages: Sequence[str]) -> dict[str, Any]:
 
 def _labels(labels: Sequence[str]) -> dict[str, Any]:
     """Describe a list of labels; a wrong one is sent back by itself, not the whole answer."""
-    return _list({"type": "string"}, min(6, len(labels)))
-
-
-def _text(most: int) -> dict[str, Any]:
-    return {"type": "string", "maxLength": most}
-
-
-def _list(item: Mapping[str, Any], most: int, *, least: int = 0) -> dict[str, Any]:
-    return {"type": "array", "items": item, "minItems": least, "maxItems": most}
+    return array({"type": "string"}, min(6, len(labels)))
 
 
 def read(data: Mapping[str, Any]) -> StretchAnswer:
@@ -216,7 +203,7 @@ def read(data: Mapping[str, Any]) -> StretchAnswer:
         ),
         tuple(
             PersonView(
-                one_line(raw["person"]),
+                words.one_line(raw["person"]),
                 lines(raw["portrait"]),
                 raw["scores"] or {},
                 claimed(raw["note"]),
@@ -230,7 +217,7 @@ def read(data: Mapping[str, Any]) -> StretchAnswer:
 def _claimed(place: str, raw: Mapping[str, Any]) -> Sentence:
     return Sentence(
         place,
-        one_line(raw["text"]),
+        words.one_line(raw["text"]),
         True,
         tuple(raw.get("cites", ())),
         tuple(raw.get("rests_on", ())),
@@ -264,7 +251,7 @@ def named(title: str, text: str) -> str:
         title: As a model gave it.
         text: What is to stand under it.
     """
-    plain = one_line(title).strip('#*_`"“”„«».,:; ')
+    plain = words.one_line(title).strip('#*_`"“”„«».,:; ')
     parts = [part.strip() for part in re.split(r"[,;/|·]", plain) if part.strip()]
     longest = max((len(part.split()) for part in parts), default=0)
     if len(parts) <= longest or longest > PART_WORDS:  # two words, or three pairs: a list
@@ -308,18 +295,15 @@ class Draft(Struct, frozen=True):
     answer: StretchAnswer
     dropped: tuple[Dropped, ...] = ()
     mended: int = 0  # sentences that stand the second time
-    wording: Wording | None = None  # of quotes; None: a model wrote it
-    noticed: Noticed = NOTHING  # what was read of its messages
+    wording: sayings.Wording | None = None  # of quotes; None: a model wrote it
+    noticed: notices.Noticed = notices.NOTHING  # what was read of its messages
 
 
-class _Sifted(Struct, frozen=True):
-    """An answer with the sentences that stand, and the findings on those that don't."""
-
-    answer: StretchAnswer
-    failed: Mapping[str, tuple[Sentence, SourceVerdict]]  # by place
+# By place: what does not stand, and why.
+Failed = dict[str, tuple[Sentence, verifier.SourceVerdict]]
 
 
-def draw(runtime: Runtime, shown: Scene) -> Draft:
+def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
     """Ask a model, and keep what stands on its sources.
 
     Raises:
@@ -327,82 +311,71 @@ def draw(runtime: Runtime, shown: Scene) -> Draft:
         ModelUnreachableError: If none answers; likewise what else stands in its way.
     """
     people, facts = runtime.config.memory.relational, runtime.config.memory.distillation
-    request = job_request.request(
+    question = request(
         runtime,
         PURPOSE,
         scene.slots(runtime, shown),
         max_tokens=STORY_TOKENS + people.reflection_max_tokens + facts.max_extract_tokens,
         temperature=people.reflection_temperature if people.enabled else facts.temperature,
     )
-    data = structured.answer(runtime.model, request, _schema(runtime, shown))
+    labels = (list(shown.labels), list(shown.known), list(shown.beliefs))
+    form = schema(*labels, episodes.REFLECTION_MAX_CHARS)
+    data = structured.answer(runtime.model, question, form)
     whole = read(data)
     refused = state.read(runtime.entity.state).get(REFUSED, default={})
-    first = _sifted(whole, shown, refused)
-    if not first.failed:
-        return Draft(first.answer)
-    old, new = _parted(first, refused)
-    again = _asked_again(runtime, request, data, new, shown) if new else {}
-    become = {sentence.place: sentence for sentence in again.values()}
-    merged = sifted(whole, lambda each: _merged(each, first.failed, become))
-    second = _sifted(merged, shown, refused)
-    lost = {place: pair for place, pair in new.items() if place not in again}
-    lost |= {**second.failed, **old}
+    answer, failed = _held(whole, shown, refused)
+    if not failed:
+        return Draft(answer)
+    # what was refused before isn't sent back
+    new = {name: pair for name, pair in failed.items() if mark(pair[0].text) not in refused}
+    again = _asked_again(runtime, question, data, new, shown) if new else {}
+    merged = sifted(whole, lambda one: again.get(one.place) if one.place in failed else one)
+    answer, failed_again = _held(merged, shown, refused)
+    lost = {name: pair for name, pair in failed.items() if name not in again} | failed_again
     dropped = tuple(Dropped(sentence.text, finding.why) for sentence, finding in lost.values())
-    return Draft(second.answer, dropped, len(become) - len(second.failed))
+    return Draft(answer, dropped, len(again) - len(failed_again))
 
 
-def _schema(runtime: Runtime, shown: Scene) -> dict[str, Any]:
-    labels = (list(shown.labels), list(shown.known), list(shown.beliefs))
-    return schema(*labels, episodes.REFLECTION_MAX_CHARS)
-
-
-def _sifted(whole: StretchAnswer, shown: Scene, refused: Mapping[str, Any]) -> _Sifted:
+def _held(
+    whole: StretchAnswer, shown: scene.Scene, refused: Mapping[str, Any]
+) -> tuple[StretchAnswer, Failed]:
     """Part the sentences of an answer into those that stand and those that don't."""
-    failed: dict[str, tuple[Sentence, SourceVerdict]] = {}
+    failed: Failed = {}
 
     def become(sentence: Sentence) -> Sentence | None:
-        finding = _found(sentence, shown)
-        if _is_barred(sentence, shown, refused):
-            finding = SourceVerdict("mend", "it was refused before")
+        finding = _found(sentence, shown, refused)
         if finding.verdict == "mend":
             failed[sentence.place] = (sentence, finding)
             return None
         return replace(sentence, inference=sentence.claims and finding.verdict == "inference")
 
-    return _Sifted(sifted(whole, become), failed)
+    return sifted(whole, become), failed
 
 
-def _is_barred(sentence: Sentence, shown: Scene, refused: Mapping[str, Any]) -> bool:
-    """Whether a sentence was refused, and nothing it rests on was said since."""
+def _found(
+    sentence: Sentence, shown: scene.Scene, refused: Mapping[str, Any]
+) -> verifier.SourceVerdict:
+    """Judge a sentence; one that was refused is not asked about before something was said since."""
     name = mark(sentence.text)
-    if name not in refused:
-        return False
-    numbers = shown.numbers(sentence.cites) or shown.window.numbers
-    newest = max(shown.messages[n - 1].at for n in numbers)
-    return newest <= base.field(refused, name, datetime)
-
-
-def _found(sentence: Sentence, shown: Scene) -> SourceVerdict:
+    if name in refused:
+        numbers = shown.numbers(sentence.cites) or shown.places
+        newest = max(shown.messages[n - 1].at for n in numbers)
+        if newest <= base.field(refused, name, datetime):
+            return verifier.SourceVerdict("mend", "it was refused before")
     if not sentence.claims:
         return verifier.check_prose(sentence.text, shown.sources)
-    claim = CitedClaim(sentence.text, sentence.cites, sentence.rests_on, sentence.inference)
+    claim = verifier.CitedClaim(
+        sentence.text, sentence.cites, sentence.rests_on, sentence.inference
+    )
     return verifier.check(claim, shown.sources)
-
-
-def _merged(
-    sentence: Sentence,
-    failed: Mapping[str, tuple[Sentence, SourceVerdict]],
-    become: Mapping[str, Sentence],
-) -> Sentence | None:
-    return become.get(sentence.place) if sentence.place in failed else sentence
 
 
 def _asked_again(
     runtime: Runtime,
-    request: Request,
+    question: Request,
     data: Any,
-    failed: Mapping[str, tuple[Sentence, SourceVerdict]],
-    shown: Scene,
+    failed: Failed,
+    shown: scene.Scene,
 ) -> dict[str, Sentence]:
     """Send sentences back with the reasons; what comes again, by place."""
     reasons = "\n".join(
@@ -410,9 +383,9 @@ def _asked_again(
         for place, (sentence, finding) in failed.items()
     )
     written = json.dumps(data, ensure_ascii=False)
-    back = job_request.messages(MEND, {"reasons": reasons.replace("$", "$$")})
-    turns = (*request.messages, PromptMessage("assistant", written), *back)
-    asked = replace(request, messages=turns, purpose=MEND, max_tokens=MEND_TOKENS)
+    back = messages(MEND, {"reasons": reasons.replace("$", "$$")})
+    turns = (*question.messages, PromptMessage("assistant", written), *back)
+    asked = replace(question, messages=turns, purpose=MEND, max_tokens=MEND_TOKENS)
     schema = mended_schema(list(failed), list(shown.labels))
     try:
         raw_list = structured.answer(runtime.model, asked, schema)["mended"]
@@ -430,26 +403,113 @@ def _asked_again(
 
 def mark(text: str) -> str:
     """Identify a sentence, however its words are spaced and written."""
-    bare = " ".join(stop_words.words(words.folded(text)))
-    return hashlib.sha256(bare.encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def _parted(
-    sifted: _Sifted, refused: Mapping[str, Any]
-) -> tuple[dict[str, tuple[Sentence, SourceVerdict]], dict[str, tuple[Sentence, SourceVerdict]]]:
-    """Part what failed into what was refused before, which isn't sent back, and the rest."""
-    old = {place: pair for place, pair in sifted.failed.items() if mark(pair[0].text) in refused}
-    return old, {place: pair for place, pair in sifted.failed.items() if place not in old}
+    return review_queue.mark(" ".join(stop_words.words(words.folded(text))))
 
 
 def refused_values(
-    file: MappingFile, dropped: Sequence[Dropped], at: datetime
+    file: base.MappingFile, dropped: Sequence[Dropped], at: datetime
 ) -> tuple[dict[str, Any], list[Sequence[str]]]:
     """Return the marks to add to `state.yaml`, and the keys of those that go."""
     if not dropped:
         return {}, []
     new = {mark(each.text): base.stamp(at) for each in dropped}
-    there = file.get(REFUSED, default={})
-    oldest = sorted((name for name in there if name not in new), key=lambda name: str(there[name]))
-    over = max(0, len(oldest) + len(new) - MOST_REFUSED)
-    return {REFUSED: new}, [(REFUSED, name) for name in oldest[:over]]
+    gone = state.oldest(file.get(REFUSED, default={}), new, MOST_REFUSED)
+    return {REFUSED: new}, [(REFUSED, name) for name in gone]
+
+
+# By how many points a person's news moves the bars, and the emotion and intensity that it leaves.
+HEAVY: Mapping[str, float] = {"social": 2, "comfort": -2, "tension": 3}
+GLAD: Mapping[str, float] = {"social": 2, "comfort": 2, "tension": -1}
+LEFT = {
+    ("heavy", 1): ("concerned", 0.5),
+    ("heavy", 2): ("melancholy", 0.7),
+    ("glad", 1): ("content", 0.4),
+    ("glad", 2): ("content", 0.6),
+}
+
+
+def draw_quotes(runtime: Runtime, shown: scene.Scene, wording: sayings.Wording) -> Draft:
+    """Make what a stretch comes to of what people said in it; asks no model."""
+    noticed = notices.notices(runtime, shown.session, shown.messages)
+    kept = sayings.sayings(runtime, shown.session, shown.messages, noticed)
+    label_of = {shown.messages[n - 1].id: label for label, n in shown.labels.items()}
+    kept = [saying for saying in kept if saying.message.id in label_of]
+    places = count(1)
+
+    def sentence(text: str, saying: sayings.Saying) -> Sentence:
+        return Sentence(f"s{next(places)}", text, True, (label_of[saying.message.id],))
+
+    older = {saying.older.message for saying in kept if saying.older}
+    shown_sayings = [saying for saying in kept if saying.message.id not in older]
+    narrative = tuple(sentence(wording.line(each, year=False), each) for each in shown_sayings)
+    title = (Sentence("title", wording.title(kept)),) if kept else ()
+    answer = StretchAnswer(
+        appraisal=_appraisal(shown.messages, noticed, wording),
+        title=title,
+        narrative=narrative,
+        knowledge=tuple(_facts(shown_sayings, wording, sentence)),
+        beliefs=tuple(_corrections(kept, wording, sentence)),
+    )
+    return Draft(answer, wording=wording, noticed=noticed)
+
+
+def _appraisal(
+    messages: Sequence[Message], noticed: notices.Noticed, wording: sayings.Wording
+) -> dict[str, Any]:
+    """Say what the weightiest of some messages did to the body; nothing, where none weighs."""
+    weighed = [
+        (level, kind, message)
+        for message in messages
+        if (notice := noticed.of.get(message.id)) is not None
+        for kind, level in (("heavy", notice.heavy), ("glad", notice.glad))
+        if level
+    ]
+    if not weighed:
+        return {"bars": {}}
+    level, kind, message = max(weighed, key=lambda each: each[0])
+    moved = HEAVY if kind == "heavy" else GLAD
+    emotion, intensity = LEFT[kind, level]
+    trigger = quotes.marked(quotes.words_of(message.text), wording.template)
+    return {
+        "bars": dict(moved),
+        "imprint": {"emotion": emotion, "intensity": intensity, "trigger": trigger},
+    }
+
+
+def _facts(
+    kept: Sequence[sayings.Saying], wording: sayings.Wording, sentence: Any
+) -> list[TitledFact]:
+    """Put what each person told under their name and the month, the newest first.
+
+    What it may put right stands behind it: which message that is was found by its meaning, and
+    nothing goes on a guess.
+    """
+    titled: dict[str, list[sayings.Saying]] = {}
+    for saying in reversed(kept):  # the newest first
+        titled.setdefault(_title(saying, wording), []).append(saying)
+    return [
+        TitledFact(title, tuple(sentence(wording.line(each), each) for each in told))
+        for title, told in titled.items()
+    ]
+
+
+def _title(saying: sayings.Saying, wording: sayings.Wording) -> str:
+    at, name = saying.quote.at, saying.quote.name
+    has_months = "{month}" in wording.template.date
+    month = wording.template.months[at.month - 1] if has_months else f"{at:%m}"
+    return f"{name}, {month} {at.year}"
+
+
+def _corrections(
+    kept: Sequence[sayings.Saying], wording: sayings.Wording, sentence: Any
+) -> list[StretchBelief]:
+    """Believe each word that puts an earlier one right; it speaks against what rests on that."""
+    return [
+        StretchBelief(
+            CORRECTION,
+            (sentence(quotes.plain(quotes.line(saying.quote, wording.template)), saying),),
+            puts_right=saying.older.message,
+        )
+        for saying in kept
+        if saying.older is not None
+    ]

@@ -19,8 +19,6 @@ from bumble.jobs import schedule
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool
 from bumble.records import automations, base, journal, sessions
-from bumble.records.automations import Automation
-from bumble.records.base import Provenance
 from bumble.runtime import people, rules
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
@@ -28,12 +26,12 @@ from bumble.text import moments
 from bumble.text.words import one_line, shorten
 
 
-def check(runtime: Runtime) -> Due[Automation | Path]:
+def check(runtime: Runtime) -> Due[automations.Automation | Path]:
     """Find the automations whose time has come; then the files that are none."""
     at = runtime.now()
     paths = automations.paths(runtime.entity.automations)[: automations.MOST]
 
-    def read(path: Path) -> tuple[Automation, bool]:
+    def read(path: Path) -> tuple[automations.Automation, bool]:
         one = automations.load(path)
         return one, one.enabled and due_at(runtime, one, at) <= at
 
@@ -44,7 +42,7 @@ def check(runtime: Runtime) -> Due[Automation | Path]:
     return Due((Condition("due", told, "at least 1", bool(due or broken)),), (*due, *broken))
 
 
-def due_at(runtime: Runtime, automation: Automation, at: datetime) -> datetime:
+def due_at(runtime: Runtime, automation: automations.Automation, at: datetime) -> datetime:
     """Return when an automation is to run next; one that never did counts from today's midnight.
 
     So does one that last ran at a time that is yet to come: a clock was wrong.
@@ -66,7 +64,7 @@ MOST_FAILURES = 5  # in a row, before one is switched off
 TAG, TITLE_CHARS = "automation", 60
 
 
-def run(runtime: Runtime, job: Automation | Path) -> JobResult:
+def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
     """Do what an automation asks for; an unusable answer counts as a failure of it.
 
     Raises:
@@ -117,7 +115,7 @@ def run(runtime: Runtime, job: Automation | Path) -> JobResult:
     )
 
 
-def _think(runtime: Runtime, automation: Automation, at: datetime) -> loop.LoopOutcome:
+def _think(runtime: Runtime, automation: automations.Automation, at: datetime) -> loop.LoopOutcome:
     """Let the model act on the task, with the tools of a turn."""
     owner = participants.person(runtime.entity, runtime.identity, None)
     # never written: what was said before is searched, this talk is nobody's
@@ -140,8 +138,8 @@ def _think(runtime: Runtime, automation: Automation, at: datetime) -> loop.LoopO
     )
 
 
-def _origin(runtime: Runtime, automation: Automation) -> Provenance:
-    return Provenance(
+def _origin(runtime: Runtime, automation: automations.Automation) -> base.Provenance:
+    return base.Provenance(
         by=TAG,
         model=runtime.model.name,
         sources=(automation.id,),
@@ -150,7 +148,9 @@ def _origin(runtime: Runtime, automation: Automation) -> Provenance:
     )
 
 
-def _request(runtime: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
+def _request(
+    runtime: Runtime, automation: automations.Automation, owner: str, at: datetime
+) -> Request:
     asked = prompts.load("automation").fill(
         now=f"It is {at:%A %d %B %Y, %H:%M}.",
         owner=owner,

@@ -32,58 +32,66 @@ from bumble.llm import prompts
 from bumble.llm.marks import ThinkFilter
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.models.embed import protocol
-from bumble.models.embed.protocol import Floats
 from bumble.recall.belief_strength import Claim, plan_claim
 from bumble.records import (
     base,
     beliefs,
     dreams,
     episodes,
+    fields,
     journal,
     provenance,
     questions,
     relationships,
     state,
 )
-from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
-from bumble.records.mapping_files import MappingFile
 from bumble.records.provenance import Audience, fits
-from bumble.records.questions import OpenQuestion
-from bumble.runtime import body_state, job_request, spoken
-from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime import body_state
+from bumble.runtime.job import (
+    Condition,
+    Due,
+    JobPlan,
+    JobResult,
+    cache_id,
+    messages,
+    silence,
+    traced,
+)
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens
 from bumble.text.words import one_line, shorten
 
 EMPTY_BACKOFF_SECONDS = 1800  # after a night without an eligible pair
 SECTION = "dream"
+ENDING = ("silence", "cooldown", "daily cap")  # conditions that may fail while a model writes
 
 
 class DreamHistory(Struct, frozen=True):
     """The last dreams, as `state.yaml` keeps them."""
 
-    file: MappingFile
-    last_at: datetime | None  # of the last dream
-    empty_at: datetime | None  # when there was nothing to dream of
-    day: str  # of the last dream, in the entity's time zone
-    count: int  # dreams on that day
+    last_at: datetime | None = None  # of the last dream
+    empty_at: datetime | None = None  # when there was nothing to dream of
+    day: str = ""  # of the last dream, in the entity's time zone
+    count: int = 0  # dreams on that day
 
     def count_on(self, day: str) -> int:
         """Return how many dreams there were on a day."""
         return self.count if self.day == day else 0
 
 
-def gates(runtime: Runtime, at: datetime) -> tuple[Condition, ...]:
-    """Return the five conditions as they are at a time."""
-    config = runtime.config.soma.dreams
+def gates(
+    runtime: Runtime, at: datetime, heard_until: datetime | None = None
+) -> tuple[Condition, ...]:
+    """Return the five conditions as they are at a time; silence may be told to a later one."""
+    config, past = runtime.config.soma.dreams, read(runtime)
     hours = ", ".join(map(str, config.dream_hours)) or "none"
-    past = read(runtime)
+    count = past.count_on(_day(runtime, at))
     return (
         Condition(
             "enabled", "on" if config.enabled else "off", "soma.dreams.enabled", config.enabled
         ),
-        _silence(runtime, at),
+        silence(runtime.entity, heard_until or at, config.min_silence_seconds),
         _cooldown(runtime, past, at),
         Condition(
             "hours",
@@ -91,32 +99,19 @@ def gates(runtime: Runtime, at: datetime) -> tuple[Condition, ...]:
             f"one of the hours {hours}",
             in_hours(at, runtime.zone, config.dream_hours),
         ),
-        _cap(runtime, past, at),
+        Condition(
+            "daily cap",
+            f"{count} today",
+            f"fewer than {config.max_cycles_per_day}",
+            count < config.max_cycles_per_day,
+        ),
     )
 
 
 def read(runtime: Runtime) -> DreamHistory:
     """Read when the last dreams were."""
-    file = state.read(runtime.entity.state)
-    values = file.get(SECTION, default={})
-    last_at, empty_at = (
-        base.field(values, name, datetime) if values.get(name) else None
-        for name in ("last_at", "empty_at")
-    )
-    count = base.field(values, "count", int, 0)
-    return DreamHistory(file, last_at, empty_at, str(values.get("day", "")), count)
-
-
-def _silence(runtime: Runtime, at: datetime) -> Condition:
-    wanted = runtime.config.soma.dreams.min_silence_seconds
-    silence = spoken.silence(runtime.entity, at)
-    quiet = None if silence is None else silence.total_seconds()
-    return Condition(
-        "silence",
-        "nobody has spoken yet" if quiet is None else f"{round(quiet)} s",
-        f"at least {wanted:g} s",
-        quiet is None or quiet >= wanted,
-    )
+    values = state.read(runtime.entity.state).get(SECTION, default={})
+    return fields.read_struct(DreamHistory, values)
 
 
 def _cooldown(runtime: Runtime, past: DreamHistory, at: datetime) -> Condition:
@@ -139,11 +134,6 @@ def _cooldown(runtime: Runtime, past: DreamHistory, at: datetime) -> Condition:
     )
 
 
-def _cap(runtime: Runtime, past: DreamHistory, at: datetime) -> Condition:
-    most, count = runtime.config.soma.dreams.max_cycles_per_day, past.count_on(_day(runtime, at))
-    return Condition("daily cap", f"{count} today", f"fewer than {most}", count < most)
-
-
 def _day(runtime: Runtime, at: datetime) -> str:
     return at.astimezone(runtime.zone).date().isoformat()
 
@@ -151,25 +141,10 @@ def _day(runtime: Runtime, at: datetime) -> str:
 def plan_counted(runtime: Runtime, past: DreamHistory, at: datetime) -> Change | None:
     """Plan to remember a dream."""
     day = _day(runtime, at)
+    file = state.read(runtime.entity.state)
     values = {"last_at": base.stamp(at), "day": day, "count": past.count_on(day) + 1}
     gone = [(SECTION, "empty_at")] if past.empty_at else []
-    return state.plan_write(past.file, {SECTION: values}, "count the dream", remove=gone)
-
-
-def plan_empty(runtime: Runtime, at: datetime, why: str) -> Change | None:
-    """Plan to remember that there was nothing to dream of, so that it is not tried at once."""
-    values = {SECTION: {"empty_at": base.stamp(at)}}
-    return state.plan_write(state.read(runtime.entity.state), values, f"no dream: {why}")
-
-
-def closed_since(runtime: Runtime, past: DreamHistory, at: datetime) -> list[Condition]:
-    """Return the conditions that fail since a dream began, where others talk and dream too."""
-    still = (
-        _silence(runtime, runtime.now()),
-        _cooldown(runtime, past, at),
-        _cap(runtime, past, at),
-    )
-    return [condition for condition in still if not condition.passes]
+    return state.plan_write(file, {SECTION: values}, "count the dream", remove=gone)
 
 
 CANDIDATES = 200  # the most significant memories, compared each with each
@@ -178,7 +153,6 @@ LEAST_SHARED = 2  # so many texts may have a word in any case
 _WORD = re.compile(r"\w+")
 Key = frozenset[str]  # the ids of a pair
 Places = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 class PairCandidate(Struct, frozen=True):
@@ -250,8 +224,8 @@ def distinct(texts: Sequence[str], names: Iterable[str]) -> list[str]:
 def eligible(
     memories: Iterable[PairCandidate],
     rules: PairRules,
-    vectors: Mapping[str, Floats] | None,
-    scaled: Callable[[Floats], Floats] = lambda cosine: cosine,
+    vectors: Mapping[str, protocol.Floats] | None,
+    scaled: Callable[[protocol.Floats], protocol.Floats] = lambda cosine: cosine,
 ) -> tuple[Pair, ...]:
     """Return all pairs that keep the rules, in an order that depends on the memories alone.
 
@@ -271,7 +245,10 @@ def eligible(
         return tuple(_pair(best[a], best[b], None) for a, b in zip(first, second, strict=True))
     matrix = np.stack([vectors[memory.id] for memory in best])
     likeness = scaled((matrix @ matrix.T)[first, second])
-    mask = _mask_allowed(likeness, rules)
+    low, high = -np.inf, rules.max_similarity
+    if rules.band and likeness.size:
+        low, high = np.quantile(likeness, rules.band)
+    mask = (likeness >= low) & (likeness <= high)
     return tuple(
         _pair(best[a], best[b], float(alike))
         for a, b, alike in zip(first[mask], second[mask], likeness[mask], strict=True)
@@ -289,13 +266,6 @@ def _far_apart(best: Sequence[PairCandidate], hours: float) -> tuple[Places, Pla
     older_circle, other = circle[older], circle[newer]
     together = far & ((older_circle == other) | (older_circle == 0) | (other == 0))
     return older[together], newer[together]
-
-
-def _mask_allowed(likeness: Floats, rules: PairRules) -> Mask:
-    if not rules.band or not likeness.size:
-        return np.asarray(likeness <= rules.max_similarity)
-    low, high = np.quantile(likeness, rules.band)
-    return np.asarray((likeness >= low) & (likeness <= high))
 
 
 def _pair(older: PairCandidate, newer: PairCandidate, similarity: float | None) -> Pair:
@@ -324,7 +294,7 @@ def choose(
         while left and len(chosen) < count:
             inside = {id_ for pair in chosen for id_ in pair.ids}
             weights = [pair.weight * (SHARED if inside & pair.key else 1) for pair in left]
-            chosen.append(left.pop(_draw_index(weights, rng)))
+            chosen.append(left.pop(rng.choices(range(len(left)), weights)[0]))
     return tuple(chosen)
 
 
@@ -335,11 +305,7 @@ def _circle(pairs: Sequence[Pair], rng: random.Random) -> Audience:
         circle = tuple(sorted(pair.audience))
         weights[circle] = weights.get(circle, 0.0) + pair.weight
     circles = sorted(weights)
-    return circles[_draw_index([weights[circle] for circle in circles], rng)] if circles else ()
-
-
-def _draw_index(weights: Sequence[float], rng: random.Random) -> int:
-    return rng.choices(range(len(weights)), weights)[0]
+    return rng.choices(circles, [weights[circle] for circle in circles])[0] if circles else ()
 
 
 MIN_SIGNIFICANCE = 0.1  # of both memories of a pair
@@ -380,7 +346,7 @@ def find(runtime: Runtime, at: datetime) -> DreamPool:
     )
 
 
-def _vectors(runtime: Runtime, memories: Sequence[Episode]) -> dict[str, Floats] | None:
+def _vectors(runtime: Runtime, memories: Sequence[Episode]) -> dict[str, protocol.Floats] | None:
     """Embed what sets memories apart; None without an embedder.
 
     The vectors of the index will not do: each has date, people and the form of a telling in it,
@@ -407,7 +373,7 @@ def _can_be_dreamt(episode: Episode) -> bool:
     return not dreamt and not episode.dormant and not provenance.is_untrusted(origin.trust)
 
 
-def _scaled(runtime: Runtime, cosine: Floats) -> Floats:
+def _scaled(runtime: Runtime, cosine: protocol.Floats) -> protocol.Floats:
     embedder = runtime.memory.embedder
     if embedder is None or runtime.config.embedding.similarity == "raw":
         return cosine
@@ -532,7 +498,7 @@ class Night(Struct, frozen=True):
     pairs: tuple[Pair, ...]
     dreamt: Dreamt
     believable: bool  # its thread holds no name or number of its own
-    provenance: Provenance
+    provenance: base.Provenance
 
 
 def check(runtime: Runtime, *, force: bool = False, seed: int | None = None) -> Due[DreamJob]:
@@ -542,14 +508,11 @@ def check(runtime: Runtime, *, force: bool = False, seed: int | None = None) -> 
     closed = tuple(condition.name for condition in conditions if not condition.passes)
     if force:
         conditions = tuple(
-            condition if condition.passes else _bypassed(condition) for condition in conditions
+            one if one.passes else replace(one, value=f"{one.value} (bypassed)", passes=True)
+            for one in conditions
         )
     conditions = (*conditions, sayings.writes(runtime))
     return Due(conditions, (DreamJob(at, closed if force else (), seed),))
-
-
-def _bypassed(condition: Condition) -> Condition:
-    return replace(condition, value=f"{condition.value} (bypassed)", passes=True)
 
 
 def run(runtime: Runtime, job: DreamJob) -> JobResult:
@@ -557,9 +520,9 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
     seed = runtime.rng.getrandbits(32) if job.seed is None else job.seed
     rng = random.Random(seed)
     pool = find(runtime, job.at)
-    chosen = choose(
-        pool.pairs, _dreamt_before(runtime), runtime.config.soma.dreams.memory_pair_count, rng
-    )
+    files = dreams.paths(runtime.entity.dreams)[-REMEMBERED_DREAMS:]
+    before = {frozenset(pair) for file in files for pair in base.load(file, dreams.parse).pairs}
+    chosen = choose(pool.pairs, before, runtime.config.soma.dreams.memory_pair_count, rng)
     details: dict[str, Any] = {
         "seed": seed,
         "forced": bool(job.bypassed),
@@ -590,9 +553,8 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
         ],
     }
     gist = dreamt.thread or dreamt.fragments[0]
-    shown = shorten(gist, TITLE_CHARS)
     return JobResult(
-        title=f"dream: {shown}",
+        title=f"dream: {shorten(gist, TITLE_CHARS)}",
         plan=partial(_plan, runtime, job, night),
         lines=(f"Dreamt: {gist}", *notes),
         data=details,
@@ -601,19 +563,14 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
     )
 
 
-def _dreamt_before(runtime: Runtime) -> set[Key]:
-    files = dreams.paths(runtime.entity.dreams)[-REMEMBERED_DREAMS:]
-    nights = (base.load(file, dreams.parse) for file in files)
-    return {frozenset(pair) for night in nights for pair in night.pairs}
-
-
 def _nothing(
     runtime: Runtime, job: DreamJob, why: str, details: Mapping[str, Any], notes: Sequence[str]
 ) -> JobResult:
     """Remember that there was nothing to dream of, so that it is not tried again at once."""
 
     def plan() -> Sequence[Change | None]:
-        return [plan_empty(runtime, job.at, why)]
+        values = {SECTION: {"empty_at": base.stamp(job.at)}}
+        return [state.plan_write(state.read(runtime.entity.state), values, f"no dream: {why}")]
 
     return JobResult(
         title=f"dream: none, {why}",
@@ -624,7 +581,9 @@ def _nothing(
     )
 
 
-def _question(runtime: Runtime, met: Sequence[Episode], rng: random.Random) -> OpenQuestion | None:
+def _question(
+    runtime: Runtime, met: Sequence[Episode], rng: random.Random
+) -> questions.OpenQuestion | None:
     """Draw a question that memory had no answer to, of those that all may meet who meet the dream.
 
     A dream may turn it over; it answers nothing, so the question stays open.
@@ -644,18 +603,18 @@ def _dreamt(
     job: DreamJob,
     pool: DreamPool,
     chosen: Sequence[Pair],
-    asked: OpenQuestion | None,
+    asked: questions.OpenQuestion | None,
     seed: int,
 ) -> Dreamt:
     """Ask for a dream, and once more if a part is missing."""
     config = runtime.config.soma.dreams
     request = Request(
-        messages=job_request.messages("dream", _slots(runtime, job, pool, chosen, asked)),
+        messages=messages("dream", _slots(runtime, job, pool, chosen, asked)),
         purpose="dream",
         max_tokens=config.max_tokens,
         temperature=config.temperature,
         seed=seed % 2**31,
-        cache_id=job_request.cache_id("dream"),
+        cache_id=cache_id("dream"),
     )
     first = runtime.model.complete(request).text
     dreamt = _read(first)
@@ -689,7 +648,7 @@ def _slots(
     job: DreamJob,
     pool: DreamPool,
     chosen: Sequence[Pair],
-    asked: OpenQuestion | None,
+    asked: questions.OpenQuestion | None,
 ) -> dict[str, str]:
     lines = []
     for number, pair in enumerate(chosen, 1):
@@ -717,7 +676,7 @@ def _night(
     job: DreamJob,
     pool: DreamPool,
     chosen: tuple[Pair, ...],
-    asked: OpenQuestion | None,
+    asked: questions.OpenQuestion | None,
     dreamt: Dreamt,
     rng: random.Random,
     seed: int,
@@ -725,7 +684,9 @@ def _night(
     ids = tuple(dict.fromkeys(episode_id for pair in chosen for episode_id in pair.ids))
     met = [pool.episodes[episode_id] for episode_id in ids]
     known_names = (runtime.identity.name, *(person for episode in met for person in episode.people))
-    told = [_whole(runtime, episode) for episode in met] + ([asked.text] if asked else [])
+    days = (one.at.astimezone(runtime.zone) for one in met)
+    told = [f"{day:%d %B %Y %Y-%m-%d} {one.text}" for day, one in zip(days, met, strict=True)]
+    told += [asked.text] if asked else []
     strange = claims.unsupported(dreamt.thread, told, known_names)
     return Night(
         id=dreams.new_id(runtime.entity.dreams, job.at, rng),
@@ -734,7 +695,7 @@ def _night(
         pairs=chosen,
         dreamt=dreamt,
         believable=bool(dreamt.thread) and not strange,
-        provenance=Provenance(
+        provenance=base.Provenance(
             by=EVENT,
             model=runtime.model.name,
             sources=(*ids, *([asked.id] if asked else [])),
@@ -742,10 +703,6 @@ def _night(
             audience=provenance.joined(episode.audience for episode in met),
         ),
     )
-
-
-def _whole(runtime: Runtime, episode: Episode) -> str:
-    return f"{episode.at.astimezone(runtime.zone):%d %B %Y %Y-%m-%d} {episode.text}"
 
 
 def _begun(job: DreamJob) -> dict[str, str]:
@@ -756,17 +713,18 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
     """Plan all that a dream becomes, on the files as they are; nothing if a condition fails."""
     config, past = runtime.config.soma.dreams, read(runtime)
     # somebody spoke while the model wrote, or another process has dreamt: both end a dream
-    if not job.bypassed and (closed := closed_since(runtime, past, job.at)):
-        late = tuple(
-            f"Not kept: {condition.name}: {condition.value}, wants {condition.wants}."
-            for condition in closed
-        )
+    still = gates(runtime, job.at, runtime.now())
+    closed = [one for one in still if not one.passes and one.name in ENDING]
+    if closed and not job.bypassed:
+        late = tuple(f"Not kept: {one.name}: {one.value}, wants {one.wants}." for one in closed)
         left = {"event": "dream_cycle_left", "at": base.stamp(runtime.now())}
         return JobPlan((), late, {"events": [_begun(job), left]}, ran=False)
     planned: list[Change | None] = []
     became: list[str] = []
-    if config.write_journal:
-        planned.append(_diary(runtime, job, night))
+    if config.write_journal:  # only a link: what it was stands in its own file
+        told, own = dreams.link(night.id, job.at), replace(night.provenance, sources=(night.id,))
+        why = "write the dream down"
+        planned.append(journal.plan_add(job.at, told, runtime.zone, why, tags=TAGS, provenance=own))
         became.append("journal")
     if config.write_beliefs and night.believable:
         believed = _belief(runtime, job, night)
@@ -788,18 +746,6 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
     )
     planned.append(dreams.plan_new(record, "keep the dream"))
     return JobPlan((*planned, plan_counted(runtime, past, job.at)))
-
-
-def _diary(runtime: Runtime, job: DreamJob, night: Night) -> Change:
-    """Plan the line of the diary that leads to the dream: what it was stands in its own file."""
-    return journal.plan_add(
-        job.at,
-        dreams.link(night.id, job.at),
-        runtime.zone,
-        "write the dream down",
-        tags=TAGS,
-        provenance=replace(night.provenance, sources=(night.id,)),
-    )
 
 
 def _belief(runtime: Runtime, job: DreamJob, night: Night) -> list[Change]:

@@ -12,14 +12,10 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from msgspec import Struct
-
 from bumble.body import affects, appraisal, ebb, significance
-from bumble.body.appraisal import Appraisal
 from bumble.body.bars import Bar, Bars
 from bumble.body.circadian import seconds_between
 from bumble.body.config import NEUTRAL
-from bumble.body.significance import Significance
 from bumble.body.soma import Soma
 from bumble.entity import secrets
 from bumble.entity.changes import Change
@@ -32,9 +28,6 @@ from bumble.jobs.segments import StretchJob
 from bumble.llm import ledger
 from bumble.recall import survey
 from bumble.records import base, episodes, provenance, relationships, session_files, sessions
-from bumble.records.base import Provenance
-from bumble.records.episodes import Episode, Imprint, Telling
-from bumble.records.sessions import Appraised, Message, Session
 from bumble.runtime import anchor_recall, body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
@@ -42,74 +35,75 @@ from bumble.text import stop_words, tokens, words
 QUOTE_CHARS, LABEL_CHARS = 200, 60  # of the anchor that a charged turn makes
 
 
-def _name(message: Message) -> str:
-    return str(message.extra.get("name") or message.speaker or "somebody")
-
-
 def plan_felt(
     runtime: Runtime,
-    session: Session,
-    assessments: Sequence[tuple[Message, Appraisal]],
+    session: sessions.Session,
+    message: sessions.Message,
+    assessment: appraisal.Appraisal,
     ended: datetime,
     at: datetime,
     model: str = "",
 ) -> list[Change | None]:
-    """Plan to note some appraisals in the transcript, and to let what is left of them be felt.
+    """Plan to note an appraisal in the transcript, and to let what is left of it be felt.
 
     Args:
         runtime: Whose body.
         session: The conversation as it is now.
-        assessments: Each with the message that it is noted beside.
-        ended: When the talk that they are of was over.
+        message: That it is noted beside.
+        assessment: What was felt.
+        ended: When the talk that it is of was over.
         at: The present.
-        model: What made them; empty: a rule.
+        model: What made it; empty: a rule.
     """
     left = _left(seconds_between(ended, at))
-    lines = [felt_line(at, message, assessment, model) for message, assessment in assessments]
-    noted = sessions.plan_append(session, lines, "note what it did to the body")
-
-    def move(soma: Soma) -> Soma:
-        for _, assessment in assessments:
-            soma = appraisal.apply(soma, assessment, left=left, audience=session.people)
-        return soma
-
+    line = felt_line(at, message, assessment, model)
+    noted = sessions.plan_append(session, [line], "note what it did to the body")
     if not left:
         return [noted]
+
+    def move(soma: Soma) -> Soma:
+        return appraisal.apply(soma, assessment, left=left, audience=session.people)
+
     moved = body_state.plan(runtime, at, move, "what was said moved the body")
     soma = move(body_state.read(runtime, at))
-    return [noted, moved, *_anchored(runtime, session, soma, assessments, left)]
+    return [noted, moved, *_anchored(runtime, session, soma, message, assessment, left)]
 
 
 def _anchored(
     runtime: Runtime,
-    session: Session,
+    session: sessions.Session,
     soma: Soma,
-    assessments: Sequence[tuple[Message, Appraisal]],
+    message: sessions.Message,
+    assessment: appraisal.Appraisal,
     left: float,
 ) -> list[Change | None]:
     """Plan the anchor of a charged turn: its words are those that were said, never a model's."""
-    charged = [(each.imprint, message) for message, each in assessments if each.imprint]
-    if not charged:
+    imprint = assessment.imprint
+    if imprint is None:
         return []
-    imprint, message = max(charged, key=lambda pair: pair[0].intensity)
-    origin = Provenance(
+    origin = base.Provenance(
         by="appraise",
         sources=(message.id,),
         trust=message.trust,
         audience=session.people,
     )
-    quote = f'{_name(message)}: "{words.shorten(message.text, QUOTE_CHARS)}"'
+    name = message.extra.get("name") or message.speaker or "somebody"
+    quote = f'{name}: "{words.shorten(message.text, QUOTE_CHARS)}"'
     label = words.shorten(imprint.trigger, LABEL_CHARS)
     strength = imprint.intensity * left
     return anchor_recall.plan_charged(runtime, soma, label, quote, strength, origin)
 
 
-def felt_line(at: datetime, message: Message, assessment: Appraisal, model: str) -> Appraised:
+def felt_line(
+    at: datetime, message: sessions.Message, assessment: appraisal.Appraisal, model: str
+) -> sessions.Appraised:
     """Return the line of a transcript that says what a message did to the body."""
     imprint = assessment.imprint
     emotion = (imprint.emotion, imprint.intensity, imprint.trigger) if imprint else ("", 0.0, "")
     extra = {"model": model} if model else {"source": sayings.MARK}
-    return Appraised(at, message.id, assessment.points, assessment.felt, *emotion, extra=extra)
+    return sessions.Appraised(
+        at, message.id, assessment.points, assessment.felt, *emotion, extra=extra
+    )
 
 
 def _left(age_seconds: float) -> float:
@@ -123,24 +117,11 @@ EXCERPT_LINES, EXCERPT_TOKENS = 6, 60  # at most; of one line
 FULL_WORDS = 20  # telling words beyond these make a message no more telling
 
 
-class TellingResult(Struct, frozen=True):
-    """The text of an episode, by the model or as an excerpt, and why."""
-
-    telling: Telling
-    excerpt: str = ""  # why it is one; empty if the model told it
-    by_form: bool = False  # whether it is quotes of what is worth keeping
-
-    @property
-    def summary_source(self) -> str:
-        """The episode's `summary_source`: empty if the model told it."""
-        return sayings.MARK if self.by_form else episodes.EXCERPT if self.excerpt else ""
-
-
 def excerpt(
-    messages: Iterable[Message],
-    speaker: Callable[[Message], str],
-    appraisals: Mapping[str, Appraised] = {},
-) -> Telling:
+    messages: Iterable[sessions.Message],
+    speaker: Callable[[sessions.Message], str],
+    appraisals: Mapping[str, sessions.Appraised] = {},
+) -> episodes.Telling:
     """Take the most telling messages as they were said, in their order.
 
     Args:
@@ -150,7 +131,7 @@ def excerpt(
     """
     spoken = [one for one in messages if one.role != "tool" and one.text.strip()]
 
-    def weight(message: Message) -> float:
+    def weight(message: sessions.Message) -> float:
         count = min(FULL_WORDS, len(set(stop_words.telling_words(message.text))))
         moved = appraisals.get(message.id)
         points = sum(abs(point) for point in moved.points.values()) if moved else 0.0
@@ -163,7 +144,7 @@ def excerpt(
         for one in spoken
         if one in best
     )
-    return Telling("\n>\n".join(lines))
+    return episodes.Telling("\n>\n".join(lines))
 
 
 STRONG_MOOD = 0.5  # intensity from which a mood marks an episode that was not appraised
@@ -174,7 +155,7 @@ LINE_TOKENS = 15  # of an episode in a title
 EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 
-def conversation(runtime: Runtime, session_id: str) -> Session | None:
+def conversation(runtime: Runtime, session_id: str) -> sessions.Session | None:
     """Read a conversation; one that is gone or broken holds up no other (`doctor` names it)."""
     path = sessions.path(session_id)
     try:
@@ -184,7 +165,7 @@ def conversation(runtime: Runtime, session_id: str) -> Session | None:
         return None
 
 
-def audience(session: Session, messages: Sequence[Message]) -> tuple[str, ...]:
+def audience(session: sessions.Session, messages: Sequence[sessions.Message]) -> tuple[str, ...]:
     """Return who had been there by then: somebody who joins later was not told it."""
     ids = [message.id for message in session.messages]
     until = session.messages[: ids.index(messages[-1].id) + 1]
@@ -206,7 +187,9 @@ def id_of(job: StretchJob) -> str:
     return base.new_id(episodes.PREFIX, max(first.at, EPOCH), chance)
 
 
-def names_of(runtime: Runtime, session: Session, messages: Sequence[Message]) -> dict[str, str]:
+def names_of(
+    runtime: Runtime, session: sessions.Session, messages: Sequence[sessions.Message]
+) -> dict[str, str]:
     """Return what those are called who took part in some messages, by their ids."""
     names = {}
     for person in _heard_by(session, messages):
@@ -217,14 +200,14 @@ def names_of(runtime: Runtime, session: Session, messages: Sequence[Message]) ->
     return names
 
 
-def _people(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
+def _people(session: sessions.Session, messages: Iterable[sessions.Message]) -> tuple[str, ...]:
     speakers = dict.fromkeys(
         message.speaker for message in messages if message.role == "user" and message.speaker
     )
     return tuple(speakers) or ((session.by,) if session.by else ())
 
 
-def _heard_by(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
+def _heard_by(session: sessions.Session, messages: Iterable[sessions.Message]) -> tuple[str, ...]:
     """Return who took part in some messages, and who only listened."""
     return tuple(dict.fromkeys((*_people(session, messages), *session.present)))
 
@@ -237,13 +220,15 @@ def _known_name(runtime: Runtime, person: str) -> str:
     return person.replace("-", " ").title()
 
 
-def significance_now(runtime: Runtime, episode: Episode, at: datetime) -> float:
+def significance_now(runtime: Runtime, episode: episodes.Episode, at: datetime) -> float:
     """Tell how much of the weight of an episode is left."""
     age = seconds_between(episode.at, at)
     return significance.decayed(episode.significance, age, runtime.config.memory)
 
 
-def weigh(runtime: Runtime, session: Session, job: StretchJob) -> Significance:
+def weigh(
+    runtime: Runtime, session: sessions.Session, job: StretchJob
+) -> significance.Significance:
     """Tell how much a segment matters, share by share."""
     used_tool = any(message.role == "tool" for message in job.messages)
     texts = [message.text for message in job.messages if message.role == "user"]
@@ -252,18 +237,13 @@ def weigh(runtime: Runtime, session: Session, job: StretchJob) -> Significance:
         moved = session.appraisals.get(message.id)
         for bar, value in moved.points.items() if moved else ():
             points[bar] = points.get(bar, 0.0) + value
-    participants = _people(session, job.messages)
+    known = [people.readable_person(runtime, one) for one in _people(session, job.messages)]
     return significance.significance(
         meaningful=any(significance.is_meaningful(text, used_tool=used_tool) for text in texts),
-        familiarity=max((_familiarity(runtime, person) for person in participants), default=0.0),
+        familiarity=max((one.scores.familiarity for one in known if one), default=0.0),
         appraisal=significance.appraisal_strength(points),
         novelty=_novelty(runtime, "\n".join(texts)),
     )
-
-
-def _familiarity(runtime: Runtime, person: str) -> float:
-    record = people.readable_person(runtime, person)
-    return record.scores.familiarity if record else 0.0
 
 
 def _novelty(runtime: Runtime, text: str) -> float:
@@ -286,56 +266,41 @@ def _alike(hit: Hit, asked: set[str], language: str) -> float:
     return shared / max(1, min(len(asked), len(hit_terms)))
 
 
-def origin_of(
-    session: Session, messages: Sequence[Message], audience: Sequence[str], model: str
-) -> Provenance:
-    """Say where the telling of some messages comes from; `model` is empty for an excerpt."""
-    return Provenance(
-        by=PURPOSE,
-        model=model,
-        sources=(session.id, *(message.id for message in messages)),
-        trust=base.lowest_trust(message.trust for message in messages),
-        audience=tuple(audience),
-    )
-
-
 def episode_of(
     runtime: Runtime,
-    session: Session,
+    session: sessions.Session,
     job: StretchJob,
-    weight: Significance,
-    result: TellingResult,
-    origin: Provenance,
-    inferences: Sequence[str] = (),
-) -> Episode:
+    weight: significance.Significance,
+    telling: episodes.Telling,
+    summary_source: str,
+    origin: base.Provenance,
+    inferences: Sequence[str],
+) -> episodes.Episode:
     """Make the episode of a segment, with what was felt in it and what it is about."""
     tag = _tag(job.messages)
+    told = [  # what they only read out tags nothing
+        message.text
+        for message in job.messages
+        if message.role == "user" and not provenance.is_untrusted(message.trust)
+    ]
+    felt_tag = "" if summary_source == sayings.MARK else tag
     return episodes.new(
         id_of(job),
         job.messages[0].at.astimezone(runtime.zone),
         weight.total,
-        result.telling.text,
+        telling.text,
         people=_heard_by(session, job.messages),
-        imprints=_imprints(runtime, session, job.messages, "" if result.by_form else tag),
+        imprints=_imprints(runtime, session, job.messages, felt_tag),
         soma=tag,
         session=session.id,
-        tags=survey.tags_of(runtime.memory, _told(job.messages), origin.audience),
-        summary_source=result.summary_source,
+        tags=survey.tags_of(runtime.memory, told, origin.audience),
+        summary_source=summary_source,
         inferences=tuple(inferences),
         provenance=origin,
     )
 
 
-def _told(messages: Sequence[Message]) -> list[str]:
-    """Return what people told in some messages; what they only read out tags nothing."""
-    return [
-        message.text
-        for message in messages
-        if message.role == "user" and not provenance.is_untrusted(message.trust)
-    ]
-
-
-def _tag(messages: Sequence[Message]) -> str:
+def _tag(messages: Sequence[sessions.Message]) -> str:
     """Return how the body was at the end, as the last message that says so has it."""
     for message in reversed(messages):
         tag = message.extra.get("soma")
@@ -352,24 +317,26 @@ def _parsed(tag: str) -> ebb.BodyTag | None:
 
 
 def _imprints(
-    runtime: Runtime, session: Session, messages: Sequence[Message], tag: str
-) -> tuple[Imprint, ...]:
+    runtime: Runtime, session: sessions.Session, messages: Sequence[sessions.Message], tag: str
+) -> tuple[episodes.Imprint, ...]:
     """Return what was felt: by emotion, the strongest; where no talk moved it, a strong mood."""
     felt = [
         session.appraisals[message.id] for message in messages if message.id in session.appraisals
     ]
-    strongest: dict[str, Imprint] = {}
+    strongest: dict[str, episodes.Imprint] = {}
     for moved in sorted(felt, key=lambda moved: moved.intensity):
         if moved.emotion not in ("", NEUTRAL) and moved.intensity > 0:
-            strongest[moved.emotion] = Imprint(moved.emotion, moved.intensity, moved.trigger)
+            strongest[moved.emotion] = episodes.Imprint(
+                moved.emotion, moved.intensity, moved.trigger
+            )
     by_strength = tuple(sorted(strongest.values(), key=lambda imprint: -imprint.intensity))
     return by_strength or _mood(runtime, messages[-1].at, tag)
 
 
-def _mood(runtime: Runtime, at: datetime, tag: str) -> tuple[Imprint, ...]:
+def _mood(runtime: Runtime, at: datetime, tag: str) -> tuple[episodes.Imprint, ...]:
     parsed = _parsed(tag)
     if parsed is None:
         return ()
     levels = {name: Bar(float(value), float(value)) for name, value in parsed.bars.items()}
     mood = affects.mood(Bars(at, levels, {}))
-    return (Imprint(mood.name, mood.intensity),) if mood.intensity >= STRONG_MOOD else ()
+    return (episodes.Imprint(mood.name, mood.intensity),) if mood.intensity >= STRONG_MOOD else ()

@@ -1,7 +1,7 @@
 """Evolution: every hundred interactions a proposal of small changes of who the entity is.
 
-A model that may write proposes, and each item must rest on memories and name nobody; else rules
-look at what the memories left behind and at what people talk about. Nothing is applied here.
+A model that may write proposes, and each item must rest on memories and name nobody; without one
+nothing is proposed. Nothing is applied here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from difflib import unified_diff
-from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -18,37 +17,24 @@ from msgspec import Struct
 from bumble.entity import secrets, settings
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE
-from bumble.fallback import sayings, templates
-from bumble.guard import verifier
-from bumble.guard.speakers import Speakers
+from bumble.errors import AnswerInvalidError
+from bumble.fallback import sayings
 from bumble.jobs import narrate
-from bumble.jobs.narrate import StorySources
 from bumble.llm import prompts
 from bumble.records import base, proposals, relationships, state
-from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
-from bumble.records.proposals import Item, Proposal
-from bumble.runtime import job_request, people, rules
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
+from bumble.runtime import people, rules
+from bumble.runtime.job import Condition, Due, JobResult, array, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
-from bumble.text.words import one_line
 
 EVERY = 100  # interactions
 KEY = "evolve"  # in state.yaml
 TEMPERATURE, MAX_TOKENS = 0.4, 800
 TEXT_CHARS, REASON_CHARS, MOST_SOURCES = 160, 240, 6
-# Traits of an entity that names none, each with the feelings in memories that speak for it.
-TRAITS: Mapping[str, tuple[str, ...]] = {
-    "curiosity": ("curious",),
-    "warmth": ("affectionate",),
-    "playfulness": ("amused",),
-    "zest": ("excited",),
-    "calm": ("content",),
-    "caution": ("concerned", "anxious"),
-}
-LEAST_IMPRINTS, TELLING_SHARE = 5, 0.25  # of all feelings that memories left; for a trait to move
-Items = dict[str, list[Item]]  # under traits, behaviours and curiosity
+# Traits of an entity that names none.
+TRAITS = ("curiosity", "warmth", "playfulness", "zest", "calm", "caution")
+Items = dict[str, list[proposals.Item]]  # under traits, behaviours and curiosity
 
 
 class EvolveJob(Struct, frozen=True):
@@ -56,7 +42,7 @@ class EvolveJob(Struct, frozen=True):
 
     at: datetime
     interactions: int
-    sources: StorySources
+    sources: narrate.StorySources
 
 
 def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
@@ -69,6 +55,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
     )
     enough = force or since >= EVERY
     conditions = (
+        sayings.writes(runtime),
         Condition("interactions", f"{since} since the last", f"at least {EVERY}", enough),
         Condition("open proposals", str(waiting), "none", not waiting),
     )
@@ -78,14 +65,10 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
 
 
 def run(runtime: Runtime, job: EvolveJob) -> JobResult:
-    """Propose what may change; without a usable answer by rule."""
-    language = words.language(*(episode.text for episode in reversed(job.sources.episodes)))
-    model = ""
-    items = _by_rule(runtime, job, language)
-    if job.sources.episodes and sayings.in_language(runtime, language) is None:
-        with suppress(*NO_ANSWER):  # what the rules say stands
-            items, model = _asked(runtime, job), runtime.model.name
-    items = _new(runtime, items)
+    """Propose what may change; what can't be used of an answer proposes nothing."""
+    items: Items = {}
+    with suppress(AnswerInvalidError):
+        items = _new(runtime, _asked(runtime, job)) if job.sources.episodes else {}
     before = base.read_text(runtime.entity.file)
     diff = difference(before, applied(before, items))
     if not diff:
@@ -98,9 +81,9 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
     cited = tuple(
         dict.fromkeys(id_ for listed in items.values() for item in listed for id_ in item.sources)
     )
-    origin = Provenance(
+    origin = base.Provenance(
         by=KEY,
-        model=model,
+        model=runtime.model.name,
         sources=cited,
         trust=base.lowest_trust(("entity", job.sources.trust)),
         audience=job.sources.audience,
@@ -108,19 +91,22 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
     proposal_id = base.new_id(proposals.PREFIX, job.at, runtime.rng)
     proposal = proposals.new(proposal_id, job.at, job.interactions, items, diff, provenance=origin)
     return JobResult(
-        title=f"evolve: proposes {one_line(proposal.items[0].text)}",
-        plan=partial(_plan, runtime, job, proposal),
+        title=f"evolve: proposes {words.one_line(proposal.items[0].text)}",
+        plan=lambda: (
+            proposals.plan_new(proposal, "propose small changes"),
+            _plan_counted(runtime, job),
+        ),
         lines=(
-            f"{proposal.id}: {len(proposal.items)} small changes{'' if model else ', by rule'}.",
+            f"{proposal.id}: {len(proposal.items)} small changes.",
             "`bumble evolve --show` has them; nothing changes before --apply.",
         ),
-        data={"proposal": proposal.id, "items": len(proposal.items), "model": model},
+        data={"proposal": proposal.id, "items": len(proposal.items), "model": runtime.model.name},
         record=proposal.id,
-        trailers=traced(cited, model),
+        trailers=traced(cited, runtime.model.name),
     )
 
 
-def applied(source: str, items: Mapping[str, Sequence[Item]]) -> str:
+def applied(source: str, items: Mapping[str, Sequence[proposals.Item]]) -> str:
     """Return the text of entity.yaml with some changes applied."""
     return settings.evolved(
         source,
@@ -130,7 +116,7 @@ def applied(source: str, items: Mapping[str, Sequence[Item]]) -> str:
     )
 
 
-def items_of(proposal: Proposal) -> Items:
+def items_of(proposal: proposals.Proposal) -> Items:
     """Return the changes of a proposal by their sort."""
     return {
         "traits": list(proposal.traits),
@@ -145,10 +131,6 @@ def difference(before: str, after: str) -> str:
         before.splitlines(), after.splitlines(), ENTITY_FILE, ENTITY_FILE, n=1, lineterm=""
     )
     return "\n".join(lines)
-
-
-def _plan(runtime: Runtime, job: EvolveJob, proposal: Proposal) -> Sequence[Change | None]:
-    return (proposals.plan_new(proposal, "propose small changes"), _plan_counted(runtime, job))
 
 
 def _plan_counted(runtime: Runtime, job: EvolveJob) -> Change | None:
@@ -178,13 +160,11 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
         "name": runtime.identity.name,
         "memories": memories["memories"],
         "traits": prompts.tagged("traits", "\n".join(levels)),
-        "behaviours": _listed("behaviours", persona.behaviours),
-        "curiosity": _listed("curiosity", persona.curiosity),
+        "behaviours": prompts.listed("behaviours", persona.behaviours, "- "),
+        "curiosity": prompts.listed("curiosity", persona.curiosity, "- "),
     }
     form = schema(_traits(runtime), list(labels))
-    answer = job_request.answer(
-        runtime, KEY, slots, form, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
-    )
+    answer = ask(runtime, KEY, slots, form, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
     items = {
         "traits": [
             _item(value, labels, proposals.MOST_CHANGE * (1 if value["way"] == "more" else -1))
@@ -193,32 +173,25 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
         "behaviours": [_item(value, labels) for value in answer["behaviours"]],
         "curiosity": [_item(value, labels) for value in answer["curiosity"]],
     }
-    grounds = narrate.source_texts(runtime, job.sources, "")
-    speakers = Speakers(narrate.names_of(runtime, job.sources))
+    grounds = job.sources.grounds(runtime)
     return {
-        name: [
-            item
-            for item in listed
-            if all(verifier.problem(text, grounds, speakers) is None for text in _claims(item))
-        ]
+        name: [item for item in listed if all(map(grounds.bear, _claims(item)))]
         for name, listed in items.items()
     }
 
 
-def _claims(item: Item) -> list[str]:
+def _claims(item: proposals.Item) -> list[str]:
     """Return the sentences of an item that may say what nobody knows."""
     own = [] if item.change else words.sentences(item.text)
     return [*own, *words.sentences(item.reason)]
 
 
-def _listed(tag: str, texts: Sequence[str]) -> str:
-    return prompts.tagged(tag, "\n".join(f"- {text}" for text in texts)) if texts else ""
-
-
-def _item(value: Mapping[str, Any], labels: Mapping[str, Episode], change: float = 0.0) -> Item:
+def _item(
+    value: Mapping[str, Any], labels: Mapping[str, Episode], change: float = 0.0
+) -> proposals.Item:
     cited = tuple(labels[label].id for label in dict.fromkeys(value["from"]))
     text = words.shorten(value["text"], TEXT_CHARS)
-    return Item(text, words.shorten(value["reason"], REASON_CHARS), cited, change)
+    return proposals.Item(text, words.shorten(value["reason"], REASON_CHARS), cited, change)
 
 
 def schema(traits: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
@@ -234,47 +207,20 @@ def schema(traits: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
         "way": {"enum": ["more", "less"]},
         **shared,
     }
-    return job_request.closed(
+    trait, free = closed(trait), closed(free)
+    return closed(
         {
-            "traits": _array(trait, proposals.MOST_TRAITS),
-            "behaviours": _array(free, proposals.MOST_BEHAVIOURS),
-            "curiosity": _array(free, proposals.MOST_TOPICS),
+            "traits": array(trait, proposals.MOST_TRAITS),
+            "behaviours": array(free, proposals.MOST_BEHAVIOURS),
+            "curiosity": array(free, proposals.MOST_TOPICS),
         }
     )
-
-
-def _array(properties: Mapping[str, Any], most: int) -> dict[str, Any]:
-    return {"type": "array", "items": job_request.closed(properties), "maxItems": most}
-
-
-def _by_rule(runtime: Runtime, job: EvolveJob, language: str) -> Items:
-    """Propose what the memories show without a model: feelings they left, topics of people."""
-    wordings = templates.load(language)
-    felt = [
-        (imprint.emotion, episode.id)
-        for episode in job.sources.episodes
-        for imprint in episode.imprints
-    ]
-    traits = []
-    for name in _traits(runtime):
-        cited = tuple(
-            dict.fromkeys(id_ for emotion, id_ in felt if emotion in TRAITS.get(name, ()))
-        )
-        if len(felt) >= LEAST_IMPRINTS and len(cited) >= len(felt) * TELLING_SHARE:
-            reason = wordings.grown.format(count=len(cited), total=len(felt))
-            traits.append(Item(name, reason, cited[:MOST_SOURCES], proposals.MOST_CHANGE))
-    topics = [
-        Item(one_line(topic), wordings.topical, (person.id,))
-        for person in job.sources.people
-        for topic in person.topics
-    ]
-    return {"traits": traits, "behaviours": [], "curiosity": topics}
 
 
 def _new(runtime: Runtime, items: Items) -> Items:
     """Leave out what names a person, holds a secret, or is there already; hold the bounds."""
     persona = runtime.identity.identity
-    there = {one_line(text).casefold() for text in (*persona.behaviours, *persona.curiosity)}
+    there = {words.one_line(text).casefold() for text in (*persona.behaviours, *persona.curiosity)}
     folded_names = [
         words.folded(name)
         for person in relationships.read(runtime.entity.relationships)
@@ -282,7 +228,7 @@ def _new(runtime: Runtime, items: Items) -> Items:
         if len(name) > 1
     ]
 
-    def is_open(item: Item) -> bool:
+    def is_open(item: proposals.Item) -> bool:
         """Whether everybody may read it, and it rests on something."""
         listed = set(_words(item.text))
         named = any(set(_words(name)) <= listed for name in folded_names if _words(name))

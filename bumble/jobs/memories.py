@@ -8,33 +8,236 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body import appraisal
-from bumble.body.appraisal import Appraisal
 from bumble.body.config import EMOTIONS
-from bumble.entity.changes import Change
+from bumble.entity import changes
+from bumble.errors import UserError
+from bumble.fallback import sayings
 from bumble.guard import verifier
-from bumble.jobs import ask, episode, facts, portrait
-from bumble.jobs.ask import Draft, PersonView, Sentence, StretchAnswer
-from bumble.jobs.episode import TellingResult
-from bumble.jobs.facts import ExtractedItem, WindowMemories
-from bumble.jobs.portrait import LineSource, PortraitDraft, PortraitUpdate
+from bumble.jobs import ask, episode, portrait
 from bumble.jobs.scene import Scene
 from bumble.jobs.segments import StretchJob
-from bumble.recall.belief_strength import CORRECTION, Claim, Verdict
-from bumble.records import episodes, relationships
-from bumble.records.episodes import Episode, Telling
+from bumble.recall import belief_strength
+from bumble.records import base, episodes, journal, knowledge, relationships
+from bumble.records import beliefs as held
 from bumble.records.provenance import BY_FORM
-from bumble.records.relationships import Relationship
-from bumble.records.sessions import Message, Session
+from bumble.records.sessions import Message
 from bumble.runtime import people
 from bumble.runtime.job import JobPlan
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
+
+Kind = Literal["knowledge", "relational", "belief"]
+
+BY = "distill"
+INFERENCE = "inference"
+TAG = "distillation"
+SAME_SHARE = 0.5  # of the telling words of the shorter sentence: both speak of one thing
+
+
+class ExtractedItem(Struct, frozen=True):
+    """One fact, belief or note that a model found in a stretch."""
+
+    kind: Kind
+    text: str
+    cited: tuple[int, ...]  # numbers of messages
+    title: str = ""  # of knowledge
+    category: str = ""  # of a belief
+    confidence: float = 0.0  # of a belief
+    person: str = ""  # whom a note is about, by name
+    inference: bool = False  # whether it says more than the messages do
+    replaces: tuple[str, ...] = ()  # sentences of knowledge that are no longer true
+    verdicts: Mapping[str, belief_strength.Verdict] = {}  # of a belief: on those held, by id
+    quoted: bool = False  # whether it is words that were said, and no model's
+    puts_right: str = ""  # id of the message that a quoted correction takes the place of
+
+
+def claim(
+    runtime: Runtime, shown: Scene, item: ExtractedItem, at: datetime
+) -> belief_strength.Claim:
+    return belief_strength.Claim(
+        id=base.new_id(held.PREFIX, at, runtime.rng),
+        text=item.text,
+        category=item.category,
+        confidence=item.confidence,
+        evidence=shown.ids(item.cited),
+        # how the entity came by it: told of it, or as one who looks on
+        origin=INFERENCE
+        if item.inference
+        else "conversation"
+        if shown.session.imported is None
+        else "observation",
+        provenance=_provenance(runtime, shown, item.cited, item),
+        # a correction is the person's own word on it; else it is a model's reading of what was said
+        by="user" if item.category == belief_strength.CORRECTION else "extracted",
+        verdicts=item.verdicts,
+    )
+
+
+def _provenance(
+    runtime: Runtime, shown: Scene, cited: Sequence[int], item: ExtractedItem | None = None
+) -> base.Provenance:
+    is_quoted = item is not None and item.quoted
+    older = (item.puts_right,) if item is not None and item.puts_right else ()
+    return base.Provenance(
+        by=f"{BY} {BY_FORM}" if is_quoted else BY,
+        model="" if is_quoted else runtime.model.name,
+        sources=(shown.session.id, *shown.ids(cited), *older),
+        trust=shown.trust(cited),
+        audience=shown.session.people,
+    )
+
+
+def plan_items(
+    runtime: Runtime,
+    shown: Scene,
+    items: Sequence[ExtractedItem],
+    claims: Sequence[belief_strength.Claim],
+    diary: str,
+    at: datetime,
+) -> JobPlan:
+    """Plan to store what a stretch left, with the reasons for what may not be stored."""
+    facts = [item for item in items if item.kind == "knowledge"]
+    section, refused = _plan_facts(runtime, shown, facts) if facts else (None, ())
+    planned: list[changes.Change | None] = [section]
+    planned += _plan_notes(runtime, shown, [one for one in items if one.kind == "relational"], at)
+    planned += belief_strength.plan_claims(runtime, claims, at) if claims else []
+    if diary:
+        origin, why = _provenance(runtime, shown, shown.places), "what stays"
+        planned.append(
+            journal.plan_add(at, diary, runtime.zone, why, tags=(TAG,), provenance=origin)
+        )
+    return JobPlan(planned, refused)
+
+
+def _plan_facts(
+    runtime: Runtime, shown: Scene, facts: Sequence[ExtractedItem]
+) -> tuple[changes.Change | None, tuple[str, ...]]:
+    refused = list[str]()
+    before = knowledge.read(runtime.entity.knowledge)
+    book, last = before, None
+    for item in facts:
+        section = knowledge.find(book, item.title)
+        try:
+            _may_correct(shown, item, section)
+            change = knowledge.plan_set(
+                book,
+                item.title,
+                _with(section.text, item) if section else item.text,
+                f"know about {item.title}",
+                by_entity=True,
+                provenance=joined(_provenance(runtime, shown, item.cited, item), section),
+            )
+        except UserError as error:
+            refused.append(f"{item.title}: {str(error).splitlines()[0]}")
+            continue
+        if change is not None and change.data is not None:
+            book, last = knowledge.parse(change.data.decode()), change
+    return whole(before, last), tuple(refused)
+
+
+def whole(before: knowledge.Knowledge, last: changes.Change | None) -> changes.Change | None:
+    """Make one change of several to one file: the last, on what was read first."""
+    if last is None or last.data is None:
+        return None
+    keeps = before.source is not None
+    first = changes.write(last.path, last.data.decode(), before.source, last.why)
+    return changes.Change(first.path, first.why, first.data, first.read, keeps=keeps)
+
+
+def _may_correct(
+    shown: Scene, item: ExtractedItem, section: knowledge.KnowledgeSection | None
+) -> None:
+    """Refuse to let somebody change what others were told, or a guest what the owner wrote.
+
+    Raises:
+        UserError: If so.
+    """
+    if section is None:
+        return
+    audience = section.provenance.audience
+    if audience and not set(shown.session.people) <= set(audience):
+        raise UserError("a section of that title belongs to a talk with others")
+    own = [n for n in item.cited if shown.is_persons(n)]
+    spoken_trust, written_trust = shown.trust(own), section.provenance.trust or "owner"
+    if written_trust == "owner" and spoken_trust not in ("owner", ""):
+        raise UserError("the owner's word stands there")
+
+
+def joined(new: base.Provenance, section: knowledge.KnowledgeSection | None) -> base.Provenance:
+    """Return where a corrected section comes from: what stays in it keeps its evidence."""
+    if section is None or not section.provenance.sources:
+        return new
+    old = section.provenance
+    sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
+    trust = base.lowest_trust((old.trust, new.trust))
+    return base.Provenance(new.by, new.model, sources, trust, old.audience and new.audience)
+
+
+def _with(old: str, item: ExtractedItem) -> str:
+    """Return a section's text with an item; quotes stand one below the other, newest first.
+
+    A quote that the new ones name again, behind what may put it right, stands there alone.
+    """
+    if not item.quoted:
+        return corrected(old, item.text, item.replaces)
+    kept = [row for row in old.split("\n\n") if row.strip() and row not in item.text]
+    return "\n\n".join((item.text, *kept))
+
+
+def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:
+    """Return a section's text with a correction: what speaks of the same thing gives way to it.
+
+    Sentences that the new text says nothing about stay, so that one remark does not wipe out all
+    that was known.
+
+    Args:
+        old: The section's text.
+        new: What is to stand in it.
+        replaced: Sentences that are known to give way.
+    """
+    fresh = words.sentences(new)
+    kept_sentences = [
+        sentence
+        for sentence in words.sentences(old)
+        if sentence not in replaced and not any(_same_thing(sentence, n) for n in fresh)
+    ]
+    return new if not kept_sentences else "\n".join((" ".join(kept_sentences), new))
+
+
+def _same_thing(sentence: str, other: str) -> bool:
+    language = words.language(sentence, other)
+    stems, other_stems = words.stems(sentence, language), words.stems(other, language)
+    least = min(len(stems), len(other_stems))
+    return least == 0 or len(stems & other_stems) >= SAME_SHARE * least
+
+
+def _plan_notes(
+    runtime: Runtime, shown: Scene, notes: Sequence[ExtractedItem], at: datetime
+) -> list[changes.Change | None]:
+    if not notes:
+        return []
+    planned: list[changes.Change | None] = []
+    everybody = list(relationships.read(runtime.entity.relationships))
+    for name in dict.fromkeys(note.person for note in notes):
+        their_notes = [note for note in notes if note.person == name]
+        file = relationships.match(everybody, name)
+        if file is None and relationships.alike(everybody, name):
+            continue  # whether they are one, nobody is here to say
+        origin = base.Provenance(by=BY, sources=(shown.session.id,), audience=shown.session.people)
+        person = file or relationships.new(name, at, provenance=origin)
+        waiting = [
+            relationships.PendingNote(note.text, at, _provenance(runtime, shown, note.cited))
+            for note in their_notes
+        ]
+        planned.append(people.plan_noted(person, waiting, known=file is not None))
+    return planned
+
 
 SAID, CORRECTED, INFERRED = 0.7, 0.9, 0.45  # confidence of a first mention
 WORLD_FACT = "world_fact"
@@ -48,11 +251,13 @@ class Memories(Struct, frozen=True):
     """What is to be stored of a stretch, made once and planned as often as need be."""
 
     at: datetime
-    felt: tuple[Message, Appraisal] | None = None
-    episode: Episode | None = None
+    felt: tuple[Message, appraisal.Appraisal] | None = None
+    episode: episodes.Episode | None = None
     passed_over: str = ""  # why no episode was made
-    stored: WindowMemories = WindowMemories()
-    portraits: tuple[tuple[Relationship, PortraitUpdate], ...] = ()
+    items: tuple[ExtractedItem, ...] = ()  # facts and notes
+    claims: tuple[belief_strength.Claim, ...] = ()
+    diary: str = ""
+    portraits: tuple[tuple[relationships.Relationship, portrait.PortraitUpdate], ...] = ()
     model: str = ""  # what wrote it; empty: it is quotes
 
 
@@ -60,7 +265,7 @@ def of(
     runtime: Runtime,
     shown: Scene,
     job: StretchJob,
-    draft: Draft,
+    draft: ask.Draft,
     parts: Set[str],
     *,
     allow_shrink: bool = False,
@@ -81,24 +286,26 @@ def of(
     if EPISODE in parts:
         episode, passed_over = _episode(runtime, shown, job, draft, felt, at)
     drawn = tuple(_portraits(runtime, shown, whole, allow_shrink)) if PORTRAITS in parts else ()
-    stored = WindowMemories()
-    if FACTS in parts:
-        told = {person.name for person, _ in drawn}
-        items = _once(tuple(_items(shown, whole, told, is_quoted=draft.wording is not None)))
-        stored = WindowMemories(
-            at,
-            tuple(item for item in items if item.kind != "belief"),
-            tuple(_claims(runtime, shown, items, at)),
-            ask.joined([each for each in whole.journal if not _is_told(each.text, items)]),
-        )
     model = "" if draft.wording else runtime.model.name
-    return Memories(at, felt, episode, passed_over, stored, drawn, model)
+    made = Memories(at, felt, episode, passed_over, portraits=drawn, model=model)
+    if FACTS not in parts:
+        return made
+    told = {person.name for person, _ in drawn}
+    items = _once(tuple(_items(shown, whole, told, is_quoted=draft.wording is not None)))
+    return replace(
+        made,
+        items=tuple(item for item in items if item.kind != "belief"),
+        claims=tuple(claim(runtime, shown, item, at) for item in items if item.kind == "belief"),
+        diary=ask.joined([each for each in whole.journal if not _is_told(each.text, items)]),
+    )
 
 
 # the body
 
 
-def _felt(runtime: Runtime, shown: Scene, whole: StretchAnswer) -> tuple[Message, Appraisal] | None:
+def _felt(
+    runtime: Runtime, shown: Scene, whole: ask.StretchAnswer
+) -> tuple[Message, appraisal.Appraisal] | None:
     """Return what the stretch did to the body, beside the last message that somebody said."""
     said = [message for message in shown.messages if message.role == "user" and message.text]
     try:
@@ -130,66 +337,61 @@ def _episode(
     runtime: Runtime,
     shown: Scene,
     job: StretchJob,
-    draft: Draft,
-    felt: tuple[Message, Appraisal] | None,
+    draft: ask.Draft,
+    felt: tuple[Message, appraisal.Appraisal] | None,
     at: datetime,
-) -> tuple[Episode | None, str]:
+) -> tuple[episodes.Episode | None, str]:
     """Make the episode of a stretch; None, with the reason, where it matters too little."""
     if episodes.locate(runtime.entity.episodes, episode.id_of(job)):
         return None, "it is remembered already"
     whole, is_quoted = draft.answer, draft.wording is not None
     if is_quoted and not whole.narrative:
         return None, "nothing in it is worth keeping"
-    session = _with_felt(shown.session, felt, at)
+    session = shown.session
+    if felt is not None:
+        line = episode.felt_line(at, *felt, "")
+        session = replace(session, appraisals={**session.appraisals, felt[0].id: line})
     weight = episode.weigh(runtime, session, job)
     threshold = runtime.config.memory.episode_significance_threshold
     if weight.total < threshold:
         return None, weight.sentence(threshold)
-    result = telling(runtime, shown, whole, is_quoted=is_quoted)
-    told = tuple(each.text for each in whole.narrative if each.inference)
-    model = "" if result.excerpt or is_quoted else runtime.model.name
-    cited = {label for sentence in whole.narrative for label in sentence.cites}
-    spoken = (
-        [shown.messages[n - 1] for n in shown.numbers(list(cited))]
-        if is_quoted
-        else [one for one in shown.messages if one.role != "tool" and one.text.strip()]
-    )
-    origin = episode.origin_of(session, spoken, episode.audience(session, job.messages), model)
+    told, source = telling(shown, whole, is_quoted=is_quoted)
+    spoken = [one for one in shown.messages if one.role != "tool" and one.text.strip()]
     if is_quoted:
-        origin = replace(origin, by=f"{origin.by} {BY_FORM}")
-    inferences = () if result.excerpt else told
-    return episode.episode_of(runtime, session, job, weight, result, origin, inferences), ""
-
-
-def _with_felt(session: Session, felt: tuple[Message, Appraisal] | None, at: datetime) -> Session:
-    if felt is None:
-        return session
-    message, assessment = felt
-    line = episode.felt_line(at, message, assessment, "")
-    return replace(session, appraisals={**session.appraisals, message.id: line})
+        cited = {label for sentence in whole.narrative for label in sentence.cites}
+        spoken = [shown.messages[n - 1] for n in shown.numbers(list(cited))]
+    origin = base.Provenance(
+        by=f"{episode.PURPOSE} {BY_FORM}" if is_quoted else episode.PURPOSE,
+        model="" if source else runtime.model.name,
+        sources=(session.id, *(message.id for message in spoken)),
+        trust=base.lowest_trust(message.trust for message in spoken),
+        audience=episode.audience(session, job.messages),
+    )
+    inferences = tuple(each.text for each in whole.narrative if each.inference)
+    made = episode.episode_of(runtime, session, job, weight, told, source, origin, inferences)
+    return made, ""
 
 
 def telling(
-    runtime: Runtime, shown: Scene, whole: StretchAnswer, *, is_quoted: bool
-) -> TellingResult:
-    """Return the text of an episode; an excerpt, where nothing of the telling stands."""
+    shown: Scene, whole: ask.StretchAnswer, *, is_quoted: bool
+) -> tuple[episodes.Telling, str]:
+    """Return the text of an episode with its `summary_source`; an excerpt, where nothing stands."""
     if not whole.narrative:
-        why = "nothing that the model told stands on what was said"
-        told = episode.excerpt(shown.messages, shown.window.speaker, shown.session.appraisals)
-        return TellingResult(told, why)
+        told = episode.excerpt(shown.messages, shown.speaker, shown.session.appraisals)
+        return told, episodes.EXCERPT
     given = ask.joined(whole.title).rstrip(".")
     named = (given, *(fact.title for fact in whole.knowledge), shown.day)
     title = f"# {next(filter(None, named))}\n\n"
     if is_quoted:
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
-        return TellingResult(Telling(f"{title}{lines}"), by_form=True)
+        return episodes.Telling(f"{title}{lines}"), sayings.MARK
     reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
-    return TellingResult(Telling(f"{title}{ask.joined(whole.narrative)}", reflection))
+    return episodes.Telling(f"{title}{ask.joined(whole.narrative)}", reflection), ""
 
 
-def _fitting(paragraphs: Sequence[Sequence[Sentence]], most: int) -> str:
+def _fitting(paragraphs: Sequence[Sequence[ask.Sentence]], most: int) -> str:
     """Join as many sentences as fit."""
-    kept: list[list[Sentence]] = []
+    kept: list[list[ask.Sentence]] = []
     for paragraph in paragraphs:
         kept.append([])
         for sentence in paragraph:
@@ -204,7 +406,7 @@ def _fitting(paragraphs: Sequence[Sequence[Sentence]], most: int) -> str:
 
 
 def _items(
-    shown: Scene, whole: StretchAnswer, told: set[str], *, is_quoted: bool
+    shown: Scene, whole: ask.StretchAnswer, told: set[str], *, is_quoted: bool
 ) -> Iterator[ExtractedItem]:
     """Yield what is to be known, believed and noted; an inference is believed, not known."""
     for fact in whole.knowledge:
@@ -224,7 +426,7 @@ def _items(
             if sentence.inference:
                 yield _believed(shown, sentence, WORLD_FACT)
     for opinion in whole.beliefs:
-        verdicts: dict[str, Verdict] = {
+        verdicts: dict[str, belief_strength.Verdict] = {
             shown.beliefs[label].id: "contradicts"
             for label in opinion.contradicts
             if label in shown.beliefs
@@ -284,9 +486,12 @@ def _is_told(sentence: str, items: Iterable[ExtractedItem]) -> bool:
 
 
 def _believed(
-    shown: Scene, sentence: Sentence, category: str, verdicts: Mapping[str, Verdict] | None = None
+    shown: Scene,
+    sentence: ask.Sentence,
+    category: str,
+    verdicts: Mapping[str, belief_strength.Verdict] | None = None,
 ) -> ExtractedItem:
-    confidence = CORRECTED if category == CORRECTION else SAID
+    confidence = CORRECTED if category == belief_strength.CORRECTION else SAID
     return ExtractedItem(
         "belief",
         sentence.text,
@@ -298,53 +503,32 @@ def _believed(
     )
 
 
-def _claims(
-    runtime: Runtime, shown: Scene, items: Sequence[ExtractedItem], at: datetime
-) -> Iterator[Claim]:
-    for item in items:
-        if item.kind == "belief":
-            yield facts.claim(runtime, shown.window, item, at)
-
-
 # portraits
 
 
 def _portraits(
-    runtime: Runtime, shown: Scene, whole: StretchAnswer, allow_shrink: bool
-) -> Iterator[tuple[Relationship, PortraitUpdate]]:
+    runtime: Runtime, shown: Scene, whole: ask.StretchAnswer, allow_shrink: bool
+) -> Iterator[tuple[relationships.Relationship, portrait.PortraitUpdate]]:
     """Yield the portraits that were written anew, each judged."""
     facts = [item for item in _items(shown, whole, set(), is_quoted=False) if item.kind == FACT]
     for person in shown.portraits.values():
-        likeness = _of(person, whole)
-        if likeness is None or not likeness.portrait:
+        of_them = (one for one in whole.people if relationships.match([person], one.person))
+        likeness = next(of_them, None)
+        if likeness is None:
             continue
-        text = _portrait_text(likeness, person, facts)
+        # without what knowledge says from now on; what stood in it may stay
+        lines = [
+            [each for each in line if each.text in person.text or not _is_told(each.text, facts)]
+            for line in likeness.portrait
+        ]
+        text = ask.joined_lines(list(filter(None, lines)), "\n")
         if not text:
             continue
         scored = portrait.read_scores(likeness.scores, _standing(shown))
-        names = (person.id, *person.names)
-        draft = PortraitDraft(text, (), scored)
         yield (
             person,
-            portrait.judged(runtime, person, names, "rewrite", draft, allow_shrink=allow_shrink),
+            portrait.judged(runtime, person, "rewrite", text, scored, allow_shrink=allow_shrink),
         )
-
-
-def _portrait_text(
-    likeness: PersonView, person: Relationship, facts: Sequence[ExtractedItem]
-) -> str:
-    """Return a portrait without what knowledge says from now on; what stood in it may stay."""
-    lines = [
-        [each for each in line if each.text in person.text or not _is_told(each.text, facts)]
-        for line in likeness.portrait
-    ]
-    return ask.joined_lines([line for line in lines if line], "\n")
-
-
-def _of(person: Relationship, whole: StretchAnswer) -> PersonView | None:
-    """Return what an answer says of somebody, whose portrait it was shown."""
-    matching = (one for one in whole.people if relationships.match([person], one.person))
-    return next(matching, None)
 
 
 # storing
@@ -352,7 +536,7 @@ def _of(person: Relationship, whole: StretchAnswer) -> PersonView | None:
 
 def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
     """Plan to store memories in the files as they are now, with what may not be stored."""
-    planned: list[Change | None] = []
+    planned: list[changes.Change | None] = []
     touched: set[str] = set()
     late: list[str] = []
     for person, update in memories.portraits:
@@ -360,16 +544,22 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
         if portrait.is_edited(person, now):
             late.append(f"{person.name}: the portrait was edited meanwhile; it stays as it is")
         elif update.good:
-            planned.append(_plan_portrait(runtime, shown, person, update, memories.at))
+            own = [message for message in shown.messages if message.speaker == person.id]
+            given = portrait.PortraitMaterial(
+                person, portrait.notes(person), own, session=shown.session.id
+            )
+            planned.append(portrait.plan(runtime, "reflect", given, update, memories.at))
             touched.add(person.id)
-    stored = facts.plan(runtime, shown.window, memories.stored)
+    stored = plan_items(
+        runtime, shown, memories.items, memories.claims, memories.diary, memories.at
+    )
     planned += stored.changes
     noted = {change.path for change in stored.changes if change is not None}
     if memories.felt is not None:
         message, assessment = memories.felt
         ended = shown.messages[-1].at
         planned += episode.plan_felt(
-            runtime, shown.session, [memories.felt], ended, memories.at, memories.model
+            runtime, shown.session, message, assessment, ended, memories.at, memories.model
         )
         if message.speaker not in touched and relationships.path(message.speaker) not in noted:
             planned.append(people.plan_felt(runtime, message.speaker, assessment.points))
@@ -377,26 +567,3 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
         why = f"remember a conversation of {shown.session.id}"
         planned.append(episodes.plan_new(memories.episode, why))
     return JobPlan(planned, (*stored.late, *late))
-
-
-def _plan_portrait(
-    runtime: Runtime, shown: Scene, person: Relationship, update: PortraitUpdate, at: datetime
-) -> Change | None:
-    own = [message for message in shown.messages if message.speaker == person.id]
-    notes = portrait.notes(person)
-    now = people.find_person(runtime, person.id) or person
-    more: dict[str, Any] = {
-        "pending": tuple(note for note in now.pending if note not in notes),
-        "last_reflection": at,
-        "reviewed_at_count": now.interaction_count,  # the whole of it was written anew
-    }
-    given = [
-        *portrait.of_messages(shown.session.id, own),
-        *(LineSource(note.text, note.provenance.sources) for note in notes),
-    ]
-    message_ids = [message.id for message in own]
-    trusts = [message.trust for message in own] + [note.provenance.trust for note in notes]
-    origin = portrait.origin(
-        runtime, "reflect", person, update, (shown.session.id, *message_ids), trusts
-    )
-    return portrait.plan(runtime, person, update, origin, given, more)

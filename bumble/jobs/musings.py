@@ -6,7 +6,7 @@ meet all of it. Where no model may write, nothing comes to mind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,21 +14,26 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body import ebb, noise
-from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, hear, is_open, shown_to
 from bumble.entity.changes import Change
 from bumble.fallback import sayings
-from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts
 from bumble.recall import topic_questions
-from bumble.recall.topic_mining import Text
-from bumble.recall.topic_questions import Drawing
 from bumble.records import base, dreams, episodes, narrative, questions, relationships
-from bumble.records.base import Provenance
 from bumble.records.provenance import is_untrusted
-from bumble.runtime import body_state, job_request, people
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime import body_state, people, review_queue
+from bumble.runtime.job import (
+    NO_ANSWER,
+    Condition,
+    Due,
+    Grounds,
+    JobPlan,
+    JobResult,
+    ask,
+    closed,
+    traced,
+)
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens, words
 
@@ -82,10 +87,19 @@ def think(runtime: Runtime, job: StrayThoughtsJob) -> JobResult:
     at = runtime.now()
     soma = body_state.read(runtime, at)
     seeds = choose(runtime, soma, at)
+    thoughts, problem = [], ""
     try:
-        thoughts, problem = _asked(runtime, soma, seeds), ""
+        answer = ask(
+            runtime,
+            "noise",
+            thought_slots(runtime, soma, seeds),
+            closed({"thoughts": THOUGHTS}),
+            max_tokens=THOUGHT_TOKENS,
+            temperature=THOUGHT_TEMPERATURE,
+        )
+        thoughts = [str(thought) for thought in answer["thoughts"]]
     except NO_ANSWER as error:
-        thoughts, problem = [], str(error).splitlines()[0]
+        problem = str(error).splitlines()[0]
     return heard(runtime, job, soma, at, seeds, thoughts, problem or None)
 
 
@@ -110,7 +124,10 @@ def choose(
     if audience is not None:
         candidates = [piece for piece in candidates if is_open(piece.audience, audience)]
     fresh = [piece for piece in candidates if piece.fresh]
-    reach = _audience(runtime, fresh or candidates) if audience is None else audience
+    reach = audience
+    if reach is None:  # those for whom there is a piece, else everyone
+        circles = sorted({tuple(sorted(piece.audience)) for piece in fresh or candidates})
+        reach = runtime.rng.choice(circles) if circles else ()
     first = runtime.rng.sample(fresh, min(1, len(fresh)))
     others = [
         piece for piece in candidates if piece not in first and is_open(piece.audience, reach)
@@ -130,55 +147,33 @@ def heard(
     examples: str = "noise",
 ) -> JobResult:
     """Keep the thoughts that name nobody and nothing of their own; `examples` is their prompt."""
-    names = _names(runtime, seeds.audience)
-    sources = [*(piece.text for piece in seeds.pieces), runtime.identity.name, *names]
-    accounts = Speakers(accounts=[piece.text for piece in seeds.pieces])
+    pieces = [piece.text for piece in seeds.pieces]
+    known = relationships.read(runtime.entity.relationships)
+    names = [name for one in known if one.id in seeds.audience for name in one.names]
+    grounds = Grounds([*pieces, runtime.identity.name, *names], Speakers(accounts=pieces))
+    salience = LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(runtime, soma)
     new = tuple(
-        noise.fragment(text, noise.THOUGHT, _salience(runtime, soma), at, seeds.audience)
+        noise.fragment(text, noise.THOUGHT, salience, at, seeds.audience)
         for text in thoughts
         if noise.words(text)
         and text.strip() not in prompts.load(examples).text  # small models copy its example
-        and verifier.problem(text, sources, accounts) is None
+        and grounds.bear(text)
     )
-    return _outcome(runtime, job, soma, at, new, len(thoughts), problem)
-
-
-def _salience(runtime: Runtime, soma: Soma) -> float:
-    return LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(runtime, soma)
-
-
-def _outcome(
-    runtime: Runtime,
-    job: StrayThoughtsJob,
-    soma: Soma,
-    at: datetime,
-    new: tuple[Fragment, ...],
-    count: int,
-    problem: str | None,
-) -> JobResult:
-    """Report the thoughts, of `count` that came, and plan to hear them."""
-    fragments = [fragment for fragment in hear(soma, new).noise if fragment in new]
-    audience = new[0].audience if new else ()
+    texts = [fragment.text for fragment in hear(soma, new).noise if fragment in new]
+    refused = len(thoughts) - len(texts)
+    told = ("; ".join(texts) or "nothing new") + (f" ({refused} refused)" if refused else "")
+    title = words.shorten(texts[0], TITLE_CHARS, at_word=True) if texts else "no new thought"
     return JobResult(
-        title=f"noise: {_first(fragments)}",
+        title=f"noise: {title}",
         plan=lambda: _plan(runtime, job, at, new),
-        lines=(_report(fragments, count, problem),),
+        lines=(f"No thought came: {problem}" if problem else told,),
         data={
-            "thoughts": [fragment.text for fragment in fragments],
-            "refused": count - len(fragments),
-            "audience": list(audience),
+            "thoughts": texts,
+            "refused": refused,
+            "audience": list(new[0].audience if new else ()),
             "problem": problem,
         },
         trailers=() if problem else traced([], runtime.model.name if new else ""),
-    )
-
-
-def _first(fragments: Sequence[Fragment]) -> str:
-    """Return the thought that a commit is named for."""
-    return (
-        words.shorten(fragments[0].text, TITLE_CHARS, at_word=True)
-        if fragments
-        else "no new thought"
     )
 
 
@@ -212,34 +207,13 @@ def _pieces(runtime: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]
 
 
 def _piece(
-    text: str, sentences: int, origin: Provenance, audience: tuple[str, ...] | None = None
+    text: str, sentences: int, origin: base.Provenance, audience: tuple[str, ...] | None = None
 ) -> Iterator[ThoughtSeed]:
     """Yield the end of a text; none of what came from a tool or from outside."""
     prose = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     end = " ".join(words.sentences(prose)[-sentences:] if sentences else [])
     if end and not is_untrusted(origin.trust):
         yield ThoughtSeed(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
-
-
-def _audience(runtime: Runtime, candidates: Sequence[ThoughtSeed]) -> tuple[str, ...]:
-    """Draw for whom to think, among those for whom there is a piece; else for everyone."""
-    audiences = sorted({tuple(sorted(piece.audience)) for piece in candidates})
-    return runtime.rng.choice(audiences) if audiences else ()
-
-
-def _names(runtime: Runtime, audience: Sequence[str]) -> list[str]:
-    people = relationships.read(runtime.entity.relationships)
-    return [name for person in people if person.id in audience for name in person.names]
-
-
-def _asked(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> list[str]:
-    """Ask for thoughts, with what those they are for may meet."""
-    slots = thought_slots(runtime, soma, seeds)
-    form = job_request.closed({"thoughts": THOUGHTS})
-    answer = job_request.answer(
-        runtime, "noise", slots, form, max_tokens=THOUGHT_TOKENS, temperature=THOUGHT_TEMPERATURE
-    )
-    return [str(thought) for thought in answer["thoughts"]]
 
 
 def thought_slots(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> dict[str, str]:
@@ -255,7 +229,7 @@ def thought_slots(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> dict[str
 
 
 def _plan(
-    runtime: Runtime, job: StrayThoughtsJob, at: datetime, new: tuple[Fragment, ...]
+    runtime: Runtime, job: StrayThoughtsJob, at: datetime, new: tuple[noise.Fragment, ...]
 ) -> Sequence[Change | None]:
     """Plan to hear the thoughts; nothing if another process was faster."""
     if body_state.read(runtime, at).noise_ticked_at != job.after:
@@ -267,13 +241,6 @@ def _plan(
     return (body_state.plan(runtime, at, move, "a stray thought"),)
 
 
-def _report(fragments: Sequence[Fragment], count: int, problem: str | None) -> str:
-    if problem:
-        return f"No thought came: {problem}"
-    refused = f" ({count - len(fragments)} refused)" if count > len(fragments) else ""
-    return ("; ".join(fragment.text for fragment in fragments) or "nothing new") + refused
-
-
 PURPOSE, TITLE_CHARS = "musings", 60
 TOPICS = 6  # of one request; the others have their turn the next time
 MAX_TOKENS, TEMPERATURE = 1200, 0.7
@@ -282,8 +249,15 @@ MAX_TOKENS, TEMPERATURE = 1200, 0.7
 class MusingsJob(Struct, frozen=True):
     """The topics that need questions, and the thoughts that are due."""
 
-    drawings: tuple[Drawing, ...]
+    drawings: tuple[topic_questions.Drawing, ...]
     thoughts: StrayThoughtsJob | None
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What it is about: to be proposed, or asked in vain, once."""
+        return tuple(
+            review_queue.mark("topic", one.topic.name, one.fingerprint) for one in self.drawings
+        )
 
 
 def check(runtime: Runtime) -> Due[MusingsJob]:
@@ -307,13 +281,19 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     owner = (people.owner_id(runtime.entity, runtime.identity),)
     seeds = choose(runtime, soma, at, owner if job.drawings else None)
     labels = {n: topic_questions.labelled(each, f"t{n}") for n, each in enumerate(job.drawings, 1)}
+    blocks = [
+        f"t{n}: {prompts.harmless(each.topic.name)}\n"
+        + prompts.tagged("mentions", topic_questions.mentioned(runtime, labels[n]))
+        for n, each in enumerate(job.drawings, 1)
+    ]
     slots = thought_slots(runtime, soma, seeds) | {
         "name": runtime.identity.name,
-        "topics": _topics(runtime, job, labels),
+        "topics": "\n".join(blocks) or "(no topic)",
     }
-    answer = job_request.answer(
-        runtime, PURPOSE, slots, schema(labels), max_tokens=MAX_TOKENS, temperature=TEMPERATURE
-    )
+    # questions by topic, and thoughts
+    asked = {f"t{n}": topic_questions.questions(list(each)) for n, each in labels.items()}
+    form = closed({**asked, "thoughts": THOUGHTS})
+    answer = ask(runtime, PURPOSE, slots, form, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
     shown = [text.audience for each in labels.values() for text in each.values()]
     shown += [piece.audience for piece in seeds.pieces]
     results = [
@@ -331,28 +311,9 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     return _together(runtime, results)
 
 
-def schema(labels: Mapping[int, Mapping[str, Text]]) -> dict[str, Any]:
-    """Return what an answer looks like: questions by topic, and thoughts."""
-    fields = {f"t{n}": topic_questions.questions(list(each)) for n, each in labels.items()}
-    return job_request.closed({**fields, "thoughts": THOUGHTS})
-
-
-def _topics(runtime: Runtime, job: MusingsJob, labels: Mapping[int, Mapping[str, Text]]) -> str:
-    blocks = [
-        f"t{n}: {prompts.harmless(each.topic.name)}\n"
-        + prompts.tagged("mentions", topic_questions.mentioned(runtime, labels[n]))
-        for n, each in enumerate(job.drawings, 1)
-    ]
-    return "\n".join(blocks) or "(no topic)"
-
-
-def _mused(results: Sequence[JobResult]) -> str:
-    """Return what a commit of several results is named for: the last, a thought if there is one."""
-    return results[-1].title.partition(": ")[2] or results[-1].title
-
-
 def _together(runtime: Runtime, results: Sequence[JobResult]) -> JobResult:
-    """Make one result of several, in one change set."""
+    """Make one result of several, in one change set named for the last."""
+    named = results[-1].title.partition(": ")[2] or results[-1].title
 
     def plan() -> JobPlan:
         plans = [result.whole_plan() for result in results]
@@ -361,7 +322,7 @@ def _together(runtime: Runtime, results: Sequence[JobResult]) -> JobResult:
 
     trailers = dict.fromkeys(pair for result in results for pair in result.trailers)
     return JobResult(
-        title=f"{PURPOSE}: {_mused(results)}",
+        title=f"{PURPOSE}: {named}",
         plan=plan,
         lines=tuple(line for result in results for line in result.lines),
         data={"done": [result.report for result in results]},

@@ -7,7 +7,6 @@ may write there is no story.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,21 +20,16 @@ from msgspec.structs import replace
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.jobs.episode import significance_now
 from bumble.llm import prompts
 from bumble.recall.belief_strength import strength
 from bumble.records import base, beliefs, dreams, episodes, narrative, provenance, relationships
-from bumble.records.base import Provenance
 from bumble.records.beliefs import Belief
 from bumble.records.dreams import Dream
 from bumble.records.episodes import Episode
-from bumble.records.narrative import Narrative
-from bumble.records.provenance import Audience
-from bumble.records.relationships import Relationship
-from bumble.runtime import job_request, people
-from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime import people, review_queue
+from bumble.runtime.job import Condition, Due, Grounds, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, tokens, words
 from bumble.text.words import one_line
@@ -50,21 +44,16 @@ class StorySources(Struct, frozen=True):
     """The memories, people, beliefs and dreams that the story is told from."""
 
     episodes: tuple[Episode, ...]  # oldest first
-    people: tuple[Relationship, ...]  # those talked with most first
+    people: tuple[relationships.Relationship, ...]  # those talked with most first
     beliefs: tuple[Belief, ...]  # the strongest first
     dreams: tuple[Dream, ...]  # oldest first
     fingerprint: str  # changes when there is something new to tell
 
     @property
-    def audience(self) -> Audience:
+    def audience(self) -> provenance.Audience:
         """The people who may read a story told from them; empty: everyone."""
-        audiences = [episode.audience for episode in self.episodes] + [
-            person.audience for person in self.people
-        ]
-        audiences += [belief.audience for belief in self.beliefs] + [
-            dream.audience for dream in self.dreams
-        ]
-        return provenance.joined(audiences)
+        sources = (*self.episodes, *self.people, *self.beliefs, *self.dreams)
+        return provenance.joined(one.audience for one in sources)
 
     @property
     def labels(self) -> dict[str, Episode]:
@@ -74,9 +63,21 @@ class StorySources(Struct, frozen=True):
     @property
     def trust(self) -> str:
         """The lowest trust of all sources but the dreams."""
-        trusts = [episode.provenance.trust for episode in self.episodes]
-        trusts += [person.provenance.trust for person in self.people]
-        return base.lowest_trust(trusts + [belief.provenance.trust for belief in self.beliefs])
+        sources = (*self.episodes, *self.people, *self.beliefs)
+        return base.lowest_trust(one.provenance.trust for one in sources)
+
+    def grounds(self, runtime: Runtime, *more: str) -> Grounds:
+        """Return what a sentence made of them, and of some texts, may rest on; dreams are none."""
+        days = [(one, one.at.astimezone(runtime.zone)) for one in self.episodes]
+        texts = (
+            *more,
+            *(f"{at:%d %B %Y %A}" for _, at in days),
+            *(f"{at:%Y-%m-%d} {one.text}" for one, at in days),
+            *(f"{' '.join(one.names)} {one.dynamic} {one.text}" for one in self.people),
+            *(belief.text for belief in self.beliefs),
+        )
+        names = (name for episode in self.episodes for name in episode.people)
+        return Grounds(texts, Speakers([runtime.identity.name, *names]))
 
 
 def gather(runtime: Runtime) -> StorySources:
@@ -117,7 +118,7 @@ def gather(runtime: Runtime) -> StorySources:
 
 def _fingerprint(
     lived: Iterable[Episode],
-    acquaintances: Iterable[Relationship],
+    acquaintances: Iterable[relationships.Relationship],
     held: Iterable[Belief],
     dreamt: Iterable[Dream],
 ) -> str:
@@ -128,7 +129,7 @@ def _fingerprint(
         sorted([belief.id, belief.text] for belief in held),
         [[dream.id, dream.quoted] for dream in dreamt],
     ]
-    return hashlib.sha256(json.dumps(contents).encode("utf-8", "replace")).hexdigest()[:16]
+    return review_queue.mark(json.dumps(contents))
 
 
 def story_slots(
@@ -145,13 +146,20 @@ def story_slots(
     """
     slots: dict[str, str] = {}
     for cut in CUTS:
+        memories = (
+            f"[{label}] {one.at.astimezone(runtime.zone):%Y-%m-%d}: {_line(one.text, cut)}"
+            for label, one in sources.labels.items()
+        )
+        told = (f"{one.name}: {_line(f'{one.dynamic} {one.text}', cut)}" for one in sources.people)
         slots = {
             "name": runtime.identity.name,
-            "memories": _tagged("memories", _memories(runtime, sources, cut)),
-            "people": _tagged("people", [_person(person, cut) for person in sources.people]),
-            "beliefs": _tagged("beliefs", [_line(belief.text, cut) for belief in sources.beliefs]),
-            "dreams": _tagged("dreams", [_line(dream.quoted, cut) for dream in sources.dreams]),
-            "story": _tagged("story-so-far", [tokens.cut(before, STORY_TOKENS)] if before else []),
+            "memories": prompts.listed("memories", memories),
+            "people": prompts.listed("people", told),
+            "beliefs": prompts.listed("beliefs", (_line(one.text, cut) for one in sources.beliefs)),
+            "dreams": prompts.listed("dreams", (_line(one.quoted, cut) for one in sources.dreams)),
+            "story": prompts.listed(
+                "story-so-far", filter(None, [tokens.cut(before, STORY_TOKENS)])
+            ),
             "words": str(words),
         }
         if tokens.estimate_message(prompts.load("narrate").fill(**slots)) <= room_tokens:
@@ -159,48 +167,8 @@ def story_slots(
     return slots
 
 
-def _tagged(tag: str, lines: Sequence[str]) -> str:
-    return prompts.tagged(tag, "\n".join(lines)) if lines else ""
-
-
-def _memories(runtime: Runtime, sources: StorySources, cut: int) -> list[str]:
-    return [
-        f"[{label}] {day(runtime, episode)}: {_line(episode.text, cut)}"
-        for label, episode in sources.labels.items()
-    ]
-
-
-def day(runtime: Runtime, episode: Episode) -> str:
-    """Write on which day an episode began, where the entity lives."""
-    return f"{episode.at.astimezone(runtime.zone):%Y-%m-%d}"
-
-
-def _person(person: Relationship, cut: int) -> str:
-    return f"{person.name}: {_line(f'{person.dynamic} {person.text}', cut)}"
-
-
 def _line(text: str, cut: int) -> str:
     return tokens.cut(one_line(text), cut)
-
-
-def source_texts(runtime: Runtime, sources: StorySources, before: str) -> list[str]:
-    """Return the texts that a name or a number in the story may come from; dreams are none."""
-    months = (f"{episode.at.astimezone(runtime.zone):%d %B %Y %A}" for episode in sources.episodes)
-    return [
-        before,
-        *months,
-        *(f"{day(runtime, episode)} {episode.text}" for episode in sources.episodes),
-        *(f"{' '.join(person.names)} {person.dynamic} {person.text}" for person in sources.people),
-        *(belief.text for belief in sources.beliefs),
-    ]
-
-
-def names_of(runtime: Runtime, sources: StorySources) -> list[str]:
-    """Return the names that need no source."""
-    return [
-        runtime.identity.name,
-        *(name for episode in sources.episodes for name in episode.people),
-    ]
 
 
 MOST_WORDS = 900  # of the self-story
@@ -224,7 +192,12 @@ class NarrateJob(Struct, frozen=True):
 
     at: datetime
     sources: StorySources
-    before: Narrative | None
+    before: narrative.Narrative | None
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What it is about: to be proposed, or asked in vain, once."""
+        return (review_queue.mark("story", self.sources.fingerprint),)
 
 
 def check(runtime: Runtime, *, force: bool = False) -> Due[NarrateJob]:
@@ -241,7 +214,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[NarrateJob]:
     return Due(conditions, (NarrateJob(runtime.now(), sources, before),))
 
 
-def _news(before: Narrative | None, *, new: bool) -> str:
+def _news(before: narrative.Narrative | None, *, new: bool) -> str:
     if before is None or before.at is None:
         return "never told" if new else "nothing new"
     when = f"{before.at:%Y-%m-%d %H:%M}"
@@ -297,7 +270,7 @@ def _plan(runtime: Runtime, job: NarrateJob, draft: StoryDraft) -> Sequence[Chan
         now,
         draft.text,
         job.at,
-        Provenance(
+        base.Provenance(
             by="narrate",
             model=runtime.model.name,
             sources=draft.used,
@@ -324,9 +297,7 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     slots = story_slots(runtime, job.sources, before, room, words)
     labels = job.sources.labels
     form = schema(list(labels))
-    answer = job_request.answer(
-        runtime, "narrate", slots, form, max_tokens=answer_tokens, temperature=TEMPERATURE
-    )
+    answer = ask(runtime, "narrate", slots, form, max_tokens=answer_tokens, temperature=TEMPERATURE)
     parts, dropped = _supported(runtime, job, answer, before)
     _shorten(parts, most)
     for name, paragraphs in parts.items():
@@ -349,7 +320,7 @@ def schema(labels: Sequence[str]) -> dict[str, Any]:
         "uses": {"type": "array", "items": label, "maxItems": MAX_USES},
         "text": {"type": "string", "minLength": MIN_PART_CHARS},
     }
-    return job_request.closed(dict.fromkeys(PARTS, job_request.closed(part)))
+    return closed(dict.fromkeys(PARTS, closed(part)))
 
 
 Parts = dict[str, list[list[str]]]  # sentences of the paragraphs of each part
@@ -359,21 +330,14 @@ def _supported(
     runtime: Runtime, job: NarrateJob, answer: Mapping[str, Any], before: str
 ) -> tuple[Parts, int]:
     """Drop the sentences that hold a name, number or date of their own. Returns how many."""
-    grounds = source_texts(runtime, job.sources, before)
-    known_names = names_of(runtime, job.sources)
+    grounds = job.sources.grounds(runtime, before)
     parts: Parts = {}
     dropped = 0
     for name in PARTS:
-        parts[name] = []
-        for paragraph in re.split(r"\n\s*\n", _plain(answer[name]["text"])):
-            sentences = words.sentences(paragraph)
-            kept_sentences = [
-                sentence
-                for sentence in sentences
-                if verifier.problem(sentence, grounds, Speakers(known_names)) is None
-            ]
-            dropped += len(sentences) - len(kept_sentences)
-            parts[name].append(kept_sentences)
+        paragraphs = re.split(r"\n\s*\n", _plain(answer[name]["text"]))
+        told = [words.sentences(paragraph) for paragraph in paragraphs]
+        parts[name] = [grounds.sound(sentences) for sentences in told]
+        dropped += sum(map(len, told)) - sum(map(len, parts[name]))
     return parts, dropped
 
 
@@ -409,7 +373,7 @@ def _rendered(parts: Parts, used: Mapping[str, Sequence[Episode]]) -> str:
     return "\n\n".join(blocks)
 
 
-def _guard(runtime: Runtime, before: Narrative | None, text: str) -> None:
+def _guard(runtime: Runtime, before: narrative.Narrative | None, text: str) -> None:
     """Refuse a telling that loses most of the story before it."""
     if before is None or before.summary_source == narrative.EXCERPT:
         return

@@ -1,32 +1,29 @@
-"""Judging the draft of a portrait and writing it to the person's file, of a talk or a review.
-
-What a model drew is checked where it was asked for; here a draft that loses too much is refused,
-the owner's own lines stay in it, and each line is marked with where it comes from. A portrait that
-somebody edited meanwhile is left alone.
-"""
+"""The portrait of a person: judged and written, of a talk; and the deep review of one person."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import claims, origins
-from bumble.records import base, relationships
-from bumble.records.base import Provenance
+from bumble.guard import claims, origins, verifier
+from bumble.records import base, episodes, relationships, session_files
+from bumble.records.episodes import Episode
 from bumble.records.kind import unite
 from bumble.records.provenance import is_untrusted
-from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Message
-from bumble.runtime import people
+from bumble.runtime import people, review_queue
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import markdown, words
-from bumble.text.words import one_line
+from bumble.text import markdown, tokens, words
 
 HEADING = "#"
 _GAPS = re.compile(r"(?<![ \t])(?:[ \t]*(?:\r\n|\r|\n)){3,}")
@@ -39,15 +36,46 @@ class LineSource(Struct, frozen=True):
     ids: tuple[str, ...]  # of the conversation and the messages, or of a record
 
 
-def of_messages(session_id: str, messages: Iterable[Message]) -> list[LineSource]:
-    """Return what was said in a conversation as sources."""
-    ids = (session_id,) if session_id else ()
-    return [LineSource(message.text, (*ids, message.id)) for message in messages]
+class PortraitMaterial(Struct, frozen=True):
+    """What a portrait is drawn from."""
+
+    person: relationships.Relationship  # as it was read
+    notes: Sequence[relationships.PendingNote]  # that wait to be worked into it
+    messages: Sequence[Message]  # theirs
+    episodes: Sequence[Episode] = ()
+    session: str = ""  # id of the conversation, where it is one
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of what it rests on."""
+        told, said = (one.id for one in self.episodes), (one.id for one in self.messages)
+        return unite([self.session], told, said)
+
+    @property
+    def lines(self) -> list[LineSource]:
+        """What a line may rest on."""
+        own = (self.session,) if self.session else ()
+        return [
+            *(LineSource(one.text, (one.id,)) for one in self.episodes),
+            *(LineSource(one.text, (*own, one.id)) for one in self.messages),
+            *(LineSource(one.text, one.provenance.sources) for one in self.notes),
+        ]
+
+    @property
+    def trust(self) -> str:
+        """The lowest trust of it, and of the portrait before."""
+        trusts = [self.person.provenance.trust, *(one.trust for one in self.messages)]
+        trusts += [one.provenance.trust for one in self.episodes]
+        trusts += [one.provenance.trust for one in self.notes]
+        return base.lowest_trust(filter(None, trusts))
 
 
 def marked(
-    person: Relationship, text: str, origin: Provenance, sources: Sequence[LineSource]
-) -> dict[str, Provenance]:
+    person: relationships.Relationship,
+    text: str,
+    origin: base.Provenance,
+    sources: Sequence[LineSource],
+) -> dict[str, base.Provenance]:
     """Say of each line of a new portrait where it comes from, by `relationships.line_key`.
 
     Args:
@@ -57,9 +85,9 @@ def marked(
         sources: What the pass was given, oldest first.
     """
     old = relationships.text_lines(person.text)
-    stay = {relationships.line_key(line) for line in old}
+    stay = set(map(relationships.line_key, old))
     given = [*sources, *(LineSource(line, person.origin_of(line).sources) for line in old)]
-    marks: dict[str, Provenance] = {}
+    marks: dict[str, base.Provenance] = {}
     for line in relationships.text_lines(text):
         key = relationships.line_key(line)
         if key not in stay:
@@ -70,8 +98,11 @@ def marked(
 
 
 def _traced(
-    line: str, origin: Provenance, sources: Sequence[LineSource], person: Relationship
-) -> Provenance:
+    line: str,
+    origin: base.Provenance,
+    sources: Sequence[LineSource],
+    person: relationships.Relationship,
+) -> base.Provenance:
     """Say which of its sources a new line rests on; all of the pass, where none shows."""
     names = (person.id, *person.names)
     parts = [] if line.startswith(HEADING) else words.sentences(line)
@@ -81,18 +112,13 @@ def _traced(
     return replace(origin, sources=ids or origin.sources)
 
 
-def owners(person: Relationship, prose: str) -> list[str]:
-    """Return the lines of a portrait that a person wrote, headings and blank lines left in."""
-    return [
+def with_owners(text: str, person: relationships.Relationship, prose: str) -> str:
+    """Put the lines that a person wrote back on top of a portrait that was written without them."""
+    present = set(map(relationships.line_key, relationships.text_lines(text)))
+    own = "".join(  # headings and blank lines among them
         line for line in markdown.lines(prose) if not line.strip() or not person.origin_of(line).by
-    ]
-
-
-def with_owners(text: str, person: Relationship, prose: str) -> str:
-    """Put the lines of a person back on top of a portrait that was written without them."""
-    present = {relationships.line_key(line) for line in relationships.text_lines(text)}
-    own = "".join(owners(person, prose))
-    keys = {relationships.line_key(line) for line in relationships.text_lines(own)}
+    )
+    keys = set(map(relationships.line_key, relationships.text_lines(own)))
     if keys <= present:
         return text
     rest = [line for line in text.split("\n") if relationships.line_key(line) not in keys]
@@ -132,7 +158,7 @@ def inside(text: str) -> str:
 
 
 MAX_TOPICS, MAX_UNRESOLVED, MAX_CHARS = 5, 3, 120
-_NAMES = Scores.__struct_fields__
+_NAMES = relationships.Scores.__struct_fields__
 _TEXTS = {"type": "array", "items": {"type": "string", "maxLength": MAX_CHARS}}
 
 FIELDS: Mapping[str, Any] = {
@@ -152,7 +178,7 @@ SCHEMA: Mapping[str, Any] = {
 class PortraitScores(Struct, frozen=True):
     """The scores and notes that come with a portrait; where one is None, the old stays."""
 
-    scores: Scores
+    scores: relationships.Scores
     dynamic: str | None
     topics: tuple[str, ...] | None
     unresolved: tuple[str, ...] | None
@@ -169,7 +195,7 @@ def read_scores(raw: Mapping[str, Any], stands: Callable[[str], bool]) -> Portra
         return None
     dynamic = _standing([raw.get("dynamic", "")], stands)
     return PortraitScores(
-        Scores(**{name: min(1.0, max(0.0, float(raw[name]))) for name in _NAMES}),
+        relationships.Scores(**{name: min(1.0, max(0.0, float(raw[name]))) for name in _NAMES}),
         dynamic[0] if dynamic else None,
         tuple(_standing(raw["topics"], stands)) if "topics" in raw else None,
         tuple(_standing(raw["unresolved"], stands)) if "unresolved" in raw else None,
@@ -177,7 +203,9 @@ def read_scores(raw: Mapping[str, Any], stands: Callable[[str], bool]) -> Portra
 
 
 def _standing(texts: Sequence[str], stands: Callable[[str], bool]) -> list[str]:
-    lines = {line.casefold(): line for text in texts if (line := one_line(text)) and stands(line)}
+    lines = {
+        line.casefold(): line for text in texts if (line := words.one_line(text)) and stands(line)
+    }
     return list(lines.values())
 
 
@@ -186,14 +214,6 @@ VERBS = {
     "review": "reviewed",
     sayings.MARK: "amended by form",
 }
-
-
-class PortraitDraft(Struct, frozen=True):
-    """The text of a portrait as the model wrote it, checked against the material."""
-
-    text: str | None  # without what rested on nothing; None: nothing was left
-    dropped: tuple[str, ...] = ()  # sentences, each with the reason
-    scored: PortraitScores | None = None  # what came with it
 
 
 class PortraitUpdate(Struct, frozen=True):
@@ -209,7 +229,7 @@ class PortraitUpdate(Struct, frozen=True):
     unread_scores: bool = False  # they were asked for, and could not be read
 
 
-def notes(person: Relationship) -> list[PendingNote]:
+def notes(person: relationships.Relationship) -> list[relationships.PendingNote]:
     """Return the notes that may go into a portrait, which the person may meet in a prompt."""
     return [
         note
@@ -221,62 +241,89 @@ def notes(person: Relationship) -> list[PendingNote]:
 
 def judged(
     runtime: Runtime,
-    person: Relationship,
-    names: Sequence[str],
+    person: relationships.Relationship,
     mode: str,
-    draft: PortraitDraft,
+    text: str | None,
+    scored: PortraitScores | None = None,
+    dropped: tuple[str, ...] = (),
     refused: str = "",
     *,
     allow_shrink: bool,
 ) -> PortraitUpdate:
-    """Tell whether a draft may take the place of a portrait; the owner's own lines stay in it."""
-    config = runtime.config.memory.relational
+    """Tell whether a draft may take the place of a portrait; the owner's own lines stay in it.
+
+    Args:
+        runtime: Whose.
+        person: As they are.
+        mode: How it was drawn, one of `VERBS`.
+        text: Without what rested on nothing; None: nothing was left.
+        scored: What came with it.
+        dropped: Sentences that were left out, each with the reason.
+        refused: Why there is none.
+        allow_shrink: Whether it may lose more than `MOST_LOSS`.
+    """
     prose, _ = relationships.split_quotes(person.text)
-    if draft.text is not None:
-        draft = replace(draft, text=with_owners(draft.text, person, prose))
-    if draft.text is None:
+    if text is None:
         refused = refused or "nothing in the answer rested on what was said"
-    elif draft.text != prose:
-        refused = refusal(prose, draft.text, names, allow_shrink=allow_shrink)
-    if draft.text is None or refused:
+    else:
+        text = with_owners(text, person, prose)
+        if text != prose:
+            names = (person.id, *person.names)
+            refused = refusal(prose, text, names, allow_shrink=allow_shrink)
+    if text is None or refused:
         return PortraitUpdate(
-            mode, person.text, False, person.portrait_source, refused, draft.dropped, None
+            mode, person.text, False, person.portrait_source, refused, dropped, None
         )
-    text, mark = (person.text, person.portrait_source) if draft.text == prose else (draft.text, "")
-    scored = draft.scored if config.score_derivation else None
-    unread = config.score_derivation and scored is None
-    return PortraitUpdate(mode, text, True, mark, "", draft.dropped, scored, unread)
+    text, mark = (person.text, person.portrait_source) if text == prose else (text, "")
+    derives = runtime.config.memory.relational.score_derivation
+    unread = derives and scored is None
+    return PortraitUpdate(mode, text, True, mark, "", dropped, scored if derives else None, unread)
 
 
-def is_edited(before: Relationship | None, now: Relationship | None) -> bool:
+def is_edited(
+    before: relationships.Relationship | None, now: relationships.Relationship | None
+) -> bool:
     """Whether somebody changed the portrait since it was given to the model."""
     return (before.text if before else "") != (now.text if now else "")
 
 
 def plan(
     runtime: Runtime,
-    person: Relationship,
+    by: str,
+    given: PortraitMaterial,
     update: PortraitUpdate,
-    origin: Provenance,
-    sources: Sequence[LineSource],
-    more: Mapping[str, Any],
+    at: datetime,
+    count: int | None = None,
 ) -> Change | None:
     """Plan to write a portrait and its scores into the person's file as it is now.
 
     Args:
         runtime: Whose folder.
-        person: As it was given to the model; a stub where there was no file.
+        by: What drew it.
+        given: What it was drawn from.
         update: The new portrait and its scores.
-        origin: Of the new text.
-        sources: What its new lines may rest on.
-        more: Further values for `relationships.plan_update`.
+        at: When it was drawn.
+        count: How many talks it has taken in; None: all there are.
     """
-    record = people.find_person(runtime, person.id)
+    person, record = given.person, people.find_person(runtime, given.person.id)
     now = record or person
-    values = dict(more)
+    origin = base.Provenance(
+        by=by,
+        model=runtime.model.name if update.good else person.provenance.model,
+        sources=given.ids or person.provenance.sources,
+        trust=given.trust,
+        audience=(person.id,),  # only its person may meet it in a prompt
+    )
+    values: dict[str, Any] = {}
+    if update.good:
+        values = {
+            "pending": tuple(note for note in now.pending if note not in given.notes),
+            "last_reflection": at,
+            "reviewed_at_count": now.interaction_count if count is None else count,
+        }
     if runtime.config.memory.relational.flush_to_disk and update.text != now.text:
         new = origin if update.good else replace(origin, model="")  # a quote is no model's
-        marks = marked(person, update.text, new, sources)
+        marks = marked(person, update.text, new, given.lines)
         ids = unite(*(mark.sources for mark in marks.values()))
         values |= {
             "text": update.text,
@@ -302,25 +349,7 @@ def plan(
     return replace(change, keeps=bool(record.text) and "text" in values)
 
 
-def origin(
-    runtime: Runtime,
-    by: str,
-    person: Relationship,
-    update: PortraitUpdate,
-    sources: Sequence[str],
-    trusts: Sequence[str],
-) -> Provenance:
-    """Say where a portrait comes from; only its person may meet it in a prompt."""
-    return Provenance(
-        by=by,
-        model=runtime.model.name if update.good else person.provenance.model,
-        sources=tuple(sources) or person.provenance.sources,
-        trust=base.lowest_trust(filter(None, [person.provenance.trust, *trusts])),
-        audience=(person.id,),
-    )
-
-
-def told(person: Relationship, update: PortraitUpdate) -> Iterator[str]:
+def told(person: relationships.Relationship, update: PortraitUpdate) -> Iterator[str]:
     """Say in lines for a person what an update changes."""
     if not update.good:
         yield f"{person.name}: {update.refused}; the portrait stays"
@@ -339,7 +368,7 @@ def told(person: Relationship, update: PortraitUpdate) -> Iterator[str]:
         yield "  the scores could not be read; they stay as they were"
 
 
-def update_data(person: Relationship, update: PortraitUpdate) -> dict[str, Any]:
+def update_data(person: relationships.Relationship, update: PortraitUpdate) -> dict[str, Any]:
     """Return what an update changes, for JSON."""
     return {
         "person": person.id,
@@ -349,3 +378,242 @@ def update_data(person: Relationship, update: PortraitUpdate) -> dict[str, Any]:
         "dropped": list(update.dropped),
         "scores": None if update.scored is None else asdict(update.scored.scores),
     }
+
+
+MESSAGE_TOKENS = 200  # of one message
+MAX_LINES, MAX_LINE_CHARS = 12, 200  # of a portrait as it is asked for
+
+
+def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
+    """Yield messages, each with the id of the person who spoke it or whom it answers."""
+    turned_to = ""
+    for message in messages:
+        turned_to = message.speaker if message.role == "user" else turned_to
+        yield message, turned_to
+
+
+def worded(runtime: Runtime, message: Message) -> str:
+    """Word a message so that a small model knows whose "I" it is; empty for one without words."""
+    text = tokens.cut(words.one_line(message.text), MESSAGE_TOKENS)
+    if not text or message.role == "tool":
+        return ""
+    if message.role == "assistant":
+        return f'I answered: "{text}"'
+    return f'{message.extra.get("name") or message.speaker} said: "{text}"'
+
+
+NOTES = 8  # waiting notes that a review reads
+EPISODE_SHARE = 0.5  # of the room beside the portrait; the rest is for what was said
+EPISODE_TOKENS = 160  # of one episode
+
+
+class DeepReviewJob(Struct, frozen=True):
+    """One person whose portrait is reviewed."""
+
+    person: str
+    marks: tuple[str, ...] = ()  # of how far the talks with them have come
+
+
+class ReviewMaterial(PortraitMaterial, frozen=True):
+    """What the review of one person reads."""
+
+    talk: Sequence[str] = ()  # the lines of both, in order
+
+
+def has_notes(runtime: Runtime, person: str) -> bool:
+    """Whether notes or own words wait in the file of somebody, and a model may work them in."""
+    record = people.find_person(runtime, person)
+    waits = record and (notes(record) or relationships.split_quotes(record.text)[1])
+    return bool(waits) and sayings.of_person(runtime, person) is None
+
+
+def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
+    """Find the people of whom there is enough that is new; `only` somebody is due in any case."""
+    if only:
+        named = Condition("asked for", only, "somebody", True)
+        return Due((named,), (DeepReviewJob(only),))
+    config = runtime.config.memory.relational
+    least = config.deep_review_min_new_interactions
+    acquaintances = list(relationships.read(runtime.entity.relationships))
+    new = [(one, one.interaction_count - one.reviewed_at_count) for one in acquaintances]
+    jobs = tuple(
+        DeepReviewJob(
+            one.id, (review_queue.mark("portrait", one.id, str(one.interaction_count // least)),)
+        )
+        for one, count in new
+        if count >= least and sayings.of_person(runtime, one.id) is None  # else there's no prose
+    )
+    most = max((count for _, count in new), default=0)
+    on = config.enabled and config.deep_review_on_consolidation
+    conditions = (
+        Condition("deep review", str(on).lower(), "deep_review_on_consolidation", on),
+        Condition("new talks", str(most), f"at least {least}", bool(jobs)),
+    )
+    return Due(conditions, jobs)
+
+
+def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> JobResult:
+    """Look at one person again; ask the model, write nothing.
+
+    Raises:
+        ModelUnreachableError: If no model answers.
+        RecordMissingError: If the person's file has gone meanwhile.
+    """
+    person = relationships.find(runtime.entity.relationships, job.person)
+    reading = _read(runtime, person)
+    try:
+        text, scored, dropped = _ask(runtime, reading)
+        refused = ""
+    except AnswerInvalidError as error:
+        text, scored, dropped = None, None, ()
+        refused = str(error).split("\n")[0]
+    update = judged(
+        runtime, person, "review", text, scored, dropped, refused, allow_shrink=allow_shrink
+    )
+    verb = "look again at" if update.good else "nothing usable came of another look at"
+    return JobResult(
+        f"reflect: {verb} {person.name}",  # by the name of that cycle it can be held back
+        partial(_plan, runtime, reading, update),
+        tuple(told(person, update)),
+        update_data(person, update),
+        traced(reading.ids, runtime.model.name if update.good else ""),
+        in_vain=not update.good,
+    )
+
+
+def _read(runtime: Runtime, person: relationships.Relationship) -> ReviewMaterial:
+    """Choose what the review reads: notes, then episodes, and what was said in the room left."""
+    config = runtime.config.memory.relational
+    waiting = notes(person)[:NOTES]
+    left = config.deep_review_max_tokens - tokens.estimate(person.text)
+    left -= tokens.estimate(_noted(waiting))
+    chosen_episodes = _episodes(runtime, person, int(left * EPISODE_SHARE))
+    left -= sum(tokens.estimate(_text_of(episode)) for episode in chosen_episodes)
+    statements, talk = _talk(runtime, person, left)
+    return ReviewMaterial(person, waiting, statements, chosen_episodes, talk=talk)
+
+
+def _noted(notes: Sequence[relationships.PendingNote]) -> str:
+    return "\n".join(f"- {note.text}" for note in notes)
+
+
+def _sources(runtime: Runtime, reading: ReviewMaterial) -> verifier.ClaimSources:
+    """Return what a sentence of the portrait may rest on."""
+    person = reading.person
+    prose, quotes = relationships.split_quotes(person.text)
+    days = (f"{one.at.astimezone(runtime.zone):%A %d %B %Y %m}" for one in reading.episodes)
+    told = (f"{day}: {one.text}" for day, one in zip(days, reading.episodes, strict=True))
+    said = (verifier.Said(one.id, one.at, person.name, one.text) for one in reading.messages)
+    return verifier.ClaimSources(
+        tuple(said),
+        (prose, *quotes, *(note.text for note in reading.notes), *told),
+        (runtime.identity.name, person.id, *person.names),
+        runtime.zone,
+    )
+
+
+def _ask(
+    runtime: Runtime, reading: ReviewMaterial
+) -> tuple[str | None, PortraitScores | None, tuple[str, ...]]:
+    """Ask for the portrait, and drop what nothing that was read bears out."""
+    config, person = runtime.config.memory.relational, reading.person
+    prose, quotes = relationships.split_quotes(person.text)
+    slots = {
+        "person": person.name,
+        "portrait": inside(prose),
+        "notes": inside(_noted(reading.notes)),
+        "episodes": inside("\n".join(map(_text_of, reading.episodes))),
+        "talk": inside("\n".join((*quotes, *reading.talk))),
+    }
+    answer = ask(
+        runtime,
+        "review",
+        slots,
+        schema(),
+        max_tokens=config.reflection_max_tokens,
+        temperature=config.reflection_temperature,
+    )
+    sources, dropped = _sources(runtime, reading), list[str]()
+
+    def stands(sentence: str) -> bool:
+        why = "" if sentence in prose else verifier.check_prose(sentence, sources).why
+        dropped.extend([f"{sentence} ({why})"] if why else [])
+        return not why
+
+    lines = [
+        " ".join(filter(stands, words.sentences(words.one_line(line))))
+        for line in (*answer["about"], answer["mine"])
+    ]
+    text = "\n".join(dict.fromkeys(filter(None, lines)))
+    scored = read_scores(answer.get("scores", {}), stands)
+    return text or None, scored, tuple(dropped)
+
+
+def schema() -> dict[str, Any]:
+    """Describe a portrait as it is asked for: what is known of a person, and how talking is."""
+    line = {"type": "string", "maxLength": MAX_LINE_CHARS}
+    about = {"type": "array", "items": line, "minItems": 1, "maxItems": MAX_LINES}
+    asked = closed({"about": about, "mine": line})
+    asked["properties"]["scores"] = SCHEMA  # not all of them come with every answer
+    return asked
+
+
+def _plan(runtime: Runtime, reading: ReviewMaterial, update: PortraitUpdate) -> JobPlan:
+    """Write the portrait, unless somebody has edited it meanwhile."""
+    person = reading.person
+    now = people.find_person(runtime, person.id)
+    if now is None or is_edited(person, now):
+        edited = f"{person.name}: the portrait was edited meanwhile; it stays as it is"
+        return JobPlan((), (edited,))
+    # not the count of now: a talk in between is yet to be looked at
+    count = person.interaction_count
+    return JobPlan((plan(runtime, "review", reading, update, runtime.now(), count),))
+
+
+def _episodes(
+    runtime: Runtime, person: relationships.Relationship, budget_tokens: int
+) -> list[Episode]:
+    """Return what happened with a person, told to them: the weightiest that fit, oldest first."""
+    shared_episodes = [
+        episode
+        for episode in episodes.read(runtime.entity.episodes)
+        if person.id in episode.people
+        and base.may_read(episode.audience, (person.id,))
+        and not is_untrusted(episode.provenance.trust)
+    ]
+    chosen: list[Episode] = []
+    for episode in sorted(shared_episodes, key=lambda episode: (-episode.significance, episode.id)):
+        cost = tokens.estimate(_text_of(episode))
+        if cost <= budget_tokens:
+            chosen.append(episode)
+            budget_tokens -= cost
+    return sorted(chosen, key=lambda episode: episode.at)
+
+
+def _text_of(episode: Episode) -> str:
+    text = tokens.cut(words.one_line(episode.text), EPISODE_TOKENS)
+    return f"- {episode.at:%Y-%m-%d}: {text}"
+
+
+def _talk(
+    runtime: Runtime, person: relationships.Relationship, budget_tokens: int
+) -> tuple[list[Message], Sequence[str]]:
+    """Return the newest of what a person and the entity said to each other, oldest first."""
+    statements, lines = list[Message](), list[str]()
+    infos = [
+        info
+        for info in session_files.infos(runtime.entity.sessions)
+        if person.id in (info.by, *info.present)
+    ]
+    for info in reversed(session_files.by_recency(infos, runtime.now())):
+        session = session_files.find(runtime.entity.sessions, info.id)
+        for message, turned_to in reversed(list(between(session.messages))):
+            line = worded(runtime, message) if turned_to == person.id else ""
+            if not line:
+                continue
+            budget_tokens -= tokens.estimate(line)
+            if budget_tokens < 0:
+                return statements[::-1], lines[::-1]
+            lines.append(line)
+            statements += [message] if message.role == "user" else []
+    return statements[::-1], lines[::-1]

@@ -34,7 +34,8 @@ AFTER: tuple[Pass, ...] = (
     Pass("dream", dream.check, dream.run, reviewed=True),
     Pass("working memory", working_memory.check, working_memory.run, reviewed=True),
     Pass("evolve", evolve.check, evolve.run),
-    Pass("wake", wake.check_tick, wake.run, thinks=False),  # it minds silence by a gate of its own
+    # it minds silence by a gate of its own
+    Pass("wake", wake.check_tick, wake.run, thinks=False, at_once=True),
 )
 
 # What else makes commits by itself, a turn or a command of its own, and what of it may wait.

@@ -19,8 +19,6 @@ from bumble.errors import RecordInvalidError, RefusedError, UserError
 from bumble.files import disk
 from bumble.jobs import schedule, wake
 from bumble.records import base, journal, provenance, reminders, sessions
-from bumble.records.reminders import COMMAND, JOURNAL, SESSION, Reminder
-from bumble.records.sessions import Session
 from bumble.runtime import people
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
@@ -30,7 +28,7 @@ TAG = "reminder"
 LATE = timedelta(hours=1)  # from here on it says when it should have come
 
 
-def check(runtime: Runtime, *, watched: bool = False) -> Due[Reminder | Path]:
+def check(runtime: Runtime, *, watched: bool = False) -> Due[reminders.Reminder | Path]:
     """Find the reminders to be said now, the longest due first; then the files that are none.
 
     Args:
@@ -49,7 +47,7 @@ def check(runtime: Runtime, *, watched: bool = False) -> Due[Reminder | Path]:
     return Due((gate,), (*ready, *broken))
 
 
-def _due(runtime: Runtime) -> tuple[list[Reminder], int, Sequence[Path]]:
+def _due(runtime: Runtime) -> tuple[list[reminders.Reminder], int, Sequence[Path]]:
     """Return the reminders that are due, how many there are in all, and the broken files."""
     at = runtime.now()
     paths = reminders.paths(runtime.entity.reminders)
@@ -61,14 +59,18 @@ def _due(runtime: Runtime) -> tuple[list[Reminder], int, Sequence[Path]]:
     return due, len(readable), broken
 
 
-def for_talk(runtime: Runtime, session: Session) -> Delivery:
+def for_talk(runtime: Runtime, session: sessions.Session) -> Delivery:
     """Return what is to be said in a talk before its next message: to those in it, and to all."""
     at = runtime.now()
     messages: list[sessions.Message] = []
     noted: list[Change] = []
     for reminder in _due(runtime)[0] if runtime.writes else ():
         is_private = not base.may_read(reminder.provenance.audience, session.people)
-        if reminder.deliver != SESSION or reminder.person not in session.people or is_private:
+        if (
+            reminder.deliver != reminders.SESSION
+            or reminder.person not in session.people
+            or is_private
+        ):
             continue
         try:
             following = _following(runtime, reminder, at)
@@ -88,21 +90,23 @@ def for_talk(runtime: Runtime, session: Session) -> Delivery:
     return Delivery(tuple(messages), tuple(noted))
 
 
-def waits_for(runtime: Runtime, reminder: Reminder, *, watched: bool = False) -> str | None:
+def waits_for(
+    runtime: Runtime, reminder: reminders.Reminder, *, watched: bool = False
+) -> str | None:
     """Say what a reminder that is due still waits for; None: nothing."""
     if wake.is_of_wake(reminder.provenance) and wake.is_quiet(runtime, runtime.now()):
         return "these are quiet hours, and nobody asked for it"
-    if reminder.deliver == SESSION and not (
+    if reminder.deliver == reminders.SESSION and not (
         watched and reminder.person == people.owner_id(runtime.entity, runtime.identity)
     ):
         return f"a talk with {reminder.person}"
-    if reminder.deliver == COMMAND and not runtime.config.tools.run_command:
+    if reminder.deliver == reminders.COMMAND and not runtime.config.tools.run_command:
         return "tools.run_command is off, or the folder is not trusted: `bumble config trust`"
     return None
 
 
 def run(
-    runtime: Runtime, job: Reminder | Path, *, say: Callable[[str], None] | None = None
+    runtime: Runtime, job: reminders.Reminder | Path, *, say: Callable[[str], None] | None = None
 ) -> JobResult:
     """Say a reminder.
 
@@ -120,9 +124,9 @@ def run(
     path = runtime.entity.root / reminders.place(reminder)
     following = _following(runtime, reminder, at)
     text = worded(reminder, at)
-    if reminder.deliver == COMMAND and runtime.writes:
+    if reminder.deliver == reminders.COMMAND and runtime.writes:
         _run_command(runtime, reminder, text)
-    printed = reminder.deliver == SESSION and say is not None and runtime.writes
+    printed = reminder.deliver == reminders.SESSION and say is not None and runtime.writes
     if printed and say is not None:
         say(text)
 
@@ -134,7 +138,7 @@ def run(
             return []  # another process was faster
         why = _why(reminder)
         noted = reminders.plan_delivered(now, at, following, why)
-        if reminder.deliver != JOURNAL or noted is None:
+        if reminder.deliver != reminders.JOURNAL or noted is None:
             return [noted]
         return [journal.plan_add(at, text, runtime.zone, why, tags=(TAG,)), noted]
 
@@ -145,7 +149,7 @@ def run(
     )
 
 
-def worded(reminder: Reminder, at: datetime) -> str:
+def worded(reminder: reminders.Reminder, at: datetime) -> str:
     """Word a reminder; one that comes late says so. A message of the entity's own is as it is."""
     if wake.is_of_wake(reminder.provenance):
         return reminder.text
@@ -156,16 +160,16 @@ def worded(reminder: Reminder, at: datetime) -> str:
     return f"Reminder{due}: {reminder.text}"
 
 
-def _tier(reminder: Reminder) -> str:
+def _tier(reminder: reminders.Reminder) -> str:
     """Return how far a reminder that is said is to be trusted."""
     return provenance.lowest_untrusted((reminder.provenance.trust,)) or "entity"
 
 
-def _why(reminder: Reminder) -> str:
+def _why(reminder: reminders.Reminder) -> str:
     return f"say: {' '.join(reminder.text.split())[:60]}"
 
 
-def _following(runtime: Runtime, reminder: Reminder, at: datetime) -> datetime | None:
+def _following(runtime: Runtime, reminder: reminders.Reminder, at: datetime) -> datetime | None:
     """Return when a reminder is to be said next; None: never again.
 
     Raises:
@@ -179,7 +183,7 @@ def _following(runtime: Runtime, reminder: Reminder, at: datetime) -> datetime |
         raise RecordInvalidError(path, str(error), line) from error
 
 
-def _run_command(runtime: Runtime, reminder: Reminder, text: str) -> None:
+def _run_command(runtime: Runtime, reminder: reminders.Reminder, text: str) -> None:
     """Run a reminder's program in the workspace, with the text on its standard input.
 
     Raises:
@@ -201,11 +205,7 @@ def _run_command(runtime: Runtime, reminder: Reminder, text: str) -> None:
     )
     if result.failed:
         ending = f"ended with {result.code}: {' '.join(result.output.split())[:200]}"
-        raise _command_failed(reminder, result.problem or ending)
-
-
-def _command_failed(reminder: Reminder, problem: str) -> UserError:
-    return UserError(
-        f"{reminders.place(reminder)}: `{reminder.command[0]}` {problem}\n"
-        "The reminder stays due, and the next tick tries again."
-    )
+        raise UserError(
+            f"{reminders.place(reminder)}: `{reminder.command[0]}` {result.problem or ending}\n"
+            "The reminder stays due, and the next tick tries again."
+        )

@@ -19,44 +19,70 @@ from bumble.jobs import episode, portrait
 from bumble.recall import belief_strength
 from bumble.records import base, knowledge, relationships
 from bumble.records import beliefs as held
-from bumble.records.beliefs import Belief
 from bumble.records.provenance import is_untrusted
-from bumble.records.relationships import Relationship
 from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
-from bumble.text.words import one_line
 
 USER = "user"
 
 
-class Window(Struct, frozen=True):
-    """Consecutive messages of a conversation, numbered, with who took part."""
+NEIGHBOURS = 20  # beliefs looked at for contradictions
+QUERY_TOKENS = 300  # of what was said, to look for what is known of it
+KNOWN_SENTENCES, NEAR_BELIEFS = 24, 12  # that are shown
+BEFORE_MESSAGES, BEFORE_TOKENS = 2, 80  # what was said just before, each of it
+LEAST_CHARS = 24_000  # of a stretch that is shown whole, however small the window
 
-    session: str  # id
-    people: tuple[str, ...]  # ids of all who took part in the conversation
-    names: Mapping[str, str]  # what they are called, by id
+
+class KnownSentence(Struct, frozen=True):
+    """A sentence of a section of knowledge."""
+
+    title: str
+    text: str
+
+
+class Scene(Struct, frozen=True, dict=True):
+    """A stretch of talk with what is known of it."""
+
+    session: Session
+    messages: tuple[Message, ...]  # consecutive ones of it, numbered from 1
+    called: Mapping[str, str]  # names of everybody who is known, by id
     entity: str  # what the entity is called
-    messages: tuple[Message, ...]
     zone: tzinfo
-    is_read: bool = False  # whether the entity took no part, and only reads what was said
+    names: Mapping[str, str]  # of those who took part in it, by id
+    known: Mapping[str, KnownSentence]  # by label: `k1`
+    beliefs: Mapping[str, held.Belief]  # likewise: `b1`
+    # of who spoke, by id; empty where several hear it
+    portraits: Mapping[str, relationships.Relationship]
 
     @property
-    def numbers(self) -> range:
+    def people(self) -> str:
+        """Name everybody but the entity: `Sam and Kim`."""
+        *others, last = self.names.values() or ["somebody"]
+        return f"{', '.join(others)} and {last}" if others else last
+
+    @property
+    def day(self) -> str:
+        """The day on which it began: `Sunday 24 May 2026`."""
+        at = self.messages[0].at.astimezone(self.zone)
+        return f"{at:%A} {at.day} {at:%B %Y}"
+
+    @property
+    def places(self) -> range:
         return range(1, len(self.messages) + 1)
 
     @property
     def speakers(self) -> tuple[str, ...]:
         """The names of the people who say something in it."""
-        person_messages = [self.messages[n - 1] for n in self.numbers if self.is_persons(n)]
+        person_messages = [self.messages[n - 1] for n in self.places if self.is_persons(n)]
         return tuple(dict.fromkeys(self.speaker(message) for message in person_messages))
 
     def speaker(self, message: Message) -> str:
         """Return who said a message, as the model is shown it."""
         if message.role == USER:
             named = message.extra.get("name")
-            return str(named or self.names.get(message.speaker, "") or message.speaker or "person")
+            return str(named or self.called.get(message.speaker, "") or message.speaker or "person")
         if message.role == "assistant":  # in an imported conversation another one than this entity
             return str(message.extra.get("name") or self.entity)
         return "(tool)"
@@ -82,51 +108,10 @@ class Window(Struct, frozen=True):
         """Return the lowest trust of some messages."""
         return base.lowest_trust(self.messages[number - 1].trust for number in numbers)
 
-
-NEIGHBOURS = 20  # beliefs looked at for contradictions
-QUERY_TOKENS = 300  # of what was said, to look for what is known of it
-KNOWN_SENTENCES, NEAR_BELIEFS = 24, 12  # that are shown
-BEFORE_MESSAGES, BEFORE_TOKENS = 2, 80  # what was said just before, each of it
-LEAST_CHARS = 24_000  # of a stretch that is shown whole, however small the window
-
-
-class KnownSentence(Struct, frozen=True):
-    """A sentence of a section of knowledge."""
-
-    title: str
-    text: str
-
-
-class Scene(Struct, frozen=True, dict=True):
-    """A stretch of talk with what is known of it."""
-
-    session: Session
-    window: Window  # its messages, numbered
-    names: Mapping[str, str]  # of those who took part in it, by id
-    known: Mapping[str, KnownSentence]  # by label: `k1`
-    beliefs: Mapping[str, Belief]  # likewise: `b1`
-    portraits: Mapping[str, Relationship]  # of who spoke, by id; empty where several hear it
-
-    @property
-    def people(self) -> str:
-        """Name everybody but the entity: `Sam and Kim`."""
-        *others, last = self.names.values() or ["somebody"]
-        return f"{', '.join(others)} and {last}" if others else last
-
-    @property
-    def day(self) -> str:
-        """The day on which it began: `Sunday 24 May 2026`."""
-        at = self.messages[0].at.astimezone(self.window.zone)
-        return f"{at:%A} {at.day} {at:%B %Y}"
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        return self.window.messages
-
     @cached_property
     def labels(self) -> dict[str, int]:
         """The numbers of what people said, which alone is evidence, by label: `m2`."""
-        return {f"m{n}": n for n in self.window.numbers if self.window.is_persons(n)}
+        return {f"m{n}": n for n in self.places if self.is_persons(n)}
 
     def numbers(self, labels: Sequence[str]) -> tuple[int, ...]:
         """Return the numbers of cited messages."""
@@ -139,7 +124,7 @@ class Scene(Struct, frozen=True, dict=True):
             Said(
                 label,
                 self.messages[n - 1].at,
-                self.window.speaker(self.messages[n - 1]),
+                self.speaker(self.messages[n - 1]),
                 self.messages[n - 1].text,
             )
             for label, n in self.labels.items()
@@ -148,34 +133,28 @@ class Scene(Struct, frozen=True, dict=True):
         known += [belief.text for belief in self.beliefs.values()]
         for person in self.portraits.values():
             known += [person.text, *(note.text for note in portrait.notes(person))]
-        names = (self.window.entity, *self.names.values())
-        return ClaimSources(tuple(said), tuple(known), names, self.window.zone)
+        names = (self.entity, *self.names.values())
+        return ClaimSources(tuple(said), tuple(known), names, self.zone)
 
 
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
     """Find what belongs to a stretch of a conversation."""
     nobody: dict[str, str] = {}
-    names = runtime.read_or(lambda: _names(runtime), nobody)
-    window = Window(
-        *(session.id, session.people, names, runtime.identity.name, tuple(messages), runtime.zone),
-        is_read=session.imported is not None,
-    )
+    called = runtime.read_or(lambda: people.called(runtime), nobody)
     runtime.memory.sync()
     said = [message.text for message in messages if message.role == "user"]
     query = tokens.cut("\n".join(said), QUERY_TOKENS)
     return Scene(
         session,
-        window,
+        tuple(messages),
+        called,
+        runtime.identity.name,
+        runtime.zone,
         episode.names_of(runtime, session, messages),
-        _known(runtime, query, window.people),
-        _near_beliefs(runtime, query, window.people),
+        _known(runtime, query, session.people),
+        _near_beliefs(runtime, query, session.people),
         _portraits(runtime, session),
     )
-
-
-def _names(runtime: Runtime) -> dict[str, str]:
-    everybody = relationships.read(runtime.entity.relationships)
-    return {person.id: person.name for person in everybody}
 
 
 def _known(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, KnownSentence]:
@@ -194,7 +173,7 @@ def _known(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, Kn
     return {f"k{n}": each for n, each in enumerate(sentences[:KNOWN_SENTENCES], 1)}
 
 
-def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, Belief]:
+def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, held.Belief]:
     """Return the beliefs nearest to something that all its hearers may know of, by label."""
     hits = runtime.memory.search(query, kinds=("belief",), limit=NEIGHBOURS, audience=readers)
     there = {belief.id: belief for belief in held.read(runtime.entity.beliefs)}
@@ -206,7 +185,7 @@ def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[
     return {f"b{n}": belief for n, belief in enumerate(near[:NEAR_BELIEFS], 1)}
 
 
-def _portraits(runtime: Runtime, session: Session) -> dict[str, Relationship]:
+def _portraits(runtime: Runtime, session: Session) -> dict[str, relationships.Relationship]:
     """Return the file of the one person who speaks and hears, as it is."""
     on = runtime.config.memory.relational.enabled and session.imported is None
     if not on or len(session.people) != 1:
@@ -234,7 +213,7 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
     }
 
 
-def _seen(person: Relationship) -> str:
+def _seen(person: relationships.Relationship) -> str:
     prose, _ = relationships.split_quotes(person.text)
     notes = "".join(f"\n(note) {note.text}" for note in portrait.notes(person))
     return f"{person.name}:\n{prose or '(nobody has drawn them yet)'}{notes}"
@@ -245,17 +224,17 @@ def _before(scene: Scene) -> list[str]:
     ids = [message.id for message in scene.session.messages]
     earlier = scene.session.messages[: ids.index(first)] if first in ids else ()
     spoken = [message for message in earlier if message.text and message.role != "tool"]
-    return [
-        f"{scene.window.speaker(message)}: {tokens.cut(one_line(message.text), BEFORE_TOKENS)}"
-        for message in spoken[-BEFORE_MESSAGES:]
-    ]
+    last = [(one, words.one_line(one.text)) for one in spoken[-BEFORE_MESSAGES:]]
+    return [f"{scene.speaker(one)}: {tokens.cut(text, BEFORE_TOKENS)}" for one, text in last]
 
 
 def _conversation(runtime: Runtime, scene: Scene) -> str:
     """Write out who said what, each with its label, its time, and what tools were used."""
     limit = runtime.config.memory.distillation.context_char_budget
     most = max(LEAST_CHARS, runtime.window_tokens * 2)
-    shown = {n: secrets.redacted(one_line(each.text)) for n, each in enumerate(scene.messages, 1)}
+    shown = {
+        n: secrets.redacted(words.one_line(each.text)) for n, each in enumerate(scene.messages, 1)
+    }
     over = sum(map(len, shown.values())) > most
     limit = min(limit, most // len(shown)) if over else limit
     rows = []
@@ -265,7 +244,7 @@ def _conversation(runtime: Runtime, scene: Scene) -> str:
         at = message.at.astimezone(runtime.zone)
         text = tokens.cut(shown[n], max(1, limit // 4))
         label = f"m{n}" if f"m{n}" in scene.labels else "–"
-        rows.append(f"[{label}] {at:%H:%M} {scene.window.speaker(message)}: {text}")
+        rows.append(f"[{label}] {at:%H:%M} {scene.speaker(message)}: {text}")
     return _lines(rows)
 
 

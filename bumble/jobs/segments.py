@@ -13,10 +13,9 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from bumble.models.embed import protocol
-from bumble.models.embed.protocol import Floats
 from bumble.records.sessions import Message, Session
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments, stop_words
+from bumble.text import moments, stop_words, tokens
 
 PAUSE, TOPIC, LENGTH, END = "pause", "topic", "length", "end"
 SETTLED_TURNS = 3  # a shorter segment has no topic yet that could be left
@@ -145,35 +144,27 @@ def joined(turns: Sequence[Turn]) -> tuple[Message, ...]:
 
 def by_size(turns: Sequence[Turn], budget_chars: int) -> list[tuple[Message, ...]]:
     """Group whole turns, each group of at most so many characters where a turn isn't longer."""
-    groups: list[list[Turn]] = []
-    used = budget_chars
-    for turn in turns:
-        size = sum(min(len(message.text), budget_chars) + 20 for message in turn)
-        if not groups or used + size > budget_chars:
-            groups.append([])
-            used = 0
-        groups[-1].append(turn)
-        used += size
-    return [joined(group) for group in groups]
+
+    def size(turn: Turn) -> int:
+        return sum(min(len(message.text), budget_chars) + 20 for message in turn)
+
+    return [joined(group) for group in tokens.packed(turns, size, budget_chars)]
 
 
 def stretches(runtime: Runtime, session: Session, waiting: Sequence[Message]) -> list[StretchJob]:
     """Cut what waits of a conversation into stretches, by pauses, topics, length and its end."""
-    return cut(session, waiting, _rules(runtime), runtime.now(), _likeness(runtime))
-
-
-def _rules(runtime: Runtime) -> SegmentRules:
     memory = runtime.config.memory
-    return SegmentRules(
+    rules = SegmentRules(
         pause=timedelta(minutes=memory.episode_pause_minutes),
         max_turns=max(1, memory.episode_max_turns),
         alike_from=runtime.config.session.continuity_threshold,
     )
+    return cut(session, waiting, rules, runtime.now(), _likeness(runtime))
 
 
 def _likeness(runtime: Runtime) -> Likeness:
     """Return what tells how alike two texts are; opens the embedder when first asked."""
-    vectors: dict[str, Floats] = {}
+    vectors: dict[str, protocol.Floats] = {}
 
     def alike(text: str, earlier_texts: Sequence[str]) -> float:
         embedder = runtime.memory.embedder

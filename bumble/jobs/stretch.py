@@ -25,14 +25,9 @@ from bumble.entity.changes import Change
 from bumble.entity.config import DistillationConfig
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import notices, sayings
-from bumble.jobs import ask, episode, memories, portrait, quoted, scene, segments
-from bumble.jobs.ask import Draft, Dropped, StretchAnswer
-from bumble.jobs.memories import EPISODE, EVERYTHING, FACTS, Memories
-from bumble.jobs.scene import Scene
-from bumble.jobs.segments import StretchJob
+from bumble.jobs import ask, episode, memories, portrait, scene, segments
 from bumble.records import session_files, sessions, state
-from bumble.records.mapping_files import MappingFile
-from bumble.records.sessions import Distilled, Message, Session
+from bumble.records.base import MappingFile
 from bumble.runtime import body_state, cursors
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, Pass, settle, traced
 from bumble.runtime.runtime import Runtime
@@ -43,7 +38,7 @@ ENOUGH = "enough was said"  # what closes a stretch that goes on
 
 
 def conditions(
-    runtime: Runtime, session: Session, waiting: Sequence[Message]
+    runtime: Runtime, session: sessions.Session, waiting: Sequence[sessions.Message]
 ) -> tuple[Condition, ...]:
     """Return what has to hold before a stretch that goes on is dealt with."""
     config, now = runtime.config.memory.distillation, runtime.now()
@@ -83,7 +78,7 @@ def turns_needed(intensity: float, config: DistillationConfig) -> int:
     return max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
 
 
-def _depth(runtime: Runtime, session: Session, least: int) -> int:
+def _depth(runtime: Runtime, session: sessions.Session, least: int) -> int:
     """Count the turns the entity has heard: of this conversation, then of others until enough."""
     depth = _turns(session.messages)
     for path in reversed(session_files.paths(runtime.entity.sessions)):
@@ -95,7 +90,7 @@ def _depth(runtime: Runtime, session: Session, least: int) -> int:
     return depth
 
 
-def _turns(messages: Sequence[Message]) -> int:
+def _turns(messages: Sequence[sessions.Message]) -> int:
     return sum(message.role == "user" for message in messages)
 
 
@@ -111,7 +106,7 @@ def check(
     force: bool = False,
     gated: bool = False,
     person: str = "",
-) -> Due[StretchJob]:
+) -> Due[segments.StretchJob]:
     """Find the stretches that are over, the oldest first; asks no model.
 
     Args:
@@ -123,7 +118,7 @@ def check(
     """
     file = state.read(runtime.entity.state)
     names = [session_id] if session_id else list(cursors.waiting(file))
-    jobs: list[StretchJob] = []
+    jobs: list[segments.StretchJob] = []
     open_count, told = 0, list[Condition]()
     for name in names:
         session = episode.conversation(runtime, name)
@@ -143,23 +138,21 @@ def check(
     return Due((over,) if jobs else (over, *told), tuple(jobs))
 
 
-def _cut(runtime: Runtime, file: MappingFile, session: Session) -> list[StretchJob]:
+def _cut(
+    runtime: Runtime, file: MappingFile, session: sessions.Session
+) -> list[segments.StretchJob]:
     """Cut what waits of a conversation into stretches."""
     if session.imported is not None:
         return _imported(runtime, session)
-    waiting = _waiting(file, session)
-    if not any(message.role == "user" for message in waiting):
-        return []
-    return segments.stretches(runtime, session, waiting)
-
-
-def _waiting(file: MappingFile, session: Session) -> Sequence[Message]:
-    """Return what waits up to the first turn without an answer: another process may be at it."""
     open_ends = {message.id for message in session.unanswered}
-    return list(takewhile(lambda each: each.id not in open_ends, cursors.messages(file, session)))
+    # up to the first turn without an answer: another process may be at it
+    waits = list(takewhile(lambda one: one.id not in open_ends, cursors.messages(file, session)))
+    if not any(message.role == "user" for message in waits):
+        return []
+    return segments.stretches(runtime, session, waits)
 
 
-def _imported(runtime: Runtime, session: Session) -> list[StretchJob]:
+def _imported(runtime: Runtime, session: sessions.Session) -> list[segments.StretchJob]:
     """Cut what was not learnt from yet of an imported conversation."""
     ids = [message.id for message in session.messages]
     start = ids.index(session.distilled) + 1 if session.distilled in ids else 0
@@ -167,10 +160,10 @@ def _imported(runtime: Runtime, session: Session) -> list[StretchJob]:
     settled = [each for each in session.messages[start:] if each.id not in unanswered]
     budget = runtime.config.memory.distillation.context_char_budget
     groups = segments.by_size(segments.turns_of(settled), budget)
-    return [StretchJob(session.id, messages, "imported") for messages in groups]
+    return [segments.StretchJob(session.id, messages, "imported") for messages in groups]
 
 
-def up_to(runtime: Runtime, session_id: str, message_id: str) -> StretchJob | None:
+def up_to(runtime: Runtime, session_id: str, message_id: str) -> segments.StretchJob | None:
     """Return the stretch that waits before a message is out of sight, with it; None: none does."""
     session = session_files.find(runtime.entity.sessions, session_id)
     ids = [message.id for message in session.messages]
@@ -182,7 +175,7 @@ def up_to(runtime: Runtime, session_id: str, message_id: str) -> StretchJob | No
     return None
 
 
-def run(runtime: Runtime, job: StretchJob, *, allow_shrink: bool = False) -> JobResult:
+def run(runtime: Runtime, job: segments.StretchJob, *, allow_shrink: bool = False) -> JobResult:
     """Ask what a stretch comes to, and hold the answer to what was said; writes no file.
 
     Args:
@@ -195,16 +188,16 @@ def run(runtime: Runtime, job: StretchJob, *, allow_shrink: bool = False) -> Job
     """
     session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
     shown = scene.gather(runtime, session, job.messages)
-    nothing = Draft(StretchAnswer())
+    nothing = ask.Draft(ask.StretchAnswer())
     if not shown.labels:
-        return _result(runtime, job, shown, nothing, Memories(runtime.now()))
+        return _result(runtime, job, shown, nothing, memories.Memories(runtime.now()))
     wording = sayings.of_conversation(runtime, session)
     try:
-        draft = quoted.draw(runtime, shown, wording) if wording else ask.draw(runtime, shown)
+        draft = ask.draw_quotes(runtime, shown, wording) if wording else ask.draw(runtime, shown)
     except AnswerInvalidError as error:
         return _failed(runtime, job, shown, error)
-    parts = EVERYTHING if session.imported is None else {FACTS}
-    off = set() if runtime.config.memory.distillation.enabled else {FACTS}
+    parts = memories.EVERYTHING if session.imported is None else {memories.FACTS}
+    off = set() if runtime.config.memory.distillation.enabled else {memories.FACTS}
     made = memories.of(runtime, shown, job, draft, parts - off, allow_shrink=allow_shrink)
     if made.passed_over:
         episode.note_passed_over(runtime, job, made.passed_over)
@@ -212,7 +205,11 @@ def run(runtime: Runtime, job: StretchJob, *, allow_shrink: bool = False) -> Job
 
 
 def _result(
-    runtime: Runtime, job: StretchJob, shown: Scene, draft: Draft, made: Memories
+    runtime: Runtime,
+    job: segments.StretchJob,
+    shown: scene.Scene,
+    draft: ask.Draft,
+    made: memories.Memories,
 ) -> JobResult:
     def plan() -> JobPlan:
         moved = _plan_moved(runtime, job, draft.dropped)
@@ -223,7 +220,7 @@ def _result(
         return replace(stored, changes=(*moved, noted, *stored.changes))
 
     asked = bool(shown.labels) and draft.wording is None
-    people = " and ".join(shown.window.speakers) or shown.session.id
+    people = " and ".join(shown.speakers) or shown.session.id
     return JobResult(
         title=f"{NAME}: {_title(made) or people}",
         plan=plan,
@@ -235,16 +232,13 @@ def _result(
     )
 
 
-def _title(made: Memories) -> str:
-    return "" if made.episode is None else _first_line(made.episode.text)
-
-
-def _first_line(text: str) -> str:
+def _title(made: memories.Memories) -> str:
+    text = "" if made.episode is None else made.episode.text
     return text.partition("\n")[0].lstrip("#> ")[:80]
 
 
 def _plan_moved(
-    runtime: Runtime, job: StretchJob, dropped: Sequence[Dropped]
+    runtime: Runtime, job: segments.StretchJob, dropped: Sequence[ask.Dropped]
 ) -> list[Change | None] | None:
     """Plan to move the cursor behind a stretch; None if another process was faster."""
     file = state.read(runtime.entity.state)
@@ -258,7 +252,7 @@ def _plan_moved(
     if session.imported is not None:
         if session.distilled and not cursors.is_behind(session, last.id, session.distilled):
             return None
-        reached = sessions.plan_append(session, [Distilled(runtime.now(), last.id)], why)
+        reached = sessions.plan_append(session, [sessions.Distilled(runtime.now(), last.id)], why)
         return [state.plan_write(file, values, why, remove=gone), reached]
     if not any(message.id in ids for message in cursors.messages(file, session)):
         return None
@@ -266,7 +260,7 @@ def _plan_moved(
 
 
 def _failed(
-    runtime: Runtime, job: StretchJob, shown: Scene, error: AnswerInvalidError
+    runtime: Runtime, job: segments.StretchJob, shown: scene.Scene, error: AnswerInvalidError
 ) -> JobResult:
     """Count an unusable answer; after a few the stretch is passed over, and quoted."""
     file = state.read(runtime.entity.state)
@@ -274,9 +268,9 @@ def _failed(
     first, why = job.messages[0].id, str(error).splitlines()[0]
     failed = 1 + (int(marked.get("failed", 0)) if marked.get("first") == first else 0)
     if failed >= TRIES:
-        parts = {EPISODE} if shown.session.imported is None else set()
-        made = memories.of(runtime, shown, job, Draft(StretchAnswer()), parts)
-        passed = _result(runtime, job, shown, Draft(StretchAnswer()), made)
+        parts = {memories.EPISODE} if shown.session.imported is None else set()
+        made = memories.of(runtime, shown, job, ask.Draft(ask.StretchAnswer()), parts)
+        passed = _result(runtime, job, shown, ask.Draft(ask.StretchAnswer()), made)
         return replace(passed, lines=(f"Passed over after {failed} tries: {why}", *passed.lines))
 
     def counted() -> list[Change | None]:
@@ -297,12 +291,13 @@ def _failed(
 # what is told of it
 
 
-def _lines(job: StretchJob, shown: Scene, draft: Draft, made: Memories) -> list[str]:
+def _lines(
+    job: segments.StretchJob, shown: scene.Scene, draft: ask.Draft, made: memories.Memories
+) -> list[str]:
     """Say in lines for a person what was made of a stretch."""
-    stored = made.stored
-    facts = sum(item.kind == "knowledge" for item in stored.items)
-    notes = sum(item.kind == "relational" for item in stored.items)
-    counts = [(facts, "fact"), (len(stored.claims), "belief"), (notes, "note")]
+    kinds = [item.kind for item in made.items]
+    counts = [(kinds.count("knowledge"), "fact"), (len(made.claims), "belief")]
+    counts.append((kinds.count("relational"), "note"))
     listed = ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts)
     lines = [f"Of {len(job.messages)} messages: {listed}; {len(draft.dropped)} dropped."]
     if made.episode is not None:
@@ -316,9 +311,9 @@ def _lines(job: StretchJob, shown: Scene, draft: Draft, made: Memories) -> list[
     return lines
 
 
-def _data(job: StretchJob, draft: Draft, made: Memories) -> dict[str, Any]:
+def _data(job: segments.StretchJob, draft: ask.Draft, made: memories.Memories) -> dict[str, Any]:
     """Return the same for JSON."""
-    stored = made.stored
+    kept = [{"kind": one.kind, "title": one.title, "text": one.text} for one in made.items]
     return {
         "session": job.session_id,
         "messages": len(job.messages),
@@ -328,10 +323,8 @@ def _data(job: StretchJob, draft: Draft, made: Memories) -> dict[str, Any]:
         "why": made.passed_over or None,
         "felt": made.felt[1].felt if made.felt else "",
         "points": dict(made.felt[1].points) if made.felt else {},
-        "kept": [
-            {"kind": item.kind, "title": item.title, "text": item.text} for item in stored.items
-        ]
-        + [{"kind": "belief", "title": "", "text": claim.text} for claim in stored.claims],
+        "kept": kept
+        + [{"kind": "belief", "title": "", "text": claim.text} for claim in made.claims],
         "portraits": [portrait.update_data(*each) for each in made.portraits],
         "dropped": [{"text": each.text, "reason": each.why} for each in draft.dropped],
         "mended": draft.mended,
@@ -344,7 +337,7 @@ def _data(job: StretchJob, draft: Draft, made: Memories) -> dict[str, Any]:
 Listener = Callable[[str], None]
 
 
-def leaving(runtime: Runtime, compaction: JobResult) -> StretchJob | None:
+def leaving(runtime: Runtime, compaction: JobResult) -> segments.StretchJob | None:
     """Return the next window that is to be distilled before a compaction is written.
 
     Args:
@@ -374,11 +367,11 @@ def flush(
     """
     part = count(1)
 
-    def waiting(runtime: Runtime) -> Due[StretchJob]:
+    def waiting(runtime: Runtime) -> Due[segments.StretchJob]:
         window = leaving(runtime, compaction)
         return Due((), () if window is None else (window,))
 
-    def distilled(runtime: Runtime, window: StretchJob) -> JobResult:
+    def distilled(runtime: Runtime, window: segments.StretchJob) -> JobResult:
         note(f"distilling what leaves the view, part {next(part)}")
         return run(runtime, window)
 

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from bumble.errors import BudgetSpentError, FileChangedError, LockedError
 from bumble.llm import ledger
-from bumble.llm.ledger import Budgeted
 from bumble.runtime import job
 from bumble.runtime.job import Apply, Held, JobResult, Pass, Settled
 from bumble.runtime.runtime import Runtime
@@ -102,7 +101,7 @@ def run(
             yield settled
     finally:
         model = runtime.model
-        if not isinstance(model, Budgeted):
+        if not isinstance(model, ledger.Budgeted):
             raise TypeError("the model of a run counts its calls")
         record = RunRecord(
             at=at,

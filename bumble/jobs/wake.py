@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from bumble.body import bars, ebb, noise
 from bumble.body.circadian import in_hours
-from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, is_open, shown_to
 from bumble.chat import able_reply, loop, tools
 from bumble.entity import secrets
@@ -38,7 +37,7 @@ from bumble.llm.protocol import (
     Tool,
     Wrapper,
 )
-from bumble.prompt import working_memory
+from bumble.prompt import preamble, system
 from bumble.records import (
     base,
     journal,
@@ -48,12 +47,9 @@ from bumble.records import (
     sessions,
     state,
 )
-from bumble.records.base import Provenance
-from bumble.records.projects import Project
 from bumble.records.provenance import ITSELF, is_untrusted
-from bumble.records.reminders import SESSION
-from bumble.runtime import body_state, people, spoken
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
+from bumble.runtime import body_state, people
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, silence, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 
@@ -72,7 +68,7 @@ class Cause(Struct, frozen=True):
     kind: str  # `impulse`, `conflict`, `thought`, `dream` or `timer`
     detail: str  # for people
     key: str  # the same in one word: it does not wake it again at once
-    thought: Fragment | None = None
+    thought: noise.Fragment | None = None
 
 
 class PastWake(Struct, frozen=True):
@@ -90,6 +86,11 @@ class WakeDecision(Struct, frozen=True):
     conditions: tuple[Condition, ...]
     cause: Cause | None
     past: tuple[PastWake, ...]  # oldest first
+
+    @property
+    def told(self) -> str:
+        """What wakes it, for people."""
+        return self.cause.detail if self.cause else ""
 
     @property
     def closed(self) -> Condition | None:
@@ -133,19 +134,9 @@ def _gates(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator
         f"at least {config.min_gap_seconds:g} s",
         since is None or since >= config.min_gap_seconds,
     )
-    quiet = spoken.silence(runtime.entity, at)
-    silence = None if quiet is None else quiet.total_seconds()
+    quiet = silence(runtime.entity, at, config.min_silence_seconds)
     talking = locks.is_turn_running(runtime.entity)
-    yield Condition(
-        "silence",
-        "a turn goes on"
-        if talking
-        else "nobody has spoken yet"
-        if silence is None
-        else f"{round(silence)} s",
-        f"at least {config.min_silence_seconds:g} s",
-        not talking and (silence is None or silence >= config.min_silence_seconds),
-    )
+    yield replace(quiet, value="a turn goes on", passes=False) if talking else quiet
     hours = ", ".join(map(str, config.quiet_hours)) or "none"
     yield Condition(
         "quiet hours",
@@ -199,17 +190,17 @@ def _thoughts(soma: Soma, at: datetime) -> list[Cause]:
         and moments.gap(fragment.at, at).total_seconds() >= AGE_SECONDS
     ]
     ripe.sort(key=lambda pair: -pair[0])
-    causes = []
-    for _, fragment in ripe:
-        is_dream = fragment.kind == noise.DREAM
-        mark = hashlib.sha256(fragment.text.encode("utf-8", "replace")).hexdigest()[:8]
-        words = "a dream that lingers" if is_dream else "a stray thought"
-        kind = "dream" if is_dream else "thought"
-        causes.append(Cause(kind, words, f"{kind}:{mark}", fragment))
-    return causes
+    return [_of_thought(fragment) for _, fragment in ripe]
 
 
-def _weight(fragment: Fragment) -> float:
+def _of_thought(fragment: noise.Fragment) -> Cause:
+    mark = hashlib.sha256(fragment.text.encode("utf-8", "replace")).hexdigest()[:8]
+    is_dream = fragment.kind == noise.DREAM
+    kind, detail = ("dream", "a dream that lingers") if is_dream else ("thought", "a stray thought")
+    return Cause(kind, detail, f"{kind}:{mark}", fragment)
+
+
+def _weight(fragment: noise.Fragment) -> float:
     return fragment.salience * (DREAM_WEIGHT if fragment.kind == noise.DREAM else 1)
 
 
@@ -256,17 +247,12 @@ def plan_woke(runtime: Runtime, decision: WakeDecision, did: str) -> Change | No
     return _plan(runtime, {"recent": rows, "reason": "woke"}, f"wake: {did}")
 
 
-def plan_asleep(runtime: Runtime, gate: Condition) -> Change | None:
-    """Plan to remember why it stays asleep, once for as long as that is the reason."""
-    return _plan(runtime, {"reason": gate.name}, f"stays asleep: {gate.name}")
-
-
 def _plan(runtime: Runtime, values: Mapping[str, object], why: str) -> Change | None:
     file = state.read(runtime.entity.state)
     return state.plan_write(file, {WAKE: dict(values)}, why)
 
 
-def is_of_wake(origin: Provenance) -> bool:
+def is_of_wake(origin: base.Provenance) -> bool:
     """Whether something was written by the entity when it woke by itself."""
     return origin.by == WAKE
 
@@ -316,6 +302,10 @@ class Wake(Struct, frozen=True):
         """Who may meet what comes of it; empty: everyone."""
         thought = self.decision.cause.thought if self.decision.cause else None
         return (self.person,) if self.person else thought.audience if thought else ()
+
+    def origin(self, model: str) -> base.Provenance:
+        """Say where what comes of it comes from."""
+        return base.Provenance(WAKE, model, trust="entity", audience=self.audience)
 
     @property
     def readers(self) -> tuple[str, ...]:
@@ -370,7 +360,7 @@ def begin(runtime: Runtime, decision: WakeDecision) -> Wake:
     return replace(wake, declared=tuple(left))
 
 
-def _projects(runtime: Runtime, wake: Wake) -> list[Project]:
+def _projects(runtime: Runtime, wake: Wake) -> list[projects.Project]:
     """Return the projects that go on, as far as the person it thinks of may meet them."""
     return [
         project
@@ -403,10 +393,7 @@ def _may_address(runtime: Runtime, person: str, at: datetime) -> bool:
     newest = session_files.newest(runtime.entity.sessions, person, at)
     if newest is None:
         return False
-    readable, _ = base.load_all(reminders.paths(runtime.entity.reminders), reminders.load)
-    if any(
-        one.person == person and not one.done and is_of_wake(one.provenance) for one in readable
-    ):
+    if any(is_of_wake(one.provenance) for one in _waiting(runtime, person)):
         return False
     messages = session_files.find(runtime.entity.sessions, newest.id).messages
     return not (messages and messages[-1].unprompted)
@@ -422,23 +409,22 @@ def act(runtime: Runtime, wake: Wake) -> WakeOutcome:
         return WakeOutcome(why=f"no model answered ({type(error).__name__})")
 
 
-def _mind(runtime: Runtime, wake: Wake) -> str:
+def _mind(runtime: Runtime, wake: Wake, soma: Soma) -> str:
     """Word what is in mind, as far as the person it thinks of may meet it."""
-    soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
     stable = able_reply.stable_part(runtime, wake.readers)
     thoughts = "\n".join(f"- {noise.line(one)}" for one in soma.noise[-THOUGHTS:])
     texts = [
-        working_memory.living_text(stable),
-        working_memory.notes_text(runtime.entity, wake.readers),
+        preamble.living_text(stable),
+        preamble.notes_text(runtime.entity, wake.readers),
         prompts.tagged("thoughts", thoughts) if thoughts else "",
     ]
     blocks = [Block(WAKE, text) for text in texts if text]
-    return "\n".join(block.text for block in working_memory.fitting(blocks, MIND_TOKENS))
+    return "\n".join(block.text for block in system.fitting(blocks, MIND_TOKENS))
 
 
 def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
     """Let the model act, within the bounds."""
-    at, origin = wake.decision.at, _origin(runtime, wake, runtime.model.name)
+    at, origin = wake.decision.at, wake.origin(runtime.model.name)
     talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, wake.person or WAKE)
     context = replace(
         tools.context_of(runtime, talk, origin, WAKE),
@@ -473,7 +459,11 @@ def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
     pairs = [pair for step in steps for pair in zip(step.calls, step.results, strict=True)]
     used = ["tool_failed" if result.failed else "tool" for _, result in pairs]
     aloud = "\n\n".join([step.said for step in steps if step.said][:MOST_SAYS])
-    diary: tools.Plan = lambda: _diary(runtime, wake, aloud, origin)  # noqa: E731
+
+    def diary() -> Change:
+        why = f"woke: {wake.decision.told}"
+        return journal.plan_add(at, aloud, runtime.zone, why, tags=(WAKE,), provenance=origin)
+
     calls = [one.name for one, result in pairs if not result.failed and one.name not in QUIET]
     did = "+".join(dict.fromkeys([*calls, *(["say"] if aloud else [])]))
     return WakeOutcome(
@@ -493,7 +483,7 @@ def _request(runtime: Runtime, wake: Wake) -> Request:
         cause=prompts.harmless(wake.cause),
         person=prompts.harmless(wake.name) or "nobody",
         body=ebb.reflection_line(soma),
-        mind=_mind(runtime, wake),
+        mind=_mind(runtime, wake, soma),
     )
     return automations.request_alone(runtime, WAKE, asked, wake.readers, wake.declared)
 
@@ -501,14 +491,17 @@ def _request(runtime: Runtime, wake: Wake) -> Request:
 def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> tools.Result:
     """Leave a message after others, delivered as reminders are; not in quiet hours, and few."""
     at = runtime.now()
-    if not text.strip():
-        return tools.Result("failed: the message is empty", failed=True)
-    if len(before) >= MOST_MESSAGES:
-        return tools.Result(f"failed: {MOST_MESSAGES} messages are enough", failed=True)
-    if is_quiet(runtime, at):
-        return tools.Result("failed: these are quiet hours", failed=True)
-    if text in before or _waits(runtime, wake, text):
-        return tools.Result("failed: the same waits for them already", failed=True)
+    is_double = text in before or text.strip() in [
+        one.text.strip() for one in _waiting(runtime, wake.person)
+    ]
+    reasons = (
+        (not text.strip(), "the message is empty"),
+        (len(before) >= MOST_MESSAGES, f"{MOST_MESSAGES} messages are enough"),
+        (is_quiet(runtime, at), "these are quiet hours"),
+        (is_double, "the same waits for them already"),
+    )
+    if problem := next((problem for holds, problem in reasons if holds), ""):
+        return tools.Result(f"failed: {problem}", failed=True)
     try:
         secrets.refuse(text)
     except RefusedError as error:
@@ -518,65 +511,37 @@ def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> too
         at,
         text,
         person=wake.person,
-        deliver=SESSION,
-        provenance=_origin(runtime, wake, runtime.model.name),
+        deliver=reminders.SESSION,
+        provenance=wake.origin(runtime.model.name),
     )
     return tools.Result(
         "left for them", plan=lambda: reminders.plan_new(made, f"leave {wake.name} a message")
     )
 
 
-def _waits(runtime: Runtime, wake: Wake, text: str) -> bool:
-    """Whether the same words were left for somebody before, and they haven't heard them yet."""
-    waiting, _ = base.load_all(reminders.paths(runtime.entity.reminders), reminders.load)
-    return any(
-        left.person == wake.person and not left.done and left.text.strip() == text.strip()
-        for left in waiting
-    )
+def _waiting(runtime: Runtime, person: str) -> list[reminders.Reminder]:
+    """Return the reminders for somebody that they haven't heard yet."""
+    readable, _ = base.load_all(reminders.paths(runtime.entity.reminders), reminders.load)
+    return [one for one in readable if one.person == person and not one.done]
 
 
-def _origin(runtime: Runtime, wake: Wake, model: str, sources: tuple[str, ...] = ()) -> Provenance:
-    return Provenance(WAKE, model, sources, "entity", wake.audience)
-
-
-def _diary(runtime: Runtime, wake: Wake, text: str, origin: Provenance) -> Change:
-    why = f"woke: {wake.decision.cause.detail if wake.decision.cause else ''}"
-    return journal.plan_add(
-        wake.decision.at, text, runtime.zone, why, tags=(WAKE,), provenance=origin
-    )
-
-
-class WakeJob(Struct, frozen=True):
-    """One decision; all of one tick are the same: it decides once."""
-
-    decision: WakeDecision
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, WakeJob)
-
-    def __hash__(self) -> int:
-        return hash(WakeJob)
-
-
-def check(runtime: Runtime) -> Due[WakeJob]:
+def check(runtime: Runtime) -> Due[WakeDecision]:
     """Return every gate, and the decision; due only where it wakes."""
     decision = decide(runtime, runtime.now())
-    return Due(decision.conditions, (WakeJob(decision),))
+    return Due(decision.conditions, (decision,))
 
 
-def check_tick(runtime: Runtime) -> Due[WakeJob]:
+def check_tick(runtime: Runtime) -> Due[WakeDecision]:
     """Return the decision of a tick, which is made, and has its line, whether it wakes or not."""
     if not runtime.config.wake.enabled:
         return Due((Condition("enabled", "off", "wake.enabled", False),), ())
     decision = decide(runtime, runtime.now())
-    return Due(decision.conditions[:1], (WakeJob(decision),))
+    return Due(decision.conditions[:1], (decision,))
 
 
-def run(runtime: Runtime, job: WakeJob) -> JobResult:
+def run(runtime: Runtime, decision: WakeDecision) -> JobResult:
     """Wake and do one thing, or stay asleep."""
-    decision = job.decision
-    closed = decision.closed
-    if closed is not None or decision.cause is None:
+    if decision.closed is not None or decision.cause is None:
         return _asleep(runtime, decision)
     wake = begin(runtime, decision)
     return _awake(runtime, wake, act(runtime, wake))
@@ -587,7 +552,8 @@ def _asleep(runtime: Runtime, decision: WakeDecision) -> JobResult:
     reason = f"{gate.name}: {gate.value}, wants {gate.wants}"
     return JobResult(
         title=f"wake: stays asleep, {reason}",
-        plan=lambda: (plan_asleep(runtime, gate),),
+        # noted once for as long as that is the reason
+        plan=lambda: (_plan(runtime, {"reason": gate.name}, f"stays asleep: {gate.name}"),),
         lines=(f"Stays asleep: {reason}.",),
         data={"woke": False, "reason": reason},
         ran=False,
@@ -595,7 +561,7 @@ def _asleep(runtime: Runtime, decision: WakeDecision) -> JobResult:
 
 
 def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:
-    cause = wake.decision.cause.detail if wake.decision.cause else ""
+    cause = wake.decision.told
     barred = sorted(wake.decision.barred)
 
     def plan() -> Sequence[Change | None]:

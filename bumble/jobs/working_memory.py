@@ -7,7 +7,6 @@ and the file left as it is. Notes go to the journal. Without such a model the pa
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -20,10 +19,7 @@ from bumble.body import noise
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import verifier
-from bumble.guard.speakers import Speakers
 from bumble.jobs import consolidate, dream, narrate
-from bumble.jobs.narrate import StorySources
 from bumble.llm import prompts
 from bumble.records import (
     base,
@@ -34,15 +30,13 @@ from bumble.records import (
     state,
     working,
 )
-from bumble.records.base import Provenance
-from bumble.records.working import MemoryLine
-from bumble.runtime import job_request, people
-from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime import people, review_queue
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 from bumble.text.words import one_line, shorten
 
-Lines = Mapping[str, list[tuple[str, Provenance]]]
+Lines = Mapping[str, list[tuple[str, base.Provenance]]]
 
 
 LONG_CHARS, LEAST_SHARE = 2000, 0.5  # a page this long may not lose more than half
@@ -72,7 +66,10 @@ def problem(before: str, after: str, pointers: int) -> str | None:
 
 
 def _shrinks(
-    before: str, after: str, old_lines: Iterable[MemoryLine], new_lines: Iterable[MemoryLine]
+    before: str,
+    after: str,
+    old_lines: Iterable[working.MemoryLine],
+    new_lines: Iterable[working.MemoryLine],
 ) -> str | None:
     """Compare the pages, and what the dream itself wrote of them: an owner's text hides no loss."""
     sizes = [
@@ -115,8 +112,8 @@ class WorkingMemoryJob(Struct, frozen=True):
     """One rewriting of the page."""
 
     at: datetime
-    sources: StorySources
-    notes: tuple[tuple[str, Provenance], ...]  # jotted down since the last time
+    sources: narrate.StorySources
+    notes: tuple[tuple[str, base.Provenance], ...]  # jotted down since the last time
     before: str  # the file's text
     fingerprint: str  # of all it is written from
 
@@ -131,7 +128,7 @@ class PageDraft(Struct, frozen=True):
 
 def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
     """Tell whether it is time, and there is something new to take in."""
-    at, last, seen = runtime.now(), _last(runtime), _seen(runtime)
+    at, (last, seen) = runtime.now(), _past(runtime)
     gates = [gate for gate in dream.gates(runtime, at) if gate.name in GATES]
     conditions = [sayings.writes(runtime), *gates]
     hours = None if last is None else moments.gap(last, at).total_seconds() / 3600
@@ -150,7 +147,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
     sources, notes = narrate.gather(runtime), _notes(runtime, last)
     source = working.read(runtime.entity.working_memory)
     shown = _shown(runtime, sources, source).values()
-    fingerprint = _mark(*shown, *(text for text, _ in notes))
+    fingerprint = review_queue.mark(*shown, *(text for text, _ in notes))
     news = bool(sources.episodes or notes) and fingerprint != seen
     conditions.append(
         Condition(
@@ -161,21 +158,14 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
     return Due(tuple(conditions), (job,))
 
 
-def _mark(*parts: str) -> str:
-    """Identify what there is to take in."""
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def _last(runtime: Runtime) -> datetime | None:
+def _past(runtime: Runtime) -> tuple[datetime | None, str]:
+    """Return when the page was last looked at, and what there was to see then."""
     values = state.read(runtime.entity.state).get(STATE, default={})
-    return None if values.get("at") is None else base.field(values, "at", datetime)
+    at = None if values.get("at") is None else base.field(values, "at", datetime)
+    return at, str(values.get("seen") or "")
 
 
-def _seen(runtime: Runtime) -> str:
-    return str(state.read(runtime.entity.state).get(STATE, default={}).get("seen") or "")
-
-
-def _notes(runtime: Runtime, since: datetime | None) -> tuple[tuple[str, Provenance], ...]:
+def _notes(runtime: Runtime, since: datetime | None) -> tuple[tuple[str, base.Provenance], ...]:
     """Return what was jotted down, whether it still waits or is in the journal by now."""
     entries = [
         (row.removeprefix(scratch.MARK).strip(), entry.provenance)
@@ -221,11 +211,9 @@ def _asked(runtime: Runtime, job: WorkingMemoryJob) -> PageDraft:
     own = _open_lines(runtime, job.before)
     before = _page(own)
     given = _shown(runtime, job.sources, job.before)
-    given["notes"] = _tagged("notes", notes)
-    given["before"] = _tagged("page-so-far", [before] if before else [])
-    answer = job_request.answer(
-        runtime, PURPOSE, given, schema(), max_tokens=MAX_TOKENS, temperature=TEMPERATURE
-    )
+    given["notes"] = prompts.listed("notes", notes, "- ")
+    given["before"] = prompts.listed("page-so-far", [before] if before else [], "- ")
+    answer = ask(runtime, PURPOSE, given, schema(), max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
     origins = [*(line.origin for line in own), *(origin for _, origin in open_notes)]
     return _checked(runtime, job, answer, [*notes, before], origins)
 
@@ -240,21 +228,17 @@ def _page(lines: Sequence[working.MemoryLine]) -> str:
     return "\n".join(f"{line.section}: {line.text}" for line in lines)
 
 
-def _shown(runtime: Runtime, sources: StorySources, source: str) -> dict[str, str]:
+def _shown(runtime: Runtime, sources: narrate.StorySources, source: str) -> dict[str, str]:
     """Return what a model is shown of the sources, by slot; with a long page it is less."""
     before, room = _page(_open_lines(runtime, source)), runtime.window_tokens - MAX_TOKENS
     slots = narrate.story_slots(runtime, sources, before, room, MAX_TOKENS)
     return {name: slots[name] for name in ("name", "memories", "people", "beliefs")}
 
 
-def _tagged(tag: str, lines: Sequence[str]) -> str:
-    return prompts.tagged(tag, "\n".join(f"- {line}" for line in lines)) if lines else ""
-
-
 def schema() -> dict[str, Any]:
     """Return what an answer looks like; how long it may be is judged, not enforced."""
     lines = {"type": "array", "items": {"type": "string"}}
-    return job_request.closed(dict.fromkeys(KEYS, lines))
+    return closed(dict.fromkeys(KEYS, lines))
 
 
 def _checked(
@@ -262,27 +246,26 @@ def _checked(
     job: WorkingMemoryJob,
     answer: Mapping[str, Any],
     more: Sequence[str],
-    origins: Sequence[Provenance],
+    origins: Sequence[base.Provenance],
 ) -> PageDraft:
     """Keep the lines that hold no name, number or date of their own; all are for one circle."""
-    grounds = [*narrate.source_texts(runtime, job.sources, ""), *more]
-    speakers = Speakers(narrate.names_of(runtime, job.sources))
+    grounds = job.sources.grounds(runtime, *more)
     audiences = [job.sources.audience, *(origin.audience for origin in origins)]
-    origin = Provenance(
+    origin = base.Provenance(
         by=working.BY,
         model=runtime.model.name,
         sources=tuple(episode.id for episode in job.sources.episodes[-LINES:]),
         trust=base.lowest_trust((job.sources.trust, "entity")),
         audience=provenance.joined(audiences),
     )
-    lines: dict[str, list[tuple[str, Provenance]]] = {}
+    lines: dict[str, list[tuple[str, base.Provenance]]] = {}
     dropped = 0
     for key, title in KEYS.items():
         if key == POINTERS:
             continue
         wanted = [shorten(one_line(str(line)), LINE_CHARS, at_word=True) for line in answer[key]]
         wanted = list(dict.fromkeys(line.removeprefix("- ") for line in wanted if line))[:LINES]
-        sound = [line for line in wanted if verifier.problem(line, grounds, speakers) is None]
+        sound = grounds.sound(wanted)
         dropped += len(wanted) - len(sound)
         lines[title] = [(line, origin) for line in sound]
     labels = job.sources.labels

@@ -16,15 +16,12 @@ from msgspec.structs import replace
 
 from bumble.entity.config import HistoryCompressionConfig
 from bumble.fallback import sayings
-from bumble.fallback.sayings import Wording
 from bumble.guard import excerpt, verifier
-from bumble.guard.excerpt import SpokenLine
 from bumble.llm import prompts
 from bumble.prompt import transcript
-from bumble.records import base, relationships, sessions
-from bumble.records.sessions import Compaction, Message, Session
-from bumble.runtime import job_request
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Stretch, apply
+from bumble.records import base, sessions
+from bumble.runtime import people
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Stretch, apply, ask, closed
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 from bumble.text.words import one_line
@@ -52,9 +49,9 @@ class SummaryInput(Struct, frozen=True):
     """The messages a summary has to stand for, and its budget."""
 
     earlier: str  # the summary before it; empty if there is none
-    new: tuple[Message, ...]  # messages that no summary has stood for yet
+    new: tuple[sessions.Message, ...]  # messages that no summary has stood for yet
     budget_tokens: int
-    wording: Wording | None = None  # where no model is trusted to write
+    wording: sayings.Wording | None = None  # where no model is trusted to write
     worth: frozenset[str] = frozenset()  # ids of the messages that are worth keeping
 
 
@@ -67,34 +64,24 @@ def summarize(runtime: Runtime, summary_input: SummaryInput, note: Callable[[str
     Raises:
         AnswerInvalidError: If an answer can't be used, and not at the second try either.
     """
-    lines = _lines(runtime, summary_input.new)
+    names, own = people.called(runtime), runtime.identity.name
+    lines = excerpt.lines(summary_input.new, names, own)
     if runtime.local:
         most = int(summary_input.budget_tokens * READ_SHARE)
         lines = excerpt.choose(lines, most, summary_input.earlier)
-    pieces = _pieces(lines, min(PIECE_TOKENS, runtime.window_tokens // 2))
+    most = min(PIECE_TOKENS, runtime.window_tokens // 2)
+    pieces = tokens.packed(map(str, lines), lambda line: tokens.estimate(line) + 1, most)
     room = int(summary_input.budget_tokens * TOLD_SHARE)
     values = earlier = _read(summary_input.earlier)
     for n, piece in enumerate(pieces, 1):
         note(f"summarising part {n} of {len(pieces)}")
-        values = _ask(runtime, values, piece, room)
-    sources, known_names = [*map(str, lines), *earlier.values()], _known_names(runtime)
+        text = "\n".join(tokens.cut(line, most) for line in piece)
+        values = _ask(runtime, values, text, room)
+    sources, known_names = [*map(str, lines), *earlier.values()], [own, *names.values()]
     checked = {
         name: verifier.supported(text, sources, known_names) for name, text in values.items()
     }
     return _whole(runtime, summary_input, checked)
-
-
-def excerpt_lines(
-    runtime: Runtime, summary_input: SummaryInput, covered: str, budget_tokens: int
-) -> list[SpokenLine]:
-    """Choose what is carried word for word: new lines, and those an earlier summary carried."""
-    names = _names(runtime)
-    own = runtime.identity.name
-    candidates = [
-        *_carried(summary_input.earlier, own),
-        *excerpt.lines(summary_input.new, names, own),
-    ]
-    return excerpt.choose(candidates, budget_tokens, covered)
 
 
 def excerpt_text(runtime: Runtime, summary_input: SummaryInput) -> str:
@@ -104,14 +91,14 @@ def excerpt_text(runtime: Runtime, summary_input: SummaryInput) -> str:
     return _whole(runtime, summary_input, _read(summary_input.earlier))
 
 
-def _by_form(runtime: Runtime, summary_input: SummaryInput, wording: Wording) -> str:
+def _by_form(runtime: Runtime, summary_input: SummaryInput, wording: sayings.Wording) -> str:
     """Let what people said stand for the rest, first what is worth keeping."""
     own, head = runtime.identity.name, wording.template.summary
     earlier = [line for line in _carried(summary_input.earlier, own) if line.speaker != own]
     spoken_messages = [message for message in summary_input.new if message.role == "user"]
     new = [
         replace(line, weight=WORTH if line.message in summary_input.worth else line.weight)
-        for line in excerpt.lines(spoken_messages, _names(runtime), own)
+        for line in excerpt.lines(spoken_messages, people.called(runtime), own)
     ]
     budget = summary_input.budget_tokens - tokens.estimate(head)
     chosen = excerpt.choose([*earlier, *new], budget)
@@ -119,12 +106,16 @@ def _by_form(runtime: Runtime, summary_input: SummaryInput, wording: Wording) ->
 
 
 def _whole(runtime: Runtime, summary_input: SummaryInput, values: Mapping[str, str]) -> str:
-    """Render a summary; lines are carried as far as the budget goes."""
-    text = render(values)
-    left = summary_input.budget_tokens - tokens.estimate(text)
-    lines = excerpt_lines(runtime, summary_input, " ".join(values.values()), left)
+    """Render a summary; lines, new ones or carried before, go word for word as far as they fit."""
+    left = summary_input.budget_tokens - tokens.estimate(render(values))
+    own = runtime.identity.name
+    candidates = [
+        *_carried(summary_input.earlier, own),
+        *excerpt.lines(summary_input.new, people.called(runtime), own),
+    ]
+    lines = excerpt.choose(candidates, left, " ".join(values.values()))
     carried = "\n".join(f"{LINE_MARK}{line}" for line in lines)
-    critical = "\n".join(part for part in (values["critical_context"], carried) if part)
+    critical = "\n".join(filter(None, (values["critical_context"], carried)))
     return render({**values, "critical_context": critical})
 
 
@@ -147,7 +138,7 @@ def _read(text: str) -> dict[str, str]:
     return values
 
 
-def _carried(text: str, own_name: str) -> list[SpokenLine]:
+def _carried(text: str, own_name: str) -> list[excerpt.SpokenLine]:
     """Return the lines that an earlier summary carried word for word."""
     pairs = [
         line[len(LINE_MARK) :].partition(": ")
@@ -155,7 +146,7 @@ def _carried(text: str, own_name: str) -> list[SpokenLine]:
         if line[:2] == LINE_MARK
     ]
     return [
-        SpokenLine("", who, wording, excerpt.OWN_WEIGHT if who == own_name else 1.0)
+        excerpt.SpokenLine("", who, wording, excerpt.OWN_WEIGHT if who == own_name else 1.0)
         for who, colon, wording in pairs
         if colon
     ]
@@ -169,37 +160,9 @@ def _ask(runtime: Runtime, earlier: Mapping[str, str], piece: str, room: int) ->
     }
     limit = len(HEADINGS) * (chars // 2 + KEY_TOKENS)  # so that no language is cut off
     text = {"type": "string", "maxLength": chars}
-    schema = job_request.closed(dict.fromkeys(HEADINGS, text))
-    answer = job_request.answer(
-        runtime, "compact", slots, schema, max_tokens=limit, temperature=TEMPERATURE
-    )
+    schema = closed(dict.fromkeys(HEADINGS, text))
+    answer = ask(runtime, "compact", slots, schema, max_tokens=limit, temperature=TEMPERATURE)
     return {name: one_line(str(answer[name])) for name in HEADINGS}
-
-
-def _pieces(lines: Sequence[SpokenLine], limit_tokens: int) -> list[str]:
-    """Join lines to pieces of about a length; one line may be longer than that."""
-    pieces: list[list[str]] = []
-    used = limit_tokens + 1
-    for line in map(str, lines):
-        cost = tokens.estimate(line) + 1
-        if used + cost > limit_tokens:
-            pieces.append([])
-            used = 0
-        pieces[-1].append(tokens.cut(line, limit_tokens))
-        used += cost
-    return ["\n".join(piece) for piece in pieces]
-
-
-def _lines(runtime: Runtime, stored: Sequence[Message]) -> list[SpokenLine]:
-    return excerpt.lines(stored, _names(runtime), runtime.identity.name)
-
-
-def _names(runtime: Runtime) -> dict[str, str]:
-    return {person.id: person.name for person in relationships.read(runtime.entity.relationships)}
-
-
-def _known_names(runtime: Runtime) -> list[str]:
-    return [runtime.identity.name, *_names(runtime).values()]
 
 
 LEAST_GAIN = 0.05  # a pass that gains less is the last
@@ -228,7 +191,7 @@ Listener = Callable[[str], None]
 class CompactJob(Struct, frozen=True):
     """A conversation to compact, and how."""
 
-    session: Session
+    session: sessions.Session
     stable_tokens: int  # of what stands before the conversation in every request
     only_prune: bool = False
     use_model: bool = True  # False: the lines that say most, instead of a summary
@@ -277,19 +240,20 @@ class ContextSize(Struct, frozen=True):
 class CompactionSteps(Struct):
     """The records a compaction has made so far, and the conversation as they show it."""
 
-    session: Session  # as it is once the records are in the transcript
-    records: list[Compaction] = field(default_factory=list)
+    session: sessions.Session  # as it is once the records are in the transcript
+    records: list[sessions.Compaction] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     passes: int = 0
     obstacle: str = ""  # why no more could be gained
 
-    def add(self, record: Compaction) -> None:
-        """Add a record, and show the conversation with it."""
-        self.records.append(record)
-        self.session = sessions.appended(self.session, [record])
+    def add(self, record: sessions.Compaction | None) -> None:
+        """Add a record, if there is one, and show the conversation with it."""
+        if record is not None:
+            self.records.append(record)
+            self.session = sessions.appended(self.session, [record])
 
 
-def measure(runtime: Runtime, session: Session, stable_tokens: int) -> ContextSize:
+def measure(runtime: Runtime, session: sessions.Session, stable_tokens: int) -> ContextSize:
     """Estimate the next request without a model."""
     config = runtime.config.cognition.history_compression
     window = runtime.window_tokens
@@ -319,7 +283,9 @@ def measure(runtime: Runtime, session: Session, stable_tokens: int) -> ContextSi
     )
 
 
-def check(runtime: Runtime, session: Session | None, stable_tokens: int) -> Due[CompactJob]:
+def check(
+    runtime: Runtime, session: sessions.Session | None, stable_tokens: int
+) -> Due[CompactJob]:
     """Tell whether a conversation is too long; asks no model, writes nothing."""
     config = runtime.config.cognition.history_compression
     enabled = Condition("enabled", str(config.enabled).lower(), "true", config.enabled)
@@ -377,14 +343,14 @@ def _outcome(runtime: Runtime, job: CompactJob, steps: CompactionSteps) -> JobRe
         return [sessions.plan_append(job.session, steps.records, why)] if steps.records else []
 
     lines = (headline, *steps.notes, *([reason] if reason else []))
-    title = f"compact: {job.session.id}"
-    return JobResult(title, plan, lines, data, summarised=_summarised(steps))
-
-
-def _summarised(steps: CompactionSteps) -> Stretch | None:
-    """Return what the newest summary stands for; None where there is none."""
     last = next((record.last for record in reversed(steps.records) if record.kind == "summary"), "")
-    return Stretch(steps.session.id, last) if last else None
+    return JobResult(
+        f"compact: {job.session.id}",
+        plan,
+        lines,
+        data,
+        summarised=Stretch(steps.session.id, last) if last else None,
+    )
 
 
 def _reason(runtime: Runtime, job: CompactJob, steps: CompactionSteps, after: ContextSize) -> str:
@@ -394,35 +360,30 @@ def _reason(runtime: Runtime, job: CompactJob, steps: CompactionSteps, after: Co
     config = runtime.config.cognition.history_compression
     bounds = boundaries(steps.session.messages, config, after.room // 2)
     protected = len(steps.session.messages) - (bounds[1] - bounds[0] if bounds else 0)
-    if job.only_prune:
-        why = "only tool results and long texts were looked at"
-    elif steps.obstacle:
-        why = steps.obstacle
-    elif bounds is None:
-        why = "what is protected at its ends is all there is"
-    elif steps.passes >= config.compaction_max_passes:
-        why = f"{steps.passes} passes were made, and no more are allowed"
-    else:
-        why = f"the {protected} protected messages at its ends take most of it"
+    reasons = (
+        (job.only_prune, "only tool results and long texts were looked at"),
+        (bool(steps.obstacle), steps.obstacle),
+        (bounds is None, "what is protected at its ends is all there is"),
+        (
+            steps.passes >= config.compaction_max_passes,
+            f"{steps.passes} passes were made, and no more are allowed",
+        ),
+        (True, f"the {protected} protected messages at its ends take most of it"),
+    )
+    why = next(sentence for holds, sentence in reasons if holds)
     return f"still longer than wanted: {why}"
 
 
 def make(runtime: Runtime, job: CompactJob, note: Listener) -> CompactionSteps:
     """Work out the steps, cheapest first, until the conversation fits."""
     config, steps = runtime.config.cognition.history_compression, CompactionSteps(job.session)
-    first = cut_long(runtime, steps.session)
-    if first is not None:
-        steps.add(first)
+    steps.add(cut_long(runtime, steps.session))
     if job.only_prune or not _fits(runtime, steps, job):
-        pruned = prune(runtime, steps.session, protect=config.compaction_protect_last_n)
-        if pruned is not None:
-            steps.add(pruned)
+        steps.add(prune(runtime, steps.session, protect=config.compaction_protect_last_n))
     while not job.only_prune and steps.passes < config.compaction_max_passes:
         if _fits(runtime, steps, job) or not _pass(runtime, job, steps, note):
             break
-    fewer = leave_out(runtime, steps.session)
-    if fewer is not None:
-        steps.add(fewer)
+    steps.add(leave_out(runtime, steps.session))
     return steps
 
 
@@ -439,21 +400,14 @@ def _pass(runtime: Runtime, job: CompactJob, steps: CompactionSteps, note: Liste
     if bounds is None:
         return False
     stored = steps.session.messages
-    ends = [*stored[: bounds[0]], *stored[bounds[1] :]]
-    budget = max(LEAST_SUMMARY_TOKENS, size.room - _cost(ends) - FRAME_TOKENS)
+    protected = [*stored[: bounds[0]], *stored[bounds[1] :]]
+    budget = max(LEAST_SUMMARY_TOKENS, size.room - _cost(protected) - FRAME_TOKENS)
     if size.summary_most is not None:
         budget = min(budget, size.summary_most)
     summary_input = _summary_input(runtime, steps.session, bounds, budget)
     text, extra = _summary(runtime, job, steps, summary_input, note)
-    at = runtime.now()
-    record = Compaction(
-        id=base.new_id(sessions.COMPACTION_PREFIX, at, runtime.rng),
-        at=at,
-        summary=text,
-        first=stored[bounds[0]].id,
-        last=stored[bounds[1] - 1].id,
-        extra=extra,
-    )
+    ends = (stored[bounds[0]], stored[bounds[1] - 1])
+    record = _record(runtime, "summary", ends, summary=text, extra=extra)
     steps.passes += 1
     shorter = measure(runtime, sessions.appended(steps.session, [record]), job.stable_tokens)
     gained = size.history - shorter.history
@@ -468,7 +422,7 @@ def _pass(runtime: Runtime, job: CompactJob, steps: CompactionSteps, note: Liste
 
 
 def _summary_input(
-    runtime: Runtime, session: Session, bounds: tuple[int, int], budget: int
+    runtime: Runtime, session: sessions.Session, bounds: tuple[int, int], budget: int
 ) -> SummaryInput:
     """Collect what a summary has to cover: an earlier one, and the messages behind it."""
     earlier = transcript.standing(session)
@@ -508,7 +462,7 @@ def _source(summary_input: SummaryInput) -> Mapping[str, Any]:
 
 
 def boundaries(
-    stored: Sequence[Message], config: HistoryCompressionConfig, tail_tokens: int
+    stored: Sequence[sessions.Message], config: HistoryCompressionConfig, tail_tokens: int
 ) -> tuple[int, int] | None:
     """Find the middle that a summary may stand for.
 
@@ -522,7 +476,7 @@ def boundaries(
     Returns:
         Its first position and the one behind its last; None if it is shorter than two messages.
     """
-    start = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
+    start = _head(stored, config)
     end = max(start, len(stored) - config.compaction_protect_last_n)
     used = _cost(stored[end:])
     while end > start and used + _cost(stored[end - 1 : end]) <= tail_tokens:
@@ -533,37 +487,41 @@ def boundaries(
     return (start, end) if end - start >= 2 else None
 
 
-def _inside_group(stored: Sequence[Message], at: int) -> bool:
+def _inside_group(stored: Sequence[sessions.Message], at: int) -> bool:
     """Whether a cut before this message would part it from the call it answers."""
     return at < len(stored) and stored[at].role == "tool"
 
 
-def _group_end(stored: Sequence[Message], at: int) -> int:
+def _head(stored: Sequence[sessions.Message], config: HistoryCompressionConfig) -> int:
+    """Return where the protected beginning ends."""
+    at = min(config.compaction_protect_first_n, len(stored))
     while _inside_group(stored, at):
         at += 1
     return at
 
 
-def prune(runtime: Runtime, session: Session, *, protect: int) -> Compaction | None:
+def _covered(session: sessions.Session, kind: str) -> set[str]:
+    """Return the ids of the messages that compactions of a kind are about."""
+    records = (record for record in session.compactions if record.kind == kind)
+    return {one.id for each in records for one in transcript.covered_messages(session, each)}
+
+
+def prune(
+    runtime: Runtime, session: sessions.Session, *, protect: int
+) -> sessions.Compaction | None:
     """Clear old tool results: all but the newest, and none among the protected messages."""
     config = runtime.config.cognition.history_compression
     stored = session.messages
     results = [message for message in stored if message.role == "tool"]
-    head = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
-    ends = {message.id for message in (*stored[:head], *stored[max(head, len(stored) - protect) :])}
+    head = _head(stored, config)
+    ends = (*stored[:head], *stored[max(head, len(stored) - protect) :])
     newest = results[max(0, len(results) - KEPT_TOOL_RESULTS) :]
-    protected_ids = ends | {message.id for message in newest}
-    cleared = {
-        message.id for old in session.compactions if old.kind == "prune"
-        for message in transcript.covered_messages(session, old)
-    }  # fmt: skip
-    old = [
-        result for result in results if result.id not in protected_ids and result.id not in cleared
-    ]
-    return _record(runtime, "prune", old[0].id, old[-1].id) if old else None
+    kept = {message.id for message in (*ends, *newest)} | _covered(session, "prune")
+    old = [result for result in results if result.id not in kept]
+    return _record(runtime, "prune", (old[0], old[-1])) if old else None
 
 
-def prune_batch(runtime: Runtime, session: Session) -> Compaction | None:
+def prune_batch(runtime: Runtime, session: sessions.Session) -> sessions.Compaction | None:
     """Clear old tool results if there are many: done once, at the start of a turn."""
     pruning = prune(runtime, session, protect=0)
     if pruning is None:
@@ -572,31 +530,26 @@ def prune_batch(runtime: Runtime, session: Session) -> Compaction | None:
     return pruning if sum(message.role == "tool" for message in about) >= CLEAR_BATCH else None
 
 
-def cut_long(runtime: Runtime, session: Session) -> Compaction | None:
+def cut_long(runtime: Runtime, session: sessions.Session) -> sessions.Compaction | None:
     """Cut very long messages outside the recent ones."""
     config = runtime.config.cognition.history_compression
     limits = (MESSAGE_TOKENS, TOOL_RESULT_TOKENS)
     keep_counts = {"user": KEPT_A_ROLE, "assistant": KEPT_A_ROLE, "tool": KEPT_TOOL_RESULTS}
-    head = _group_end(
-        session.messages, min(config.compaction_protect_first_n, len(session.messages))
-    )
+    head = _head(session.messages, config)
     end = min(
         _position_of_nth_last(session.messages, role, keep_counts[role]) for role in keep_counts
     )
-    cut_ids = {
-        message.id for old in session.compactions if old.kind == "cut"
-        for message in transcript.covered_messages(session, old)
-    }  # fmt: skip
+    cut_ids = _covered(session, "cut")
     long = [
         message
         for message in session.messages[head:end]
         if message.id not in cut_ids
         and tokens.estimate(message.text) > limits[message.role == "tool"]
     ]
-    return _record(runtime, "cut", long[0].id, long[-1].id, limits) if long else None
+    return _record(runtime, "cut", (long[0], long[-1]), limits) if long else None
 
 
-def leave_out(runtime: Runtime, session: Session) -> Compaction | None:
+def leave_out(runtime: Runtime, session: sessions.Session) -> sessions.Compaction | None:
     """Leave out the middle of a conversation of very many messages, without a model.
 
     The lines that say most stand for it, as in any summary. Half of what is allowed stays, so that
@@ -606,7 +559,7 @@ def leave_out(runtime: Runtime, session: Session) -> Compaction | None:
     stored = session.messages
     if len(transcript.shown(session)) <= MOST_MESSAGES:
         return None
-    start = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
+    start = _head(stored, config)
     tail_length = max(config.compaction_protect_last_n, MOST_MESSAGES // 2)
     roles = ("user", "assistant")
     recent = [_position_of_nth_last(stored, role, KEPT_A_ROLE) for role in roles]
@@ -619,32 +572,39 @@ def leave_out(runtime: Runtime, session: Session) -> Compaction | None:
     summary_input = _summary_input(
         runtime, session, (start, end), max(LEAST_SUMMARY_TOKENS, budget)
     )
-    text = excerpt_text(runtime, summary_input)
-    record = _record(runtime, "summary", stored[start].id, stored[end - 1].id)
-    return replace(record, summary=text, extra=_source(summary_input))
+    text, extra = excerpt_text(runtime, summary_input), _source(summary_input)
+    ends = (stored[start], stored[end - 1])
+    return _record(runtime, "summary", ends, summary=text, extra=extra)
 
 
-def _position_of_nth_last(stored: Sequence[Message], role: str, count: int) -> int:
+def _position_of_nth_last(stored: Sequence[sessions.Message], role: str, count: int) -> int:
     """Return the position of the first of the last `count` messages of a role."""
     positions = [n for n, message in enumerate(stored) if message.role == role]
     return positions[max(0, len(positions) - count)] if positions and count else len(stored)
 
 
 def _record(
-    runtime: Runtime, kind: str, first: str, last: str, limits: tuple[int, int] = (0, 0)
-) -> Compaction:
+    runtime: Runtime,
+    kind: str,
+    ends: tuple[sessions.Message, sessions.Message],
+    limits: tuple[int, int] = (0, 0),
+    *,
+    summary: str = "",
+    extra: Mapping[str, Any] = {},
+) -> sessions.Compaction:
+    """Make the record of how the messages between two are shown from now on."""
     at = runtime.now()
     name = base.new_id(sessions.COMPACTION_PREFIX, at, runtime.rng)
-    return Compaction(name, at, "", first, last, kind, limits)
+    return sessions.Compaction(name, at, summary, ends[0].id, ends[1].id, kind, limits, extra)
 
 
-def _cost(stored: Sequence[Message]) -> int:
+def _cost(stored: Sequence[sessions.Message]) -> int:
     return sum(tokens.estimate_message(transcript.render(message).content) for message in stored)
 
 
 def make_room(
-    runtime: Runtime, session: Session, stable_tokens: int
-) -> tuple[Session, JobResult | None]:
+    runtime: Runtime, session: sessions.Session, stable_tokens: int
+) -> tuple[sessions.Session, JobResult | None]:
     """Compact a conversation before its next turn, if it has to be.
 
     Nothing here fails a turn: where the model gives no summary, the lines that say most stand for
@@ -665,9 +625,7 @@ def make_room(
     else:
         steps = CompactionSteps(session)
         for step in (leave_out, prune_batch):
-            record = step(runtime, steps.session)
-            if record is not None:
-                steps.add(record)
+            steps.add(step(runtime, steps.session))
     if not steps.records:
         return session, None
     outcome = _outcome(runtime, job, steps)
@@ -679,7 +637,7 @@ def make_room(
     return steps.session, outcome
 
 
-def _is_worth_it(runtime: Runtime, session: Session, size: ContextSize) -> bool:
+def _is_worth_it(runtime: Runtime, session: sessions.Session, size: ContextSize) -> bool:
     """Whether a conversation is too long, and enough is new that a summary can stand for.
 
     Where its protected ends alone are too long, each turn would have it summarised again.

@@ -19,20 +19,16 @@ from msgspec.structs import replace
 from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.fallback import notices, quotes, sayings
-from bumble.fallback.notices import NOTHING, Noticed
-from bumble.fallback.sayings import Wording
 from bumble.llm import prompts
-from bumble.models.embed.protocol import Embedder
+from bumble.models.embed import protocol
 from bumble.records import base, episodes, session_files, state
-from bumble.records.base import Provenance
-from bumble.records.session_files import SessionInfo
-from bumble.records.sessions import Message, Session
+from bumble.records.sessions import Session
 from bumble.runtime import cursors
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens, words
-from bumble.text.words import one_line
 
+TURNS = 3  # of a new conversation that see the brief of the last
 MIN_QUALITY = 0.4  # a brief worse than this is not written
 AGED = timedelta(hours=48)  # an older brief says how old it is
 HEADINGS = {
@@ -87,7 +83,7 @@ def check(runtime: Runtime) -> Due[HandoverJob]:
     return Due((condition,), tuple(jobs))
 
 
-def _over(runtime: Runtime) -> list[SessionInfo]:
+def _over(runtime: Runtime) -> list[session_files.SessionInfo]:
     """Return the last conversation with each person, of those that are over, oldest first."""
     now, idle = runtime.now(), timedelta(hours=runtime.config.session.idle_hours)
     infos = session_files.by_recency(session_files.infos(runtime.entity.sessions), now)
@@ -124,7 +120,7 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
         return _none(runtime, session, f"quality {quality:.2f}, wants {least:.2f}", data)
     text = _text(values, touched(session))
     headline = f"left a brief for the next conversation: quality {quality:.2f}"
-    origin = Provenance(
+    origin = base.Provenance(
         by="handover",
         sources=(session.id,),
         trust=base.lowest_trust(
@@ -157,7 +153,9 @@ def _of_memories(runtime: Runtime, session: Session) -> Mapping[str, str]:
     told = [line for story in stories for line in words.sentences(_prose(story))]
     felt = [each.felt for each in session.appraisals.values() if each.felt]
     last = [message for message in session.messages if message.role == "user"][-1:]
-    asked = [one_line(each.text) for each in last if each.text.rstrip().endswith(QUESTION_MARKS)]
+    asked = [
+        words.one_line(each.text) for each in last if each.text.rstrip().endswith(QUESTION_MARKS)
+    ]
     return dict.fromkeys(HEADINGS, "") | {
         "subject": "; ".join(title.lstrip("# ") for title in titles) or "".join(told[:1]),
         "state": " ".join(told[-LAST_SENTENCES:]),
@@ -170,18 +168,8 @@ def _prose(story: str) -> str:
     return "\n".join(line for line in story.splitlines() if not line.startswith(("#", ">")))
 
 
-def _lines(runtime: Runtime, session: Session) -> list[str]:
-    """Word each message so that a small model knows who said it."""
-    return [
-        f"I answered: {message.text}"
-        if message.role == "assistant"
-        else f"{_name(runtime, message)} said: {message.text}"
-        for message in session.messages
-    ]
-
-
 def _by_form(
-    runtime: Runtime, session: Session, wording: Wording, data: Mapping[str, Any]
+    runtime: Runtime, session: Session, wording: sayings.Wording, data: Mapping[str, Any]
 ) -> JobResult:
     """Leave what is worth keeping of a talk, as it was said, and what was last asked in it."""
     noticed = notices.notices(runtime, session, session.messages)
@@ -208,10 +196,10 @@ def _left(
     runtime: Runtime,
     session: Session,
     text: str,
-    origin: Provenance,
+    origin: base.Provenance,
     headline: str,
     data: Mapping[str, Any],
-    noticed: Noticed = NOTHING,
+    noticed: notices.Noticed = notices.NOTHING,
 ) -> JobResult:
     """Plan to write a brief."""
 
@@ -235,7 +223,7 @@ def _none(
     session: Session,
     why: str,
     data: Mapping[str, Any],
-    noticed: Noticed = NOTHING,
+    noticed: notices.Noticed = notices.NOTHING,
 ) -> JobResult:
     """Say why there is no brief, and plan not to ask again."""
 
@@ -275,12 +263,12 @@ def touched(session: Session) -> list[str]:
 
 
 def brief(runtime: Runtime, session: Session) -> Brief | None:
-    """Return the brief of the last conversation with the same people, None if there is none.
+    """Return the brief of the last conversation with the same people, in the first turns.
 
     It is held against what a person said first in this one: the entity may have greeted them.
     """
-    first = next((message.text for message in session.messages if message.role == "user"), None)
-    if first is None:
+    said = [message.text for message in session.messages if message.role == "user"]
+    if not 0 < len(said) <= TURNS:
         return None
     others = [
         info
@@ -292,13 +280,13 @@ def brief(runtime: Runtime, session: Session) -> Brief | None:
     if before is None or left is None:
         return None
     text, at = left
-    likeness = _likeness(runtime.memory.embedder, text, first)
+    likeness = _likeness(runtime.memory.embedder, text, said[0])
     threshold = runtime.config.session.continuity_threshold
     return Brief(before.id, text, at, likeness, likeness is None or likeness >= threshold)
 
 
 def _left_by(
-    runtime: Runtime, info: SessionInfo | None, readers: Sequence[str]
+    runtime: Runtime, info: session_files.SessionInfo | None, readers: Sequence[str]
 ) -> tuple[str, datetime] | None:
     """Return the brief that a talk left, and when; its last words, where no pass has made one."""
     if info is None:
@@ -310,41 +298,45 @@ def _left_by(
     else:
         talk = session_files.find(runtime.entity.sessions, info.id)
         allowed, at = talk.people, talk.last_at
-        text = _last_words(runtime, talk) if is_worth(talk) else ""
+        text = _last_words(talk) if is_worth(talk) else ""
     return (text, at) if text and base.may_read(allowed, readers) else None
 
 
-def _name(runtime: Runtime, message: Message) -> str:
-    return runtime.identity.name if message.role != "user" else str(message.extra.get("name", ""))
-
-
-def _last_words(runtime: Runtime, talk: Session) -> str:
+def _last_words(talk: Session) -> str:
     """Return the end of a talk, as it was said: a brief by rule, which asks nothing."""
-    lines = [
-        tokens.cut(one_line(line), LINE_TOKENS)
-        for message, line in zip(talk.messages, _lines(runtime, talk), strict=True)
+    shown = [
+        message
+        for message in talk.messages
         if message.role != "tool"
         and message.text
         and message.is_example
         and secrets.find_secret(message.text) is None
     ]
-    return "\n".join((f"## {LAST}", *lines[-LEAST_MESSAGES:])) if lines else ""
+    lines = [  # so that a small model knows who said it
+        f"I answered: {message.text}"
+        if message.role == "assistant"
+        else f"{message.extra.get('name', '')} said: {message.text}"
+        for message in shown[-LEAST_MESSAGES:]
+    ]
+    rows = [tokens.cut(words.one_line(line), LINE_TOKENS) for line in lines]
+    return "\n".join((f"## {LAST}", *rows)) if rows else ""
 
 
-def _likeness(embedder: Embedder | None, text: str, message: str) -> float | None:
+def _likeness(embedder: protocol.Embedder | None, text: str, message: str) -> float | None:
     """Compare a brief with what was said first, heading by heading: the nearest counts."""
     if embedder is None:
         return None
     parts = [part for part in re.split(r"^## .*$", text, flags=re.MULTILINE) if part.strip()]
     query = embedder.embed_query(message)
     vectors = embedder.embed_documents(parts)
-    mean = embedder.unrelated_cosine
-    cosine = max(float(vector @ query) for vector in vectors)
-    return (cosine - mean) / (1 - mean)
+    nearest = max(vector @ query for vector in vectors)
+    return float(protocol.similarity(nearest, embedder.unrelated_cosine))
 
 
-def prompt_text(runtime: Runtime, last_brief: Brief, at: datetime) -> str:
-    """Word a brief for a prompt; an old one says how old it is."""
+def prompt_text(last_brief: Brief | None, at: datetime) -> str:
+    """Word a brief for a prompt, if the conversation goes on from it; an old one says how old."""
+    if last_brief is None or not last_brief.fits:
+        return ""
     age = at - last_brief.at
     aged = age > AGED
     head = f"Your notes from the last conversation ({age.days} days ago)" if aged else (

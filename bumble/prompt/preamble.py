@@ -1,4 +1,8 @@
-"""The preamble's parts: the time, who is present, the body, the last brief, the workspace."""
+"""The preamble's parts: the time, who is present, the body, the workspace, and what is in mind.
+
+Living memory, notes and a fresh dream change from day to day, so they stand here, beside the cached
+part, with a budget of their own.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,32 @@ from zoneinfo import ZoneInfo
 
 from bumble.body import ebb, hormones
 from bumble.body.soma import Soma
+from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
+from bumble.index import chunks
 from bumble.llm import prompts
-from bumble.prompt import handover
-from bumble.records import narrative, self_model
-from bumble.records.sessions import Session
+from bumble.llm.protocol import Block
+from bumble.prompt import system
+from bumble.records import (
+    base,
+    dreams,
+    narrative,
+    provenance,
+    scratch,
+    self_model,
+    session_files,
+    sessions,
+    working,
+)
 from bumble.runtime import people
 from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.runtime import ProfileName, Runtime
-from bumble.text import moments, tokens
+from bumble.text import moments, tokens, words
 from bumble.text.words import one_line
 
 NAMED_FILES, NAME_CHARS = 8, 60  # of the workspace, named in every turn
 LEAST_FAILED, SHAKY_SHARE, LATELY = 3, 1 / 3, timedelta(days=14)  # of a tool that is named
 ANCHOR_TOKENS = 60  # of an anchor that came back
-HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
 ATTACHED = "attached"  # the block of the files that a message points to
 
 
@@ -102,17 +117,6 @@ def tools_text(runtime: Runtime, profile: ProfileName, names: Sequence[str], at:
     return f"Of your tools, {', '.join(shaky)}." if shaky else ""
 
 
-def found_brief(runtime: Runtime, session: Session) -> handover.Brief | None:
-    """Return the brief of the last conversation, in the first turns of the next one."""
-    spoken = sum(message.role == "user" for message in session.messages)
-    return None if spoken > HANDOVER_TURNS else handover.brief(runtime, session)
-
-
-def handover_text(runtime: Runtime, brief: handover.Brief | None, at: datetime) -> str:
-    """Word a brief for the prompt, if the conversation goes on from it."""
-    return handover.prompt_text(runtime, brief, at) if brief and brief.fits else ""
-
-
 def phenotype(runtime: Runtime, readers: Sequence[str]) -> str:
     """Return how the entity sees itself: its story, of which the first sentence is used."""
     whole = runtime.read_or(lambda: narrative.read(runtime.entity.narrative), None)
@@ -154,3 +158,99 @@ def now_text(
         ]
         lines.insert(1, f"{prompts.harmless(', '.join(names))} can hear you too.")
     return " ".join(lines)
+
+
+MOST_TOKENS = 500  # of living memory, notes and a fresh dream before each message
+LIVING, NOTES, DREAM = "working memory", "notes", "dream"  # names of the blocks
+CURRENT = "Active Context"  # the section of working memory that says what goes on
+SHOWN_NOTES = 8  # the newest
+DREAM_TURNS = 3  # of the first talk after a dream that see it
+LAST_NIGHT = timedelta(hours=24)  # ago, at most
+
+
+def blocks(
+    runtime: Runtime, stable: system.Stable, session: sessions.Session, share: float
+) -> tuple[tuple[Block, ...], int]:
+    """Return what is in mind, most important first, and the most tokens that it may take.
+
+    Args:
+        runtime: Whose mind.
+        stable: With the living memory as the people of the conversation may meet it.
+        session: The conversation, with the message that is to be answered.
+        share: Of the whole budget, in [0, 1]: a reflex gets less.
+    """
+    noted = runtime.read_or(lambda: notes_text(runtime.entity, session.people), "")
+    parts = (
+        Block(DREAM, dream_text(runtime.entity, session)),
+        Block(LIVING, living_text(stable)),
+        Block(NOTES, noted),
+    )
+    budget = int(MOST_TOKENS * share)
+    return tuple(block for block in parts if block.text), budget
+
+
+def living_text(stable: system.Stable) -> str:
+    """Word the living memory."""
+    text = next((file.text for file in stable.files if file.name == system.LIVING_MEMORY), "")
+    return prompts.tagged("working-memory", text) if text else ""
+
+
+def current(runtime: Runtime, readers: Sequence[str], language: str) -> list[working.MemoryLine]:
+    """Return what goes on these days, by the living memory, for people and in a language."""
+    source = runtime.read_or(lambda: working.read(runtime.entity.working_memory), "")
+    return [
+        line
+        for line in working.parse(source)
+        if line.section == CURRENT
+        and base.may_read(line.origin.audience, readers)
+        and not provenance.is_untrusted(line.origin.trust)
+        and words.language(line.text, default=language) == language
+    ]
+
+
+def notes_text(entity: Entity, readers: Sequence[str]) -> str:
+    """Word the newest scratch notes that everybody here may meet."""
+    notes = [
+        scratch.shown(line)
+        for line in scratch.lines(entity.root / scratch.PATH)
+        if base.may_read((origin := scratch.origin(line)).audience, readers)
+        and not provenance.is_untrusted(origin.trust)
+    ]
+    heading = "Notes you jotted down:"
+    return "\n".join((heading, *notes[-SHOWN_NOTES:])) if notes else ""
+
+
+def dream_text(entity: Entity, session: sessions.Session) -> str:
+    """Word the last dream, in the first turns of the first talk after it."""
+    newest = dreams.paths(entity.dreams)[-1:]
+    try:
+        dream = base.load(newest[0], dreams.parse) if newest else None
+    except RecordInvalidError:  # a dream that can't be read is nobody's
+        return ""
+    if dream is None or not base.may_read(dream.provenance.audience, session.people):
+        return ""
+    since = [message for message in session.messages if message.at >= dream.at]
+    turns = sum(message.role == "user" for message in since)
+    if not 0 < turns <= DREAM_TURNS or _talked_between(entity, session, dream.at, since[0].at):
+        return ""
+    lines = [f"- {fragment}" for fragment in dream.fragments]
+    lines += [f"- {dream.thread}"] if dream.thread else []
+    is_new = since[0].at - dream.at < LAST_NIGHT
+    when = "last night" if is_new else f"on {chunks.spoken_date(dream.at.date())}"
+    return "\n".join((f"You dreamt {when}; it did not happen:", *lines)) if lines else ""
+
+
+def _talked_between(
+    entity: Entity, session: sessions.Session, since: datetime, until: datetime
+) -> bool:
+    """Whether somebody said something in another conversation in that time."""
+    for info in session_files.infos(entity.sessions):
+        if info.id == session.id or info.last_at < since or info.at > until:
+            continue
+        try:
+            messages = session_files.load(entity.sessions / info.id / sessions.FILE).messages
+        except RecordInvalidError:
+            continue
+        if any(since <= one.at < until and one.role == "user" for one in messages):
+            return True
+    return False

@@ -1,4 +1,4 @@
-"""The system prompt: its parts and order, what is always in it, and the preamble's budget.
+"""The system prompt: its parts and order, the owner's files in it, and the preamble's budget.
 
 The stable part is a function of files alone, so two processes over unchanged files make the same
 bytes; its SHA-256 tells when it changed. What changes from turn to turn heads the last user message
@@ -11,27 +11,104 @@ import hashlib
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity.config import Identity, Persona, PromptConfig
 from bumble.entity.folder import Entity
-from bumble.errors import RecordInvalidError
+from bumble.errors import RecordInvalidError, UnsafePathError
+from bumble.files import disk
 from bumble.llm import prompts
 from bumble.llm.protocol import Block, PromptMessage, Tool
-from bumble.prompt import prompt_files
-from bumble.prompt.prompt_files import BootstrapFile
-from bumble.records import base, provenance
+from bumble.records import base, provenance, working
 from bumble.records import knowledge as knowledge_store
 from bumble.records import narrative as narrative_store
 from bumble.records import skills as skills_store
-from bumble.records.base import Provenance
-from bumble.records.knowledge import Knowledge
-from bumble.records.narrative import Narrative
-from bumble.records.skills import Skill
 from bumble.runtime import rules
+from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
+
+LIVING_MEMORY_LINES = 200  # of working/MEMORY.md
+LIVING_MEMORY = working.PATH  # capped by lines too, and beside the cached part: it is rewritten
+Status = Literal["OK", "TRUNCATED", "MISSING", "UNREADABLE", "UNAPPROVED"]
+
+
+class BootstrapFile(Struct, frozen=True):
+    """One file, as it goes into the prompt."""
+
+    name: str  # relative to the entity folder
+    status: Status
+    raw_chars: int
+    text: str  # what is injected; empty if there is nothing
+    problem: str = ""  # of one that can't be read
+
+    @property
+    def injected_chars(self) -> int:
+        """How much of it goes into the prompt."""
+        return len(self.text)
+
+
+def read_own_files(
+    entity: Entity, config: PromptConfig, readers: Sequence[str] = ()
+) -> tuple[BootstrapFile, ...]:
+    """Read the files in the configured order; what is not there never fails anything.
+
+    Of the living memory only what all readers may meet is there.
+    """
+    left = config.bootstrap_total_max_chars
+    own_files = []
+    for name in config.bootstrap_files:
+        own_file = _read(entity, name, left, config, readers)
+        left -= own_file.injected_chars
+        own_files.append(own_file)
+    return tuple(own_files)
+
+
+def _read(
+    entity: Entity, name: str, left: int, config: PromptConfig, readers: Sequence[str]
+) -> BootstrapFile:
+    try:
+        raw = _raw(entity, name)
+    except RecordInvalidError as error:
+        return BootstrapFile(name, "UNREADABLE", 0, "", str(error))
+    if raw is None:
+        return BootstrapFile(name, "MISSING", 0, "")
+    if name != LIVING_MEMORY and rules.pending(entity, [rules.of_prompt_file(name, raw)]):
+        return BootstrapFile(name, "UNAPPROVED", len(raw), "")  # it came from elsewhere
+    shown = working.shown(raw, readers) if name == LIVING_MEMORY else raw
+    return _fitted(name, shown, left, config)
+
+
+def say_unreadable(runtime: Runtime, own_files: Sequence[BootstrapFile]) -> None:
+    """Say once of each file that can't be read that it is left out."""
+    for own_file in own_files:
+        if own_file.problem:
+            runtime.say_left_out(own_file.problem)
+
+
+def _raw(entity: Entity, name: str) -> str | None:
+    try:
+        path = disk.inside(entity.root, name)
+    except UnsafePathError:
+        return None  # a link out of the folder brings nothing into a prompt
+    if not path.is_file() or disk.is_elsewhere(path):  # nor does another name of one out there
+        return None
+    return base.read_text(path).strip()
+
+
+def _fitted(name: str, raw: str, left: int, config: PromptConfig) -> BootstrapFile:
+    text = raw
+    if name == LIVING_MEMORY:
+        text = "\n".join(text.splitlines()[:LIVING_MEMORY_LINES])
+    limit = min(config.bootstrap_max_chars, left)
+    if len(text) > limit or text != raw:
+        marker = f"\n[cut: {name} has {len(raw):,} characters]"
+        text = (text[: max(0, limit - len(marker))] + marker)[: max(0, limit)]
+        return BootstrapFile(name, "TRUNCATED", len(raw), text)
+    return BootstrapFile(name, "OK", len(raw), text)
+
 
 _OPENING = re.compile(r"<[^/<>][^<>]*>")  # a tag on a line of its own
 
@@ -99,7 +176,7 @@ def of_entity(
         [skill for skill in skills if base.may_read(skill.provenance.audience, readers)],
         rules.own_book(entity, knowledge_store.readable(entity.knowledge)),
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
-        prompt_files.read(entity, config, readers),
+        read_own_files(entity, config, readers),
         mood,
         topics,
         home=entity.root.name,
@@ -110,8 +187,8 @@ def of_entity(
 def stable(
     identity: Identity,
     tools: Sequence[Tool],
-    skills: Sequence[Skill],
-    knowledge: Knowledge,
+    skills: Sequence[skills_store.Skill],
+    knowledge: knowledge_store.Knowledge,
     narrative: str,
     own_files: Sequence[BootstrapFile] = (),
     mood: str = "",
@@ -170,14 +247,9 @@ def _runtime(identity: Identity, tools: Sequence[Tool], home: str) -> str:
     return " ".join(lines)
 
 
-def _is_told(story: Narrative) -> bool:
+def _is_told(story: narrative_store.Narrative) -> bool:
     """Whether a story is the entity's own, and not a quotation."""
     return not provenance.is_untrusted(story.provenance.trust)
-
-
-def _for_all(origin: Provenance) -> bool:
-    """Whether a text may stand where everybody's prompt begins, and not as a quotation."""
-    return not origin.audience and not provenance.is_untrusted(origin.trust)
 
 
 def tool_line(tool: Tool) -> str:
@@ -186,13 +258,13 @@ def tool_line(tool: Tool) -> str:
     return f"- {tool.name}({names}): {tool.description}"
 
 
-def skill_line(skill: Skill) -> str:
+def skill_line(skill: skills_store.Skill) -> str:
     """Say in one line what a skill is called, where it lies and what it is for."""
     line = f"- {skill.name} ({skill.path})"
     return f"{line}: {skill.description}" if skill.description else line
 
 
-def _listed(skills: Sequence[Skill]) -> tuple[Block, ...]:
+def _listed(skills: Sequence[skills_store.Skill]) -> tuple[Block, ...]:
     """Say in a line each which skills there are; one that is only quoted is not among them."""
     return tuple(
         Block(skill.name, skill_line(skill))
@@ -201,7 +273,7 @@ def _listed(skills: Sequence[Skill]) -> tuple[Block, ...]:
     )
 
 
-def locked(knowledge: Knowledge) -> str:
+def locked(knowledge: knowledge_store.Knowledge) -> str:
     """Return the sections that are in every prompt."""
     return "\n\n".join(
         f"## {section.title}\n{section.text}"
@@ -215,7 +287,7 @@ def files(own_files: Sequence[BootstrapFile]) -> str:
     return "\n".join(
         prompts.tagged("file", own_file.text, f' name="{own_file.name}"')
         for own_file in own_files
-        if own_file.text and own_file.name != prompt_files.LIVING_MEMORY
+        if own_file.text and own_file.name != LIVING_MEMORY
     )
 
 
@@ -223,21 +295,23 @@ def _section(heading: str, text: str) -> str:
     return f"\n{heading}\n{text}\n" if text else ""
 
 
-def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
-    """Choose what goes before the message: blocks by importance, as far as the budget goes.
+def fitting(
+    blocks: Sequence[Block], budget_tokens: int, *, keeps_first: bool = False
+) -> tuple[Block, ...]:
+    """Choose blocks by importance, as far as a budget goes; one that only partly fits is cut.
 
-    A block that only partly fits is cut at a line; the first is always there.
+    Args:
+        blocks: The most important first.
+        budget_tokens: What they may take.
+        keeps_first: Whether the first is there in any case, and whole.
     """
     chosen: list[Block] = []
-    left = budget_tokens
-    for block in blocks:
-        if not block.text:
-            continue
-        fitting = block if not chosen or block.tokens <= left else cut_block(block, left)
-        if fitting is None:
-            continue
-        chosen.append(fitting)
-        left -= fitting.tokens
+    for block in filter(lambda block: block.text, blocks):
+        whole = block.tokens <= budget_tokens or (keeps_first and not chosen)
+        fit = block if whole else cut_block(block, budget_tokens)
+        if fit is not None:
+            chosen.append(fit)
+            budget_tokens -= fit.tokens
     return tuple(chosen)
 
 

@@ -17,7 +17,6 @@ from msgspec import Struct
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, PromptMessage, ToolResult
 from bumble.records import session_files, sessions
-from bumble.records.sessions import Compaction, Session, ToolCall
 from bumble.text import tokens
 from bumble.text.words import one_line
 
@@ -45,7 +44,7 @@ class ViewPart(Struct, frozen=True):
 
 
 def view(
-    session: Session, budget_tokens: int, *, before: str | None = None, plain: bool = False
+    session: sessions.Session, budget_tokens: int, *, before: str | None = None, plain: bool = False
 ) -> View:
     """Render a transcript within a budget: what is older is left out, a summary last of all.
 
@@ -77,7 +76,9 @@ def view(
     return View(_joined([part.message for part in visible_parts]), len(gone), summarized, unseen)
 
 
-def shown(session: Session, *, before: str | None = None, plain: bool = False) -> list[ViewPart]:
+def shown(
+    session: sessions.Session, *, before: str | None = None, plain: bool = False
+) -> list[ViewPart]:
     """Return every part of the view, oldest first, however long it is; see `view`."""
     summary = standing(session)
     covered = {message.id for message in covered_messages(session, summary)} if summary else set()
@@ -87,7 +88,7 @@ def shown(session: Session, *, before: str | None = None, plain: bool = False) -
     ]
     visible = _visible(session, plain=plain)
     parts: list[ViewPart] = []
-    calls: dict[str, ToolCall] = {}
+    calls: dict[str, sessions.ToolCall] = {}
     for message in session.messages:
         if message.id == before:
             break
@@ -106,7 +107,7 @@ def shown(session: Session, *, before: str | None = None, plain: bool = False) -
     return parts
 
 
-def _visible(session: Session, *, plain: bool) -> set[str]:
+def _visible(session: sessions.Session, *, plain: bool) -> set[str]:
     """Return the ids of what may be part of a view.
 
     No reply that is no example is, for it would be copied; nor are the results of its calls, which
@@ -128,7 +129,7 @@ def _visible(session: Session, *, plain: bool) -> set[str]:
     return ids
 
 
-def standing(session: Session) -> Compaction | None:
+def standing(session: sessions.Session) -> sessions.Compaction | None:
     """Return the summary that stands: each updates the one before it."""
     return next(
         (
@@ -140,7 +141,9 @@ def standing(session: Session) -> Compaction | None:
     )
 
 
-def covered_messages(session: Session, compaction: Compaction) -> tuple[sessions.Message, ...]:
+def covered_messages(
+    session: sessions.Session, compaction: sessions.Compaction
+) -> tuple[sessions.Message, ...]:
     """Return the messages a compaction is about; none if an end of it is not there any more."""
     ids = [message.id for message in session.messages]
     if compaction.first not in ids or compaction.last not in ids:
@@ -164,8 +167,8 @@ def _cost(turn: Sequence[ViewPart]) -> int:
 
 def _render(
     message: sessions.Message,
-    within: Sequence[Compaction],
-    call: ToolCall | None,
+    within: Sequence[sessions.Compaction],
+    call: sessions.ToolCall | None,
     *,
     plain: bool = False,
 ) -> PromptMessage:
@@ -193,7 +196,7 @@ def render(
     return PromptMessage("user", spoken(str(message.extra.get("name", "")), wording))
 
 
-def _render_cleared(message: sessions.Message, call: ToolCall | None) -> PromptMessage:
+def _render_cleared(message: sessions.Message, call: sessions.ToolCall | None) -> PromptMessage:
     """Render a tool's result as the note that it was cleared: of which call, and its reference."""
     tool = str(message.extra.get("tool", "tool"))
     given = (
@@ -230,7 +233,7 @@ def spoken(name: str, text: str) -> str:
     return f"{prompts.harmless(name)}: {harmless_text}" if name else harmless_text
 
 
-def acted(said: str, calls: Sequence[Action | ToolCall]) -> PromptMessage:
+def acted(said: str, calls: Sequence[Action | sessions.ToolCall]) -> PromptMessage:
     """Render what the entity did: as actions, the form it answers in, and as native calls."""
     actions = [{"tool": call.name, "arguments": dict(call.arguments)} for call in calls]
     if said or not actions:

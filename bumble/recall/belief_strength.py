@@ -19,8 +19,6 @@ from msgspec import Struct, field
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base, beliefs
-from bumble.records.base import Provenance
-from bumble.records.beliefs import Belief
 from bumble.runtime.runtime import Runtime
 from bumble.text.words import one_line
 
@@ -50,12 +48,12 @@ class Claim(Struct, frozen=True):
     confidence: float
     evidence: tuple[str, ...]  # ids of messages, episodes or dreams
     origin: str  # one of beliefs.ORIGINS, or `dream:<id>`
-    provenance: Provenance
+    provenance: base.Provenance
     by: Literal["user", "extracted", "dream"] = "extracted"  # what a confirmation counts
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # by id of a belief
 
 
-def strength(belief: Belief, at: datetime) -> float:
+def strength(belief: beliefs.Belief, at: datetime) -> float:
     """Return how sure the entity is of a belief at a time: confidence halves toward a floor."""
     above = belief.confidence - FLOOR
     if above <= 0:
@@ -65,7 +63,7 @@ def strength(belief: Belief, at: datetime) -> float:
     return float(FLOOR + above * 0.5 ** (days / half_life))
 
 
-def fades_on(belief: Belief) -> datetime | None:
+def fades_on(belief: beliefs.Belief) -> datetime | None:
     """Return when a belief will be put away unless it is confirmed; None: it has or never will."""
     above, least = belief.confidence - FLOOR, ARCHIVE_BELOW - FLOOR
     if above <= least:
@@ -83,7 +81,7 @@ def confirmed(confidence: float, by: str) -> float:
 
 
 def plan_confirm(
-    belief: Belief,
+    belief: beliefs.Belief,
     by: str,
     at: datetime,
     *,
@@ -106,7 +104,7 @@ def plan_confirm(
     )
 
 
-def plan_contradict(belief: Belief, other: str | None, at: datetime) -> Change | None:
+def plan_contradict(belief: beliefs.Belief, other: str | None, at: datetime) -> Change | None:
     """Plan to weaken a belief, and to name the one that speaks against it."""
     return beliefs.plan_update(
         belief,
@@ -117,7 +115,7 @@ def plan_contradict(belief: Belief, other: str | None, at: datetime) -> Change |
     )
 
 
-def archive_check(held: Iterable[Belief], at: datetime) -> list[Change]:
+def archive_check(held: Iterable[beliefs.Belief], at: datetime) -> list[Change]:
     """Plan to put away the beliefs of which next to nothing is left; for consolidation.
 
     Twice at the same time plans nothing the second time; `belief confirm` brings one back.
@@ -130,7 +128,7 @@ def archive_check(held: Iterable[Belief], at: datetime) -> list[Change]:
     return [change for change in planned if change is not None]
 
 
-def superseded(belief: Belief, held: Mapping[str, Belief], at: datetime) -> bool:
+def superseded(belief: beliefs.Belief, held: Mapping[str, beliefs.Belief], at: datetime) -> bool:
     """Whether a newer belief that is firmer today contradicts this one."""
     return any(
         other.formed > belief.formed
@@ -162,7 +160,7 @@ def plan_claims(runtime: Runtime, claims: Sequence[Claim], at: datetime) -> list
 class _Book:
     """What is held, while several claims change it one after another."""
 
-    def __init__(self, held: Sequence[Belief], at: datetime) -> None:
+    def __init__(self, held: Sequence[beliefs.Belief], at: datetime) -> None:
         self.at = at
         self.before = {belief.id: belief for belief in held}
         self.now = dict(self.before)
@@ -191,7 +189,7 @@ class _Book:
         ):
             self._contradict(name, other, claim)
 
-    def _same(self, claim: Claim) -> Belief | None:
+    def _same(self, claim: Claim) -> beliefs.Belief | None:
         judged = [
             self.now[name]
             for name, verdict in claim.verdicts.items()
@@ -200,7 +198,7 @@ class _Book:
         alike = [belief for belief in self.now.values() if repeats(claim, belief)]
         return next(iter([*alike, *judged]), None)
 
-    def _contradict(self, name: str, other: Belief, claim: Claim) -> None:
+    def _contradict(self, name: str, other: beliefs.Belief, claim: Claim) -> None:
         if name in other.contradicts:  # known already
             return
         belief = self.now[name]
@@ -211,7 +209,7 @@ class _Book:
             linked = plan_contradict(belief, other.id, self.at)
         self._put(belief, linked)
 
-    def _put(self, old: Belief | None, change: Change | None) -> None:
+    def _put(self, old: beliefs.Belief | None, change: Change | None) -> None:
         if change is None or change.data is None:
             return
         made = beliefs.parse(change.data.decode(), PurePosixPath(change.path).stem)
@@ -234,7 +232,7 @@ class _Book:
         return planned
 
 
-def repeats(claim: Claim, belief: Belief) -> bool:
+def repeats(claim: Claim, belief: beliefs.Belief) -> bool:
     """Whether a claim says word for word what a belief of its category says, to the same people."""
     return (
         belief.category == claim.category
@@ -243,7 +241,7 @@ def repeats(claim: Claim, belief: Belief) -> bool:
     )
 
 
-def _akin(claim: Claim, belief: Belief) -> bool:
+def _akin(claim: Claim, belief: beliefs.Belief) -> bool:
     """Whether both were dreamt or neither was: what was dreamt is not confirmed by being told."""
     return (claim.category == beliefs.DREAM_INSIGHT) == (belief.category == beliefs.DREAM_INSIGHT)
 
@@ -252,17 +250,17 @@ def _bare(text: str) -> str:
     return one_line(text).rstrip(".!")
 
 
-def may_meet(people: Sequence[str], belief: Belief) -> bool:
+def may_meet(people: Sequence[str], belief: beliefs.Belief) -> bool:
     """Whether all of some people may know of a belief; nobody named: everyone has to."""
     return not belief.audience or (bool(people) and set(people) <= set(belief.audience))
 
 
-def same_people(claim: Provenance, held: Provenance) -> bool:
+def same_people(claim: base.Provenance, held: base.Provenance) -> bool:
     """Whether a claim comes from the people a belief came from, or the belief from the owner."""
     return not held.audience or bool(set(claim.audience) & set(held.audience))
 
 
-def _new(claim: Claim, at: datetime) -> Belief:
+def _new(claim: Claim, at: datetime) -> beliefs.Belief:
     return beliefs.new(
         claim.id,
         claim.text,

@@ -19,8 +19,6 @@ from bumble.entity.config import Config
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.recall import memory_search, prompt_memories
-from bumble.recall.memory_search import Search
-from bumble.recall.prompt_memories import RecalledAnswer
 from bumble.records import kinds, topics
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
@@ -64,7 +62,13 @@ class Catalyzed(Struct, frozen=True):
 
 
 def find(
-    memory: Memory, config: Config, search: Search, query: str, *, register: str, limit: int
+    memory: Memory,
+    config: Config,
+    search: memory_search.Search,
+    query: str,
+    *,
+    register: str,
+    limit: int,
 ) -> Catalyzed:
     """Find what a query brings to mind by way of the topics' questions.
 
@@ -88,7 +92,9 @@ def find(
     )
 
 
-def _met(memory: Memory, config: Config, search: Search, query: str) -> list[Contribution]:
+def _met(
+    memory: Memory, config: Config, search: memory_search.Search, query: str
+) -> list[Contribution]:
     """Return the topics' questions that are near a query, with what each brings to mind."""
     kind = (kinds.TOPIC.passages,)
     asked = memory.search(query, kinds=kind, limit=QUESTIONS, audience=search.readers)
@@ -173,7 +179,7 @@ def _note(memory: Memory, met: Sequence[Contribution]) -> str:
 
 def answer(
     runtime: Runtime, query: str, session: Session, register: str, unseen: Sequence[str] = ()
-) -> RecalledAnswer:
+) -> prompt_memories.RecalledAnswer:
     """Answer the entity's own question in a register; without one it is plain recall."""
     if register not in REGISTERS:
         return prompt_memories.answer(runtime, query, session, unseen)

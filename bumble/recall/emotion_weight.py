@@ -14,7 +14,6 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.index.search import Factor, Hit
 from bumble.records import base, episodes
-from bumble.records.episodes import Episode
 
 KEY = "imprints"  # in the front matter; a file without it need not be parsed
 
@@ -94,7 +93,7 @@ def _shares(
     )
 
 
-def _charged(entity: Entity, hit: Hit) -> Episode | None:
+def _charged(entity: Entity, hit: Hit) -> episodes.Episode | None:
     """Read the episode of a hit, if it has imprints; one that is gone or broken since has none."""
     path = entity.root / hit.path
     try:

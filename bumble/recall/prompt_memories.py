@@ -19,7 +19,6 @@ from bumble.index.search import Hit
 from bumble.llm import prompts
 from bumble.llm.protocol import Block
 from bumble.recall import memory_search, whole_record
-from bumble.recall.memory_search import COME_TO_MIND, Search
 from bumble.records import (
     base,
     episodes,
@@ -29,14 +28,11 @@ from bumble.records import (
     provenance,
     skills,
 )
-from bumble.records.knowledge import Knowledge
-from bumble.records.projects import Project
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, people, rules
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
-from bumble.text.words import one_line
 
 LAST_MESSAGES = 3  # that together bring to mind what the newest alone does not
 JUST_BEFORE, JUST_BEFORE_TOKENS = 5, 75  # memories they may bring, and how much of each
@@ -69,7 +65,7 @@ def blocks(
     `imported`) stands in tags of its own. `unseen` are the messages of the conversation itself that
     its view does not hold.
     """
-    search = Search(
+    search = memory_search.Search(
         session.people,
         mood,
         at,
@@ -159,7 +155,7 @@ def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> s
     name_words = set(stop_words.words(person.name))
     gave_way = memory_search.superseded(runtime.entity, runtime.now())
     return "; ".join(
-        one_line(hit.text)
+        words.one_line(hit.text)
         for hit in hits
         if hit.id not in gave_way
         and not provenance.is_untrusted(hit.trust)
@@ -167,12 +163,16 @@ def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> s
     )
 
 
-def _book(runtime: Runtime) -> Knowledge:
+def _book(runtime: Runtime) -> knowledge.Knowledge:
     return runtime.read_or(lambda: knowledge.read(runtime.entity.knowledge), knowledge.EMPTY)
 
 
 def _knowledge(
-    runtime: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
+    runtime: Runtime,
+    search: memory_search.Search,
+    session: Session,
+    book: knowledge.Knowledge,
+    shown: set[tuple[str, str]],
 ) -> list[Block]:
     text = session.messages[-1].text
     hits = _unasked(runtime, search, book, text, ("knowledge",), knowledge.RECALLED_SECTIONS)
@@ -190,7 +190,11 @@ def _knowledge(
 
 
 def _memories(
-    runtime: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
+    runtime: Runtime,
+    search: memory_search.Search,
+    session: Session,
+    book: knowledge.Knowledge,
+    shown: set[tuple[str, str]],
 ) -> list[Block]:
     limit = runtime.config.memory.max_recall_results
     hits = _unasked(runtime, search, book, session.messages[-1].text, kinds.UNASKED, limit)
@@ -205,7 +209,11 @@ def _asker(session: Session) -> str:
 
 
 def _just_before(
-    runtime: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
+    runtime: Runtime,
+    search: memory_search.Search,
+    session: Session,
+    book: knowledge.Knowledge,
+    shown: set[tuple[str, str]],
 ) -> list[Block]:
     """Say what the last few messages together bring to mind, if the newest alone brings little.
 
@@ -217,7 +225,7 @@ def _just_before(
     if room <= 0 or len(texts) < 2:
         return []
     query = "\n".join(texts)
-    hits = _unasked(runtime, search, book, query, COME_TO_MIND, JUST_BEFORE)
+    hits = _unasked(runtime, search, book, query, memory_search.COME_TO_MIND, JUST_BEFORE)
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
     lines = [(hit.trust, f"- {line(hit, JUST_BEFORE_TOKENS)}") for hit in new[:room]]
     return _blocks("just before", "And of what was said just before:", lines)
@@ -232,7 +240,7 @@ def _projects(entity: Entity, session: Session) -> list[Block]:
     return _blocks("projects", "What is being worked on:", lines)
 
 
-def named_projects(entity: Entity, session: Session) -> list[Project]:
+def named_projects(entity: Entity, session: Session) -> list[projects.Project]:
     """Return the projects that the last message is about, as far as all here may meet them."""
     message = session.messages[-1].text
     about = [
@@ -280,7 +288,12 @@ def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[B
 
 
 def _unasked(
-    runtime: Runtime, search: Search, book: Knowledge, query: str, kinds: Sequence[str], limit: int
+    runtime: Runtime,
+    search: memory_search.Search,
+    book: knowledge.Knowledge,
+    query: str,
+    kinds: Sequence[str],
+    limit: int,
 ) -> list[Hit]:
     """Find what comes to mind by itself and the prompt does not hold anyway."""
     found = memory_search.find(
@@ -289,7 +302,7 @@ def _unasked(
     return _beside_prompt(book, found)
 
 
-def _beside_prompt(book: Knowledge, hits: Sequence[Hit]) -> list[Hit]:
+def _beside_prompt(book: knowledge.Knowledge, hits: Sequence[Hit]) -> list[Hit]:
     """Leave out the sections that stand in every prompt."""
     always = {
         ("knowledge", section.title) for section in book.sections if knowledge.always(section)
@@ -370,11 +383,11 @@ def answer(
     return worded(runtime, hits)
 
 
-def question_of(runtime: Runtime, session: Session, unseen: Sequence[str]) -> Search:
+def question_of(runtime: Runtime, session: Session, unseen: Sequence[str]) -> memory_search.Search:
     """Return the search that the entity makes itself in a conversation."""
     at = runtime.now()
     mood = body_state.mood(runtime, body_state.read(runtime, at)).name
-    return Search(
+    return memory_search.Search(
         session.people, mood, at, session.id, unseen, asking=memory_search.last_turn(session)
     )
 

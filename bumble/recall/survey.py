@@ -24,16 +24,13 @@ from bumble.files import disk
 from bumble.index import search
 from bumble.index.memory import Memory
 from bumble.index.rows import Row, unpacked
-from bumble.index.search import Hit
 from bumble.llm import prompts
 from bumble.recall import topic_mining
-from bumble.recall.topic_mining import LEAST_RECORDS, Text, Title, Topic, TopicType
 from bumble.records import base, kinds, provenance, relationships, topics
 from bumble.records.kind import Kind, RecordView
 from bumble.records.topics import Catalyst, TopicFile
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
-from bumble.text.words import one_line
 
 # What was made of other records by a model says nothing new of how often something comes up.
 DERIVED = frozenset(kind.passages for kind in kinds.KINDS if kind.passages and kind.retells)
@@ -43,7 +40,7 @@ OWN = frozenset(kind.passages for kind in kinds.KINDS if kind.passages and kind.
 TAGGED_BY_CYCLES = frozenset((kinds.JOURNAL.passages,))
 
 
-def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:
+def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[topic_mining.Text]:
     """Return every record that all of some people may meet, oldest first; None: every record.
 
     An index that can't be used has none.
@@ -67,7 +64,7 @@ def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[Tex
         if kind in DERIVED or not (readers is None or base.may_read(listed, readers)):
             continue
         texts.append(
-            Text(
+            topic_mining.Text(
                 kind,
                 record,
                 path,
@@ -87,7 +84,7 @@ def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[Tex
 
 
 # What has a title of its own, by the kind of its records; kinds that are not there have none.
-TITLED: tuple[tuple[str, TopicType], ...] = (
+TITLED: tuple[tuple[str, topic_mining.TopicType], ...] = (
     ("knowledge", "knowledge"),
     ("skill", "skill"),
     ("project", "project"),
@@ -99,10 +96,10 @@ NAMED = 1.0  # what a query adds to the relation of a topic that it names
 class Survey(Struct, frozen=True):
     """The topics of an entity, what stands out most first, and the files of those that have one."""
 
-    topics: tuple[Topic, ...]
+    topics: tuple[topic_mining.Topic, ...]
     files: tuple[TopicFile, ...]
 
-    def file_of(self, topic: Topic) -> TopicFile | None:
+    def file_of(self, topic: topic_mining.Topic) -> TopicFile | None:
         """Return the file of a topic, by its name or another of its names."""
         slug = topics.slug_of(topic.name)
         own = next((file for file in self.files if file.id == slug), None)
@@ -110,12 +107,12 @@ class Survey(Struct, frozen=True):
             (file for file in self.files if topic_mining.key_of(file.name) in topic.keys), None
         )
 
-    def catalysts(self, topic: Topic) -> tuple[Catalyst, ...]:
+    def catalysts(self, topic: topic_mining.Topic) -> tuple[Catalyst, ...]:
         """Return the questions that a topic keeps raising."""
         file = self.file_of(topic)
         return file.catalysts if file else ()
 
-    def find(self, name: str) -> Topic | None:
+    def find(self, name: str) -> topic_mining.Topic | None:
         """Return the topic that somebody means by a name."""
         wanted = topics.slug_of(name)
         exact = (topic for topic in self.topics if topics.slug_of(topic.name) == wanted)
@@ -123,7 +120,7 @@ class Survey(Struct, frozen=True):
         alike = (topic for topic in self.topics if key in topic.keys)
         return next(exact, None) or next(alike, None)
 
-    def related(self, query: str, hits: Sequence[Hit]) -> list[Topic]:
+    def related(self, query: str, hits: Sequence[search.Hit]) -> list[topic_mining.Topic]:
         """Return the topics in order of their relation to a query.
 
         Args:
@@ -133,7 +130,7 @@ class Survey(Struct, frozen=True):
         scores = {(hit.kind, hit.id): hit.score for hit in hits}
         asked = topic_mining.key_of(query, words.language(query))
 
-        def relation(topic: Topic) -> float:
+        def relation(topic: topic_mining.Topic) -> float:
             shared = sum(scores.get((text.kind, text.id), 0.0) for text in topic.texts)
             named = any(holds(asked, key) for key in topic.keys)
             return shared / math.sqrt(max(topic.frequency, 1)) + NAMED * named
@@ -179,8 +176,11 @@ def take(
 
 
 def of_texts(
-    memory: Memory, texts: Sequence[Text], now: datetime, readers: Collection[str] | None
-) -> list[Topic]:
+    memory: Memory,
+    texts: Sequence[topic_mining.Text],
+    now: datetime,
+    readers: Collection[str] | None,
+) -> list[topic_mining.Topic]:
     """Find the topics in some texts of an entity."""
     named = [*_people(memory, texts, readers), *titles(memory, readers)]
     return topic_mining.find(texts, named, now, passing=_passing(memory, texts))
@@ -193,22 +193,22 @@ def _files(memory: Memory, readers: Collection[str] | None) -> Iterator[TopicFil
 
 
 def _people(
-    memory: Memory, texts: Sequence[Text], readers: Collection[str] | None
-) -> Iterator[Title]:
+    memory: Memory, texts: Sequence[topic_mining.Text], readers: Collection[str] | None
+) -> Iterator[topic_mining.Title]:
     """Name those whom the entity knows, and those who talk, by their full and their first names."""
     people, _ = base.load_all(
         relationships.paths(memory.entity.relationships),
         lambda path: base.load(path, relationships.parse),
     )
     titles = [
-        Title(person.name, "person", tuple(person.names[1:]))
+        topic_mining.Title(person.name, "person", tuple(person.names[1:]))
         for person in people
         if readers is None or base.may_read(person.audience, readers)
     ]
     names = {name.casefold() for title in titles for name in (title.name, *title.aliases)}
     speakers = {text.speaker for text in texts if text.speaker and not text.is_quoted}
     titles += [
-        Title(speaker, "person")
+        topic_mining.Title(speaker, "person")
         for speaker in sorted(speakers - {memory.name})
         if speaker.casefold() not in names
     ]
@@ -217,10 +217,10 @@ def _people(
         first = title.name.split()[0] if title.name.split() else ""
         alone = firsts.count(first.casefold()) == 1 and first != title.name
         aliases = (*title.aliases, *([first] if alone else []))
-        yield Title(title.name, title.type, aliases)
+        yield topic_mining.Title(title.name, title.type, aliases)
 
 
-def titles(memory: Memory, readers: Collection[str] | None) -> Iterator[Title]:
+def titles(memory: Memory, readers: Collection[str] | None) -> Iterator[topic_mining.Title]:
     """Name what has a title of its own; a file that can't be read has none."""
     for name, topic_type in TITLED:
         kind = kinds.BY_NAME.get(name)
@@ -230,7 +230,7 @@ def titles(memory: Memory, readers: Collection[str] | None) -> Iterator[Title]:
         for view in (view for listed in views for view in listed):
             if readers is None or base.may_read(view.origin.audience, readers):
                 record = (kind.passages, view.id)
-                yield Title(_title(view), topic_type, at=_time(view), record=record)
+                yield topic_mining.Title(_title(view), topic_type, at=_time(view), record=record)
 
 
 def _views(kind: Kind, zone: tzinfo, path: Path) -> Sequence[RecordView]:
@@ -249,7 +249,7 @@ def _title(view: RecordView) -> str:
     return next((str(meta[key]) for key in ("title", "name") if meta.get(key)), view.id)
 
 
-def _passing(memory: Memory, texts: Sequence[Text]) -> frozenset[str]:
+def _passing(memory: Memory, texts: Sequence[topic_mining.Text]) -> frozenset[str]:
     """Return the words that tell nothing in the languages of some texts, folded."""
     passing = {words.folded(part) for part in memory.name.split()}
     for language in {text.language for text in texts}:
@@ -318,14 +318,16 @@ def day_start(runtime: Runtime) -> datetime:
 
 def _worded(taken: Survey, start: datetime) -> str:
     lines: list[str] = []
-    recurring = [topic for topic in taken.topics if topic.frequency >= LEAST_RECORDS]
+    recurring = [topic for topic in taken.topics if topic.frequency >= topic_mining.LEAST_RECORDS]
     for topic in recurring[:TOPICS]:
         file = taken.file_of(topic)
         is_drawn = file is not None and (file.at is None or file.at < start)
-        questions = [one_line(each.text) for each in file.catalysts] if file and is_drawn else []
+        questions = (
+            [words.one_line(each.text) for each in file.catalysts] if file and is_drawn else []
+        )
         days = topic.days_since(start)
         seen = "" if days is None else f", last {days} days before today"
-        head = f"- {one_line(topic.name)} ({topic.frequency} times{seen}, {topic.trend})"
+        head = f"- {words.one_line(topic.name)} ({topic.frequency} times{seen}, {topic.trend})"
         line = f"{head}: {' | '.join(questions[:CATALYSTS])}" if questions else head
         lines += [line]
         if tokens.estimate(prompts.tagged("memory", "\n".join(lines))) > MOST_TOKENS:

@@ -19,16 +19,12 @@ from msgspec import Struct
 from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.fallback import quotes, sayings
-from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
-from bumble.llm import prompts, structured
+from bumble.llm import prompts
 from bumble.recall import survey, topic_mining
-from bumble.recall.topic_mining import Text, Topic
 from bumble.records import base, kinds, topics
-from bumble.records.base import Provenance
-from bumble.records.topics import Catalyst, TopicFile
-from bumble.runtime import job_request, people
-from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime import people, review_queue
+from bumble.runtime.job import Condition, Due, Grounds, JobResult, array, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 
@@ -51,9 +47,9 @@ class Drawing(Struct, frozen=True):
     """The catalysts of one topic, to be drawn."""
 
     at: datetime
-    topic: Topic
-    sample: tuple[Text, ...]  # oldest first
-    before: TopicFile | None
+    topic: topic_mining.Topic
+    sample: tuple[topic_mining.Text, ...]  # oldest first
+    before: topics.TopicFile | None
     fingerprint: str
 
 
@@ -87,7 +83,9 @@ def check(runtime: Runtime, *, name: str = "", force: bool = False) -> Due[Drawi
     return Due((count, Condition("mentions", news, "new ones", bool(drawings))), tuple(drawings))
 
 
-def _drawing(at: datetime, topic: Topic, before: TopicFile | None) -> Drawing | None:
+def _drawing(
+    at: datetime, topic: topic_mining.Topic, before: topics.TopicFile | None
+) -> Drawing | None:
     """Prepare the catalysts of a topic; None where there is nothing to draw them from.
 
     A file of the owner's hand stays as it is.
@@ -97,18 +95,17 @@ def _drawing(at: datetime, topic: Topic, before: TopicFile | None) -> Drawing | 
     sample = tuple(_sample([text for text in topic.texts if text.kind in DRAWN_FROM]))
     if not sample:
         return None
-    drawn_from = "\n".join(f"{text.id} {text.text}" for text in sample)
-    digest = hashlib.sha256(drawn_from.encode("utf-8", "replace")).hexdigest()
-    return Drawing(at, topic, sample, before, digest[:16])
+    digest = review_queue.mark(*(f"{text.id} {text.text}" for text in sample))
+    return Drawing(at, topic, sample, before, digest)
 
 
-def _eras(texts: Sequence[Text]) -> list[Sequence[Text]]:
+def _eras(texts: Sequence[topic_mining.Text]) -> list[Sequence[topic_mining.Text]]:
     """Split the texts of a topic, oldest first, into its first, middle and last third."""
     bounds = [round(len(texts) * part / 3) for part in range(4)]
     return [texts[start:end] for start, end in pairwise(bounds)]
 
 
-def _sample(texts: Sequence[Text]) -> Iterator[Text]:
+def _sample(texts: Sequence[topic_mining.Text]) -> Iterator[topic_mining.Text]:
     """Draw mentions from each era: by the hash of their ids, so that new ones change few."""
     dated = [text for text in texts if text.at is not None]
     for era in _eras(dated):
@@ -134,51 +131,52 @@ def run(runtime: Runtime, job: Drawing) -> JobResult:
         "least": str(LEAST),
         "most": str(MOST),
     }
-    request = job_request.request(
-        runtime, PURPOSE, slots, max_tokens=ANSWER_TOKENS, temperature=TEMPERATURE
-    )
-    answer = structured.answer(runtime.model, request, schema(list(labels)))
+    form = schema(list(labels))
+    answer = ask(runtime, PURPOSE, slots, form, max_tokens=ANSWER_TOKENS, temperature=TEMPERATURE)
     return drawn(runtime, job, *standing(runtime, job, labels, answer["questions"]))
 
 
-def labelled(job: Drawing, prefix: str = "") -> dict[str, Text]:
+def labelled(job: Drawing, prefix: str = "") -> dict[str, topic_mining.Text]:
     """Return the mentions of a topic by the short names that a model cites them with."""
     return {f"{prefix}m{number}": text for number, text in enumerate(job.sample, 1)}
 
 
-def mentioned(runtime: Runtime, labels: Mapping[str, Text]) -> str:
+def mentioned(runtime: Runtime, labels: Mapping[str, topic_mining.Text]) -> str:
     """Write out mentions, one a line."""
     return "\n".join(f"{label}: {_line(runtime, text)}" for label, text in labels.items())
 
 
 def standing(
-    runtime: Runtime, job: Drawing, labels: Mapping[str, Text], entries: Sequence[Mapping[str, Any]]
-) -> tuple[tuple[Catalyst, ...], int]:
+    runtime: Runtime,
+    job: Drawing,
+    labels: Mapping[str, topic_mining.Text],
+    entries: Sequence[Mapping[str, Any]],
+) -> tuple[tuple[topics.Catalyst, ...], int]:
     """Leave out of some questions what names anything that nobody named.
 
     Returns:
         What may stand, and how many may not.
     """
-    speakers = Speakers((runtime.identity.name, job.topic.name, *(t.speaker for t in job.sample)))
-    grounds = [_line(runtime, text) for text in job.sample]
-    catalysts: dict[str, Catalyst] = {}
+    names = (runtime.identity.name, job.topic.name, *(text.speaker for text in job.sample))
+    grounds = Grounds([_line(runtime, text) for text in job.sample], Speakers(names))
+    catalysts: dict[str, topics.Catalyst] = {}
     for entry in entries:
         question = words.one_line(entry["question"])
         ids = dict.fromkeys(labels[label].id for label in entry["uses"] if label in labels)
         if (
             ids
             and _QUESTION.search(question)
-            and verifier.problem(question, grounds, speakers) is None
+            and grounds.bear(question)
             and secrets.find_secret(question) is None
         ):
-            catalysts.setdefault(question.casefold(), Catalyst(question, tuple(ids)))
+            catalysts.setdefault(question.casefold(), topics.Catalyst(question, tuple(ids)))
     return tuple(catalysts.values()), len(entries) - len(catalysts)
 
 
 def drawn(
     runtime: Runtime,
     job: Drawing,
-    catalysts: Sequence[Catalyst],
+    catalysts: Sequence[topics.Catalyst],
     dropped: int,
     beside: Sequence[Sequence[str]] = (),
 ) -> JobResult:
@@ -192,30 +190,22 @@ def drawn(
 
 def schema(labels: Sequence[str]) -> dict[str, Any]:
     """Return what an answer looks like; each question says first what it rests on."""
-    return {
-        "type": "object",
-        "properties": {"questions": questions(labels)},
-        "required": ["questions"],
-        "additionalProperties": False,
-    }
+    return closed({"questions": questions(labels)})
 
 
 def questions(labels: Sequence[str]) -> dict[str, Any]:
     """Describe the questions of one topic."""
     label = {"type": "string", "enum": list(labels)}
-    question = {
-        "type": "object",
-        "properties": {
-            "uses": {"type": "array", "items": label, "minItems": 1, "maxItems": len(labels)},
+    question = closed(
+        {
+            "uses": array(label, len(labels), least=1),
             "question": {"type": "string", "minLength": 8, "maxLength": QUESTION_CHARS},
-        },
-        "required": ["uses", "question"],
-        "additionalProperties": False,
-    }
-    return {"type": "array", "items": question, "minItems": 0, "maxItems": MOST}
+        }
+    )
+    return array(question, MOST)
 
 
-def _line(runtime: Runtime, text: Text) -> str:
+def _line(runtime: Runtime, text: topic_mining.Text) -> str:
     day = f"({text.at.astimezone(runtime.zone):%Y-%m-%d}) " if text.at else ""
     who = f"{text.speaker}: " if text.speaker else ""
     return f"{day}{who}{tokens.cut(quotes.plain(text.text), MENTION_TOKENS)}"
@@ -224,7 +214,7 @@ def _line(runtime: Runtime, text: Text) -> str:
 def _outcome(
     runtime: Runtime,
     job: Drawing,
-    catalysts: Sequence[Catalyst],
+    catalysts: Sequence[topics.Catalyst],
     dropped: int,
     beside: Sequence[Sequence[str]],
 ) -> JobResult:
@@ -236,7 +226,7 @@ def _outcome(
         catalysts,
         job.at,
         fingerprint=job.fingerprint,
-        provenance=Provenance(
+        provenance=base.Provenance(
             by=PURPOSE,
             model=model,
             sources=sources,
@@ -269,7 +259,7 @@ def _audience(audiences: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(sorted(set.intersection(*listed))) if listed else ()
 
 
-def _plan(runtime: Runtime, job: Drawing, drawn: TopicFile) -> Sequence[Change | None]:
+def _plan(runtime: Runtime, job: Drawing, drawn: topics.TopicFile) -> Sequence[Change | None]:
     """Plan to write a topic, unless somebody has edited it in the meantime: the edit stays."""
     path = runtime.entity.root / topics.path(job.before.id if job.before else drawn.id)
     now = base.load(path, topics.parse) if path.is_file() else None

@@ -8,11 +8,9 @@ from pathlib import Path
 
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RecordMissingError
-from bumble.files import disk
+from bumble.index import chunks
 from bumble.records import base, kinds, session_files
-from bumble.records.base import Provenance
 from bumble.records.kind import RecordView
-from bumble.records.session_files import REFERENCE_CHARS
 from bumble.records.sessions import Session
 
 MESSAGE = kinds.SESSION.passages  # the kind of a passage of a conversation
@@ -25,7 +23,7 @@ def reference(kind: str, record_id: str) -> str:
         kind: Of its passages: `message`.
         record_id: As the index has it.
     """
-    return disk.sha256(f"{kind} {record_id}".encode(errors="replace"))[:REFERENCE_CHARS]
+    return session_files.reference(f"{kind} {record_id}")
 
 
 def read(entity: Entity, zone: tzinfo, kind: str, record_id: str, path: str) -> RecordView | None:
@@ -84,10 +82,9 @@ def _views(file: Path, kind: str, zone: tzinfo) -> Iterator[RecordView]:
 
 def messages(session: Session) -> Iterator[RecordView]:
     """Yield what was said in a conversation, a record a message; results of tools are left out."""
-    for message in session.messages:
-        if message.role != "tool" and message.text.strip():
-            origin = Provenance(trust=message.trust, audience=session.people)
-            yield RecordView(message.id, message.text, origin, people=session.people, at=message.at)
+    for message in chunks.turns(session):
+        origin = base.Provenance(trust=message.trust, audience=session.people)
+        yield RecordView(message.id, message.text, origin, people=session.people, at=message.at)
 
 
 def original(entity: Entity, reference: str, *talks: Session) -> str:
@@ -112,7 +109,7 @@ def original(entity: Entity, reference: str, *talks: Session) -> str:
     for talk in talks:
         for message in talk.messages:
             name = session_files.reference(message.text)
-            if len(wanted) >= REFERENCE_CHARS and wanted.startswith(name):
+            if len(wanted) >= session_files.REFERENCE_CHARS and wanted.startswith(name):
                 return message.text
             references.append(name)
     raise RecordMissingError("text with the reference", reference, base.nearest(wanted, references))

@@ -5,15 +5,14 @@ Layout: `anchors/<slug>.yaml`, one mapping. Knows nothing of how a recall moves 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from bumble.body.config import HORMONE_NAMES
 from bumble.entity.changes import Change
 from bumble.files import disk
-from bumble.records import base, fields, kind
-from bumble.records.base import Provenance
+from bumble.records import base, fields
 from bumble.records.fields import LATER, Key, unit
 from bumble.records.kind import Record, RecordKind, Told, told_anew
 from bumble.text.markdown import Document
@@ -31,6 +30,8 @@ def _levels(meta: Mapping[str, Any], key: str) -> dict[str, float]:
 class Anchor(Record, frozen=True, kw_only=True):
     """One state of the body that has a name."""
 
+    HEADLINE: ClassVar[str] = 'anchor "{0.label}"'
+    QUOTED: ClassVar[str] = "description"
     OF_NEWER: ClassVar[Mapping[str, str]] = {"hormones": "at"}
 
     label: str
@@ -54,14 +55,6 @@ class Anchor(Record, frozen=True, kw_only=True):
     @property
     def told(self) -> str:
         return f"{self.label}\n{self.description}".rstrip()
-
-    @property
-    def headline(self) -> str:
-        return f'anchor "{self.label}"'
-
-    @property
-    def quoted(self) -> str:
-        return self.description
 
     def changes_since(self, old: Anchor) -> Told:
         """Tell of recalls, and of its words."""
@@ -89,8 +82,9 @@ ANCHOR = RecordKind(
     explained=True,
     counted=True,
     bundled="whole",
+    named_by=("label", "id"),
 )
-parse, path, paths, load = ANCHOR.parse, ANCHOR.path, ANCHOR.files, ANCHOR.load
+parse, path, paths, load, match = ANCHOR.parse, ANCHOR.path, ANCHOR.files, ANCHOR.load, ANCHOR.match
 readable, plan_new, plan_forget = ANCHOR.readable, ANCHOR.plan_new, ANCHOR.plan_forget
 
 
@@ -102,7 +96,7 @@ def new(
     strength: float,
     *,
     stirred: bool = False,
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> Anchor:
     """Make an anchor that is not in the folder yet; `plan_new` puts it there.
 
@@ -132,11 +126,6 @@ def new(
         recalled=0,
         stirred=at if stirred else None,
     )
-
-
-def match(anchors: Iterable[Anchor], name: str) -> Anchor | None:
-    """Return the anchor of a label or of a file's name; case and spaces do not count."""
-    return kind.match(anchors, name, "label", "id")
 
 
 def plan_recalled(anchor: Anchor, at: datetime, why: str, *, stirred: bool) -> Change | None:

@@ -23,6 +23,9 @@ FOLDER = "automations"
 class Automation(Record, frozen=True, kw_only=True):
     """One thing to do, again and again."""
 
+    UNSAID: ClassVar[str] = "there is nothing to do below the front matter"
+    HEADLINE: ClassVar[str] = "automation {0.id}, {0.schedule}"
+    WHEN: ClassVar[str] = "last"
     SCHEDULE: ClassVar[str] = "schedule"
     OF_NEWER: ClassVar[Mapping[str, str]] = {"failures": "last"}
 
@@ -32,19 +35,6 @@ class Automation(Record, frozen=True, kw_only=True):
     failures: int = 0  # in a row
     # when it last ran, or was made; None: a person wrote the file
     last: Annotated[datetime | None, LATER] = None
-
-    def check(self) -> None:
-        """Refuse one that does nothing."""
-        if not self.prompt:
-            raise ValueError("there is nothing to do below the front matter")
-
-    @property
-    def when(self) -> datetime | None:
-        return self.last
-
-    @property
-    def headline(self) -> str:
-        return f"automation {self.id}, {self.schedule}"
 
 
 AUTOMATION = RecordKind(

@@ -1,4 +1,4 @@
-"""What every kind of record shares: ids, typed fields, provenance, loading a file.
+"""What every kind of record shares: ids, typed fields, provenance, loading a file; YAML mappings.
 
 A record is a frozen struct that keeps the `Document` it was read from; an edit gives a new
 record whose document differs in the lines it changes, and in no others.
@@ -12,7 +12,7 @@ import os
 import random
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -21,12 +21,9 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct
 
 from bumble.entity import changes, companions
-from bumble.entity.changes import Change
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError
 from bumble.files import disk
-from bumble.text import markdown, merge_marks, moments, stop_words
-from bumble.text.markdown import Document
-from bumble.text.yaml_edit import SourceError
+from bumble.text import markdown, merge_marks, moments, stop_words, yaml_edit
 
 T = TypeVar("T")
 
@@ -97,24 +94,26 @@ def is_lower(trust: str, other: str) -> bool:
     return TRUSTS.index(trust or TRUSTS[0]) > TRUSTS.index(other or TRUSTS[0])
 
 
-def plan_new(path: str, document: Document, why: str) -> Change:
+def plan_new(path: str, document: markdown.Document, why: str) -> changes.Change:
     """Plan to make a file; a different one that is there already will not be overwritten."""
     return changes.write(path, document.text, None, why)
 
 
-def plan_edit(path: str, before: Document, after: Document, why: str) -> Change | None:
+def plan_edit(
+    path: str, before: markdown.Document, after: markdown.Document, why: str
+) -> changes.Change | None:
     """Plan to replace what was read; None when nothing differs."""
     if after.text == before.text:
         return None
     return changes.write(path, after.text, before.text, why)
 
 
-def plan_remove(path: str, document: Document, why: str) -> Change:
+def plan_remove(path: str, document: markdown.Document, why: str) -> changes.Change:
     """Plan to remove a file that was read."""
     return changes.delete(path, document.text, why)
 
 
-def with_values(document: Document, values: Mapping[str, Any]) -> Document:
+def with_values(document: markdown.Document, values: Mapping[str, Any]) -> markdown.Document:
     """Return a document with some values of its front matter changed; None takes a key out."""
     for key, value in values.items():
         if value is None:
@@ -373,7 +372,7 @@ def of_text(source: str, path: Path, parse: Callable[[str, str], T]) -> T:
         raise HalfMergedError(path, marks)
     try:
         return parse(source, path.stem)
-    except SourceError as error:
+    except yaml_edit.SourceError as error:
         raise RecordInvalidError(path, error.problem, error.line or 1) from error
     except ValueError as error:
         raise RecordInvalidError(path, str(error), _line_of(source, str(error))) from error
@@ -403,3 +402,91 @@ def _line_of(source: str, problem: str) -> int:
         match = re.search(rf"(?<!\w){re.escape(key)}\s*:", shown)
         line = source.count("\n", 0, match.start()) + 1 if match else None
     return line or 1
+
+
+class MappingFile(Struct, frozen=True):
+    """A YAML file as it was read."""
+
+    values: Mapping[str, Any]
+    source: str | None  # the text of the file; None: there was none
+
+    def get(self, *keys: str, default: Any = None) -> Any:
+        """Return the value under some keys, or the default where there is none."""
+        value: Any = self.values
+        for key in keys:
+            if not isinstance(value, Mapping) or value.get(key) is None:
+                return default
+            value = value[key]
+        return value
+
+    def line_of(self, problem: str) -> int | None:
+        """Return the line of the key that a problem names in backquotes: `bars.social`."""
+        keys = problem.split("`")[1].split(".") if problem.count("`") > 1 else []
+        return yaml_edit.line_of(self.source or "", keys)
+
+
+def parse_mapping(source: str, stem: str = "") -> MappingFile:
+    """Read a mapping from the text of its file.
+
+    Raises:
+        SourceError: If it is not a YAML mapping.
+    """
+    return MappingFile(yaml_edit.parse_mapping(source), source)
+
+
+def read_mapping(
+    file: Path, parse: Callable[[str, str], MappingFile] = parse_mapping
+) -> MappingFile:
+    """Read the file; none at all counts as an empty mapping."""
+    return load(file, parse) if file.exists() else MappingFile({}, None)
+
+
+def edited_mapping(
+    old: MappingFile, values: Mapping[str, Any], remove: Iterable[Sequence[str]] = ()
+) -> MappingFile:
+    """Return the file with some values changed; what is not named stays, byte for byte.
+
+    Args:
+        old: As it was read.
+        values: What is to differ; a mapping in it goes into the mapping that is there key by key.
+        remove: Keys to take out, each a path of keys.
+    """
+    source = old.source or ""
+    for keys in remove:
+        source = yaml_edit.remove(source, keys)
+    for keys, value in _leaves(values, yaml_edit.parse_mapping(source)):
+        source = yaml_edit.set_value(source, keys, value)
+    return MappingFile(yaml_edit.parse_mapping(source), source)
+
+
+def _leaves(
+    values: Mapping[str, Any], there: Any, above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for key, value in values.items():
+        below = there.get(key) if isinstance(there, Mapping) else None
+        if isinstance(value, Mapping) and value and isinstance(below, Mapping) and below:
+            yield from _leaves(value, below, (*above, key))
+        elif value != below or type(value) is not type(below):
+            yield (*above, key), value
+
+
+def plan_mapping(
+    path: str,
+    old: MappingFile,
+    values: Mapping[str, Any],
+    why: str,
+    remove: Iterable[Sequence[str]] = (),
+) -> changes.Change | None:
+    """Plan to change some values and leave the rest of the file; None when nothing differs.
+
+    Args:
+        path: Of the file.
+        old: As it was read.
+        values: What is to differ, nested as in the file; lists are replaced as a whole.
+        why: For the change set.
+        remove: Keys to take out, each a path of keys: `[["affects", "joy"]]`.
+    """
+    new = edited_mapping(old, values, remove).source or ""
+    if new == (old.source or ""):
+        return None
+    return changes.write(path, new, old.source, why)

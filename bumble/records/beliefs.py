@@ -40,6 +40,10 @@ def _is_archived(meta: Mapping[str, Any], key: str) -> bool:
 class Belief(Record, frozen=True, kw_only=True):
     """One claim."""
 
+    UNSAID: ClassVar[str] = "there is no claim below the front matter"
+    FILED_AS: ClassVar[str] = "text"
+    HEADLINE: ClassVar[str] = "belief {0.id} ({0.category}, {0.confidence:.2f})"
+    WHEN: ClassVar[str] = "formed"
     FOUND: ClassVar[str] = "evidence"
 
     text: Annotated[str, BODY]  # the claim, Markdown
@@ -49,9 +53,8 @@ class Belief(Record, frozen=True, kw_only=True):
     # when it was last confirmed or weakened; `formed` until then
     reinforced: Annotated[datetime, LATER]
     evidence: Annotated[tuple[str, ...], JOINED]  # ids of messages, episodes or dreams
-    origin: Annotated[
-        str, Key("source", read=_origin)
-    ]  # one of ORIGINS, `dream:<id>` for a dream's
+    # one of ORIGINS, `dream:<id>` for a dream's
+    origin: Annotated[str, Key("source", read=_origin)]
     contradicts: Annotated[tuple[str, ...], JOINED]  # ids of beliefs
     archived: Annotated[bool, Key("status", read=_is_archived)]  # out of recall and prompts
 
@@ -62,11 +65,6 @@ class Belief(Record, frozen=True, kw_only=True):
         formed = base.time_of(record_id) if meta.get("formed") is None else None
         formed = formed or base.field(meta, "formed", datetime)
         return {"formed": formed, "reinforced": base.field(meta, "reinforced", datetime, formed)}
-
-    def check(self) -> None:
-        """Refuse a belief in nothing."""
-        if not self.text:
-            raise ValueError("there is no claim below the front matter")
 
     @classmethod
     def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
@@ -80,21 +78,9 @@ class Belief(Record, frozen=True, kw_only=True):
         return merged
 
     @property
-    def when(self) -> datetime:
-        return self.formed
-
-    @property
     def rests_on(self) -> tuple[str, ...]:
         dream = self.origin.removeprefix("dream:") if self.origin.startswith("dream:") else ""
         return (*self.evidence, *self.provenance.sources, dream)
-
-    @property
-    def filed_as(self) -> str:
-        return one_line(self.text)
-
-    @property
-    def headline(self) -> str:
-        return f"belief {self.id} ({self.category}, {self.confidence:.2f})"
 
     def changes_since(self, old: Belief) -> Told:
         """Tell of its confidence, what speaks for and against it, and its words."""

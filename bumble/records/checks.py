@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.records.fields import Key, Meta
 from bumble.records.kind import Record, RecordKind, Told, changed_lines
 from bumble.records.relationships import person_id
@@ -44,6 +43,9 @@ def _texts(meta: Meta, name: str) -> tuple[str, ...]:
 
 class Check(Record, frozen=True, kw_only=True):
     """One question, and what is expected of it."""
+
+    HEADLINE: ClassVar[str] = "check {0.id}: {0.ask}"
+    QUOTED: ClassVar[str] = ""
 
     ask: str
     person: Annotated[str, Key("as")] = ""  # who asks, by id or name; empty: the owner
@@ -81,14 +83,6 @@ class Check(Record, frozen=True, kw_only=True):
     @property
     def concerned(self) -> tuple[str, ...]:
         return (person_id(self.person),) if self.person else ()
-
-    @property
-    def headline(self) -> str:
-        return f"check {self.id}: {self.ask}"
-
-    @property
-    def quoted(self) -> str:
-        return ""
 
     def changes_since(self, old: Check) -> Told:
         """Tell of it line by line."""
@@ -142,7 +136,7 @@ def new(
     person: str = "",
     expect: tuple[str, ...] = (),
     never: tuple[str, ...] = (),
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> Check:
     """Make a check that is not in the folder yet; `plan_new` puts it there.
 

@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.records.fields import Key
 from bumble.records.kind import Record, RecordKind
 from bumble.text import markdown
-from bumble.text.markdown import Document
 
 PREFIX = "drm"
 FOLDER = "dreams"
@@ -44,6 +42,7 @@ def _pairs(meta: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
 class Dream(Record, frozen=True, kw_only=True):
     """One dream."""
 
+    HEADLINE: ClassVar[str] = "dream {0.id}, {0.at:%Y-%m-%d %H:%M}"
     FOUND: ClassVar[str] = "pairs"
 
     at: datetime
@@ -55,7 +54,7 @@ class Dream(Record, frozen=True, kw_only=True):
     bypassed: tuple[str, ...]  # names of the gates that it was forced past
 
     @classmethod
-    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read the two parts of the body."""
         parts = {one.title.casefold(): one.body for one in markdown.sections(document.body)[1]}
         fragments = _fragments(parts.get(FRAGMENTS.casefold(), ""))
@@ -68,10 +67,6 @@ class Dream(Record, frozen=True, kw_only=True):
     @property
     def filed_as(self) -> str:
         return _night(self.at)
-
-    @property
-    def headline(self) -> str:
-        return f"dream {self.id}, {self.at:%Y-%m-%d %H:%M}"
 
     @property
     def quoted(self) -> str:
@@ -135,7 +130,7 @@ def new(
     became: tuple[str, ...] = (),
     seed: int | None = None,
     bypassed: tuple[str, ...] = (),
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> Dream:
     """Make a dream that is not in the folder yet; `plan_new` puts it there."""
     rows = "\n".join(f"- {' '.join(fragment.split())}" for fragment in fragments)

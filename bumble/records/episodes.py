@@ -17,10 +17,8 @@ from msgspec import Struct
 from bumble.entity.changes import Change
 from bumble.errors import RecordMissingError
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.records.fields import BODY, JOINED, Key, joined, unit
 from bumble.records.kind import Record, RecordKind, Told, told_anew
-from bumble.text.markdown import Document
 
 REFLECTION_MAX_CHARS = 1500  # longest text of why it mattered
 PREFIX = "ep"
@@ -176,7 +174,7 @@ def new(
     tags: tuple[str, ...] = (),
     summary_source: str = "",
     inferences: tuple[str, ...] = (),
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> Episode:
     """Make an episode that is not in the folder yet; `plan_new` puts it there."""
     return EPISODE.new(
@@ -238,10 +236,7 @@ def plan_dormant(
     """
     mark = episode.significance if dormant and faded else None
     values = {"dormant": True if dormant else None, "faded": mark}
-    return _plan(folder, episode, base.with_values(episode.source, values), why)
-
-
-def _plan(folder: Path, episode: Episode, document: Document, why: str) -> Change | None:
+    document = base.with_values(episode.source, values)
     return base.plan_edit(_place(folder, episode), episode.source, document, why)
 
 

@@ -18,7 +18,6 @@ from typing import Annotated
 from msgspec import Struct
 
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
 from bumble.files import disk
 from bumble.records import base, fields, jsonl
@@ -46,9 +45,8 @@ class Forgotten(Struct, frozen=True):
     at: datetime
     key: Annotated[str, Key(read=_key)]  # of the hashes, hexadecimal
     people: Annotated[frozenset[str], Key(read=_texts)]  # hashes of their id and names
-    ids: Annotated[
-        frozenset[str], Key(read=_texts)
-    ]  # of the messages, conversations and records that went
+    # of the messages, conversations and records that went
+    ids: Annotated[frozenset[str], Key(read=_texts)]
     id: str = ""  # empty: an older version's; then all that was said later is of one met anew
 
     def is_named(self, name: str) -> bool:
@@ -105,7 +103,9 @@ def read(root: Path) -> tuple[Forgotten, ...]:
         raise RecordInvalidError(path, error.problem, error.line) from error
 
 
-def plan_add(at: datetime, names: Iterable[str], ids: Iterable[str], key: str, why: str) -> Change:
+def plan_add(
+    at: datetime, names: Iterable[str], ids: Iterable[str], key: str, why: str
+) -> changes.Change:
     """Plan to add a person.
 
     Args:

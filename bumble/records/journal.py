@@ -17,10 +17,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView, Told, quoted, unite
 from bumble.records.provenance import harmless, lines_in, origin_comment, split_meta
@@ -39,7 +37,7 @@ class JournalEntry(Struct, frozen=True):
     text: str  # Markdown, without the comment and surrounding blank lines
     line: int  # of the heading, in the file
     source: str  # heading, comment and text, byte for byte
-    provenance: Provenance = base.BY_HAND
+    provenance: base.Provenance = base.BY_HAND
 
     @property
     def audience(self) -> tuple[str, ...]:
@@ -100,11 +98,7 @@ def _entry(at: datetime, tags: tuple[str, ...], own: str, line: int, source: str
     meta, text = split_meta(own)
     given = base.texts(meta, "tags")
     origin = base.provenance(meta)
-    return JournalEntry(at, unite(tags, given), _trimmed(text), line, source, origin)
-
-
-def _trimmed(text: str) -> str:
-    return text.strip("\r\n").rstrip()
+    return JournalEntry(at, unite(tags, given), markdown.trimmed(text), line, source, origin)
 
 
 def read(file: Path, zone: tzinfo) -> Journal:
@@ -174,8 +168,8 @@ def plan_add(
     why: str,
     *,
     tags: tuple[str, ...] = (),
-    provenance: Provenance | None = None,
-) -> Change:
+    provenance: base.Provenance | None = None,
+) -> changes.Change:
     """Plan to add an entry at the end; what is there stays, byte for byte.
 
     Headings in the text become `###`, or deeper, so that it stays one entry.

@@ -25,7 +25,6 @@ from bumble.records import base, fields
 from bumble.records.base import BY_HAND, Provenance
 from bumble.records.fields import BODY, GIVEN, Rule, Values
 from bumble.text import markdown, yaml_edit
-from bumble.text.markdown import Document, YamlDocument
 
 # How a person is forgotten in a kind of file:
 # `lines`: the words of a transcript go, its lines stay; `beside`: goes with the transcript
@@ -53,7 +52,7 @@ class RecordView(Struct, frozen=True):
     at: datetime | None = None  # when it was written, said or lived
     line: int | None = None  # of the file, from 1, where it begins
     source: str = ""  # its part of the file, byte for byte, where the file holds several
-    document: Document | None = None  # the whole file, where it holds one record
+    document: markdown.Document | None = None  # the whole file, where it holds one record
     sources_key: str = "from"  # the key of the front matter that says what it rests on
     times: Mapping[str, datetime] = field(default_factory=dict)  # by key: those that have passed
     schedules: Mapping[str, str] = field(default_factory=dict)  # by key: cron expressions
@@ -79,13 +78,18 @@ class Record(Struct, frozen=True, kw_only=True):
     SCHEDULE: ClassVar[str] = ""  # the field that is a cron expression
     ADDED: ClassVar[str] = "new"  # what a log says of one that came
     GONE: ClassVar[str] = "gone:"  # and of one that went
+    HEADLINE: ClassVar[str] = "{0.id}"  # and what it calls it
+    QUOTED: ClassVar[str] = "told"  # the attribute that it quotes of a new one; empty: none
+    UNSAID: ClassVar[str] = ""  # what is wrong with one that has no text; empty: nothing
+    FILED_AS: ClassVar[str] = ""  # the attribute that its file is named for, before its id
+    WHEN: ClassVar[str] = "at"  # the attribute that says when it was written, said or lived
     # keys of which the side counts that is newer, each with the key of the time that says so
     OF_NEWER: ClassVar[Mapping[str, str]] = {}
 
     id: Annotated[str, GIVEN]
     stem: Annotated[str, GIVEN]  # of its file: its id, or what it tells and its id
     provenance: Annotated[Provenance, GIVEN]
-    source: Annotated[Document, GIVEN]  # the file as it stands; edits splice its lines
+    source: Annotated[markdown.Document, GIVEN]  # the file as it stands; edits splice its lines
 
     @property
     def audience(self) -> tuple[str, ...]:
@@ -93,12 +97,14 @@ class Record(Struct, frozen=True, kw_only=True):
         return self.provenance.audience
 
     @classmethod
-    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Return the values that no key alone says."""
         return {}
 
     def check(self) -> None:
         """Raise `ValueError` where its values don't go together."""
+        if self.UNSAID and not self.source.body:
+            raise ValueError(self.UNSAID)
 
     @classmethod
     def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
@@ -123,7 +129,7 @@ class Record(Struct, frozen=True, kw_only=True):
     @property
     def when(self) -> datetime | None:
         """When it was written, said or lived."""
-        return getattr(self, "at", None)
+        return getattr(self, self.WHEN, None)
 
     @property
     def rests_on(self) -> tuple[str, ...]:
@@ -143,17 +149,17 @@ class Record(Struct, frozen=True, kw_only=True):
     @property
     def filed_as(self) -> str:
         """What its file is named for, before its id; empty: it is named by its id."""
-        return ""
+        return str(getattr(self, self.FILED_AS, ""))
 
     @property
     def headline(self) -> str:
         """What a log calls it, behind "new" or "gone:"."""
-        return self.id
+        return self.HEADLINE.format(self)
 
     @property
     def quoted(self) -> str:
         """What a log quotes of a new one."""
-        return self.told
+        return str(getattr(self, self.QUOTED, ""))
 
     def changes_since(self, old: Any) -> Told:
         """Yield what a log says of its change."""
@@ -178,14 +184,14 @@ class Record(Struct, frozen=True, kw_only=True):
         )
 
 
-def whole_view(record_id: str, document: Document, **values: Any) -> RecordView:
+def whole_view(record_id: str, document: markdown.Document, **values: Any) -> RecordView:
     """Show a record that has a file of its own; its line is the first of its text."""
     origin = base.provenance(document.meta)
     sources = unite(values.pop("sources", ()), origin.sources)
     behind = document.source[document.body_start :]
     blank = behind[: len(behind) - len(behind.lstrip("\r\n"))].count("\n")
     line = document.body_line + (blank if document.body else 0)
-    line = 1 if isinstance(document, YamlDocument) else line
+    line = 1 if isinstance(document, markdown.YamlDocument) else line
     told = {"text": document.body, "origin": origin, "sources": sources, "line": line, **values}
     return RecordView(id=record_id, document=document, **told)
 
@@ -313,13 +319,20 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
     """A kind whose records have a file each."""
 
     record: type[R]
+    named_by: tuple[str, ...] = ("id",)  # the attributes by which a person names one
+
+    def match(self, records: Iterable[R], name: str) -> R | None:
+        """Return the record of a name; case, spaces and hyphens do not count."""
+        return match(records, name, *self.named_by)
 
     def parse(self, source: str, stem: str = "") -> R:
         """Read a record from the text of its file; `source.text` gives the same bytes back."""
         is_yaml = self.suffix == ".yaml"
-        return self.of(YamlDocument.of(source) if is_yaml else markdown.parse(source), stem)
+        return self.of(
+            markdown.YamlDocument.of(source) if is_yaml else markdown.parse(source), stem
+        )
 
-    def of(self, document: Document, stem: str) -> R:
+    def of(self, document: markdown.Document, stem: str) -> R:
         """Read a record from its document, and the stem of its file."""
         meta, record_id = document.meta, base.id_of(stem) if self.prefix else stem
         values = dict(self.record.drawn(document, record_id))
@@ -338,7 +351,7 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         meta = base.filled({key: written(value) for key, value in values.items()})
         meta |= (provenance or BY_HAND).meta()
         if self.suffix == ".yaml":
-            return self.of(YamlDocument.of(yaml_edit.dump(meta)), record_id)
+            return self.of(markdown.YamlDocument.of(yaml_edit.dump(meta)), record_id)
         made = self.of(markdown.render(meta, body), record_id)
         told = made.filed_as
         return replace(made, stem=base.file_stem(told, record_id)) if told else made

@@ -19,7 +19,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.errors import (
     RecordInvalidError,
     RecordMissingError,
@@ -29,15 +28,14 @@ from bumble.errors import (
 )
 from bumble.files import disk
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView, Told, quoted, told_anew
 from bumble.records.provenance import (
     harmless,
-    is_untrusted,
     lines_in,
     origin_comment,
     split_origin,
+    within,
 )
 from bumble.text import markdown
 from bumble.text.words import one_line
@@ -48,17 +46,12 @@ MARKER = "[locked]"
 _MARK = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
 
 
-class KnowledgeSection(Struct, frozen=True):
-    """One fact, or a few that belong together."""
+class KnowledgeSection(markdown.Section, frozen=True, kw_only=True):
+    """One fact, or a few that belong together; its title is without the marker."""
 
-    title: str  # without the marker
     locked: bool
     text: str  # Markdown, without the heading, the comment and surrounding blank lines
-    provenance: Provenance
-    line: int  # of the heading, in the file
-    source: str  # heading, text and tail, byte for byte
-    heading: str  # the heading line(s) alone
-    tail: str = ""  # a `#` heading behind the text, and what follows it: no part of the section
+    provenance: base.Provenance
 
 
 class Knowledge(Struct, frozen=True):
@@ -90,7 +83,7 @@ def _section(one: markdown.Section, above: int) -> KnowledgeSection:
     return KnowledgeSection(
         title=title,
         locked=locked,
-        text=text.strip("\r\n").rstrip(),
+        text=markdown.trimmed(text),
         provenance=origin,
         line=one.line + above,
         source=one.source,
@@ -122,8 +115,7 @@ def unmarked(title: str) -> tuple[str, bool]:
 
 def always(section: KnowledgeSection) -> bool:
     """Whether a section stands in every prompt, whoever speaks, and not as a quotation."""
-    origin = section.provenance
-    return section.locked and not origin.audience and not is_untrusted(origin.trust)
+    return section.locked and within(section.provenance, ())
 
 
 def key(title: str) -> str:
@@ -211,9 +203,9 @@ def find(knowledge: Knowledge, title: str) -> KnowledgeSection | None:
     return next((one for one in knowledge.sections if key(one.title) == key(title)), None)
 
 
-def with_origin(section: KnowledgeSection, provenance: Provenance) -> str:
+def with_origin(section: KnowledgeSection, provenance: base.Provenance) -> str:
     """Return the source of a section with another origin in its comment."""
-    _, rest = split_origin(_own(section))
+    _, rest = split_origin(section.own)
     told = origin_comment(provenance).replace("\n", markdown.newline_of(section.source))
     return section.heading + told + rest + section.tail
 
@@ -226,8 +218,8 @@ def plan_set(
     *,
     by_entity: bool,
     force_locked: bool = False,
-    provenance: Provenance | None = None,
-) -> Change | None:
+    provenance: base.Provenance | None = None,
+) -> changes.Change | None:
     """Plan to add a section, or to correct the text of the one that has this title.
 
     The same text is no change. Headings in the text become `###`, or deeper, so that it stays one
@@ -271,7 +263,7 @@ def plan_rename(
     *,
     by_entity: bool,
     force_locked: bool = False,
-) -> Change | None:
+) -> changes.Change | None:
     """Plan to give a section another title; a locked one stays locked.
 
     Raises:
@@ -291,12 +283,12 @@ def plan_rename(
     said, marked = unmarked(new_title)
     newline = markdown.newline_of(section.source)
     heading = f"## {MARKER} {said}" if section.locked or marked else f"## {said}"
-    return _replaced(knowledge, section, heading + newline, _own(section), why)
+    return _replaced(knowledge, section, heading + newline, section.own, why)
 
 
 def plan_remove(
     knowledge: Knowledge, title: str, why: str, *, by_entity: bool, force_locked: bool = False
-) -> Change | None:
+) -> changes.Change | None:
     """Plan to take a section out.
 
     Raises:
@@ -337,24 +329,20 @@ def _same_text(old: str, new: str) -> bool:
     return plain(old) == plain(new)
 
 
-def _commented(body: str, provenance: Provenance | None) -> str:
+def _commented(body: str, provenance: base.Provenance | None) -> str:
     """Return what stands under a heading: where the text comes from, and the text."""
     return f"{origin_comment(provenance)}\n{body}\n"
 
 
-def _own(section: KnowledgeSection) -> str:
-    return section.source[len(section.heading) : len(section.source) - len(section.tail)]
-
-
-def _corrected(section: KnowledgeSection, body: str, provenance: Provenance | None) -> str:
+def _corrected(section: KnowledgeSection, body: str, provenance: base.Provenance | None) -> str:
     """Return what is to stand under the heading of a section; blank lines behind it stay."""
-    old, newline = _own(section), markdown.newline_of(section.source)
+    old, newline = section.own, markdown.newline_of(section.source)
     blank = markdown.lines(old[len(old.rstrip()) :])[1:]  # the first ends the text's own line
     new = markdown.lines(_commented(body, provenance))
     return "".join(line.rstrip("\r\n") + newline for line in new) + "".join(blank)
 
 
-def _added(knowledge: Knowledge, heading: str, own: str, why: str) -> Change:
+def _added(knowledge: Knowledge, heading: str, own: str, why: str) -> changes.Change:
     source = knowledge.source or ""
     newline = markdown.newline_of(source)
     gap = "" if not source else newline if source.endswith(("\n", "\r")) else newline * 2
@@ -364,7 +352,7 @@ def _added(knowledge: Knowledge, heading: str, own: str, why: str) -> Change:
 
 def _replaced(
     knowledge: Knowledge, old: KnowledgeSection, heading: str, own: str, why: str
-) -> Change | None:
+) -> changes.Change | None:
     """Put a heading and a text in the place of a section; without a heading it is taken out."""
     source = knowledge.source or ""
     before = knowledge.sections[: knowledge.sections.index(old)]
@@ -378,7 +366,7 @@ def _replaced(
     return _change(knowledge, text, len(knowledge.sections) - (not heading), why)
 
 
-def _change(knowledge: Knowledge, text: str, count: int, why: str) -> Change:
+def _change(knowledge: Knowledge, text: str, count: int, why: str) -> changes.Change:
     if len(text.encode()) > markdown.MAX_BYTES:
         raise RefusedError(
             f"{PATH}: it would grow beyond {markdown.MAX_BYTES:,} bytes, the most bumble reads\n"

@@ -14,8 +14,6 @@ from typing import Annotated
 
 from bumble.entity.changes import Change
 from bumble.records import base, episodes
-from bumble.records.base import Provenance
-from bumble.records.episodes import Episode
 from bumble.records.fields import BODY, Key
 from bumble.records.kind import Record, RecordKind, Told, changed_lines
 from bumble.text import markdown
@@ -76,7 +74,7 @@ def uncited(text: str) -> str:
     return re.sub(_LINK, r"\1", _CITED.sub("", text)).strip()
 
 
-def cited(rested_on: Sequence[Episode]) -> str:
+def cited(rested_on: Sequence[episodes.Episode]) -> str:
     """Return what stands behind a part of the story: links to the episodes it rests on."""
     return f" ({', '.join(map(episodes.link, rested_on))})" if rested_on else ""
 
@@ -100,7 +98,7 @@ def plan_tell(
     old: Narrative | None,
     text: str,
     at: datetime,
-    provenance: Provenance,
+    provenance: base.Provenance,
     why: str,
     *,
     fingerprint: str = "",

@@ -5,20 +5,19 @@ Layout: `projects/<slug>.md`; the body is why. Knows nothing of when one is thou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.files import disk
-from bumble.records import base, kind
+from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, one_of
 from bumble.records.kind import Record, RecordKind, Told, told_anew
 from bumble.text import markdown
-from bumble.text.markdown import Document
 from bumble.text.words import one_line
 
 FOLDER = "projects"
@@ -37,6 +36,9 @@ def _further(base: Any, current: Any, incoming: Any) -> Any:
 class Project(Record, frozen=True, kw_only=True):
     """Something that is worked on."""
 
+    HEADLINE: ClassVar[str] = "project {0.title} ({0.status})"
+    QUOTED: ClassVar[str] = "why"
+
     title: str
     status: Annotated[str, Key(read=one_of(STATUSES, ACTIVE), merge=_further)]
     why: Annotated[str, BODY]  # Markdown, without surrounding blank lines
@@ -46,7 +48,7 @@ class Project(Record, frozen=True, kw_only=True):
     tags: Annotated[tuple[str, ...], JOINED]
 
     @classmethod
-    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read the title; a project without one is called as its file."""
         return {"title": one_line(base.field(document.meta, "title", str, "")) or record_id}
 
@@ -60,14 +62,6 @@ class Project(Record, frozen=True, kw_only=True):
     @property
     def told(self) -> str:
         return self.text
-
-    @property
-    def headline(self) -> str:
-        return f"project {self.title} ({self.status})"
-
-    @property
-    def quoted(self) -> str:
-        return self.why
 
     def changes_since(self, old: Project) -> Told:
         """Tell of its status, its steps and what it is for."""
@@ -98,8 +92,15 @@ PROJECT = RecordKind(
     page="Project",
     bundled="whole",
     edit="bumble project edit",
+    named_by=("title", "id"),
 )
-parse, of, path, paths = PROJECT.parse, PROJECT.of, PROJECT.path, PROJECT.files
+parse, of, path, paths, match = (
+    PROJECT.parse,
+    PROJECT.of,
+    PROJECT.path,
+    PROJECT.files,
+    PROJECT.match,
+)
 load, readable = PROJECT.load, PROJECT.readable
 
 
@@ -111,11 +112,6 @@ class Edit(Struct, frozen=True):
     steps: Sequence[str] | None = None
     people: Sequence[str] | None = None
     tags: Sequence[str] | None = None
-
-
-def match(projects: Iterable[Project], name: str) -> Project | None:
-    """Return the project of a title or of a file's name; case and spaces do not count."""
-    return kind.match(projects, name, "title", "id")
 
 
 def plan_new(title: str, edit: Edit, why: str, *, provenance: Provenance | None = None) -> Change:

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.records.fields import Key, Rule, later, one_of
 from bumble.records.kind import Record, RecordKind, Told, unite
 
@@ -66,6 +65,7 @@ def _item(value: Mapping[str, Any]) -> Item:
 class Proposal(Record, frozen=True, kw_only=True):
     """What the entity would change about itself."""
 
+    HEADLINE: ClassVar[str] = "proposal {0.id}"
     OF_NEWER: ClassVar[Mapping[str, str]] = {"status": "decided"}
 
     at: datetime
@@ -100,10 +100,6 @@ class Proposal(Record, frozen=True, kw_only=True):
     def rests_on(self) -> tuple[str, ...]:
         return unite(*(item.sources for item in self.items))
 
-    @property
-    def headline(self) -> str:
-        return f"proposal {self.id}"
-
     def changes_since(self, old: Proposal) -> Told:
         """Tell what was decided of it."""
         if old.status != self.status:
@@ -136,7 +132,7 @@ def new(
     items: Mapping[str, Sequence[Item]],
     diff: str,
     *,
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> Proposal:
     """Make a proposal that is not in the folder yet; `plan_new` puts it there.
 

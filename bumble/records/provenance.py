@@ -19,7 +19,6 @@ from msgspec import Struct
 
 from bumble.entity import companions
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.text import yaml_edit
 
 Audience = tuple[str, ...]  # ids of people; empty: everyone
@@ -39,7 +38,7 @@ def lowest_untrusted(trusts: Iterable[str]) -> str:
     return lowest if is_untrusted(lowest) else ""
 
 
-def within(origin: Provenance, circle: Audience) -> bool:
+def within(origin: base.Provenance, circle: Audience) -> bool:
     """Whether a memory may go into a text for a circle."""
     return not is_untrusted(origin.trust) and fits(origin.audience, circle)
 
@@ -60,7 +59,7 @@ class Reader(Struct, frozen=True):
     id: str = ""  # empty: nothing is kept from them
     is_owner: bool = False  # who sees their own words to others, too, and talks with nobody
 
-    def may_read(self, origin: Provenance) -> bool:
+    def may_read(self, origin: base.Provenance) -> bool:
         """Whether they may be shown a text."""
         own = self.is_owner and (origin.trust == "owner" or origin.audience == (ITSELF,))
         return not self.id or own or base.may_read(origin.audience, (self.id,))
@@ -70,7 +69,7 @@ EVERYTHING = Reader(is_owner=True)
 STRANGER = Reader("?")  # nobody has this id: only what is for everyone
 
 
-def withheld(origin: Provenance) -> str:
+def withheld(origin: base.Provenance) -> str:
     """Say in the place of a text that there is one, and for whom."""
     return f"(only for {', '.join(origin.audience) or 'others'}; --all shows it)"
 
@@ -78,7 +77,7 @@ def withheld(origin: Provenance) -> str:
 _COMMENT = re.compile(rf"[\r\n]*{companions.COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|\Z)")
 
 
-def split_origin(text: str) -> tuple[Provenance, str]:
+def split_origin(text: str) -> tuple[base.Provenance, str]:
     """Return where a text says it comes from, and the text; a comment of another kind is text."""
     meta, rest = split_meta(text)
     return base.provenance(meta), rest
@@ -100,7 +99,7 @@ def lines_in(source: str) -> int:
     return int("\n<!--{" in source or "\r<!--{" in source)
 
 
-def origin_comment(origin: Provenance | None, **more: Any) -> str:
+def origin_comment(origin: base.Provenance | None, **more: Any) -> str:
     """Write the comment with its line end; nothing for what a person wrote."""
     meta = {**origin.meta(), **base.filled(more)} if origin else {}
     return f"{companions.comment(meta)}\n" if meta else ""

@@ -22,20 +22,13 @@ FOLDER = "questions"
 class OpenQuestion(Record, frozen=True, kw_only=True):
     """One question that memory had no answer to."""
 
+    UNSAID: ClassVar[str] = "there is no question below the front matter"
+    HEADLINE: ClassVar[str] = "question {0.id}"
     ADDED: ClassVar[str] = "open"
     GONE: ClassVar[str] = "answered"
 
     at: datetime  # when it was looked for
     text: Annotated[str, BODY]
-
-    def check(self) -> None:
-        """Refuse one that asks nothing."""
-        if not self.text:
-            raise ValueError("there is no question below the front matter")
-
-    @property
-    def headline(self) -> str:
-        return f"question {self.id}"
 
     def asks(self, text: str, audience: tuple[str, ...]) -> bool:
         """Whether it is the same question, of the same people."""

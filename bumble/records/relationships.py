@@ -39,7 +39,6 @@ from bumble.records.fields import (
 )
 from bumble.records.kind import Record, RecordKind, RecordView, Told, told_anew, written
 from bumble.text import markdown
-from bumble.text.markdown import Document
 from bumble.text.schema import LANGUAGE_CODE
 from bumble.text.yaml_edit import Row
 
@@ -130,6 +129,8 @@ def _note(item: object) -> PendingNote:
 class Relationship(Record, frozen=True, kw_only=True):
     """One person."""
 
+    HEADLINE: ClassVar[str] = "person {0.name} ({0.id})"
+    WHEN: ClassVar[str] = "last_reflection"
     BY_REFLECTION: ClassVar[Mapping[str, Rule]] = {  # the later one's, else what both sides make
         "portrait_source": fields.plain,
         "previous_health": fields.plain,
@@ -164,7 +165,7 @@ class Relationship(Record, frozen=True, kw_only=True):
     text: Annotated[str, BODY]  # the portrait, Markdown; empty until the first reflection
 
     @classmethod
-    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read the names, and behind them those that note programs keep as `aliases`."""
         names, aliases = (base.texts(document.meta, key) for key in ("names", "aliases"))
         if aliases and not names:
@@ -184,10 +185,6 @@ class Relationship(Record, frozen=True, kw_only=True):
         return fields.mapping(base, current, incoming, {**cls.rules(), **rules})
 
     @property
-    def when(self) -> datetime | None:
-        return self.last_reflection
-
-    @property
     def notes(self) -> tuple[RecordView, ...]:
         return tuple(
             RecordView(
@@ -201,10 +198,6 @@ class Relationship(Record, frozen=True, kw_only=True):
             )
             for number, note in enumerate(self.pending, 1)
         )
-
-    @property
-    def headline(self) -> str:
-        return f"person {self.name} ({self.id})"
 
     def changes_since(self, old: Relationship) -> Told:
         """Tell of talks, scores, notes, names and the portrait."""
@@ -423,7 +416,7 @@ def plan_update(
     return base.plan_edit(PERSON.place(person), person.source, document, why)
 
 
-def _with_scores(document: Document, old: Scores, new: Scores) -> Document:
+def _with_scores(document: markdown.Document, old: Scores, new: Scores) -> markdown.Document:
     for name, value in asdict(new).items():
         if value != getattr(old, name):
             clamped = round(min(max(value, 0.0), 1.0), 4)
@@ -432,8 +425,8 @@ def _with_scores(document: Document, old: Scores, new: Scores) -> Document:
 
 
 def _with_pending(
-    document: Document, old: tuple[PendingNote, ...], pending: tuple[PendingNote, ...]
-) -> Document:
+    document: markdown.Document, old: tuple[PendingNote, ...], pending: tuple[PendingNote, ...]
+) -> markdown.Document:
     raw = base.field(document.meta, "pending", list, [])
     notes = [  # one that was there stays as it was written, fields we don't know included
         raw[old.index(note)] if note in old else _note_meta(note) for note in pending[-MAX_PENDING:]

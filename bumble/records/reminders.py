@@ -26,6 +26,8 @@ DELIVERIES = (JOURNAL, SESSION, COMMAND)
 class Reminder(Record, frozen=True, kw_only=True):
     """One thing to be said."""
 
+    UNSAID: ClassVar[str] = "there is nothing to say below the front matter"
+    FILED_AS: ClassVar[str] = "text"
     SCHEDULE: ClassVar[str] = "repeat"
 
     at: Annotated[datetime, Key(merge=fields.later, ahead=True)]  # when it is said, next
@@ -39,8 +41,7 @@ class Reminder(Record, frozen=True, kw_only=True):
 
     def check(self) -> None:
         """Refuse one that says nothing, or to nobody."""
-        if not self.text:
-            raise ValueError("there is nothing to say below the front matter")
+        super().check()
         if self.deliver == SESSION and not self.person:
             raise ValueError("`for` is missing: a session is somebody's")
         if self.deliver == COMMAND and not self.command:
@@ -58,10 +59,6 @@ class Reminder(Record, frozen=True, kw_only=True):
     @property
     def concerned(self) -> tuple[str, ...]:
         return (self.person,)
-
-    @property
-    def filed_as(self) -> str:
-        return self.text
 
     @property
     def headline(self) -> str:

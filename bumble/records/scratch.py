@@ -14,10 +14,8 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.records import base, provenance
-from bumble.records.base import Provenance
 from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView
 from bumble.text import markdown
@@ -38,10 +36,10 @@ def lines(file: Path) -> list[str]:
     return parse(base.read_text(file)) if file.is_file() else []
 
 
-def origin(line: str) -> Provenance:
+def origin(line: str) -> base.Provenance:
     """Return where a note says it comes from; nothing for one that a person wrote."""
     at = line.rfind("<!--")
-    return provenance.split_origin(line[at:])[0] if at >= 0 else Provenance()
+    return provenance.split_origin(line[at:])[0] if at >= 0 else base.Provenance()
 
 
 def shown(line: str) -> str:
@@ -90,8 +88,8 @@ SCRATCH = Kind(
 
 
 def plan_add(
-    at: datetime, kind: str, text: str, zone: tzinfo, origin: Provenance, why: str
-) -> Change:
+    at: datetime, kind: str, text: str, zone: tzinfo, origin: base.Provenance, why: str
+) -> changes.Change:
     """Plan to add a note at the end; what is there stays, byte for byte.
 
     Args:

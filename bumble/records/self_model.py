@@ -13,10 +13,10 @@ from typing import Any
 from msgspec import Struct
 
 from bumble.entity.changes import Change
-from bumble.records import base, mapping_files
+from bumble.records import base
+from bumble.records.base import MappingFile
 from bumble.records.fields import Values, by_kind, mapping
-from bumble.records.kind import Kind, Told
-from bumble.records.mapping_files import MappingFile
+from bumble.records.kind import Kind
 
 PATH = "self_model.yaml"
 
@@ -41,14 +41,14 @@ def parse(source: str, stem: str = "") -> MappingFile:
     Raises:
         ValueError: If it does not say how tools served.
     """
-    file = mapping_files.parse(source)
+    file = base.parse_mapping(source)
     tools(file)
     return file
 
 
 def read(file: Path) -> MappingFile:
     """Read the file; none at all counts as an empty one."""
-    return mapping_files.read(file, parse)
+    return base.read_mapping(file, parse)
 
 
 def tools(file: MappingFile) -> dict[str, ToolRecord]:
@@ -97,16 +97,12 @@ def plan_used(
             counts["last_failed"] = base.stamp(at)
     if not values:
         return None
-    return mapping_files.plan(PATH, old, {"tools": values}, why)
+    return base.plan_mapping(PATH, old, {"tools": values}, why)
 
 
 def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
     """Merge how tools served: uses of both sides add up."""
     return mapping(base, current, incoming, {}, by_kind)
-
-
-def _told(before: str | None, after: str | None) -> Told:
-    yield "how its tools have served"
 
 
 SELF_MODEL = Kind(
@@ -116,7 +112,7 @@ SELF_MODEL = Kind(
     key="self_model",
     patterns=(PATH,),
     parser=parse,
-    teller=_told,
+    teller=lambda *_: iter(("how its tools have served",)),
     joiner=_joined,
     forgetting="listed",
     merging="bumble",

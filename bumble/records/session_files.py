@@ -20,11 +20,8 @@ from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, sessions
-from bumble.records.base import Provenance
 from bumble.records.kind import Kind, RecordView, Told, whole_view
-from bumble.records.sessions import Session
 from bumble.text import markdown, moments
-from bumble.text.markdown import Document
 from bumble.text.printable import whole
 
 HANDOVER = "handover.md"
@@ -88,15 +85,20 @@ def read_info(file: Path) -> SessionInfo:
     )
 
 
+def _backwards(data: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the objects in the lines of a text, the last first; what is none is passed over."""
+    for line in reversed(data.split(b"\n")):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(line)
+            if isinstance(value, dict):
+                yield value
+
+
 def _last(tail: bytes) -> dict[str, Any] | None:
     """Return the last whole line that was said, or the end; what cycles noted is passed over."""
-    for line in reversed(tail.split(b"\n")):
-        try:
-            data = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(data, dict) and data.get("type") in ("message", "end"):
-            with suppress(ValueError):  # a time that is none: reading it whole names its line
+    for data in _backwards(tail):
+        with suppress(ValueError):  # a time that is none: reading it whole names its line
+            if data.get("type") in ("message", "end"):
                 base.field(data, "at", datetime)
                 return data
     return None
@@ -111,14 +113,10 @@ def _is_distilled(file: Path, tail: bytes) -> bool:
     """
     mark = ""
     for part in (tail, None):
-        for line in reversed((disk.read(file) if part is None else part).split(b"\n")):
-            try:
-                data = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(data, dict) and data.get("type") == "message":
+        for data in _backwards(disk.read(file) if part is None else part):
+            if data.get("type") == "message":
                 return mark != "" and data.get("id") == mark
-            if isinstance(data, dict) and data.get("type") == "distilled" and not mark:
+            if data.get("type") == "distilled" and not mark:
                 mark = str(data.get("last", ""))
     return False
 
@@ -182,7 +180,7 @@ def newest(
     return next(reversed(by_recency(going_on or theirs, now)), None)
 
 
-def load(file: Path) -> Session:
+def load(file: Path) -> sessions.Session:
     """Read a whole session from its transcript.
 
     Raises:
@@ -201,7 +199,7 @@ def read_text(file: Path) -> str:
     return base.read_text(file, max_bytes=MAX_TRANSCRIPT_BYTES, errors="surrogateescape")
 
 
-def find(folder: Path, session_id: str) -> Session:
+def find(folder: Path, session_id: str) -> sessions.Session:
     """Read one session by its id, or by the end of it that no other has.
 
     Raises:
@@ -251,13 +249,13 @@ def read_blob(folder: Path, session_id: str, reference: str) -> bytes:
     return data
 
 
-def read_handover(folder: Path, session_id: str) -> Document | None:
+def read_handover(folder: Path, session_id: str) -> markdown.Document | None:
     """Read the brief that a session left for the next; None if it left none."""
     file = folder / session_id / HANDOVER
     return base.load(file, parse_handover) if file.exists() else None
 
 
-def parse_handover(source: str, stem: str = "") -> Document:
+def parse_handover(source: str, stem: str = "") -> markdown.Document:
     """Read a brief from the text of its file."""
     document = markdown.parse(source)
     base.field(document.meta, "at", datetime)
@@ -266,7 +264,12 @@ def parse_handover(source: str, stem: str = "") -> Document:
 
 
 def plan_handover(
-    session_id: str, old: Document | None, text: str, at: datetime, origin: Provenance, why: str
+    session_id: str,
+    old: markdown.Document | None,
+    text: str,
+    at: datetime,
+    origin: base.Provenance,
+    why: str,
 ) -> Change | None:
     """Plan to write the brief that a session leaves for the next."""
     path = f"{sessions.FOLDER}/{session_id}/{HANDOVER}"
@@ -277,11 +280,11 @@ def plan_handover(
     return base.plan_edit(path, old, document, why)
 
 
-def view(session: Session) -> RecordView:
+def view(session: sessions.Session) -> RecordView:
     """Show a conversation as one record."""
     count, people = len(session.messages), session.people
     text = f"{count} message{'' if count == 1 else 's'} with {', '.join(people)}"
-    origin = Provenance(audience=people)
+    origin = base.Provenance(audience=people)
     return RecordView(session.id, text, origin, people=people, at=session.at, line=1)
 
 

@@ -21,10 +21,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.records import base, fields, jsonl
 from bumble.records.fields import Key, Meta, one_of, unit
-from bumble.records.jsonl import JsonLine
 from bumble.text.yaml_edit import SourceError
 
 
@@ -52,7 +50,6 @@ FOLDER = "sessions"
 FILE = "messages.jsonl"
 COMPACTION_KINDS = ("summary", "prune", "cut")  # prune: tool results are cleared
 ROLES = ("user", "assistant", "tool")
-_HEAD_FIELDS = ("type", "id", "at", "by", "with")
 
 
 def _mapping(meta: Meta, key: str) -> dict[str, Any]:
@@ -164,7 +161,18 @@ class Distilled(Struct, frozen=True):
     last: str  # id of the last message
 
 
+class SessionHead(Struct, frozen=True):
+    """The first line: whose conversation it is."""
+
+    id: str  # `ses_<ULID>`
+    at: datetime  # when it began
+    by: str = ""  # id of the person it was begun with
+    present: Annotated[tuple[str, ...], Key("with")] = ()  # ids of the others who hear it
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
 Id = TypeVar("Id", bound=Hashable)
+S = TypeVar("S", bound=Struct)
 Rank: TypeAlias = tuple[bool, datetime, str]
 Record: TypeAlias = Message | Appraised | Notice | Compaction | Undo | End | Distilled
 LINES: Mapping[str, type[Record]] = {  # by the type of a line
@@ -243,25 +251,27 @@ def parse(source: str, stem: str = "") -> Session:
     lines, torn_line = jsonl.read(source)
     if not lines or lines[0].data.get("type") != "session":
         raise SourceError('the first line should be the session\'s own: {"type": "session", …}', 1)
-    head = lines[0].data
-    records = [record for line in jsonl.unique(lines[1:]) if (record := _record(line))]
+    head = _read(SessionHead, lines[0])
+    known = [(LINES.get(str(line.data.get("type"))), line) for line in jsonl.unique(lines[1:])]
+    records: list[Record] = [_read(kind, line) for kind, line in known if kind]
     messages = _messages(records)
     undone = {record.undoes for record in records if isinstance(record, Undo)}
     compactions = [record for record in records if isinstance(record, Compaction)]
+    learnt = [record.last for record in records if isinstance(record, Distilled)]
     return Session(
-        id=_field(lines[0], "id"),
-        at=_at(lines[0]),
-        by=_field(lines[0], "by", ""),
-        present=_present(lines[0]),
+        id=head.id,
+        at=head.at,
+        by=head.by,
+        present=head.present,
         messages=messages,
         appraisals={record.message: record for record in records if isinstance(record, Appraised)},
         notices={record.message: record for record in records if isinstance(record, Notice)},
         compactions=tuple(record for record in compactions if record.id not in undone),
         ended=_ended(records, messages),
         torn_line=torn_line,
-        extra={key: value for key, value in head.items() if key not in _HEAD_FIELDS},
+        extra=head.extra,
         source=source,
-        distilled=_distilled(records),
+        distilled=learnt[-1] if learnt else "",
     )
 
 
@@ -316,15 +326,9 @@ def imported(head: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return origin if isinstance(origin, dict) else None
 
 
-def _distilled(records: Sequence[Record]) -> str:
-    marks = [record.last for record in records if isinstance(record, Distilled)]
-    return marks[-1] if marks else ""
-
-
-def _record(line: JsonLine) -> Record | None:
-    kind = LINES.get(str(line.data.get("type")))
+def _read(kind: type[S], line: jsonl.JsonLine) -> S:
     try:
-        return fields.read_struct(kind, line.data) if kind else None
+        return fields.read_struct(kind, line.data)
     except ValueError as error:
         raise SourceError(str(error), line.number) from error
 
@@ -340,44 +344,18 @@ def _ended(records: Sequence[Record], messages: Sequence[Message]) -> datetime |
     return ended
 
 
-def _field(line: JsonLine, name: str, default: Any = None) -> str:
-    value = line.data.get(name, default)
-    if not isinstance(value, str):
-        raise SourceError(f"`{name}` is missing, or not text", line.number)
-    return value
-
-
-def _present(line: JsonLine) -> tuple[str, ...]:
-    try:
-        return base.texts(line.data, "with")
-    except ValueError as error:
-        raise SourceError(str(error), line.number) from error
-
-
-def _at(line: JsonLine) -> datetime:
-    try:
-        return base.field(line.data, "at", datetime)
-    except ValueError as error:
-        raise SourceError(str(error), line.number) from error
-
-
 def render(record: Record) -> str:
     """Write a record as its line."""
     kind = next(name for name, type_ in LINES.items() if isinstance(record, type_))
     return jsonl.dumped({"type": kind, **fields.write_struct(record)})
 
 
-def _stamp(at: datetime) -> str:
-    return at.isoformat(timespec="milliseconds")
-
-
 def new(
     session_id: str, at: datetime, by: str, present: Sequence[str] = (), **extra: Any
 ) -> Session:
     """Make a session that is not in the folder yet; `plan_start` puts it there."""
-    others = {"with": list(present)} if present else {}
-    head = {"type": "session", "id": session_id, "at": _stamp(at), "by": by, **others, **extra}
-    return parse(jsonl.dumped(head))
+    head = SessionHead(session_id, at, by, tuple(present), extra)
+    return parse(jsonl.dumped({"type": "session", **fields.write_struct(head)}))
 
 
 def path(session_id: str) -> str:
@@ -385,23 +363,27 @@ def path(session_id: str) -> str:
     return f"{FOLDER}/{session_id}/{FILE}"
 
 
-def plan_start(session: Session, why: str) -> Change:
+def plan_start(session: Session, why: str) -> changes.Change:
     """Plan to make the transcript of a new session; the same set may append to it."""
     return changes.write(path(session.id), session.source, None, why)
 
 
-def plan_whole(session: Session, new_records: Iterable[Record], why: str) -> Change:
+def plan_whole(session: Session, new_records: Iterable[Record], why: str) -> changes.Change:
     """Plan to make the transcript of a new session with all that is in it."""
     lines = "".join(map(render, _linked(session, new_records)))
     return changes.write(path(session.id), session.source + lines, None, why)
 
 
-def plan_append(session: Session, new_records: Iterable[Record], why: str) -> Change:
+def plan_append(session: Session, new_records: Iterable[Record], why: str) -> changes.Change:
     """Plan to add lines to the end of a transcript, whatever it holds by then."""
+    return changes.add(path(session.id), _added(session, new_records), why)
+
+
+def _added(session: Session, new_records: Iterable[Record]) -> str:
     text = "".join(map(render, _linked(session, new_records)))
     if session.torn_line is not None:  # says of the line before it that it is known to be cut off
-        text = jsonl.torn(session.torn_line) + text
-    return changes.add(path(session.id), text, why)
+        return jsonl.torn(session.torn_line) + text
+    return text
 
 
 def _linked(session: Session, new_records: Iterable[Record]) -> Iterator[Record]:
@@ -415,8 +397,6 @@ def _linked(session: Session, new_records: Iterable[Record]) -> Iterator[Record]
 
 def appended(session: Session, new_records: Iterable[Record]) -> Session:
     """Return a session as it is once `plan_append` is applied, without reading it again."""
-    text = "".join(map(render, _linked(session, new_records)))
-    if session.torn_line is not None:
-        text = jsonl.torn(session.torn_line) + text
     gap = "" if session.source.endswith("\n") else "\n"
-    return replace(parse(session.source + gap + text), id=session.id)
+    whole = session.source + gap + _added(session, new_records)
+    return replace(parse(whole), id=session.id)

@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,12 +20,10 @@ from msgspec.structs import replace
 from bumble.entity.changes import Change
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
-from bumble.records import base, kind
-from bumble.records.base import Provenance
+from bumble.records import base
 from bumble.records.fields import BODY
 from bumble.records.kind import Record, RecordKind
 from bumble.text import markdown, stop_words
-from bumble.text.markdown import Document
 from bumble.text.words import one_line
 
 FOLDER = "skills"
@@ -42,13 +40,16 @@ NAME_WEIGHT, DESCRIPTION_WEIGHT = (
 class Skill(Record, frozen=True, kw_only=True):
     """One skill; its id is the file's stem, or its folder's name."""
 
+    HEADLINE: ClassVar[str] = "skill {0.name}: {0.description}"
+    QUOTED: ClassVar[str] = ""
+
     name: str
     description: str
     text: Annotated[str, BODY]  # Markdown, without surrounding blank lines
     path: str  # relative to the entity folder
 
     @classmethod
-    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read name and description; one without a name is called as its file."""
         description = one_line(base.field(document.meta, "description", str, ""))
         name = base.field(document.meta, "name", str, record_id)
@@ -58,14 +59,6 @@ class Skill(Record, frozen=True, kw_only=True):
     def slug(self) -> str:
         """The file's stem, or its folder's name."""
         return self.id
-
-    @property
-    def headline(self) -> str:
-        return f"skill {self.name}: {self.description}"
-
-    @property
-    def quoted(self) -> str:
-        return ""
 
 
 class SkillHit(Struct, frozen=True):
@@ -100,19 +93,15 @@ SKILL = _SkillKind(
     page="Skill",
     bundled="whole",
     edit="bumble skill edit",
+    named_by=("name", "slug"),
 )
-parse, paths, slug = SKILL.parse, SKILL.files, SKILL.stem
+parse, paths, slug, match = SKILL.parse, SKILL.files, SKILL.stem, SKILL.match
 load, read = SKILL.load, SKILL.readable
 
 
-def of(document: Document, slug: str, path: str) -> Skill:
+def of(document: markdown.Document, slug: str, path: str) -> Skill:
     """Read a skill from its document."""
     return replace(SKILL.of(document, slug), path=path)
-
-
-def match(skills: Iterable[Skill], name: str) -> Skill | None:
-    """Return the skill of a name or a slug; case, spaces and hyphens do not count."""
-    return kind.match(skills, name, "name", "slug")
 
 
 def plan_set(
@@ -123,7 +112,7 @@ def plan_set(
     why: str,
     *,
     overwrite: bool,
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> Change | None:
     """Plan to make a skill, or to overwrite the one of this name.
 
@@ -143,18 +132,18 @@ def plan_set(
     name, description = one_line(name), one_line(description)
     if not name or not text.strip():
         raise UsageError("A skill needs a name and a text.")
-    origin = (provenance or Provenance()).meta()
+    origin = (provenance or base.Provenance()).meta()
     there = match(skills, name)
     if there is None:
         document = markdown.render({"name": name, "description": description} | origin, text)
         return base.plan_new(f"{FOLDER}/{disk.file_name(name)}.md", document, why)
-    if there.text == text.strip("\r\n").rstrip() and there.description == description:
+    if there.text == markdown.trimmed(text) and there.description == description:
         return None
     if not overwrite:
         raise RecordExistsError(
             Path(there.path), "Overwrite it with --yes, or choose another name."
         )
-    stale = dict.fromkeys(Provenance("x", "x", ("x",), "tool", ("x",)).meta())
+    stale = dict.fromkeys(base.Provenance("x", "x", ("x",), "tool", ("x",)).meta())
     document = base.with_values(there.source, stale | {"description": description} | origin)
     return base.plan_edit(there.path, there.source, document.with_body(text), why)
 

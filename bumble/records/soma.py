@@ -6,13 +6,14 @@ nothing of what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from bumble.body import affects as feelings
 from bumble.body import fields, noise
-from bumble.records import mapping_files
+from bumble.entity.changes import Change
+from bumble.records import base
 from bumble.records.fields import (
     ABSENT,
     BOTH,
@@ -30,8 +31,8 @@ from bumble.records.kind import Kind, Told
 
 PATH = "soma.yaml"
 
-parse, read = mapping_files.parse, mapping_files.read
-plan_write = partial(mapping_files.plan, PATH)
+parse, read = base.parse_mapping, base.read_mapping
+plan_write: Callable[..., Change | None] = partial(base.plan_mapping, PATH)
 
 
 def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:

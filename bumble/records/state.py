@@ -6,13 +6,15 @@ but the form in which they keep it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bumble.records import base, mapping_files
+from bumble.entity.changes import Change
+from bumble.records import base
+from bumble.records.base import MappingFile
 from bumble.records.fields import (
     ABSENT,
     Rule,
@@ -25,10 +27,8 @@ from bumble.records.fields import (
     nested,
     newer,
 )
-from bumble.records.kind import Kind, Told
-from bumble.records.mapping_files import MappingFile
+from bumble.records.kind import Kind
 from bumble.text import yaml_edit
-from bumble.text.yaml_edit import SourceError
 
 PATH = "state.yaml"
 Keys = tuple[str, ...]
@@ -53,7 +53,7 @@ def parse(source: str, stem: str = "") -> MappingFile:
     Raises:
         SourceError: If it is not a YAML mapping, or a value of another form.
     """
-    file = mapping_files.parse(source, stem)
+    file = base.parse_mapping(source, stem)
     _check(file.values, FORM, (), source)
     return file
 
@@ -67,17 +67,23 @@ def _check(values: Mapping[Any, Any], form: Mapping[str, Any], above: Keys, sour
             if kind is not None and value is not None:
                 base.field(values, key, dict if isinstance(kind, Mapping) else kind)
         except ValueError as error:
-            raise SourceError(str(error), yaml_edit.line_of(source, keys)) from error
+            raise yaml_edit.SourceError(str(error), yaml_edit.line_of(source, keys)) from error
         if isinstance(kind, Mapping) and value is not None:
             _check(value, kind, keys, source)
 
 
 def read(file: Path) -> MappingFile:
     """Read the file; none at all counts as an empty mapping."""
-    return mapping_files.read(file, parse)
+    return base.read_mapping(file, parse)
 
 
-plan_write = partial(mapping_files.plan, PATH)
+plan_write: Callable[..., Change | None] = partial(base.plan_mapping, PATH)
+
+
+def oldest(marks: Mapping[str, Any], new: Collection[str], most: int) -> list[str]:
+    """Return which of some marks, each with its time, make room for new ones."""
+    left = sorted((mark for mark in marks if mark not in new), key=lambda one: str(marks[one]))
+    return left[: max(0, len(left) + len(new) - most)]
 
 
 def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
@@ -135,10 +141,6 @@ def _either(base: Any, current: Any, incoming: Any) -> Any:
     return max(texts, default=ABSENT)
 
 
-def _told(before: str | None, after: str | None) -> Told:
-    yield "bookkeeping of the cycles"
-
-
 STATE = Kind(
     name="state",
     singular="bookkeeping",
@@ -146,7 +148,7 @@ STATE = Kind(
     key="state",
     patterns=(PATH,),
     parser=parse,
-    teller=_told,
+    teller=lambda *_: iter(("bookkeeping of the cycles",)),
     joiner=_joined,
     forgetting="values",
     merging="bumble",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from bumble.entity import companions
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.records.kind import Record, RecordKind, unite
 from bumble.text import words
 from bumble.text.markdown import Document
@@ -40,6 +39,8 @@ class Catalyst(Struct, frozen=True):
 class TopicFile(Record, frozen=True, kw_only=True):
     """The catalysts of one topic."""
 
+    HEADLINE: ClassVar[str] = "topic {0.name}"
+
     name: str
     at: datetime | None = None  # when they were drawn; None: a person wrote the file
     catalysts: tuple[Catalyst, ...]
@@ -55,10 +56,6 @@ class TopicFile(Record, frozen=True, kw_only=True):
     @property
     def rests_on(self) -> tuple[str, ...]:
         return unite(*(catalyst.sources for catalyst in self.catalysts))
-
-    @property
-    def headline(self) -> str:
-        return f"topic {self.name}"
 
 
 def _called(slug: str) -> str:
@@ -109,7 +106,7 @@ def new(
     *,
     fingerprint: str = "",
     summary_source: str = "",
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> TopicFile:
     """Make a topic that is not in the folder yet; `plan_draw` puts it there."""
     slug = slug_of(name)

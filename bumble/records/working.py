@@ -18,9 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.records import base, provenance, scratch
-from bumble.records.base import Provenance
 from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView
 from bumble.text import markdown
@@ -46,7 +44,7 @@ class MemoryLine(Struct, frozen=True):
 
     section: str  # the title above it; empty: none
     text: str  # without its mark and its origin
-    origin: Provenance
+    origin: base.Provenance
     source: str  # the line as it stands
     number: int  # of the line in the file, from 1
 
@@ -129,7 +127,7 @@ def shown(source: str, readers: Collection[str]) -> str:
     return "\n".join(rows)
 
 
-def rendered(source: str, lines: Mapping[str, Sequence[tuple[str, Provenance]]]) -> str:
+def rendered(source: str, lines: Mapping[str, Sequence[tuple[str, base.Provenance]]]) -> str:
     """Return the text with other lines in the place of those that a dream wrote.
 
     Args:
@@ -150,7 +148,7 @@ def rendered(source: str, lines: Mapping[str, Sequence[tuple[str, Provenance]]])
     return "\n\n".join(text for text in texts if text) + "\n"
 
 
-def _add(rows: list[str], lines: Sequence[tuple[str, Provenance]]) -> None:
+def _add(rows: list[str], lines: Sequence[tuple[str, base.Provenance]]) -> None:
     while rows and not rows[-1].strip():
         rows.pop()
     if not rows[-1].endswith("\n"):
@@ -163,8 +161,8 @@ def _add(rows: list[str], lines: Sequence[tuple[str, Provenance]]) -> None:
 
 
 def plan_rewrite(
-    source: str, lines: Mapping[str, Sequence[tuple[str, Provenance]]], why: str
-) -> Change | None:
+    source: str, lines: Mapping[str, Sequence[tuple[str, base.Provenance]]], why: str
+) -> changes.Change | None:
     """Plan to put other lines in the place of those that a dream wrote; None if nothing changes.
 
     The version before is kept.

@@ -10,16 +10,7 @@ from typing import Any
 
 from bumble.entity import companions
 from bumble.entity.changes import Change, Version
-from bumble.records import (
-    base,
-    journal,
-    jsonl,
-    kinds,
-    knowledge,
-    mapping_files,
-    relationships,
-    scratch,
-)
+from bumble.records import base, journal, jsonl, kinds, knowledge, relationships, scratch
 from bumble.records.base import Provenance
 from bumble.records.provenance import Reader
 from bumble.text import markdown
@@ -88,7 +79,7 @@ def _document(text: str) -> Iterator[Part]:
 
 
 def _yaml(text: str) -> Iterator[Part]:
-    yield base.provenance(mapping_files.parse(text).values), text
+    yield base.provenance(base.parse_mapping(text).values), text
 
 
 def _session(text: str) -> Iterator[Part]:
@@ -117,7 +108,7 @@ def _person(text: str) -> Iterator[Part]:
 
 
 def _body(text: str) -> Iterator[Part]:
-    values = mapping_files.parse(text).values
+    values = base.parse_mapping(text).values
     noise, felt = values.get("noise"), values.get("felt")
     thoughts = noise.get("fragments") if isinstance(noise, Mapping) else None
     for one in (*(thoughts or ()), felt):

@@ -10,19 +10,22 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bumble.body import affects, bars
+from bumble.body import affects, bars, ebb
 from bumble.body import soma as body
 from bumble.body.affects import Mood
+from bumble.body.circadian import seconds_between
 from bumble.body.config import Temperament
 from bumble.body.soma import Soma
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.records import soma as store
-from bumble.records.mapping_files import MappingFile
+from bumble.records.base import MappingFile
+from bumble.runtime.job import Condition, Due, JobResult
+from bumble.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
-    from bumble.runtime.runtime import Runtime  # looking at a body needs no index and no model
+    from bumble.runtime.runtime import Runtime
 
 REACH_OUT, EXPLORE = "reach_out", "explore_something"
 TOOL_EVENTS = ("tool", "tool_failed")
@@ -127,3 +130,26 @@ def _lets_out(impulse: str, names: Sequence[str]) -> bool:
     if impulse == REACH_OUT:
         return SPOKE in names
     return impulse == EXPLORE and any(name in TOOL_EVENTS for name in names)
+
+
+def check_tick(runtime: Runtime) -> Due[datetime]:
+    """Tell whether time has passed since the values of the file were true."""
+    at = runtime.now()
+    soma = stored(runtime.entity.soma, store.read(runtime.entity.soma))
+    passed = seconds_between(soma.at, at) if soma else None
+    value = "not written yet" if passed is None else f"{max(0.0, passed):.0f} s old"
+    condition = Condition(
+        "stored values", value, "older than the present", passed is None or passed != 0
+    )
+    return Due((condition,), (at,))
+
+
+def run_tick(runtime: Runtime, job: datetime) -> JobResult:
+    """Let the time pass; no model is asked."""
+    soma = read(runtime, job)
+    return JobResult(
+        title="soma: time passed",
+        plan=lambda: (plan(runtime, job, lambda soma: soma, "time passed"),),
+        lines=(ebb.reflection_line(soma),),
+        data={"at": job.isoformat()},
+    )

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bumble.entity.changes import Change
 from bumble.records import state
-from bumble.records.mapping_files import MappingFile
+from bumble.records.base import MappingFile
 from bumble.records.sessions import Message, Session
 from bumble.text import words
 

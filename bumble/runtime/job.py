@@ -1,12 +1,15 @@
-"""What every job between turns has: conditions, due work, a result, and its application.
+"""The harness of every job between turns: gather, ask, verify, plan, apply.
 
-The model is asked once; what it said is then written on the files as they are at that moment, so
-a hand edit in between is neither lost nor a reason to ask again.
+`check` of a job gathers what is due, with its conditions. `answer` asks the model once, by the
+prompt of the job; `Grounds` holds what it says to what it was asked of. The result plans on the
+files as they are when it is applied, so a hand edit in between is neither lost nor a reason to ask
+again. `settle` runs jobs until nothing is due.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct, field
@@ -14,6 +17,7 @@ from msgspec.structs import replace
 
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import CYCLE
+from bumble.entity.folder import Entity
 from bumble.errors import (
     AnswerInvalidError,
     CredentialsError,
@@ -23,11 +27,16 @@ from bumble.errors import (
     UserError,
     WeightsMissingError,
 )
+from bumble.guard import verifier
+from bumble.guard.speakers import Speakers
+from bumble.llm import prompts, structured
 from bumble.llm.ledger import NO_MODEL
+from bumble.llm.protocol import PromptMessage, Request
 from bumble.records import state
 from bumble.records.base import Provenance
-from bumble.runtime import audiences
+from bumble.runtime import audiences, spoken
 from bumble.runtime.review_queue import HELD_BACK
+from bumble.text import moments
 
 if TYPE_CHECKING:
     from bumble.runtime.runtime import Runtime
@@ -47,6 +56,14 @@ class Condition(Struct, frozen=True):
     value: str  # what is the case, for people: "12 min since the last"
     wants: str  # what has to be the case: "at least 5 min"
     passes: bool
+
+
+def silence(entity: Entity, at: datetime, least: float) -> Condition:
+    """Return the condition that nobody has said anything for so many seconds."""
+    newest = spoken.last_said(entity, at)
+    quiet = None if newest is None else moments.gap(newest, at).total_seconds()
+    value = "nobody has spoken yet" if quiet is None else f"{round(quiet)} s"
+    return Condition("silence", value, f"at least {least:g} s", quiet is None or quiet >= least)
 
 
 class Due(Struct, Generic[J], frozen=True):
@@ -280,3 +297,98 @@ def _about(job: Any) -> str:
     names = ("session_id", "session", "person", "episode")
     found = next(filter(None, (getattr(job, name, None) for name in names)), "")
     return found if isinstance(found, str) else getattr(found, "session", "") or found.id
+
+
+def request(
+    runtime: Runtime,
+    purpose: str,
+    slots: Mapping[str, str],
+    *,
+    max_tokens: int,
+    temperature: float,
+    schema: Mapping[str, Any] | None = None,
+) -> Request:
+    """Make the request of a cycle; its seed is the next of the life's chance.
+
+    Args:
+        runtime: Who asks.
+        purpose: The cycle, which is also the name of its prompt.
+        slots: What the prompt takes.
+        max_tokens: Of the answer.
+        temperature: Of the answer.
+        schema: Of the answer, where it is not asked for through `structured.answer`.
+    """
+    return Request(
+        messages=messages(purpose, slots),
+        purpose=purpose,
+        schema=schema,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        seed=runtime.rng.getrandbits(31),
+        cache_id=cache_id(purpose),
+    )
+
+
+def ask(
+    runtime: Runtime,
+    purpose: str,
+    slots: Mapping[str, str],
+    schema: Mapping[str, Any],
+    *,
+    max_tokens: int,
+    temperature: float,
+) -> Any:
+    """Ask for an answer of a form, as every job does; what it says has still to be checked.
+
+    Raises:
+        AnswerInvalidError: If it can't be used.
+        ModelUnreachableError: If no model answers; likewise what else stands in its way.
+    """
+    asked = request(runtime, purpose, slots, max_tokens=max_tokens, temperature=temperature)
+    return structured.answer(runtime.model, asked, schema)
+
+
+def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe an object that has all of some properties, and no other."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def array(item: Mapping[str, Any], most: int, *, least: int = 0) -> dict[str, Any]:
+    """Describe a list of so many things."""
+    return {"type": "array", "items": item, "minItems": least, "maxItems": most}
+
+
+def text(most: int) -> dict[str, Any]:
+    """Describe a text of so many characters."""
+    return {"type": "string", "maxLength": most}
+
+
+class Grounds(Struct, frozen=True):
+    """What the sentences of an answer may rest on."""
+
+    texts: Sequence[str]  # that its names, numbers and dates may come from
+    speakers: Speakers
+
+    def bear(self, sentence: str) -> bool:
+        """Whether a sentence says nothing that nobody said."""
+        return verifier.problem(sentence, self.texts, self.speakers) is None
+
+    def sound(self, sentences: Iterable[str]) -> list[str]:
+        """Return the sentences that may stand."""
+        return list(filter(self.bear, sentences))
+
+
+def messages(prompt: str, slots: Mapping[str, str]) -> tuple[PromptMessage, ...]:
+    """Fill a prompt: its instructions, its examples, and what is asked now."""
+    turns = prompts.load(prompt).turns(**slots)
+    return tuple(PromptMessage(role, text) for role, text in turns)
+
+
+def cache_id(purpose: str) -> str:
+    """Name what is evaluated once for all requests of a purpose: they begin alike."""
+    return f"cycle:{purpose}"

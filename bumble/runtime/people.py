@@ -48,6 +48,11 @@ def names(runtime: Runtime) -> tuple[str, ...]:
     return (runtime.identity.name, *(name for person in known for name in person.names))
 
 
+def called(runtime: Runtime) -> dict[str, str]:
+    """Return what everybody it knows is called, by id."""
+    return {one.id: one.name for one in relationships.read(runtime.entity.relationships)}
+
+
 def plan_met(
     runtime: Runtime, person: str, name: str, at: datetime, session: Session
 ) -> Change | None:
@@ -175,10 +180,6 @@ def _bond(scores: Scores) -> Bond:
     return Bond(scores.familiarity, scores.warmth, scores.trust)
 
 
-def _clamp(value: float) -> float:
-    return min(1.0, max(0.0, value))
-
-
 def interactions(runtime: Runtime) -> int:
     """Return how many exchanges the entity has had in its whole life."""
     return sum(
@@ -225,7 +226,7 @@ def stage(interaction_count: int) -> str:
 def health(scores: Scores) -> float:
     """Tell how good a relationship is, in [0, 1]."""
     good = scores.warmth + scores.trust + scores.investment - 0.5 * scores.tension
-    return _clamp(good / 2.5)
+    return min(1.0, max(0.0, good / 2.5))
 
 
 def ago(gap: timedelta) -> str:

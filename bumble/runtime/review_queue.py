@@ -36,8 +36,8 @@ from bumble.entity.review_branch import Proposing
 from bumble.errors import ChangeUnfinishedError, UserError
 from bumble.files import disk
 from bumble.files.git import Git
-from bumble.records import base, jsonl, kinds, mapping_files, sessions, state
-from bumble.records.mapping_files import MappingFile
+from bumble.records import base, jsonl, kinds, sessions, state
+from bumble.records.base import MappingFile
 from bumble.text import markdown
 
 SECTION, WAITING, DEALT = "review", "waiting", "dealt"
@@ -132,19 +132,12 @@ def _noted(
         file = state.parse(moved.data.decode())
     now = base.stamp(policy.clock())
     marks = dict.fromkeys(change_set.marks, now[:10])
+    gone = [(SECTION, DEALT, one) for one in state.oldest(_mapping(file, DEALT), marks, MOST_DEALT)]
     values = {SECTION: {WAITING: {name: now}, **({DEALT: marks} if marks else {})}}
-    noted = state.plan_write(file, values, "it waits for review", remove=_oldest(file, marks))
+    noted = state.plan_write(file, values, "it waits for review", remove=gone)
     if noted is None or moved is None:
         return (*others, *filter(None, [noted]))
     return (*others, replace(noted, read=moved.read))
-
-
-def _oldest(file: MappingFile, new: Mapping[str, Any]) -> list[list[str]]:
-    """Return the keys of marks that make room for new ones."""
-    there = _mapping(file, DEALT)
-    left = sorted(there, key=lambda mark: (str(there[mark]), mark))
-    over = len(left) + len(new) - MOST_DEALT
-    return [[SECTION, DEALT, mark] for mark in left[: max(0, over)] if mark not in new]
 
 
 def waiting(root: Path) -> dict[str, datetime]:
@@ -258,8 +251,8 @@ def _clear_lines(text: str, clear: Callable[[str], str]) -> str:
 
 
 def _clear_mapping(text: str, clear: Callable[[str], str]) -> str:
-    file = mapping_files.parse(text)
-    return mapping_files.edited(file, _clear_values(file.values, clear)).source or ""
+    file = base.parse_mapping(text)
+    return base.edited_mapping(file, _clear_values(file.values, clear)).source or ""
 
 
 def _clear_document(text: str, clear: Callable[[str], str]) -> str:

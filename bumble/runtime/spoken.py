@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bumble.entity.folder import Entity
@@ -140,9 +140,3 @@ def last_said(entity: Entity, now: datetime) -> datetime | None:
         times = [message.at for message in messages[-1:]] + ([newest] if newest else [])
         newest = min(times, key=lambda at: moments.gap(at, now), default=None)
     return newest
-
-
-def silence(entity: Entity, now: datetime) -> timedelta | None:
-    """Return for how long nobody has said anything; None: nobody ever has."""
-    newest = last_said(entity, now)
-    return None if newest is None else moments.gap(newest, now)

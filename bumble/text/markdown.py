@@ -74,7 +74,7 @@ class Document(Struct, frozen=True, dict=True):
     @property
     def body(self) -> str:
         """What follows the front matter, without surrounding blank lines."""
-        return _trimmed(self.source[self.body_start :])
+        return trimmed(self.source[self.body_start :])
 
     @property
     def body_line(self) -> int:
@@ -115,8 +115,8 @@ class Document(Struct, frozen=True, dict=True):
     def with_body(self, body: str) -> Document:
         """Return the document with another body; blank lines around it, and the same body, stay."""
         # a byte order mark belongs to a file, not to a text
-        wanted, old = _trimmed(body.lstrip("\ufeff\r\n")), self.source[self.body_start :]
-        if self.body in (wanted, _trimmed(body)):
+        wanted, old = trimmed(body.lstrip("\ufeff\r\n")), self.source[self.body_start :]
+        if self.body in (wanted, trimmed(body)):
             return self
         newline = newline_of(self.source)
         head = self.source[: self.body_start]
@@ -136,7 +136,7 @@ class Document(Struct, frozen=True, dict=True):
         )
 
 
-def _trimmed(text: str) -> str:
+def trimmed(text: str) -> str:
     """Strip the blank lines around a text and what is white at its end."""
     return text.strip("\r\n").rstrip()
 
@@ -164,7 +164,7 @@ def parse(source: str) -> Document:
 
 def render(meta: Mapping[str, Any], body: str) -> Document:
     """Make a new document."""
-    text = "\n".join(part.rstrip("\r\n") for part in lines(_trimmed(body)))
+    text = "\n".join(part.rstrip("\r\n") for part in lines(trimmed(body)))
     return parse(f"{FENCE}\n{yaml_edit.dump(meta)}{FENCE}\n" + (f"\n{text}\n" if text else ""))
 
 
@@ -185,7 +185,7 @@ class Section(Struct, frozen=True):
     @property
     def body(self) -> str:
         """The text under the heading, without surrounding blank lines."""
-        return _trimmed(self.own)
+        return trimmed(self.own)
 
 
 @lru_cache(maxsize=1)
@@ -288,7 +288,7 @@ def contained(text: str, level: int = 2) -> str:
     Headings of that level or above become one level deeper than it; code fences and HTML blocks
     that are left open are closed, so that they do not swallow what follows.
     """
-    body = _demoted(_trimmed(text), level)
+    body = _demoted(trimmed(text), level)
     for closer in ("", *_closers(body), *HTML_CLOSERS):
         closed = f"{body}\n{closer}" if closer else body
         if _stays(closed, level):

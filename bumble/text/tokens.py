@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+
 CUT_MARK = " …"
 MESSAGE_TOKENS = 10  # what a chat template puts around a message
 
@@ -14,6 +19,20 @@ def estimate(text: str) -> int:
 def estimate_message(text: str) -> int:
     """Estimate the tokens of a message, its template included."""
     return estimate(text) + MESSAGE_TOKENS
+
+
+def packed(things: Iterable[T], cost: Callable[[T], int], room: int) -> list[list[T]]:
+    """Group things in their order, each group as large as its room, or of one larger thing."""
+    groups: list[list[T]] = []
+    used = 0
+    for thing in things:
+        size = cost(thing)
+        if not groups or used + size > room:
+            groups.append([])
+            used = 0
+        groups[-1].append(thing)
+        used += size
+    return groups
 
 
 def cut(text: str, tokens: int) -> str:

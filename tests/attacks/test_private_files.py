@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from bumble.entity.settings import load
 from bumble.errors import UnsafePathError
 from bumble.files import disk
-from bumble.prompt import prompt_files
+from bumble.prompt import system
 from tests.support.chatting import script
 from tests.support.running import Run
 from tests.support.sweeps import turns
@@ -41,7 +41,7 @@ def test_no_private_file_gets_into_a_prompt(ada: Run, private: str, name: str) -
         (root / name).unlink(missing_ok=True)
         (root / name).symlink_to(root / private)
     config = replace(load().config.prompt, bootstrap_files=(name or private,))
-    (file,) = prompt_files.read(ada.entity, config)
+    (file,) = system.read_own_files(ada.entity, config)
     assert (file.status, file.text) == ("MISSING", "")
 
 
@@ -50,7 +50,7 @@ def test_no_other_name_of_a_file_outside_gets_into_a_prompt(ada: Run, tmp_path: 
     ada.file("GENOME.md").unlink(missing_ok=True)
     os.link(tmp_path / "mine", ada.file("GENOME.md"))
     config = replace(load().config.prompt, bootstrap_files=("GENOME.md",))
-    assert prompt_files.read(ada.entity, config)[0].text == ""
+    assert system.read_own_files(ada.entity, config)[0].text == ""
 
 
 @pytest.mark.parametrize(("private", "name"), turns(2, product(PRIVATE, RECORDS)))

@@ -9,12 +9,12 @@ from bumble.entity import changes, companions
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.secrets import HIDDEN
 from bumble.records import (
+    base,
     beliefs,
     dreams,
     episodes,
     journal,
     knowledge,
-    mapping_files,
     narrative,
     relationships,
     scratch,
@@ -56,9 +56,7 @@ def planned() -> list[Change | None]:
         scratch.plan_add(AT, "experience", TOLD, UTC, BY, ""),
         narrative.plan_tell(None, TOLD, AT, BY, ""),
         skills.plan_set([], "Sail", TOLD, TOLD, "", overwrite=False, provenance=BY),
-        mapping_files.plan(
-            "soma.yaml", mapping_files.MappingFile({}, None), {"felt": {"text": TOLD}}, ""
-        ),
+        base.plan_mapping("soma.yaml", base.MappingFile({}, None), {"felt": {"text": TOLD}}, ""),
         sessions.plan_start(talk, ""),
         sessions.plan_append(talk, [cut, felt], ""),
         brief,
@@ -81,7 +79,7 @@ def test_no_writer_of_memory_gets_a_secret_past_the_gate(tmp_path: Path) -> None
     assert "hunter2" not in title
     assert sessions.parse((tmp_path / sessions.path("ses_1")).read_text()).compactions
     relationships.parse((tmp_path / "relationships/sam.md").read_text(), "sam")
-    mapping_files.parse((tmp_path / "soma.yaml").read_text())
+    base.parse_mapping((tmp_path / "soma.yaml").read_text())
 
 
 def test_what_was_said_stays_as_it_was_said_in_the_transcript(tmp_path: Path) -> None:

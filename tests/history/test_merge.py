@@ -15,13 +15,12 @@ from bumble.records import (
     beliefs,
     journal,
     knowledge,
-    mapping_files,
     relationships,
     reminders,
     sessions,
     state,
 )
-from bumble.records.base import Provenance
+from bumble.records.base import Provenance, parse_mapping
 from bumble.records.fields import ABSENT, mapping, moved
 from bumble.text import yaml_edit
 from tests.support.sweeps import examples
@@ -187,7 +186,7 @@ def test_the_body_is_as_it_was_later_and_holds_the_thoughts_of_both() -> None:
         "ticked_at": later(2).isoformat(),
         "fragments": [thought("old rain", 0), thought("the sea at night", 2, "dream")],
     })  # fmt: skip
-    found = body.from_mapping(mapping_files.parse(joined("soma.yaml", base, ours, theirs)).values)
+    found = body.from_mapping(parse_mapping(joined("soma.yaml", base, ours, theirs)).values)
     assert found.bars.levels["social"].value == 40
     assert found.bars.at == later(2)
     assert [one.text for one in found.noise] == ["a blue door", "the sea at night"]
@@ -198,9 +197,7 @@ def test_near_doubles_are_held_once_and_the_ring_keeps_its_size() -> None:
     ours = soma(1, 60, noise={"fragments": [thought(f"thing number {n}{n}", n) for n in range(8)]})
     theirs = soma(2, 40, noise={"fragments": [thought(f"other{n} word{n}", n) for n in range(8)]
                                 + [thought("thing number 00", 9)]})  # fmt: skip
-    found = body.from_mapping(
-        mapping_files.parse(joined("soma.yaml", soma(0, 50), ours, theirs)).values
-    )
+    found = body.from_mapping(parse_mapping(joined("soma.yaml", soma(0, 50), ours, theirs)).values)
     assert len(found.noise) == 9
     assert len({one.text for one in found.noise}) == 9
 
@@ -215,7 +212,7 @@ def test_feelings_join_and_one_that_has_faded_is_gone() -> None:
         soma(1, 50, affects=feels("joy")),
         soma(2, 50, affects=feels("awe", "envy")),
     )
-    found = body.from_mapping(mapping_files.parse(text).values)
+    found = body.from_mapping(parse_mapping(text).values)
     assert sorted(one.name for one in found.affects) == ["envy", "joy"]
 
 

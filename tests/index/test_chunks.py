@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bumble.errors import RecordInvalidError
 from bumble.index import chunks, terms
 from bumble.index.chunks import Chunk
-from bumble.index.splitting import estimated_tokens, split
+from bumble.index.form import estimated_tokens, split
 
 if TYPE_CHECKING:
     from tests.support.notes import Notes

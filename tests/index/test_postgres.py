@@ -20,7 +20,6 @@ from bumble.index import place, postgres_server
 from bumble.index import postgres as postgres_index
 from bumble.index.postgres import MIGRATIONS, TABLES
 from bumble.index.postgres_server import PostgresServer
-from bumble.index.rows import Filter
 from bumble.index.search import opened
 from bumble.index.sync import INSTEAD, SyncReport, state, sync
 from tests.support.hashing import HashingEmbedder
@@ -303,27 +302,6 @@ def test_several_machines_that_sync_at_once_end_in_one_whole_index(
     ranking = there.ranking("tide lantern", embedder)
     there.sync(embedder, rebuild=True)
     assert there.ranking("tide lantern", embedder) == ranking
-
-
-@pytest.mark.slow
-def test_a_graph_finds_what_floats_would(
-    notes: Notes, embedder: HashingEmbedder, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    there = postgres.serving(notes)
-    fill(there, 400)
-    there.sync(embedder)
-    vector = embedder.embed_query("the tide with number 17")
-    with opened(there.entity, there.at) as index:
-        exact = index.store.nearest(vector, 10)
-    monkeypatch.setattr(postgres_index, "HNSW_ROWS", 100)
-    there.sync(embedder)
-    with opened(there.entity, there.at) as index:
-        near = index.store.nearest(vector, 10)
-        where, values = index.store.conditions(Filter(kinds=("message",)))
-        assert len(index.store.nearest(vector, 10, where, values)) == 2
-    assert {cosine for _, cosine in near} == {cosine for _, cosine in exact}
-    there.sync(embedder, rebuild=True)
-    assert there.search("tide", embedder)
 
 
 @pytest.fixture

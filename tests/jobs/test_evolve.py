@@ -14,7 +14,7 @@ from bumble.models.abilities.tiers import Abilities
 from bumble.records import proposals
 from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
-from tests.support.nights import dreamer, remember, runtime_of
+from tests.support.nights import dreamer, runtime_of
 
 ANSWER: dict[str, Any] = {
     "traits": [{"text": "warmth", "way": "more", "reason": "I cared.", "from": ["e1"]}],
@@ -80,30 +80,13 @@ def test_it_looks_back_every_hundred_interactions(ada: Entity) -> None:
     assert evolve.check(runtime).due
 
 
-def test_below_write_no_model_is_asked(ada: Entity) -> None:
-    model = ScriptedModel([answer()])
-    runtime = replace(runtime_of(ada, model), abilities=Abilities())
-    proposal = looked_back(runtime)
-    assert model.requests == []
+def test_below_write_nothing_is_due(ada: Entity) -> None:
+    runtime = replace(runtime_of(ada, ScriptedModel([answer()])), abilities=Abilities())
+    assert not evolve.check(runtime, force=True).due
+
+
+def test_what_nothing_bears_out_is_left_out(ada: Entity) -> None:
+    made_up = {"text": "I quote Napoleon.", "reason": "He won in 1805.", "from": ["e1"]}
+    proposal = looked_back(runtime_of(ada, ScriptedModel([answer(behaviours=[made_up])])))
     assert proposal is not None
-    assert [item.text for item in proposal.topics] == ["the sea"]
-    assert proposal.topics[0].reason == "It comes up in talks."
-    assert (proposal.behaviours, proposal.provenance.model) == ((), "")
-
-
-def test_a_trait_moves_by_rule_where_feelings_speak_for_it(ada: Entity) -> None:
-    for number in range(20, 26):
-        put_imprint(ada, number, "curious" if number < 24 else "content")
-    proposal = looked_back(replace(runtime_of(ada, ScriptedModel([])), abilities=Abilities()))
-    assert proposal is not None
-    [trait, other] = proposal.traits
-    assert (trait.text, trait.change, len(trait.sources)) == ("curiosity", 0.01, 4)
-    assert trait.reason.startswith("4 of 6 feelings")
-    assert other.text == "calm"
-
-
-def put_imprint(ada: Entity, number: int, emotion: str) -> None:
-    episode_id = remember(ada, number, f"We looked at star number {number}.", 2)
-    [file] = ada.episodes.rglob(f"{episode_id}.md")
-    head = f"imprints: [{{emotion: {emotion}, intensity: 0.5, trigger: stars}}]\nat:"
-    file.write_text(file.read_text().replace("at:", head, 1))
+    assert proposal.behaviours == ()

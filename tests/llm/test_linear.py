@@ -13,7 +13,7 @@ from bumble.bridges.imports import card
 from bumble.chat import code_answers
 from bumble.errors import AnswerInvalidError
 from bumble.guard import speakers
-from bumble.index import splitting
+from bumble.index import form
 from bumble.jobs import portrait
 from bumble.llm import actions, structured
 from bumble.llm.marks import ThinkFilter
@@ -29,7 +29,7 @@ PATTERNS = [
     (speakers._QUOTED, "„"),
     (speakers._QUOTED, "‘"),
     (card._START, "\n"),
-    (splitting._PARAGRAPH, "\t"),
+    (form._PARAGRAPH, "\t"),
     (portrait._GAPS, " "),
     (narrative._CITED, "\t"),
 ]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bumble.entity.folder import Entity
-from bumble.prompt import handover, preamble
+from bumble.prompt import handover
 from bumble.prompt.handover import HEADINGS, HandoverJob
 from bumble.records import episodes, session_files, sessions, state
 from bumble.records.base import Provenance
@@ -127,8 +127,8 @@ def test_a_first_message_that_goes_on_from_it_gets_the_brief_and_another_does_no
     assert unrelated.likeness is not None
     assert related.likeness >= runtime.config.session.continuity_threshold > unrelated.likeness
     assert (related.fits, unrelated.fits) == (True, False)
-    assert "Philips" in preamble.handover_text(runtime, related, NOON)
-    assert preamble.handover_text(runtime, unrelated, NOON) == ""
+    assert "Philips" in handover.prompt_text(related, NOON)
+    assert handover.prompt_text(unrelated, NOON) == ""
 
 
 def test_a_brief_is_for_those_who_were_there(folder: Entity) -> None:

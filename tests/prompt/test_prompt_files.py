@@ -7,8 +7,8 @@ import pytest
 from bumble.entity import settings
 from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
-from bumble.prompt import prompt_files
-from bumble.prompt.prompt_files import BootstrapFile
+from bumble.prompt import system
+from bumble.prompt.system import BootstrapFile
 
 
 def config(**values: object) -> PromptConfig:
@@ -24,7 +24,7 @@ def ada(tmp_path: Path) -> Entity:
 
 
 def by_name(entity: Entity, **values: object) -> dict[str, BootstrapFile]:
-    return {one.name: one for one in prompt_files.read(entity, config(**values))}
+    return {one.name: one for one in system.read_own_files(entity, config(**values))}
 
 
 def test_a_file_that_is_too_long_is_cut_where_it_says_so(ada: Entity) -> None:
@@ -48,8 +48,8 @@ def test_all_files_together_have_a_cap_and_the_first_come_first(ada: Entity) -> 
 
 def test_living_memory_is_capped_by_lines(ada: Entity) -> None:
     lines = [f"line {n}" for n in range(230)]
-    (ada.root / prompt_files.LIVING_MEMORY).write_text("\n".join(lines))
-    one = by_name(ada)[prompt_files.LIVING_MEMORY]
+    (ada.root / system.LIVING_MEMORY).write_text("\n".join(lines))
+    one = by_name(ada)[system.LIVING_MEMORY]
     assert one.status == "TRUNCATED"
     assert "line 199\n" in one.text
     assert "line 200" not in one.text

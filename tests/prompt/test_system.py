@@ -12,7 +12,7 @@ from bumble.entity.config import Identity, Owner, Persona
 from bumble.llm import prompts
 from bumble.llm.protocol import Block, Tool
 from bumble.prompt import system
-from bumble.prompt.prompt_files import BootstrapFile
+from bumble.prompt.system import BootstrapFile
 from bumble.records import knowledge, skills
 
 ADA = Identity(1, "Ada", "Europe/Lisbon", Owner("Sam"), Persona("curious", "I am Ada.", "Plain."))
@@ -67,7 +67,7 @@ def test_the_preamble_keeps_its_budget_except_for_its_first_block(
     blocks += [
         Block(str(n), "\n".join(["head", *["x" * 40] * (s // 40)])) for n, s in enumerate(sizes)
     ]
-    kept = system.preamble(blocks, budget)
+    kept = system.fitting(blocks, budget, keeps_first=True)
     assert kept[0] == blocks[0]
     assert sum(block.tokens for block in kept[1:]) <= budget
 

@@ -8,7 +8,7 @@ import pytest
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.errors import RecordMissingError
-from bumble.records import base, beliefs, dreams, episodes, mapping_files, narrative, state
+from bumble.records import base, beliefs, dreams, episodes, narrative, state
 from bumble.records.base import Provenance
 
 AT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=UTC)
@@ -158,7 +158,7 @@ STATE = "# cursors\ndistill: {cursor: msg_1}   # an id\n\npending:\n  - ep_1\nx:
 
 
 def test_state_changes_only_what_differs() -> None:
-    old = mapping_files.parse(STATE)
+    old = base.parse_mapping(STATE)
     assert old.get("distill", "cursor") == "msg_1"
     assert old.get("none", "such", default=5) == 5
     change = state.plan_write(

@@ -47,7 +47,6 @@ from bumble.records import (
     journal,
     kinds,
     knowledge,
-    mapping_files,
     narrative,
     projects,
     proposals,
@@ -330,9 +329,9 @@ CASES = {
     ),
     "mappings": Case(
         BODY,
-        mapping_files.parse,
+        base.parse_mapping,
         lambda one: one.source,
-        lambda one: mapping_files.plan("soma.yaml", one, {"bars": {"social": 61}}, "ebb"),
+        lambda one: base.plan_mapping("soma.yaml", one, {"bars": {"social": 61}}, "ebb"),
         r"bars:|\s+social:",
         "a: 1\nb: [\n",
         3,
@@ -466,7 +465,7 @@ def test_a_file_of_fifty_megabytes_is_refused_at_once(name: str, tmp_path: Path)
         narrative.plan_tell(None, "story", AT, FROM_MODEL, "tell"),
         knowledge.plan_set(knowledge.Knowledge("", (), None), "a", "b", "learn", by_entity=True),
         sessions.plan_start(sessions.new("ses_1", AT, "sam"), "talk"),
-        mapping_files.plan("soma.yaml", mapping_files.MappingFile({}, None), {"a": 1}, "live"),
+        base.plan_mapping("soma.yaml", base.MappingFile({}, None), {"a": 1}, "live"),
     ],
     ids=lambda change: change.path,
 )

@@ -8,7 +8,7 @@ import pytest
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.records import sessions, state
-from bumble.records.mapping_files import MappingFile
+from bumble.records.base import MappingFile
 from bumble.records.sessions import Message, Session
 from bumble.runtime import cursors
 

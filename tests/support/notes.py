@@ -7,20 +7,23 @@ import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.index import place
-from bumble.index.place import Place, Server
+from bumble.index.place import Place
 from bumble.index.rows import Filter
 from bumble.index.search import Hit, opened, search
 from bumble.index.sync import SyncReport, sync
 from bumble.models.embed.protocol import Embedder
 
 START = datetime(2026, 5, 1, 9, 0, tzinfo=UTC)
+
+if TYPE_CHECKING:
+    from bumble.index.postgres_server import PostgresServer
 
 
 Row = tuple[str, str, str, int, float]
@@ -30,7 +33,7 @@ class Notes(Struct, frozen=True):
     """An entity folder with the few verbs that tests of the index need."""
 
     root: Path
-    server: Server | None = None  # where the index stands, if not in the folder
+    server: PostgresServer | None = None  # where the index stands, if not in the folder
 
     @property
     def entity(self) -> Entity:

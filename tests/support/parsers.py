@@ -33,7 +33,7 @@ from bumble.errors import UserError
 from bumble.fallback import quotes
 from bumble.guard import claims
 from bumble.history import merge
-from bumble.index import chunks, form, splitting
+from bumble.index import chunks, form
 from bumble.jobs import dream, schedule, tick
 from bumble.llm import actions, ledger, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
@@ -42,7 +42,7 @@ from bumble.llm.say_stream import SayReader
 from bumble.models.abilities import tiers
 from bumble.models.weights import catalog
 from bumble.recall import periods
-from bumble.records import base, forgotten, jsonl, kinds, mapping_files
+from bumble.records import base, forgotten, jsonl, kinds
 from bumble.records.kind import Kind
 from bumble.text import languages, markdown, merge_marks, stop_words, words, yaml_read
 from tests.support import exports, repository
@@ -92,8 +92,8 @@ CASES_OF_MODELS = (
 )
 
 BODY_FILE = (
-    mapping_files.edited(
-        mapping_files.parse(""),
+    base.edited_mapping(
+        base.parse_mapping(""),
         {
             **repository.body(50.0, "a wave", "a door"),
             "affects": [
@@ -293,7 +293,7 @@ def _message(text: str) -> object:
     """Take a message apart in all the ways in which a turn does."""
     turn_view.parse(text, shortcuts=True)
     quotes.words_of(text)
-    splitting.split(text)
+    form.split(text)
     form.form(text, form.language(text))
     secrets.redacted(text)
     words.one_line(text)
@@ -303,9 +303,9 @@ def _message(text: str) -> object:
 
 def _edited(text: str) -> object:
     """Read a mapping, change it, and read what came of it."""
-    file = mapping_files.parse(text)
-    new = mapping_files.edited(file, {"x_mine": {"a": [1, "b: c"]}, "at": None})
-    return mapping_files.parse(new.source or "").values
+    file = base.parse_mapping(text)
+    new = base.edited_mapping(file, {"x_mine": {"a": [1, "b: c"]}, "at": None})
+    return base.parse_mapping(new.source or "").values
 
 
 def _with_meta(text: str) -> object:

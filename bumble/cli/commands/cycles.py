@@ -170,14 +170,14 @@ def reflect(
     Brings their portraits up to date. With a name, also works in the notes that wait in that
     person's file.
     """
-    from bumble.jobs import portrait_review, stretch
+    from bumble.jobs import portrait, stretch
 
     only = people.find(opened, person).id if person is not None else ""
     check = partial(stretch.check, force=True, person=only)
     with run_job.open_runtime(opened, "reflect", yes=flags.yes) as runtime:
-        if only and not check(runtime).jobs and portrait_review.has_notes(runtime, only):
-            noted = partial(portrait_review.check, only=only)
-            run = partial(portrait_review.run, allow_shrink=allow_shrink)
+        if only and not check(runtime).jobs and portrait.has_notes(runtime, only):
+            noted = partial(portrait.check, only=only)
+            run = partial(portrait.run, allow_shrink=allow_shrink)
             run_job.carry_out(opened, runtime, "reflect", noted, run, flags)
         else:
             made = partial(stretch.run, allow_shrink=allow_shrink)

@@ -21,7 +21,6 @@ from bumble.files import disk
 from bumble.records import base, sessions
 from bumble.records.forgotten import Forgotten
 from bumble.records.kind import RecordView
-from bumble.records.sessions import Message
 from bumble.text import markdown, stop_words, words
 
 Remark: TypeAlias = tuple[datetime, str]  # when something was said, and what
@@ -168,7 +167,7 @@ class ForgettingDraft(Struct):
         """Whether the bytes of a file have one of their names."""
         return self.is_named(data.decode(errors="replace"))
 
-    def is_met_anew(self, message: Message) -> bool:
+    def is_met_anew(self, message: sessions.Message) -> bool:
         """Whether a message of theirs was said after the forgetting, by one who knew of it."""
         return self.entry is not None and self.entry.is_met_after(message)
 

@@ -24,10 +24,8 @@ from bumble.records import (
     state,
 )
 from bumble.records.kind import Kind, RecordView
-from bumble.records.sessions import Message
 from bumble.runtime import cursors, review_queue
 from bumble.text import markdown
-from bumble.text.markdown import Document
 
 
 def forget_files(draft: ForgettingDraft, kind: Kind) -> None:
@@ -50,7 +48,11 @@ def forget_files(draft: ForgettingDraft, kind: Kind) -> None:
 
 
 def _name_anew(
-    draft: ForgettingDraft, kind: Kind, relative: str, before: Document, after: Document
+    draft: ForgettingDraft,
+    kind: Kind,
+    relative: str,
+    before: markdown.Document,
+    after: markdown.Document,
 ) -> None:
     """Name a file by its id alone: what its name tells may be of them."""
     place = PurePosixPath(relative)
@@ -74,7 +76,7 @@ def follow_moved(draft: ForgettingDraft) -> None:
                 draft.planned[relative] = changes.write(relative, new, old, "forget a name")
 
 
-def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> Document | None:
+def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> markdown.Document | None:
     """Return a file that others share without what was theirs; None if nothing is left of it."""
     if view.document is None or not draft.is_past(view.at):
         return view.document
@@ -82,10 +84,7 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> Docum
     if not (view.origin.by or kind.own_words):
         return document
     near = draft.touches(view)
-    for key in kind.text_keys:
-        value = document.meta.get(key)
-        if value is not None and (new := draft.scrub_values(value, near=near)) != value:
-            document = base.with_values(document, {key: new or None})
+    document = _without_named(draft, kind, document, near=near)
     left = _messages_without(draft, view) if kind is kinds.EPISODE and near else None
     if left is not None:
         return _retold(document, left)
@@ -95,7 +94,18 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> Docum
     return document.with_body(body) if body.strip() or kind is kinds.PERSON else None
 
 
-def _messages_without(draft: ForgettingDraft, view: RecordView) -> list[Message] | None:
+def _without_named(
+    draft: ForgettingDraft, kind: Kind, document: markdown.Document, *, near: bool
+) -> markdown.Document:
+    """Take their words and the name out of what the front matter says in words."""
+    for key in kind.text_keys:
+        value = document.meta.get(key)
+        if value is not None and (new := draft.scrub_values(value, near=near)) != value:
+            document = base.with_values(document, {key: new or None})
+    return document
+
+
+def _messages_without(draft: ForgettingDraft, view: RecordView) -> list[sessions.Message] | None:
     """Return what an episode was told of as it is without them; None if it is not here."""
     if view.origin.by != episode.PURPOSE or view.document is None:
         return None
@@ -109,7 +119,9 @@ def _messages_without(draft: ForgettingDraft, view: RecordView) -> list[Message]
     return [message for message in session.messages if message.id in view.sources]
 
 
-def _retold(document: Document, messages: Sequence[Message]) -> Document | None:
+def _retold(
+    document: markdown.Document, messages: Sequence[sessions.Message]
+) -> markdown.Document | None:
     """Tell an episode as an excerpt of what the others said; None if they said nothing."""
     others = [one for one in messages if one.role == "user" and one.text.strip()]
     if not others:
@@ -119,7 +131,9 @@ def _retold(document: Document, messages: Sequence[Message]) -> Document | None:
     return base.with_values(document, values).with_body(told.text)
 
 
-def without_id(draft: ForgettingDraft, kind: Kind, document: Document) -> Document:
+def without_id(
+    draft: ForgettingDraft, kind: Kind, document: markdown.Document
+) -> markdown.Document:
     """Take a person out of a record's lists of ids; others stand in each, so none is emptied."""
     for key in kind.people_keys:
         if draft.person in (listed := base.texts(document.meta, key)):
@@ -197,9 +211,9 @@ def _without_lines(
     draft: ForgettingDraft,
     kind: Kind,
     view: RecordView,
-    document: Document,
+    document: markdown.Document,
     marks: Mapping[str, base.Provenance],
-) -> Document:
+) -> markdown.Document:
     """Forget in a portrait line by line: what rests on them alone goes, a person's own stays."""
     if not draft.is_past(view.at):
         return document
@@ -223,18 +237,12 @@ def _without_lines(
     if rows_text.rstrip() != document.body:
         document = base.with_values(document, {"lines": left}).with_body(rows_text)
     document = without_id(draft, kind, document)
-    for key in kind.text_keys:
-        value = document.meta.get(key)
-        if value is None:
-            continue
-        if (new_value := draft.scrub_values(value, near=draft.touches(view))) != value:
-            document = base.with_values(document, {key: new_value or None})
-    return document
+    return _without_named(draft, kind, document, near=draft.touches(view))
 
 
 def _without_notes(
-    draft: ForgettingDraft, document: Document, notes: Sequence[RecordView]
-) -> Document:
+    draft: ForgettingDraft, document: markdown.Document, notes: Sequence[RecordView]
+) -> markdown.Document:
     raw = base.field(document.meta, "pending", list, [])
     left = []
     for note, value in zip(notes, raw, strict=True):

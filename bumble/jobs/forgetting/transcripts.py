@@ -90,9 +90,9 @@ def forget(draft: ForgettingDraft, kind: Kind) -> None:
         originals = _doomed_originals(draft, session, path.parent, alone=alone)
         new = _redact(draft, session, originals, alone=alone)
         if new != session.source:
-            why = "forget what was said"
-            relative = draft.entity.relative(path)
-            draft.add(_rewrite(path, relative, new, why), kind.plural)
+            data, old = new.encode(errors="surrogateescape"), disk.sha256(disk.read(path))
+            change = Change(draft.entity.relative(path), "forget what was said", data, old)
+            draft.add(change, kind.plural)
             draft.counts["messages"] += sum(
                 message.id in draft.gone and not is_emptied(message) for message in session.messages
             )
@@ -102,11 +102,6 @@ def forget(draft: ForgettingDraft, kind: Kind) -> None:
         for file in beside:
             if file.is_file():
                 draft.remove(file, "files beside conversations")
-
-
-def _rewrite(path: Path, relative: str, new: str, why: str) -> Change:
-    old = disk.read(path)
-    return Change(relative, why, new.encode(errors="surrogateescape"), disk.sha256(old))
 
 
 def _doomed_originals(

@@ -15,6 +15,7 @@ in the prompt's own text: data inside a tag that nothing in it can close.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from string import Template
@@ -100,6 +101,12 @@ def tagged(tag: str, text: str, attributes: str = "") -> str:
         attributes: What stands behind the name, with a space before it: ` trust="imported"`.
     """
     return f"<{tag}{attributes}>\n{harmless(text, tag)}\n</{tag}>"
+
+
+def listed(tag: str, lines: Iterable[str], mark: str = "") -> str:
+    """Wrap lines so that they are data; nothing, where there are none."""
+    text = "\n".join(f"{mark}{line}" for line in lines)
+    return tagged(tag, text) if text else ""
 
 
 def harmless(text: str, *tags: str) -> str:

@@ -16,7 +16,6 @@ from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.llm.protocol import EnoughError, Model, Request
 from bumble.recall import memory_search, prompt_memories, whole_record
-from bumble.recall.memory_search import Search
 from bumble.records import base, session_files
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
@@ -27,47 +26,16 @@ RESULTS = 10  # of a search
 MOST_AROUND = 200  # messages on either side that are read
 
 
-class RecollectionSource(Struct, frozen=True):
-    """A place in memory that an answer may rest on."""
-
-    kind: str
-    id: str
-    path: str
-    line: int
-    text: str
-    at: datetime | None
-    speaker: str
-    audience: tuple[str, ...]
-    trust: str
-    session: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What tells it from others."""
-        return self.kind, self.id
-
-
-def source_of(hit: Hit) -> RecollectionSource:
-    """Return the place that a hit names, with the passage that was found."""
-    return RecollectionSource(
-        kind=hit.kind,
-        id=hit.id,
-        path=hit.path,
-        line=hit.line,
-        text=f"{hit.newer} {prompt_memories.content(hit)}".lstrip(),
-        at=hit.at,
-        speaker=hit.speaker,
-        audience=hit.audience,
-        trust=hit.trust,
-        session=hit.session,
-    )
+def source_of(hit: Hit) -> Hit:
+    """Return a hit as a place that an answer may rest on: with all that its passage says."""
+    return replace(hit, text=f"{hit.newer} {prompt_memories.content(hit)}".lstrip())
 
 
 class SearchScope(Struct, frozen=True):
     """What one deep recall may look at."""
 
     runtime: Runtime
-    base: Search  # whoever asks, when, and outside of which conversation
+    base: memory_search.Search  # whoever asks, when, and outside of which conversation
     kinds: tuple[str, ...] = ()  # empty: all
 
     def search(
@@ -95,7 +63,7 @@ class SearchScope(Struct, frozen=True):
             faded=True,
         )
 
-    def read(self, source: RecollectionSource, around: int = 0) -> list[RecollectionSource]:
+    def read(self, source: Hit, around: int = 0) -> list[Hit]:
         """Read a record whole; of a conversation also so many messages on either side."""
         if source.kind == whole_record.MESSAGE and around:
             return self._around(source, min(around, MOST_AROUND))
@@ -105,7 +73,7 @@ class SearchScope(Struct, frozen=True):
             return []
         return [replace(source, text=view.text)]
 
-    def _around(self, source: RecollectionSource, around: int) -> list[RecollectionSource]:
+    def _around(self, source: Hit, around: int) -> list[Hit]:
         try:
             session = session_files.load(self.runtime.entity.root / source.path)
         except RecordInvalidError:
@@ -118,10 +86,9 @@ class SearchScope(Struct, frozen=True):
             return []
         names = {message.id: message for message in session.messages}
         return [
-            RecollectionSource(
-                kind=source.kind,
+            replace(
+                source,
                 id=view.id,
-                path=source.path,
                 line=0,
                 text=view.text,
                 at=view.at,
@@ -143,7 +110,9 @@ class SearchScope(Struct, frozen=True):
         return tuple(kind for kind in wanted if kind in self.kinds) or None
 
 
-def of_scope(runtime: Runtime, search: Search, scope: Scope, current: str = "") -> SearchScope:
+def of_scope(
+    runtime: Runtime, search: memory_search.Search, scope: Scope, current: str = ""
+) -> SearchScope:
     """Return what may be looked at in a scope.
 
     Args:

@@ -31,7 +31,7 @@ LISBON = ZoneInfo("Europe/Lisbon")
 MORNING = datetime(2026, 5, 25, 9, tzinfo=LISBON)
 PASSES = (
     Pass("reminders", delivery.check, delivery.run, thinks=False),
-    Pass("wake", wake.check_tick, wake.run, thinks=False),
+    Pass("wake", wake.check_tick, wake.run, thinks=False, at_once=True),
 )
 
 
