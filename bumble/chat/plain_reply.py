@@ -329,8 +329,6 @@ def _fitting(reading: MessageReading, template: Templates) -> Sequence[str]:
     kept = reading.keep > 0 or reading.has("remember")
     if reading.main == "confide":  # beside another message much looks a little like it
         return template.secret
-    if reading.has("correct") and kept:
-        return template.corrected
     if reading.glad == GRAVE and not reading.heavy:
         return template.glad
     if reading.main == "joke":

@@ -46,7 +46,6 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     laugh: tuple[str, ...]
     see: tuple[str, ...]
     secret: tuple[str, ...]  # told in confidence
-    corrected: tuple[str, ...]
     self: str
     told: str  # before quotes that answer
     unknown: str  # nothing that was told answers
