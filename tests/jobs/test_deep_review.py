@@ -14,7 +14,7 @@ from bumble.jobs.portrait import DeepReviewJob
 from bumble.records import episodes, relationships
 from bumble.records.base import Provenance
 from bumble.runtime import job, people, review_queue
-from tests.support.living import NOON, ada, known, runtime_of, talked, told, write
+from tests.support.living import NOON, ada, asked, known, runtime_of, talked, told, write
 
 OFF: dict[str, Any] = {"memory__relational__score_derivation": False}
 LINES = ["Sam has a dog called Biscuit.", "The dog matters most to him."]
