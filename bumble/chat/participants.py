@@ -11,12 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.config import Identity
-from bumble.entity.folder import Entity
-from bumble.errors import NameUnclearError, RefusedError, UnsafePathError, UsageError
+from bumble.errors import RefusedError, UnsafePathError
 from bumble.files import disk
 from bumble.llm import prompts
-from bumble.records import base, forgotten, relationships, session_files, sessions
+from bumble.records import base, forgotten, session_files, sessions
 from bumble.records.forgotten import Forgotten
 from bumble.records.session_files import SessionInfo
 from bumble.records.sessions import Message, Session
@@ -27,48 +25,14 @@ from bumble.text import moments
 BEGINNING = "beginning"  # below `.bumble/`: the lock of who begins a conversation
 
 
-class Person(Struct, frozen=True):
-    """Who speaks."""
-
-    id: str
-    name: str
-    trust: str  # "owner" or "person"
-
-
-def person(entity: Entity, identity: Identity, name: str | None) -> Person:
-    """Return who speaks: somebody the entity knows, a new name, or the owner.
-
-    Raises:
-        UsageError: If the name is none.
-        NameUnclearError: If it is that of somebody known but for its marks.
-    """
-    if name is not None and not (name.strip() and name.isprintable()):
-        raise UsageError("A person's name should be one line of text.")
-    owner = identity.owner.name or "you"
-    known_people = list(relationships.read(entity.relationships))
-    called = name or owner
-    own_name = disk.same_name(called) == disk.same_name(owner)
-    find = relationships.match if own_name else relationships.match_surely
-    match = find(known_people, called)
-    is_like_owner = disk.without_marks(owner) == disk.without_marks(called)
-    if match is None and is_like_owner and not own_name:
-        raise NameUnclearError(called, owner)
-    shown = match.names[0] if match and match.names else called
-    owner_id = people.owner_among(known_people, entity, identity)
-    new_id = owner_id if own_name else relationships.person_id(called)
-    person_id = match.id if match else new_id
-    is_owner = person_id == owner_id
-    return Person(person_id, shown, "owner" if is_owner else "person")
-
-
 def open_session(
     runtime: Runtime,
-    who: Person,
+    who: people.Person,
     at: datetime,
     *,
     session_id: str | None = None,
     new: bool = False,
-    present: Sequence[Person] = (),
+    present: Sequence[people.Person] = (),
 ) -> tuple[Session, bool]:
     """Find the conversation to go on with, or begin one.
 
@@ -117,7 +81,7 @@ def _going_on(runtime: Runtime, latest: SessionInfo | None, at: datetime) -> Ses
 
 
 def _refuse_strangers(
-    runtime: Runtime, session: Session, who: Person, other_ids: Sequence[str]
+    runtime: Runtime, session: Session, who: people.Person, other_ids: Sequence[str]
 ) -> None:
     """Let nobody into a conversation that they did not hear from the beginning.
 
@@ -148,12 +112,12 @@ def listen(
     runtime: Runtime,
     session: Session,
     is_new: bool,
-    who: Person,
+    who: people.Person,
     text: str,
     *,
     joins: bool = False,
     delivery: Delivery = NOTHING,
-    listeners: Sequence[Person] = (),
+    listeners: Sequence[people.Person] = (),
 ) -> Session:
     """Store what was said, before anything is made of it.
 
@@ -184,7 +148,7 @@ def listen(
         return _store(runtime, begun or session, begun is None, who, text, met())
 
 
-def _met(runtime: Runtime, listeners: Sequence[Person], session: Session) -> list[Change]:
+def _met(runtime: Runtime, listeners: Sequence[people.Person], session: Session) -> list[Change]:
     """Plan a file for each who only listens and has none."""
     at = runtime.now()
     planned = [people.plan_heard_of(runtime, one.id, one.name, at, session) for one in listeners]
@@ -192,7 +156,12 @@ def _met(runtime: Runtime, listeners: Sequence[Person], session: Session) -> lis
 
 
 def _store(
-    runtime: Runtime, session: Session, is_new: bool, who: Person, text: str, delivery: Delivery
+    runtime: Runtime,
+    session: Session,
+    is_new: bool,
+    who: people.Person,
+    text: str,
+    delivery: Delivery,
 ) -> Session:
     at = runtime.clock()
     nobody: tuple[Forgotten, ...] = ()

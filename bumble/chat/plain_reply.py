@@ -50,6 +50,7 @@ PAGE = "talk_{language}"
 MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
 ANSWER_TOKENS, TASK_TOKENS, SUM_TOKENS = 90, 400, 40
 CHOICE_TOKENS = 4
+TASK_TEMPERATURE = 0.3  # of a model that isn't sure of itself at its own
 DRAWS = 2
 MOST_SENTENCES = 3
 FIRST_LINE = 200  # characters after which no announcement is waited for
@@ -77,11 +78,9 @@ NO_QUESTIONS = (
     "greet",
     "leave",
     "remind",
-    "confide",
     "introduce",
 )
 PERHAPS = -2.0  # score from which a sum is tried
-SURE = 2.0  # score from which something else was told in confidence, too
 _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»", "。", "！", "？")
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
@@ -247,7 +246,7 @@ def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | Non
     by_code = code_answers.answer(runtime, heard, turn.reading, template)
     if by_code is not None and by_code.about != "ask_time":  # it may be asked when something is
         return by_code
-    asks = by_code is None and reading.main in ASKS_MEMORY
+    asks = by_code is None and (reading.main in ASKS_MEMORY or _tells_no_more(turn))
     if not (asks or _may_ask(turn)):
         return by_code
     told = memory_answer.heard(runtime, heard.session)
@@ -274,6 +273,11 @@ def _introduces(turn: Turn) -> bool:
 
 def _is_question(turn: Turn) -> bool:
     return turn.heard.message.text.rstrip().endswith(QUESTION)
+
+
+def _tells_no_more(turn: Turn) -> bool:
+    """Whether what looks told or confided ends as a question: then it asks for what was told."""
+    return _is_question(turn) and turn.reading.said.main in ("tell", "confide") and _may_ask(turn)
 
 
 def _may_ask(turn: Turn) -> bool:
@@ -315,11 +319,7 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
         return template.bye.format(who="" if name.casefold() == UNNAMED else f" {name}")
     if reading.has("ask_entity"):
         return template.self.format(name=runtime.identity.name)
-    if (
-        reading.heavy
-        and not reading.glad
-        and (reading.heavy == GRAVE or not reading.has("confide"))
-    ):
+    if reading.heavy and not reading.glad and (reading.heavy == GRAVE or reading.main != "confide"):
         return template.sorry[0 if reading.heavy == GRAVE else 1]
     return _another(_fitting(reading, template), turn, runtime)
 
@@ -327,7 +327,7 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
 def _fitting(reading: MessageReading, template: Templates) -> Sequence[str]:
     """Return the wordings for what somebody told."""
     kept = reading.keep > 0 or reading.has("remember")
-    if reading.has("confide") and (reading.main == "confide" or reading.scores["confide"] >= SURE):
+    if reading.main == "confide":  # beside another message much looks a little like it
         return template.secret
     if reading.has("correct") and kept:
         return template.corrected
@@ -351,11 +351,13 @@ def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
 def _worked(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> bool:
     """Let the model do a task; what it says is heard sentence by sentence, but for secrets."""
     page = prompts.load("task").fill(name=runtime.identity.name)
-    parts = (*(block.text for block in turn.composed.blocks), turn.heard.message.text)
+    parts = filter(None, (turn.heard.attached, turn.heard.message.text))
     messages = (PromptMessage("system", page), PromptMessage("user", "\n".join(parts)))
     request = _request(runtime, turn.recalled.session, messages, TASK_TOKENS)
     speaker = _Sentences(say, runtime.identity.name)
     try:
+        if runtime.config.llm.temperature is None:
+            request = replace(request, temperature=TASK_TEMPERATURE)
         request = route.fitting(runtime, replace(request, cache_id=None))
         outcome.completions.append(runtime.model.complete(request, speaker.feed))
         speaker.finish()
@@ -426,8 +428,9 @@ def _may_sum(turn: Turn) -> bool:
 def _may_be_bad(turn: Turn) -> bool:
     """Whether somebody tells what the reader takes for no burden; it misses half of them."""
     reading = turn.reading.said
-    others = ("greet", "leave", "confide", "ask_entity")
+    others = ("greet", "leave", "ask_entity")
     told = not (_is_task(turn) or _is_question(turn) or reading.has(*others))
+    told = told and reading.main != "confide"
     return told and not (reading.heavy or reading.glad)
 
 

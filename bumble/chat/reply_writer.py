@@ -14,7 +14,6 @@ from msgspec import Struct, field
 
 from bumble.body.soma import Soma
 from bumble.chat.loop import Breakable, LoopOutcome, Say
-from bumble.chat.participants import Person
 from bumble.chat.route import Route
 from bumble.entity.changes import Change
 from bumble.llm.protocol import Block, Request, Tool
@@ -25,6 +24,7 @@ from bumble.prompt.transcript import View
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
 from bumble.runtime.anchor_recall import Stirring
+from bumble.runtime.people import Person
 from bumble.runtime.runtime import ProfileName, Runtime
 
 

@@ -22,11 +22,10 @@ from bumble.entity.settings import Settings
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError, UserError
 from bumble.files import disk
 from bumble.history.findings import Finding
-from bumble.jobs import schedule
 from bumble.prompt import system
 from bumble.records import base, kinds, knowledge, session_files, sessions, soma
 from bumble.records.kind import Kind, RecordView, unite
-from bumble.runtime import body_state, rules
+from bumble.runtime import body_state, rules, schedule
 from bumble.text import markdown, moments
 from bumble.text.yaml_edit import SourceError
 

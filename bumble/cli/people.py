@@ -22,10 +22,10 @@ from bumble.files import disk, git
 from bumble.records import relationships, session_files
 
 if TYPE_CHECKING:
-    from bumble.chat.participants import Person
     from bumble.index.memory import Memory
     from bumble.models.embed.protocol import Embedder
     from bumble.recall.memory_search import Search
+    from bumble.runtime.people import Person
 
 
 def speaking(opened: Opened, name: str | None) -> Person:
@@ -34,16 +34,16 @@ def speaking(opened: Opened, name: str | None) -> Person:
     Raises:
         NameUnclearError: If it is that of somebody known but for its marks, and nobody says who.
     """
-    from bumble.chat import participants  # a talk's; who lists people waits for none of it
+    from bumble.runtime.people import speaker  # who lists people waits for none of it
 
     try:
-        return participants.person(opened.entity, opened.identity, name)
+        return speaker(opened.entity, opened.identity, name)
     except NameUnclearError as unclear:
         shell, question = opened.shell, f"Is {unclear.name} the same as {unclear.known}?"
         asks = shell.interactive and not shell.json
         if not asks or not output.agrees(question, default=False):
             raise
-        return participants.person(opened.entity, opened.identity, unclear.known)
+        return speaker(opened.entity, opened.identity, unclear.known)
 
 
 NameArgument = Annotated[

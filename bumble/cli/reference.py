@@ -19,11 +19,10 @@ import typer
 from bumble import errors
 from bumble.bridges.exports import memories
 from bumble.bridges.imports import formats
-from bumble.cli import app, command_help, completing, output
+from bumble.cli import app, command_help, completing, output, registry
 from bumble.cli.commands import mcp
 from bumble.entity import create, layers
 from bumble.entity.config import Config, Mark, defaults
-from bumble.jobs import registry
 from bumble.models.weights import catalog
 from bumble.records import beliefs, checks, kinds, projects
 from bumble.text import schema, yaml_edit

@@ -211,7 +211,7 @@ def showing_reminders(opened: Opened, each: job.Pass) -> job.Pass:
     """Return a pass; on a terminal, that of the reminders prints those for the owner."""
     if each.name != "reminders" or not sys.stdout.isatty():
         return each
-    from bumble.jobs import reminders
+    from bumble.chat import reminders
 
     say = None if opened.shell.json else output.line  # as JSON it stands in the result
     return replace(

@@ -170,7 +170,7 @@ Tiers = Mapping[str, Literal["none", "choose", "write"]]  # by language: `de`, o
 Window = Annotated[int, Meta(ge=512)]
 Hours = tuple[Annotated[int, Meta(ge=0, le=23)], ...]
 # What a talk needs at once is never held back: its words, the body, what was cut from it. The jobs
-# say so of themselves (`jobs/registry.reviewed`), and a test holds both to the same.
+# say so of themselves (`cli/registry.reviewed`), and a test holds both to the same.
 ReviewedCycle = Literal[
     "stretch",
     "remember",

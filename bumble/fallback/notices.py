@@ -28,7 +28,7 @@ HUSHED = timedelta(minutes=5)  # between a request to be silent and what it is a
 IN_DOUBT = -1.0  # how far below its cut-off a confidence still counts as one
 SHORT = 8  # words of a request to be silent that is about something said before
 ELSEWHERE = 12  # messages of other conversations that may be put right
-LEAST_NEAR = 0.3  # calibrated similarity from which a message may be meant
+LEAST_NEAR = 0.25  # calibrated similarity from which a message may be meant
 SURE = 2.0  # how far above its cut-off a correction is sure
 CORRECTS = 3  # ids at most that are told
 QUESTIONS = frozenset(
@@ -60,12 +60,12 @@ def notices(runtime: Runtime, session: Session, messages: Iterable[Message]) -> 
         if message.id in there or not is_noticeable(message):
             continue
         reading = read(reader, session, message)
-        new[message.id] = _notice(runtime, session, message, reading)
+        new[message.id] = _notice(runtime, session, message, reading, there | new)
         for other in _hushed(session, message, reading):
             known = new.get(other.id) or session.notices.get(other.id)
             if known is None:
                 later = read(reader, session, other)
-                known = _notice(runtime, session, other, later)
+                known = _notice(runtime, session, other, later, there | new)
             new[other.id] = replace(known, confided=True, at=runtime.now())
     return Noticed(there | new, tuple(new.values()))
 
@@ -102,10 +102,14 @@ def is_idle(notice: Notice) -> bool:
 
 
 def _notice(
-    runtime: Runtime, session: Session, message: Message, reading: MessageReading
+    runtime: Runtime,
+    session: Session,
+    message: Message,
+    reading: MessageReading,
+    known: Mapping[str, Notice],
 ) -> Notice:
     keep = reading.keep > 0 or reading.has("remember")
-    corrects = reading.has("correct") and keep and not reading.has("confide")
+    corrects = reading.has("correct") and keep and reading.main != "confide"
     return Notice(
         at=runtime.now(),
         message=message.id,
@@ -115,7 +119,7 @@ def _notice(
         confided=reading.scores.get("confide", IN_DOUBT) > IN_DOUBT,
         heavy=reading.heavy,
         glad=reading.glad,
-        corrects=corrected(runtime, session, message, reading) if corrects else (),
+        corrects=corrected(runtime, session, message, reading, known) if corrects else (),
     )
 
 
@@ -144,14 +148,18 @@ def _hushed(session: Session, message: Message, reading: MessageReading) -> Sequ
 
 
 def corrected(
-    runtime: Runtime, session: Session, message: Message, reading: MessageReading
+    runtime: Runtime,
+    session: Session,
+    message: Message,
+    reading: MessageReading,
+    known: Mapping[str, Notice],
 ) -> tuple[str, ...]:
     """Return the ids of what a message may put right, likeliest first: what is near in meaning.
 
     What its speaker said just before goes first, where the message surely puts something right.
     """
     embedder = runtime.memory.embedder
-    earlier = _earlier(runtime, session, message)
+    earlier = _earlier(runtime, session, message, {**session.notices, **known})
     if embedder is None or not earlier:
         return ()
     points = likeness(embedder, message.text, earlier)
@@ -174,10 +182,12 @@ def likeness(embedder: Embedder, text: str, others: Mapping[str, str]) -> dict[s
     }
 
 
-def _earlier(runtime: Runtime, session: Session, message: Message) -> dict[str, str]:
+def _earlier(
+    runtime: Runtime, session: Session, message: Message, known: Mapping[str, Notice]
+) -> dict[str, str]:
     """Return what its speaker told before, here and elsewhere, oldest first, by id."""
     place = [each.id for each in session.messages].index(message.id)
-    dropped = {id_ for id_, notice in session.notices.items() if not notice.keep}
+    dropped = {id_ for id_, notice in known.items() if not notice.keep}
     here = {
         each.id: each.text
         for each in session.messages[:place]

@@ -18,7 +18,7 @@ from bumble.body.familiarity import Bond
 from bumble.entity.changes import Change
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
-from bumble.errors import RecordInvalidError
+from bumble.errors import NameUnclearError, RecordInvalidError, UsageError
 from bumble.files import disk
 from bumble.records import base, relationships, session_files
 from bumble.records.base import Provenance
@@ -40,6 +40,40 @@ def find_person(runtime: Runtime, person: str) -> Relationship | None:
 def readable_person(runtime: Runtime, person: str) -> Relationship | None:
     """Read the file of a person for a talk; None where there is none that can be read."""
     return runtime.read_or(lambda: find_person(runtime, person), None)
+
+
+class Person(Struct, frozen=True):
+    """Who speaks."""
+
+    id: str
+    name: str
+    trust: str  # "owner" or "person"
+
+
+def speaker(entity: Entity, identity: Identity, name: str | None) -> Person:
+    """Return who speaks: somebody the entity knows, a new name, or the owner.
+
+    Raises:
+        UsageError: If the name is none.
+        NameUnclearError: If it is that of somebody known but for its marks.
+    """
+    if name is not None and not (name.strip() and name.isprintable()):
+        raise UsageError("A person's name should be one line of text.")
+    owner = identity.owner.name or "you"
+    known_people = list(relationships.read(entity.relationships))
+    given = name or owner
+    own_name = disk.same_name(given) == disk.same_name(owner)
+    find = relationships.match if own_name else relationships.match_surely
+    match = find(known_people, given)
+    is_like_owner = disk.without_marks(owner) == disk.without_marks(given)
+    if match is None and is_like_owner and not own_name:
+        raise NameUnclearError(given, owner)
+    shown = match.names[0] if match and match.names else given
+    owner_id = owner_among(known_people, entity, identity)
+    new_id = owner_id if own_name else relationships.person_id(given)
+    person_id = match.id if match else new_id
+    is_owner = person_id == owner_id
+    return Person(person_id, shown, "owner" if is_owner else "person")
 
 
 def names(runtime: Runtime) -> tuple[str, ...]:

@@ -6,10 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.chat import participants
-from bumble.chat.participants import Person
 from bumble.entity.folder import Entity
 from bumble.errors import UsageError
 from bumble.records import session_files
+from bumble.runtime import people
+from bumble.runtime.people import Person
 from tests.support import living
 from tests.support.living import NOON, runtime_of
 
@@ -20,7 +21,7 @@ def ada(tmp_path: Path) -> Entity:
 
 
 def person(ada: Entity, name: str | None) -> Person:
-    return participants.person(ada, runtime_of(ada).identity, name)
+    return people.speaker(ada, runtime_of(ada).identity, name)
 
 
 def test_somebody_new_is_a_person_and_not_the_owner(ada: Entity) -> None:

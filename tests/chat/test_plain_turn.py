@@ -306,3 +306,11 @@ def test_in_a_language_without_a_file_no_message_is_given_back(ada: Entity) -> N
     assert said not in talk.say(said)
     answer = talk.say(asked)
     assert asked not in answer
+
+
+def test_a_question_is_no_confidence_whatever_it_looks_like(ada: Entity) -> None:
+    said, asked = "ik heb een hekel aan olijven", "heb ik een hekel aan olijven?"
+    known = {said: reading("tell", keep=True), asked: reading("confide", "tell")}
+    talk, _ = told(ada, known)
+    talk.say(said)
+    assert said in talk.say(asked)

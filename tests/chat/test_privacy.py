@@ -24,6 +24,7 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.relationships import PendingNote
 from bumble.records.sessions import Message
+from bumble.runtime import people
 from tests.support.turns import NOON, Clock, act, runtime_of, say, talk
 
 ZONE = ZoneInfo("Europe/Lisbon")
@@ -140,7 +141,7 @@ def test_a_conversation_of_two_holds_only_what_both_may_hear(ada: Entity) -> Non
     write(ada, sessions.plan_start(session, ""), sessions.plan_append(session, [hello], ""))
     model = asking()
     runtime = runtime_of(ada, model, clock)
-    who = participants.person(ada, runtime.identity, None)
+    who = people.speaker(ada, runtime.identity, None)
     both = sessions.appended(session, [hello])
     heard = participants.listen(runtime, both, False, who, "What is the secret I told you? Why?")
     runtime.memory.sync()

@@ -19,6 +19,7 @@ from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import ABLE, Abilities
 from bumble.records import knowledge, relationships, skills
+from bumble.runtime import people
 from bumble.text import tokens
 from tests.support.turns import Clock, act, runtime_of, say, snapshot, stored, talk
 
@@ -366,7 +367,7 @@ def test_a_hand_edit_while_the_model_thinks_is_kept_though_files_are_read_once(a
     talk(runtime, "I am Sam.")
     file = ada.relationships / "sam.md"
     with disk.read_once():
-        who = participants.person(ada, runtime.identity, None)
+        who = people.speaker(ada, runtime.identity, None)
         session, is_new = participants.open_session(runtime, who, runtime.clock())
         heard = participants.listen(runtime, session, is_new, who, "It is me.")
         prepared = turn.prepare(runtime, Heard(heard, who))

@@ -54,3 +54,15 @@ def test_a_correction_names_what_it_puts_right(ada: Entity) -> None:
     found = notices.notices(runtime, (session := talk(old, new)), session.messages).of
     assert found["msg_1"].corrects == ("msg_0",)
     assert found["msg_0"].corrects == ()
+
+
+def test_what_was_only_asked_is_not_put_right(ada: Entity) -> None:
+    old, ask, new = "Frank comes on the 12th", "remind me to ring Frank", "Frank: the 15th now"
+    known = {
+        old: reading("tell", keep=True),
+        ask: reading("remind"),
+        new: reading("correct", "tell", keep=True),
+    }
+    runtime = with_reader(runtime_of(ada), known)
+    found = notices.notices(runtime, (session := talk(old, ask, new)), session.messages).of
+    assert found["msg_2"].corrects == ("msg_0",)

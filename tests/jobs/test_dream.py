@@ -22,7 +22,7 @@ from bumble.jobs import dream
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import base, beliefs, dreams, episodes, journal, questions, state
 from bumble.records.base import Provenance
-from bumble.runtime import body_state, job
+from bumble.runtime import body_state, job, people
 from tests.support import living
 from tests.support.kills import every_call, forks, in_child
 from tests.support.nights import (
@@ -341,7 +341,7 @@ def test_a_private_dream_enters_the_prompt_of_those_it_is_for_alone(
     for seed, (speaker, dreamt) in enumerate((("Sam", True), ("Bo", False))):
         model = ScriptedModel([Reply(json.dumps(answer))])
         runtime = runtime_of(ada, model, NIGHT + timedelta(hours=6), overrides=loud, seed=seed)
-        who = participants.person(ada, runtime.identity, speaker)
+        who = people.speaker(ada, runtime.identity, speaker)
         session, is_new = participants.open_session(runtime, who, runtime.clock(), new=True)
         heard = participants.listen(
             runtime, session, is_new, who, "I have been wondering about it all. " * 8

@@ -16,7 +16,7 @@ from bumble.jobs import stretch
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import beliefs, episodes, knowledge, narrative, relationships, skills
 from bumble.records.base import Provenance
-from bumble.runtime import job
+from bumble.runtime import job, people
 from bumble.text import tokens
 from tests.support.stretches import claim, makes
 from tests.support.turns import NOON, Clock, act, runtime_of, say, talk
@@ -76,8 +76,8 @@ def in_company(entity: Entity, model: ScriptedModel, text: str, speaker: str, *o
     runtime = replace(
         runtime_of(entity, model), rng=random.Random(text)
     )  # another process each time
-    who = participants.person(entity, runtime.identity, speaker)
-    present = [participants.person(entity, runtime.identity, name) for name in others]
+    who = people.speaker(entity, runtime.identity, speaker)
+    present = [people.speaker(entity, runtime.identity, name) for name in others]
     session, is_new = participants.open_session(runtime, who, runtime.clock(), present=present)
     heard = participants.listen(runtime, session, is_new, who, text)
     runtime.memory.sync()
@@ -134,10 +134,10 @@ def test_the_same_company_goes_on_with_its_conversation_and_no_other_does(ada: E
 def test_nobody_is_let_into_a_conversation_they_did_not_hear(ada: Entity) -> None:
     runtime = runtime_of(ada, ScriptedModel([say("Safe.")]), Clock())
     session = talk(runtime, "This stays with us.").session
-    bo = participants.person(ada, runtime.identity, "Bo")
+    bo = people.speaker(ada, runtime.identity, "Bo")
     with pytest.raises(RefusedError, match="bo would read"):
         participants.open_session(runtime, bo, NOON, session_id=session.id)
-    sam = participants.person(ada, runtime.identity, None)
+    sam = people.speaker(ada, runtime.identity, None)
     with pytest.raises(RefusedError, match="bo would read"):
         participants.open_session(runtime, sam, NOON, session_id=session.id, present=[bo])
 
@@ -154,7 +154,7 @@ def test_who_only_listens_has_a_file_and_is_in_the_episode_and_its_audience(ada:
     clock = Clock()
     told = makes(claim("Sam flew a red kite.", "m1", rests=["red kite"]))
     runtime = runtime_of(ada, ScriptedModel([say("Lovely."), told]), clock)
-    sam, kim = (participants.person(ada, runtime.identity, name) for name in ("Sam", "Kim Lee"))
+    sam, kim = (people.speaker(ada, runtime.identity, name) for name in ("Sam", "Kim Lee"))
     session, is_new = participants.open_session(runtime, sam, clock.at, present=[kim])
     text = "We flew a red kite at the beach today, and it broke in the storm."
     heard = participants.listen(runtime, session, is_new, sam, text, listeners=[kim])

@@ -131,6 +131,29 @@ def test_a_first_message_that_goes_on_from_it_gets_the_brief_and_another_does_no
     assert handover.prompt_text(unrelated, NOON) == ""
 
 
+def test_a_greeting_of_the_entity_is_not_what_the_brief_is_held_against(folder: Entity) -> None:
+    runtime, _ = brief(folder)
+    greeting = Message("msg_0", NOON - timedelta(minutes=1), "assistant", UNRELATED)
+    found = handover.brief(runtime, sessions.appended(begun(RELATED), [greeting]))
+    alone = handover.brief(runtime, begun(RELATED))
+    assert found is not None
+    assert alone is not None
+    assert (found.likeness, found.fits) == (alone.likeness, True)
+    only = sessions.appended(sessions.new("ses_9", NOON, "sam"), [greeting])
+    assert handover.brief(runtime, only) is None
+
+
+def test_only_the_first_turns_of_a_conversation_see_the_brief(folder: Entity) -> None:
+    runtime, _ = brief(folder)
+    session = begun(RELATED)
+    more = [
+        Message(f"msg_9{n}", NOON + timedelta(minutes=n), "user", "And?", "sam")
+        for n in range(1, handover.TURNS + 1)
+    ]
+    assert handover.brief(runtime, sessions.appended(session, more[:-1]))
+    assert handover.brief(runtime, sessions.appended(session, more)) is None
+
+
 def test_a_brief_is_for_those_who_were_there(folder: Entity) -> None:
     runtime, _ = brief(folder)
     assert handover.brief(runtime, begun(RELATED, by="kim")) is None

@@ -46,6 +46,17 @@ def test_all_files_together_have_a_cap_and_the_first_come_first(ada: Entity) -> 
     assert sum(one.injected_chars for one in found.values()) <= 100
 
 
+def test_the_order_is_the_configured_one(ada: Entity) -> None:
+    (ada.root / "TOOLS.md").write_text("x" * 60)
+    (ada.root / "GENOME.md").write_text("y" * 60)
+    order = ["TOOLS.md", "GENOME.md"]
+    found = system.read_own_files(ada, config(bootstrap_files=order, bootstrap_total_max_chars=60))
+    assert [(one.name, one.status) for one in found] == [
+        ("TOOLS.md", "OK"),
+        ("GENOME.md", "TRUNCATED"),
+    ]
+
+
 def test_living_memory_is_capped_by_lines(ada: Entity) -> None:
     lines = [f"line {n}" for n in range(230)]
     (ada.root / system.LIVING_MEMORY).write_text("\n".join(lines))

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from bumble.chat import day_prefix
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.jobs import day_prefix
 from bumble.llm.scripted import Reply
 from bumble.models.abilities.tiers import Abilities
 from bumble.recall import catalyze, survey, topic_questions

@@ -34,7 +34,7 @@ from bumble.fallback import quotes
 from bumble.guard import claims
 from bumble.history import merge
 from bumble.index import chunks, form
-from bumble.jobs import dream, schedule, tick
+from bumble.jobs import dream, tick
 from bumble.llm import actions, ledger, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
 from bumble.llm.marks import ThinkFilter
@@ -44,6 +44,7 @@ from bumble.models.weights import catalog
 from bumble.recall import periods
 from bumble.records import base, forgotten, jsonl, kinds
 from bumble.records.kind import Kind
+from bumble.runtime import schedule
 from bumble.text import languages, markdown, merge_marks, stop_words, words, yaml_read
 from tests.support import exports, repository
 from tests.support.kind_samples import record

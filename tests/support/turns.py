@@ -12,6 +12,7 @@ from bumble.chat.reply_writer import Heard, ReplyStream, Turn
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply
 from bumble.records import session_files, sessions
+from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
 from tests.support.lives import NOON as NOON
 from tests.support.lives import Clock as Clock
@@ -35,7 +36,7 @@ def talk(
     say: Callable[[str], None] = lambda _: None,
 ) -> Turn:
     """One turn, as a process of its own has it."""
-    who = participants.person(runtime.entity, runtime.identity, speaker)
+    who = people.speaker(runtime.entity, runtime.identity, speaker)
     session, is_new = participants.open_session(runtime, who, runtime.clock(), new=new)
     heard = participants.listen(runtime, session, is_new, who, text)
     runtime.memory.sync()

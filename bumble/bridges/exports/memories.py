@@ -6,8 +6,9 @@ Whoever an export is for gets what they might meet in a talk, and no more. Knows
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -265,14 +266,20 @@ def _resource(source: str, pages: Pages) -> str:
 
 
 def _okf_index(pages: Pages, name: str) -> str:
-    lines = ["---", f'okf_version: "{OKF_VERSION}"', "---", "", f"# What {_plain(name)} remembers"]
-    kind = None
-    for page in pages.pages:
-        if page.kind is not kind:
-            kind = page.kind
-            lines += ["", f"## {kind.plural.capitalize()}", ""]
+    head = ["---", f'okf_version: "{OKF_VERSION}"', "---", "", f"# What {_plain(name)} remembers"]
+
+    def line(page: Page) -> str:
         text = f" - {_plain(page.description)}" if page.description else ""
-        lines.append(f"* [{_plain(page.title)}](/{page.path}.md){text}")
+        return f"* [{_plain(page.title)}](/{page.path}.md){text}"
+
+    return _listed(pages, head, line)
+
+
+def _listed(pages: Pages, head: Sequence[str], line: Callable[[Page], str]) -> str:
+    """List pages by their kinds, below a head."""
+    lines = list(head)
+    for kind, group in groupby(pages.pages, key=lambda page: page.kind):
+        lines += ["", f"## {kind.plural.capitalize()}", "", *map(line, group)]
     return "\n".join(lines) + "\n"
 
 
@@ -339,11 +346,4 @@ def _linked(place: str, titles: dict[str, str]) -> str:
 
 
 def _home(pages: Pages, name: str) -> str:
-    lines = [f"# {inert(name)}"]
-    kind = None
-    for page in pages.pages:
-        if page.kind is not kind:
-            kind = page.kind
-            lines += ["", f"## {kind.plural.capitalize()}", ""]
-        lines.append(f"- {link(page.path, page.title)}")
-    return "\n".join(lines) + "\n"
+    return _listed(pages, [f"# {inert(name)}"], lambda page: f"- {link(page.path, page.title)}")

@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.chat.participants import Person
 from bumble.entity import secrets
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import (
@@ -35,6 +34,7 @@ from bumble.records import base, journal, knowledge, provenance, relationships, 
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
 from bumble.runtime import body_state, people, rules
+from bumble.runtime.people import Person
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 from bumble.text.words import one_line, shorten

@@ -21,8 +21,9 @@ from bumble.cli.command import DryRunOption, YesOption, group, reads, writes
 from bumble.cli.opening import Opened
 from bumble.errors import RefusedError, UsageError, UserError
 from bumble.files import disk, git
-from bumble.jobs import schedule, tick
+from bumble.jobs import tick
 from bumble.records import automations, base
+from bumble.runtime import schedule
 
 MINUTES = 10
 TIMEOUT_SECONDS = 30
@@ -342,10 +343,9 @@ def install(
 
 def _offer_review(opened: Opened) -> None:
     """Ask whether what an able model makes of talks at night waits for its owner."""
-    from bumble.cli import setting_files
+    from bumble.cli import registry, setting_files
     from bumble.cli.models import abilities
     from bumble.entity import settings
-    from bumble.jobs import registry
 
     shell, root = opened.shell, opened.entity.root
     if not shell.interactive or shell.json or opened.config.git.review or git.at(root) is None:

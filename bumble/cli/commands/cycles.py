@@ -191,7 +191,7 @@ def wake(opened: Opened, flags: JobFlags) -> None:
     Off unless wake.enabled; `tick` does the same. It writes, notes, looks something up, leaves a
     message, or rests; what it decided, and why, is in `bumble log` and the run ledger.
     """
-    from bumble.jobs import wake as job
+    from bumble.chat import wake as job
 
     check = job.check if flags.check else job.check_tick
     run_job.perform(opened, flags, "wake", check, job.run)
@@ -222,10 +222,10 @@ def tick(
     Never asks a model while somebody talks, unless --settle says so. Run it as often as you like:
     where nothing is due, nothing changes.
     """
-    from bumble.cli import run_job
+    from bumble.cli import registry, run_job
     from bumble.cli.models import abilities, chat_model
-    from bumble.jobs import locks, registry
     from bumble.jobs import tick as upkeep
+    from bumble.runtime import locks
 
     dreaming = chat_model.dreaming(opened)
     asleep = chat_model.lazy_model(dreaming, "tick", yes=flags.yes)
@@ -270,7 +270,7 @@ def tick(
 
 def _held(opened: Opened, *, at_once: bool) -> Held:
     """Return what says whether somebody talks, so that no model may be asked."""
-    from bumble.jobs import locks
+    from bumble.runtime import locks
 
     def held() -> str | None:
         if locks.is_turn_running(opened.entity):

@@ -25,8 +25,8 @@ from bumble.errors import McpMissingError, UsageError
 if TYPE_CHECKING:
     from bumble.bridges.mcp_server.desk import Desk
     from bumble.chat.mcp_client.servers import Running, Servers
-    from bumble.chat.participants import Person
     from bumble.index.memory import Memory
+    from bumble.runtime.people import Person
 
 LIBRARIES = ("mcp", "mcp_types")
 

@@ -134,7 +134,7 @@ def _due(
     Raises:
         UsageError: If none or too many of the options say so, or one can't be read.
     """
-    from bumble.jobs import schedule
+    from bumble.runtime import schedule
 
     if at and after:
         raise UsageError("--at and --in both say when: choose one.")
@@ -202,8 +202,8 @@ def list_(
 @runs_job
 def run(opened: Opened, flags: JobFlags) -> None:
     """Say the reminders that are due, and nothing else of what `bumble tick` does."""
+    from bumble.chat import reminders as delivery
     from bumble.cli import run_job
-    from bumble.jobs import reminders as delivery
     from bumble.runtime.job import Pass
 
     pass_ = run_job.showing_reminders(opened, Pass("reminders", delivery.check, delivery.run))

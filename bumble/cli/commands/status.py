@@ -264,7 +264,7 @@ def _pending(look: Look) -> Part:
 
 def _due(look: Look) -> Part:
     """Count the reminders and automations whose time has come."""
-    from bumble.jobs import automations, reminders
+    from bumble.chat import automations, reminders
 
     with run_job.open_runtime(look.opened, "status", needs_model=False) as runtime:
         said, done = len(reminders.check(runtime).jobs), len(automations.check(runtime).jobs)

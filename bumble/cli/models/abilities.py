@@ -17,7 +17,6 @@ from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
 from bumble.fallback import sayings
 from bumble.files import disk
-from bumble.jobs import locks
 from bumble.llm import detect, providers
 from bumble.models.abilities import probe, tiers
 from bumble.models.abilities.tiers import (
@@ -34,7 +33,7 @@ from bumble.models.abilities.tiers import (
     overruled,
 )
 from bumble.models.weights import choice
-from bumble.runtime import spoken
+from bumble.runtime import locks, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
 from bumble.text import schema, urls
 

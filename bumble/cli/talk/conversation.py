@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bumble.chat import context_report, participants, turn
+from bumble.chat import context_report, participants, reminders, turn
 from bumble.chat.reply_writer import Heard, ReplyStream, Turn
 from bumble.cli import output, people, run_job
 from bumble.cli.commands import mcp
@@ -22,14 +22,15 @@ from bumble.cli.opening import Opened
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
-from bumble.jobs import locks, reminders, stretch
+from bumble.jobs import stretch
 from bumble.llm.protocol import AbsentModel, Model, Request
 from bumble.models.weights.choice import Choice
 from bumble.prompt import compact
 from bumble.records import session_files
 from bumble.records.sessions import Session
-from bumble.runtime import body_state
+from bumble.runtime import body_state, locks
 from bumble.runtime.job import apply
+from bumble.runtime.people import Person, speaker
 from bumble.runtime.runtime import OutsideTools, ProfileName, Runtime
 from bumble.text import tokens
 
@@ -88,9 +89,9 @@ class Conversation:
         self,
         opened: Opened,
         runtime: Runtime,
-        person: participants.Person,
+        person: Person,
         choice: Choice | None,
-        present: Sequence[participants.Person] = (),
+        present: Sequence[Person] = (),
     ) -> None:
         self.opened, self.runtime, self.person, self.choice = opened, runtime, person, choice
         self.present = present  # who else hears it
@@ -131,7 +132,7 @@ class Conversation:
     def name_owner(self, opened: Opened) -> None:
         """Go on with the owner under another name, before anything was said."""
         self.opened, self.runtime = opened, replace(self.runtime, identity=opened.identity)
-        self.person = participants.person(opened.entity, opened.identity, None)
+        self.person = speaker(opened.entity, opened.identity, None)
         self.begin(session_id=None, new=not self.joins)
 
     def answer(
@@ -451,7 +452,7 @@ def _servers(opened: Opened) -> OutsideTools | None:
 
 def pending(talk: Conversation) -> dict[str, int]:
     """Return how many jobs of each pass are due; passes without any are left out."""
-    from bumble.jobs import registry  # much: nobody waits for it before the answer
+    from bumble.cli import registry  # much: nobody waits for it before the answer
 
     waiting: dict[str, int] = {}
     if not talk.runtime.writes:
@@ -511,7 +512,9 @@ def in_background(opened: Opened) -> None:
 
 
 def _settle(talk: Conversation) -> None:
-    from bumble.jobs import locks, registry, tick
+    from bumble.cli import registry
+    from bumble.jobs import tick
+    from bumble.runtime import locks
 
     opened, limits = talk.opened, talk.opened.config.limits
     used = len(talk.last.reply.outcome.completions) if talk.last else 0

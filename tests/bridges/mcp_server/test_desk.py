@@ -5,7 +5,6 @@ import random
 import pytest
 
 from bumble.bridges.mcp_server.desk import Desk
-from bumble.chat import participants
 from bumble.cli.commands.mcp import desk_of
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
@@ -14,6 +13,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.errors import RecordMissingError, RefusedError, UsageError
 from bumble.records import beliefs, knowledge, relationships, reminders
 from bumble.records.base import Provenance
+from bumble.runtime import people
 from tests.support.running import NOON, Run
 
 
@@ -24,7 +24,7 @@ def desk(full: Run, speaker: str | None = None) -> Desk:
     loaded = settings.load(full.entity.file, shell.user_file, environ, {"embedding.model": "none"})
     assert loaded.identity is not None
     opened = Opened(shell, full.entity, "", loaded, loaded.identity)
-    who = participants.person(full.entity, loaded.identity, speaker)
+    who = people.speaker(full.entity, loaded.identity, speaker)
     return desk_of(opened, who)
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from bumble.cli import registry
 from bumble.cli.app import main
 from bumble.cli.process import Shell
-from bumble.jobs import locks, registry
+from bumble.runtime import locks
 from tests.support.running import Run
 from tests.support.small import WAITING, small
 
@@ -28,7 +29,7 @@ posix = pytest.mark.skipif(os.name == "nt", reason="needs signals")
 SLOW = """\
 import sys, time
 from bumble.cli.app import main
-from bumble.jobs import registry
+from bumble.cli import registry
 from tests.support.small import small
 def slow(word):
     print("begun", flush=True)

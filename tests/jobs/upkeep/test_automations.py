@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from bumble.chat import automations as cycle
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError, RecordInvalidError
-from bumble.jobs import automations as cycle
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import automations, journal, knowledge, session_files
 from bumble.records.automations import Automation

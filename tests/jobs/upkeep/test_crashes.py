@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 from msgspec import Struct, field
 
+from bumble.cli import registry
 from bumble.entity import approvals, changes, commits, git_operations
 from bumble.entity.folder import Entity
-from bumble.jobs import registry
 from tests.support import living, mind, month, nights
 from tests.support.fake_server import FakeServer
 from tests.support.kills import every_call

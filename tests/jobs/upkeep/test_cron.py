@@ -10,7 +10,7 @@ import pytest
 from bumble.cli.commands import cron
 from bumble.cli.commands.cron import Job
 from bumble.errors import RefusedError
-from bumble.jobs import schedule
+from bumble.runtime import schedule
 
 ADA = Job(Path("/home/sam/my ada"), "Ada", "/opt/py/bin/python")
 BO = Job(Path("/home/sam/bo"), "Bo", "/opt/py/bin/python")

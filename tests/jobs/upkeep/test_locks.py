@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from bumble.entity.folder import Entity
-from bumble.jobs import locks
 from bumble.llm.scripted import ScriptedModel
+from bumble.runtime import locks
 from tests.support.turns import NOON, Clock, runtime_of, say, talk
 
 WORK = (
     "import sys, time\nfrom pathlib import Path\nfrom bumble.entity.folder import Entity\n"
-    "from bumble.jobs import locks\n"
+    "from bumble.runtime import locks\n"
     "stoppable = sys.argv[2] == 'yes'\n"
     "with locks.hold_work(Entity(Path(sys.argv[1])), stoppable=stoppable) as free:\n"
     "    print(free, flush=True)\n    time.sleep(60)\n"

@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from bumble.chat import reminders as cycle
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.jobs import reminders as cycle
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import reminders, session_files, sessions
 from bumble.records.base import Provenance

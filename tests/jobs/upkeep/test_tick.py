@@ -7,10 +7,11 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
+from bumble.cli import registry
 from bumble.entity.config import ReviewedCycle
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError
-from bumble.jobs import registry, tick
+from bumble.jobs import tick
 from bumble.jobs.tick import RunEvent, RunRecord
 from bumble.llm.ledger import Budgeted, DaySpending, Limits
 from bumble.llm.scripted import Reply, ScriptedModel

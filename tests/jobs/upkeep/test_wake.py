@@ -11,10 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.body.noise import DREAM, THOUGHT, Fragment
+from bumble.chat import reminders as delivery
+from bumble.chat import wake
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.jobs import reminders as delivery
-from bumble.jobs import wake
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities

@@ -12,14 +12,13 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from bumble.chat import workspace
+from bumble.chat import wake, workspace
 from bumble.chat.participants import Delivery
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RefusedError, UserError
 from bumble.files import disk
-from bumble.jobs import schedule, wake
 from bumble.records import base, journal, provenance, reminders, sessions
-from bumble.runtime import people
+from bumble.runtime import people, schedule
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text.words import one_line

@@ -11,15 +11,14 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from bumble.chat import able_reply, commit, loop, participants, route, tools
+from bumble.chat import able_reply, commit, loop, route, tools
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import sayings
-from bumble.jobs import schedule
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool
 from bumble.records import automations, base, journal, sessions
-from bumble.runtime import people, rules
+from bumble.runtime import people, rules, schedule
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
@@ -117,7 +116,7 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
 
 def _think(runtime: Runtime, automation: automations.Automation, at: datetime) -> loop.LoopOutcome:
     """Let the model act on the task, with the tools of a turn."""
-    owner = participants.person(runtime.entity, runtime.identity, None)
+    owner = people.speaker(runtime.entity, runtime.identity, None)
     # never written: what was said before is searched, this talk is nobody's
     talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, owner.id)
     context = tools.context_of(runtime, talk, _origin(runtime, automation), TAG)

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from bumble.jobs import (
-    automations,
-    consolidate,
-    day_prefix,
-    dream,
-    evolve,
-    reminders,
-    stretch,
-    wake,
-    working_memory,
-)
+from bumble.chat import automations, day_prefix, reminders, wake
+from bumble.jobs import consolidate, dream, evolve, stretch, working_memory
 from bumble.prompt import handover
 from bumble.runtime.job import Pass
 from bumble.runtime.review_queue import OF_STRETCH

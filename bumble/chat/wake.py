@@ -20,12 +20,11 @@ from msgspec.structs import replace
 from bumble.body import bars, ebb, noise
 from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, is_open, shown_to
-from bumble.chat import able_reply, loop, tools
+from bumble.chat import able_reply, automations, loop, tools
 from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.errors import RefusedError
 from bumble.fallback import sayings
-from bumble.jobs import automations, locks
 from bumble.llm import ledger, prompts
 from bumble.llm.protocol import (
     Action,
@@ -48,7 +47,7 @@ from bumble.records import (
     state,
 )
 from bumble.records.provenance import ITSELF, is_untrusted
-from bumble.runtime import body_state, people
+from bumble.runtime import body_state, locks, people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, silence, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
