@@ -33,9 +33,9 @@ def begin(argv: list[str], errors: Path) -> int:
 
 def run(commands: list[list[str]], folder: Path) -> list[tuple[int, str]]:
     """Run commands and wait for all of them."""
-    modules = (place.partition(".")[0] for place, _ in COMMANDS.values())
-    for name in (*HEAVY, *(f"bumble.cli.commands.{module}" for module in modules)):
-        importlib.import_module(name)
+    modules = (f".{place.rpartition('.')[0]}" for place, _ in COMMANDS.values())
+    for name in (*HEAVY, *modules):
+        importlib.import_module(name, "bumble.cli.commands")
     files = [folder / f"{n}.err" for n in range(len(commands))]
     children = [begin(argv, file) for argv, file in zip(commands, files, strict=True)]
     codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]

@@ -92,7 +92,7 @@ SETTLES = """
 import sys, time
 from pathlib import Path
 from bumble.entity.folder import Entity
-from bumble.jobs import locks
+from bumble.runtime import locks
 with locks.hold_work(Entity(Path(sys.argv[1])), stoppable=True, told_in=Path(sys.argv[2])):
     print("at work", flush=True)
     time.sleep(60)
