@@ -101,3 +101,16 @@ def test_a_probe_ends_however_slowly_something_answers(server: FakeServer) -> No
     address = detect.Address("x", "openai", server.url)
     assert detect.servers([address], timeout_seconds=0.25) == ()
     assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("connect", [openai, ollama])
+def test_an_event_nested_without_end_is_an_invalid_answer(server: FakeServer, connect: Any) -> None:
+    deep = b"[" * 200_000
+    for path in PATHS:
+        server.routes[path] = openai_wire.says(
+            (b"data: " if path.startswith("/v1") else b"") + deep + b"\n\n"
+        )
+    model = connect(server)
+    _ = model.context_tokens
+    with pytest.raises(AnswerInvalidError):
+        model.complete(REQUEST)

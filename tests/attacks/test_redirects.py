@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bumble.errors import ModelUnreachableError
+from bumble.errors import ModelUnreachableError, UsageError
 from bumble.llm.http_model import HttpModel
 from bumble.llm.http_model import ollama as connect_ollama
 from bumble.llm.http_model import openai as connect_openai
@@ -169,3 +169,11 @@ def test_no_command_prints_the_password(run: Run, server: FakeServer) -> None:
     ledger = run.entity.ledger
     assert not ledger.exists() or secret not in ledger.read_text()
     assert json.dumps(secret) not in "".join(shown)
+
+
+@pytest.mark.parametrize("url", ["http://sam:pw@[::1", "http://sam:pw@host:port/v1"])
+def test_what_is_no_address_is_refused_without_its_password(url: str) -> None:
+    for connect in (openai, ollama):
+        with pytest.raises(UsageError, match="no address") as caught:
+            connect(url)
+        assert "pw" not in str(caught.value)

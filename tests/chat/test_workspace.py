@@ -15,7 +15,7 @@ from bumble.chat.tools import Plan, Result
 from bumble.entity import changes, settings
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import RefusedError, UnsafePathError, UsageError
+from bumble.errors import RefusedError, UnsafePathError, UsageError, UserError
 from bumble.llm.protocol import Action
 from tests.support.lives import NOON
 
@@ -148,3 +148,9 @@ def test_a_file_is_written_by_one_call() -> None:
         Result("kept", plan=writing("a.md")),
     )
     assert [call(CALL).failed for _ in range(3)] == [False, False, True]
+
+
+@pytest.mark.parametrize("command", ["", "no-such-program-here", "echo 'open"])
+def test_a_command_that_cannot_start_says_why(ada: Entity, command: str) -> None:
+    with pytest.raises(UserError):
+        workspace.run(ada, command, TOOLS, ENVIRON)

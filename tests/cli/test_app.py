@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ import pytest
 import typer
 
 from bumble.cli import app, reference
+from bumble.cli.process import Shell
 from tests.support.command_line import modules_of
 from tests.support.running import Run
 
@@ -224,3 +226,11 @@ def test_the_names_of_models_and_settings_are_completed(run: Run) -> None:
     stray = Path(run.environ["XDG_CACHE_HOME"]) / "bumble" / "weights" / "stray"
     stray.mkdir(parents=True)
     assert completed("bumble model remove s") == ["stray"]
+
+
+def test_the_command_in_an_answer_is_without_options_and_values(run: Run) -> None:
+    assert run("-e", str(run.entity.root), "config", "get", "name", "--json").json["command"] == (
+        "config get"
+    )
+    assert json.loads(run("chta", "--json").out)["command"] == "bumble"
+    assert Shell.of_process().cwd == Path.cwd()

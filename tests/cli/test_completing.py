@@ -102,3 +102,9 @@ def test_completion_loads_nothing_heavy(lived: Run) -> None:
         "    assert not {'typer', 'ruamel', 'bumble.cli.app'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=lived.entity.root, check=True, timeout=60)
+
+
+def test_an_unknown_shell_is_a_mistake_that_names_the_others(run: Run) -> None:
+    ran = run("completion", "tcsh")
+    assert (ran.code, "bash, zsh, fish" in ran.err) == (2, True)
+    assert run.ok("completion", "bash", "--json").data["shell"] == "bash"

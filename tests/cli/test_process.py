@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,13 +12,17 @@ from msgspec.structs import replace
 
 from bumble.cli import process
 from bumble.cli.talk import conversation
+from bumble.cli.talk.conversation import Warming
 from bumble.entity.folder import Entity
+from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.scripted import ScriptedModel
 from bumble.models.abilities.tiers import Abilities
 from bumble.records import sessions
 from tests.support.turns import NOON, runtime_of
 
 AUTOGROUP = Path("/proc/self/autogroup")
+
+REQUEST = Request([PromptMessage("system", "You are Ada.")])
 
 
 @pytest.fixture
@@ -59,3 +64,28 @@ def test_only_a_model_in_this_process_that_talks_is_warmed(ada: Entity) -> None:
     assert conversation.beginning(replace(local, writes=False), session, "sam") is None
     none = replace(local, abilities=Abilities("none"))
     assert conversation.beginning(none, session, "sam") is None
+
+
+def test_it_loads_first_and_then_evaluates_until_it_is_ended() -> None:
+    model = Slow()
+    warmed = Warming(model, REQUEST)
+    assert model.begun.wait(10)
+    assert model.asked == [True, False]
+    warmed.end()
+    assert not [thread for thread in threading.enumerate() if thread.name == "warming"]
+
+
+class Slow(ScriptedModel):
+    """Evaluates until it is stopped."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.asked: list[bool] = []
+        self.begun = threading.Event()
+
+    def warm(self, request: Request) -> None:
+        assert request.stop is not None
+        self.asked.append(request.stop.is_set())
+        if not request.stop.is_set():
+            self.begun.set()
+            assert request.stop.wait(20)

@@ -9,6 +9,7 @@ from prompt_toolkit.output import DummyOutput
 
 from bumble.cli.commands import chat
 from bumble.cli.talk import repl
+from tests.support import chatting
 from tests.support.chatting import act, script
 from tests.support.running import Ran, Run
 
@@ -153,3 +154,22 @@ def test_one_tool_round_then_an_answer_with_the_tools_still_declared(ada: Run) -
     system = ada.ok("context", "prompt", "--json").data["messages"][0]["content"]
     assert "- recall(query, register)" in system
     assert ada("chat", "--max-tool-rounds", "17", PLAIN).code == 2
+
+
+def test_compact_shows_the_conversation_shorter(ada: Run) -> None:
+    place = chatting.long_talk(ada)
+    ada.ok("config", "set", "cognition.max_context_tokens", "4096")
+    before = ada.text(place)
+    ran = typed(ada, "/compact")
+    assert "tokens of conversation became" in ran.err
+    assert ada.text(place).startswith(before)
+    assert '"type":"compaction"' in ada.text(place)[len(before) :].replace(" ", "")
+    assert "Nothing was said yet." in typed(ada, "/new", "/compact").err
+
+
+def test_status_model_usage_and_context_tell(ada: Run) -> None:
+    ran = typed(ada, "/context", "/usage", PLAIN, "/status", "/model", "/usage", "/context", "/me")
+    assert ran.err.count("Nothing has been sent yet.") == 2
+    for told in ("conversation ses_", "window 32768 tokens", "before the message:", "Total sent:"):
+        assert told in ran.err
+    assert said(ada) == [PLAIN]

@@ -74,3 +74,10 @@ def test_a_secret_does_not_go_into_memory(run: Run, argv: tuple[str, ...]) -> No
         assert "looks like a password; nothing was changed" in ran.err
         assert "hunter2xyz9" not in ran.err
     assert run.state() == before
+
+
+def test_without_an_editor_the_other_ways_are_told(run: Run) -> None:
+    code, told = add(run, "--editor")
+    assert code == 1
+    assert "EDITOR" in told
+    assert "standard input" in told

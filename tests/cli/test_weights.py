@@ -121,3 +121,8 @@ def test_an_index_goes_on_with_the_model_that_made_it(ada: Entity, shell: Shell)
     said(ada, "My sister has lived in Leipzig since March.")
     sync(ada, HashingEmbedder(), name="Ada", zone=UTC)
     assert weights.embedded_by(opened) == HashingEmbedder().identity.model
+
+
+def test_what_no_source_has_is_an_error_that_says_what_to_do(shell: Shell) -> None:
+    with pytest.raises(WeightsMissingError, match="model pull large --from PATH"):
+        weights.chat_model(shell, Catalog((LARGE,)), yes=True)

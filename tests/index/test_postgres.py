@@ -394,3 +394,12 @@ def test_what_postgres_expects_of_an_entity_does_not_rest_on_samples(
     columns = {column for (column,) in postgres.sql(sampled)}
     assert "hash" in columns
     assert "entity" not in columns
+
+
+def test_tables_of_a_newer_bumble_are_refused(notes: Notes, postgres: Postgres) -> None:
+    url = postgres.fresh()
+    there = replace(notes, server=PostgresServer(url))
+    there.sync()
+    postgres.sql("update bumble.version set number = 99", database=url.rpartition("/")[2])
+    with pytest.raises(IndexServerError, match=f"newer bumble.*{len(MIGRATIONS)}"):
+        replace(notes, server=PostgresServer(url)).sync()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -287,3 +288,11 @@ def test_an_excerpt_is_short_and_prefers_what_says_most(ada: Entity) -> None:
     assert f"> Sam: {DOG}" in lines
     assert len([line for line in lines if line != ">"]) == episode.EXCERPT_LINES
     assert max(map(len, lines)) < 270
+
+
+def test_a_conversation_that_is_broken_or_gone_holds_up_no_other(ada: Entity) -> None:
+    broken, gone = dog(ada), dog(ada, NOON + timedelta(minutes=1))
+    (ada.root / sessions.path(broken.id)).write_text("what\n{}\n")
+    shutil.rmtree(ada.sessions / gone.id)
+    held(ada, NOON + timedelta(minutes=2), ("Kim", DOG, OURS))
+    assert [job.messages[0].speaker for job in stretch.check(living(ada)).jobs] == ["kim"]

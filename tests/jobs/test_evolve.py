@@ -11,7 +11,7 @@ from bumble.entity.folder import Entity
 from bumble.jobs import evolve
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities
-from bumble.records import proposals
+from bumble.records import proposals, state
 from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
 from tests.support.nights import dreamer, runtime_of
@@ -90,3 +90,10 @@ def test_what_nothing_bears_out_is_left_out(ada: Entity) -> None:
     proposal = looked_back(runtime_of(ada, ScriptedModel([answer(behaviours=[made_up])])))
     assert proposal is not None
     assert proposal.behaviours == ()
+
+
+def test_nothing_to_propose_still_counts(ada: Entity) -> None:
+    empty = answer(traits=[], behaviours=[], curiosity=[])
+    runtime = runtime_of(ada, ScriptedModel([empty]))
+    assert looked_back(runtime) is None
+    assert state.read(ada.state).get("evolve", "interactions") == 100

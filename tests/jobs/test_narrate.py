@@ -193,3 +193,11 @@ def test_comments_and_fields_of_the_owner_stay(ada: Entity) -> None:
 
 
 # without a usable model
+
+
+def test_a_story_is_never_longer_than_the_limit(ada: Entity) -> None:
+    long = "The storm was loud and the bread was flat. " * 200
+    told(ada, telling(happening=long))
+    assert (
+        len(narrative.uncited(the_story(ada).text).split()) <= narrate.MOST_WORDS + 20
+    )  # headings

@@ -8,7 +8,7 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.jobs import stretch
-from bumble.records import episodes, knowledge, session_files, sessions
+from bumble.records import beliefs, episodes, knowledge, session_files, sessions
 from bumble.records.provenance import BY_FORM
 from bumble.runtime import body_state
 from bumble.runtime.job import Pass
@@ -70,3 +70,14 @@ def test_a_secret_is_quoted_nowhere(ada: Entity, *, kept: bool) -> None:
     settled(ada, Line("Sam", "my key is sk-abcdefghijklmnopqrstuvwxyz123456", keep=kept))
     assert all("sk-abc" not in each.text for each in episodes.read(ada.episodes))
     assert "sk-abc" not in ada.knowledge.read_text()
+
+
+def test_a_correction_stands_above_what_it_may_put_right(ada: Entity) -> None:
+    settled(ada, Line("Sam", HENS))
+    settled(ada, Line("Sam", LESS, corrects=("msg_10",)), name="ses_2", days=1)
+    text = knowledge.read(ada.knowledge).sections[-1].text
+    assert text.count(HENS) == 1
+    assert text.index(LESS) < text.index("Before that") < text.index(HENS)
+    (belief,) = beliefs.read(ada.beliefs)
+    assert belief.category == "correction"
+    assert belief.provenance.sources[1:] == ("msg_20", "msg_10")

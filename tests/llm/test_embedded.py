@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.errors import WeightsMissingError
+from bumble.errors import BudgetSpentError, WeightsMissingError
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.prefix_cache import PrefixFolder
 from bumble.llm.protocol import Model, PromptMessage, Request
@@ -269,3 +269,8 @@ def test_a_call_in_between_does_not_cost_the_family_its_start(connect: Open) -> 
     first.close()
     done = connect().complete(replace(ask(text="Who?"), cache_id="s2", cache_family="ada"))
     assert (done.usage.cached_tokens or 0) > 50
+
+
+def test_a_prompt_that_does_not_fit_says_what_to_do(connect: Open) -> None:
+    with pytest.raises(BudgetSpentError, match="--new-session"):
+        connect(context_tokens=512).complete(ask(text="bee " * 1000))

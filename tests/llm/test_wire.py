@@ -376,3 +376,11 @@ def test_the_one_model_of_llama_server_is_known_by_any_name_with_its_size(
     model = model_of(server)
     assert model.parameters == 134_515_008
     assert (model.other_names, model.window) == ((), (4096, "endpoint"))
+
+
+def test_who_only_ever_thinks_is_an_unusable_answer(server: FakeServer) -> None:
+    server.routes[CHAT] = says(event({"reasoning": "Hm"}), event({}, "stop"))
+    with pytest.raises(AnswerInvalidError, match="said nothing") as caught:
+        model_of(server).complete(REQUEST)
+    assert caught.value.exit_code == 21
+    assert len(server.seen) == 2

@@ -160,3 +160,7 @@ def test_the_tool_recall_takes_a_register_and_says_how_to_tell_it(ada: Entity) -
     guided = catalyze.answer(runtime, "the leak", session, "reference")
     assert "Our boat has a leak" in plain.text
     assert guided.text.endswith(catalyze.GUIDANCE["reference"])
+
+
+def test_where_all_is_made_up_there_is_no_topic(ada: Entity) -> None:
+    assert draw(living.runtime_of(ada, answer("Why did Bartholomew sink the boat?"))) == []

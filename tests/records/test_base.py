@@ -170,3 +170,9 @@ def test_state_changes_only_what_differs() -> None:
     ).replace("- ep_1\n", "- ep_1\n  - ep_2\n")
     same = {"count": 3, "distill": {"cursor": "msg_1"}, "pending": ["ep_1"]}
     assert state.plan_write(old, same, "same") is None
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 10**400])
+def test_a_number_can_be_calculated_with(value: float) -> None:
+    with pytest.raises(ValueError, match="calculated with"):
+        base.field({"a": value}, "a", float)

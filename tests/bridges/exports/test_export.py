@@ -206,3 +206,19 @@ def test_a_picture_of_ones_own_carries_the_card_and_nothing_else(run: Run, tmp_p
     assert card.from_png(image)[0]["spec"] == "chara_card_v3"
     bad = run("export", "--to", "card", str(tmp_path / "b.png"), "--picture", "entity.yaml")
     assert bad.code == 2
+
+
+def test_an_archive_holds_nothing_private_of_the_machine(lived: Run, tmp_path: Path) -> None:
+    lived.write("workspace/.env", f"KEY={SECRET}\n")
+    lived.write("workspace/id_rsa", "x")
+    lived.write("workspace/.git/config", "x")
+    lived.write("note.md", f"The key is {SECRET}.\n")
+    lived.file("link").symlink_to("/etc/hostname")
+    archive = tmp_path / "a.zip"
+    data = lived.ok("export", "--to", "bundle", str(archive), "--json").data
+    assert set(data["left_out"]) == {"workspace/.env", "workspace/id_rsa", "link"}
+    assert data["hidden"] == ["note.md"]
+    with zipfile.ZipFile(archive) as members:
+        names = members.namelist()
+        assert SECRET.encode() not in b"".join(members.read(name) for name in names)
+    assert not [name for name in names if ".git/" in name or ".bumble" in name]

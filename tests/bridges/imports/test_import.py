@@ -358,3 +358,39 @@ def test_a_bundle_that_was_exported_keeps_its_times(run: Run, tmp_path: Path) ->
     talks = [session_files.load(path) for path in session_files.paths(other.sessions)]
     [sailed] = [talk for talk in talks if "We sailed." in talk.messages[0].text]
     assert f"{sailed.at.date()}" == "2026-05-20"
+
+
+def test_from_leaves_out_what_ended_before(run: Run, tmp_path: Path) -> None:
+    late = exports.gpt_talk("late", exports.gpt_message("1", "user", "Hi.", at=1_760_000_000))
+    path = gpt(tmp_path, exports.gpt_moving(), late)
+    data = run.ok("import", path, "--from", "2025-01-01", "--json").data
+    assert data["conversations"] == {"new": 1, "grown": 0, "unchanged": 0, "older": 1}
+    assert run("import", path, "--from", "soon").code == 2
+    assert run("import", path, "--format", "icq").code == 2
+
+
+def test_nothing_readable_is_an_error(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    path.write_text('[{"title": "x", "mapping": {}, ')
+    ran = run("import", str(path))
+    assert ran.code == 12
+    assert "nothing in it could be read" in ran.err
+    assert "\nNothing was imported. " in ran.err
+    (tmp_path / "x.zip").write_bytes(b"PK\x03\x04broken")
+    assert run("import", str(tmp_path / "x.zip")).code == 12
+
+
+def test_what_is_there_by_hand_stays(run: Run, tmp_path: Path) -> None:
+    run.write(
+        "knowledge.md", "## [locked] Home (OpenClaw)\n\nMine.\n\n## Work (OpenClaw)\n\nOurs.\n"
+    )
+    run.write("skills/tea.md", "---\nname: tea\ndescription: mine\n---\nMy way.\n")
+    data = run.ok("import", str(exports.folder(tmp_path / "ws", exports.OPENCLAW)), "--json").data
+    assert data["facts"] == 1
+    assert data["skills"] == 0
+    book = run.text("knowledge.md")
+    assert "Mine." in book
+    assert "Ours." in book
+    assert "My way." in run.text("skills/tea.md")
+    why = {one["why"] for one in data["left_out"]}
+    assert {"sections whose title is there already", "skills whose name is there already"} <= why

@@ -10,7 +10,7 @@ from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
-from bumble.errors import RecordMissingError, RefusedError, UsageError
+from bumble.errors import RecordInvalidError, RecordMissingError, RefusedError, UsageError
 from bumble.records import beliefs, knowledge, relationships, reminders
 from bumble.records.base import Provenance
 from bumble.runtime import people
@@ -119,3 +119,19 @@ def test_a_note_of_one_person_tells_nothing_of_sections_that_are_hidden_from_the
     assert first["id"] == guest.remember("Bo keeps bees", "Bees")["id"] == "Bees (Bo)"
     assert guest.remember("Bo keeps wasps", "Wasps")["id"] == "Wasps (Bo)"
     assert guest.remember("Bo has two hives", "Bees")["id"] == "Bees (Bo) (2)"
+
+
+def test_what_a_record_rests_on_is_hidden_from_whom_it_is_not_for(full: Run) -> None:
+    believe(full, (), "msg_1")
+    (shown,) = desk(full).why("bel_2")["rests_on"]
+    assert shown["text"] == "Is it rain?"
+    (hidden,) = desk(full, "Bo").why("bel_2")["rests_on"]
+    assert hidden == {"kind": "message", "hidden": True}
+
+
+def test_a_broken_file_is_named_to_the_owner_alone(full: Run) -> None:
+    (full.entity.beliefs / "bel_1.md").write_text("no belief", "utf-8")
+    with pytest.raises(RecordInvalidError, match="bel_1"):
+        desk(full).read("bel_1")
+    with pytest.raises(RecordMissingError):
+        desk(full, "Bo").read("bel_1")

@@ -253,3 +253,28 @@ def test_it_replaces_reports_and_nothing_else(lived: Run, tmp_path: Path) -> Non
     link.symlink_to(place)
     assert lived("report", str(link), "--force").code == 13
     assert lived("report", str(tmp_path), "--force").code == 13
+
+
+def test_it_goes_beside_the_entity_or_where_one_is_and_prints(lived: Run, tmp_path: Path) -> None:
+    before = files(lived.entity.root)
+    beside = lived.entity.root.parent / "Ada-report.html"
+    names = {path.name for path in lived.entity.root.parent.iterdir()}
+    assert lived("report").code == 0
+    new = {path.name for path in lived.entity.root.parent.iterdir()} - names
+    new.discard("home")  # where what is begun is noted
+    assert {name.casefold() for name in new} == {beside.name.casefold()}
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert lived("report", "-e", str(lived.entity.root), cwd=elsewhere).code == 0
+    assert len(list(elsewhere.iterdir())) == 1
+    assert lived.ok("report", "-").out.startswith("<!doctype html>")
+    assert lived("report", "-", "--json").code == 2
+    assert files(lived.entity.root) == before
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and ".git" not in path.parts
+    }

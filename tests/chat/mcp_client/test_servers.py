@@ -134,3 +134,9 @@ def _below(parent: str) -> set[str]:
         above = {pid for pid, over, state in rows if over in above and state[0] != "Z"} - below
         below |= above
     return below
+
+
+def test_a_program_that_is_not_there_is_a_sentence(start: Start, said: list[str]) -> None:
+    servers = start({"gone": ServerConfig(("/no/such/program",))})
+    assert names(servers) == []
+    assert said == ["the MCP server gone could not be started: No such file or directory"]

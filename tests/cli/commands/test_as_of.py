@@ -363,3 +363,16 @@ def test_a_day_whose_format_is_none_is_a_sentence(
     assert ran.code == 1
     assert says in ran.err
     assert "draft-" not in ran.err and folders(migrated) == []
+
+
+@needs_git
+def test_who_is_to_be_forgotten_in_a_file_that_cannot_be_read_is_not_shown(life: Run) -> None:
+    life.write("beliefs/bel_broken.md", "---\n[\n---\n\nBo sails.\n")
+    git(life.entity.root, "add", "-A")
+    git(life.entity.root, "commit", "-qm", "broken")
+    (life.entity.root / "beliefs" / "bel_broken.md").unlink()
+    at(life, 900).ok("person", "forget", "Bo", "--yes")
+    ran = life("belief", "list", "--as-of", f"{NOON + 800 * DAY:%Y-%m-%d}")
+    assert ran.code == 1
+    assert "beliefs/bel_broken.md of then can't be read" in ran.err
+    assert folders(life) == []

@@ -103,3 +103,10 @@ def test_what_was_observed_says_so(run: Run) -> None:
     run.ok("belief", "add", "Sam types late at night", "--source", "observation")
     assert run.ok("belief", "show", "last", "--json").data["source"] == "observation"
     assert run("belief", "add", "Sam is kind", "--source", "hearsay").code == 2
+
+
+def test_a_category_that_is_none_names_the_nearest(run: Run) -> None:
+    for command in (["add", "x"], ["list"]):
+        ran = run("belief", *command, "--category", "preferense")
+        assert ran.code == 2
+        assert "Did you mean preference?" in ran.err

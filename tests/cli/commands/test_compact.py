@@ -86,3 +86,17 @@ def test_what_leaves_the_view_is_distilled_first(waiting: Run) -> None:
     assert waiting.text("state.yaml").count("msg_00000") == 0
     again = waiting.ok("compact", "--force", "--json").data["done"]
     assert all(one["flush"] == [] for one in again)
+
+
+def test_the_numbers_pruning_and_undo_need_no_model(long: Run) -> None:
+    looking.without_models(long)
+    long.ok("compact", "--check")
+    long.ok("compact", "--prune-only")
+    assert long.ok("compact", "--no-model", "--json").data["ran"] is True
+    long.ok("compact", "--undo")
+
+
+def test_a_dry_run_tells_of_the_flush_and_asks_nothing(waiting: Run) -> None:
+    before = looking.truths(waiting)
+    assert "is distilled (`bumble distill --dry-run`)" in waiting.ok("compact", "--dry-run").out
+    assert looking.truths(waiting) == before

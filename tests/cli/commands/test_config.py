@@ -157,3 +157,39 @@ def test_a_folder_names_no_script_outside_of_it(run: Run, tmp_path: Path) -> Non
     run.write("script.yaml", "[Hello.]\n")
     run.ok("config", "set", "llm.model", "script:script.yaml")
     assert "Hello." in run.ok("chat", "Hi").out
+
+
+def test_an_endpoint_counts_only_where_the_folder_is_trusted(run: Run, user_file: Path) -> None:
+    address = "https://api.example/v1"
+    ran = run.ok("config", "set", "llm.base_url", address)
+    assert "bumble config trust" in ran.err
+    assert run.ok("config", "get", "llm.base_url").out == "\n"
+    ran = run.ok("config", "trust", str(run.entity.root))
+    assert f"llm.base_url: {address}" in ran.out.replace('"', "")
+    assert str(run.entity.root) in user_file.read_text()
+    assert run.ok("config", "get", "llm.base_url").out == f"{address}\n"
+    assert not run.ok("config", "trust", ".", "--json").data["changed"]
+    assert run.ok("config", "untrust", ".", "--json").data["changed"]
+    assert run.ok("config", "get", "llm.base_url").out == "\n"
+    assert not run.ok("config", "untrust", ".", "--json").data["changed"]
+
+
+def test_get_knows_who_the_entity_is(run: Run, tmp_path: Path) -> None:
+    assert run.ok("config", "get", "name").out == "Ada\n"
+    assert run.ok("config", "get", "owner.name", "--json").data["value"] == "Sam"
+    assert "owner.name: Sam" in run.ok("config", "get", "owner").out
+    assert run("config", "get", "owner.nme").code == 2
+    ran = run("config", "get", "name", cwd=tmp_path)
+    assert ran.code == 2
+    assert "there is none here" in ran.err
+
+
+def test_user_settings_need_no_entity(run: Run, user_file: Path, tmp_path: Path) -> None:
+    assert run("config", "set", "llm.model", "one", cwd=tmp_path).code == 10
+    assert "--user" in run("config", "set", "llm.model", "one", cwd=tmp_path).err
+    assert run("config", "set", "llm.model", "one", "--user", cwd=tmp_path).code == 0
+    assert user_file.read_text() == "llm:\n  model: one\n"
+    assert run("config", "get", "llm.model", cwd=tmp_path).out == "one\n"
+    assert run.ok("config", "get", "llm.model").out == "one\n"
+    run.ok("config", "unset", "llm.model", "--user")
+    assert run.ok("config", "get", "llm.model").out == "auto\n"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bumble.cli.commands.context import SAMPLE
+from tests.support import chatting
 from tests.support.chatting import act, script
 from tests.support.running import Run
 
@@ -100,3 +101,19 @@ def test_where_it_lives_and_how_it_stands_in_numbers_is_in_the_prompt(run: Run) 
     home = run.entity.root.name
     assert f"your memory is the files of a folder, {home}/." in system["content"]
     assert "- how you stand: forming, familiarity 2%, warmth 50%, trust 50%" in last["content"]
+
+
+def test_detail_says_whether_the_last_conversations_brief_is_in_the_prompt(run: Run) -> None:
+    script(run)
+    assert "Brief of the last conversation: none\n" in run.ok("context", "detail").out
+    chatting.talk(run, [("sam", "The radio is torn."), ("ada", "Oh.")], "ses_1")
+    brief = "---\nat: 2026-05-24T10:00:00+01:00\nby: handover\n---\n\n## Open\nThe radio.\n"
+    run.write("sessions/ses_1/handover.md", brief)
+    chatting.talk(run, [("sam", "Hello")], "ses_2")
+    later = run.file("sessions/ses_2/messages.jsonl")
+    later.write_text(later.read_text().replace("T10:", "T11:"))
+    out = run.ok("context", "detail", "-m", "And the radio?").out
+    unknown = "ses_1, likeness unknown without an embedding model: in the prompt"
+    assert f"Brief of the last conversation: {unknown}\n" in out
+    found = run.ok("context", "json").data["handover"]
+    assert (found["session"], found["likeness"], found["fits"]) == ("ses_1", None, True)

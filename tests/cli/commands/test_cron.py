@@ -21,6 +21,11 @@ esac
 """
 SYSTEMCTL = '#!/bin/sh\necho "$@" >> {place}\n'
 
+REFUSING = """#!/bin/sh
+echo "$@" >> {place}
+case "$2" in enable|is-active) echo "Failed to connect to bus" >&2; exit 1 ;; esac
+"""
+
 
 def program(run: Run, tmp_path: Path, name: str, source: str) -> Path:
     """Put a program on the PATH; returns the file it works on."""
@@ -161,3 +166,31 @@ def test_what_an_able_model_writes_at_night_waits_if_its_owner_wants(
     kept = run.ok("config", "get", "git.review", "--json").data
     assert ("stretch" in str(kept), "dream" in str(kept)) == (waits, waits)
     assert "wait for your word" not in run.ok("cron", "install", "--yes").err  # nobody is there
+
+
+def test_an_install_that_systemd_refuses_leaves_nothing_behind(run: Run, tmp_path: Path) -> None:
+    program(run, tmp_path, "systemctl", REFUSING)
+    units = Path(run.environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
+    ran = run("cron", "install", "--yes")
+    assert ran.code == 1
+    assert "Failed to connect to bus\nNothing was installed." in ran.err
+    assert not units.parent.exists()
+    shown = run.ok("cron", "show", "--json").data
+    assert (shown["installed"], shown["problems"]) == ({"crontab": False, "systemd": False}, [])
+
+
+@pytest.mark.parametrize(
+    "write", ["echo half > {place}; echo disk full >&2; exit 1", "echo half > {place}", "true"]
+)
+def test_a_crontab_that_was_not_taken_is_as_it_was(run: Run, tmp_path: Path, write: str) -> None:
+    good = "/bin/cat > {place}"
+    begin, _, _ = CRONTAB.partition("-) ")
+    keeps = f'-) /bin/cat > {{place}}.new; case "$(/bin/cat {{place}}.new)" in *bumble*) {write};; '
+    place = program(
+        run, tmp_path, "crontab", f"{begin}{keeps}*) {good} < {{place}}.new;; esac ;;\nesac\n"
+    )
+    place.write_text("0 5 * * * backup\n")
+    ran = run("cron", "install", "--yes")
+    assert ran.code == 1
+    assert "crontab refused it, and is as it was" in ran.err
+    assert place.read_text() == "0 5 * * * backup\n"

@@ -54,3 +54,9 @@ def test_a_miss_is_kept_as_a_question_until_something_answers_it(ada: Run) -> No
     found = ada.ok("deep-recall", question, "--budget-calls", "0")
     assert "Porto" in found.out
     assert open_questions(ada) == []
+
+
+def test_what_it_spent_and_might_is_shown(ada: Run) -> None:
+    ran = ada.ok("deep-recall", QUESTION, "--budget-calls", "0", "--explain")
+    for line in ("steps    0 of 15", "0 sub-calls of 20", "of 30 in one step", "of 60,000"):
+        assert line in ran.out

@@ -54,3 +54,16 @@ def test_cron_hears_nothing_and_the_second_run_changes_nothing(talked: Run) -> N
     talked.ok("distill", "--now", NOW, "--force")
     changed = {name for name, one in talked.state().items() if before.get(name) != one}
     assert not {name for name in changed if not name.startswith(".bumble")}
+
+
+def test_check_shows_every_gate_and_writes_nothing(talked: Run) -> None:
+    before = talked.state()
+    ran = talked.ok("distill", "--check", "--now", NOW)
+    assert "1 over, 0 going on" in ran.out and "due: 1 to do" in ran.out
+    assert talked.state() == before
+    talked.ok("config", "set", "memory.distillation.min_turns", "50")
+    talked.ok("config", "set", "memory.distillation.cycle_seconds", "90000")
+    data = talked.ok("distill", "--check", "--json", "--now", "2026-05-24T12:20:30+00:00").data
+    assert data["due"] is False
+    shown = talked.ok("distill", "--check", "--now", "2026-05-24T12:20:30+00:00").out
+    assert all(name in shown for name in ("enabled", "time or turns", "depth", "urgency"))

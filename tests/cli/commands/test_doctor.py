@@ -306,3 +306,9 @@ def test_weights_are_held_against_their_hashes(
         ("weights-damaged", str(copy / "tokenizer.json"), None),
         ("weights-unfinished", str(tmp_path / "weights" / "smollm2-135m.part"), None),
     ]
+
+
+def test_ignored_settings_are_a_note(ada: Run) -> None:
+    ada.write("entity.yaml", "llm: {base_url: http://x.example}\n" + ada.text("entity.yaml"))
+    assert found(ada) == [("settings-ignored", "entity.yaml", 1)]
+    assert ada("doctor").code == 0

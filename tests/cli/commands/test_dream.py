@@ -87,3 +87,22 @@ def test_consolidate_is_due_once_and_says_why(nights: Run) -> None:
     assert files(nights) == before
     (done,) = nights.ok("consolidate", "--force", "--json").data["done"]
     assert done["count"] == 2
+
+
+def test_a_tick_dreams_with_the_other_model_too(nights: Run) -> None:
+    on(nights)
+    other = nights.write("../other.yaml", f"- {{purpose: dream, text: {json.dumps(DREAM)}}}\n")
+    nights.ok("config", "set", "soma.dreams.model", f"script:{other.resolve()}")
+    ran = nights.ok("tick", "--json")
+    (done,) = [one for one in ran.data["done"] if one["pass"] == "dream"]
+    assert "other.yaml" in the_companion(nights, done["id"])
+    line = json.loads(nights.text(".bumble/log/runs.jsonl").splitlines()[-1])
+    calls = nights.entity.ledger.read_text().splitlines()
+    assert line["calls"] == len(calls)
+    ended = [one for one in line["events"] if one["event"] == "dream_cycle_completed"]
+    assert [one["id"] for one in ended] == [done["id"]]
+
+
+def the_companion(run: Run, dream_id: str) -> str:
+    (file,) = run.file("sources/dreams").glob(f"*{dream_id}.yaml")
+    return file.read_text()

@@ -138,3 +138,18 @@ def test_drafts_are_checks_that_pass_and_come_once(ada: Run) -> None:
     assert ran.data["summary"]["recall_at_k"] == 1
     ada.write(f"checks/{made[0]}.yaml", texts[made[0]] + "enabled: false\n")
     assert "Nothing to draft" in (again := ada.ok("eval", "draft")).out + again.err
+
+
+def test_who_asks_must_be_somebody(ada: Run) -> None:
+    ada.write("checks/kym.yaml", REX + "as: Kym\n")
+    ada.write("checks/rex.yaml", REX)
+
+    ran = ada("eval", "--json")
+
+    assert ran.code == 1
+    made = outcomes(ran)
+    assert made["rex", "recall"]["passes"]
+    why = made["kym", "recall"]["why"]
+    assert why.startswith('checks/kym.yaml: There is no person "Kym"')
+    assert 'Did you mean "Kim"?' in why
+    assert not made["kym", "prompt"]["passes"]

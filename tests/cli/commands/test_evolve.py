@@ -60,3 +60,10 @@ def test_undo_takes_an_applied_proposal_back(grown: Run) -> None:
     grown.ok("undo", "--last")
     assert grown.text("entity.yaml") == before
     assert proposals.load(grown.file("evolution/evo_1.md")).status == "open"
+
+
+def test_what_is_rejected_changes_nothing(grown: Run) -> None:
+    before = grown.text("entity.yaml")
+    grown.ok("evolve", "--reject", "evo_1")
+    assert grown.text("entity.yaml") == before
+    assert proposals.load(grown.file("evolution/evo_1.md")).status == "rejected"

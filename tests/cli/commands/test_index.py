@@ -29,3 +29,9 @@ def test_says_what_was_added_changed_and_removed(ada: Run) -> None:
     assert counts(ada) == (1, 1, 0, 2)
     ada.file("episodes/2026/05/ep_tide.md").unlink()
     assert counts(ada) == (0, 0, 1, 3)
+
+
+def test_ends_with_12_when_no_file_can_be_read(ada: Run) -> None:
+    for name in ("knowledge.md", "journal.md", "episodes/2026/05/ep_tide.md"):
+        ada.file(name).write_bytes(b"\xff")
+    assert ada("index").code == 12

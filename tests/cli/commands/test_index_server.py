@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 
@@ -112,3 +113,30 @@ def test_who_is_forgotten_while_the_server_is_away_is_swept_from_it_later(
     assert "vacuum full" in ada.ok("index").err
     assert not own.sql("select text from bumble.texts where text like '%zanzibar%'")
     assert "vacuum full" not in ada.ok("index").err
+
+
+def test_commands_speak_of_the_server_as_of_the_file(ada: Run, postgres: Postgres) -> None:
+    ada.environ["BUMBLE_INDEX_URL"] = postgres.url()
+    made = ada.ok("index", "--json").data
+    assert (made["added"], made["database"]) == (3, f"postgresql://127.0.0.1:{postgres.port}/life")
+    assert "The tide was low." in ada.ok("recall", "tide").out
+    assert not ada.file("memory.db").exists()
+    shown = ada.ok("status", "--json").data["index"]
+    assert (shown["exists"], shown["stale"], shown["server"]["role"]) == (True, 0, "keeper")
+    assert "pgvector" in ada.ok("status").out
+    examined = ada("doctor", "--json").data
+    assert not [each for each in examined["findings"] if each["code"].startswith("index")]
+    assert (examined["index"]["orphans"], examined["index"]["server"]["role"]) == (0, "keeper")
+    assert examined["index"]["server"]["bytes"] > 500
+    assert re.search(r"PostgreSQL \d+.*pgvector \d.*MB\), with 0 orphaned rows", ada("doctor").out)
+    assert ada.ok("index", "--rebuild", "--json").data["added"] == 3
+    ada.environ["BUMBLE_INDEX_BACKEND"] = "sqlite"
+    assert ada.ok("index", "--json").data["added"] == 3
+    assert "The tide was low." in ada.ok("recall", "tide").out
+
+
+def test_a_server_without_an_address_is_said(ada: Run) -> None:
+    ada.environ["BUMBLE_INDEX_BACKEND"] = "postgres"
+    ran = ada("index")
+    assert ran.code != 0
+    assert "BUMBLE_INDEX_URL" in ran.err

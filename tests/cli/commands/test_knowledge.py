@@ -89,3 +89,11 @@ def test_fifty_megabytes_are_no_note(run: Run) -> None:
     ran = run("knowledge", "set", "Big", stdin=b"x" * 50_000_000)
     assert ran.code == 2
     assert "4,000,000" in ran.err
+
+
+def test_locking_what_is_there_says_how(run: Run) -> None:
+    run.ok("knowledge", "set", "Pets", "a cat")
+    ran = run("knowledge", "set", "Pets", "a cat", "--locked")
+    assert ran.code == 2
+    run.ok("knowledge", "rename", "Pets", "[locked] Pets")
+    assert run.ok("knowledge", "show", "Pets", "--json").data["locked"] is True

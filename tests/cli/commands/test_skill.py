@@ -47,3 +47,14 @@ def test_removing_needs_a_yes(tea: Run) -> None:
     assert tea("skill", "remove", "make tea").code == 13
     tea.ok("skill", "remove", "make tea", "--yes")
     assert not tea.file("skills/make-tea.md").exists()
+
+
+def test_a_broken_skill_is_told_and_the_others_are_listed(tea: Run) -> None:
+    tea.write("skills/bad.md", "---\nname: [1\n---\n")
+    ran = tea("skill", "list")
+    assert ran.code == 12
+    assert "Make tea" in ran.out
+    assert "bad.md" in ran.err
+    assert tea("skill", "show", "bad").code == 12
+    tea.ok("skill", "edit", "bad", "--from", "-", stdin="---\nname: Good\n---\n\nYes.\n")
+    assert tea.ok("skill", "list").code == 0

@@ -232,3 +232,22 @@ def test_a_place_that_anybody_can_read_is_refused(life: Run, tmp_path: Path) -> 
 )
 def test_whether_anybody_can_read_it_is_looked_for_on_the_web(text: str, asked: str) -> None:
     assert remote.on_the_web(text) == asked
+
+
+def test_a_locked_section_that_another_clone_changed_is_named(life: Run, away: Path) -> None:
+    life.ok("knowledge", "set", "Vows", "Never share confidences.", "--locked")
+    life.ok("sync", "--push")
+    git(away, "pull", "-q", "--ff-only")
+    file = away / "knowledge.md"
+    file.write_text(file.read_text().replace("## [locked] Vows", "## Vows"))
+    git(away, "commit", "-qam", "unlock")
+    git(away, "push", "-q")
+    done = life.ok("sync", "--json")
+    assert done.data["locked_changed"] == ["Vows"]
+    assert "locked section “Vows”" in done.err
+    assert life.ok("sync", "--json").data["locked_changed"] == []
+
+
+def test_another_remote_is_not_replaced(life: Run, away: Path, tmp_path: Path) -> None:
+    ran = life("sync", "--setup", str(empty(tmp_path / "second")), "--yes")
+    assert (ran.code, "has a remote already" in ran.err) == (13, True)

@@ -197,3 +197,28 @@ def test_a_chat_stops_who_settles_and_is_not_kept_waiting(living: Run) -> None:
     assert living.text(WAITING) == "a 1\n"
     living.ok("tick", "--settle")
     assert living.text(WAITING) == ""
+
+
+def test_settling_only_makes_the_passes_of_one_turn(living: Run) -> None:
+    living.ok("remind", "add", "Tea", "--at", "2026-05-24T10:00", "--deliver", "journal")
+    living.write(WAITING, "a 1\nb 1\nb 2\n")
+    living.ok("tick", "--settle-only")
+    assert living.text(WAITING) == "b 2\n"
+    assert "#reminder" not in living.text("journal.md")
+    assert run_lines(living)[-1]["command"] == "settle"
+
+
+def test_the_footer_says_what_waits(living: Run) -> None:
+    living.write(WAITING, "a 1\nb 1\nb 2\n")
+    ran = living.ok("chat", "Hi", "--usage")
+    assert "[waiting: a 1, b 2; settled in the background]" in ran.err
+    data = living.ok("chat", "How are you?", "--json").data
+    assert data["pending"] == {"a": 1, "b": 2}
+
+
+def test_a_second_tick_at_once_leaves_quietly(living: Run) -> None:
+    living.write(WAITING, "b 1\n")
+    with locks.hold_work(living.entity):
+        assert living.ok("tick").out == ""
+        assert "Another tick is at work" in living.ok("tick", "-v").out
+    assert living.text(WAITING) == "b 1\n"

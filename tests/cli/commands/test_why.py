@@ -106,3 +106,22 @@ def test_a_line_of_a_hand_says_so(drawn: Run) -> None:
     ran = drawn.ok("why", "sam:2")
     assert "Sam is tall." in ran.out and "written by hand" in ran.out
     assert "whether" not in ran.out
+
+
+def test_words_of_a_message_alone_lead_to_it(full: Run) -> None:
+    assert full.ok("why", "is it rain", "--json").data["id"] == "msg_1"
+
+
+def test_a_line_that_is_not_there_is_told(drawn: Run) -> None:
+    ran = drawn("why", "sam:9")
+    assert ran.code == 1 and "has no line 9" in ran.err
+    assert drawn("why", "relationships/sam.md:999").code == 1
+    assert drawn("why", "nothing", "that", "stands", "here").code == 1
+
+
+def test_words_in_several_records_name_the_others(drawn: Run) -> None:
+    drawn.write("knowledge.md", "## Sam here\n\nSam is tall.\n")
+    ran = drawn.ok("why", "Sam is tall")
+    assert ran.out.startswith("person sam")
+    assert "knowledge Sam here" in ran.err
+    assert drawn.ok("why", "Sam is tall", "--kind", "knowledge").out.startswith("knowledge")

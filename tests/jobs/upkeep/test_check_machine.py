@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 from datetime import UTC
 from pathlib import Path
 
@@ -111,3 +112,16 @@ def test_weights_that_differ_or_are_gone_are_found(tmp_path: Path) -> None:
     found = list(check_machine.check_weights((), known, tmp_path))
     assert found[0].sentence == "is gone"
     assert found[0].fix == "bumble model pull smollm2-135m"
+
+
+def test_folder_below_a_repository_is_under_git(entity: Entity) -> None:
+    assert codes(list(check_machine.check_git(entity))) == ["git-none"]
+    subprocess.run(["git", "init", "-q", str(entity.root.parent)], check=True)
+    found = codes(list(check_machine.check_git(entity)))
+    assert found == ["git-ignores", "git-attributes", "git-driver"]
+
+
+def test_missing_vectors_are_found_only_if_some_are_wanted(entity: Entity) -> None:
+    indexed(entity, None)
+    assert codes(check_index(entity, "hashing")) == ["index-vectors"]
+    assert check_index(entity, None) == []

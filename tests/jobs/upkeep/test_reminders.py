@@ -9,12 +9,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from bumble.chat import reminders as cycle
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import reminders, session_files, sessions
 from bumble.records.base import Provenance
@@ -220,3 +222,9 @@ def delivery_killed(entity: Entity, at: datetime, call: int) -> Callable[[], Non
             job.apply(runtime, outcome)
 
     return deliver
+
+
+def test_a_schedule_that_is_none_names_file_and_line(ada: Entity) -> None:
+    remind(ada, "Tea", NOON, repeat="0 9 * * 9")
+    with pytest.raises(RecordInvalidError, match=r"rem_tea\.md:3: .*0 9 \* \* 9"):
+        cycle.run(runtime_at(ada, NOON), look(ada, "rem_tea"))

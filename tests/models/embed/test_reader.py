@@ -106,3 +106,10 @@ def test_over_an_embedder_of_english_other_languages_are_not_read() -> None:
     reads = reader.HeadReader(embedder, stored())
     assert reads.read("Meine Schwester ist letzte Woche nach Lyon gezogen.") == MessageReading()
     assert reads.read("My sister has moved to Lyon with the children.").scores
+
+
+def test_weights_of_eight_bits_are_near_what_they_were() -> None:
+    before = {"a.w": np.random.default_rng(1).normal(size=(40, 30)), "a.b": np.ones(30)}
+    after = reader.unpacked(reader.packed(before))
+    assert np.abs(after["a.w"] - before["a.w"]).max() < 0.02
+    assert after["a.b"].tolist() == before["a.b"].tolist()

@@ -112,3 +112,8 @@ def test_a_hub_that_does_not_tell_is_an_error_that_says_what_to_do(
 def test_a_hub_out_of_reach_is_an_error_within_seconds() -> None:
     with pytest.raises(WeightsMissingError, match=r"PATH/FILE\.gguf"):
         hub.look_up("me/bee", PullOptions(endpoint="http://127.0.0.1:1"))
+
+
+def test_a_repository_without_weights_of_this_form_says_so() -> None:
+    with pytest.raises(UsageError, match="no GGUF file"):
+        hub.choose(HubRepository("me/bee", "c0ffee", "mit", None, ()), "", None)

@@ -91,3 +91,9 @@ def test_weights_that_nothing_may_be_written_beside_are_used(
         assert measured.unkept
     assert (folder / "tiny/manifest.json").read_bytes() == before
     assert not store.record(found, {"mean": 0.5}).unkept
+
+
+def test_a_file_that_is_gone_is_an_error(folder: Path, tiny: CatalogEntry) -> None:
+    (folder / "tiny/model.gguf").unlink()
+    with pytest.raises(WeightsMissingError, match="is gone"):
+        store.find(folder, tiny)

