@@ -34,6 +34,8 @@ from bumble.records.kind import Forgetting as Way
 from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import review_queue
+from bumble.text import yaml_read
+from bumble.text.yaml_edit import SourceError
 
 STILL_NAMED = "it still has the name, in words that are a person's to edit"
 NAMED_BEFORE = "the name is gone from it; whether its words still tell of them is yours to see"
@@ -425,13 +427,22 @@ def _returned(entity: Entity, entry: forgotten.Forgotten, zone: tzinfo) -> dict[
     of_ids = (kind for kind in kinds.KINDS if kind.prefix and kind is not kinds.SESSION)
     if any(kind.stem(path) in entry.ids for kind in of_ids for path in kind.paths(entity)):
         found[NOBODY].returned = True
+    owner = _owner(entity)  # who stays that goes on adding to it, without a message
     for name in _listed(entity, zone):
-        if entry.is_named(name) and found[name].until(entry) is None:
+        if entry.is_named(name) and not entry.is_named(owner) and found[name].until(entry) is None:
             found[name].returned = True
     returned = {person: back for person, back in found.items() if back.returned}
     if len(returned) > 1:
         returned.pop(NOBODY, None)  # their ids go with the first of them
     return returned
+
+
+def _owner(entity: Entity) -> str:
+    """Return the name of the entity's owner; empty where its file names nobody."""
+    with suppress(RecordInvalidError, OSError, SourceError):
+        owner = yaml_read.parse_mapping(base.read_text(entity.file)).get("owner")
+        return str(owner.get("name") or "") if isinstance(owner, dict) else ""
+    return ""
 
 
 def _hear(session: Session, entry: forgotten.Forgotten, found: defaultdict[str, _Back]) -> None:

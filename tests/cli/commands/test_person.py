@@ -118,3 +118,11 @@ def test_scores_that_a_portrait_gave_are_not_moved_by_a_talk(run: Run) -> None:
     )
     run.write("relationships/sam.md", scored)
     assert appraised(run, comfort=4)["scores"]["warmth"] == 0.7
+
+
+def test_what_a_forgotten_owner_adds_later_stays(full: Run) -> None:
+    full.ok("remind", "add", "Tea", "--in", "5d")
+    full.ok("person", "forget", "Sam", "--yes")
+    full.ok("remind", "add", "later", "--in", "5d")
+    assert "later" in full.ok("remind", "list").out
+    assert "forgotten-back" not in full("doctor").out
