@@ -184,7 +184,7 @@ def _may_answer(hit: Hit, asked: Message, told: Told) -> bool:
         and hit.id != asked.id
         and notices.is_noticeable(message)
         and told.tells(hit.id)
-        and _bare(message.text) != _bare(asked.text)
+        and stop_words.bare(message.text) != stop_words.bare(asked.text)
         and secrets.find_secret(message.text) is None
     )
 
@@ -194,10 +194,6 @@ def _is_near(hit: Hit, runtime: Runtime, *, asks: bool) -> bool:
     if not asks:
         return nearness >= SURELY_NEAR
     return nearness >= NEAR or memory_search.is_near(hit, runtime.config)
-
-
-def _bare(text: str) -> str:
-    return " ".join(stop_words.words(text))
 
 
 def said_on(

@@ -23,6 +23,7 @@ from bumble.errors import RecordExistsError
 from bumble.records import anchors, relationships, soma
 from bumble.records.base import Provenance
 from bumble.runtime import anchor_recall, body_state
+from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.body.noise import Fragment
@@ -276,7 +277,7 @@ ANCHORS = Shelf(
     cells=lambda opened, anchor: [
         anchor.label,
         f"{_left(opened, anchor):.2f}",
-        f"recalled {listing.counted(anchor.recalled, 'time')}",
+        f"recalled {words.counted(anchor.recalled, 'time')}",
         output.shorten(anchor.description),
     ],
     face=_anchor_face,

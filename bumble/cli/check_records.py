@@ -240,15 +240,8 @@ def _list_files(entity: Entity) -> list[_File]:
     return [
         _File(path, kind, _edit_command(entity, kind, path))
         for kind in kinds.KINDS
-        for path in _paths(entity, kind)
+        for path in kind.reachable(entity)
     ]
-
-
-def _paths(entity: Entity, kind: Kind) -> list[Path]:
-    try:
-        return kind.paths(entity)
-    except UnsafePathError:
-        return []  # the link is a finding of its own
 
 
 def _edit_command(entity: Entity, kind: Kind, path: Path) -> str:

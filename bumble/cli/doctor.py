@@ -17,7 +17,6 @@ from bumble.cli import (
     check_records,
     check_tree,
     index_place,
-    listing,
     output,
     setting_files,
 )
@@ -38,6 +37,7 @@ from bumble.jobs.forgetting import forget
 from bumble.models.weights.catalog import CatalogEntry
 from bumble.records import relationships, state
 from bumble.runtime import review_queue, spoken
+from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.cli.models.abilities import ModelStanding
@@ -368,13 +368,13 @@ def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[st
             lines.append(f"    {_aimed(finding.fix, aim)}")
     index = report.checkup.index
     if index and index.server:
-        orphans = listing.counted(index.orphans, "orphaned row")
+        orphans = words.counted(index.orphans, "orphaned row")
         on = index_place.described(index.server)
         lines.append(f"The index stands on {on}, with {orphans}.")
     problems = len(report.problems)
-    read = f"{listing.counted(report.files, 'file')} read"
+    read = f"{words.counted(report.files, 'file')} read"
     lines.append(
-        f"{listing.counted(problems, 'problem') if problems else 'Nothing is wrong'}; {read}."
+        f"{words.counted(problems, 'problem') if problems else 'Nothing is wrong'}; {read}."
     )
     return lines
 

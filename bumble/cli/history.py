@@ -22,6 +22,7 @@ from bumble.history import why as explaining
 from bumble.records import relationships
 from bumble.records.provenance import Reader, withheld
 from bumble.runtime import audiences
+from bumble.text import words
 
 
 def look(opened: Opened) -> commits.Waiting:
@@ -322,7 +323,7 @@ def why(
         output.say(f"The words stand in {names}{more}, too: --kind chooses.")
     if node.missing:
         verb = "is" if len(node.missing) == 1 else "are"
-        output.say(f"{listing.counted(len(node.missing), 'source')} {verb} {GONE}.")
+        output.say(f"{words.counted(len(node.missing), 'source')} {verb} {GONE}.")
 
 
 def _seen_node(viewer: listing.Viewer, node: explaining.SourceNode) -> explaining.SourceNode:

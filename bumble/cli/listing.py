@@ -17,7 +17,7 @@ from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.records import base
 from bumble.records.provenance import EVERYTHING, Reader, withheld
-from bumble.text import moments, printable
+from bumble.text import moments, printable, words
 
 if TYPE_CHECKING:
     from bumble.body.soma import Soma
@@ -273,11 +273,6 @@ def missing(what: str, name: str, names: Iterable[str]) -> RecordMissingError:
     return RecordMissingError(what, name, spelt[nearest] if nearest else None)
 
 
-def counted(number: int, what: str) -> str:
-    """Say how many of something there are."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def short_ids(ids: Sequence[str], among: Iterable[str]) -> dict[str, str]:
     """Return the end of each id that is enough to name it among others; names are not cut."""
     length, everyone = SHORTEST_END, list(among)
@@ -319,6 +314,6 @@ def imports_line(waiting: dict[str, int]) -> str:
     """Say it for people; nothing where none lies."""
     if not waiting["waiting"]:
         return ""
-    count = counted(waiting["waiting"], "conversation")
+    count = words.counted(waiting["waiting"], "conversation")
     size = output.size(waiting["waiting_bytes"])
     return f"{count} ({size}) not learnt from; `bumble distill --session ID` does it, nothing else"

@@ -20,6 +20,7 @@ from bumble.entity import review_branch
 from bumble.errors import NameUnclearError, RecordExistsError, RecordInvalidError, UsageError
 from bumble.files import disk, git
 from bumble.records import relationships, session_files
+from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.index.memory import Memory
@@ -82,7 +83,7 @@ PEOPLE = PeopleShelf(
     title=lambda person: person.name,
     cells=lambda opened, person: [
         person.name,
-        listing.counted(person.interaction_count, "talk"),
+        words.counted(person.interaction_count, "talk"),
         f"last {listing.when(person.last_interaction, opened)}",
         f"familiarity {person.scores.familiarity:.2f}",
         output.shorten(person.dynamic),

@@ -104,8 +104,4 @@ def since(newer: str, template: Templates) -> str:
 
 def is_in(words_said: str, text: str) -> bool:
     """Whether a text holds these words, however they are spaced, in capitals or pointed."""
-    return f" {_bare(words_said)} " in f" {_bare(text)} "
-
-
-def _bare(text: str) -> str:
-    return " ".join(stop_words.words(text))
+    return f" {stop_words.bare(words_said)} " in f" {stop_words.bare(text)} "

@@ -97,9 +97,9 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
         return SourceVerdict("mend", "it cites no message that a person said in this conversation")
     if not any(rests.strip() for rests in claim.rests_on):
         return SourceVerdict("mend", "it does not name the words that it rests on")
-    said_words = f" {_bare(' '.join(one.text for one in cited))} "
+    said_words = f" {stop_words.bare(' '.join(one.text for one in cited))} "
     for rests in claim.rests_on:
-        if f" {_bare(rests)} " not in said_words:
+        if f" {stop_words.bare(rests)} " not in said_words:
             return SourceVerdict("mend", f'the messages it cites do not say "{rests}"')
     if only := _said_by_entity(claim.text, sources, own):
         return SourceVerdict("mend", f"only {sources.entity} said {only}")
@@ -133,10 +133,6 @@ def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
         if found.verdict == "mend":
             return found
     return KEPT
-
-
-def _bare(text: str) -> str:
-    return " ".join(stop_words.words(text))
 
 
 def _held(

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
+from bumble.errors import UnsafePathError
 from bumble.files import disk
 from bumble.records import base, fields
 from bumble.records.base import BY_HAND, Provenance
@@ -284,6 +285,13 @@ class Kind(Struct, frozen=True, kw_only=True):
             disk.settled(path)
             return [path] if path.exists() else []
         return self.files(entity.root / self.folder)
+
+    def reachable(self, entity: Entity) -> list[Path]:
+        """Return the same; none where a link leads out of the folder."""
+        try:
+            return self.paths(entity)
+        except UnsafePathError:
+            return []
 
     def files(self, folder: Path) -> list[Path]:
         """Return the files in the kind's folder, by name: ids begin with their time."""

@@ -92,6 +92,11 @@ def words(text: str) -> list[str]:
     return parts
 
 
+def bare(text: str) -> str:
+    """Return the words of a text alone, one blank between: however it is spaced and pointed."""
+    return " ".join(words(text))
+
+
 def telling_words(text: str) -> list[str]:
     """Return the words of a text without stop words."""
     return [word for word in words(text) if word not in WORDS]

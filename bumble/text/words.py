@@ -154,6 +154,11 @@ def shared(own: set[str], others: set[str]) -> int:
     )
 
 
+def counted(number: int, what: str) -> str:
+    """Say how many of something there are."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def one_line(text: str) -> str:
     """Return a text with every run of whitespace as one space."""
     return " ".join(text.split())

@@ -5,14 +5,22 @@ What tells an agent how to work in its program is left out: here it would be an 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.bridges.imports import foreign, ledger, notes
-from bumble.bridges.imports.foreign import Files, first, listed, mapping, moment, several, text
+from bumble.bridges.imports.foreign import (
+    Files,
+    first,
+    listed,
+    mapping,
+    moment,
+    parsed,
+    several,
+    text,
+)
 from bumble.bridges.imports.ledger import (
     OTHER,
     Fact,
@@ -205,23 +213,16 @@ def _piece(piece: object, *, own: bool) -> ImportedBlock:
     if kind != "text":
         return ledger.mark("picture") if kind == "image" else ledger.unknown(kind)
     words = text(piece) or text(piece, "text")
-    wrapped = _json(words) if own and words.startswith("{") else {}
+    wrapped = parsed(words) if own and words.startswith("{") else {}
     if {"type", "time"} <= set(wrapped):  # by some versions, what nobody said likewise
         words = text(wrapped, "message") if wrapped["type"] == "user_message" else ""
     return ImportedBlock(words) if words.strip() else ledger.left(ledger.SYSTEM)
 
 
-def _json(words: str) -> Mapping[str, Any]:
-    try:
-        return mapping(json.loads(words))
-    except (ValueError, RecursionError):
-        return {}
-
-
 def _call(call: object) -> ImportedBlock:
     """Read what an older agent said by a tool; no other call says anything."""
     function = mapping(call, "function") or mapping(call)
-    said = first(_json(text(function, "arguments")), "message")
+    said = first(parsed(text(function, "arguments")), "message")
     is_said = function.get("name") == SAYS and said
     return ImportedBlock(said) if is_said else ledger.left(ledger.CALLS)
 

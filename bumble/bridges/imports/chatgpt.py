@@ -7,13 +7,12 @@ Source: the kinds of content that public readers of such exports name, as of Nov
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bumble.bridges.imports import foreign, ledger
-from bumble.bridges.imports.foreign import Files, listed, mapping, mappings, moment, text
+from bumble.bridges.imports.foreign import Files, listed, mapping, mappings, moment, parsed, text
 from bumble.bridges.imports.ledger import (
     ImportedBlock,
     ImportedMessage,
@@ -171,22 +170,15 @@ def _block(message: Mapping[str, Any], part: object, document: str) -> ImportedB
     return ImportedBlock(shown if shown.strip() else words)
 
 
-def _json(words: str) -> Mapping[str, Any]:
-    try:
-        return mapping(json.loads(words))
-    except (ValueError, RecursionError):
-        return {}
-
-
 def _document(message: Mapping[str, Any]) -> str:
     """Return the name of a document that a message begins; empty if it begins none."""
     begins = text(message, "recipient").startswith(f"{CANVAS}create")
-    return text(_json(text(message, "content", "text")), "name") if begins else ""
+    return text(parsed(text(message, "content", "text")), "name") if begins else ""
 
 
 def _written(words: str, document: str) -> ImportedBlock:
     """Read a document, what of it was changed, or what was remarked on it."""
-    data = _json(words)
+    data = parsed(words)
     name = document or text(data, "name")
     changed = [text(one, "replacement") for one in mappings(data, "updates")]
     remarks = [text(one, "comment") for one in mappings(data, "comments")]

@@ -80,6 +80,14 @@ def listed(value: object, *path: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
+def parsed(words: str) -> Mapping[str, Any]:
+    """Return the mapping that a text holds as JSON; nothing of any other text."""
+    try:
+        return mapping(json.loads(words))
+    except (ValueError, RecursionError):
+        return {}
+
+
 def mappings(value: object, *path: str) -> list[Mapping[str, Any]]:
     """Return the mappings of a list."""
     return [item for item in listed(value, *path) if isinstance(item, dict)]

@@ -17,6 +17,8 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
+from bumble.text import words
+
 PERSON, OTHER, GUEST = "person", "other", "guest"
 
 
@@ -305,25 +307,22 @@ class ImportReport(Struct):
         """Yield it for people."""
         if self.new or self.grown:
             grown = f", {self.grown:,} that went on" if self.grown else ""
-            yield f"  {_count(self.new, 'conversation')}{grown}: {_count(self.messages, 'message')}"
+            kept = words.counted(self.new, "conversation")
+            yield f"  {kept}{grown}: {words.counted(self.messages, 'message')}"
         if self.facts:
-            yield f"  {_count(self.facts, 'section')} of knowledge, quoted as imported"
+            yield f"  {words.counted(self.facts, 'section')} of knowledge, quoted as imported"
         if self.skills:
-            yield f"  {_count(self.skills, 'skill')}, quoted as imported"
+            yield f"  {words.counted(self.skills, 'skill')}, quoted as imported"
         if self.persona:
             yield f"  who it is: {', '.join(self.persona)}"
         if self.unchanged or self.same:
             there = self.unchanged + self.same
             yield f"  {there:,} already there, unchanged"
         if self.older:
-            yield f"  {_count(self.older, 'conversation')} older than --from"
+            yield f"  {words.counted(self.older, 'conversation')} older than --from"
         if self.secrets:
-            yield f"  secrets were hidden in {_count(self.secrets, 'text')}"
+            yield f"  secrets were hidden in {words.counted(self.secrets, 'text')}"
         for passed in sorted(self.left_out.values(), key=lambda passed: not passed.broken):
             shown = ", ".join(passed.examples)
             more = " …" if passed.count > len(passed.examples) else ""
             yield f"  left out: {passed.count:,} × {passed.why} ({shown}{more})"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -20,6 +20,7 @@ from bumble.cli.opening import Opened
 from bumble.errors import UserError
 from bumble.records import session_files
 from bumble.runtime.runtime import Runtime
+from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.llm.protocol import Model
@@ -127,7 +128,7 @@ def _pairs(runtime: Runtime) -> tuple[dict[str, object], str]:
 
     pool = job.find(runtime, runtime.now())
     how = f"({pool.similarity} similarity)"
-    sentence = f"{listing.counted(len(pool.pairs), 'pair')} of memories may meet"
+    sentence = f"{words.counted(len(pool.pairs), 'pair')} of memories may meet"
     line = f"{sentence}; {job.TIME_ALONE}" if pool.similarity == "none" else f"{sentence} {how}"
     return {"eligible_pairs": len(pool.pairs), "similarity": pool.similarity}, line
 

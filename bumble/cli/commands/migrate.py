@@ -96,15 +96,8 @@ def plan(root: Path) -> Migration:
 def _records(root: Path) -> list[str]:
     """Return the files of records that may have a companion."""
     entity = Entity(root)
-    paths = [entity.relative(path) for kind in kinds.KINDS for path in _paths(kind, entity)]
+    paths = [entity.relative(path) for kind in kinds.KINDS for path in kind.reachable(entity)]
     return [path for path in paths if companions.place(path) is not None]
-
-
-def _paths(kind: Kind, entity: Entity) -> list[Path]:
-    try:
-        return kind.paths(entity)
-    except UnsafePathError:  # a link that leads out: not ours
-        return []
 
 
 def _parted(root: Path, path: str, why: str) -> list[changes.Change]:

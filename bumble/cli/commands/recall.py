@@ -18,6 +18,7 @@ from bumble.recall import emotion_weight, memory_search
 from bumble.records import base
 from bumble.records.kinds import INDEXED
 from bumble.records.session_files import infos
+from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.body.config import FeltMemoryConfig
@@ -355,17 +356,17 @@ def _summary(report: SyncReport) -> str:
     total = report.added + report.changed + report.unchanged
     broken = f", {len(report.problems)} of them unreadable" if report.problems else ""
     if not (report.added or report.changed or report.removed):
-        return f"Nothing to do: {listing.counted(total, 'file')}{broken}, as they were."
+        return f"Nothing to do: {words.counted(total, 'file')}{broken}, as they were."
     sentence = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
-    return f"{listing.counted(total, 'file')}{broken}: {sentence}."
+    return f"{words.counted(total, 'file')}{broken}: {sentence}."
 
 
 def _vectors(report: SyncReport, embedder: Embedder | None) -> str:
     if embedder is not None and report.embedded:
         of = f"{embedder.identity.model}, {embedder.identity.dimensions} dimensions"
-        return f"{listing.counted(report.embedded, 'text')} embedded by {of}."
+        return f"{words.counted(report.embedded, 'text')} embedded by {of}."
     if report.waiting:
-        passages = listing.counted(report.waiting, "passage")
+        passages = words.counted(report.waiting, "passage")
         return f"{passages} without a vector: words alone find them."
     return ""
 

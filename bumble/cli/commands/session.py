@@ -19,6 +19,7 @@ from bumble.errors import RefusedError, UsageError, UserError
 from bumble.records import session_files, sessions
 from bumble.records.base import Provenance
 from bumble.runtime.job import Condition, Due, JobResult
+from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.prompt.compact import CompactJob
@@ -57,7 +58,7 @@ def list_(
 
     def line(session: sessions.Session) -> list[str]:
         spoken = ", ".join(names.get(person, person) for person in session.people)
-        count = listing.counted(_length(session), "message")
+        count = words.counted(_length(session), "message")
         return [
             short[session.id],
             listing.when(session.last_at, opened),

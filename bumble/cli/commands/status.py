@@ -25,7 +25,7 @@ from bumble.models.weights import choice, store
 from bumble.prompt import transcript
 from bumble.records import kinds, session_files, sessions, state
 from bumble.runtime import cursors, review_queue, spoken
-from bumble.text import tokens, urls
+from bumble.text import tokens, urls, words
 
 MEASURED_ON = "all-minilm-l6-v2"  # the embedding model that ranking weights were chosen on
 T = TypeVar("T")
@@ -183,7 +183,7 @@ def _window(look: Look) -> Part:
         "source": facts.window_source if facts else None,
         "line": facts.window_line if facts else None,
     }
-    left_out = listing.counted(view.left_out, "older message")
+    left_out = words.counted(view.left_out, "older message")
     line = (
         f"{full:.0%} full: about {always + shown:,} of {limit:,} tokens"
         f" ({always:,} always, {shown:,} of the last talk)"
@@ -208,7 +208,7 @@ def _last(look: Look) -> Part:
         "ended": talk.ended.isoformat() if talk.ended else None,
     }
     names = ", ".join(called.get(person, person) for person in talk.people)
-    said = f"{listing.counted(count, 'message')}{', ended' if talk.ended else ''} ({talk.id})"
+    said = f"{words.counted(count, 'message')}{', ended' if talk.ended else ''} ({talk.id})"
     return data, f"{listing.when(talk.last_at, look.opened)} with {names}, {said}"
 
 
@@ -242,7 +242,7 @@ def _today(look: Look) -> Part:
         return data, ""
     most = f" of {limit:,}" if limit is not None else ""
     costs = f", {output.dollars(cost)}" if cost else ""
-    calls = listing.counted(spent.calls or 0, "model call")
+    calls = words.counted(spent.calls or 0, "model call")
     return data, f"{calls}, {spent.tokens or 0:,}{most} tokens{costs}"
 
 
@@ -258,7 +258,7 @@ def _pending(look: Look) -> Part:
     opened = look.opened
     ids = {path.parent.name for path in session_files.paths(opened.entity.sessions)}
     count = len(ids & set(cursors.waiting(state.read(opened.within(opened.entity.state)))))
-    line = f"{listing.counted(count, 'talk')} of which nothing is remembered yet"
+    line = f"{words.counted(count, 'talk')} of which nothing is remembered yet"
     return count, line if count else ""
 
 
@@ -269,7 +269,7 @@ def _due(look: Look) -> Part:
     with run_job.open_runtime(look.opened, "status", needs_model=False) as runtime:
         said, done = len(reminders.check(runtime).jobs), len(automations.check(runtime).jobs)
     named = (("reminder", said), ("automation", done))
-    parts = [listing.counted(count, name) for name, count in named if count]
+    parts = [words.counted(count, name) for name, count in named if count]
     line = f"{', '.join(parts)}; `bumble tick` does them" if parts else ""
     return {"reminders": said, "automations": done}, line
 
@@ -284,14 +284,14 @@ def _uncommitted(look: Look) -> Part:
     if not why and locks:
         why = f"{locks[0]} is there: another git is at work, or was killed"
     count, titles = len(waiting), [note.title for note in waiting]
-    told = f"{listing.counted(count, 'change')} not in git yet"
+    told = f"{words.counted(count, 'change')} not in git yet"
     data = {"count": count, "titles": titles, "why": why or None}
     return data, f"{told}: {why or 'the next change takes it along'}"
 
 
 def _review(look: Look) -> Part:
     names = list(review_queue.waiting(look.opened.root))
-    return names, f"{listing.counted(len(names), 'proposal')}: `bumble review`" if names else ""
+    return names, f"{words.counted(len(names), 'proposal')}: `bumble review`" if names else ""
 
 
 def _not_obeyed(look: Look) -> Part:
@@ -341,8 +341,8 @@ def _index(look: Look) -> Part:
     on = f"on {index_place.described(found.server)}, " if found.server else ""
     if not found.exists:
         return data, f"{on}not made yet; the first search makes it"
-    behind, broken = (listing.counted(n, "file") for n in (found.stale, found.problems))
-    parts = [on + listing.counted(found.chunks, "passage")]
+    behind, broken = (words.counted(n, "file") for n in (found.stale, found.problems))
+    parts = [on + words.counted(found.chunks, "passage")]
     parts += [f"{behind} behind" if found.stale else "up to date"]
     parts += [f"{found.waiting:,} without a vector"] if found.waiting else []
     parts += [f"{broken} unreadable (see `bumble doctor`)"] if found.problems else []

@@ -21,7 +21,7 @@ from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.files import disk
 from bumble.records import forgotten, relationships
 from bumble.records.provenance import EVERYTHING, STRANGER, Reader
-from bumble.text import yaml_edit
+from bumble.text import words, yaml_edit
 
 ENCRYPTED = ".age"
 
@@ -181,7 +181,7 @@ def _bundle(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any
         "left_out": gathered.left_out,
         "hidden": gathered.hidden,
     }
-    return told, [f"  {listing.counted(len(gathered.members), 'file')}, {output.size(len(data))}"]
+    return told, [f"  {words.counted(len(gathered.members), 'file')}, {output.size(len(data))}"]
 
 
 def _locked(opened: opening.Opened, asked: ExportRequest, data: bytes) -> bytes:
