@@ -150,6 +150,11 @@ def test_sums_are_worked_out_by_code(text: str, language: str, result: str) -> N
         ("Freitag 17 Uhr Blumen", "Freitag 17 Uhr", "de", (27, 17, 0)),
         ("in einer halben Stunde", "in einer halben Stunde", "de", (24, 18, 30)),
         ("zaterdag 14u taart", "zaterdag 14u", "nl", (28, 14, 0)),
+        ("am Freitagabend Sauna", "am Freitagabend", "de", (27, 18, 0)),
+        ("on thursday evening, choir", "thursday evening", "en", (26, 18, 0)),
+        ("tonight the bins", "tonight", "en", (24, 21, 0)),
+        ("in anderthalb Stunden Nudeln", "in anderthalb Stunden", "de", (24, 19, 30)),
+        ("good morning, the bins", "", "en", None),
         ("when the kettle boils", "", "en", None),
         ("no time in this", "", "xx", None),
     ],
@@ -160,6 +165,12 @@ def test_times_are_read_as_people_say_them(
     at = datetime(2026, 3, 24, 18, 0, tzinfo=UTC)  # a Tuesday
     right = day_and_hour and datetime(2026, 3, day_and_hour[0], *day_and_hour[1:], tzinfo=UTC)
     assert code_answers.time_of(text, when, language, at) == right
+
+
+def test_who_is_to_be_woken_is_not_awake_yet() -> None:
+    at = datetime(2026, 3, 24, 18, 0, tzinfo=UTC)
+    woken = code_answers.time_of("wake me at 5", "at 5", "en", at, wakes=True)
+    assert woken == datetime(2026, 3, 25, 5, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
