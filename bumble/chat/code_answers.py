@@ -34,6 +34,7 @@ MORNING = 9  # the hour of a reminder for which none was named
 HOURS_OF = {"early": [MORNING], "noon": [NOON], "late": [18, 21]}  # of a part of a day
 LEAST_LETTERS = 4  # of a weekday cut short
 WAKING = 6  # hours before it are of the afternoon, unless it is said
+PERHAPS = -2.5  # how far below its cut-off a reminder with its time still is one
 LEAST_NUMBERS = 2  # of a sum
 PERCENT = {Decimal(100)}  # in a sum, though nobody said it
 KNOWN, TALKED = 10, 6  # lines of what is known, and of what was said
@@ -64,8 +65,10 @@ class CodeReply(Struct, frozen=True):
 def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply | None:
     """Answer a message that code can answer; None: it can't."""
     said = reading.said
-    if said.has("remind") and said.main not in ("ask_memory", "tell"):
-        return _reminder(runtime, heard, reading, words)
+    if said.scores.get("remind", -9.0) > PERHAPS and said.main not in ("ask_memory", "tell"):
+        reply = _reminder(runtime, heard, reading, words)
+        if reply.plan or said.has("remind"):
+            return reply
     if said.has("calculate") and (result := calculated(heard.message.text, words.signs)):
         return CodeReply(result, "calculate")
     asked = max(ASKED, key=lambda intent: said.scores.get(intent, -1.0))

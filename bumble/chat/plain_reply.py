@@ -56,6 +56,8 @@ MOST_SENTENCES = 3
 FIRST_LINE = 200  # characters after which no announcement is waited for
 ANNOUNCES = (":", "：")
 LEAST_AGAIN = 4  # words of what isn't said twice
+ROUNDS, ROUND_CHARS = 4, range(4, 80)  # how often the same is heard again, and how long that is
+TASK_SEEN = 4  # messages just before a task, which it may be about
 STOCK = 0.55  # calibrated similarity from which a sentence is an assistant's phrase
 # What models say that were trained to assist, and no friend does; compared by meaning.
 STOCK_PHRASES = (
@@ -81,6 +83,7 @@ NO_QUESTIONS = (
     "introduce",
 )
 PERHAPS = -2.0  # score from which a sum is tried
+IN_DOUBT = -3.0  # how far below its cut-off a burden may still be one
 _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»", "。", "！", "？")
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
@@ -349,8 +352,9 @@ def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
 def _worked(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> bool:
     """Let the model do a task; what it says is heard sentence by sentence, but for secrets."""
     page = prompts.load("task").fill(name=runtime.identity.name)
-    parts = filter(None, (turn.heard.attached, turn.heard.message.text))
-    messages = (PromptMessage("system", page), PromptMessage("user", "\n".join(parts)))
+    task = "\n".join(filter(None, (turn.heard.attached, turn.heard.message.text)))
+    messages = (*_told_before(runtime, turn), PromptMessage("user", task))
+    messages = (PromptMessage("system", page), *messages)
     request = _request(runtime, turn.recalled.session, messages, TASK_TOKENS)
     speaker = _Sentences(say, runtime.identity.name)
     try:
@@ -365,6 +369,23 @@ def _worked(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
         if speaker.said.strip():
             outcome.steps.append(LoopStep(speaker.said.strip(), (), ()))
     return bool(speaker.said.strip())
+
+
+def _told_before(runtime: Runtime, turn: Turn) -> tuple[PromptMessage, ...]:
+    """Return what a task may be about, as talk: what is surely near it, and the last words."""
+    session, noted = turn.heard.session, templates.load(turn.reading.language).noted[0]
+    seen = turn.recalled.seen.messages[-TASK_SEEN:]
+    told = memory_answer.heard(runtime, session)
+    near = memory_answer.answer(runtime, session, told, asks=False)
+    near = tuple(each for each in near if not any(each.words in one.content for one in seen))
+    talk: list[PromptMessage] = []
+    for one in (*(PromptMessage("user", each.words) for each in near), *seen):
+        if one.role == "user" and talk and talk[-1].role == "user":
+            talk.append(PromptMessage("assistant", noted))  # code said it, and that isn't shown
+        talk.append(one)
+    if talk and talk[-1].role == "user":
+        talk.append(PromptMessage("assistant", noted))
+    return tuple(talk)
 
 
 class _Sentences:
@@ -384,6 +405,10 @@ class _Sentences:
             EnoughError: If there is a secret in what came, or what was said before.
         """
         self._held += piece
+        if size := _round(self._held):
+            once = self._held[: len(self._held) - size * (ROUNDS - 1)]
+            self._speak(len(once.rstrip().rpartition(" ")[0]))
+            raise EnoughError
         if not self.said and "\n" not in self._held and len(self._held) < FIRST_LINE:
             return  # an announcement may come
         ends = [match.end() for match in SENTENCE_END.finditer(self._held)]
@@ -408,6 +433,15 @@ class _Sentences:
             self._say(ready)
 
 
+def _round(text: str) -> int:
+    """Return how long the words are that a text ends in again and again; 0: it doesn't."""
+    for size in ROUND_CHARS:
+        last = text[-size:]
+        if any(map(str.isalpha, last)) and text.endswith(last * ROUNDS):
+            return size
+    return 0
+
+
 def _unannounced(text: str) -> str:
     """Return the beginning of an answer without a first line that only says what comes."""
     first, *rest = text.split("\n", 1)
@@ -424,12 +458,10 @@ def _may_sum(turn: Turn) -> bool:
 
 
 def _may_be_bad(turn: Turn) -> bool:
-    """Whether somebody tells what the reader takes for no burden; it misses half of them."""
+    """Whether the reader is in doubt that a message tells of a burden; then the model chooses."""
     reading = turn.reading.said
-    others = ("greet", "leave", "ask_entity")
-    told = not (_is_task(turn) or _is_question(turn) or reading.has(*others))
-    told = told and reading.main != "confide"
-    return told and not (reading.heavy or reading.glad)
+    told = reading.main in ("tell", "correct") and not _is_question(turn)
+    return told and IN_DOUBT < reading.burden <= 0 and not reading.glad
 
 
 def _is_bad(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> bool:

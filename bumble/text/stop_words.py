@@ -99,7 +99,7 @@ def bare(text: str) -> str:
 
 
 def with_apostrophes(text: str) -> str:
-    """Put back the apostrophes of English that people leave out: "im" is "i'm"; in small letters."""
+    """Put back the apostrophes that people leave out of English; in small letters: "i'm"."""
     return WORD.sub(lambda word: _CONTRACTED.get(word[0], word[0]), text.lower())
 
 
