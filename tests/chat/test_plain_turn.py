@@ -300,11 +300,18 @@ def test_what_looks_like_a_task_but_names_a_time_is_a_reminder(ada: Entity) -> N
     assert [each.text for each in reminders.read(ada.reminders)] == ["the cake"]
 
 
-def test_a_draft_that_gives_the_message_back_is_not_said(ada: Entity) -> None:
+def test_an_answer_that_gives_the_message_back_is_not_said(ada: Entity) -> None:
     asked = "do you like rain?"
-    known = {asked: reading("ask_entity")}
-    talk, _ = told(ada, known, asked, "I've never been wet. You?", tier="choose")
-    assert talk.say(asked) == "I've never been wet. You?"
+    talk, _ = told(
+        ada, {asked: reading("ask_entity")}, f"{asked} I've never been wet.", tier="choose"
+    )
+    assert talk.say(asked) == "I've never been wet."
+
+
+def test_of_an_answer_the_first_sentences_are_said(ada: Entity) -> None:
+    asked, answer = "do you like rain?", "I do. I like its sound. I hear it. It goes on and on."
+    talk, _ = told(ada, {asked: reading("ask_entity")}, answer, tier="choose")
+    assert talk.say(asked) == "I do. I like its sound. I hear it."
 
 
 def test_an_answer_that_goes_round_in_circles_ends(ada: Entity) -> None:

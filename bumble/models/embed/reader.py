@@ -121,8 +121,11 @@ class HeadReader:
         scores = {name: value for name, value in above.items() if name not in GRADES}
         least = list(SPAN_FROM)
         least[0] = NAME_FROM if scores["introduce"] > 0 else least[0]
-        spans = (_span(text, offsets, out["spans"][:, n], least[n]) for n in range(len(SPANS)))
-        whole = MessageReading(keep, scores, heavy, glad, *spans, burden=above["heavy 1"])
+        name, when, what = (
+            _span(text, offsets, out["spans"][:, n], least[n]) for n in range(len(SPANS))
+        )
+        burden = above["heavy 1"]
+        whole = MessageReading(keep, scores, heavy, glad, name, when, what, burden)
         opening = _OPENING.match(text)
         return _introduced(whole, self.read(opening[1])) if opening else whole
 
