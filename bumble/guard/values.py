@@ -82,9 +82,9 @@ _PARTS_OF = {  # of a unit, by its days: how many smaller ones it has, their day
     UNIT_DAYS["week"]: (7, UNIT_DAYS["day"], "days"),
     UNIT_DAYS["year"]: (12, UNIT_DAYS["month"], "months"),
 }
-_NIGHTS = tuple(
-    "night nights nacht nachte nachten nuit nuits noche noches notte notti noite".split()
-)
+_NIGHTS = """
+night nights nacht nachte nachten nuit nuits noche noches notte notti noite
+"""
 _SPAN_LIMIT = 200  # days of a span from which a day may follow
 
 
@@ -163,7 +163,7 @@ def calendar_words(language: str) -> Calendar:
         _named(info, _WEEKDAY_NAMES, weekdays, language)
         for name, days in UNIT_DAYS.items():
             units |= {words.folded(word): days for word in info.get(name, ()) if len(word) > 1}
-        units |= {"fortnight": 14, "fortnights": 14} | dict.fromkeys(_NIGHTS, 1)
+        units |= {"fortnight": 14, "fortnights": 14} | dict.fromkeys(_NIGHTS.split(), 1)
         for said, told in info.get("relative-type", {}).items():
             if found := _RELATIVE.fullmatch(said):
                 relative |= {words.folded(one): _offset(said, *found.groups()) for one in told}
