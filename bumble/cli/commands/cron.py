@@ -36,7 +36,7 @@ CRONS = frozenset(("cron", "crond", "fcron", "dcron", "bcron", "systemd-cron"))
 _NONE_YET = "no crontab"  # what `crontab -l` says where there is none
 
 
-class Run(Struct, frozen=True):
+class SystemRun(Struct, frozen=True):
     """A command that the system is to run, and when."""
 
     words: tuple[str, ...]
@@ -45,8 +45,8 @@ class Run(Struct, frozen=True):
     suffix: str = ""  # of its unit
 
 
-TICK = Run(("tick",), f"*/{MINUTES} * * * *", f"*:0/{MINUTES}")
-SYNC = Run(("sync", "--push", "--nightly"), "30 4 * * *", "04:30", "-sync")
+TICK = SystemRun(("tick",), f"*/{MINUTES} * * * *", f"*:0/{MINUTES}")
+SYNC = SystemRun(("sync", "--push", "--nightly"), "30 4 * * *", "04:30", "-sync")
 
 
 class Job(Struct, frozen=True):
@@ -55,17 +55,17 @@ class Job(Struct, frozen=True):
     root: Path  # its folder, absolute
     name: str
     python: str  # absolute
-    runs: tuple[Run, ...] = (TICK,)
+    runs: tuple[SystemRun, ...] = (TICK,)
 
     def __post_init__(self) -> None:
         if not (str(self.root) + self.python).isprintable():
             raise RefusedError(f"{str(self.root)!r}: no crontab can name such a folder")
 
-    def arguments(self, run: Run) -> tuple[str, ...]:
+    def arguments(self, run: SystemRun) -> tuple[str, ...]:
         """The program and its arguments; no module is taken from the folder it starts in."""
         return (self.python, "-P", "-m", "bumble", "-e", str(self.root), *run.words)
 
-    def unit(self, run: Run) -> str:
+    def unit(self, run: SystemRun) -> str:
         """What the systemd units of a run are called."""
         digest = disk.sha256(str(self.root).encode())[:8]
         return f"bumble-{disk.file_name(self.name)[:40]}-{digest}{run.suffix}"
