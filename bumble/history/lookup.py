@@ -228,17 +228,19 @@ class Library:
 
     def _find_partial(self, kind: str, wanted: str) -> list[str]:
         """Return the ids that begin so, or end so with enough letters; lines that hold it."""
-        part, is_lines = wanted.casefold(), kind in LINES
-        is_day = kind == kinds.JOURNAL.name and _DAY.match(wanted)
-        if is_day or (kind in WITH_IDS and _kind_of(wanted)):
-            fits, part = str.startswith, part.replace("t", " ") if is_day else part
-        elif len(part) < SHORTEST_END or not (is_lines or kind in WITH_IDS):
+        part, is_lines, has_ids = wanted.casefold(), kind in LINES, kind in WITH_IDS
+        begins = has_ids and bool(_kind_of(wanted))
+        if kind == kinds.JOURNAL.name and _DAY.match(wanted):
+            begins, part = True, part.replace("t", " ")
+        if not begins and (len(part) < SHORTEST_END or not (is_lines or has_ids)):
             return []
-        else:
-            fits = str.__contains__ if is_lines else str.endswith
-        return list(
-            dict.fromkeys(id_ for name, id_ in self._names(kind) if fits(name.casefold(), part))
-        )
+        found = {}
+        for name, record_id in self._names(kind):
+            called = name.casefold()
+            held = part in called if is_lines else called.endswith(part)
+            if called.startswith(part) if begins else held:
+                found[record_id] = None
+        return list(found)
 
     def _names(self, name: str) -> list[tuple[str, str]]:
         """Return what the records of a kind may be called, each with its id."""
