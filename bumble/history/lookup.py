@@ -234,7 +234,7 @@ class Library:
             begins, part = True, part.replace("t", " ")
         if not begins and (len(part) < SHORTEST_END or not (is_lines or has_ids)):
             return []
-        found = {}
+        found: dict[str, None] = {}
         for name, record_id in self._names(kind):
             called = name.casefold()
             held = part in called if is_lines else called.endswith(part)
