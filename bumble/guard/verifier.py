@@ -549,6 +549,21 @@ def _not_theirs(sentence: str, speakers: Speakers, language: str) -> str | None:
     return owner and f"what {teller} told of their own is made {owner}'s"
 
 
+class Grounds(Struct, frozen=True):
+    """What the sentences of an answer may rest on."""
+
+    texts: Sequence[str]  # that its names, numbers and dates may come from
+    speakers: Speakers
+
+    def bear(self, sentence: str) -> bool:
+        """Whether a sentence says nothing that nobody said."""
+        return problem(sentence, self.texts, self.speakers) is None
+
+    def sound(self, sentences: Iterable[str]) -> list[str]:
+        """Return the sentences that may stand."""
+        return list(filter(self.bear, sentences))
+
+
 def supported(text: str, sources: Sequence[str], names: Sequence[str] = ()) -> str:
     """Return the sentences of a text that hold no name, number or date of their own."""
     speakers = Speakers(names)

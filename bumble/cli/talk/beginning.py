@@ -99,7 +99,7 @@ def _renamed(opened: Opened, name: str) -> Opened:
         return settings.plan_set(source, OWNER_NAME, name, file=file)
 
     place = setting_files.entitys(opened.root)
-    setting_files.edit(opened.shell, place, plan, f"the owner is {name}", dry_run=False)
+    setting_files.edit(opened.shell, place, plan, f"new: the owner is {name}", dry_run=False)
     identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
     return replace(opened, identity=identity)
 
