@@ -41,6 +41,7 @@ DATES = ("created", "date", "created_at", "at", "day", "timestamp")  # keys of f
 MAX_FACT_CHARS = 12_000  # longer ones are dated texts, so that knowledge stays short
 UNDATED = datetime(2000, 1, 1, tzinfo=UTC)  # of what nothing dates, so that it is the same again
 CLIPPED = ("source", "url", "link")  # keys of notes that were clipped from the web
+VAULT = (".obsidian/*", "*/.obsidian/*")  # files by which one shows
 OKF_VERSION = "0.2"
 OKF_FACTS = ("belief", "knowledge", "person")  # types that are held to be so
 OKF_SKILL = "skill"
@@ -164,7 +165,7 @@ def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
 
 def fits_vault(source: ImportSource) -> bool:
     """Whether the files are an Obsidian vault."""
-    return bool(source.below(".obsidian/*", "*/.obsidian/*"))
+    return bool(source.below(*VAULT))
 
 
 def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:

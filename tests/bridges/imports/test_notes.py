@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bumble.bridges.imports import notes
-from tests.support import importing
+from tests.support import exports, importing
 from tests.support.running import Run
 
 BODY = "# Bread\n\nRye, 24 hours.\n"
@@ -49,7 +49,7 @@ def test_front_matter_that_cannot_be_read_is_text(text: str) -> None:
 
 
 def test_notes_of_a_vault_are_read_in_any_encoding(tmp_path: Path) -> None:
-    (tmp_path / ".obsidian").mkdir()
+    exports.folder(tmp_path, {".obsidian/app.json": "{}"})
     words = "Grüße aus Lübeck, der Schlüssel liegt unter der Matte."
     for name in ("utf-8", "utf-8-sig", "utf-16", "cp1252"):
         (tmp_path / f"{name}.md").write_bytes(words.encode(name))
@@ -64,8 +64,7 @@ def test_notes_of_a_vault_are_read_in_any_encoding(tmp_path: Path) -> None:
 
 def test_what_bumble_wrote_into_a_vault_is_nobodys_own_words(run: Run, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
-    (vault / ".obsidian").mkdir(parents=True)
-    (vault / "Tide.md").write_text("The tide was high.\n")
+    exports.folder(vault, {".obsidian/app.json": "{}", "Tide.md": "The tide was high.\n"})
     run.ok("belief", "add", "Sam drinks green tea.")
     run.ok("export", "--to", "markdown", str(vault / "Ada"))
     run.ok("new", str(vault / "Kit"))
