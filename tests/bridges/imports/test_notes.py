@@ -69,7 +69,7 @@ def test_what_bumble_wrote_into_a_vault_is_nobodys_own_words(run: Run, tmp_path:
     run.ok("export", "--to", "markdown", str(vault / "Ada"))
     run.ok("new", str(vault / "Kit"))
     _, read = importing.items(vault)
-    assert [text for _, _, text in importing.said(read)] == ["# Tide\n\nThe tide was high."]
+    assert [text for _, _, text in importing.said(read)] == ["# Tide\n\nThe tide was high.\n"]
     assert set(importing.left(read)) == {"files that bumble wrote itself"}
     assert "1 note: 1 message" in run.ok("import", str(vault)).out
     assert "imported from obsidian: Tide" in run.ok("session", "list").out
