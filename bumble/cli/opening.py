@@ -108,6 +108,13 @@ class Opened(Struct, frozen=True):
         return owner_id(self.entity, self.identity)
 
     @property
+    def spoken(self) -> list[str]:
+        """The languages that people spoke in the latest conversations, the newest first."""
+        from bumble.runtime import spoken  # few commands ask
+
+        return spoken.latest(self.entity, self.config.language, self.now)
+
+    @property
     def commit_policy(self) -> commits.CommitPolicy:
         """How this process makes commits."""
         return commits.CommitPolicy(

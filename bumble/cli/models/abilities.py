@@ -15,7 +15,6 @@ from bumble.cli.models import chat_model, weights
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
-from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.llm import detect, providers
 from bumble.models.abilities import probe, tiers
@@ -218,6 +217,8 @@ def say_once(
     code = spoken.language(runtime, session, person)
     if {code, ANY} & opened.config.llm.abilities.talk.keys():
         return  # whoever said so knows
+    from bumble.fallback import sayings  # which read vectors
+
     if sayings.for_talk(runtime, code) is None:
         return
     place = opened.entity.private / "cache" / NOTICES
@@ -395,7 +396,7 @@ def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
     known = tiers.load(identity_of(chosen), chosen.model, opened.shell.abilities)
     missing = [
         code
-        for code in unmeasured(known, probe.languages()) and spoken.latest(runtime)
+        for code in unmeasured(known, probe.languages()) and opened.spoken
         if unmeasured(known, [code]) and not _is_overruled(opened, code)
     ]
     value = ", ".join(missing) or "none"

@@ -79,12 +79,12 @@ def window(opened: Configured) -> int:
 
 def stable_tokens(opened: Opened, talk: Session | None) -> int:
     """Estimate the tokens of the system prompt of a conversation; of the owner's without one."""
-    from bumble.chat import tools
+    from bumble.chat import tool_list
     from bumble.prompt import system
     from bumble.text import tokens
 
     readers = talk.people if talk else (opened.owner_id,)
-    declared = tools.declared(opened.config.tools)
+    declared = tool_list.declared(opened.config.tools)
     stable = system.of_entity(
         opened.entity, opened.identity, declared, opened.config.prompt, readers
     )

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.cli import opening, output, run_job, setting_files, writing
+from bumble.cli import opening, output, setting_files, writing
 from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.process import Shell
 from bumble.entity import changes, settings
@@ -22,7 +22,6 @@ from bumble.models.abilities import probe, tiers
 from bumble.models.abilities.tiers import LanguageResult, ModelResult
 from bumble.models.weights.catalog import CatalogEntry
 from bumble.models.weights.choice import OLLAMA, Choice
-from bumble.runtime import spoken
 from bumble.text import urls
 
 Rows = list[tuple[str, str]]
@@ -37,10 +36,7 @@ def trusted(opened: opening.Configured, chosen: Choice) -> list[abilities.ModelS
 
 def _spoken(opened: opening.Configured) -> list[str]:
     """Return the languages that are spoken; none where no entity is open."""
-    if not isinstance(opened, opening.Opened):
-        return []
-    with run_job.open_runtime(opened, "model", needs_model=False) as runtime:
-        return spoken.latest(runtime)
+    return opened.spoken if isinstance(opened, opening.Opened) else []
 
 
 def shown(opened: opening.Configured, chosen: Choice) -> tuple[dict[str, Any], list[str]]:
