@@ -66,6 +66,13 @@ def test_help_and_version_import_nothing_heavy(words: list[str]) -> None:
     assert "bumble" in names
 
 
+@pytest.mark.parametrize("words", ["status", "belief list", "knowledge show", "person list"])
+def test_who_looks_does_not_wait_for_what_compares_vectors(entity: Path, words: str) -> None:
+    code, names = modules_of("-e", str(entity), *words.split())
+    assert code == 0
+    assert names & {"numpy", "onnxruntime", "tokenizers", "tantivy"} == set()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
