@@ -8,7 +8,7 @@ from tests.support.rooms import ROOMS, modules, room
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
 LOADED_LATE = (
     *("dateparser", "filelock", "json_repair", "jsonschema", "markdown_it", "msgpack"),
-    "numpy",
+    *("numpy", "tantivy"),
 )
 ONLY_IN = {
     "pyrage": ("bridges",),
