@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from bumble.cli import output
 from bumble.cli.commands import migrate
 from bumble.cli.opening import Opened
-from bumble.entity import changes
+from bumble.entity import changes, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.settings import SCHEMA_VERSION
 from bumble.errors import (
@@ -196,7 +196,6 @@ def open_past(opened: Opened, text: str) -> Opened:
         UsageError: If the time is none, or lies ahead.
         UserError: If nothing can be told of that time.
     """
-    from bumble.entity import settings
     from bumble.index import place
 
     shell, live = opened.shell, opened.entity

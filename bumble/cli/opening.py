@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
@@ -22,6 +22,8 @@ from msgspec.structs import replace
 from bumble.cli import index_place, output
 from bumble.cli.process import Shell
 from bumble.entity import approvals, changes, commits, folder, git_operations, settings
+from bumble.entity.config import Config, Identity
+from bumble.entity.settings import Settings
 from bumble.errors import (
     FolderUnwritableError,
     NotAnEntityError,
@@ -31,10 +33,6 @@ from bumble.errors import (
 from bumble.files import disk, git, gitdir
 from bumble.runtime import rules
 from bumble.text.printable import HALF
-
-if TYPE_CHECKING:
-    from bumble.entity.config import Config, Identity
-    from bumble.entity.settings import Settings
 
 FORGOTTEN = "forgotten.jsonl"
 CLONE_MARK = "clone"  # in `.bumble/`: that it was said that git does not know how to merge

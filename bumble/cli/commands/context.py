@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bumble.chat import context_report
 from bumble.chat import route as router
+from bumble.chat.context_report import ContextReport
+from bumble.chat.reply_writer import Turn
 from bumble.cli import listing, output, people, run_job, writing
 from bumble.cli.command import group, looks_back, reads
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation, turn_view
 from bumble.errors import RecordMissingError, UsageError
 from bumble.fallback import sayings
+from bumble.recall import whole_record
 from bumble.records.base import Provenance
 from bumble.records.provenance import withheld
 from bumble.records.sessions import Session
 from bumble.runtime import spoken
 from bumble.text import languages
-
-if TYPE_CHECKING:
-    from bumble.chat.context_report import ContextReport
-    from bumble.chat.reply_writer import Turn
 
 Sent = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # messages, and the tools for them
 app = group()
@@ -149,7 +148,6 @@ def expand(
     ],
 ) -> None:
     """Print the whole of a text that the entity was shown cut or cleared."""
-    from bumble.recall import whole_record
 
     try:
         text = whole_record.everywhere(opened.entity, reference)

@@ -19,6 +19,7 @@ from msgspec import Struct
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, YesOption, group, reads, writes
 from bumble.cli.opening import Opened
+from bumble.entity import settings
 from bumble.errors import RefusedError, UsageError, UserError
 from bumble.files import disk, git
 from bumble.jobs import tick
@@ -345,7 +346,6 @@ def _offer_review(opened: Opened) -> None:
     """Ask whether what an able model makes of talks at night waits for its owner."""
     from bumble.cli import registry, setting_files
     from bumble.cli.models import abilities
-    from bumble.entity import settings
 
     shell, root = opened.shell, opened.entity.root
     if not shell.interactive or shell.json or opened.config.git.review or git.at(root) is None:

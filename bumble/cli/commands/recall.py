@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import asdict, replace
 
 from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
+from bumble.body.config import FeltMemoryConfig
 from bumble.cli import index_place, listing, output, people
 from bumble.cli.command import looks_back, reads
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError, UsageError
+from bumble.index.memory import Memory
+from bumble.index.place import Place
+from bumble.index.rows import Period
+from bumble.index.search import Hit, Parts
+from bumble.index.sync import SyncReport
+from bumble.models.embed.protocol import Embedder
 from bumble.recall import emotion_weight, memory_search
 from bumble.records import base
 from bumble.records.kinds import INDEXED
 from bumble.records.session_files import infos
 from bumble.text import words
-
-if TYPE_CHECKING:
-    from bumble.body.config import FeltMemoryConfig
-    from bumble.index.memory import Memory
-    from bumble.index.place import Place
-    from bumble.index.rows import Period
-    from bumble.index.search import Hit, Parts
-    from bumble.index.sync import SyncReport
-    from bumble.models.embed.protocol import Embedder
 
 BARE = 10  # of the bare index, without a limit
 LOOKED_AT = 20  # what `-n` is told to be, where more are near

@@ -16,12 +16,13 @@ from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.errors import UsageError
+from bumble.index.memory import Memory
+from bumble.index.search import Hit
 from bumble.recall.deep_recall.bounds import RecollectionSpending, Scope
+from bumble.records.kinds import RECALLED
 from bumble.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
-    from bumble.index.memory import Memory
-    from bumble.index.search import Hit
     from bumble.recall.catalyze import Catalyzed
     from bumble.recall.survey import Survey
     from bumble.recall.topic_mining import Topic
@@ -74,7 +75,6 @@ def petri(
 
 
 def _related(memory: Memory, taken: Survey, query: str) -> list[Topic]:
-    from bumble.records.kinds import RECALLED
 
     return taken.related(query, memory.search(query, kinds=RECALLED, limit=RELATED_HITS))
 

@@ -12,11 +12,14 @@ from msgspec.structs import replace
 
 from bumble.cli import output
 from bumble.cli.models import chat_model, weights
+from bumble.cli.opening import Configured, Opened
+from bumble.cli.process import Shell
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
 from bumble.files import disk
 from bumble.llm import detect, providers
+from bumble.llm.protocol import Model
 from bumble.models.abilities import probe, tiers
 from bumble.models.abilities.tiers import (
     ABLE,
@@ -32,15 +35,12 @@ from bumble.models.abilities.tiers import (
     overruled,
 )
 from bumble.models.weights import choice
+from bumble.records.sessions import Session
 from bumble.runtime import locks, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
 from bumble.text import schema, urls
 
 if TYPE_CHECKING:
-    from bumble.cli.opening import Configured, Opened
-    from bumble.cli.process import Shell
-    from bumble.llm.protocol import Model
-    from bumble.records.sessions import Session
     from bumble.runtime.runtime import Runtime
 
 NOTICES = "ability_notices.json"  # models and languages of which it was said that they can't

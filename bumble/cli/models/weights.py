@@ -17,6 +17,7 @@ from bumble.cli.process import Shell
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import EngineMissingError, UsageError, UserError, WeightsMissingError
 from bumble.models.weights import catalog, own_models, store
+from bumble.models.weights.catalog import Catalog, CatalogEntry
 from bumble.text import words
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from bumble.entity.config import LlmConfig
     from bumble.models.embed.protocol import Embedder
     from bumble.models.embed.reader import MessageReader
-    from bumble.models.weights.catalog import Catalog, CatalogEntry
     from bumble.models.weights.choice import Choice
     from bumble.models.weights.pull import Offer
 

@@ -514,7 +514,6 @@ def in_background(opened: Opened) -> None:
 def _settle(talk: Conversation) -> None:
     from bumble.cli import registry
     from bumble.jobs import tick
-    from bumble.runtime import locks
 
     opened, limits = talk.opened, talk.opened.config.limits
     used = len(talk.last.reply.outcome.completions) if talk.last else 0
