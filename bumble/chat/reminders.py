@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from bumble.chat import wake, workspace
+from bumble.chat import workspace
 from bumble.chat.participants import Delivery
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RefusedError, UserError
@@ -129,7 +129,7 @@ def run(
 
 def worded(reminder: reminders.Reminder, at: datetime) -> str:
     """Word a reminder; one that comes late says so. A message of the entity's own is as it is."""
-    if wake.is_of_wake(reminder.provenance):
+    if reminder.provenance.by == provenance.ITSELF:
         return reminder.text
     late = at - reminder.at >= LATE
     due = f" (due {reminder.at.astimezone(at.tzinfo):%A %d %B %Y, %H:%M})" if late else ""

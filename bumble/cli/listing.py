@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
@@ -271,6 +271,17 @@ def missing(what: str, name: str, names: Iterable[str]) -> RecordMissingError:
     spelt = {name.casefold(): name for name in names}
     nearest = base.nearest(name.casefold(), spelt)
     return RecordMissingError(what, name, spelt[nearest] if nearest else None)
+
+
+def choice(what: str, given: str, offered: Collection[str]) -> str:
+    """Return what was given, if it is one of what is offered.
+
+    Raises:
+        UsageError: If it is not.
+    """
+    if given not in offered:
+        raise UsageError(f"{missing(what, given, offered)}\nThere are {', '.join(offered)}.")
+    return given
 
 
 def short_ids(ids: Sequence[str], among: Iterable[str]) -> dict[str, str]:

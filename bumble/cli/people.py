@@ -203,7 +203,12 @@ def memory_of(opened: Opened, embedder: Embedder | None) -> Memory:
 
 
 def search_of(
-    opened: Opened, speaker: str | None, person: str | None, session: str | None
+    opened: Opened,
+    speaker: str | None,
+    person: str | None,
+    session: str | None,
+    *,
+    tags: Sequence[str] = (),
 ) -> Search:
     """Return the talk that a search is for: with who asks, by default the owner, and the person."""
     from bumble.cli import body
@@ -218,6 +223,7 @@ def search_of(
         at=opened.shell.now(),
         people=about,
         sessions=() if session is None else (find_session(opened, session).id,),
+        tags=tuple(tags),
     )
 
 

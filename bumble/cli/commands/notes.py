@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import output, people, writing
+from bumble.cli import listing, output, people, writing
 from bumble.cli.command import DryRunOption, YesOption, group, shows, writes
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf
@@ -233,8 +233,7 @@ def edit(
     dry_run: DryRunOption = False,
 ) -> None:
     """Change a project: what the options say, else its file in $VISUAL or $EDITOR."""
-    if status is not None and status not in projects.STATUSES:
-        raise UsageError(f"--status {status}: there are {', '.join(projects.STATUSES)}.")
+    status = status and listing.choice("status", status, projects.STATUSES)
     wanted = _edit(opened, status, why, steps, person, tags)
     if wanted != projects.Edit():
         if source is not None:

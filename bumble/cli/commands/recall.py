@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
 from bumble.body.config import FeltMemoryConfig
@@ -14,7 +14,7 @@ from bumble.cli import index_place, listing, output, people
 from bumble.cli.command import looks_back, reads
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
-from bumble.errors import RecordInvalidError, UsageError
+from bumble.errors import RecordInvalidError
 from bumble.index.memory import Memory
 from bumble.index.place import Place
 from bumble.index.rows import Period
@@ -95,13 +95,12 @@ def recall(
     """
     asked = people.text_of(query)
     config, at = opened.config.memory, opened.shell.now()
-    search = people.search_of(opened, speaker, person, session)
-    search = replace(search, tags=tuple(tag or ()))
+    search = people.search_of(opened, speaker, person, session, tags=tag or ())
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
     memory = people.memory_of(opened, embedder)
-    kinds = _kinds(kind or ())
+    kinds = tuple(listing.choice("kind of record", name, INDEXED) for name in kind or ())
     found = _found(opened, memory, search, asked, kinds, limit, plain=plain, faded=faded)
     hits = found.answers
     weighted = [
@@ -179,16 +178,8 @@ def _found(
 
 def _others_talked(opened: Opened, readers: Sequence[str]) -> bool:
     """Whether there is a conversation that who asks did not hear, whatever it was about."""
-    talks = infos(opened.entity.sessions)
-    return not all(base.may_read((talk.by, *talk.present), readers) for talk in talks)
-
-
-def _kinds(names: Sequence[str]) -> tuple[str, ...]:
-    for name in names:
-        if name not in INDEXED:
-            near = listing.missing("kind of record", name, INDEXED)
-            raise UsageError(f"{near}\nThere are {', '.join(INDEXED)}.")
-    return tuple(dict.fromkeys(names))
+    heard = ((talk.by, *talk.present) for talk in infos(opened.entity.sessions))
+    return not all(base.may_read(people, readers) for people in heard)
 
 
 def _nothing(opened: Opened, place: Place | None, *, person: str | None, plain: bool) -> str:
@@ -342,7 +333,14 @@ def index(
         "embedding": embedder.identity.model if embedder else None,
         "dimensions": embedder.identity.dimensions if embedder else None,
         "database": at.shown,
-        "problems": [problem_data(opened, problem) for problem in report.problems],
+        "problems": [
+            {
+                "path": opened.entity.relative(problem.path),
+                "line": problem.line,
+                "problem": problem.problem,
+            }
+            for problem in report.problems
+        ],
     }
     output.result(opened.shell, "index", data, [line for line in lines if line])
     readable = report.added + report.changed + report.unchanged - len(report.problems)
@@ -367,9 +365,3 @@ def _vectors(report: SyncReport, embedder: Embedder | None) -> str:
         passages = words.counted(report.waiting, "passage")
         return f"{passages} without a vector: words alone find them."
     return ""
-
-
-def problem_data(opened: Opened, problem: RecordInvalidError) -> dict[str, Any]:
-    """Return what is wrong with a file, for JSON."""
-    path = opened.entity.relative(problem.path)
-    return {"path": path, "line": problem.line, "problem": problem.problem}

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.cli import opening, output, setting_files, writing
+from bumble.cli import listing, opening, output, setting_files, writing
 from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.process import Shell
 from bumble.entity import changes, settings
-from bumble.errors import CredentialsError, UsageError
+from bumble.errors import CredentialsError
 from bumble.llm import detect, providers
 from bumble.llm.protocol import Model
 from bumble.models.abilities import probe, tiers
@@ -107,9 +107,7 @@ def probe_model(
     known = [code for code in _spoken(opened) if code in probe.languages()]
     codes = list(languages) or known or probe.languages()
     for code in codes:
-        if code not in probe.languages():
-            offered = ", ".join(probe.languages())
-            raise UsageError(f"There are no cases in {code}: choose of {offered}.")
+        listing.choice("language with cases", code, probe.languages())
     chosen = _choose(opened, name, yes=yes)
     missing = codes if again else abilities.unmeasured(abilities.result_of(shell, chosen), codes)
     if missing and not abilities.is_free(opened, chosen):
