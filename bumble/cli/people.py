@@ -164,11 +164,6 @@ QueryArgument = Annotated[
 ]
 
 
-AsOption = Annotated[
-    str | None, typer.Option("--as", metavar="PERSON", help="Who asks. Default: the owner.")
-]
-
-
 def text_of(words: Sequence[str]) -> str:
     """Return a query as one text; `-` alone reads it from standard input.
 

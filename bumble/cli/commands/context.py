@@ -13,7 +13,7 @@ from bumble.chat import route as router
 from bumble.chat.context_report import ContextReport
 from bumble.chat.reply_writer import Turn
 from bumble.cli import listing, output, people, run_job, writing
-from bumble.cli.command import group, looks_back, reads
+from bumble.cli.command import AsOption, group, looks_back, reads
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation, turn_view
 from bumble.errors import RecordMissingError, UsageError
@@ -30,9 +30,6 @@ app = group()
 SAMPLE = "Hello."  # stands for the next message where none is given
 MessageOption = Annotated[
     str | None, typer.Option("--message", "-m", metavar="TEXT", help="As if this were said next.")
-]
-AsOption = Annotated[
-    str | None, typer.Option("--as", metavar="PERSON", help="Who says it. Default: the owner.")
 ]
 EstimateOption = Annotated[
     bool, typer.Option("--estimate", help="Of the next request, also where one was sent before.")

@@ -15,7 +15,7 @@ import typer
 from msgspec import Struct
 
 from bumble.cli import listing, output, people
-from bumble.cli.command import plain, writes
+from bumble.cli.command import AsOption, plain, writes
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
@@ -118,9 +118,7 @@ def mcp(
         ),
     ] = None,
     *,
-    speaker: Annotated[
-        str | None, typer.Option("--as", metavar="PERSON", help="Who reads. Default: the owner.")
-    ] = None,
+    speaker: AsOption = None,
     write: Annotated[
         bool,
         typer.Option("--write", help="Let it leave notes and reminders, which stay quotations."),

@@ -13,6 +13,7 @@ from bumble.cli import listing, output, people, writing
 from bumble.cli.command import (
     DryRunOption,
     IdArgument,
+    PeopleOption,
     TagOption,
     YesOption,
     group,
@@ -146,10 +147,7 @@ def add(
     significance: Annotated[
         float, typer.Option(min=0, max=1, help="How much it mattered, from 0 to 1.")
     ] = TOLD_SIGNIFICANCE,
-    person: Annotated[
-        list[str] | None,
-        typer.Option("--person", metavar="NAME", help="Who took part; may be repeated."),
-    ] = None,
+    person: PeopleOption = None,
     tag: TagOption = None,
     dry_run: DryRunOption = False,
 ) -> None:

@@ -8,7 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from bumble.cli import listing, output, people, writing
-from bumble.cli.command import DryRunOption, YesOption, group, shows, writes
+from bumble.cli.command import (
+    DryRunOption,
+    PeopleOption,
+    TagOption,
+    YesOption,
+    group,
+    shows,
+    writes,
+)
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf
 from bumble.errors import RecordExistsError, UsageError
@@ -138,13 +146,6 @@ NextOption = Annotated[
     list[str] | None,
     typer.Option("--next", metavar="STEP", help="What comes next; may be repeated."),
 ]
-PersonOption = Annotated[
-    list[str] | None,
-    typer.Option("--person", metavar="NAME", help="Who takes part; may be repeated."),
-]
-TagOption = Annotated[
-    list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be repeated.")
-]
 
 
 def _face(opened: Opened, project: projects.Project) -> Face:
@@ -199,7 +200,7 @@ def add(
     *,
     why: WhyOption = None,
     steps: NextOption = None,
-    person: PersonOption = None,
+    person: PeopleOption = None,
     tags: TagOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -227,7 +228,7 @@ def edit(
     ] = None,
     why: WhyOption = None,
     steps: NextOption = None,
-    person: PersonOption = None,
+    person: PeopleOption = None,
     tags: TagOption = None,
     source: writing.FromOption = None,
     dry_run: DryRunOption = False,

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
 from bumble.body.config import FeltMemoryConfig
 from bumble.cli import index_place, listing, output, people
-from bumble.cli.command import looks_back, reads
+from bumble.cli.command import AsOption, TagOption, looks_back, reads
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError
@@ -50,7 +50,7 @@ def recall(
         list[str] | None,
         typer.Option("--kind", metavar="KIND", help="Records of this kind alone; may be repeated."),
     ] = None,
-    speaker: people.AsOption = None,
+    speaker: AsOption = None,
     person: Annotated[
         str | None,
         typer.Option(
@@ -61,10 +61,7 @@ def recall(
         str | None,
         typer.Option(metavar="ID", help="What was said in this conversation, or in `last`."),
     ] = None,
-    tag: Annotated[
-        list[str] | None,
-        typer.Option("--tag", metavar="TAG", help="What has this tag; may be repeated."),
-    ] = None,
+    tag: TagOption = None,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -114,10 +111,7 @@ def recall(
         "mood": mood,
         "more": found.near,
         "hits": [
-            {
-                **_data(hit, felt, rank),
-                "unasked": None if plain else memory_search.comes_to_mind(hit, opened.config),
-            }
+            _data(opened, hit, felt, rank, plain=plain)
             for rank, (hit, felt) in enumerate(weighted, 1)
         ],
     }
@@ -125,14 +119,27 @@ def recall(
     if explain and lines:
         lines = [*_explained_question(opened, mood, found.period), "", *lines]
     output.result(opened.shell, "recall", data, lines)
+    _tell_more(opened, found, search, memory, person=person, plain=plain)
+
+
+def _tell_more(
+    opened: Opened,
+    found: memory_search.QuestionHits,
+    search: memory_search.Search,
+    memory: Memory,
+    *,
+    person: str | None,
+    plain: bool,
+) -> None:
+    """Say what was not searched, or is not shown, and how it is."""
     if not opened.shell.everything and _others_talked(opened, search.readers):
         output.say("What others told alone was not searched; --all searches it, too.")
     if found.near:
         others = "more is" if found.near == 1 else "more are"
         output.say(f"{found.near} {others} near; -n {LOOKED_AT} shows them.")
-    elif not hits and found.hits:
+    elif not found.answers and found.hits:
         output.say(f"Nothing is near enough to answer; -n {LOOKED_AT} shows what is nearest.")
-    elif not hits:
+    elif not found.answers:
         output.say(_nothing(opened, memory.place, person=person, plain=plain))
 
 
@@ -274,9 +281,12 @@ def _near(parts: Parts) -> str:
     return f"cosine {parts.cosine:.3f}, calibrated {parts.calibrated:.3f}"
 
 
-def _data(hit: Hit, felt: emotion_weight.Weight | None, rank: int) -> dict[str, Any]:
+def _data(
+    opened: Opened, hit: Hit, felt: emotion_weight.Weight | None, rank: int, *, plain: bool
+) -> dict[str, Any]:
     parts = hit.parts
     return {
+        "unasked": None if plain else memory_search.comes_to_mind(hit, opened.config),
         "rank": rank,
         "score": hit.score,
         "kind": hit.kind,

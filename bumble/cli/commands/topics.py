@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from bumble.chat import deep_recall as deep
 from bumble.cli import listing, output, people, run_job, writing
-from bumble.cli.command import DryRunOption, LimitOption, YesOption, reads, writes
+from bumble.cli.command import AsOption, DryRunOption, LimitOption, YesOption, reads, writes
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
@@ -40,7 +40,7 @@ def petri(
     query: Annotated[
         str | None, typer.Option("--query", metavar="QUERY", help="Order them by relation to this.")
     ] = None,
-    speaker: people.AsOption = None,
+    speaker: AsOption = None,
     limit: LimitOption = 20,
 ) -> None:
     """List what the memories are about; with TOPIC its parts, mentions and questions.
@@ -149,7 +149,7 @@ def catalyze(
             "reference: knowledge first.",
         ),
     ] = "explore",
-    speaker: people.AsOption = None,
+    speaker: AsOption = None,
     limit: LimitOption = 10,
 ) -> None:
     """Search memory in two stages: questions that topics raise, then the texts they point to.
@@ -238,7 +238,7 @@ def deep_recall(
             metavar="N", min=0, help="Calls of the model at most, sub-calls included; 0: none."
         ),
     ] = None,
-    speaker: people.AsOption = None,
+    speaker: AsOption = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show each step, and what it cost.")
     ] = False,
