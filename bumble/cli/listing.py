@@ -217,7 +217,9 @@ def show_list(
     records = tuple(map(Viewer(opened).seen, listing.records))
     shown = records[::-1] if newest_first else records
     rows = [] if opened.shell.json else [line(record) for record in shown]
-    lines = [part for row in rows for part in ("", *row)][1:] if whole else _table(rows)
+    lines = [part for row in rows for part in ("", *row)][1:]
+    if not whole:
+        lines = output.table([[printable.clean(cell) for cell in row] for row in rows])
     output.result(opened.shell, command, [data(record) for record in shown], lines)
     if not listing.records and not listing.broken:
         asked = f"None that were asked for, of {listing.others}"
@@ -226,10 +228,6 @@ def show_list(
     if listing.more:
         output.say(f"These are the newest {len(listing.records)}; --limit N shows more.")
     ended(listing)
-
-
-def _table(rows: Iterable[Sequence[str]]) -> list[str]:
-    return output.table([[printable.clean(cell) for cell in row] for row in rows])
 
 
 def ended(listing: Listing[Any]) -> None:

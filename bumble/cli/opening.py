@@ -358,6 +358,12 @@ def _teach_git(opened: Opened) -> None:
         )
 
 
+def _maybe_half_merged(root: Path) -> gitdir.Repository | None:
+    """Return the repository of a folder that git may have left half merged; None: it has not."""
+    found = gitdir.find(root)
+    return found if found is not None and approvals.may_be_half_merged(root, found) else None
+
+
 def _check_merges(opened: Opened) -> None:
     """Say what a merge that git made without us left, to who only reads; nothing is changed.
 
@@ -365,8 +371,7 @@ def _check_merges(opened: Opened) -> None:
         RefusedError: If it brought back what was forgotten: nobody is to meet it until it is gone.
     """
     root = opened.entity.root
-    repository = gitdir.find(root)
-    if repository is None or not approvals.may_be_half_merged(root, repository):
+    if (repository := _maybe_half_merged(root)) is None:
         return
     from bumble.history import clone
 
@@ -391,8 +396,7 @@ def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
         kept: What a merge of ours has just kept, to be told with the rest.
     """
     root = opened.entity.root
-    repository = gitdir.find(root)
-    if repository is None or not approvals.may_be_half_merged(root, repository):
+    if (repository := _maybe_half_merged(root)) is None:
         return
     from bumble.history import clone
 

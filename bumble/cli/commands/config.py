@@ -215,13 +215,14 @@ def unset(
     lock_timeout: LockTimeoutOption = None,
 ) -> None:
     """Take a setting out of a file, so that the value below it shows again."""
-
-    def plan(source: str, file: str) -> str:
-        return settings.plan_unset(source, key, file=file)
-
     place = _place(shell, entity, key, user=user)
     before, after = setting_files.edit(
-        shell, place, plan, f"unset {key}", dry_run=dry_run, lock_timeout=lock_timeout
+        shell,
+        place,
+        lambda source, file: settings.plan_unset(source, key, file=file),
+        f"unset {key}",
+        dry_run=dry_run,
+        lock_timeout=lock_timeout,
     )
     _report(shell, "config unset", place, key, before, after, dry_run=dry_run)
 

@@ -21,7 +21,6 @@ from bumble.fallback import sayings
 from bumble.recall import whole_record
 from bumble.records.base import Provenance
 from bumble.records.provenance import withheld
-from bumble.records.sessions import Session
 from bumble.runtime import spoken
 from bumble.text import languages
 
@@ -76,9 +75,9 @@ def prompt(
 ) -> None:
     """Print the next request, word for word."""
     _, turn, (messages, tools) = _estimated(opened, speaker, message, session)
-    hidden = None if speaker else _hidden(opened, turn.session)
-    if hidden:
-        messages = [{"role": one["role"], "content": hidden} for one in messages]
+    heard = Provenance(audience=turn.session.people)
+    if not (speaker or listing.Viewer(opened).may_see(heard)):
+        messages = [{"role": one["role"], "content": withheld(heard)} for one in messages]
     schema = None if tools else turn.composed.request.schema
     data = {"messages": messages, "schema": schema, "tools": tools}
     text = [f"--- {one['role']} ---\n{_written(one)}" for one in messages]
@@ -91,12 +90,6 @@ def _written(message: dict[str, Any]) -> str:
         json.dumps(call["function"], ensure_ascii=False) for call in message.get("tool_calls", ())
     ]
     return "\n".join([*filter(None, [message.get("content", "")]), *calls])
-
-
-def _hidden(opened: Opened, session: Session) -> str | None:
-    """Say that a conversation is not for whoever looks; None: it is."""
-    heard = Provenance(audience=session.people)
-    return None if listing.Viewer(opened).may_see(heard) else withheld(heard)
 
 
 def _report(

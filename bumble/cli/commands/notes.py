@@ -32,17 +32,6 @@ NameArgument = Annotated[
 OWN_FIELDS = ("name", "description")
 
 
-def _data(skill: skills.Skill) -> dict[str, Any]:
-    return {
-        "name": skill.name,
-        "slug": skill.slug,
-        "path": skill.path,
-        "description": skill.description,
-        "text": skill.text,
-        "provenance": skill.provenance.meta(),
-    }
-
-
 SKILLS = Shelf(
     kind=skills.SKILL,
     group="skill",
@@ -54,7 +43,10 @@ SKILLS = Shelf(
         [("description", skill.description)],
         (),
     ),
-    data=lambda _, skill: _data(skill),
+    data=lambda _, skill: {
+        **{key: getattr(skill, key) for key in ("name", "slug", "path", "description", "text")},
+        "provenance": skill.provenance.meta(),
+    },
     keys=("name", "slug", "path", "description"),
     forgets="remove the skill {title}",
     removed="Removed the skill {title}.",

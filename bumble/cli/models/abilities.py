@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -326,12 +327,13 @@ def unmeasured(result: tiers.ModelResult, codes: Sequence[str]) -> list[str]:
     return [
         code
         for code in codes
-        if code in probe.languages() and not _is_measured(result.languages.get(code))
+        if code in probe.languages()
+        and not (
+            (found := result.languages.get(code))
+            and found.is_whole
+            and found.version == probe.VERSION
+        )
     ]
-
-
-def _is_measured(result: tiers.LanguageResult | None) -> bool:
-    return result is not None and result.is_whole and result.version == probe.VERSION
 
 
 def measure(
@@ -374,18 +376,12 @@ def measure(
 def as_pass(opened: Opened) -> Pass:
     """Return the pass of a tick that probes the entity's model in the languages spoken to it."""
 
-    def check(runtime: Runtime) -> Due[ProbeJob]:
-        if not runtime.writes:  # a dry run: the answers would be lost
-            return Due((), ())
-        return _check(opened, runtime)
-
-    def run(runtime: Runtime, job: ProbeJob) -> JobResult:
-        return _run(opened, runtime, job)
-
-    return Pass("probe", check, run)
+    return Pass("probe", partial(_check, opened), partial(_run, opened))
 
 
 def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
+    if not runtime.writes:  # a dry run: the answers would be lost
+        return Due((), ())
     try:
         chosen = chat_model.choose_model(opened)
         reason = _obstacle(opened, chosen)
