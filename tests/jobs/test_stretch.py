@@ -17,6 +17,7 @@ from bumble.records.sessions import Session
 from bumble.runtime import cursors
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
+from bumble.text import titles
 from tests.support.living import NOON, ada, known, model_of, runtime_of, talked, write
 from tests.support.stretches import belief, claim, fact, makes, mends, seen
 
@@ -252,7 +253,7 @@ def test_what_the_entity_said_itself_is_no_evidence(entity: Entity) -> None:
     ],
 )
 def test_a_title_names_one_thing(title: str, text: str, named: str) -> None:
-    assert ask.named(title, text) == named
+    assert titles.named(title, text) == named
 
 
 def test_a_fact_told_once_stands_in_one_record(entity: Entity) -> None:
