@@ -154,7 +154,7 @@ def test_what_was_put_right_takes_the_place_of_the_older_sentence(entity: Entity
     model = ScriptedModel([makes(seven, knowledge=put_right)])
     apply(runtime, stretch.run(replace(runtime, model=model), job))
     assert f"k2: Slippers: {six['text']}" in model.requests[0].messages[-1].content
-    assert sections(entity) == {"Slippers": f"{HAS_DOG['text']}\n{seven['text']}"}
+    assert sections(entity) == {"Slippers": f"{HAS_DOG['text']} {seven['text']}"}
 
 
 def test_the_same_request_tells_what_a_belief_confirms_and_contradicts(entity: Entity) -> None:
