@@ -593,18 +593,3 @@ def was_said(text: str, statements: Sequence[str], known_names: Sequence[str]) -
         for part in words.sentences(text)
         if len(stop_words.telling_words(part)) >= LEAST_WORDS
     )
-
-
-class Grounds(Struct, frozen=True):
-    """What the sentences of an answer may rest on."""
-
-    texts: Sequence[str]  # that its names, numbers and dates may come from
-    speakers: Speakers
-
-    def bear(self, sentence: str) -> bool:
-        """Whether a sentence says nothing that nobody said."""
-        return problem(sentence, self.texts, self.speakers) is None
-
-    def sound(self, sentences: Iterable[str]) -> list[str]:
-        """Return the sentences that may stand."""
-        return list(filter(self.bear, sentences))
