@@ -24,6 +24,7 @@ SAME_KIND, SAME_UNIT, LEAST_TIE = 0.4, 0.75, 0.01
 # What a word of the older clause counts, of one beside it, and one beside the newer.
 BY_OLD, BY_OLD_NEAR, BY_NEAR = 0.6, 0.3, 0.4
 NOW, NOW_FROM = 0.6, 0.2  # what "now" counts, in full where something else ties them so much
+CITED = 0.3  # that the sentence itself names the newer message as one that it rests on
 MARGIN = 0.2  # by which a newer value must be tied better to another older one, to be of that
 LARGE = 100  # from here on a number with any word behind it may be an amount of money
 MOST_RATIO = 2  # between a number and what replaces it without being denied
@@ -108,7 +109,8 @@ def _replacing(
                     for each in older
                     if value.rival(each, sources[n])
                 ):
-                    yield like + tied + now - ENOUGH, n
+                    cited = CITED * (sources[n].is_cited and not at_once)
+                    yield like + tied + now + cited - ENOUGH, n
 
 
 def _tie(ties: Weights, clause: Clause) -> float:
@@ -276,7 +278,7 @@ def _rival_name(
 
 def _is_variant(token: str, word: str) -> bool:
     """Whether two words are spellings of one name that differ at their end, other than by an s."""
-    token, word = token.removesuffix("s"), word.removesuffix("s")
+    token, word = (one.removesuffix("s").removesuffix("'") for one in (token, word))
     if token == word or min(len(token), len(word)) <= _VARIANT_LETTERS:
         return False
     shared = words.shared_start(token, word)
