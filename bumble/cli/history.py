@@ -283,8 +283,8 @@ def why(
         list[str],
         typer.Argument(
             metavar="WHAT",
-            help="An id, a beginning or an end of one, a title, a name, a time; words of a "
-            "sentence; or NAME:LINE, a line of a portrait, or PATH:LINE.",
+            help="An id, a beginning or an end of one, a title, a name, a time; or words of a "
+            "sentence.",
         ),
     ],
     *,
