@@ -240,9 +240,9 @@ def undo(
         raise UsageError("Say what to undo: an ID from `bumble log`, --last, or --cycle NAME.")
     waiting, root = look(opened), opened.root
     chosen = undoing.choose(root, what, last=last, cycle=cycle, waiting=waiting)
-    newer = undoing.passed_over(root, chosen) if last else []
-    shown = seen(opened, [commit for commit, _ in newer])
-    passed = [(commit, why) for commit, (_, why) in zip(shown, newer, strict=True)]
+    over = undoing.passed_over(root, chosen) if last else []
+    shown = seen(opened, [commit for commit, _ in over])
+    passed = [(commit, why) for commit, (_, why) in zip(shown, over, strict=True)]
     plan = undoing.plan(root, chosen, force=force)
     changes = plan.change_set.changes
     rows = actions(versions_of(opened, changes), listing.reader(opened))
