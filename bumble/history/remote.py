@@ -367,12 +367,17 @@ def upload(root: Path, place: Git) -> Upload:
     return Upload(branch, int(count), dict(records), found.count(None))
 
 
-def connect(root: Path, place: Git, target: str, branch: str) -> None:
-    """Give the repository its remote; the same again changes nothing.
+def is_new(target: str) -> bool:
+    """Whether it is a folder of this machine that can be made: only the one above it is there."""
+    place = Path(target)
+    return place.is_absolute() and not place.exists() and place.parent.is_dir()
+
+
+def refuse_another(root: Path, place: Git, target: str) -> str:
+    """Return the remote that the repository has already, if it is this one, else nothing.
 
     Raises:
         RefusedError: If it has another.
-        SyncError: If the remote doesn't answer, or holds something else.
     """
     known = place.call("config", "--get", f"remote.{REMOTE}.url").text.strip()
     if known and known != target:
@@ -380,6 +385,21 @@ def connect(root: Path, place: Git, target: str, branch: str) -> None:
             f"{root} has a remote already: {urls.shown(known)}\n"
             f"To take it away: `git -C {shlex.quote(str(root))} remote remove {REMOTE}`"
         )
+    return known
+
+
+def connect(root: Path, place: Git, target: str, branch: str) -> None:
+    """Give the repository its remote, made where it is a new folder; again, it changes nothing.
+
+    Raises:
+        RefusedError: If it has another.
+        SyncError: If the remote doesn't answer, or holds something else.
+    """
+    known = refuse_another(root, place, target)
+    if is_new(target):
+        with disk.translate_os_errors(Path(target)):
+            disk.make_folder(Path(target))
+        git.init(Path(target), branch, bare=True)  # where that fails, it doesn't answer
     heads = place.reach("ls-remote", "--heads", target)
     if heads.code != 0:
         raise SyncError(

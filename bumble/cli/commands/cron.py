@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, YesOption, group, reads, writes
 from bumble.cli.opening import Opened
+from bumble.entity import settings
 from bumble.errors import HistoryMissingError, RefusedError, SyncError, UsageError, UserError
 from bumble.files import disk, git
 from bumble.history import remote
@@ -372,7 +373,6 @@ def _offer_review(opened: Opened) -> None:
     """Ask whether what an able model makes of talks at night waits for its owner."""
     from bumble.cli import registry, setting_files
     from bumble.cli.models import abilities
-    from bumble.entity import settings
 
     shell, root = opened.shell, opened.entity.root
     if not shell.interactive or shell.json or opened.config.git.review or git.at(root) is None:
