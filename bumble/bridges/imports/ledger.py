@@ -170,6 +170,11 @@ def titled(what: str, name: str, text: str) -> ImportedBlock:
     return ImportedBlock(f"{marked(what, name)}\n\n{text}", is_made=True)
 
 
+def to_memory(text: str) -> ImportedBlock:
+    """Take what the assistant noted of the person, to remember."""
+    return ImportedBlock(f"(to its memory) {text}")
+
+
 def fenced(text: str, language: str = "") -> str:
     """Return code between fences longer than any in it."""
     ticks = "```"
