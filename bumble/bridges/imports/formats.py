@@ -56,7 +56,6 @@ FORMATS = (
     Format("openclaw", "OpenClaw", agents.fits_openclaw, agents.read_openclaw),
     Format("letta", "Letta", agents.fits_letta, agents.read_letta),
     Format("claude-code", "Claude Code", agents.fits_claude_code, agents.read_claude_code),
-    Format("okf", "an OKF bundle", notes.fits_okf, notes.read_okf),
 )
 NAMES = tuple(form.name for form in FORMATS)
 JSON_ENDINGS = (".json", ".af")

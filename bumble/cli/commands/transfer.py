@@ -19,7 +19,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.files import disk
-from bumble.records import forgotten, relationships
+from bumble.records import forgotten
 from bumble.records.provenance import EVERYTHING, STRANGER, Reader
 from bumble.text import words, yaml_edit
 
@@ -47,7 +47,7 @@ def export(
         typer.Option(
             "--to",
             metavar="FORM",
-            help="card, okf, markdown, bundle, claude-code, openclaw, hermes or letta.",
+            help="card, markdown, bundle, claude-code, openclaw, hermes or letta.",
         ),
     ],
     person: Annotated[
@@ -69,8 +69,8 @@ def export(
     """Take the entity elsewhere: a card, a bundle to read or to keep.
 
     card: who it is, and what everybody may know, as a PNG or JSON that other programs take.
-    okf: each memory a file with its sources. markdown: a copy to read, with links, for Obsidian.
-    bundle: everything as one archive, of which `bumble new DIR --from FILE` makes the same entity.
+    markdown: a copy to read, with links, for Obsidian. bundle: everything as one archive, of which
+    `bumble new DIR --from FILE` makes the same entity.
     claude-code, openclaw, hermes, letta: a memory folder for that agent, as its owner may know it.
     """
     if form not in memories.FORMS:
@@ -79,6 +79,8 @@ def export(
         )
     if form != "bundle" and (encrypt or recipient):
         raise UsageError("Only a bundle is encrypted: --to bundle.")
+    if form == "bundle" and person is not None:
+        raise UsageError("A bundle is everything: --for PERSON goes with another form.")
     if form != "card" and picture is not None:
         raise UsageError("Only a card has a picture: --to card.")
     target = Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
@@ -106,14 +108,6 @@ def _told(pages: memories.Pages) -> tuple[dict[str, Any], list[str]]:
     if pages.withheld:
         lines.append(f"  {pages.withheld} that they may not know were left out")
     return {"counts": counts, "withheld": pages.withheld, "unread": pages.unread}, lines
-
-
-def _okf(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
-    pages = _pages(opened, asked.reader)
-    owner = relationships.person_id(opened.identity.owner.name or "you")
-    texts = memories.bundle(pages, opened.identity.name, owner, asked.reader, opened.shell.now())
-    destination.put_folder(asked.dest, texts)
-    return _told(pages)
 
 
 def _markdown(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
@@ -164,7 +158,7 @@ def _drawn(opened: opening.Opened, asked: ExportRequest, fields: dict[str, Any])
 
 def _bundle(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     encrypted = asked.encrypt or bool(asked.recipients) or asked.dest.suffix == ENCRYPTED
-    gathered = bundle.collect(opened.entity, opened.zone, asked.reader, encrypted=encrypted)
+    gathered = bundle.collect(opened.entity, encrypted=encrypted)
     data = bundle.packed(gathered)
     if encrypted:
         data = _locked(opened, asked, data)
@@ -194,7 +188,6 @@ def _locked(opened: opening.Opened, asked: ExportRequest, data: bytes) -> bytes:
 
 WRITERS: dict[str, Callable[[opening.Opened, ExportRequest], tuple[dict[str, Any], list[str]]]] = {
     "card": _card,
-    "okf": _okf,
     "markdown": _markdown,
     "bundle": _bundle,
     **dict.fromkeys(memories.AGENTS, _agent),

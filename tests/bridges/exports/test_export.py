@@ -9,11 +9,7 @@ from pathlib import Path
 import pyrage
 import pytest
 
-from bumble.bridges.exports import memories
-from bumble.bridges.imports import card, notes
-from bumble.bridges.imports.source import opened
-from bumble.entity.folder import Entity
-from bumble.records.provenance import EVERYTHING
+from bumble.bridges.imports import card
 from tests.support import exports
 from tests.support.exports import SAID, TALK, texts
 from tests.support.running import Run
@@ -82,16 +78,12 @@ def test_a_bundle_is_encrypted_by_passphrase_or_for_a_recipient(lived: Run, tmp_
     assert refused.code == 2
 
 
-@pytest.mark.parametrize("form", ["okf", "markdown", "bundle", "card"])
+@pytest.mark.parametrize("form", ["markdown", "card"])
 def test_a_person_gets_what_they_may_know(lived: Run, tmp_path: Path, form: str) -> None:
-    place = tmp_path / {"bundle": "out.zip", "card": "out.json"}.get(form, "out")
+    place = tmp_path / {"card": "out.json"}.get(form, "out")
     lived.ok("export", "--to", form, str(place), "--for", "Sam")
-    if form == "bundle":
-        with zipfile.ZipFile(place) as archive:
-            whole = "".join(name + archive.read(name).decode() for name in archive.namelist())
-    else:
-        files = texts(place) if place.is_dir() else {"": place.read_text()}
-        whole = json.dumps(files, ensure_ascii=False)
+    files = texts(place) if place.is_dir() else {"": place.read_text()}
+    whole = json.dumps(files, ensure_ascii=False)
     assert not re.search(r"(?i)gold|pirate|cave|\bbo\b", whole)
     assert "Green." in whole
     if form != "card":
@@ -107,30 +99,6 @@ def test_a_card_tells_only_what_is_for_everybody(lived: Run, tmp_path: Path) -> 
         ("Knots", False),
     ]
     assert "sailor" not in (tmp_path / "a.json").read_text()
-
-
-def test_okf_gives_the_records_with_their_sources(lived: Run, tmp_path: Path) -> None:
-    place = tmp_path / "okf"
-    lived.ok("export", "--to", "okf", str(place))
-    with opened(place) as source:
-        assert notes.fits_okf(source)
-        read = [notes.load(source, name) for name in source.matching("*/*.md")]
-    concepts = {note.meta["id"]: note.meta for note in read if isinstance(note, notes.NoteFile)}
-    zone = lived.now.tzinfo
-    assert zone is not None
-    pages = memories.collect(Entity(lived.entity.root), zone, "Ada", EVERYTHING)
-    assert set(concepts) == {page.id for page in pages.pages}
-    belief = concepts["bel_01KSA0000000000000000000B1"]
-    assert (belief["type"], belief["description"]) == ("Belief", "Sam loves the sea.")
-    assert belief["generated"]["by"] == "bumble/m"
-    assert belief["verified"]["by"] == "human:sam"
-    assert belief["status"] == "stable"
-    assert belief["stale_after"] > "2026-05-20"
-    [source_of] = belief["sources"]
-    assert source_of == {"resource": f"/sessions/{TALK}/messages.md#{SAID}", "id": SAID}
-    talk = (place / "sessions" / TALK / "messages.md").read_text()
-    assert f"## {SAID}" in talk
-    assert "verified" not in concepts["bel_01KSA0000000000000000000B2"]
 
 
 def test_every_link_of_the_reading_copy_leads_to_a_page(lived: Run, tmp_path: Path) -> None:
@@ -163,10 +131,10 @@ def test_what_is_there_is_never_lost(lived: Run, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "a").write_text("a")
-    assert lived("export", "--to", "okf", str(other), "--force").code == 13
+    assert lived("export", "--to", "openclaw", str(other), "--force").code == 13
     assert lived("export", "--to", "bundle", str(other), "--force").code == 13
     for inside in (lived.entity.root, lived.entity.root / "x", lived.entity.root.parent):
-        assert lived("export", "--to", "okf", str(inside), "--force").code == 13
+        assert lived("export", "--to", "openclaw", str(inside), "--force").code == 13
     assert not [path for path in tmp_path.iterdir() if "bumble-tmp" in path.name]
 
 

@@ -24,7 +24,6 @@ FINDS = {
     "hermes": ("garden gate", "The garden gate sticks."),
     "claude-code": ("Sam uses uv", "Sam uses uv."),
     "obsidian": ("quince tree", "I planted a quince tree."),
-    "okf": ("prefers tea", "Sam prefers tea."),
     "bumble": ("sail", "I sail on Fridays."),
 }
 
