@@ -245,17 +245,16 @@ def _data(session: sessions.Session) -> dict[str, Any]:
 
 
 def _message_data(message: sessions.Message) -> dict[str, Any]:
-    calls = [
-        {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
-        for call in message.tool_calls
-    ]
     return {
         "id": message.id,
         "at": message.at.isoformat(),
         "role": message.role,
         "speaker": message.speaker,
         "text": message.text,
-        "tool_calls": calls,
+        "tool_calls": [
+            {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
+            for call in message.tool_calls
+        ],
         "tool_call_id": message.tool_call_id,
         "trust": message.trust,
         "unanswered": message.unanswered,

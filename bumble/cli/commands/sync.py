@@ -15,6 +15,7 @@ from bumble.cli import opening, output, writing
 from bumble.cli.command import YesOption, writes
 from bumble.cli.talk import beginning
 from bumble.entity import commits
+from bumble.entity.approvals import Rule
 from bumble.errors import (
     RecordInvalidError,
     RefusedError,
@@ -28,7 +29,6 @@ from bumble.text import urls
 
 if TYPE_CHECKING:
     from bumble.cli.doctor import DoctorReport
-    from bumble.entity.approvals import Rule
     from bumble.history.findings import Finding
 
 

@@ -73,10 +73,7 @@ def export(
     `bumble new DIR --from FILE` makes the same entity.
     claude-code, openclaw, hermes, letta: a memory folder for that agent, as its owner may know it.
     """
-    if form not in memories.FORMS:
-        raise UsageError(
-            f"--to {form}: there is no such form\nThere are {', '.join(memories.FORMS)}."
-        )
+    listing.choice("form", form, memories.FORMS)
     if form != "bundle" and (encrypt or recipient):
         raise UsageError("Only a bundle is encrypted: --to bundle.")
     if form == "bundle" and person is not None:

@@ -147,6 +147,10 @@ def folder(file: Path) -> None:
         ("knowledge.md", folder, "a folder of a file"),
         ("beliefs", lambda file: file.write_text("x"), "a folder's place"),
         (".bumble/lock", lambda file: file.write_text("x"), "each clone's own"),
+        ("entity.yaml", lambda file: file.write_text("name: A\n"), "is missing"),
+        ("entity.yaml", lambda file: file.write_bytes(b"name: \xff"), "not UTF-8"),
+        ("soma.yaml", lambda file: file.write_text("bars: {a: b: c}\n"), "soma.yaml ("),
+        ("state.yaml", lambda file: file.write_text("- 1\n"), "state.yaml ("),
     ],
 )
 def test_what_no_clone_commits_is_refused_before_anything_is_merged(
