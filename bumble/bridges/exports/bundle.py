@@ -1,7 +1,6 @@
 """A whole entity as one archive: its files byte for byte.
 
-What is derived, of one machine, or a key stays out; an archive that is not encrypted holds no
-secrets that bumble can tell.
+What is derived, of one machine, or a key stays out, and secrets that bumble can tell are hidden.
 """
 
 from __future__ import annotations
@@ -10,11 +9,10 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath, PurePosixPath
 
-import pyrage
 from msgspec import Struct, field
 
 from bumble.bridges.imports import source
@@ -39,8 +37,8 @@ class Bundle(Struct):
     hidden: list[str] = field(default_factory=list)  # paths of files that had a secret
 
 
-def collect(entity: Entity, *, encrypted: bool) -> Bundle:
-    """Read the files that go into an archive; secrets may stay in an encrypted one."""
+def collect(entity: Entity, *, keeps_secrets: bool = False) -> Bundle:
+    """Read the files that go into an archive; secrets may stay in one that stays here."""
     bundle = Bundle()
     for name in _walked(entity.root, bundle):
         try:
@@ -48,7 +46,7 @@ def collect(entity: Entity, *, encrypted: bool) -> Bundle:
         except (UnsafePathError, OSError):
             bundle.left_out[name] = "it can't be read"
         else:
-            bundle.members[name] = data if encrypted else _harmless(name, data, bundle)
+            bundle.members[name] = data if keeps_secrets else _harmless(name, data, bundle)
     return bundle
 
 
@@ -160,61 +158,3 @@ def unpack(archive: Path, root: Path) -> list[str]:
                 raise BundleInvalidError(archive, f"{name}: {error}") from error
             disk.write_atomic(disk.inside(root, name), data)
         return names
-
-
-MAGIC = b"age-encryption.org/"
-HEAD_BYTES = 100  # in which the first recipient stands
-# As age says it; whatever else it says is of bytes that are not what they were.
-_NOT_OPENED = ("Decryption failed", "No matching keys found")
-
-
-def encrypt(data: bytes, recipients: Sequence[str], passphrase: str) -> bytes:
-    """Encrypt for some recipients, `age1…` or SSH public keys; with a passphrase if there is none.
-
-    Raises:
-        ValueError: If one is no recipient.
-    """
-    if not recipients:
-        return bytes(pyrage.passphrase.encrypt(data, passphrase))
-    return bytes(pyrage.encrypt(data, [_recipient(text) for text in recipients]))
-
-
-def _recipient(text: str) -> object:
-    kind = pyrage.ssh.Recipient if text.startswith("ssh-") else pyrage.x25519.Recipient
-    try:
-        return kind.from_str(text)
-    except pyrage.RecipientError as error:
-        raise ValueError(f"{text[:20]}… is no recipient: {error}") from error
-
-
-def decrypt(data: bytes, identity: str, passphrase: str) -> bytes:
-    """Decrypt with what an identity file holds; with a passphrase if there is none.
-
-    Raises:
-        ValueError: If that does not open it, or it is damaged.
-    """
-    try:
-        if not identity:
-            return bytes(pyrage.passphrase.decrypt(data, passphrase))
-        return bytes(pyrage.decrypt(data, _identities(identity)))
-    except pyrage.IdentityError as error:
-        raise ValueError("the key is no age identity and no private SSH key") from error
-    except pyrage.DecryptError as error:
-        if str(error) not in _NOT_OPENED:
-            raise ValueError(f"it is damaged or cut off ({error})") from error
-        key = "key" if identity else "passphrase"
-        raise ValueError(f"this {key} does not open it, or its head is damaged") from error
-
-
-def is_for_keys(data: bytes) -> bool:
-    """Whether what is encrypted opens with a key, and with no passphrase."""
-    head = data[:HEAD_BYTES]
-    return b"\n-> " in head and b"\n-> scrypt " not in head
-
-
-def _identities(text: str) -> list[object]:
-    if "PRIVATE KEY" in text:
-        return [pyrage.ssh.Identity.from_buffer(text.encode())]
-    lines = (line.strip() for line in text.splitlines())
-    keys = [line for line in lines if line and not line.startswith("#")]
-    return [pyrage.x25519.Identity.from_str(key) for key in keys]

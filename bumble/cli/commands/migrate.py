@@ -146,7 +146,7 @@ def keep(entity: Entity, version: int, at: datetime, place: git.Git | None) -> s
             tagged = place.call("tag", "--force", name, "HEAD")
         if tagged.code == 0:
             return f"git's tag {name}"
-    whole = bundle.collect(entity, encrypted=True)
+    whole = bundle.collect(entity, keeps_secrets=True)
     path = changes.HISTORY / "formats" / f"{version}.{at:%Y%m%d-%H%M%S}.zip"
     disk.write_atomic(disk.inside(entity.root, str(path)), bundle.packed(whole))
     return str(path)

@@ -23,8 +23,6 @@ from bumble.records import forgotten
 from bumble.records.provenance import EVERYTHING, STRANGER, Reader
 from bumble.text import words, yaml_edit
 
-ENCRYPTED = ".age"
-
 
 class ExportRequest(Struct, frozen=True):
     """What an export is to be."""
@@ -33,8 +31,6 @@ class ExportRequest(Struct, frozen=True):
     dest: Path
     reader: Reader
     picture: Path | None
-    recipients: tuple[str, ...]
-    encrypt: bool
 
 
 @reads
@@ -58,13 +54,6 @@ def export(
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="card: the PNG that carries it.")
     ] = None,
-    encrypt: Annotated[
-        bool, typer.Option("--encrypt", help="bundle: with a passphrase, by age.")
-    ] = False,
-    recipient: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY", help="bundle: for this age or SSH public key; may repeat."),
-    ] = None,
 ) -> None:
     """Take the entity elsewhere: a card, a bundle to read or to keep.
 
@@ -74,8 +63,6 @@ def export(
     claude-code, openclaw, hermes, letta: a memory folder for that agent, as its owner may know it.
     """
     listing.choice("form", form, memories.FORMS)
-    if form != "bundle" and (encrypt or recipient):
-        raise UsageError("Only a bundle is encrypted: --to bundle.")
     if form == "bundle" and person is not None:
         raise UsageError("A bundle is everything: --for PERSON goes with another form.")
     if form != "card" and picture is not None:
@@ -83,7 +70,7 @@ def export(
     target = Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
     destination.check(target, opened.root, force=force)
     reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
-    asked = ExportRequest(form, target, reader, picture, tuple(recipient or ()), encrypt)
+    asked = ExportRequest(form, target, reader, picture)
     data, lines = WRITERS[form](opened, asked)
     data = {"form": form, "to": str(target), "for": reader.id or None, **data}
     output.result(opened.shell, "export", data, [f"Wrote {target}", *lines])
@@ -154,33 +141,19 @@ def _drawn(opened: opening.Opened, asked: ExportRequest, fields: dict[str, Any])
 
 
 def _bundle(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
-    encrypted = asked.encrypt or bool(asked.recipients) or asked.dest.suffix == ENCRYPTED
-    gathered = bundle.collect(opened.entity, encrypted=encrypted)
+    gathered = bundle.collect(opened.entity)
     data = bundle.packed(gathered)
-    if encrypted:
-        data = _locked(opened, asked, data)
     destination.put_file(asked.dest, data)
     for path, why in gathered.left_out.items():
         output.warn(opened.shell, f"{path} was left out: {why}.")
     for path in gathered.hidden:
-        output.warn(
-            opened.shell, f"{path}: a secret in it was left out; an encrypted bundle keeps it."
-        )
+        output.warn(opened.shell, f"{path}: a secret in it was left out.")
     told = {
         "files": len(gathered.members),
-        "encrypted": encrypted,
         "left_out": gathered.left_out,
         "hidden": gathered.hidden,
     }
     return told, [f"  {words.counted(len(gathered.members), 'file')}, {output.size(len(data))}"]
-
-
-def _locked(opened: opening.Opened, asked: ExportRequest, data: bytes) -> bytes:
-    passphrase = "" if asked.recipients else writing.passphrase(opened.shell, new=True)
-    try:
-        return bundle.encrypt(data, asked.recipients, passphrase)
-    except ValueError as error:
-        raise UsageError(f"--recipient: {error}") from error
 
 
 WRITERS: dict[str, Callable[[opening.Opened, ExportRequest], tuple[dict[str, Any], list[str]]]] = {

@@ -6,7 +6,6 @@ import re
 import zipfile
 from pathlib import Path
 
-import pyrage
 import pytest
 
 from bumble.bridges.imports import card
@@ -31,7 +30,7 @@ def test_a_bundle_makes_the_same_folder_again(lived: Run, tmp_path: Path) -> Non
     lived.write("own notes/ä.md", "of the owner\n")
     archive, again = tmp_path / "a.zip", tmp_path / "again"
     data = lived.ok("export", "--to", "bundle", str(archive), "--json").data
-    assert (data["encrypted"], data["left_out"], data["hidden"]) == (False, {}, [])
+    assert (data["left_out"], data["hidden"]) == ({}, [])
     lived.ok("new", str(again), "--from", str(archive))
     lived.file("memory.db").unlink()
     assert tree(again) == tree(lived.entity.root)
@@ -41,41 +40,15 @@ def test_a_bundle_makes_the_same_folder_again(lived: Run, tmp_path: Path) -> Non
     assert archive.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_bundle_is_encrypted_by_passphrase_or_for_a_recipient(lived: Run, tmp_path: Path) -> None:
+def test_a_bundle_hides_a_secret_and_says_where(lived: Run, tmp_path: Path) -> None:
     lived.write("note.md", f"The key is {SECRET}.\n")
-    archive = tmp_path / "a.zip.age"
-    assert lived("export", "--to", "bundle", str(archive)).code == 2  # nobody gives a passphrase
-    lived.environ["BUMBLE_EXPORT_PASSPHRASE"] = "bees"
-    lived.ok("export", "--to", "bundle", str(archive))
-    lived.ok("new", str(tmp_path / "one"), "--from", str(archive))
-    assert tree(tmp_path / "one") == tree(lived.entity.root)
-    lived.environ["BUMBLE_EXPORT_PASSPHRASE"] = "wasps"
-    refused = lived("new", str(tmp_path / "two"), "--from", str(archive))
-    assert refused.code == 12
-    assert "this passphrase does not open it" in refused.err
-    assert "imported before" not in refused.err
-    whole = archive.read_bytes()
-    lived.environ["BUMBLE_EXPORT_PASSPHRASE"] = "bees"
-    for damaged in (whole[:-30], whole[:60], whole[:-30] + b"x" * 30):
-        archive.write_bytes(damaged)
-        refused = lived("new", str(tmp_path / "two"), "--from", str(archive))
-        assert (refused.code, "it is damaged or cut off" in refused.err) == (12, True)
-    assert not (tmp_path / "two").exists()
-    identity = pyrage.x25519.Identity.generate()
-    key = tmp_path / "key.txt"
-    key.write_text(f"# made now\n{identity}\n")
-    public = str(identity.to_public())
-    lived.ok("export", "--to", "bundle", str(archive), "--recipient", public, "--force")
-    assert SECRET.encode() not in archive.read_bytes()
-    refused = lived("new", str(tmp_path / "two"), "--from", str(archive))
-    assert "for a key, not with a passphrase" in refused.err
-    (tmp_path / "public").write_text(public)
-    refused = lived("new", str(tmp_path / "two"), "--from", str(archive), "--key", "public")
-    assert refused.code == 2 or "no age identity" in refused.err
-    lived.ok("new", str(tmp_path / "two"), "--from", str(archive), "--key", str(key))
-    assert tree(tmp_path / "two") == tree(lived.entity.root)
-    refused = lived("export", "--to", "bundle", str(tmp_path / "b"), "--recipient", "age1x")
-    assert refused.code == 2
+    lived.write(".env", f"KEY={SECRET}\n")
+    told = lived.ok("export", "--to", "bundle", str(tmp_path / "a.zip"))
+    assert "note.md: a secret in it was left out." in told.err
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        whole = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert SECRET not in "".join(whole.values()) and ".env" not in whole
+    assert lived("export", "--to", "bundle", str(tmp_path / "b"), "--for", "Sam").code == 2
 
 
 @pytest.mark.parametrize("form", ["markdown", "card"])
