@@ -18,11 +18,13 @@ from bumble.entity import secrets
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.files import disk
+from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import (
     base,
     episodes,
     kinds,
     narrative,
+    provenance,
     relationships,
     session_files,
     sessions,
@@ -115,6 +117,14 @@ def _stem(kind: Kind, view: RecordView) -> str:
 def safe(text: str) -> str:
     """Return a text without secrets."""
     return secrets.redacted(text)
+
+
+def quotation(origin: Provenance, text: str) -> str:
+    """Mark a text that is no memory of the entity's own; any other stays as it is."""
+    if not provenance.is_untrusted(origin.trust):
+        return text
+    lines = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+    return f"Not its own memory, but quoted from {QUOTED_FROM[origin.trust]}:\n\n{lines}"
 
 
 def _page(kind: Kind, path: Path, view: RecordView, place: str) -> Page:

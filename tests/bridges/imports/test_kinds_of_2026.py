@@ -153,3 +153,15 @@ def test_what_only_looks_like_an_export_is_not_taken_for_one(tmp_path: Path) -> 
     deepseek = {"id": "d", "mapping": {"1": {"id": "1", "parent": None, "message": message}}}
     with pytest.raises(ImportInvalidError, match="no format that bumble knows"):
         items(exports.as_json(tmp_path / "conversations.json", [deepseek]))
+
+
+def test_a_folder_of_archives_says_which_to_import(tmp_path: Path) -> None:
+    exports.zipped(tmp_path / "packed.zip", conversations_json=[exports.gpt_moving()])
+    with pytest.raises(ImportInvalidError, match="in it is packed; import that"):
+        items(tmp_path)
+
+
+def test_what_lies_beside_the_notes_of_a_memory_folder_is_named(tmp_path: Path) -> None:
+    texts = {**exports.MEMFS, "system/picture.png": "x", "skills/tea/SKILL.md": "Boil water."}
+    _, read = items(exports.folder(tmp_path, texts))
+    assert left(read) == {"files that are no Markdown": 1}
