@@ -9,7 +9,6 @@ from msgspec import Struct
 from bumble.bridges.imports import (
     agents,
     assistants,
-    bumble_folder,
     card,
     chatgpt,
     claude,
@@ -19,6 +18,7 @@ from bumble.bridges.imports import (
 from bumble.bridges.imports.foreign import Files
 from bumble.bridges.imports.ledger import ImportContext, Item, LeftOut
 from bumble.bridges.imports.source import ImportSource
+from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, UsageError
 
 
@@ -50,7 +50,6 @@ FORMATS = (
     Format("gemini", "Gemini", assistants.fits_gemini, assistants.read_gemini),
     Format("card", "a character card", card.fits, card.read),
     Format("lorebook", "a lorebook", card.fits_lorebook, card.read_lorebook),
-    Format("bumble", "another entity", bumble_folder.fits, bumble_folder.read),
     Format("obsidian", "an Obsidian vault", notes.fits_vault, notes.read_vault, "note"),
     Format("hermes", "Hermes", agents.fits_hermes, agents.read_hermes),
     Format("openclaw", "OpenClaw", agents.fits_openclaw, agents.read_openclaw),
@@ -87,6 +86,9 @@ def detect(source: ImportSource) -> Format:
         if form.fits(source):
             return form
     _refuse_broken(source)
+    if source.matching(ENTITY_FILE):
+        why = "it is an entity itself: talk to it with -e; `bumble new --from` takes its archive"
+        raise ImportInvalidError(source.path, why)
     if source.matching("*.md"):
         why = "is it a folder of notes? Then say --format obsidian, or the program they are from"
         raise ImportInvalidError(source.path, f"no format shows in it; {why}")

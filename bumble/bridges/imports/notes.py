@@ -41,7 +41,6 @@ DATES = ("created", "date", "created_at", "at", "day", "timestamp")  # keys of f
 MAX_FACT_CHARS = 12_000  # longer ones are dated texts, so that knowledge stays short
 UNDATED = datetime(2000, 1, 1, tzinfo=UTC)  # of what nothing dates, so that it is the same again
 CLIPPED = ("source", "url", "link")  # keys of notes that were clipped from the web
-VAULT = (".obsidian/*", "*/.obsidian/*")  # files by which one shows
 _DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 
 
@@ -160,14 +159,15 @@ def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
 
 def fits_vault(source: ImportSource) -> bool:
     """Whether the files are an Obsidian vault."""
-    return bool(source.below(*VAULT))
+    return bool(source.below(".obsidian/*", "*/.obsidian/*"))
 
 
 def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read a vault, or any folder of Markdown: the person's own notes, each a dated text."""
     settings = [name for name in source.names if ".obsidian" in name.split("/")]
-    written = [f"{PurePosixPath(name).parent}/" for name in source.matching(MARK, ENTITY_FILE)]
-    ours = [name for name in source.names if name.startswith(tuple(written))]
+    marks = source.matching(MARK, ENTITY_FILE)
+    written = tuple(mark.removesuffix(PurePosixPath(mark).name) for mark in marks)
+    ours = [name for name in source.names if name.startswith(written)]
     passed = {*settings, *ours}
     texts = [name for name in source.matching("*.md", "*.markdown") if name not in passed]
     source.wanted = sum(source.members[name].size for name in texts)

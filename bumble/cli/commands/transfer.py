@@ -19,7 +19,6 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.files import disk
-from bumble.records import forgotten
 from bumble.records.provenance import EVERYTHING, STRANGER, Reader
 from bumble.text import words, yaml_edit
 
@@ -216,7 +215,7 @@ def import_(
             first,
         )
         try:
-            report = _run(files, wanted, importer, _context(opened, who.name))
+            report = _run(files, wanted, importer, ImportContext(opened.zone, who.name))
         finally:
             progress.clear()
     if not dry_run:
@@ -225,13 +224,6 @@ def import_(
         broken = [passed for passed in report.left_out.values() if passed.broken]
         raise ImportInvalidError(place, f"nothing in it could be read: {broken[0].why}")
     _show(opened, wanted, report, dry_run=dry_run)
-
-
-def _context(opened: opening.Opened, person: str) -> ImportContext:
-    entries = forgotten.read(opened.entity.root)
-    return ImportContext(
-        opened.zone, person, lambda name: any(entry.is_named(name) for entry in entries)
-    )
 
 
 def _apply(opened: opening.Opened, planned: ChangeSet, *, dry_run: bool) -> None:
