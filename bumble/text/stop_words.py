@@ -56,6 +56,7 @@ wat we wel werd wij wordt ze zich zij zijn zo
 }
 OF_LANGUAGE = {code: frozenset(text.split()) for code, text in _LISTS.items()}
 WORDS = frozenset[str]().union(*OF_LANGUAGE.values())
+_CONTRACTED = {word.replace("'", ""): word for word in OF_LANGUAGE["en"] if "'" in word}
 # How people speak of themselves, by language: "I", "my", "me".
 _FIRST_PERSON = {
     "en": ("i i'm i've i'd i'll", "my mine our", "me myself"),
@@ -95,6 +96,11 @@ def words(text: str) -> list[str]:
 def bare(text: str) -> str:
     """Return the words of a text alone, one blank between: however it is spaced and pointed."""
     return " ".join(words(text))
+
+
+def with_apostrophes(text: str) -> str:
+    """Put back the apostrophes that people leave out of English; in small letters: "i'm"."""
+    return WORD.sub(lambda word: _CONTRACTED.get(word[0], word[0]), text.lower())
 
 
 def telling_words(text: str) -> list[str]:
