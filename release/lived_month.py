@@ -60,7 +60,7 @@ def main() -> int:
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(folder, place, ignore=shutil.ignore_patterns(*LEFT_OUT))
         if asked.keep:
-            shutil.copytree(folder, asked.keep)
+            shutil.copytree(folder, asked.keep, dirs_exist_ok=True)
     files = [path for path in place.rglob("*") if path.is_file()]
     print(f"{place.relative_to(ROOT)}: {len(files)} files")
     return 0
@@ -148,7 +148,7 @@ def answer(
     if "asleep and dreaming" in str(body["messages"][0]["content"]):
         dream = next(dreams, None) or plan["dreams"][-1]
         fragments = "\n".join(f"- {line}" for line in dream["fragments"])
-        return f"FRAGMENTS\n{fragments}\n\nTHREAD\n{dream['thread']}\n"
+        return f"FRAGMENTS\n{fragments}\n\nTHREAD\n{dream['thread']}\n\nTITLE\n{dream['title']}\n"
     if "thoughts" in fields:
         asked = {name: question(plan, prompt, name) for name in fields if name != "thoughts"}
         return json.dumps(asked | {"thoughts": [next(thoughts)]}, ensure_ascii=False)

@@ -230,13 +230,18 @@ PEOPLE.offers(app, looks_back, list="List the people it knows.")
 @looks_back
 def show(
     opened: Opened,
-    name: NameArgument,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="A name the person goes by. Default: the owner's."),
+    ] = None,
 ) -> None:
     """Show how the entity sees a person, and how the two stand."""
     from bumble.runtime import people as standings
     from bumble.runtime import spoken
 
-    person = listing.Viewer(opened).seen(find(opened, name))
+    person = listing.Viewer(opened).seen(
+        find(opened, name or opened.identity.owner.name or opened.owner_id)
+    )
     language = spoken.by_person(
         opened.entity, opened.config.language, person.id, opened.shell.now()
     )

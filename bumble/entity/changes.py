@@ -261,9 +261,10 @@ def _digest(change: Change, data: bytes | None) -> str | None:
 
 def _found(root: Path, path: Path, change: Change) -> bytes | None:
     data, beside = write_ahead.read(path), companions.place(change.path)
-    if change.alone or beside is None:
+    if change.alone or beside is None or data is None:
         return data
-    companion = write_ahead.read(write_ahead.target(root, beside))
+    there = companions.left_behind(root, change.path) or beside
+    companion = write_ahead.read(write_ahead.target(root, there))
     return companions.whole(change.path, data, companion)
 
 
@@ -275,8 +276,11 @@ def _steps(root: Path, draft: _Draft) -> list[tuple[IntentStep, bytes | None]]:
     if beside is None:  # one file, read already
         before, after = write_ahead.digest(draft.found), write_ahead.digest(draft.data)
         return [(IntentStep(draft.path, before, after, None), draft.data)]
-    now = [write_ahead.read(write_ahead.target(root, path)) for path in (draft.path, beside)]
+    old = companions.left_behind(root, draft.path) if draft.found is not None else None
+    places = (draft.path, old or beside)
+    now = [write_ahead.read(write_ahead.target(root, path)) for path in places]
     files_now = companions.parted(draft.path, draft.data, *now)
+    files_now += [(old, None)] if old else []
     return [_step(root, path, data) for path, data in files_now]
 
 

@@ -40,8 +40,8 @@ BESIDE_IT = frozenset(
     (
         *(*_ORIGIN, "fingerprint", "summary_source", "session", "seed", "bypassed", "became"),
         *("significance", "imprints", "soma", "tries", "faded", "inferences", "pairs"),
-        *("category", "formed", "reinforced", "evidence", "source", "contradicts"),
-        *("interaction_count", "last_interaction", "last_reflection", "last_scored"),
+        *("category", "confidence", "formed", "reinforced", "evidence", "source", "contradicts"),
+        *("first_met", "interaction_count", "last_interaction", "last_reflection", "last_scored"),
         *(
             "scores",
             "previous_health",
@@ -61,7 +61,7 @@ SECTIONS = ("knowledge.md", "journal.md")  # files of parts: a heading each
 LINES = ("working/scratch.md", "working/MEMORY.md")  # a line each
 # of a file that nobody made by hand: what a program alone writes
 MADE = frozenset(("by", "fingerprint", "interaction_count", "last_interaction", *_ORIGIN))
-_NAMED_BY_ID = re.compile(r"(?s:.*-)?[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")
+_NAMED_BY_ID = re.compile(r"(?s:.*-)?([a-z]+_[0-9A-HJKMNP-TV-Z]{26})")
 _ENTRY = re.compile(r"([A-Za-z_][\w-]*|\"[^\"]*\"|'[^']*')[ \t]*:(?:[ \t\r\n]|\Z)")
 _ONLY = re.compile(r"[ \t]+\[only for ([^\[\]\r\n]+)\](?=[ \t]*(?:#+[ \t]*)?(?:\r|\n|\Z))")
 _END = re.compile(r"(?:[ \t]+#+)?[ \t]*(?:(?:\r\n|\r|\n).*)?\Z", re.DOTALL)  # of a heading
@@ -95,10 +95,31 @@ def record_of(path: str) -> str | None:
 def read(root: Path, path: str, *, anew: bool = False) -> bytes | None:
     """Return the whole of a record, or the bytes of what is none; None: there is no such file."""
     data = disk.read_if_there(disk.inside(root, path), anew=anew)
+    return data if data is None else whole(path, data, _beside(root, path, anew=anew))
+
+
+def _beside(root: Path, path: str, *, anew: bool = False) -> bytes | None:
+    """Return the companion of a record; None: it has none."""
     beside = place(path)
-    if data is None or beside is None:
-        return data
-    return whole(path, data, disk.read_if_there(disk.inside(root, beside), anew=anew))
+    if beside is None:
+        return None
+    data = disk.read_if_there(disk.inside(root, beside), anew=anew)
+    if data is None and (other := left_behind(root, path)):
+        return disk.read_if_there(disk.inside(root, other), anew=anew)
+    return data
+
+
+def left_behind(root: Path, path: str) -> str | None:
+    """Return the companion that a record had before somebody renamed or moved its file.
+
+    It has the same id at the end of its name, and no other record to go with.
+    """
+    beside, match = place(path), _NAMED_BY_ID.fullmatch(PurePosixPath(path).stem)
+    if beside is None or match is None or (root / beside).exists():
+        return None
+    top = root / FOLDER / path.partition("/")[0]
+    found = (file.relative_to(root).as_posix() for file in top.rglob(f"*{match[1]}.yaml"))
+    return next((one for one in found if not (root / (record_of(one) or one)).exists()), None)
 
 
 def whole(path: str, data: bytes | None, companion: bytes | None) -> bytes | None:
@@ -111,10 +132,10 @@ def whole(path: str, data: bytes | None, companion: bytes | None) -> bytes | Non
 
 def is_lost(root: Path, path: str) -> bool:
     """Whether a record should have a companion, and has none that can be read."""
-    beside, data = place(path), disk.read_if_there(disk.inside(root, path))
-    if beside is None or data is None:
+    data = disk.read_if_there(disk.inside(root, path))
+    if place(path) is None or data is None:
         return False
-    there = disk.read_if_there(disk.inside(root, beside))
+    there = _beside(root, path)
     if there is not None:
         return _mapping(_decoded(there)) is None
     try:
@@ -127,10 +148,18 @@ def is_lost(root: Path, path: str) -> bool:
 
 
 def orphans(root: Path) -> list[Path]:
-    """Return the companions whose records are not there: somebody removed or renamed those."""
+    """Return the companions whose records are not there: somebody removed those."""
     found = sorted((root / FOLDER).rglob("*.yaml"))
     named = [(file, record_of(file.relative_to(root).as_posix())) for file in found]
-    return [file for file, record in named if record and not (root / record).exists()]
+    alone = [(file, record) for file, record in named if record and not (root / record).exists()]
+    return [file for file, record in alone if not _renamed(root, record)]
+
+
+def _renamed(root: Path, record: str) -> bool:
+    """Whether a record that has an id is there under another name."""
+    match = _NAMED_BY_ID.fullmatch(PurePosixPath(record).stem)
+    top = root / record.partition("/")[0]
+    return match is not None and any(top.rglob(f"*{match[1]}.md"))
 
 
 def digest(path: str, data: bytes | None) -> str | None:
@@ -150,10 +179,9 @@ def of_file(file: Path, text: str) -> str:
     """Return the whole of a record whose file was read."""
     root = disk.enclosing(file)
     path = file.relative_to(root).as_posix() if root is not None else ""
-    beside = place(path)
-    if root is None or beside is None:
+    if root is None or place(path) is None:
         return text
-    companion = disk.read_if_there(root / beside)
+    companion = _beside(root, path)
     return joined(path, text, None if companion is None else _decoded(companion))
 
 

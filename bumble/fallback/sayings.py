@@ -25,7 +25,7 @@ from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime import people, spoken
 from bumble.runtime.job import Condition
 from bumble.runtime.runtime import Runtime
-from bumble.text import words
+from bumble.text import titles, words
 
 MARK = "form"  # in front matter, where other texts have `excerpt`: put together of quotes
 
@@ -50,10 +50,14 @@ class Wording(Struct, frozen=True):
         shown = [saying for saying in sayings if saying.message.id not in older_ids]
         return "\n\n".join(self.line(saying, year=year) for saying in shown)
 
-    def title(self, sayings: Sequence[Saying]) -> str:
-        """Name sayings by who said them, and when."""
-        names = ", ".join(dict.fromkeys(saying.quote.name for saying in sayings))
-        return f"{names}, {quotes.day(sayings[0].quote.at, self.template, year=True)}"
+    def title(self, sayings: Sequence[Saying], entity: str) -> str:
+        """Name sayings by words of them that tell of a thing, else by who said them, and when."""
+        weighed = sorted(sayings, key=lambda each: -max(each.notice.heavy, each.notice.glad))
+        names = dict.fromkeys(saying.quote.name for saying in sayings)
+        told = titles.clause((each.quote.words for each in weighed), (entity, *names))
+        if told:
+            return quotes.marked(told, self.template)
+        return f"{', '.join(names)}, {quotes.day(sayings[0].quote.at, self.template, year=True)}"
 
 
 class Saying(Struct, frozen=True):

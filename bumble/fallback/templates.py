@@ -34,6 +34,7 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     subject: str  # headings of a brief
     spoken: str
     asked: str
+    of_month: str  # the title of what somebody told in a month
     summary: str  # before the lines that stand for a conversation's middle
     # talk
     weekdays: tuple[str, ...]

@@ -8,7 +8,6 @@ writes it once more.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from itertools import count
@@ -30,11 +29,10 @@ from bumble.records.sessions import Message
 from bumble.runtime import review_queue
 from bumble.runtime.job import NO_ANSWER, array, closed, messages, request, text
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words, words
+from bumble.text import stop_words, titles, words
 
 CATEGORIES = tuple(each for each in beliefs.CATEGORIES if each != beliefs.DREAM_INSIGHT)
-PART_WORDS = 2  # of an entry of what is no title, but a list
-SENTENCE_CHARS, QUOTE_CHARS, TITLE_CHARS = 300, 120, 80
+SENTENCE_CHARS, QUOTE_CHARS, TITLE_CHARS = 300, 120, titles.MAX_CHARS
 SENTENCES, FACTS, BELIEFS = 10, 8, 6  # at most: of a telling, of knowledge, of beliefs
 PORTRAIT_CHARS, JOURNAL_CHARS = 3200, 800  # 800 tokens of a portrait
 T = TypeVar("T")
@@ -184,13 +182,13 @@ def read(data: Mapping[str, Any]) -> StretchAnswer:
     episode = data["episode"]
     return StretchAnswer(
         data["appraisal"],
-        prose(named(episode["title"], _told(episode["narrative"])))[:1],
+        prose(titles.named(episode["title"], _told(episode["narrative"])))[:1],
         claims(episode["narrative"]),
         lines(episode["reflection"]),
         tuple(
             TitledFact(title, claims(raw["sentences"]), tuple(raw["replaces"]))
             for raw in data["knowledge"]
-            if (title := named(raw["title"], _told(raw["sentences"])))
+            if (title := titles.named(raw["title"], _told(raw["sentences"])))
         ),
         tuple(
             StretchBelief(
@@ -242,23 +240,6 @@ def sifted(part: T, become: Callable[[Sentence], Sentence | None]) -> T:
         values = {name: sifted(value, become) for name, value in structs.asdict(part).items()}
         return type(part)(**values)
     return part
-
-
-def named(title: str, text: str) -> str:
-    """Return a title that names one thing: of a list of words the one that its text tells of most.
-
-    Args:
-        title: As a model gave it.
-        text: What is to stand under it.
-    """
-    plain = words.one_line(title).strip('#*_`"“”„«».,:; ')
-    parts = [part.strip() for part in re.split(r"[,;/|·]", plain) if part.strip()]
-    longest = max((len(part.split()) for part in parts), default=0)
-    if len(parts) <= longest or longest > PART_WORDS:  # two words, or three pairs: a list
-        return plain
-    told = text.casefold()
-    thing = max(parts, key=lambda part: (told.count(part.casefold()), len(part)))
-    return thing[:1].upper() + thing[1:]
 
 
 def _told(claims: Sequence[Mapping[str, Any]]) -> str:
@@ -442,7 +423,7 @@ def draw_quotes(runtime: Runtime, shown: scene.Scene, wording: sayings.Wording) 
     older = {saying.older.message for saying in kept if saying.older}
     shown_sayings = [saying for saying in kept if saying.message.id not in older]
     narrative = tuple(sentence(wording.line(each, year=False), each) for each in shown_sayings)
-    title = (Sentence("title", wording.title(kept)),) if kept else ()
+    title = (Sentence("title", wording.title(kept, shown.entity)),) if kept else ()
     answer = StretchAnswer(
         appraisal=_appraisal(shown.messages, noticed, wording),
         title=title,
@@ -497,7 +478,7 @@ def _title(saying: sayings.Saying, wording: sayings.Wording) -> str:
     at, name = saying.quote.at, saying.quote.name
     has_months = "{month}" in wording.template.date
     month = wording.template.months[at.month - 1] if has_months else f"{at:%m}"
-    return f"{name}, {month} {at.year}"
+    return wording.template.of_month.format(name=name, month=month, year=at.year)
 
 
 def _corrections(

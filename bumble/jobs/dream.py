@@ -59,7 +59,7 @@ from bumble.runtime.job import (
     traced,
 )
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments, tokens
+from bumble.text import moments, titles, tokens
 from bumble.text.words import one_line, shorten
 
 EMPTY_BACKOFF_SECONDS = 1800  # after a night without an eligible pair
@@ -384,7 +384,7 @@ MIN_FRAGMENTS, MAX_FRAGMENTS = 3, 6
 FRAGMENT_MAX_CHARS = 240
 THREAD_MAX_CHARS = 500
 _HEADING = re.compile(
-    r"[\W\d_]*(?:the |hidden |dream |part \d\W*)*(fragments?|threads?)\b"
+    r"[\W\d_]*(?:the |hidden |dream |part \d\W*)*(fragments?|threads?|titles?)\b"
     r"(?:\s*\([^)]*\))?[\s*_\])]*(?:[:：]|\s[-–—]\s|$)[\s*_]*(.*)",
     re.IGNORECASE,
 )
@@ -400,6 +400,7 @@ class Dreamt(Struct, frozen=True):
 
     fragments: tuple[str, ...] = ()  # at most MAX_FRAGMENTS, a line each
     thread: str = ""  # one line, at most THREAD_MAX_CHARS
+    title: str = ""
 
     @property
     def whole(self) -> bool:
@@ -415,12 +416,12 @@ class Dreamt(Struct, frozen=True):
         """Return this dream with what it lacks taken from another try."""
         longer = max(self.fragments, other.fragments, key=len)
         enough = self.fragments if len(self.fragments) >= MIN_FRAGMENTS else longer
-        return replace(self, fragments=enough, thread=self.thread or other.thread)
+        return Dreamt(enough, self.thread or other.thread, self.title or other.title)
 
 
 def parse(text: str) -> Dreamt:
     """Read the parts of an answer; a part that is not there is empty."""
-    parts: dict[str, list[str]] = {"": [], "fragment": [], "thread": []}
+    parts: dict[str, list[str]] = {"": [], "fragment": [], "thread": [], "title": []}
     part = ""
     for line in _visible(text).splitlines():
         heading = _HEADING.fullmatch(line.strip())
@@ -433,7 +434,8 @@ def parse(text: str) -> Dreamt:
             part = ""  # what follows the sentence is talk about it
     listed = [line for line in parts[""] if _MARKER.match(line)]  # no heading, but a list
     rows = parts["fragment"] or (listed if parts["thread"] else [])
-    return Dreamt(_fragments(rows), _thread(parts["thread"]))
+    title = titles.named(_plain(" ".join(parts["title"][:1])), " ".join(rows))
+    return Dreamt(_fragments(rows), _thread(parts["thread"]), title)
 
 
 def _visible(text: str) -> str:
@@ -478,6 +480,7 @@ MEMORY_TOKENS = 90  # of one memory in the prompt
 SALIENCE = 0.7  # of a dream's fragment in the noise
 RETRY_TEMPERATURE = 0.8  # a second answer is to keep the form
 TITLE_CHARS = 60
+BETWEEN = " · "  # the titles of two memories
 TIME_ALONE = "no embedding model is here, so only time decided which memories met"
 
 
@@ -495,6 +498,7 @@ class Night(Struct, frozen=True):
     id: str
     belief_id: str
     seed: int
+    title: str
     pairs: tuple[Pair, ...]
     dreamt: Dreamt
     believable: bool  # its thread holds no name or number of its own
@@ -638,9 +642,8 @@ def _read(text: str) -> Dreamt:
     """Read an answer, without what the smallest models copy from the example."""
     dreamt, example = parse(text), prompts.load("dream").text
     fragments = tuple(fragment for fragment in dreamt.fragments if fragment not in example)
-    return replace(
-        dreamt, fragments=fragments, thread="" if dreamt.thread in example else dreamt.thread
-    )
+    thread, title = ("" if one in example else one for one in (dreamt.thread, dreamt.title))
+    return Dreamt(fragments, thread, title)
 
 
 def _slots(
@@ -688,10 +691,12 @@ def _night(
     told = [f"{day:%d %B %Y %Y-%m-%d} {one.text}" for day, one in zip(days, met, strict=True)]
     told += [asked.text] if asked else []
     strange = claims.unsupported(dreamt.thread, told, known_names)
+    unnamed = not dreamt.title or claims.unsupported(dreamt.title, told, known_names)
     return Night(
         id=dreams.new_id(runtime.entity.dreams, job.at, rng),
         belief_id=base.new_id(beliefs.PREFIX, job.at, rng),
         seed=seed,
+        title=_of_both(met) if unnamed else dreamt.title,
         pairs=chosen,
         dreamt=dreamt,
         believable=bool(dreamt.thread) and not strange,
@@ -703,6 +708,11 @@ def _night(
             audience=provenance.joined(episode.audience for episode in met),
         ),
     )
+
+
+def _of_both(met: Sequence[Episode]) -> str:
+    """Call a dream for the memories that met first in it; empty where these have no title."""
+    return BETWEEN.join(filter(None, (titles.heading(episode.text) for episode in met[:2])))
 
 
 def _begun(job: DreamJob) -> dict[str, str]:
@@ -721,10 +731,7 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
         return JobPlan((), late, {"events": [_begun(job), left]}, ran=False)
     planned: list[Change | None] = []
     became: list[str] = []
-    if config.write_journal:  # only a link: what it was stands in its own file
-        told, own = dreams.link(night.id, job.at), replace(night.provenance, sources=(night.id,))
-        why = "write the dream down"
-        planned.append(journal.plan_add(job.at, told, runtime.zone, why, tags=TAGS, provenance=own))
+    if config.write_journal:
         became.append("journal")
     if config.write_beliefs and night.believable:
         believed = _belief(runtime, job, night)
@@ -739,12 +746,17 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
         tuple(pair.ids for pair in night.pairs),
         night.dreamt.fragments,
         night.dreamt.thread,
+        title=night.title,
         became=tuple(became),
         seed=night.seed,
         bypassed=job.bypassed,
         provenance=night.provenance,
     )
     planned.append(dreams.plan_new(record, "keep the dream"))
+    if config.write_journal:  # only a link: what it was stands in its own file
+        told, own = dreams.link(record), replace(night.provenance, sources=(night.id,))
+        why = "write the dream down"
+        planned.append(journal.plan_add(job.at, told, runtime.zone, why, tags=TAGS, provenance=own))
     return JobPlan((*planned, plan_counted(runtime, past, job.at)))
 
 

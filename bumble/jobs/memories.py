@@ -191,23 +191,27 @@ def _with(old: str, item: ExtractedItem) -> str:
 
 
 def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:
-    """Return a section's text with a correction: what speaks of the same thing gives way to it.
+    """Return a section's text with a correction, where the first stood that gives way to it.
 
     Sentences that the new text says nothing about stay, so that one remark does not wipe out all
-    that was known.
+    that was known; where none gives way, it stands below them.
 
     Args:
         old: The section's text.
         new: What is to stand in it.
         replaced: Sentences that are known to give way.
     """
-    fresh = words.sentences(new)
-    kept_sentences = [
-        sentence
-        for sentence in words.sentences(old)
-        if sentence not in replaced and not any(_same_thing(sentence, n) for n in fresh)
-    ]
-    return new if not kept_sentences else "\n".join((" ".join(kept_sentences), new))
+    fresh, rows, is_placed = words.sentences(new), list[str](), False
+    for line in old.splitlines():
+        row = list[str]()
+        for sentence in words.sentences(line):
+            if sentence not in replaced and not any(_same_thing(sentence, n) for n in fresh):
+                row.append(sentence)
+            elif not is_placed:
+                row.append(new)
+                is_placed = True
+        rows += [" ".join(row)] if row or not line.strip() else []
+    return "\n".join(rows if is_placed else (*rows, new))
 
 
 def _same_thing(sentence: str, other: str) -> bool:

@@ -26,7 +26,7 @@ from bumble.records.sessions import Session
 from bumble.runtime import cursors
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments, tokens, words
+from bumble.text import moments, titles, tokens, words
 
 TURNS = 3  # of a new conversation that see the brief of the last
 MIN_QUALITY = 0.4  # a brief worse than this is not written
@@ -43,7 +43,6 @@ TOUCHED, LAST = "Touched", "Said last"
 SECTION, WITHOUT = "handover", "without"  # in state.yaml
 LEAST_MESSAGES = 4  # a conversation of one exchange leaves nothing to hand over
 LINE_TOKENS = 60  # of a message, in a brief by rule
-LAST_SENTENCES = 3  # of what was remembered, that say where a talk stood
 MAX_TOUCHED = 16
 MOST_QUOTES = 6  # of a brief by form
 QUESTION_MARKS = ("?", "？", "؟")
@@ -149,19 +148,22 @@ def _of_memories(runtime: Runtime, session: Session) -> Mapping[str, str]:
     """Return what the next conversation should know, of what was remembered of this one."""
     own = [each for each in episodes.read(runtime.entity.episodes) if each.session == session.id]
     stories = [each.telling.narrative for each in own]
-    titles = [story.partition("\n")[0] for story in stories if story.startswith("# ")]
+    named = filter(None, map(titles.heading, stories))
     told = [line for story in stories for line in words.sentences(_prose(story))]
     felt = [each.felt for each in session.appraisals.values() if each.felt]
     last = [message for message in session.messages if message.role == "user"][-1:]
     asked = [
         words.one_line(each.text) for each in last if each.text.rstrip().endswith(QUESTION_MARKS)
     ]
-    return dict.fromkeys(HEADINGS, "") | {
-        "subject": "; ".join(title.lstrip("# ") for title in titles) or "".join(told[:1]),
-        "state": " ".join(told[-LAST_SENTENCES:]),
-        "open": "".join(text for text in asked if not secrets.find_secret(text)),
-        "mood": "".join(felt[-1:]),
-    }
+    return (
+        dict.fromkeys(HEADINGS, "")
+        | {
+            "subject": "; ".join(named) or "".join(told[:1]),
+            "state": "".join(told[-1:]),  # the rest is the episode's to tell
+            "open": "".join(text for text in asked if not secrets.find_secret(text)),
+            "mood": "".join(felt[-1:]),
+        }
+    )
 
 
 def _prose(story: str) -> str:
@@ -178,7 +180,7 @@ def _by_form(
         return _none(runtime, session, "nothing in it is worth keeping", data, noticed)
     template = wording.template
     parts = [
-        f"## {template.subject}\n\n{wording.title(kept)}",
+        f"## {template.subject}\n\n{wording.title(kept, runtime.identity.name)}",
         f"## {template.spoken}\n\n{wording.block(kept, year=False)}",
     ]
     sources = sayings.origin("handover", session, kept, session.people)

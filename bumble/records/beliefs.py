@@ -23,7 +23,7 @@ FOLDER = "beliefs"
 DREAM_INSIGHT, WORLD_FACT = "dream_insight", "world_fact"
 CATEGORIES = ("preference", "correction", WORLD_FACT, "self_insight", DREAM_INSIGHT)
 ORIGINS = ("conversation", "observation", "inference", "dream")  # a dream's is `dream:<id>`
-MAX_CONFIDENCE = 0.99  # never quite certain
+MAX_CONFIDENCE, UNSAID = 0.99, 0.5  # never quite certain; where nothing says how sure
 
 
 def _origin(meta: Mapping[str, Any], key: str) -> str:
@@ -48,7 +48,7 @@ class Belief(Record, frozen=True, kw_only=True):
 
     text: Annotated[str, BODY]  # the claim, Markdown
     category: Annotated[str, Key(read=one_of(CATEGORIES, WORLD_FACT))]
-    confidence: Annotated[float, Key(read=unit())]  # in [0, 1), as of `reinforced`
+    confidence: Annotated[float, Key(read=unit(UNSAID))]  # in [0, 1), as of `reinforced`
     formed: Annotated[datetime, EARLIER]
     # when it was last confirmed or weakened; `formed` until then
     reinforced: Annotated[datetime, LATER]

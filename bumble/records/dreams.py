@@ -16,14 +16,14 @@ from typing import Annotated, Any, ClassVar
 from bumble.records import base
 from bumble.records.fields import Key
 from bumble.records.kind import Record, RecordKind
-from bumble.text import markdown
+from bumble.text import markdown, titles
 
 PREFIX = "drm"
 FOLDER = "dreams"
 FRAGMENTS, THREAD = "Fragments", "Thread"  # headings of the body
 
 
-_LINK = re.compile(rf"\*\[dream\]\({FOLDER}/[^()\s]+\)\*")
+_LINK = re.compile(rf"\*\[dream[^\[\]]*\]\({FOLDER}/[^()\s]+\)\*")
 
 
 def is_link(text: str) -> bool:
@@ -65,8 +65,13 @@ class Dream(Record, frozen=True, kw_only=True):
         return tuple(episode_id for pair in self.pairs for episode_id in pair)
 
     @property
+    def title(self) -> str:
+        """What it is called; empty where an earlier version wrote it."""
+        return titles.heading(self.source.body)
+
+    @property
     def filed_as(self) -> str:
-        return _night(self.at)
+        return f"{self.at:%Y-%m-%d} {self.title}"
 
     @property
     def quoted(self) -> str:
@@ -100,13 +105,10 @@ parse, of, path, paths = DREAM.parse, DREAM.of, DREAM.path, DREAM.files
 read, plan_new = DREAM.every, DREAM.plan_new
 
 
-def _night(at: datetime) -> str:
-    return f"{at:%Y-%m-%d}"
-
-
-def link(dream_id: str, at: datetime) -> str:
+def link(dream: Dream) -> str:
     """Write what the diary has of a dream: a link to it."""
-    return f"*[dream]({path(base.file_stem(_night(at), dream_id))})*"
+    called = f": {re.sub(r'[][]', '', dream.title)}" if dream.title else ""
+    return f"*[dream{called}]({DREAM.place(dream)})*"
 
 
 def new_id(folder: Path, at: datetime, rng: random.Random) -> str:
@@ -127,6 +129,7 @@ def new(
     fragments: tuple[str, ...],
     thread: str,
     *,
+    title: str = "",
     became: tuple[str, ...] = (),
     seed: int | None = None,
     bypassed: tuple[str, ...] = (),
@@ -134,7 +137,8 @@ def new(
 ) -> Dream:
     """Make a dream that is not in the folder yet; `plan_new` puts it there."""
     rows = "\n".join(f"- {' '.join(fragment.split())}" for fragment in fragments)
-    parts = [f"## {FRAGMENTS}\n\n{rows}"] if rows else []
+    parts = [f"# {title}"] if title else []
+    parts += [f"## {FRAGMENTS}\n\n{rows}"] if rows else []
     if thread:
         parts.append(f"## {THREAD}\n\n{markdown.contained(' '.join(thread.split()))}")
     return DREAM.new(

@@ -19,6 +19,7 @@ from bumble.errors import RecordMissingError
 from bumble.records import base
 from bumble.records.fields import BODY, JOINED, Key, joined, unit
 from bumble.records.kind import Record, RecordKind, Told, told_anew
+from bumble.text import titles
 
 REFLECTION_MAX_CHARS = 1500  # longest text of why it mattered
 PREFIX = "ep"
@@ -86,8 +87,7 @@ class Episode(Record, frozen=True, kw_only=True):
 
     @property
     def filed_as(self) -> str:
-        told = title(self) if has_title(self) else self.text.partition("\n")[0]
-        told = " ".join(self.people) if self.summary_source else told  # quotes have no title
+        told = titles.heading(self.text) or " ".join(self.people)
         return f"{self.at:%d} {told}"
 
     @property
@@ -109,14 +109,7 @@ class Episode(Record, frozen=True, kw_only=True):
 
 def title(episode: Episode) -> str:
     """Return what an episode is called: its heading, else its day."""
-    if not has_title(episode):
-        return f"{episode.at:%Y-%m-%d}"
-    return episode.text.lstrip().partition("\n")[0].removeprefix("# ").strip()
-
-
-def has_title(episode: Episode) -> bool:
-    """Whether an episode begins with a heading of its own."""
-    return episode.text.lstrip().startswith("# ")
+    return titles.heading(episode.text) or f"{episode.at:%Y-%m-%d}"
 
 
 def link(episode: Episode, up: str = "") -> str:

@@ -1,9 +1,9 @@
 """The harness of every job between turns: gather, ask, verify, plan, apply.
 
-`check` of a job gathers what is due, with its conditions. `answer` asks the model once, by the
-prompt of the job; `Grounds` of `guard/verifier` holds what it says to what it was asked of. The
-result plans on the files as they are when it is applied, so a hand edit in between is neither lost
-nor a reason to ask again. `settle` runs jobs until nothing is due.
+`check` of a job gathers what is due, with its conditions. `ask` asks the model once, by the prompt
+of the job, which holds the answer to its `Grounds` (`guard/verifier`). The result plans on the
+files as they are when it is applied, so a hand edit in between is neither lost nor a reason to ask
+again. `settle` runs jobs until nothing is due.
 """
 
 from __future__ import annotations

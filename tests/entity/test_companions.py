@@ -8,6 +8,7 @@ from datetime import UTC
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle
 from bumble.cli.check_records import CheckContext, check
@@ -130,7 +131,7 @@ def test_an_edited_section_keeps_its_origin_and_a_new_one_is_the_hands() -> None
 def test_what_a_hand_put_in_front_stays_there_and_goes_before_the_companion() -> None:
     path = beliefs.path(ID)
     shown, beside = pair(path, WHOLE)
-    by_hand = shown.replace("confidence: 0.7\n", "confidence: 0.7 # sure\ncategory: correction\n")
+    by_hand = shown.replace("audience", "confidence: 0.7 # sure\ncategory: correction\naudience")
     belief = beliefs.parse(companions.joined(path, by_hand, beside), ID)
     assert belief.category == "correction"
     change = beliefs.plan_update(belief, "x", confidence=0.8)
@@ -151,9 +152,12 @@ def test_two_sides_are_merged_in_each_of_the_two_files() -> None:
     assert merged.clean
     assert values["from"] == ["ses_1", "msg_1", "msg_2", "msg_3"]
     assert values["trust"] == "tool"
-    one, other = shown.replace("0.7", "0.8"), shown.replace("the sea", "the open sea")
-    both = merge.merge(path, shown, one, other)
-    assert both.clean and "0.8" in both.text and "open sea" in both.text
+    surer = beside.replace("0.7", "0.8")
+    assert (
+        yaml_edit.parse_mapping(merge.merge(place, beside, surer, beside).text)["confidence"] == 0.8
+    )
+    both = merge.merge(path, shown, shown, shown.replace("the sea", "the open sea"))
+    assert both.clean and "open sea" in both.text
 
 
 def test_sections_of_two_sides_are_merged_as_their_files_show_them() -> None:
@@ -211,6 +215,26 @@ def test_any_text_of_sections_comes_back(pieces: list[str]) -> None:
 def held(entity: Entity) -> Iterator[tuple[str, str]]:
     found = check(CheckContext(entity, NOON, UTC), lambda done, of: None)
     return ((one.code, one.path) for one in found)
+
+
+def test_a_renamed_record_keeps_its_companion_which_is_named_alike_by_the_next_change(
+    entity: Entity,
+) -> None:
+    (entity.beliefs / f"the-sea-{ID}.md").parent.mkdir(exist_ok=True)
+    said = changes.write(f"beliefs/the-sea-{ID}.md", WHOLE, None, "believe")
+    changes.apply(entity.root, ChangeSet("believe", (said,)))
+    new = f"beliefs/water-{ID}.md"
+    (entity.root / said.path).rename(entity.root / new)
+    (renamed,) = beliefs.read(entity.beliefs)
+    assert (renamed.provenance.trust, renamed.confidence) == ("owner", 0.7)
+    assert not {"source-lost", "source-alone"} & {code for code, _ in held(entity)}
+    change = beliefs.plan_update(renamed, "confirm", confidence=0.8)
+    assert change is not None
+    changes.apply(entity.root, ChangeSet("confirm", (replace(change, path=new),)))
+    beside = [path.name for path in (entity.root / "sources/beliefs").iterdir()]
+    assert beside == [f"water-{ID}.yaml"]
+    (again,) = beliefs.read(entity.beliefs)
+    assert (again.provenance.trust, again.confidence) == ("owner", 0.8)
 
 
 def test_doctor_names_what_has_lost_its_companion_and_a_companion_alone(entity: Entity) -> None:

@@ -26,6 +26,7 @@ from bumble.runtime import body_state, job, people
 from tests.support import living
 from tests.support.kills import every_call, forks, in_child
 from tests.support.nights import (
+    DREAM,
     LISBON,
     NIGHT,
     ON,
@@ -77,6 +78,22 @@ def test_the_diary_leads_to_the_dream_and_does_not_tell_it_again(tmp_path: Path)
     )
     (entry,) = journal.read(entity.journal, UTC).entries
     assert entry.provenance == Provenance("dream", "scripted", (only_dream(entity).id,), "entity")
+
+
+def test_a_dream_is_called_for_what_it_shows_else_for_the_memories_that_met(
+    tmp_path: Path,
+) -> None:
+    for number, (own, title) in enumerate(
+        [("\n\nTITLE\nThe fugue in the bread", "The fugue in the bread"), ("", "Whales · Norway")]
+    ):
+        entity = newborn(tmp_path / str(number))
+        remember(entity, 1, f"# Whales\n\n{TEXTS[1]}", 9)
+        remember(entity, 2, f"# Norway\n\n{TEXTS[2]}", 5)
+        night(entity, reply=Reply(DREAM + own))
+        dreamt = only_dream(entity)
+        assert dreamt.title == title
+        assert f"*[dream: {title}]({dreams.DREAM.place(dreamt)})*" in entity.journal.read_text()
+        assert f"\n# {title}\n" in (entity.root / dreams.DREAM.place(dreamt)).read_text()
 
 
 def test_a_dream_becomes_diary_belief_noise_record_and_state(ada: Entity) -> None:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
+from bumble.jobs import memories
 from bumble.llm.scripted import ScriptedModel
 from bumble.recall import belief_strength
 from bumble.recall.belief_strength import Claim, Verdict
@@ -134,3 +135,10 @@ def test_faded_beliefs_are_put_away_once_and_come_back_when_confirmed(runtime: R
     held = list(store.read(runtime.entity.beliefs))
     assert belief_strength.archive_check(held, later) == []
     assert take(runtime, claim("Tides dream.", category="dream_insight"))["bel_1"].archived is False
+
+
+def test_a_correction_stands_where_the_sentence_stood_that_it_replaces() -> None:
+    old = "Sam's piano is black. It stands in the hallway. Odete tunes it.\n\nIt has a tea stain."
+    new = memories.corrected(old, "It stands in the living room.", ["It stands in the hallway."])
+    assert new == old.replace("hallway", "living room")
+    assert memories.corrected("Dot keeps hens.", "Kim rows.") == "Dot keeps hens.\nKim rows."

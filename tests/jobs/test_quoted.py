@@ -32,12 +32,13 @@ def test_what_is_worth_keeping_stands_in_an_episode_and_in_knowledge_as_it_was_s
     settled(ada, Line("Sam", HENS), Line("Sam", "nice weather", keep=False))
     (episode,) = episodes.read(ada.episodes)
     assert HENS in episode.text
+    assert episodes.title(episode) == f"“{HENS}”"
     assert "weather" not in episode.text
     assert episode.provenance.by.endswith(BY_FORM)
     assert episode.provenance.sources[1:] == ("msg_10",)
     assert episode.provenance.model == ""
     (section,) = knowledge.read(ada.knowledge).sections[-1:]
-    assert section.title == "Sam, May 2026"
+    assert section.title == "What Sam told, May 2026"
     assert section.text == f"> Sam, 24 May 2026: “{HENS}”"
     assert section.provenance.audience == ("sam",)
 

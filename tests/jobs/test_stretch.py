@@ -17,6 +17,7 @@ from bumble.records.sessions import Session
 from bumble.runtime import cursors
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
+from bumble.text import titles
 from tests.support.living import NOON, ada, known, model_of, runtime_of, talked, write
 from tests.support.stretches import belief, claim, fact, makes, mends, seen
 
@@ -153,7 +154,7 @@ def test_what_was_put_right_takes_the_place_of_the_older_sentence(entity: Entity
     model = ScriptedModel([makes(seven, knowledge=put_right)])
     apply(runtime, stretch.run(replace(runtime, model=model), job))
     assert f"k2: Slippers: {six['text']}" in model.requests[0].messages[-1].content
-    assert sections(entity) == {"Slippers": f"{HAS_DOG['text']}\n{seven['text']}"}
+    assert sections(entity) == {"Slippers": f"{HAS_DOG['text']} {seven['text']}"}
 
 
 def test_the_same_request_tells_what_a_belief_confirms_and_contradicts(entity: Entity) -> None:
@@ -252,7 +253,7 @@ def test_what_the_entity_said_itself_is_no_evidence(entity: Entity) -> None:
     ],
 )
 def test_a_title_names_one_thing(title: str, text: str, named: str) -> None:
-    assert ask.named(title, text) == named
+    assert titles.named(title, text) == named
 
 
 def test_a_fact_told_once_stands_in_one_record(entity: Entity) -> None:

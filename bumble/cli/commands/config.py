@@ -169,7 +169,7 @@ def set_(
         raise UsageError("`schema_version` says how the folder is made; bumble itself raises it.")
     place = _place(shell, entity, key, user=user)
     before, after = setting_files.edit(
-        shell, place, plan, f"set {key}", dry_run=dry_run, lock_timeout=lock_timeout
+        shell, place, plan, f"config: set {key}", dry_run=dry_run, lock_timeout=lock_timeout
     )
     if key in OF_THE_MODEL and not dry_run:
         _check_model(shell, entity, key, user=user)
@@ -220,7 +220,7 @@ def unset(
         shell,
         place,
         lambda source, file: settings.plan_unset(source, key, file=file),
-        f"unset {key}",
+        f"config: unset {key}",
         dry_run=dry_run,
         lock_timeout=lock_timeout,
     )
@@ -336,7 +336,7 @@ def untrust(
         shell,
         setting_files.users(shell),
         lambda source, file: folder_trust.plan_not(source, root),
-        f"untrust {root}",
+        f"config: untrust {root}",
         dry_run=dry_run,
     )
     changed = before != after

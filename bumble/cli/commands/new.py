@@ -328,9 +328,8 @@ def _dream(
     opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
 ) -> changes.Change:
     at = _at(opened, entry)
-    made = dreams.new(
-        base.stable_id(dreams.PREFIX, at, "demo"), at, (), (entry["text"],), "", provenance=None
-    )
+    dream_id = base.stable_id(dreams.PREFIX, at, "demo")
+    made = dreams.new(dream_id, at, (), (entry["text"],), "", title=entry["title"])
     return dreams.plan_new(made, "dream")
 
 

@@ -31,7 +31,7 @@ NamesArgument = Annotated[
     ),
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="All that wait.")]
-ACCEPT, REJECT, LATER, QUIT = "a", "r", "l", "q"
+KEYS = ACCEPT, REJECT, _, QUIT = "arlq"
 QUESTION = "a accepts it, r rejects it, l leaves it for later, q ends"
 NONE = "Nothing waits for review."
 NOT_OURS = "[not made here: accept or reject it by its whole name]"
@@ -60,7 +60,7 @@ def _one_by_one(opened: opening.Opened) -> None:
         if not proposal.is_own:
             output.say(NOT_OURS)
             continue
-        answer = output.asked(QUESTION, default=LATER, show_default=False).strip().casefold()[:1]
+        answer = output.key(QUESTION, KEYS)
         if answer == QUIT:
             return
         try:

@@ -99,7 +99,7 @@ def _renamed(opened: Opened, name: str) -> Opened:
         opened.shell,
         setting_files.entitys(opened.root),
         lambda source, file: settings.plan_set(source, OWNER_NAME, name, file=file),
-        f"the owner is {name}",
+        f"new: the owner is {name}",
         dry_run=False,
     )
     identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))

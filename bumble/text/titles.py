@@ -1,0 +1,63 @@
+"""Titles: what a record is called, made and checked in one place.
+
+A title names the one thing that its text is about. A model gives it; of what a model gave as a list
+of words the thing counts that the text tells of most. Where no model writes, it is the first
+clause of what was said that tells of a thing. Knows no kind of record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from bumble.text import stop_words, words
+
+MAX_CHARS = 60
+PART_WORDS = 2  # of an entry of what is no title, but a list
+LEAST_WORDS = 2  # telling ones, of a clause that tells of a thing
+COMMON = 1000  # words of a language that tell of no thing: "good", "morning"
+_MARKS = '#*_`"“”„«»<>[]|.,:; '  # at the ends of a title
+_LIST = re.compile(r"[,;/|·]")
+_CLAUSE = re.compile(r"[,;:()–—]|\s-\s|[.!?…。！？]")
+
+
+def heading(text: str) -> str:
+    """Return the title that a text begins with, as a heading; empty: it has none."""
+    first = text.lstrip().partition("\n")[0]
+    return first.removeprefix("# ").strip() if first.startswith("# ") else ""
+
+
+def named(title: str, text: str) -> str:
+    """Return a title that names one thing: of a list of words the one that its text tells of most.
+
+    Args:
+        title: As a model gave it.
+        text: What is to stand under it.
+    """
+    plain = words.one_line(title).strip(_MARKS)
+    parts = [part.strip() for part in _LIST.split(plain) if part.strip()]
+    longest = max((len(part.split()) for part in parts), default=0)
+    if len(parts) <= longest or longest > PART_WORDS:  # two words, or three pairs: a list
+        return words.shorten(plain, MAX_CHARS, at_word=True)
+    told = text.casefold()
+    thing = max(parts, key=lambda part: (told.count(part.casefold()), len(part)))
+    return thing[:1].upper() + thing[1:]
+
+
+def clause(texts: Iterable[str], names: Iterable[str]) -> str:
+    """Return the first clause of some texts that tells of a thing; empty where none does.
+
+    Args:
+        texts: What was said, what counts most first.
+        names: Of those who talk: that they are greeted tells nothing.
+    """
+    known = {word for name in names for word in stop_words.words(name)}
+    known |= {f"{word}'s" for word in known}
+    for text in texts:
+        for sentence in words.sentences(words.one_line(text)):
+            common = words.common(words.language(sentence), COMMON)
+            for part in _CLAUSE.split(sentence):
+                told = set(stop_words.telling_words(part)) - known
+                if len(told) >= LEAST_WORDS and not told <= common:
+                    return words.shorten(part.strip(_MARKS), MAX_CHARS, at_word=True)
+    return ""
