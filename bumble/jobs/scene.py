@@ -214,9 +214,8 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
 
 
 def _seen(person: relationships.Relationship) -> str:
-    prose, _ = relationships.split_quotes(person.text)
     notes = "".join(f"\n(note) {note.text}" for note in portrait.notes(person))
-    return f"{person.name}:\n{prose or '(nobody has drawn them yet)'}{notes}"
+    return f"{person.name}:\n{person.text or '(nobody has drawn them yet)'}{notes}"
 
 
 def _before(scene: Scene) -> list[str]:
