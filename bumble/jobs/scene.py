@@ -87,19 +87,14 @@ class Scene(Struct, frozen=True, dict=True):
             return str(message.extra.get("name") or self.entity)
         return "(tool)"
 
-    def is_evidence(self, number: int) -> bool:
-        """Whether a message may be what a memory rests on."""
-        message = self.messages[number - 1] if 1 <= number <= len(self.messages) else None
-        return (
-            message is not None
-            and message.role != "tool"
-            and not is_untrusted(message.trust)
-            and bool(message.text.strip())
-        )
-
     def is_persons(self, number: int) -> bool:
-        """Whether a person said it, not the entity."""
-        return self.is_evidence(number) and self.messages[number - 1].role == USER
+        """Whether a person said it, which a memory may rest on."""
+        if not 1 <= number <= len(self.messages):
+            return False
+        message = self.messages[number - 1]
+        return (
+            message.role == USER and bool(message.text.strip()) and not is_untrusted(message.trust)
+        )
 
     def ids(self, numbers: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.messages[number - 1].id for number in numbers)

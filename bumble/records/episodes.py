@@ -169,6 +169,11 @@ def new(
     provenance: base.Provenance | None = None,
 ) -> Episode:
     """Make an episode that is not in the folder yet; `plan_new` puts it there."""
+    felt = [
+        {"emotion": one.emotion, "intensity": round(one.intensity, 4)}
+        | base.filled({"trigger": one.trigger})
+        for one in imprints
+    ]
     return EPISODE.new(
         episode_id,
         text,
@@ -176,20 +181,13 @@ def new(
         at=at,
         significance=round(significance, 4),
         people=people,
-        imprints=tuple(_imprint_meta(item) for item in imprints),
+        imprints=felt,
         soma=soma,
         session=session,
         tags=tags,
         summary_source=summary_source,
         inferences=inferences,  # sentences of it that say more than was said
     )
-
-
-def _imprint_meta(imprint: Imprint) -> dict[str, Any]:
-    return {
-        "emotion": imprint.emotion,
-        "intensity": round(imprint.intensity, 4),
-    } | base.filled({"trigger": imprint.trigger})
 
 
 def locate(folder: Path, episode_id: str) -> Path | None:

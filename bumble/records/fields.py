@@ -207,8 +207,8 @@ ORIGIN: Mapping[str, Rule] = {
     "from": joined,
     "trust": lower_trust,
     "audience": shared_audience,
-    "by": lambda base, current, incoming: _either(base, current, incoming),
-    "model": lambda base, current, incoming: _either(base, current, incoming),
+    "by": lambda *sides: either(*sides),
+    "model": lambda *sides: either(*sides),
 }
 
 
@@ -237,7 +237,8 @@ def of_side(key: str, side: Values) -> Rule:
     return lambda *_: side.get(key, ABSENT)
 
 
-def _either(base: Any, current: Any, incoming: Any) -> Any:
+def either(base: Any, current: Any, incoming: Any) -> Any:
+    """Take the side that changed; where both did, the same one whichever side is whose."""
     try:
         return plain(base, current, incoming)
     except Clash:

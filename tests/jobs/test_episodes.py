@@ -239,7 +239,7 @@ def test_an_answer_that_is_never_usable_leaves_an_excerpt_and_goes_on(ada: Entit
     (one,) = remembered(runtime)
     assert one.summary_source == "excerpt"
     assert one.provenance.model == ""
-    assert one.text.startswith(f"> Sam: {DOG}\n")
+    assert one.text.startswith(f"# I have a dog called Biscuit\n\n> Sam: {DOG}\n")
     assert one.telling.reflection == ""
     assert waits(runtime) == {}
     assert state.read(ada.state).get(stretch.TRIED) is None
@@ -286,7 +286,7 @@ def test_an_excerpt_is_short_and_prefers_what_says_most(ada: Entity) -> None:
     (job,) = stretch.check(runtime).jobs
     lines = episode.excerpt(job.messages, lambda one: one.speaker.title()).text.splitlines()
     assert f"> Sam: {DOG}" in lines
-    assert len([line for line in lines if line != ">"]) == episode.EXCERPT_LINES
+    assert len([line for line in lines if line.startswith("> ")]) == episode.EXCERPT_LINES
     assert max(map(len, lines)) < 270
 
 
