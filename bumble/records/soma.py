@@ -115,10 +115,8 @@ def _told(before: str | None, after: str | None) -> Told:
     old, new = (parse(text or "").values for text in (before, after))
     if moves := list(_moves(_levels(old), _levels(new))):
         yield f"body: {', '.join(moves)}"
-    thoughts = [
-        noise.get("fragments") if isinstance(noise := side.get("noise"), dict) else None
-        for side in (old, new)
-    ]
+    heard = (side.get("noise") for side in (old, new))
+    thoughts = [each.get("fragments") if isinstance(each, dict) else None for each in heard]
     felt = [side.get("affects") for side in (old, new)]
     yield from _came("feels", "no longer feels", *(_named(each, "name") for each in felt))
     yield from _came("on its mind:", "off its mind:", *(_named(each, "text") for each in thoughts))
