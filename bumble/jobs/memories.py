@@ -30,7 +30,7 @@ from bumble.records.sessions import Message
 from bumble.runtime import people
 from bumble.runtime.job import JobPlan
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words, words
+from bumble.text import stop_words, titles, words
 
 BY = "distill"
 INFERENCE = "inference"
@@ -152,10 +152,13 @@ def _facts(shown: Scene, whole: ask.StretchAnswer, between: str) -> Iterator[Fac
     for fact in whole.knowledge:
         replaced = [shown.known[label] for label in fact.replaces if label in shown.known]
         said = [sentence for sentence in fact.sentences if not sentence.inference]
+        text = between.join(each.text for each in said)
+        # named for what is kept of it: a title may be the beginning of what was dropped
+        title = titles.named(fact.title, text) or titles.clause([text], ())
         if said:
             yield Fact(
-                replaced[0].title if replaced else fact.title,
-                between.join(each.text for each in said),
+                replaced[0].title if replaced else title,
+                text,
                 shown.numbers([label for sentence in said for label in sentence.cites]),
                 tuple(each.text for each in replaced),
             )
@@ -365,16 +368,18 @@ def telling(
 ) -> tuple[episodes.Telling, str]:
     """Return the text of an episode with its `summary_source`; an excerpt, where nothing stands."""
     if not whole.narrative:
-        told = episode.excerpt(shown.messages, shown.speaker, shown.session.appraisals)
-        return told, episodes.EXCERPT
-    given = ask.joined(whole.title).rstrip(".")
-    named = (given, *(fact.title for fact in whole.knowledge), shown.day)
-    title = f"# {next(filter(None, named))}\n\n"
+        cut = episode.excerpt(shown.messages, shown.speaker, shown.session.appraisals)
+        return cut, episodes.EXCERPT
+    given = ask.joined(whole.title)
     if is_quoted:
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
-        return episodes.Telling(f"{title}{lines}"), sayings.MARK
+        return episodes.Telling(f"# {given or shown.day}\n\n{lines}"), sayings.MARK
+    told = ask.joined(whole.narrative)
+    of_facts = (titles.named(fact.title, told) for fact in whole.knowledge if fact.sentences)
+    named = (titles.named(given, told), *of_facts, titles.clause([told], ()), shown.day)
+    title = f"# {next(filter(None, named))}\n\n"
     reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
-    return episodes.Telling(f"{title}{ask.joined(whole.narrative)}", reflection), ""
+    return episodes.Telling(f"{title}{told}", reflection), ""
 
 
 def _fitting(paragraphs: Sequence[Sequence[ask.Sentence]], most: int) -> str:
