@@ -42,7 +42,7 @@ FELT, EPISODE, PORTRAITS, FACTS = "felt", "episode", "portraits", "facts"  # par
 EVERYTHING = frozenset((FELT, EPISODE, PORTRAITS, FACTS))
 
 
-class Fact(Struct, frozen=True):
+class LearntFact(Struct, frozen=True):
     """What is to stand in a section of knowledge."""
 
     title: str
@@ -58,7 +58,7 @@ class Fact(Struct, frozen=True):
             yield f"{self.title} {sentence}"
 
 
-class Note(Struct, frozen=True):
+class LearntNote(Struct, frozen=True):
     """What was learnt of somebody who is only spoken of."""
 
     person: str  # name
@@ -73,9 +73,9 @@ class Memories(Struct, frozen=True):
     felt: tuple[Message, appraisal.Appraisal] | None = None
     episode: episodes.Episode | None = None
     passed_over: str = ""  # why no episode was made
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[LearntFact, ...] = ()
     claims: tuple[belief_strength.Claim, ...] = ()
-    notes: tuple[Note, ...] = ()
+    notes: tuple[LearntNote, ...] = ()
     diary: str = ""
     portraits: tuple[tuple[relationships.Relationship, portrait.PortraitUpdate], ...] = ()
     model: str = ""  # what wrote it; empty: it is quotes
@@ -117,7 +117,7 @@ def of(
     known += [claim.text for claim in claims]
     drawn_names = {person.name for person, _ in drawn}
     notes = [
-        Note(seen.person, sentence.text, shown.numbers(sentence.cites))
+        LearntNote(seen.person, sentence.text, shown.numbers(sentence.cites))
         for seen in whole.people
         for sentence in seen.note
         if seen.person not in drawn_names and not _is_told(sentence.text, known)
@@ -147,7 +147,7 @@ def _provenance(
     )
 
 
-def _facts(shown: Scene, whole: ask.StretchAnswer, between: str) -> Iterator[Fact]:
+def _facts(shown: Scene, whole: ask.StretchAnswer, between: str) -> Iterator[LearntFact]:
     """Yield what is to be known; an inference is believed, not known."""
     for fact in whole.knowledge:
         replaced = [shown.known[label] for label in fact.replaces if label in shown.known]
@@ -156,7 +156,7 @@ def _facts(shown: Scene, whole: ask.StretchAnswer, between: str) -> Iterator[Fac
         # named for what is kept of it: a title may be the beginning of what was dropped
         title = titles.named(fact.title, text) or titles.clause([text], ())
         if said:
-            yield Fact(
+            yield LearntFact(
                 replaced[0].title if replaced else title,
                 text,
                 shown.numbers([label for sentence in said for label in sentence.cites]),
@@ -200,7 +200,9 @@ def whole(before: knowledge.Knowledge, last: changes.Change | None) -> changes.C
     return changes.Change(first.path, first.why, first.data, first.read, keeps=keeps)
 
 
-def _may_correct(shown: Scene, fact: Fact, section: knowledge.KnowledgeSection | None) -> None:
+def _may_correct(
+    shown: Scene, fact: LearntFact, section: knowledge.KnowledgeSection | None
+) -> None:
     """Refuse to let somebody change what others were told, or a guest what the owner wrote.
 
     Raises:
@@ -227,7 +229,7 @@ def joined(new: base.Provenance, section: knowledge.KnowledgeSection | None) -> 
     return base.Provenance(new.by, new.model, sources, trust, old.audience and new.audience)
 
 
-def _with(old: str, fact: Fact, *, is_quoted: bool) -> str:
+def _with(old: str, fact: LearntFact, *, is_quoted: bool) -> str:
     """Return a section's text with a fact; quotes stand one below the other, newest first.
 
     A quote that the new ones name again, behind what may put it right, stands there alone.
@@ -270,7 +272,7 @@ def _same_thing(sentence: str, other: str) -> bool:
 
 
 def _plan_notes(
-    runtime: Runtime, shown: Scene, notes: Sequence[Note], at: datetime
+    runtime: Runtime, shown: Scene, notes: Sequence[LearntNote], at: datetime
 ) -> list[changes.Change | None]:
     if not notes:
         return []
