@@ -6,7 +6,10 @@ from pathlib import Path
 from tests.support.rooms import ROOMS, modules, room
 
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
-LOADED_LATE = ("dateparser", "filelock", "json_repair", "jsonschema", "markdown_it", "msgpack")
+LOADED_LATE = (
+    *("dateparser", "filelock", "json_repair", "jsonschema", "markdown_it", "msgpack"),
+    *("numpy", "tantivy"),
+)
 ONLY_IN = {
     "pyrage": ("bridges",),
     "jinja2": ("bridges",),

@@ -38,7 +38,7 @@ def test_every_block_works_when_pasted_in_order(
     ran = pasting.paste(blocks, home, {**environ, **pasting.scripted(tmp_path)})
     assert ran.returncode == 0, f"{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
     assert ran.stdout.endswith(f"{DONE}\n")
-    assert "\n# Sam\n" in ran.stdout
+    assert "\n# Jo Miller\n" in ran.stdout  # as git calls whoever it belongs to
 
 
 @pytest.mark.parametrize("name", pasting.TASKS)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from bumble.body.soma import shown_to
-from bumble.chat import loop, route, tools, workspace
+from bumble.chat import loop, route, tool_list, tools, workspace
 from bumble.chat.completion_gate import Gate, Judges
 from bumble.chat.reply_writer import (
     Composed,
@@ -75,7 +75,7 @@ def stable_part(runtime: Runtime, readers: Sequence[str], overview: str | None =
     return system.of_entity(
         runtime.entity,
         runtime.identity,
-        tools.declared(tools.allowed(runtime, readers)),
+        tool_list.declared(tools.allowed(runtime, readers)),
         runtime.config.prompt,
         readers,
         mood,
@@ -153,7 +153,7 @@ def _blocks(
     profile = reading.route.profile
     others = [person for person in session.people if person != who.id]
     shown = shown_to(moment.soma, session.people)
-    names = [tool.name for tool in tools.declared(tools.allowed(runtime, session.people))]
+    names = [tool.name for tool in tool_list.declared(tools.allowed(runtime, session.people))]
     files = workspace.names(runtime.entity)
     return [
         Block("now", preamble.now_text(runtime, who.name, at, heard.last_spoke, others)),
@@ -206,7 +206,7 @@ def _request(
     runtime: Runtime, recalled: Recalled, profile: Profile, messages: Sequence[PromptMessage]
 ) -> Request:
     session = recalled.session
-    declared = (*tools.declared(tools.allowed(runtime, session.people)), *recalled.outside)
+    declared = (*tool_list.declared(tools.allowed(runtime, session.people)), *recalled.outside)
     speech_only = runtime.config.cognition.loop.max_tool_rounds == 0
     return Request(
         messages=messages,
@@ -270,7 +270,7 @@ class _Work:
 def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     """Let the model speak and use tools until the turn ends; the gate says whether it may."""
     work = _Work(runtime, turn)
-    declared = tools.declared(tools.allowed(runtime, turn.recalled.session.people))
+    declared = tool_list.declared(tools.allowed(runtime, turn.recalled.session.people))
     outcome = loop.run(
         runtime.model,
         turn.composed.request,

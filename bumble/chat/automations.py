@@ -11,52 +11,24 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from bumble.chat import able_reply, commit, loop, route, tools
+from bumble.chat import able_reply, commit, loop, route, tool_list, tools
 from bumble.entity.changes import Change
-from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool
 from bumble.records import automations, base, journal, sessions
-from bumble.runtime import people, rules, schedule
+from bumble.runtime import due, people
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments
 from bumble.text.words import one_line, shorten
 
 
 def check(runtime: Runtime) -> Due[automations.Automation | Path]:
     """Find the automations whose time has come; then the files that are none."""
-    at = runtime.now()
-    paths = automations.paths(runtime.entity.automations)[: automations.MOST]
-
-    def read(path: Path) -> tuple[automations.Automation, bool]:
-        one = automations.load(path)
-        return one, one.enabled and due_at(runtime, one, at) <= at
-
-    known, broken = base.load_all(paths, read)
-    waiting = [one for one, is_due in known if is_due]
-    due = rules.obeyed(runtime.entity, waiting, rules.of_automation)
-    told = f"{len(due)} of {len(known)}" + (f", {len(broken)} can't be read" if broken else "")
-    return Due((Condition("due", told, "at least 1", bool(due or broken)),), (*due, *broken))
-
-
-def due_at(runtime: Runtime, automation: automations.Automation, at: datetime) -> datetime:
-    """Return when an automation is to run next; one that never did counts from today's midnight.
-
-    So does one that last ran at a time that is yet to come: a clock was wrong.
-
-    Raises:
-        RecordInvalidError: If its schedule is none.
-    """
-    midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
-    last = automation.last
-    begins = midnight if last is None or moments.is_ahead(last, at) else last
-    try:
-        return schedule.following(automation.schedule, begins, runtime.zone)
-    except ValueError as error:
-        path = runtime.entity.root / automations.path(automation.id)
-        raise RecordInvalidError(path, str(error), automation.source.line_of("schedule")) from error
+    ready, known, broken = due.automations_of(runtime.entity, runtime.now(), runtime.zone)
+    told = f"{len(ready)} of {known}" + (f", {len(broken)} can't be read" if broken else "")
+    return Due((Condition("due", told, "at least 1", bool(ready or broken)),), (*ready, *broken))
 
 
 MOST_FAILURES = 5  # in a row, before one is switched off
@@ -72,7 +44,7 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
     """
     at = runtime.now()
     automation = automations.load(job) if isinstance(job, Path) else job
-    due_at(runtime, automation, at)  # says so if its schedule is none
+    due.runs_next(runtime.entity, automation, at, runtime.zone)  # says so if its schedule is none
     try:
         done = _think(runtime, automation, at)
         if done.problem is not None:
@@ -122,14 +94,14 @@ def _think(runtime: Runtime, automation: automations.Automation, at: datetime) -
     context = tools.context_of(runtime, talk, _origin(runtime, automation), TAG)
 
     def carry_out(call: Action) -> tools.Result:
-        if call.name == tools.COMMAND.name and not runtime.writes:
+        if call.name == tool_list.COMMAND.name and not runtime.writes:
             return tools.Result("failed: no program is run in a dry run", failed=True)
         return tools.run(call.name, call.arguments, context)
 
     return loop.act(
         runtime,
         _request(runtime, automation, owner.name, at),
-        tools.declared(runtime.config.tools),
+        tool_list.declared(runtime.config.tools),
         runtime.config.cognition.loop,
         carry_out,
         person=owner.name,
@@ -156,7 +128,7 @@ def _request(
         prompt=automation.prompt.replace("</task", "< /task"),
     )
     readers = (people.owner_id(runtime.entity, runtime.identity),)
-    return request_alone(runtime, TAG, asked, readers, tools.declared(runtime.config.tools))
+    return request_alone(runtime, TAG, asked, readers, tool_list.declared(runtime.config.tools))
 
 
 def request_alone(

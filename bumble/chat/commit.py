@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from bumble.body import ebb
 from bumble.body.soma import Soma
-from bumble.chat import tools
+from bumble.chat import tool_list, tools
 from bumble.chat.loop import LoopOutcome
 from bumble.chat.reply_writer import Turn
 from bumble.entity.changes import Change, ChangeSet
@@ -155,7 +155,7 @@ def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
 
 def plan_tools(runtime: Runtime, outcome: LoopOutcome, at: datetime) -> Change | None:
     """Plan to count which tools did work, and which of it failed."""
-    names = {tool.name for tool in tools.declared(runtime.config.tools)} - tools.AGENCY
+    names = {tool.name for tool in tool_list.declared(runtime.config.tools)} - tools.AGENCY
     uses = [
         (call.name, result.failed)
         for step in outcome.steps

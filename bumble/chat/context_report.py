@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from bumble.chat import tools
+from bumble.chat import tool_list, tools
 from bumble.chat.reply_writer import Turn
 from bumble.llm import actions
 from bumble.prompt import compact, preamble, system
@@ -121,7 +121,7 @@ def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Cont
     """Report on the request of a turn; one that nobody was sent says so."""
     request, stable = turn.composed.request, turn.recalled.stable
     whole = bool(request.tools)
-    declared = tools.declared(tools.allowed(runtime, turn.session.people)) if whole else ()
+    declared = tool_list.declared(tools.allowed(runtime, turn.session.people)) if whole else ()
     messages, native = sent(runtime, turn)
     schema = json.dumps(native, ensure_ascii=False) if native else request.schema_text
     first = turn.reply.outcome.completions[0].usage if turn.reply.outcome.completions else None
@@ -166,7 +166,7 @@ def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Cont
         attached_chars=sum(
             len(block.text) for block in turn.composed.blocks if block.name == preamble.ATTACHED
         ),
-        allowed=tuple(tool.name for tool in declared if tool not in tools.DECLARED),
+        allowed=tuple(tool.name for tool in declared if tool not in tool_list.DECLARED),
         turn_tokens=_average(said_before, sum(message.role == "user" for message in said_before)),
         result_tokens=_average([message for message in said_before if message.role == "tool"]),
     )

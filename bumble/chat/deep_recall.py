@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from bumble.chat.tool_list import DEEP_RECALL
 from bumble.entity.changes import Change
 from bumble.errors import FolderUnwritableError, RefusedError
 from bumble.fallback import sayings
@@ -93,7 +94,6 @@ class ToolCache(Struct, frozen=True):
 
 
 ANSWERS_KEPT, ANSWER_LIFE_SECONDS = 50, 3600  # answers held, as long as nothing is remembered anew
-NAME = "deep_recall"  # of the tool, and of what is cached
 QUOTE_TOKENS = 120  # of one line of an answer to the entity
 NOTHING = "Nothing in memory answers that; the question stays open."
 QUOTED = "No answer of its own: what memory says to it, word for word."
@@ -145,10 +145,10 @@ def ask(
         "model": runtime.model.name if asks else "",
         "calls": calls,
     }
-    entry = _read(cache.get(NAME, arguments, state, at))
+    entry = _read(cache.get(DEEP_RECALL, arguments, state, at))
     result = entry or deep.recall(runtime, search, question, scope, current=outside, calls=calls)
     if entry is None:
-        cache.put(NAME, arguments, state, json.dumps(data(result), ensure_ascii=False), at)
+        cache.put(DEEP_RECALL, arguments, state, json.dumps(data(result), ensure_ascii=False), at)
     return DeepRecallAnswer(result, entry is not None, lambda: plan(runtime, result, readers))
 
 
@@ -231,5 +231,5 @@ def _of_data(values: Mapping[str, Any]) -> Recollection:
 
 
 def _cache(runtime: Runtime) -> ToolCache:
-    place = runtime.entity.private / "cache" / NAME
-    return ToolCache(place, runtime.writes, (NAME,), ANSWERS_KEPT, ANSWER_LIFE_SECONDS)
+    place = runtime.entity.private / "cache" / DEEP_RECALL
+    return ToolCache(place, runtime.writes, (DEEP_RECALL,), ANSWERS_KEPT, ANSWER_LIFE_SECONDS)

@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from bumble.chat import route
 from bumble.chat.completion_gate import ANNOUNCES, Gate, ToolUse
-from bumble.chat.tools import AGENCY, MORE, READ_ONLY, SAY, SEARCHES, Plan, Result
+from bumble.chat.tool_list import MORE, SAY
+from bumble.chat.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
 from bumble.llm import actions, prompts

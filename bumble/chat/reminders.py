@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from bumble.chat import wake, workspace
+from bumble.chat import workspace
 from bumble.chat.participants import Delivery
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RefusedError, UserError
 from bumble.files import disk
 from bumble.records import base, journal, provenance, reminders, sessions
-from bumble.runtime import people, schedule
+from bumble.runtime import due, schedule
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text.words import one_line
@@ -34,11 +34,9 @@ def check(runtime: Runtime, *, watched: bool = False) -> Due[reminders.Reminder 
         runtime: Whose reminders.
         watched: Whether the owner sees what is printed.
     """
-    due, readable, broken = _due(runtime)
-    ready = tuple(
-        reminder for reminder in due if waits_for(runtime, reminder, watched=watched) is None
-    )
-    waiting = len(due) - len(ready)
+    there, readable, broken = due.reminders_of(runtime.entity, runtime.now())
+    ready = tuple(one for one in there if waits_for(runtime, one, watched=watched) is None)
+    waiting = len(there) - len(ready)
     summary = f"{len(ready)} of {readable}"
     summary += f", {waiting} more for a talk, a terminal or leave to run" if waiting else ""
     summary += f", {len(broken)} can't be read" if broken else ""
@@ -46,24 +44,12 @@ def check(runtime: Runtime, *, watched: bool = False) -> Due[reminders.Reminder 
     return Due((gate,), (*ready, *broken))
 
 
-def _due(runtime: Runtime) -> tuple[list[reminders.Reminder], int, Sequence[Path]]:
-    """Return the reminders that are due, how many there are in all, and the broken files."""
-    at = runtime.now()
-    paths = reminders.paths(runtime.entity.reminders)
-    readable, broken = base.load_all(paths, reminders.load)
-    due = sorted(
-        (reminder for reminder in readable if reminder.is_due(at)),
-        key=lambda reminder: (reminder.at, reminder.id),
-    )
-    return due, len(readable), broken
-
-
 def for_talk(runtime: Runtime, session: sessions.Session) -> Delivery:
     """Return what is to be said in a talk before its next message: to those in it, and to all."""
     at = runtime.now()
     messages: list[sessions.Message] = []
     noted: list[Change] = []
-    for reminder in _due(runtime)[0] if runtime.writes else ():
+    for reminder in due.reminders_of(runtime.entity, at)[0] if runtime.writes else ():
         is_private = not base.may_read(reminder.provenance.audience, session.people)
         if (
             reminder.deliver != reminders.SESSION
@@ -93,15 +79,8 @@ def waits_for(
     runtime: Runtime, reminder: reminders.Reminder, *, watched: bool = False
 ) -> str | None:
     """Say what a reminder that is due still waits for; None: nothing."""
-    if wake.is_of_wake(reminder.provenance) and wake.is_quiet(runtime, runtime.now()):
-        return "these are quiet hours, and nobody asked for it"
-    if reminder.deliver == reminders.SESSION and not (
-        watched and reminder.person == people.owner_id(runtime.entity, runtime.identity)
-    ):
-        return f"a talk with {reminder.person}"
-    if reminder.deliver == reminders.COMMAND and not runtime.config.tools.run_command:
-        return "tools.run_command is off, or the folder is not trusted: `bumble config trust`"
-    return None
+    given = (runtime.entity, runtime.identity, runtime.config)
+    return due.waits_for(*given, reminder, runtime.now(), watched=watched)
 
 
 def run(
@@ -150,7 +129,7 @@ def run(
 
 def worded(reminder: reminders.Reminder, at: datetime) -> str:
     """Word a reminder; one that comes late says so. A message of the entity's own is as it is."""
-    if wake.is_of_wake(reminder.provenance):
+    if reminder.provenance.by == provenance.ITSELF:
         return reminder.text
     late = at - reminder.at >= LATE
     due = f" (due {reminder.at.astimezone(at.tzinfo):%A %d %B %Y, %H:%M})" if late else ""

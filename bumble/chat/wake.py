@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from bumble.body import bars, ebb, noise
 from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, is_open, shown_to
-from bumble.chat import able_reply, automations, loop, tools
+from bumble.chat import able_reply, automations, loop, tool_list, tools
 from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.errors import RefusedError
@@ -351,8 +351,8 @@ def begin(runtime: Runtime, decision: WakeDecision) -> Wake:
     person = _person(runtime, thought.audience if thought else ())
     record = people.find_person(runtime, person) if person else None
     wake = Wake(decision, person, record.name if record else person, ())
-    declared = [tool for tool in tools.DECLARED if tool.name in ALONE]
-    declared += [tools.NOTE, *(tools.PROJECTS if _projects(runtime, wake) else ())]
+    declared = [tool for tool in tool_list.DECLARED if tool.name in ALONE]
+    declared += [tool_list.NOTE, *(tool_list.PROJECTS if _projects(runtime, wake) else ())]
     if _may_address(runtime, person, decision.at):
         declared.append(MESSAGE)
     left = [tool for tool in declared if tool.name not in decision.barred]

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from bumble.cli import output
 from bumble.cli.commands import migrate
 from bumble.cli.opening import Opened
-from bumble.entity import changes
+from bumble.entity import changes, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.settings import SCHEMA_VERSION
 from bumble.errors import (
@@ -86,7 +86,7 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
             changes.apply(folder, change_set)
         else:
             past.copy_by_times(entity, folder, moment, zone)
-            if not _has_records(folder):
+            if not any(kind.paths(Entity(folder)) for kind in kinds.KINDS):
                 raise PastMissingError(entity.root, "none of its records is as old as that")
         _forget(entity.root, folder, names, zone)
 
@@ -97,11 +97,6 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
     root = _made(cache, name, fill)
     others = [path for path in _folders(cache) if path != root]
     return PastFolder(root, commit, why, tuple(others))
-
-
-def _has_records(folder: Path) -> bool:
-    entity = Entity(folder)
-    return any(kind.paths(entity) for kind in kinds.KINDS)
 
 
 def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
@@ -196,7 +191,6 @@ def open_past(opened: Opened, text: str) -> Opened:
         UsageError: If the time is none, or lies ahead.
         UserError: If nothing can be told of that time.
     """
-    from bumble.entity import settings
     from bumble.index import place
 
     shell, live = opened.shell, opened.entity

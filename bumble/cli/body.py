@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from msgspec import Struct
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from bumble.body import affects, bars, ebb, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.config import HORMONE_NAMES
+from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, advance, birth
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
@@ -24,9 +25,6 @@ from bumble.records import anchors, relationships, soma
 from bumble.records.base import Provenance
 from bumble.runtime import anchor_recall, body_state
 from bumble.text import words
-
-if TYPE_CHECKING:
-    from bumble.body.noise import Fragment
 
 
 class Presence(Struct, frozen=True):
@@ -89,7 +87,6 @@ def show(opened: Opened) -> None:
 def tick(opened: Opened, flags: JobFlags) -> None:
     """Bring the values in the file to the present; no model is asked."""
     from bumble.cli import run_job
-    from bumble.runtime import body_state
 
     run_job.perform(opened, flags, "soma tick", body_state.check_tick, body_state.run_tick)
 

@@ -373,11 +373,8 @@ def missing_rules(text: str, name: str) -> list[str]:
     """Return the lines of the template that the text of a file of git's lacks."""
     template = (create.template_folder() / name.removeprefix(".")).read_text(encoding="utf-8")
     present_lines = {_plain(line) for line in text.splitlines()}
-    return [line for line in _rules_of(template) if _plain(line) not in present_lines]
-
-
-def _rules_of(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    rules = (line for line in template.splitlines() if line.strip() and not line.startswith("#"))
+    return [rule for rule in rules if _plain(rule) not in present_lines]
 
 
 def _plain(line: str) -> str:

@@ -9,7 +9,7 @@ import json
 import os
 import shlex
 import unicodedata
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -27,6 +27,34 @@ FORBIDDEN = frozenset('<>:"|?*\\')  # in names, on Windows
 LONGEST_NAME_BYTES = 255
 MOST_SHOWN = 20  # paths in a sentence
 MEND = "bumble doctor --fix"
+# Why Windows takes no such name, and whether it is one.
+UNSAFE: tuple[tuple[str, Callable[[str], bool]], ...] = (
+    (
+        "it holds a character that names can't have there",
+        lambda name: any(char in FORBIDDEN or ord(char) < 32 for char in name),
+    ),
+    ("it ends with a space or a dot", lambda name: name.endswith((" ", "."))),
+    (
+        "it is the name of a device there",
+        lambda name: name.split(".")[0].rstrip(" ").casefold() in disk.RESERVED_NAMES,
+    ),
+    ("it is too long", lambda name: len(os.fsencode(name)) > LONGEST_NAME_BYTES),
+)
+# What is wrong with what lies somewhere, by its mode and where that is.
+ODD: tuple[tuple[str, Callable[[int, str], bool]], ...] = (
+    (
+        "it is a pipe, a device or a socket",
+        lambda mode, _: not (S_ISREG(mode) or S_ISDIR(mode)),
+    ),
+    (
+        "it is a folder, and a file belongs there",
+        lambda mode, place: S_ISDIR(mode) and place in (ENTITY_FILE, *kinds.FILES),
+    ),
+    (
+        "it is a file, and a folder belongs there",
+        lambda mode, place: S_ISREG(mode) and place in kinds.FOLDERS,
+    ),
+)
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
@@ -50,10 +78,8 @@ def check(entity: Entity) -> Iterator[Finding]:
             yield from _check_link(entity.root, f"{inside}/", name)
     yield from _check_link(entity.root, "", PRIVATE)
     for error in unlisted:
-        where = Path(error.filename)
-        yield Finding(
-            "folder-unreadable", f"can't be listed: {error.strerror}", entity.relative(where)
-        )
+        where = entity.relative(Path(error.filename))
+        yield Finding("folder-unreadable", f"can't be listed: {error.strerror}", where)
     if not os.access(entity.root, os.W_OK):
         yield Finding("folder-unwritable", "nothing can be remembered: check its permissions", ".")
 
@@ -75,8 +101,6 @@ def _find_clashes(prefix: str, names: Sequence[str]) -> Iterator[Finding]:
 
 
 def _check_name(prefix: str, name: str) -> Iterator[Finding]:
-    stem = name.split(".")[0].rstrip(" ").casefold()
-    why = ""
     if not disk.is_text(name):
         yield Finding(
             "name-unread",
@@ -84,15 +108,7 @@ def _check_name(prefix: str, name: str) -> Iterator[Finding]:
             disk.readable(prefix + name),
         )
         return
-    if FORBIDDEN & set(name) or any(ord(char) < 32 for char in name):
-        why = "it holds a character that names can't have there"
-    elif name.endswith((" ", ".")):
-        why = "it ends with a space or a dot"
-    elif stem in disk.RESERVED_NAMES:
-        why = "it is the name of a device there"
-    elif len(os.fsencode(name)) > LONGEST_NAME_BYTES:
-        why = "it is too long"
-    if why:
+    if why := next((why for why, applies in UNSAFE if applies(name)), ""):
         yield Finding(
             "name-unsafe",
             f"can't exist on Windows, so a clone there fails: {why}; rename it",
@@ -127,14 +143,7 @@ def _check_kind(root: Path, prefix: str, name: str) -> Iterator[Finding]:
         mode = path.stat().st_mode
     except OSError:
         return  # a link that leads nowhere
-    why = ""
-    if not (S_ISREG(mode) or S_ISDIR(mode)):
-        why = "it is a pipe, a device or a socket"
-    elif S_ISDIR(mode) and relative in (ENTITY_FILE, *kinds.FILES):
-        why = "it is a folder, and a file belongs there"
-    elif S_ISREG(mode) and relative in kinds.FOLDERS:
-        why = "it is a file, and a folder belongs there"
-    if why:
+    if why := next((why for why, applies in ODD if applies(mode, relative)), ""):
         yield Finding(
             "file-odd",
             f"{why}: nothing is read or written there",
@@ -157,38 +166,34 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
     left = changes.leftovers(entity.root)
     readable = [folder for folder in left.foreign if _is_readable(folder / INTENT)]
     for path in (*readable, *commits.foreign_notes(entity.root)):
-        sentence = f"a change another installation left half done, {_targets(path)}; "
-        sentence += "if it is yours, take it over"
         yield Finding(
-            "change-foreign", sentence, entity.relative(path), fix="bumble doctor --adopt"
+            "change-foreign",
+            f"a change another installation left half done, {_targets(path)}; if it is yours, take"
+            " it over",
+            entity.relative(path),
+            fix="bumble doctor --adopt",
         )
+    untrack = f"git -C {shlex.quote(str(entity.root))} rm -r --cached {PRIVATE}"
+    brought = "git brought a half-done change: nothing of it is used"
+    cut_off = "a change was cut off; the next command that writes finishes or drops it"
     for folder in left.tracked:
-        yield Finding(
-            "change-tracked",
-            "git brought a half-done change: nothing of it is used",
-            entity.relative(folder),
-            fix=f"git -C {shlex.quote(str(entity.root))} rm -r --cached {PRIVATE}",
-        )
+        yield Finding("change-tracked", brought, entity.relative(folder), fix=untrack)
     for folder in left.own:
+        yield Finding("change-unfinished", cut_off, entity.relative(folder), fix=MEND)
+    for folder in (one for one in left.foreign if one not in readable):
         yield Finding(
-            "change-unfinished",
-            "a change was cut off; the next command that writes finishes or drops it",
-            entity.relative(folder),
+            "change-unreadable",
+            "a cut-off change can't be read: move it away",
+            f"{entity.relative(folder)}/{INTENT}",
+            fix=f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}",
+        )
+    for relative in map(entity.relative, changes.stray_files(entity.root)):
+        yield Finding(
+            "cache-stray" if relative.startswith(f"{PRIVATE}/") else "file-stray",
+            "a temporary file of a killed writer; the file itself is whole",
+            relative,
             fix=MEND,
         )
-    for folder in left.foreign:
-        if folder not in readable:
-            sentence = "a cut-off change can't be read: move it away"
-            fix = f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}"
-            where = f"{entity.relative(folder)}/{INTENT}"
-            yield Finding("change-unreadable", sentence, where, fix=fix)
-    for path in changes.stray_files(entity.root):
-        relative = entity.relative(path)
-        sentence = "a temporary file of a killed writer; the file itself is whole"
-        if relative.startswith(f"{PRIVATE}/"):
-            yield Finding("cache-stray", sentence, relative, fix=MEND)
-        else:
-            yield Finding("file-stray", sentence, relative, fix=MEND)
 
 
 def _leads_out(path: Path) -> bool:

@@ -23,6 +23,14 @@ TagOption = Annotated[
     list[str] | None,
     typer.Option("--tag", "-t", metavar="TAG", help="With or without `#`; may be repeated."),
 ]
+PeopleOption = Annotated[
+    list[str] | None,
+    typer.Option("--person", metavar="NAME", help="Who takes part; may be repeated."),
+]
+AsOption = Annotated[
+    str | None,
+    typer.Option("--as", metavar="PERSON", help="Who speaks, or asks. Default: the owner."),
+]
 EntityOption = Annotated[
     Path | None,
     typer.Option(

@@ -36,7 +36,7 @@ from bumble.index.sync import IndexState
 from bumble.jobs.forgetting import forget
 from bumble.models.weights.catalog import CatalogEntry
 from bumble.records import relationships, state
-from bumble.runtime import review_queue, spoken
+from bumble.runtime import review_queue
 from bumble.text import words
 
 if TYPE_CHECKING:
@@ -117,7 +117,6 @@ class Checkup(Struct):
 
     def check_abilities(self) -> Iterator[Finding]:
         """Find languages that are spoken, and that the model isn't known to write."""
-        from bumble.cli import run_job
         from bumble.cli.models import abilities, chat_model
 
         if self.opened is None:
@@ -126,8 +125,7 @@ class Checkup(Struct):
             chosen = chat_model.choose_model(self.opened)
             if not weights.is_here(self.opened, chosen):
                 return
-            with run_job.open_runtime(self.opened, "doctor", needs_model=False) as runtime:
-                codes = spoken.latest(runtime)
+            codes = self.opened.spoken
             standings = abilities.standings(self.opened, chosen, codes)
         except UserError:  # other checks say what is in the way
             return

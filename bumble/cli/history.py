@@ -302,9 +302,7 @@ def why(
     query = " ".join(what).strip()
     if not query:
         raise UsageError("There is nothing to look for: the id is empty.")
-    if kind is not None and kind not in lookup.KINDS:
-        near = listing.missing("kind of record", kind, lookup.KINDS)
-        raise UsageError(f"{near}\nThere are {', '.join(lookup.KINDS)}.")
+    kind = kind and listing.choice("kind of record", kind, lookup.KINDS)
     shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opened.zone)
     viewer = listing.Viewer(opened)
     item, *others = _explained(shelf, query, kind, viewer)

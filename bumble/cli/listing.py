@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
@@ -217,7 +217,9 @@ def show_list(
     records = tuple(map(Viewer(opened).seen, listing.records))
     shown = records[::-1] if newest_first else records
     rows = [] if opened.shell.json else [line(record) for record in shown]
-    lines = [part for row in rows for part in ("", *row)][1:] if whole else _table(rows)
+    lines = [part for row in rows for part in ("", *row)][1:]
+    if not whole:
+        lines = output.table([[printable.clean(cell) for cell in row] for row in rows])
     output.result(opened.shell, command, [data(record) for record in shown], lines)
     if not listing.records and not listing.broken:
         asked = f"None that were asked for, of {listing.others}"
@@ -226,10 +228,6 @@ def show_list(
     if listing.more:
         output.say(f"These are the newest {len(listing.records)}; --limit N shows more.")
     ended(listing)
-
-
-def _table(rows: Iterable[Sequence[str]]) -> list[str]:
-    return output.table([[printable.clean(cell) for cell in row] for row in rows])
 
 
 def ended(listing: Listing[Any]) -> None:
@@ -271,6 +269,17 @@ def missing(what: str, name: str, names: Iterable[str]) -> RecordMissingError:
     spelt = {name.casefold(): name for name in names}
     nearest = base.nearest(name.casefold(), spelt)
     return RecordMissingError(what, name, spelt[nearest] if nearest else None)
+
+
+def choice(what: str, given: str, offered: Collection[str]) -> str:
+    """Return what was given, if it is one of what is offered.
+
+    Raises:
+        UsageError: If it is not.
+    """
+    if given not in offered:
+        raise UsageError(f"{missing(what, given, offered)}\nThere are {', '.join(offered)}.")
+    return given
 
 
 def short_ids(ids: Sequence[str], among: Iterable[str]) -> dict[str, str]:

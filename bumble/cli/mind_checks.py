@@ -148,7 +148,12 @@ class _Library:
                     views |= {view.id: view for view in read}
                     if kind.claims:
                         claims = (view for view in read if view.origin.model)
-                        self.claiming += [(path, view) for view in claims if not _is_dreamt(view)]
+                        # what came to mind in a dream nobody has to have said
+                        self.claiming += [
+                            (path, view)
+                            for view in claims
+                            if not any(one.startswith(f"{dreams.PREFIX}_") for one in view.sources)
+                        ]
         self._views: Mapping[str, RecordView] = views
         self._messages: dict[str, str] = {}
         self._sessions: dict[str, list[str]] = {}
@@ -171,11 +176,6 @@ class _Library:
                 yield self._messages[record_id]
             waiting += self._sessions.get(record_id, ())
             waiting += self._views[record_id].sources if record_id in self._views else ()
-
-
-def _is_dreamt(view: RecordView) -> bool:
-    """Whether it came to mind in a dream: nobody has to have said it."""
-    return any(source.startswith(f"{dreams.PREFIX}_") for source in view.sources)
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -275,7 +275,7 @@ def _checks(
     audience = view.origin.audience
     asker = next((person for person in people if base.may_read(audience, (person,))), "")
     origin = base.Provenance(by=BY, sources=rests_on, trust=view.origin.trust, audience=audience)
-    name = _name(ask)
+    name = disk.file_name(" ".join(telling_words(ask)[:NAME_WORDS]))
     if asker:
         yield checks.new(name, ask, person=asker, expect=(wanted,), provenance=origin)
     stranger = next((one for one in people if not base.may_read(audience, (one,))), "")
@@ -305,8 +305,3 @@ def _question(source: _Source, wanted: str) -> str:
         return source.view.id
     pattern = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)", re.IGNORECASE)
     return words.shorten(pattern.sub(GAP, source.sentence), MAX_ASK_CHARS, at_word=True)
-
-
-def _name(ask: str) -> str:
-    """Return the name of a question's file."""
-    return disk.file_name(" ".join(telling_words(ask)[:NAME_WORDS]))

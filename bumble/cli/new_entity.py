@@ -13,7 +13,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from bumble.cli import output
 from bumble.cli.opening import named_in_text
 from bumble.cli.process import Shell
-from bumble.entity import approvals
+from bumble.entity import approvals, commits
+from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE, find
 from bumble.errors import (
     FolderUnwritableError,
@@ -24,7 +25,6 @@ from bumble.errors import (
 from bumble.files import git, gitdir
 
 if TYPE_CHECKING:
-    from bumble.entity.changes import ChangeSet
     from bumble.entity.create import NewEntity
 
 
@@ -136,7 +136,6 @@ def root_of(shell: Shell, folder: Path) -> Path:
 
 def _look_after(shell: Shell, root: Path, newborn: NewEntity, made: ChangeSet) -> Path | None:
     """Make the folder a repository, unless it lies in one; return the one that keeps it."""
-    from bumble.entity import commits
     from bumble.history import clone
 
     around = gitdir.find(root)

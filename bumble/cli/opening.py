@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
@@ -22,6 +22,8 @@ from msgspec.structs import replace
 from bumble.cli import index_place, output
 from bumble.cli.process import Shell
 from bumble.entity import approvals, changes, commits, folder, git_operations, settings
+from bumble.entity.config import Config, Identity
+from bumble.entity.settings import Settings
 from bumble.errors import (
     FolderUnwritableError,
     NotAnEntityError,
@@ -31,10 +33,6 @@ from bumble.errors import (
 from bumble.files import disk, git, gitdir
 from bumble.runtime import rules
 from bumble.text.printable import HALF
-
-if TYPE_CHECKING:
-    from bumble.entity.config import Config, Identity
-    from bumble.entity.settings import Settings
 
 FORGOTTEN = "forgotten.jsonl"
 CLONE_MARK = "clone"  # in `.bumble/`: that it was said that git does not know how to merge
@@ -106,6 +104,13 @@ class Opened(Struct, frozen=True):
         from bumble.runtime.people import owner_id  # much, of which few commands need anything
 
         return owner_id(self.entity, self.identity)
+
+    @property
+    def spoken(self) -> list[str]:
+        """The languages that people spoke in the latest conversations, the newest first."""
+        from bumble.runtime import spoken  # few commands ask
+
+        return spoken.latest(self.entity, self.config.language, self.now)
 
     @property
     def commit_policy(self) -> commits.CommitPolicy:
@@ -353,6 +358,12 @@ def _teach_git(opened: Opened) -> None:
         )
 
 
+def _maybe_half_merged(root: Path) -> gitdir.Repository | None:
+    """Return the repository of a folder that git may have left half merged; None: it has not."""
+    found = gitdir.find(root)
+    return found if found is not None and approvals.may_be_half_merged(root, found) else None
+
+
 def _check_merges(opened: Opened) -> None:
     """Say what a merge that git made without us left, to who only reads; nothing is changed.
 
@@ -360,8 +371,7 @@ def _check_merges(opened: Opened) -> None:
         RefusedError: If it brought back what was forgotten: nobody is to meet it until it is gone.
     """
     root = opened.entity.root
-    repository = gitdir.find(root)
-    if repository is None or not approvals.may_be_half_merged(root, repository):
+    if (repository := _maybe_half_merged(root)) is None:
         return
     from bumble.history import clone
 
@@ -386,8 +396,7 @@ def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
         kept: What a merge of ours has just kept, to be told with the rest.
     """
     root = opened.entity.root
-    repository = gitdir.find(root)
-    if repository is None or not approvals.may_be_half_merged(root, repository):
+    if (repository := _maybe_half_merged(root)) is None:
         return
     from bumble.history import clone
 

@@ -164,11 +164,6 @@ QueryArgument = Annotated[
 ]
 
 
-AsOption = Annotated[
-    str | None, typer.Option("--as", metavar="PERSON", help="Who asks. Default: the owner.")
-]
-
-
 def text_of(words: Sequence[str]) -> str:
     """Return a query as one text; `-` alone reads it from standard input.
 
@@ -203,7 +198,12 @@ def memory_of(opened: Opened, embedder: Embedder | None) -> Memory:
 
 
 def search_of(
-    opened: Opened, speaker: str | None, person: str | None, session: str | None
+    opened: Opened,
+    speaker: str | None,
+    person: str | None,
+    session: str | None,
+    *,
+    tags: Sequence[str] = (),
 ) -> Search:
     """Return the talk that a search is for: with who asks, by default the owner, and the person."""
     from bumble.cli import body
@@ -218,6 +218,7 @@ def search_of(
         at=opened.shell.now(),
         people=about,
         sessions=() if session is None else (find_session(opened, session).id,),
+        tags=tuple(tags),
     )
 
 
@@ -229,13 +230,18 @@ PEOPLE.offers(app, looks_back, list="List the people it knows.")
 @looks_back
 def show(
     opened: Opened,
-    name: NameArgument,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="A name the person goes by. Default: the owner's."),
+    ] = None,
 ) -> None:
     """Show how the entity sees a person, and how the two stand."""
     from bumble.runtime import people as standings
     from bumble.runtime import spoken
 
-    person = listing.Viewer(opened).seen(find(opened, name))
+    person = listing.Viewer(opened).seen(
+        find(opened, name or opened.identity.owner.name or opened.owner_id)
+    )
     language = spoken.by_person(
         opened.entity, opened.config.language, person.id, opened.shell.now()
     )

@@ -157,8 +157,7 @@ def _origins(opened: Opened, outcome: job.JobResult) -> Iterator[Provenance]:
 
 def _written(opened: Opened, runtime: Runtime, outcome: job.JobResult) -> job.JobResult:
     shown = planned(opened, runtime, outcome).written  # before: what each file is made of
-    bare = [{key: value for key, value in change.items() if key != "diff"} for change in shown]
-    return replace(job.apply(runtime, outcome), written=bare)
+    return replace(job.apply(runtime, outcome), written=list(map(writing.without_diff, shown)))
 
 
 def described(changes: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -48,15 +48,14 @@ class SettingsFile(Struct, frozen=True):
         self,
         before: str,
         after: str,
-        why: str,
+        title: str,
         timeout_seconds: float,
         policy: commits.CommitPolicy,
     ) -> None:
         """Write the file, unless it has moved on since it was read."""
         if self.root is not None:
-            planned = changes.ChangeSet(
-                f"config: {why}", (changes.write(ENTITY_FILE, after, before, why),)
-            )
+            change = changes.write(ENTITY_FILE, after, before, title.partition(": ")[2])
+            planned = changes.ChangeSet(title, (change,))
             commits.apply(self.root, planned, policy, timeout_seconds=timeout_seconds)
             return
         self.write_own(before, after, timeout_seconds)
@@ -92,7 +91,7 @@ def edit(
     shell: Shell,
     place: SettingsFile,
     plan: Callable[[str, str], str],
-    why: str,
+    title: str,
     *,
     dry_run: bool,
     lock_timeout: float | None = None,
@@ -103,7 +102,7 @@ def edit(
         shell: The process.
         place: The file.
         plan: Makes the new text of the old one and the file's name.
-        why: For the title of the change.
+        title: Of the change.
         dry_run: Whether to plan only.
         lock_timeout: Seconds to wait for another writer; None: what the settings say.
 
@@ -133,7 +132,9 @@ def edit(
         renewed = trust_renewed(shell, place.root, [ENTITY_FILE]) if place.root else nullcontext()
         policy = policy_of(shell, now, unread=True)
         with renewed:
-            place.write(before, after, why, wait if lock_timeout is None else lock_timeout, policy)
+            place.write(
+                before, after, title, wait if lock_timeout is None else lock_timeout, policy
+            )
     return before, after
 
 

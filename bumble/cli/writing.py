@@ -317,7 +317,7 @@ def commit(
     if wanted and not dry_run:
         apply(opened, changes.ChangeSet(f"{command}: {wanted[0].why}", tuple(wanted), trailers))
     answer = {"changed": bool(wanted), "dry_run": dry_run, **data}
-    answer["changes"] = shown if dry_run else [_without_diff(change) for change in shown]
+    answer["changes"] = shown if dry_run else [without_diff(change) for change in shown]
     lines = [unchanged if not wanted else sentence]
     if wanted and dry_run:
         lines = [
@@ -344,7 +344,7 @@ def apply(opened: Opened, change_set: changes.ChangeSet, *, trusts: bool = True)
         commits.apply(root, change_set, opened.commit_policy, timeout_seconds=timeout)
 
 
-def _without_diff(shown: dict[str, Any]) -> dict[str, Any]:
+def without_diff(shown: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in shown.items() if key != "diff"}
 
 
@@ -360,18 +360,14 @@ def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
             "Nothing was written. Keep the text in a file of its own."
         )
     action = "change" if before is not None else "make"
-    shown = [_shown(change.path, data) for data in (before, after)]
+    # what the file of a record shows of its whole
+    shown = [companions.parted(change.path, data)[0][1] for data in (before, after)]
     return {
         "path": change.path,
         "why": change.why,
         "action": "remove" if after is None else action,
         "diff": _diff(*shown),
     }
-
-
-def _shown(path: str, data: bytes | None) -> bytes | None:
-    """Return what the file of a record shows of its whole."""
-    return companions.parted(path, data)[0][1]
 
 
 def _diff(before: bytes | None, after: bytes | None) -> list[str]:

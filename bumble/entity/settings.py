@@ -262,14 +262,31 @@ def _read(path: Path) -> tuple[Plain, str] | None:
     """Read a YAML file as plain data and as text; None where there is none."""
     try:
         raw = disk.read_if_there(path)
-        source = None if raw is None else raw.decode("utf-8")
-        return None if source is None else (yaml_edit.parse_mapping(source), source)
     except OSError as error:
         raise UserError(f"{path}: could not be read: {error.strerror}") from error
+    return None if raw is None else _parsed(path, raw)
+
+
+def check_entity(path: Path, raw: bytes) -> None:
+    """Check what an entity.yaml is to hold.
+
+    Raises:
+        SettingInvalidError: If it can't be read as that.
+    """
+    plain, source = _parsed(path, raw)
+    _take_identity(path, plain, source)
+    _layer(path, plain, source, name=path.name)
+
+
+def _parsed(path: Path, raw: bytes) -> tuple[Plain, str]:
+    source = ""
+    try:
+        source = raw.decode("utf-8")
+        return yaml_edit.parse_mapping(source), source
     except UnicodeDecodeError as error:
         raise SettingInvalidError(str(path), "is not UTF-8 text") from error
     except yaml_edit.SourceError as error:
-        if marks := merge_marks.line_of(source or ""):
+        if marks := merge_marks.line_of(source):
             problem = "a merge is open: its two sides stand here; keep one, then `git add` it"
             raise SettingInvalidError(f"{path}:{marks}", problem) from error
         place = str(path) if error.line is None else f"{path}:{error.line}"

@@ -598,9 +598,10 @@ def user_name() -> str:
     return _start(Path(os.sep), ("config", "--get", "user.name"), alone=True).text.strip()
 
 
-def init(folder: Path) -> bool:
-    """Make a folder a repository of its own; whether that worked."""
-    return _start(folder, ("init", "--quiet", "--initial-branch=main")).code == 0
+def init(folder: Path, branch: str = "main", *, bare: bool = False) -> bool:
+    """Make a folder a repository of its own, or one to push to; whether that worked."""
+    kind = ("--bare",) if bare else ()
+    return _start(folder, ("init", "--quiet", *kind, f"--initial-branch={branch}")).code == 0
 
 
 def merge_file(folder: Path, *arguments: str) -> GitResult:

@@ -32,6 +32,7 @@ COMMON_WORDS = 3000  # of a language, none of which is a name
 # How much a tie counts: by the clause that gave the older value, by those beside it, and by those
 # beside the newer one; "now", in full where something else ties them.
 BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.2
+CITED = 0.3  # that the sentence itself names the newer message as one that it rests on
 MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.5
 DENIED_WORD, DENIED, DENIED_RARE = 0.4, 0.8, 1.2  # a word, a value, a name or large number
 TELLING = 0.3  # weight of a word that is denied by itself
@@ -170,7 +171,8 @@ def _replacing(
         if new.is_asked or new.is_unreal:
             continue
         if n == last[0] or not _is_of_another(read, places, (n, k), _tie(ties, new)):
-            yield one.rival + _strength(ours, ties, old, new, (n, k), last), n
+            cited_too = CITED if sources[n].is_cited and n > last[0] else 0.0
+            yield one.rival + _strength(ours, ties, old, new, (n, k), last) + cited_too, n
 
 
 def _every(places: _Places) -> Iterator[tuple[int, int, Found]]:
@@ -395,7 +397,7 @@ def _look_for_name(
 
 def _is_variant(token: str, word: str) -> bool:
     """Whether two words are spellings of one name that differ at their end, other than by an s."""
-    token, word = token.removesuffix("s"), word.removesuffix("s")
+    token, word = (one.removesuffix("s").removesuffix("'") for one in (token, word))
     if token == word or min(len(token), len(word)) <= _VARIANT_LETTERS:
         return False
     shared = words.shared_start(token, word)

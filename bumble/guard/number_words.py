@@ -7,7 +7,7 @@ compared folded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import cache
 
@@ -120,6 +120,7 @@ _HALF_WORDS = (
 )
 HALVES = frozenset(_HALF_WORDS.split())
 _LEAST_LETTERS, _MOST_APART = 3, 0.26  # of a dialect's word; letters that it changes
+_INTRUDES = 1e-5  # a number of another language is rarer than that in a language's texts
 _TENS = range(20, 100, 10)
 _LARGE = (100, 1000)
 JOINTS = ("and", "und", "et", "y", "e")
@@ -134,12 +135,12 @@ class Run(Struct, frozen=True):
     unit: str = ""  # what it counts, where that stands inside it
 
 
-def runs(tokens: Sequence[str], language: str) -> Iterator[Run]:
-    """Find the numbers in a text, by its folded tokens."""
+def runs(tokens: Sequence[str], language: str, small: Set[str]) -> Iterator[Run]:
+    """Find the numbers in a text, by its folded tokens; `small` have no capital: no names."""
     index = 0
     while index < len(tokens):
         start, total = index, value(tokens[index], language)
-        if total is None:
+        if total is None and tokens[index] in small:
             total = _dialect(tokens[index], language)
         index += 1
         if total is None:
@@ -275,7 +276,8 @@ def _value(word: str, language: str) -> Decimal | None:
         return None
     if language and _HOMOGRAPHS.get(plain, language) != language:
         return None
-    for table in (_ANY, ORDINALS, OTHERS):
+    is_own = words.frequency(plain, language) > _INTRUDES if language else False
+    for table in ({} if is_own else _ANY, ORDINALS, OTHERS):
         if plain in table:
             return Decimal(table[plain])
     tens, joint, unit = word.partition("-")

@@ -45,7 +45,7 @@ _TOKEN = re.compile(
 )
 _STOPS = frozenset(".!?…\n")
 _BREAKS = _STOPS | frozenset(",;:()–—")
-_ENDING = r"(?:st|nd|rd|th|ste|de|er|re|e|[ºª])"
+_ENDING = r"(?:st|nd|rd|th|ste|t[ae][nrsm]?|de|[eè]me|er|re|e|[ºª])"
 _ENDINGS = re.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
 _FULL_DATE = re.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
@@ -66,11 +66,14 @@ _DAY_DOT = re.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
 YEARS = range(1800, 2200)
 YEAR_DAYS = 365
 MOST_DAYS = 31
+_DAYS_OF_MONTH = range(1, MOST_DAYS + 1)
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 _EARLY = 5  # until this hour "today" may be the day before
 _SAME_TIME = Decimal("0.0001")  # days
 _HUNDREDTHS = range(10, 100)
 _DECIMAL_UNITS = re.compile(rf"{CURRENCIES.pattern}|m|kg|(?:met|mèt)(?:er|re|ro|ros|res|ri)|kilos?")
+PERCENT = "%"
+_PERCENT = re.compile(r"%|p(?:er|ro)[ -]?[cz]ent|pour cent|por c[ie]+nto|per cento")
 _HOURS_OF_DAY = range(1, 10)  # "an hour, 8 people" is no time
 _MINUTES = 60
 _PARTS_OF = {  # of a unit, by its days: how many smaller ones it has, their days, their name
@@ -79,6 +82,9 @@ _PARTS_OF = {  # of a unit, by its days: how many smaller ones it has, their day
     UNIT_DAYS["week"]: (7, UNIT_DAYS["day"], "days"),
     UNIT_DAYS["year"]: (12, UNIT_DAYS["month"], "months"),
 }
+_NIGHTS = """
+night nights nacht nachte nachten nuit nuits noche noches notte notti noite
+"""
 _SPAN_LIMIT = 200  # days of a span from which a day may follow
 
 
@@ -153,11 +159,11 @@ def calendar_words(language: str) -> Calendar:
     relative: dict[str, tuple[int, int]] = {}
     for code in dict.fromkeys((*_LANGUAGES, language)):
         info = time_words(code)
-        _named(info, MONTH_NAMES, months)
-        _named(info, _WEEKDAY_NAMES, weekdays)
+        _named(info, MONTH_NAMES, months, language)
+        _named(info, _WEEKDAY_NAMES, weekdays, language)
         for name, days in UNIT_DAYS.items():
             units |= {words.folded(word): days for word in info.get(name, ()) if len(word) > 1}
-        units |= {"fortnight": 14, "fortnights": 14}
+        units |= {"fortnight": 14, "fortnights": 14} | dict.fromkeys(_NIGHTS.split(), 1)
         for said, told in info.get("relative-type", {}).items():
             if found := _RELATIVE.fullmatch(said):
                 relative |= {words.folded(one): _offset(said, *found.groups()) for one in told}
@@ -180,10 +186,14 @@ def time_words(code: str) -> Mapping[str, Any]:
     return info
 
 
-def _named(info: Mapping[str, Any], names: Sequence[str], into: dict[str, int]) -> None:
+def _named(
+    info: Mapping[str, Any], names: Sequence[str], into: dict[str, int], language: str
+) -> None:
     start = 1 if names is MONTH_NAMES else 0
     for place, name in enumerate(names, start):
         for word in map(words.folded, info.get(name, ())):
+            if value(word, language) is not None:
+                continue  # "sept" is seven in French
             if len(word) >= _LEAST_LETTERS and word not in stop_words.WORDS:
                 into.setdefault(word, place)
             if len(word) >= _FULL_LETTERS:
@@ -218,8 +228,10 @@ def read(text: str, language: str) -> ReadText:
     terms = calendar_words(language)
     text = with_days(text)
     dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
-    tokens = [words.folded(token) for token in _TOKEN.findall(plain(dateless))]
-    found = _joined(tokens, number_words.runs(tokens, language), terms)
+    said = _TOKEN.findall(plain(dateless))
+    tokens = list(map(words.folded, said))
+    small = {token for token, form in zip(tokens, said, strict=True) if form.islower()}
+    found = _joined(tokens, number_words.runs(tokens, language, small), terms)
     named = (int(next(filter(None, match))) for match in _ORDINAL.findall(text))
     ordinals = frozenset(day for day in named if day <= MOST_DAYS)
     clocks = {run.start: clock.read(tokens, run, language, found) for run in found}
@@ -236,6 +248,11 @@ def read(text: str, language: str) -> ReadText:
     numbers += [
         _noon(tokens, n, language, found) for n, one in enumerate(tokens) if one in clock.NOONS
     ]
+    ordinals |= {
+        int(run.value)
+        for run in days
+        if run.start and tokens[run.start - 1] in terms.weekdays and run.value in _DAYS_OF_MONTH
+    }
     times = _times(text, tokens, dated, ordinals, terms, found)
     return ReadText(tuple(numbers), times, _content(tokens, terms, language))
 
@@ -287,6 +304,8 @@ def _number(tokens: Sequence[str], run: Run, at: Clock, terms: Calendar, languag
         kind = "clock"
     elif timed and (timed == behind[0] or behind[0] not in stop_words.WORDS | _BREAKS):
         kind, unit, unit_days = "time", timed, terms.units[timed]
+    elif _PERCENT.match(" ".join(behind)):
+        kind, unit = "thing", PERCENT
     elif behind and len(behind[0]) >= _LEAST_LETTERS and _is_noun(behind[0], terms, language):
         kind, unit = "thing", words.stem(behind[0], language)
     single = end - start == 1
@@ -353,6 +372,7 @@ def _dates(
             not 1 <= run.value <= MOST_DAYS
             or run.value % 1
             or tokens[run.start] in number_words.OTHERS
+            or any(one in terms.units for one in tokens[run.end : run.end + 1])
         ):
             continue
         after = _unbroken(tokens[run.end : run.end + _NEAR], ".")

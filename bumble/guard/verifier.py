@@ -247,15 +247,22 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     if is_year and _is_year_given(number.value, sources):
         return True
     few = _are_few(sources)
-    return values.are_listed(sentence.text, number) or any(
-        any(
-            one.equals(number)
-            and may_be(number, one, loosely=few)
-            and (few or not one.unit or clauses.akin(one.unit, number.unit))
-            for one in read.numbers
+    return (
+        values.are_listed(sentence.text, number)
+        or any(
+            any(
+                one.equals(number)
+                and may_be(number, one, loosely=few)
+                and (few or not one.unit or clauses.akin(one.unit, number.unit))
+                for one in read.numbers
+            )
+            or number.value in {*read.times.ordinals, *(day for _, day in read.times.dated)}
+            for read in _read(number, sentence, sources)
         )
-        or number.value in {*read.times.ordinals, *(day for _, day in read.times.dated)}
-        for read in _read(number, sentence, sources)
+        or (
+            number.value in sentence.read.times.ordinals
+            and number.value in {day.day for day in _given_days(sentence, sources, vaguely=False)}
+        )
     )
 
 
@@ -345,6 +352,9 @@ def _by_days(number: Number, sources: Sequence[Source]) -> Iterator[Decimal]:
                 if abs((day - source.at.date()).days) < values.YEAR_DAYS / 2
             }
     unit = Decimal(number.unit_days)
+    if number.unit_days == values.UNIT_DAYS["month"]:
+        named = {month for source in sources for month in source.read.times.full_months}
+        yield from (Decimal(abs(one - other)) for one, other in combinations(named, 2))
     for one, other in combinations(sorted(days), 2) if _are_few(sources) else ():
         yield Decimal(round((other - one).days / unit))
     for source in sources:
@@ -393,6 +403,9 @@ def _by_products(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
             if {"money", ""} & {one.kind, other.kind}:
                 product, (small, large) = one.value * other.value, sorted((one.value, other.value))
                 yield from (product, product / 2, large / small, Decimal(round(large / small)))
+            if values.PERCENT in (one.unit, other.unit):
+                share = one.value * other.value / 100
+                yield from (share, (other if one.unit == values.PERCENT else one).value - share)
     if number.value >= _LEAST_SUM:
         for whole in given:
             for one, other in combinations(given, 2):
@@ -534,6 +547,21 @@ def _not_theirs(sentence: str, speakers: Speakers, language: str) -> str | None:
     other_names = [name for name in speakers.statements if name != teller]
     owner = given_away(sentence, speakers.statements[teller], speakers.entity, other_names)
     return owner and f"what {teller} told of their own is made {owner}'s"
+
+
+class Grounds(Struct, frozen=True):
+    """What the sentences of an answer may rest on."""
+
+    texts: Sequence[str]  # that its names, numbers and dates may come from
+    speakers: Speakers
+
+    def bear(self, sentence: str) -> bool:
+        """Whether a sentence says nothing that nobody said."""
+        return problem(sentence, self.texts, self.speakers) is None
+
+    def sound(self, sentences: Iterable[str]) -> list[str]:
+        """Return the sentences that may stand."""
+        return list(filter(self.bear, sentences))
 
 
 def supported(text: str, sources: Sequence[str], names: Sequence[str] = ()) -> str:

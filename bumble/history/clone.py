@@ -143,7 +143,7 @@ def _conclude(place: Git, policy: CommitPolicy) -> None:
 def mend_conflicts(root: Path, place: Git, policy: CommitPolicy) -> Mended:
     """Settle what the index holds several stages of; call it with the entity's lock held."""
     prefix, unmerged = place.repository.prefix, _unmerged(place)
-    merged, kept, left = list[str](), list[str](), list[str]()
+    merged, kept, left, beside = list[str](), list[str](), list[str](), list[str]()
     for path, stages in unmerged.items():
         inner = path.removeprefix(prefix)
         if not path.startswith(prefix) or not stages:
@@ -151,8 +151,10 @@ def mend_conflicts(root: Path, place: Git, policy: CommitPolicy) -> Mended:
         elif {_OURS, _INCOMING} <= stages.keys():
             (merged if _merge_path(root, place, inner, stages) else left).append(inner)
         else:
-            (kept if _keep_path(root, place, inner, stages) else left).append(inner)
-    settled = (*merged, *kept)
+            back = _keep_path(root, place, inner, stages)
+            (left if back is None else kept).append(inner)
+            beside += back or ()
+    settled = (*merged, *kept, *beside)
     if settled and not left and place.repository.under_way == "a merge":
         _conclude(place, policy)
     elif settled and not place.repository.under_way:  # a stash: what it held stays uncommitted
@@ -214,24 +216,30 @@ def _merge_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) ->
     return _add(place, path)
 
 
-def _keep_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) -> bool:
-    """Keep what one side changed or named so and the other did not; whether that could be done."""
+def _keep_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) -> list[str] | None:
+    """Keep what one side changed or named so and the other did not; None if that can't be done.
+
+    Returns:
+        What came back with it.
+    """
     stage = next((stage for stage in (_OURS, _INCOMING) if stage in stages), None)
     if stage is None:  # both took it away, or gave it another name each
-        return place.call("--literal-pathspecs", "rm", "--cached", "-q", "--", path).code == 0
+        removed = place.call("--literal-pathspecs", "rm", "--cached", "-q", "--", path)
+        return [] if removed.code == 0 else None
     if _there(root, path) != _blob(place, stages[stage]):
-        return False  # somebody has been at it
-    return _bring_beside(root, place, path, ours=stage == _OURS) and _add(place, path)
+        return None  # somebody has been at it
+    back = _bring_beside(root, place, path, ours=stage == _OURS)
+    return back if _add(place, path, *back) else None
 
 
-def _bring_beside(root: Path, place: Git, path: str, *, ours: bool) -> bool:
+def _bring_beside(root: Path, place: Git, path: str, *, ours: bool) -> list[str]:
     """Bring back what lay beside a record, its companion too: the other side deleted it as well."""
     kind, folder = kinds.of_path(path), PurePosixPath(path).parent
     private = place.repository.private
     heads = ("HEAD",) if ours else _INCOMING_HEADS
     side = next((head for head in heads if (private / head).exists()), "")
     if kind is None or not side:
-        return True
+        return []
     has_folder = PurePosixPath(path).name == kind.folder_file
     beside = [*([f"{folder}/"] if has_folder else []), companions.place(path) or path]
     listed = place.call("--literal-pathspecs", "ls-tree", "-rz", "--name-only", side, *beside)
@@ -242,7 +250,7 @@ def _bring_beside(root: Path, place: Git, path: str, *, ours: bool) -> bool:
     ]
     for name in gone:
         disk.write_atomic(disk.inside(root, name), _blob(place, f"{side}:./{name}"))
-    return not gone or _add(place, *gone)
+    return gone
 
 
 def _unstage(place: Git, paths: Sequence[str]) -> None:

@@ -19,17 +19,9 @@ from msgspec.structs import replace
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RecordMissingError, UserError
 from bumble.files import disk
-from bumble.records import (
-    base,
-    journal,
-    kinds,
-    knowledge,
-    relationships,
-    session_files,
-    skills,
-)
+from bumble.records import base, kinds, knowledge, relationships, session_files
 from bumble.records.base import BY_HAND, Provenance
-from bumble.records.kind import Kind, RecordView
+from bumble.records.kind import Kind, RecordKind, RecordView
 from bumble.records.session_files import SessionInfo
 from bumble.records.sessions import Compaction, Message, Session
 
@@ -120,6 +112,8 @@ def _find_in(session: Session, record_id: str) -> FoundMessage | None:
 
 MESSAGE = "message"
 KINDS = (*(kind.name for kind in kinds.KINDS if kind.explained), MESSAGE)
+WITH_IDS = (*(kind.name for kind in kinds.KINDS if kind.explained and kind.prefix), MESSAGE)
+LINES = tuple(kind.name for kind in kinds.KINDS if kind.is_lines)
 SHORTEST_END = 6  # letters that may stand for a whole id
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -223,91 +217,58 @@ class Library:
     # what is asked for
 
     def _find_exact(self, kind: str, wanted: str) -> list[str]:
-        if kind == "person":
-            match = relationships.match(self._people, wanted)
-            return [match.id] if match else []
-        if kind == "knowledge":
-            section = knowledge.find(self._book, wanted)
-            return [section.title] if section else []
-        if kind == "skill":
-            skill = skills.match(skills.read(self.entity.skills), wanted)
-            return [skill.slug] if skill else []
-        if kind == "journal":
-            times = (
-                [f"{entry.at:{journal.STAMP}}" for entry in self._diary]
-                if _DAY.match(wanted)
-                else []
-            )
-            return [time for time in times if time.startswith(wanted.replace("T", " "))]
-        if kind == "narrative":
-            return ["narrative"] if disk.same_name(wanted) == kind else []
         if kind == MESSAGE:
             return [wanted] if _kind_of(wanted) and self.messages.find(wanted) else []
-        if _is_titled(kinds.BY_NAME[kind]):
-            stems = {path.stem for path in kinds.BY_NAME[kind].paths(self.entity)}
-            return [stem for stem in (wanted, disk.file_name(wanted)) if stem in stems][:1]
-        if kinds.BY_NAME[kind].is_lines:  # named by their place, or words of theirs
-            asked = wanted.casefold()
-            return [
-                view.id
-                for view in self._lines(kind)
-                if asked in (view.id.casefold(), view.text.casefold())
-            ]
-        return [record_id for record_id in self._list_ids(kind) if record_id == wanted]
+        if kind == kinds.PERSON.name:
+            match = relationships.match(self._people, wanted)
+            return [match.id] if match else []
+        same = knowledge.key if kind == kinds.KNOWLEDGE.name else disk.same_name
+        found = [record_id for name, record_id in self._names(kind) if same(name) == same(wanted)]
+        return list(dict.fromkeys(found)) if kind in LINES else found[:1]
 
     def _find_partial(self, kind: str, wanted: str) -> list[str]:
-        """Return the ids that begin so, or end so with enough letters."""
-        part = wanted.casefold()
-        if _kind_of(wanted):
-            return [
-                record_id
-                for record_id in self._list_ids(kind)
-                if record_id.casefold().startswith(part)
-            ]
-        if len(part) < SHORTEST_END:
+        """Return the ids that begin so, or end so with enough letters; lines that hold it."""
+        part, is_lines, has_ids = wanted.casefold(), kind in LINES, kind in WITH_IDS
+        begins = has_ids and bool(_kind_of(wanted))
+        if kind == kinds.JOURNAL.name and _DAY.match(wanted):
+            begins, part = True, part.replace("t", " ")
+        if not begins and (len(part) < SHORTEST_END or not (is_lines or has_ids)):
             return []
-        if kind != MESSAGE and kinds.BY_NAME[kind].is_lines:
-            return [view.id for view in self._lines(kind) if part in view.text.casefold()]
-        return [
-            record_id for record_id in self._list_ids(kind) if record_id.casefold().endswith(part)
-        ]
+        found: dict[str, None] = {}
+        for name, record_id in self._names(kind):
+            called = name.casefold()
+            held = part in called if is_lines else called.endswith(part)
+            if called.startswith(part) if begins else held:
+                found[record_id] = None
+        return list(found)
 
-    def _list_ids(self, name: str) -> list[str]:
-        """Return the generated ids of a kind."""
+    def _names(self, name: str) -> list[tuple[str, str]]:
+        """Return what the records of a kind may be called, each with its id."""
         if name == MESSAGE:
-            return list(dict.fromkeys(self.messages.ids()))
+            return [(one, one) for one in dict.fromkeys(self.messages.ids())]
+        if name == kinds.PERSON.name:
+            return [(called, one.id) for one in self._people for called in (one.id, *one.names)]
         kind = kinds.BY_NAME[name]
-        return [kind.stem(path) for path in kind.paths(self.entity)] if kind.prefix else []
+        if kind.is_file:
+            views = [
+                view for path in kind.paths(self.entity) for view in kind.read(path, self.zone)
+            ]
+            lines = [(view.text, view.id) for view in views if kind.is_lines]
+            return [*((view.id, view.id) for view in views), *lines]
+        stems = [(stem, stem) for path in kind.paths(self.entity) for stem in [kind.stem(path)]]
+        if not isinstance(kind, RecordKind) or len(kind.named_by) < 2:
+            return stems
+        records = kind.readable(self.entity.root / kind.folder)
+        return [*((getattr(one, kind.named_by[0]), one.id) for one in records), *stems]
 
     def _nearest(self, wanted: str, candidates: Sequence[str]) -> str | None:
-        names = [record_id for name in candidates for record_id in self._list_ids(name)]
-        if "person" in candidates:
-            names += [name for person in self._people for name in (person.id, *person.names)]
-        if "knowledge" in candidates:
-            names += [section.title for section in self._book.sections]
-        if "skill" in candidates:
-            names += [skill.name for skill in skills.read(self.entity.skills)]
-        spelt = {name.casefold(): name for name in names}
+        spelt = {name.casefold(): name for kind in candidates for name, _ in self._names(kind)}
         near = base.nearest(wanted.casefold(), spelt)
         return spelt[near] if near else None
-
-    def _lines(self, name: str) -> list[RecordView]:
-        """Return the lines of a file of notes."""
-        kind = kinds.BY_NAME[name]
-        paths = kind.paths(self.entity)
-        return [view for path in paths for view in kind.read(path, self.zone)]
 
     @cached_property
     def _people(self) -> list[relationships.Relationship]:
         return list(relationships.read(self.entity.relationships))
-
-    @cached_property
-    def _book(self) -> knowledge.Knowledge:
-        return knowledge.read(self.entity.knowledge)
-
-    @cached_property
-    def _diary(self) -> tuple[journal.JournalEntry, ...]:
-        return journal.read(self.entity.journal, self.zone).entries
 
     # one record
 
@@ -368,11 +329,6 @@ class Library:
         if message.role == "tool":
             return str(message.extra.get("tool", "a tool"))
         return str(message.extra.get("name", "")) or message.speaker
-
-
-def _is_titled(kind: Kind) -> bool:
-    """Whether the files of a kind are named for their titles."""
-    return not kind.is_file and not kind.prefix
 
 
 def _same_id(kind: Kind, view_id: str, record_id: str) -> bool:

@@ -15,14 +15,16 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from bumble.entity import changes, commits, git_operations
+from bumble.entity import approvals, changes, commits, git_operations, settings
 from bumble.entity.commits import CommitPolicy
-from bumble.entity.folder import PRIVATE
+from bumble.entity.folder import ENTITY_FILE, PRIVATE
 from bumble.entity.git_operations import Operation
 from bumble.errors import (
+    FolderOutdatedError,
     HistoryMissingError,
     MergeUnfinishedError,
     RefusedError,
+    SettingInvalidError,
     SyncError,
     UsageError,
 )
@@ -34,6 +36,7 @@ from bumble.records import forgotten, kinds
 from bumble.text import urls
 
 MOST_SHOWN = 5
+NEEDED = (ENTITY_FILE, *approvals.MAPPINGS)
 ODD_MODES = {"120000": "a link", "160000": "a repository within it"}
 
 
@@ -234,6 +237,8 @@ def _check_brought(root: Path, place: Git, target: Upstream) -> None:
         for mode, path in brought
         if path.startswith(prefix) and (why := _odd(mode, path.removeprefix(prefix)))
     ]
+    names = (path.removeprefix(prefix) for path in rows[1::2] if path.startswith(prefix))
+    odd += filter(None, (_broken(root, target, name) for name in names if name in NEEDED))
     if odd:
         more = f" and {len(odd) - MOST_SHOWN} more" if len(odd) > MOST_SHOWN else ""
         why = f"another clone would bring {', '.join(odd[:MOST_SHOWN])}{more}"
@@ -251,6 +256,24 @@ def _odd(mode: str, path: str) -> str:
     if any(str(folder) in kinds.FILES for folder in PurePosixPath(path).parents):
         return "it would make a folder of a file"
     return "it would take a folder's place" if path in kinds.FOLDERS else ""
+
+
+def _broken(root: Path, target: Upstream, name: str) -> str:
+    """Name a file of another clone that can't be read, and without which nothing works."""
+    data = git.blobs(root, [f"{target.tracking}:./{name}"])[0] or b""
+    kind = kinds.of_path(name)
+    try:
+        if kind is None:
+            settings.check_entity(Path(name), data)
+        else:
+            kind.parse(data.decode("utf-8"), "")
+    except FolderOutdatedError:  # an older clone's, which the merge brings along
+        return ""
+    except SettingInvalidError as error:
+        return str(error).splitlines()[0]
+    except ValueError as error:
+        return f"{name} ({error})"
+    return ""
 
 
 def push(root: Path, place: Git, target: Upstream) -> None:
@@ -340,12 +363,17 @@ def upload(root: Path, place: Git) -> Upload:
     return Upload(branch, int(count), dict(records), found.count(None))
 
 
-def connect(root: Path, place: Git, target: str, branch: str) -> None:
-    """Give the repository its remote; the same again changes nothing.
+def is_new(target: str) -> bool:
+    """Whether it is a folder of this machine that can be made: only the one above it is there."""
+    place = Path(target)
+    return place.is_absolute() and not place.exists() and place.parent.is_dir()
+
+
+def refuse_another(root: Path, place: Git, target: str) -> str:
+    """Return the remote that the repository has already, if it is this one, else nothing.
 
     Raises:
         RefusedError: If it has another.
-        SyncError: If the remote doesn't answer, or holds something else.
     """
     known = place.call("config", "--get", f"remote.{REMOTE}.url").text.strip()
     if known and known != target:
@@ -353,6 +381,21 @@ def connect(root: Path, place: Git, target: str, branch: str) -> None:
             f"{root} has a remote already: {urls.shown(known)}\n"
             f"To take it away: `git -C {shlex.quote(str(root))} remote remove {REMOTE}`"
         )
+    return known
+
+
+def connect(root: Path, place: Git, target: str, branch: str) -> None:
+    """Give the repository its remote, made where it is a new folder; again, it changes nothing.
+
+    Raises:
+        RefusedError: If it has another.
+        SyncError: If the remote doesn't answer, or holds something else.
+    """
+    known = refuse_another(root, place, target)
+    if is_new(target):
+        with disk.translate_os_errors(Path(target)):
+            disk.make_folder(Path(target))
+        git.init(Path(target), branch, bare=True)  # where that fails, it doesn't answer
     heads = place.reach("ls-remote", "--heads", target)
     if heads.code != 0:
         raise SyncError(

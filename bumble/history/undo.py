@@ -199,7 +199,8 @@ def _why_passed(commit: Commit, undone: set[str]) -> str:
         return "undone already"
     if commit.cycle == UNDO:
         return "an undo"
-    return "a conversation" if commit.cycle == "chat" else "nothing that is undone"
+    passed = {"chat": "a conversation", "new": "how it began"}
+    return passed.get(commit.cycle, "nothing that is undone")
 
 
 def _may_be_meant(note: PendingCommit, cycle: str) -> bool:

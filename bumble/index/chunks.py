@@ -38,7 +38,7 @@ from bumble.records.skills import Skill
 from bumble.text import languages, words
 from bumble.text.markdown import Document
 
-VERSION = f"5.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
+VERSION = f"6.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
 TELLING_CHARS = 2000  # of a text, which tell its language
 AROUND_TERMS = 60  # of each turn before: a long answer is not to drown the one that follows it
 # How much of a chunk's vector comes from the turns before it, the nearest first (docs/log.md).
@@ -308,9 +308,14 @@ class _Turn(Struct, frozen=True):
 
 
 def turns(session: sessions.Session) -> list[sessions.Message]:
-    """Return the messages of a conversation that are indexed, in their order."""
+    """Return the messages of a conversation that are indexed, in their order.
+
+    A reply that code made repeats what it was asked, and would be found before what it quotes.
+    """
     return [
-        message for message in session.messages if message.role != "tool" and message.text.strip()
+        message
+        for message in session.messages
+        if message.role != "tool" and message.text.strip() and message.is_example
     ]
 
 

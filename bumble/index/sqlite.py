@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-import numpy as np
 
 from bumble.entity import installation
 from bumble.entity.folder import INDEX_ENDINGS
@@ -221,6 +220,8 @@ def _bound(values: Sequence[Any]) -> list[Any]:
 
 
 def _bits(vector: Floats) -> bytes:
+    import numpy as np
+
     return np.packbits(vector > 0, bitorder="little").tobytes()  # as sqlite-vec does
 
 

@@ -12,10 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from bumble.index.chunks import Chunk
 from bumble.index.rows import (
@@ -35,6 +32,10 @@ from bumble.index.rows import (
 )
 from bumble.models.embed.protocol import DocumentTokens, Floats
 from bumble.text.words import folded_tag
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 OF_CHUNK = ("texts", "vectors")  # tables with a row a chunk, beside `chunks`
 _FILES = (
@@ -389,12 +390,14 @@ class Store(ABC):
 
     def embeddings(self, hashes: Sequence[str]) -> dict[str, Floats]:
         """Return the stored embeddings of some texts, by hash; those not there are left out."""
+        import numpy as np
+
         rows = self.rows("select hash, vector from @embeddings where hash in ??", (list(hashes),))
-        return {str(key): np.frombuffer(row, self.FLOAT).astype(np.float32) for key, row in rows}
+        return {str(key): np.frombuffer(row, self.FLOAT).astype("f4") for key, row in rows}
 
     def rounded(self, vector: Floats) -> Floats:
         """Return an embedding as it is kept."""
-        return vector.astype(self.FLOAT).astype(np.float32)
+        return vector.astype(self.FLOAT).astype("f4")
 
     def put_embeddings(self, vectors: Iterable[tuple[str, Floats]]) -> None:
         """Store the embeddings of texts by hash."""
@@ -403,6 +406,8 @@ class Store(ABC):
 
     def put_tokens(self, tokens: Sequence[tuple[str, DocumentTokens]]) -> None:
         """Store the tokens of texts by hash, and count in how many texts each piece stands."""
+        import numpy as np
+
         kinds = [np.unique(text_tokens.pieces).astype("<u4") for _, text_tokens in tokens]
         rows = (
             (key, pieces.tobytes(), text_tokens.signs.tobytes())
@@ -413,6 +418,8 @@ class Store(ABC):
 
     def tokens(self, hashes: Sequence[str], width: int) -> dict[str, DocumentTokens]:
         """Return the tokens of some texts, so many bytes of signs each, by hash."""
+        import numpy as np
+
         sql = "select hash, pieces, signs from @tokens where hash in ??"
         return {
             str(key): DocumentTokens(
@@ -423,6 +430,8 @@ class Store(ABC):
 
     def _count_pieces(self, kinds: Sequence[NDArray[np.uint32]], step: int) -> None:
         """Count texts, each given by its different pieces, in or out."""
+        import numpy as np
+
         pieces, texts = np.unique(np.concatenate([*kinds, []]), return_counts=True)
         counted = [(int(piece), step * int(n)) for piece, n in zip(pieces, texts, strict=True)]
         rows = [*counted, (ALL_TEXTS, step * len(kinds))]
@@ -449,6 +458,8 @@ class Store(ABC):
         with self.transaction():
             rows = self.rows(f"select pieces from @tokens where {unused}")
             if rows:
+                import numpy as np
+
                 self._count_pieces([np.frombuffer(row[0], "<u4") for row in rows], -1)
             for table in ("tokens", "embeddings"):
                 self.run(f"delete from {table} where @own and {unused}")

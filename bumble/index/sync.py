@@ -18,7 +18,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -287,6 +286,8 @@ def _mixed(
     batch: Iterable[tuple[int, tuple[tuple[str, float], ...]]], ready: dict[str, Floats]
 ) -> Iterator[tuple[int, Floats]]:
     """Make the vectors of chunks by their recipes, each of length 1."""
+    import numpy as np
+
     for chunk_key, recipe in batch:
         own = ready[recipe[0][0]]
         if len(recipe) == 1:

@@ -12,10 +12,12 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
-
-from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+from typing import TYPE_CHECKING
 
 from bumble.text import languages, stop_words, words
+
+if TYPE_CHECKING:
+    from tantivy import TextAnalyzer, TextAnalyzerBuilder
 
 VERSION = "3"  # raise it when the same text would give other terms
 MAX_TERM_BYTES = 80  # longer ones are keys and encoded data, which nobody asks for by heart
@@ -115,6 +117,8 @@ def _parts(term: str, *, asked: bool) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _analyzer(language: str, script: str) -> TextAnalyzer:
+    from tantivy import Filter
+
     builder = _words_of(language).filter(Filter.stemmer(_LATIN.get(language, _LATIN[FIRST])))
     # neither stemmer touches the words of the other's script
     return (builder.filter(Filter.stemmer(script)) if script else builder).build()
@@ -127,6 +131,8 @@ def _words(language: str) -> TextAnalyzer:
 
 def _words_of(language: str) -> TextAnalyzerBuilder:
     """Split into words and leave out stop words: of all languages where there is no list."""
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
     every = frozenset[str]() if language in _BY_SNOWBALL else stop_words.WORDS
     listed = stop_words.OF_LANGUAGE.get(language, every) | MORE_STOP_WORDS
     builder = (

@@ -18,6 +18,7 @@ from bumble.body.soma import Soma, hear, is_open, shown_to
 from bumble.entity.changes import Change
 from bumble.fallback import sayings
 from bumble.guard.speakers import Speakers
+from bumble.guard.verifier import Grounds
 from bumble.llm import prompts
 from bumble.recall import topic_questions
 from bumble.records import base, dreams, episodes, narrative, questions, relationships
@@ -27,7 +28,6 @@ from bumble.runtime.job import (
     NO_ANSWER,
     Condition,
     Due,
-    Grounds,
     JobPlan,
     JobResult,
     ask,

@@ -21,6 +21,7 @@ from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.guard.speakers import Speakers
+from bumble.guard.verifier import Grounds
 from bumble.jobs.episode import significance_now
 from bumble.llm import prompts
 from bumble.recall.belief_strength import strength
@@ -29,7 +30,7 @@ from bumble.records.beliefs import Belief
 from bumble.records.dreams import Dream
 from bumble.records.episodes import Episode
 from bumble.runtime import people, review_queue
-from bumble.runtime.job import Condition, Due, Grounds, JobResult, ask, closed, traced
+from bumble.runtime.job import Condition, Due, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, tokens, words
 from bumble.text.words import one_line

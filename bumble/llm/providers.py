@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from bumble.text import yaml_read
 
+NONE = "none"  # what the setting says where no provider is set
 FILE = Path(__file__).with_name("providers.yaml")
 
 
@@ -48,8 +49,10 @@ def of_url(url: str) -> Provider | None:
 
 
 def named(name: str) -> Provider | None:
-    """Return a provider by its name."""
-    return next((one for one in known() if one.name == name.strip().lower()), None)
+    """Return a provider by its name; None: that is of none, as where no provider is set."""
+    wanted = name.strip().lower()
+    listed = known() if wanted != NONE else ()  # their file takes its time
+    return next((one for one in listed if one.name == wanted), None)
 
 
 # By the beginning of a name, without the owner before a slash; the first that fits counts. From

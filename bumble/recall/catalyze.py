@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,8 +22,6 @@ from bumble.records import kinds, topics
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
 
-Register = Literal["explore", "continuity", "reference"]
-REGISTERS: tuple[str, ...] = get_args(Register)
 GUIDANCE: dict[str, str] = {
     "explore": "Different sides of it, from conversations far apart: say what connects them, and"
     " leave open what is open.",
@@ -77,7 +74,7 @@ def find(
         config: How beliefs fade.
         search: Who meets it, in which mood.
         query: What was said, or asked.
-        register: One of REGISTERS.
+        register: One of `topics.REGISTERS`.
         limit: At most so many results.
     """
     pool = max(POOL, 2 * limit)
@@ -181,7 +178,7 @@ def answer(
     runtime: Runtime, query: str, session: Session, register: str, unseen: Sequence[str] = ()
 ) -> prompt_memories.RecalledAnswer:
     """Answer the entity's own question in a register; without one it is plain recall."""
-    if register not in REGISTERS:
+    if register not in topics.REGISTERS:
         return prompt_memories.answer(runtime, query, session, unseen)
     search = prompt_memories.question_of(runtime, session, unseen)
     catalyzed = find(

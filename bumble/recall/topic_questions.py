@@ -20,11 +20,12 @@ from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.fallback import quotes, sayings
 from bumble.guard.speakers import Speakers
+from bumble.guard.verifier import Grounds
 from bumble.llm import prompts
 from bumble.recall import survey, topic_mining
 from bumble.records import base, kinds, topics
 from bumble.runtime import people, review_queue
-from bumble.runtime.job import Condition, Due, Grounds, JobResult, array, ask, closed, traced
+from bumble.runtime.job import Condition, Due, JobResult, array, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 

@@ -24,6 +24,7 @@ from bumble.text import stop_words, words
 from bumble.text.markdown import Document
 
 FOLDER = "topics"
+REGISTERS = ("explore", "continuity", "reference")  # how what questions point to is chosen
 ABOUT = "Questions about"
 _LINE = re.compile(r"[-*]\s+(?P<text>.*?)(?:\s+\((?P<ids>\w+_\w+(?:,\s*\w+_\w+)*)\))?")
 _OWN = ("by", "model", "from", "trust", "audience", "fingerprint", "summary_source", "lines")

@@ -1,7 +1,7 @@
 """The harness of every job between turns: gather, ask, verify, plan, apply.
 
-`check` of a job gathers what is due, with its conditions. `answer` asks the model once, by the
-prompt of the job; `Grounds` holds what it says to what it was asked of. The result plans on the
+`check` of a job gathers what is due, with its conditions. `ask` asks the model once, by the prompt
+of the job, which holds the answer to its `Grounds` (`guard/verifier`). The result plans on the
 files as they are when it is applied, so a hand edit in between is neither lost nor a reason to ask
 again. `settle` runs jobs until nothing is due.
 """
@@ -27,8 +27,6 @@ from bumble.errors import (
     UserError,
     WeightsMissingError,
 )
-from bumble.guard import verifier
-from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.llm.ledger import NO_MODEL
 from bumble.llm.protocol import PromptMessage, Request
@@ -366,21 +364,6 @@ def array(item: Mapping[str, Any], most: int, *, least: int = 0) -> dict[str, An
 def text(most: int) -> dict[str, Any]:
     """Describe a text of so many characters."""
     return {"type": "string", "maxLength": most}
-
-
-class Grounds(Struct, frozen=True):
-    """What the sentences of an answer may rest on."""
-
-    texts: Sequence[str]  # that its names, numbers and dates may come from
-    speakers: Speakers
-
-    def bear(self, sentence: str) -> bool:
-        """Whether a sentence says nothing that nobody said."""
-        return verifier.problem(sentence, self.texts, self.speakers) is None
-
-    def sound(self, sentences: Iterable[str]) -> list[str]:
-        """Return the sentences that may stand."""
-        return list(filter(self.bear, sentences))
 
 
 def messages(prompt: str, slots: Mapping[str, str]) -> tuple[PromptMessage, ...]:

@@ -33,30 +33,39 @@ def language(runtime: Runtime, session: Session, person: str) -> str:
         session: The conversation, with the message that is to be answered.
         person: Id of who speaks.
     """
-    set_language = _overruled(runtime.entity, runtime.config.language, person)
+    return _in_talk(runtime.entity, runtime.config.language, session, person, runtime.now())
+
+
+def _in_talk(entity: Entity, setting: str, session: Session, person: str, now: datetime) -> str:
+    set_language = _overruled(entity, setting, person)
     if set_language:
         return set_language
     texts = _texts(session, person)
     enough = len(texts) >= ENOUGH_MESSAGES and sum(map(len, texts)) >= ENOUGH_CHARS
     before = ""
     if not enough:
-        now = runtime.now()
-        before = _before(runtime.entity, person, now, not_session=session.id) or _here(
-            runtime.entity, session, now
-        )
+        before = _before(entity, person, now, not_session=session.id)
+        before = before or _here(entity, session, now)
     return languages.spoken(texts, before) or words.DEFAULT_LANGUAGE
 
 
-def latest(runtime: Runtime) -> list[str]:
-    """Return the languages that people spoke in the latest conversations, the newest first."""
+def latest(entity: Entity, setting: str, now: datetime) -> list[str]:
+    """Return the languages that people spoke in the latest conversations, the newest first.
+
+    Args:
+        entity: Whom they speak with.
+        setting: `language` of the settings.
+        now: The present.
+    """
     codes: dict[str, None] = {}
-    for path in session_files.paths(runtime.entity.sessions)[::-1][:LATEST_CONVERSATIONS]:
+    for path in session_files.paths(entity.sessions)[::-1][:LATEST_CONVERSATIONS]:
         try:
             session = session_files.load(path)
         except RecordInvalidError:  # doctor tells of it
             continue
         speakers = {one.speaker or session.by for one in session.messages if one.role == "user"}
-        codes |= dict.fromkeys(language(runtime, session, person) for person in sorted(speakers))
+        told = (_in_talk(entity, setting, session, one, now) for one in sorted(speakers))
+        codes |= dict.fromkeys(told)
     return list(codes)
 
 

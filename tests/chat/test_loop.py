@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import loop, tools
+from bumble.chat import loop, tool_list
 from bumble.chat.completion_gate import Gate
 from bumble.chat.tools import Result
 from bumble.entity import settings
@@ -49,7 +49,7 @@ def go(
     return loop.run(
         model,
         REQUEST,
-        tools.DECLARED,
+        tool_list.DECLARED,
         config,
         person.carry_out,
         person.hear,
@@ -81,7 +81,7 @@ def run(
     done = loop.run(
         model,
         REQUEST,
-        tools.DECLARED,
+        tool_list.DECLARED,
         CONFIG,
         person.carry_out,
         person.hear,
@@ -171,7 +171,7 @@ def test_an_interrupt_keeps_what_was_heard() -> None:
     done = loop.run(
         model,
         REQUEST,
-        tools.DECLARED,
+        tool_list.DECLARED,
         CONFIG,
         person.carry_out,
         person.hear,
@@ -191,7 +191,7 @@ def test_the_cap_follows_the_rounds_within_its_bounds(rounds: int) -> None:
     loop.run(
         model,
         REQUEST,
-        tools.DECLARED,
+        tool_list.DECLARED,
         config,
         person.carry_out,
         person.hear,
@@ -270,8 +270,8 @@ def test_a_model_that_only_promises_ends_flagged() -> None:
 @pytest.mark.parametrize(
     ("declared", "advice"),
     [
-        ((*tools.DECLARED, *tools.FILES), loop.LONG_ADVICE),
-        (tools.DECLARED, loop.SHORT_ADVICE),
+        ((*tool_list.DECLARED, *tool_list.FILES), loop.LONG_ADVICE),
+        (tool_list.DECLARED, loop.SHORT_ADVICE),
     ],
 )
 def test_an_answer_that_is_cut_off_goes_on_and_gets_advice_it_can_follow_at_the_third_time(
@@ -500,7 +500,7 @@ def test_who_only_announces_is_sent_back_a_few_times_and_the_turn_says_so() -> N
 
 def test_only_native_speech_tells_whether_work_follows_and_none_where_no_tool_may_be_used() -> None:
     for speech_only, keys in ((False, {"text", "then"}), (True, {"text"})):
-        offered = loop.offered(tools.DECLARED, speech_only=speech_only)
+        offered = loop.offered(tool_list.DECLARED, speech_only=speech_only)
         (say,) = [tool for tool in offered if tool.name == "say"]
         assert set(say.parameters["properties"]) == keys
-    assert '"then"' not in json.dumps(loop.schema(tools.DECLARED))
+    assert '"then"' not in json.dumps(loop.schema(tool_list.DECLARED))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.chat import tools
+from bumble.chat import tool_list, tools
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
@@ -27,7 +27,7 @@ EVERYTHING = {
 
 
 def test_every_tool_speaks_or_does_the_work_that_is_written_down_for_it() -> None:
-    declared = tools.declared(settings.load(flags=EVERYTHING).config.tools)
+    declared = tool_list.declared(settings.load(flags=EVERYTHING).config.tools)
     names = [tool.name for tool in declared]
     assert len(names) == len(set(names))
     assert set(names) == tools.AGENCY | tools.WORK.keys()
@@ -44,10 +44,10 @@ def test_what_a_tool_does_fits_together(name: str) -> None:
 
 
 def test_notes_are_declared_only_where_they_are_switched_on() -> None:
-    names = {tool.name for tool in tools.declared(settings.load().config.tools)}
+    names = {tool.name for tool in tool_list.declared(settings.load().config.tools)}
     assert NOTE not in names
     on = settings.load(flags={"tools.notes": True}).config.tools
-    assert NOTE in {tool.name for tool in tools.declared(on)}
+    assert NOTE in {tool.name for tool in tool_list.declared(on)}
 
 
 def test_notes_of_a_turn_are_written_with_it_one_a_line(ada: Entity) -> None:

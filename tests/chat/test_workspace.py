@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import loop, tools, workspace
+from bumble.chat import loop, tool_list, workspace
 from bumble.chat.deep_recall import LIFE_SECONDS, ToolCache
 from bumble.chat.tools import Plan, Result
 from bumble.entity import changes, settings
@@ -113,10 +113,10 @@ def test_a_program_that_takes_too_long_is_killed_with_all_it_started(ada: Entity
 
 def test_files_and_programs_are_off_unless_the_owner_allows_them() -> None:
     config = settings.load().config.tools
-    names = {tool.name for tool in tools.declared(config)}
+    names = {tool.name for tool in tool_list.declared(config)}
     assert not names & {"read_file", "write_file", "list_files", "run_command"}
     allowed = settings.load(flags={"tools.files": True}).config.tools
-    assert {"read_file", "write_file"} <= {tool.name for tool in tools.declared(allowed)}
+    assert {"read_file", "write_file"} <= {tool.name for tool in tool_list.declared(allowed)}
 
 
 def test_a_result_is_kept_until_it_is_old_or_the_file_changes(tmp_path: Path) -> None:

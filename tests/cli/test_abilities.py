@@ -102,4 +102,4 @@ def test_the_languages_spoken_are_those_of_people_in_the_latest_conversations(ru
     run.ok("chat", "Ich habe heute mit meiner Schwester einen Kuchen gebacken.")
     run.ok("chat", "--as", "Ana", "--new-session", "Ayer estuve en la playa con mis hermanos.")
     with run_job.open_runtime(opened(run.entity), "status", needs_model=False) as life:
-        assert spoken.latest(life) == ["es", "de"]
+        assert spoken.latest(life.entity, life.config.language, life.now()) == ["es", "de"]

@@ -15,6 +15,7 @@ import typer
 
 from bumble.cli import app, reference
 from bumble.cli.process import Shell
+from bumble.entity.folder import Entity
 from tests.support.command_line import modules_of
 from tests.support.running import Run
 
@@ -64,6 +65,13 @@ def test_help_and_version_import_nothing_heavy(words: list[str]) -> None:
     assert code == (0 if words else 2)
     assert names & set(HEAVY) == set()
     assert "bumble" in names
+
+
+@pytest.mark.parametrize("words", ["status", "belief list", "knowledge show", "person list"])
+def test_who_looks_does_not_wait_for_what_compares_vectors(entity: Entity, words: str) -> None:
+    code, names = modules_of("-e", str(entity.root), *words.split())
+    assert code == 0
+    assert names & {"numpy", "onnxruntime", "tokenizers", "tantivy"} == set()
 
 
 @pytest.mark.parametrize(

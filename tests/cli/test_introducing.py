@@ -7,6 +7,7 @@ import pytest
 from bumble.entity import settings
 from tests.support.chatting import act, script
 from tests.support.reading import with_weights
+from tests.support.repository import git
 from tests.support.running import Run
 
 HELLO = "Hello Ada, I'm Kim. Who are you?"
@@ -37,6 +38,18 @@ def test_at_a_terminal_it_is_asked(ada: Run, answer: str, name: str) -> None:
     ran = ada.ok("chat", HELLO, stdin=answer, terminal=True)
     assert "Are you Kim, whom it belongs to?" in ran.err
     assert owner(ada) == name
+
+
+def test_the_owners_name_is_no_change_that_undo_takes_back(ada: Run) -> None:
+    git(ada.entity.root, "init", "-q", "-b", "main")
+    git(ada.entity.root, "add", "-A")
+    git(ada.entity.root, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "a past")
+    ada.ok("chat", "--yes", HELLO)
+    assert "no change to undo" in ada("undo", "--last").err
+    ada.ok("knowledge", "set", "Home", "By the sea")
+    ada.ok("undo", "--last")
+    assert "no change to undo" in ada("undo", "--last").err
+    assert owner(ada) == "Kim"
 
 
 @pytest.mark.parametrize(

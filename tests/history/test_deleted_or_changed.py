@@ -269,15 +269,16 @@ def test_a_half_merged_file_is_left_out_of_prompts_and_named(life: Run) -> None:
 
 def test_a_stash_that_meets_a_deletion_keeps_what_it_held(life: Run, tmp_path: Path) -> None:
     known(life.entity, "Kim", "Kim sails.")
+    beside = life.write("sources/relationships/kim.yaml", "trust: known\n")
     cloned(life, tmp_path)
     root, path = life.entity.root, life.entity.root / "relationships" / "kim.md"
     path.write_text(path.read_text().replace("sails", "rows"))
     git(root, "stash", "-q")
-    git(root, "rm", "-q", str(path))
+    git(root, "rm", "-q", str(path), str(beside))
     git(root, "commit", "-qm", "gone")
     subprocess.run(["git", "-C", str(root), "stash", "pop"], check=False, capture_output=True)
     assert "so kept: relationships/kim.md" in life.ok("consolidate", "--check").err
-    assert git(root, "status", "--porcelain").strip() == "?? relationships/"
+    assert git(root, "status", "--porcelain").split() == ["??", "relationships/", "??", "sources/"]
     assert "rows" in path.read_text()
 
 

@@ -42,6 +42,14 @@ def test_the_vector_of_a_turn_leans_on_the_turns_before_it(notes: Notes) -> None
     assert second.recipe == ((second.hash, 1.0), (first.hash, chunks.AROUND_WEIGHTS[0]))
 
 
+def test_a_reply_that_code_made_is_not_found_before_what_it_quotes(notes: Notes) -> None:
+    said = [("sam", "My dog is called Biscuit."), ("sam", "What did I tell you?")]
+    path = notes.session("a", [*said, ("Ada", "You told me: my dog is called Biscuit.")])
+    lines = path.read_text().rstrip("\n").split("\n")
+    path.write_text("\n".join([*lines[:-1], lines[-1][:-1] + ', "example": false}']) + "\n")
+    assert [chunk.text for chunk in read("message", path)] == [text for _, text in said]
+
+
 def test_those_who_took_part_are_the_audience_of_a_turn(notes: Notes) -> None:
     path = notes.session("a", [("sam", "hello"), ("kim", "hi")])
     assert {chunk.audience for chunk in read("message", path)} == {("sam", "kim")}

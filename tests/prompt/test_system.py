@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bumble.chat import tools
+from bumble.chat import tool_list
 from bumble.entity.config import Identity, Owner, Persona
 from bumble.llm import prompts
 from bumble.llm.protocol import Block, Tool
@@ -22,7 +22,7 @@ BREAD = skills.parse("---\nname: Bake bread\ndescription: a plain loaf\n---\n\nK
 
 def stable(
     identity: Identity = ADA,
-    declared: tuple[Tool, ...] = tools.DECLARED,
+    declared: tuple[Tool, ...] = tool_list.DECLARED,
     book: knowledge.Knowledge = BOOK,
     story: str = "",
     skill: skills.Skill = BREAD,
@@ -39,7 +39,7 @@ def stable(
         stable(replace(ADA, owner=Owner("Kim"))),
         stable(replace(ADA, identity=replace(ADA.identity, monologue="I am somebody else."))),
         stable(replace(ADA, identity=replace(ADA.identity, voice="Loud."))),
-        stable(declared=tools.DECLARED[:-1]),
+        stable(declared=tool_list.DECLARED[:-1]),
         stable(book=knowledge.parse("## [locked] Rules\n\nBe kinder.\n")),
         stable(story="It was a long year."),
         stable(skill=skills.parse("---\nname: Bake bread\n---\n\nKnead.\n", "bread")),

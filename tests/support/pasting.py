@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 # The pages of docs/ for somebody who wants something done, as README lists them.
 TASKS = (
     *("move-a-history-in", "every-night", "two-machines", "several-people", "from-claude-code"),
-    *("another-model", "take-back", "forget-somebody"),
+    *("another-model", "take-back", "forget-somebody", "see-its-life"),
 )
 BLOCK = re.compile(r"(?:^<!-- (\w+) command -->\n)?^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DONE = "all blocks are done"

@@ -42,11 +42,16 @@ def fits(source: ImportSource) -> bool:
 
 
 def _top(source: ImportSource) -> str | None:
-    """Return the folder of the entity within the import; empty for its top."""
+    """Return the folder of the entity within the import; empty for its top.
+
+    One that lies in a vault is a part of that, and not what somebody meant.
+    """
     found = sorted(source.matching(ENTITY_FILE), key=lambda name: name.count("/"))
     if not found or b"schema_version" not in source.head(found[0], 100_000):
         return None
-    return found[0].removesuffix(ENTITY_FILE)
+    top = found[0].removesuffix(ENTITY_FILE)
+    vaults = (name.partition(".obsidian/")[0] for name in source.below(*notes.VAULT))
+    return None if any(top != vault and top.startswith(vault) for vault in vaults) else top
 
 
 def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:

@@ -30,7 +30,7 @@ from bumble.bridges.imports.ledger import (
     LeftOut,
     Recipe,
 )
-from bumble.bridges.imports.source import ImportSource
+from bumble.bridges.imports.source import ImportSource, decoded
 from bumble.entity import changes, create
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE, Entity
@@ -160,24 +160,12 @@ def _opened(data: bytes) -> Mapping[str, Any]:
     Raises:
         ValueError: If it is none.
     """
-    plain = _decoded(data).strip()
+    plain = decoded(data).strip()
     if not plain.startswith("{"):
         code = "".join(plain.rpartition("base64,")[2].split()).rstrip("=")
         code = code.translate(str.maketrans("-_", "+/"))
-        plain = _decoded(base64.b64decode(code + "=" * (-len(code) % 4))).strip()
+        plain = decoded(base64.b64decode(code + "=" * (-len(code) % 4))).strip()
     return mapping(json.loads(plain))
-
-
-def _decoded(data: bytes) -> str:
-    """Return the text of bytes: UTF-8, UTF-16, or what old programs wrote for it."""
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", "replace")
-    if data[1:4:2] == b"\0\0":
-        return data.decode("utf-16-le", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
 
 
 def png_chunks(image: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from msgspec import Struct
 
 from bumble.bridges.imports.ledger import Item, LeftOut
-from bumble.bridges.imports.source import UNREADABLE, ImportSource, reason
+from bumble.bridges.imports.source import UNREADABLE, ImportSource, decoded, reason
 from bumble.errors import UnsafePathError
 from bumble.text import moments
 from bumble.text.printable import HALF, whole
@@ -309,7 +309,7 @@ def load(source: ImportSource, name: str, most: int = MAX_WHOLE_BYTES) -> object
 
 def _parsed(data: bytes, refused: Callable[[str], object]) -> Any:
     try:
-        return json.loads(data.decode("utf-8-sig", "replace"))
+        return json.loads(decoded(data))
     except (ValueError, RecursionError) as error:
         return refused(f"no JSON: {str(error)[:120]}")
 
@@ -319,7 +319,4 @@ def others(
 ) -> Iterator[LeftOut]:
     """Name the files that were not read."""
     known = set(used)
-    rest = [name for name in source.names if name not in known]
-    if rest:
-        shown = ", ".join(rest[:5]) + (" …" if len(rest) > 5 else "")
-        yield LeftOut(shown, why, count=len(rest))
+    yield from (LeftOut(name, why) for name in source.names if name not in known)

@@ -29,6 +29,7 @@ class Format(Struct, frozen=True):
     title: str  # for people
     fits: Callable[[ImportSource], bool]
     read: Callable[[ImportSource, ImportContext], Iterator[Item]]
+    holds: str = "conversation"  # what most of it is
 
 
 def _of_files(name: str, title: str, *files: Files) -> Format:
@@ -50,7 +51,7 @@ FORMATS = (
     Format("card", "a character card", card.fits, card.read),
     Format("lorebook", "a lorebook", card.fits_lorebook, card.read_lorebook),
     Format("bumble", "another entity", bumble_folder.fits, bumble_folder.read),
-    Format("obsidian", "an Obsidian vault", notes.fits_vault, notes.read_vault),
+    Format("obsidian", "an Obsidian vault", notes.fits_vault, notes.read_vault, "note"),
     Format("hermes", "Hermes", agents.fits_hermes, agents.read_hermes),
     Format("openclaw", "OpenClaw", agents.fits_openclaw, agents.read_openclaw),
     Format("letta", "Letta", agents.fits_letta, agents.read_letta),

@@ -251,7 +251,7 @@ class ImportReport(Struct):
     skills: int = 0
     same: int = 0  # facts and skills that say so already
     persona: list[str] = field(default_factory=list)  # what was set: `identity.monologue`
-    secrets: int = 0  # texts in which one was hidden
+    secrets: list[str] = field(default_factory=list)  # where one was hidden, a name a text
     left_out: dict[str, Passed] = field(default_factory=dict)
 
     @property
@@ -299,15 +299,15 @@ class ImportReport(Struct):
             "skills": self.skills,
             "same": self.same,
             "persona": self.persona,
-            "secrets": self.secrets,
+            "secrets": len(self.secrets),
             "left_out": [asdict(passed) for passed in self.left_out.values()],
         }
 
-    def lines(self) -> Iterator[str]:
-        """Yield it for people."""
+    def lines(self, holds: str) -> Iterator[str]:
+        """Yield it for people, who are told of `conversation`s, say."""
         if self.new or self.grown:
             grown = f", {self.grown:,} that went on" if self.grown else ""
-            kept = words.counted(self.new, "conversation")
+            kept = words.counted(self.new, holds)
             yield f"  {kept}{grown}: {words.counted(self.messages, 'message')}"
         if self.facts:
             yield f"  {words.counted(self.facts, 'section')} of knowledge, quoted as imported"
@@ -319,10 +319,17 @@ class ImportReport(Struct):
             there = self.unchanged + self.same
             yield f"  {there:,} already there, unchanged"
         if self.older:
-            yield f"  {words.counted(self.older, 'conversation')} older than --from"
+            yield f"  {words.counted(self.older, holds)} older than --from"
         if self.secrets:
-            yield f"  secrets were hidden in {words.counted(self.secrets, 'text')}"
+            hidden = words.counted(len(self.secrets), "text")
+            yield f"  secrets were hidden in {hidden}{_shown(self.secrets)}"
         for passed in sorted(self.left_out.values(), key=lambda passed: not passed.broken):
-            shown = ", ".join(passed.examples)
-            more = " …" if passed.count > len(passed.examples) else ""
-            yield f"  left out: {passed.count:,} × {passed.why} ({shown}{more})"
+            shown = _shown(passed.examples, passed.count)
+            yield f"  left out: {passed.count:,} × {passed.why}{shown}"
+
+
+def _shown(names: Sequence[str], count: int = 0) -> str:
+    """Show the first of some names, in brackets."""
+    shown = ", ".join(list(dict.fromkeys(names))[:EXAMPLES])
+    more = " …" if max(count, len(names)) > EXAMPLES else ""
+    return f" ({shown}{more})" if shown else ""

@@ -18,6 +18,7 @@ from frontmatter.default_handlers import BaseHandler, JSONHandler, YAMLHandler
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.bridges.exports.destination import MARK
 from bumble.bridges.imports import foreign
 from bumble.bridges.imports.foreign import text
 from bumble.bridges.imports.ledger import (
@@ -32,6 +33,7 @@ from bumble.bridges.imports.ledger import (
     Recipe,
 )
 from bumble.bridges.imports.source import ImportSource
+from bumble.entity.folder import ENTITY_FILE
 from bumble.text import markdown, yaml_read
 from bumble.text.words import one_line
 
@@ -39,6 +41,7 @@ DATES = ("created", "date", "created_at", "at", "day", "timestamp")  # keys of f
 MAX_FACT_CHARS = 12_000  # longer ones are dated texts, so that knowledge stays short
 UNDATED = datetime(2000, 1, 1, tzinfo=UTC)  # of what nothing dates, so that it is the same again
 CLIPPED = ("source", "url", "link")  # keys of notes that were clipped from the web
+VAULT = (".obsidian/*", "*/.obsidian/*")  # files by which one shows
 OKF_VERSION = "0.2"
 OKF_FACTS = ("belief", "knowledge", "person")  # types that are held to be so
 OKF_SKILL = "skill"
@@ -162,16 +165,20 @@ def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
 
 def fits_vault(source: ImportSource) -> bool:
     """Whether the files are an Obsidian vault."""
-    return bool(source.below(".obsidian/*", "*/.obsidian/*"))
+    return bool(source.below(*VAULT))
 
 
 def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read a vault, or any folder of Markdown: the person's own notes, each a dated text."""
     settings = [name for name in source.names if ".obsidian" in name.split("/")]
-    texts = [name for name in source.matching("*.md", "*.markdown") if name not in settings]
+    written = [f"{PurePosixPath(name).parent}/" for name in source.matching(MARK, ENTITY_FILE)]
+    ours = [name for name in source.names if name.startswith(tuple(written))]
+    passed = {*settings, *ours}
+    texts = [name for name in source.matching("*.md", "*.markdown") if name not in passed]
     source.wanted = sum(source.members[name].size for name in texts)
     yield from each(source, texts, _own)
-    yield from foreign.others(source, [*texts, *settings], "files that are no Markdown")
+    yield from (LeftOut(name, "files that bumble wrote itself") for name in ours)
+    yield from foreign.others(source, [*texts, *passed], "files that are no Markdown")
 
 
 def _own(note: NoteFile) -> Iterator[Item]:

@@ -115,15 +115,15 @@ class ImportSource(Struct):
         return data
 
     def text(self, name: str) -> str:
-        """Read a file whole as UTF-8.
+        """Read a file whole as text, in whatever encoding.
 
         Raises:
-            ValueError: If it is larger than a note may be, or no such text.
+            ValueError: If it is larger than a note may be, or no text.
         """
-        try:
-            return self.read(name).decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise ValueError("it is not UTF-8 text") from error
+        found = decoded(self.read(name))
+        if "\0" in found:
+            raise ValueError("it is no text")
+        return found
 
     def remembered(self, key: str, look: Callable[[], object]) -> object:
         """Return what a look at the files gave, looking once."""
@@ -136,6 +136,18 @@ class ImportSource(Struct):
         self.done += more
         if self.progress is not None:
             self.progress(self.done, max(self.done, self.wanted))
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of bytes: UTF-8, UTF-16, or what old programs wrote for it."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
+    if data[1:4:2] == b"\0\0":
+        return data.decode("utf-16-le", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
 
 
 def reason(error: Exception) -> str:

@@ -54,6 +54,7 @@ MAX_TEXT_CHARS = 400_000  # of one message
 MAX_MESSAGES = 20_000  # of one conversation
 MAX_TRANSCRIPT_BYTES = 48_000_000
 MAX_TITLE_CHARS, MAX_DESCRIPTION_CHARS, MAX_ID_CHARS = 120, 1000, 200
+MAX_SHOWN_CHARS = 60  # of a title in the report
 ID_TAIL = 16  # letters of an id that say what it is, not when
 
 
@@ -105,10 +106,12 @@ class Importer:
         self._forgotten = forgotten.read(entity.root)
         self._book = self._book_read = knowledge.read(entity.knowledge)
         self._skills: list[Skill] = list(skills.read(entity.skills))
+        self._what = ""  # is being taken, in a few words
         self._titles: dict[str, int] = {}  # how many of this import have a title, by its key
 
     def take(self, item: Item) -> None:
         """Plan what an item asks for; writes when a batch is full."""
+        self._what = _named(item)
         match item:
             case ImportedTalk():
                 self._talk(item)
@@ -288,7 +291,7 @@ class Importer:
         """Return a text without secrets, and count it if it had one."""
         if secrets.find_secret(text) is None:
             return text
-        self.report.secrets += 1
+        self.report.secrets.append(self._what)
         return secrets.redacted(text)
 
     def _origin(self, *, public: bool) -> Provenance:
@@ -366,6 +369,12 @@ class Importer:
             self.report.leave(item)
         for change in outcome.changes:
             self._plan(change)
+
+
+def _named(item: Item) -> str:
+    """Return the first of what an item is called, without a secret."""
+    names = (getattr(item, key, "") for key in ("title", "name", "what", "id"))
+    return shorten(secrets.redacted(one_line(next(filter(None, names), ""))), MAX_SHOWN_CHARS)
 
 
 def _imported(entity: Entity, form: str) -> dict[str, str]:

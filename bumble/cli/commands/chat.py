@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from bumble.cli import output
 from bumble.cli.command import (
+    AsOption,
     EntityOption,
     LockTimeoutOption,
     NowOption,
@@ -46,27 +47,45 @@ ELSEWHERE = {  # what the commands of a conversation are outside of one
 }
 
 
+MessageArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[MESSAGE]", help="What to say; `-` reads it from standard input."),
+]
+WithOption = Annotated[
+    str | None,
+    typer.Option("--with", metavar="NAMES", help="Who else hears it, with commas between: ana,bo."),
+]
+SessionOption = Annotated[
+    str | None, typer.Option("--session", metavar="ID", help="Go on with this one, or `last`.")
+]
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="Talk by this model, as llm.model takes it: a name, or the path of a GGUF file.",
+    ),
+]
+RoundsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tool-rounds",
+        min=0,
+        max=16,
+        metavar="N",
+        help="How often the entity may use tools before it has to answer.",
+    ),
+]
+
+
 def chat(
     ctx: typer.Context,
-    message: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[MESSAGE]", help="What to say; `-` reads it from standard input."),
-    ] = None,
+    message: MessageArgument = None,
     *,
     entity: EntityOption = None,
-    speaker: Annotated[
-        str | None, typer.Option("--as", metavar="PERSON", help="Who speaks. Default: the owner.")
-    ] = None,
-    company: Annotated[
-        str | None,
-        typer.Option(
-            "--with", metavar="NAMES", help="Who else hears it, with commas between: ana,bo."
-        ),
-    ] = None,
-    session: Annotated[
-        str | None,
-        typer.Option("--session", metavar="ID", help="Go on with this one, or `last`."),
-    ] = None,
+    speaker: AsOption = None,
+    company: WithOption = None,
+    session: SessionOption = None,
     new_session: Annotated[
         bool, typer.Option("--new-session", help="Begin a new conversation.")
     ] = False,
@@ -80,24 +99,8 @@ def chat(
     usage: Annotated[
         bool, typer.Option("--usage", help="Say what the answer cost, on standard error.")
     ] = False,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            metavar="NAME",
-            help="Talk by this model, as llm.model takes it: a name, or the path of a GGUF file.",
-        ),
-    ] = None,
-    max_tool_rounds: Annotated[
-        int | None,
-        typer.Option(
-            "--max-tool-rounds",
-            min=0,
-            max=16,
-            metavar="N",
-            help="How often the entity may use tools before it has to answer.",
-        ),
-    ] = None,
+    model: ModelOption = None,
+    max_tool_rounds: RoundsOption = None,
     debug_prefix: Annotated[
         bool,
         typer.Option("--debug-prefix", help="Say where this request first differs from the last."),
@@ -114,9 +117,6 @@ def chat(
     """
     shell = shell_of(ctx)
     output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
-    from bumble.cli import people
-    from bumble.cli.talk import conversation
-
     shell.set_now(now)
     shell.set_seed(seed)
     if session and new_session:
@@ -143,23 +143,36 @@ def chat(
     output.sign(f"{opened.identity.name} wakes …", shell.environ)
     typed = message is not None and message != ["-"]
     first = None if text is None else _parse_input(text, typed=typed)
-    present = [name.strip() for name in company.split(",")] if company is not None else []
-    with conversation.open_to_talk(
+    from bumble.cli import people
+    from bumble.cli.talk import conversation
+
+    present = [] if company is None else [name.strip() for name in company.split(",")]
+    opening = conversation.open_to_talk(
         opened, speaker, yes=yes, writes=not incognito, present=present
-    ) as talk:
+    )
+    usage = usage or opened.config.output.usage
+    with opening as talk:
         wanted = session and people.find_session(opened, session).id
         talk.begin(session_id=wanted, new=new_session)
-        if first is None:
-            from bumble.cli.talk import repl  # the prompt takes its time
-
-            wants_usage = usage or opened.config.output.usage
-            repl.run(talk, usage=wants_usage, debug_prefix=debug_prefix)
-            return
-        beginning.introduce(talk, first.text, yes=yes)
-        answer(talk.opened, talk, first, usage=usage, debug_prefix=debug_prefix)
-        settles = conversation.after_answer(talk)
+        settles = _talk(talk, first, yes=yes, usage=usage, debug_prefix=debug_prefix)
     if settles:
         conversation.in_background(opened)
+
+
+def _talk(
+    talk: Conversation, first: ChatInput | None, *, yes: bool, usage: bool, debug_prefix: bool
+) -> bool:
+    """Answer one message, or go on until the person leaves; whether something is left to settle."""
+    if first is None:
+        from bumble.cli.talk import repl  # the prompt takes its time
+
+        repl.run(talk, usage=usage, debug_prefix=debug_prefix)
+        return False
+    from bumble.cli.talk import conversation
+
+    beginning.introduce(talk, first.text, yes=yes)
+    answer(talk.opened, talk, first, usage=usage, debug_prefix=debug_prefix)
+    return conversation.after_answer(talk)
 
 
 def _has_talked(opened: Opened) -> bool:
@@ -251,8 +264,7 @@ def answer(
             shell, "chat", turn_view.data(turn) | {"pending": conversation.pending(talk)}, ""
         )
     shell.stops.obey()
-    wants_usage = usage or opened.config.output.usage
-    turn_view.finish(talk, turn, wishes, usage=wants_usage, debug_prefix=debug_prefix)
+    turn_view.finish(talk, turn, wishes, usage=usage, debug_prefix=debug_prefix)
     if turn.outcome.stopped == "interrupted":
         raise KeyboardInterrupt
     if turn.outcome.problem is not None:

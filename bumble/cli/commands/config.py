@@ -18,6 +18,7 @@ from bumble.entity.config import Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import NotAnEntityError, UnsafePathError, UsageError, UserError
 from bumble.files import disk
+from bumble.llm import providers
 from bumble.models.weights.choice import SCRIPT
 from bumble.runtime import rules
 from bumble.text import schema, urls, yaml_edit
@@ -168,7 +169,7 @@ def set_(
         raise UsageError("`schema_version` says how the folder is made; bumble itself raises it.")
     place = _place(shell, entity, key, user=user)
     before, after = setting_files.edit(
-        shell, place, plan, f"set {key}", dry_run=dry_run, lock_timeout=lock_timeout
+        shell, place, plan, f"config: set {key}", dry_run=dry_run, lock_timeout=lock_timeout
     )
     if key in OF_THE_MODEL and not dry_run:
         _check_model(shell, entity, key, user=user)
@@ -178,7 +179,6 @@ def set_(
 def _check_model(shell: Shell, entity: Path | None, key: str, *, user: bool) -> None:
     """Say what is wrong with the model that is set now, as far as that can be told."""
     from bumble.cli.models import chat_model
-    from bumble.llm import providers
 
     try:
         opened = opening.without_entity(shell) if user else opening.configured(shell, entity)
@@ -215,13 +215,14 @@ def unset(
     lock_timeout: LockTimeoutOption = None,
 ) -> None:
     """Take a setting out of a file, so that the value below it shows again."""
-
-    def plan(source: str, file: str) -> str:
-        return settings.plan_unset(source, key, file=file)
-
     place = _place(shell, entity, key, user=user)
     before, after = setting_files.edit(
-        shell, place, plan, f"unset {key}", dry_run=dry_run, lock_timeout=lock_timeout
+        shell,
+        place,
+        lambda source, file: settings.plan_unset(source, key, file=file),
+        f"config: unset {key}",
+        dry_run=dry_run,
+        lock_timeout=lock_timeout,
     )
     _report(shell, "config unset", place, key, before, after, dry_run=dry_run)
 
@@ -335,7 +336,7 @@ def untrust(
         shell,
         setting_files.users(shell),
         lambda source, file: folder_trust.plan_not(source, root),
-        f"untrust {root}",
+        f"config: untrust {root}",
         dry_run=dry_run,
     )
     changed = before != after

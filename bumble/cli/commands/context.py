@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bumble.chat import context_report
 from bumble.chat import route as router
+from bumble.chat.context_report import ContextReport
+from bumble.chat.reply_writer import Turn
 from bumble.cli import listing, output, people, run_job, writing
-from bumble.cli.command import group, looks_back, reads
+from bumble.cli.command import AsOption, group, looks_back, reads
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation, turn_view
 from bumble.errors import RecordMissingError, UsageError
 from bumble.fallback import sayings
+from bumble.recall import whole_record
 from bumble.records.base import Provenance
 from bumble.records.provenance import withheld
-from bumble.records.sessions import Session
 from bumble.runtime import spoken
 from bumble.text import languages
-
-if TYPE_CHECKING:
-    from bumble.chat.context_report import ContextReport
-    from bumble.chat.reply_writer import Turn
 
 Sent = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # messages, and the tools for them
 app = group()
 SAMPLE = "Hello."  # stands for the next message where none is given
 MessageOption = Annotated[
     str | None, typer.Option("--message", "-m", metavar="TEXT", help="As if this were said next.")
-]
-AsOption = Annotated[
-    str | None, typer.Option("--as", metavar="PERSON", help="Who says it. Default: the owner.")
 ]
 EstimateOption = Annotated[
     bool, typer.Option("--estimate", help="Of the next request, also where one was sent before.")
@@ -80,9 +75,9 @@ def prompt(
 ) -> None:
     """Print the next request, word for word."""
     _, turn, (messages, tools) = _estimated(opened, speaker, message, session)
-    hidden = None if speaker else _hidden(opened, turn.session)
-    if hidden:
-        messages = [{"role": one["role"], "content": hidden} for one in messages]
+    heard = Provenance(audience=turn.session.people)
+    if not (speaker or listing.Viewer(opened).may_see(heard)):
+        messages = [{"role": one["role"], "content": withheld(heard)} for one in messages]
     schema = None if tools else turn.composed.request.schema
     data = {"messages": messages, "schema": schema, "tools": tools}
     text = [f"--- {one['role']} ---\n{_written(one)}" for one in messages]
@@ -95,12 +90,6 @@ def _written(message: dict[str, Any]) -> str:
         json.dumps(call["function"], ensure_ascii=False) for call in message.get("tool_calls", ())
     ]
     return "\n".join([*filter(None, [message.get("content", "")]), *calls])
-
-
-def _hidden(opened: Opened, session: Session) -> str | None:
-    """Say that a conversation is not for whoever looks; None: it is."""
-    heard = Provenance(audience=session.people)
-    return None if listing.Viewer(opened).may_see(heard) else withheld(heard)
 
 
 def _report(
@@ -149,7 +138,6 @@ def expand(
     ],
 ) -> None:
     """Print the whole of a text that the entity was shown cut or cleared."""
-    from bumble.recall import whole_record
 
     try:
         text = whole_record.everywhere(opened.entity, reference)

@@ -1,4 +1,4 @@
-"""`bumble cron`: `bumble tick` in crontab or systemd; automations shown and added."""
+"""`bumble cron`: ticks and a nightly sync in crontab or systemd; automations shown and added."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from typing import Annotated, Any, Literal
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, YesOption, group, reads, writes
 from bumble.cli.opening import Opened
-from bumble.errors import RefusedError, UsageError, UserError
+from bumble.entity import settings
+from bumble.errors import HistoryMissingError, RefusedError, SyncError, UsageError, UserError
 from bumble.files import disk, git
+from bumble.history import remote
 from bumble.jobs import tick
 from bumble.records import automations, base
 from bumble.runtime import schedule
@@ -34,34 +37,53 @@ CRONS = frozenset(("cron", "crond", "fcron", "dcron", "bcron", "systemd-cron"))
 _NONE_YET = "no crontab"  # what `crontab -l` says where there is none
 
 
+class SystemRun(Struct, frozen=True):
+    """A command that the system is to run, and when."""
+
+    words: tuple[str, ...]
+    at: str  # as a crontab says it
+    calendar: str  # the same as systemd says it
+    suffix: str = ""  # of its unit
+
+
+TICK = SystemRun(("tick",), f"*/{MINUTES} * * * *", f"*:0/{MINUTES}")
+SYNC = SystemRun(("sync", "--push", "--nightly"), "30 4 * * *", "04:30", "-sync")
+
+
 class Job(Struct, frozen=True):
-    """The command that runs the ticks of one entity."""
+    """What is to be run for one entity."""
 
     root: Path  # its folder, absolute
     name: str
     python: str  # absolute
+    runs: tuple[SystemRun, ...] = (TICK,)
 
     def __post_init__(self) -> None:
         if not (str(self.root) + self.python).isprintable():
             raise RefusedError(f"{str(self.root)!r}: no crontab can name such a folder")
 
-    @property
-    def arguments(self) -> tuple[str, ...]:
+    def arguments(self, run: SystemRun) -> tuple[str, ...]:
         """The program and its arguments; no module is taken from the folder it starts in."""
-        return (self.python, "-P", "-m", "bumble", "-e", str(self.root), "tick")
+        return (self.python, "-P", "-m", "bumble", "-e", str(self.root), *run.words)
+
+    def unit(self, run: SystemRun) -> str:
+        """What the systemd units of a run are called."""
+        digest = disk.sha256(str(self.root).encode())[:8]
+        return f"bumble-{disk.file_name(self.name)[:40]}-{digest}{run.suffix}"
 
     @property
-    def unit(self) -> str:
-        """What its systemd units are called."""
-        digest = disk.sha256(str(self.root).encode())[:8]
-        return f"bumble-{disk.file_name(self.name)[:40]}-{digest}"
+    def timers(self) -> list[str]:
+        """Its units that systemd starts."""
+        return [f"{self.unit(run)}.timer" for run in self.runs]
 
 
 def block(job: Job) -> str:
-    """Return the lines of a crontab that run an entity's ticks."""
-    command = shlex.join(job.arguments).replace("%", "\\%")  # cron takes % for the end of a line
-    line = f"*/{MINUTES} * * * * {command}"
-    return f"{_BEGIN}{job.root}\n{line}\n{_END}{job.root}\n"
+    """Return the lines of a crontab that run what an entity needs."""
+    lines = [
+        f"{run.at} {shlex.join(job.arguments(run))}".replace("%", "\\%")  # else it ends a line
+        for run in job.runs
+    ]
+    return "\n".join((f"{_BEGIN}{job.root}", *lines, f"{_END}{job.root}", ""))
 
 
 def with_block(crontab: str, job: Job) -> str:
@@ -151,15 +173,16 @@ def daemon_runs(processes: Path = Path("/proc")) -> bool | None:
 
 
 def units(job: Job) -> dict[str, str]:
-    """Return the systemd units of an entity's ticks, by file name."""
-    command = " ".join(_quoted(word) for word in job.arguments)
-    what = f"Description=bumble tick for {job.name.replace('%', '%%')}"
-    service = f"[Unit]\n{what}\n\n[Service]\nType=oneshot\nExecStart={command}\nNice=10\n"
-    timer = (
-        f"[Unit]\n{what}\n\n[Timer]\nOnCalendar=*:0/{MINUTES}\nPersistent=true\n\n"
-        "[Install]\nWantedBy=timers.target\n"
-    )
-    return {f"{job.unit}.service": service, f"{job.unit}.timer": timer}
+    """Return the systemd units of what an entity needs, by file name."""
+    texts = {}
+    for run in job.runs:
+        command = " ".join(_quoted(word) for word in job.arguments(run))
+        unit = f"[Unit]\nDescription=bumble {run.words[0]} for {job.name.replace('%', '%%')}\n\n"
+        service = f"[Service]\nType=oneshot\nExecStart={command}\nNice=10\n"
+        timer = f"[Timer]\nOnCalendar={run.calendar}\nPersistent=true\n\n"
+        texts[f"{job.unit(run)}.service"] = unit + service
+        texts[f"{job.unit(run)}.timer"] = f"{unit}{timer}[Install]\nWantedBy=timers.target\n"
+    return texts
 
 
 def _quoted(word: str) -> str:
@@ -181,7 +204,7 @@ def install_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
         for name, text in units(job).items():
             disk.write_atomic(folder / name, text.encode())
         _systemctl(environ, "daemon-reload")
-        _systemctl(environ, "enable", "--now", f"{job.unit}.timer")
+        _systemctl(environ, "enable", "--now", *job.timers)
     except UserError as error:
         for name, data in before.items():
             if data is None:
@@ -201,23 +224,23 @@ def remove_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
     Raises:
         UserError: If systemd refuses.
     """
-    _systemctl(environ, "disable", "--now", f"{job.unit}.timer")
+    _systemctl(environ, "disable", "--now", *written(job, folder))
     for name in units(job):
         disk.remove(folder / name)
     _systemctl(environ, "daemon-reload")
 
 
-def has_units(job: Job, folder: Path) -> bool:
-    """Whether an entity's timer is there."""
-    return (folder / f"{job.unit}.timer").exists()
+def written(job: Job, folder: Path) -> list[str]:
+    """Return those of an entity's timers that are there."""
+    return [timer for timer in job.timers if (folder / timer).exists()]
 
 
 def timer_runs(job: Job, environ: Mapping[str, str]) -> bool:
-    """Whether systemd runs an entity's timer now."""
+    """Whether systemd runs an entity's timers now."""
     if not available("systemctl", environ):
         return False
-    asked = ["systemctl", "--user", "is-active", "--quiet", f"{job.unit}.timer"]
-    return _run(asked, environ).returncode == 0
+    asked = ["systemctl", "--user", "is-active", "--quiet"]
+    return all(_run([*asked, timer], environ).returncode == 0 for timer in job.timers)
 
 
 def available(program: str, environ: Mapping[str, str]) -> bool:
@@ -285,7 +308,7 @@ def show(
             "crontab": bool(lines),
             "systemd": active,
         },
-        "runs": lines + ([f"{job.unit}.timer"] if active else []),
+        "runs": lines + (job.timers if active else []),
         "problems": _problems(opened, job, lines, active=active),
         "last_tick": last.at.isoformat() if last else None,
         "automations": [_automation(opened, automation) for automation in listed.records],
@@ -295,18 +318,20 @@ def show(
 
 
 def _problems(opened: Opened, job: Job, lines: Sequence[str], *, active: bool) -> list[str]:
-    """Say why what is installed runs no tick."""
+    """Say why what is installed does not run what it should."""
     anew = "`bumble cron install --yes` writes it anew"
     problems = []
     for line in lines:
         program = program_of(line)
         if Path(program).is_absolute() and not Path(program).exists():
             problems.append(f"the crontab runs {program}, which is gone; {anew}")
+    if 0 < len(lines) < len(job.runs):
+        problems.append(f"the crontab runs no nightly sync; {anew}")
     if lines and daemon_runs() is False:
         problems.append("no cron runs on this machine, so nobody reads the crontab; start it")
-    if has_units(job, _units(opened)) and not active:
+    if written(job, _units(opened)) and not active:
         again = "`bumble cron install --with systemd --yes` starts it, `bumble cron remove` ends it"
-        problems.append(f"{job.unit}.timer is written, but systemd does not run it; {again}")
+        problems.append(f"{job.timers[0]} is written, but systemd does not run it; {again}")
     return problems
 
 
@@ -319,7 +344,10 @@ def install(
     only_print: PrintOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Have the system run a tick every ten minutes; without --yes, print what that takes."""
+    """Have the system run a tick every ten minutes; without --yes, print what that takes.
+
+    Where the folder follows a remote, it also syncs every night.
+    """
     job, chosen = _job(opened), scheduler or _scheduler(opened)
     acts = yes and not only_print
     if chosen == "systemd":
@@ -345,7 +373,6 @@ def _offer_review(opened: Opened) -> None:
     """Ask whether what an able model makes of talks at night waits for its owner."""
     from bumble.cli import registry, setting_files
     from bumble.cli.models import abilities
-    from bumble.entity import settings
 
     shell, root = opened.shell, opened.entity.root
     if not shell.interactive or shell.json or opened.config.git.review or git.at(root) is None:
@@ -359,7 +386,7 @@ def _offer_review(opened: Opened) -> None:
         shell,
         setting_files.entitys(root),
         lambda source, file: settings.plan_set(source, "git.review", value, file=file),
-        "set git.review",
+        "config: set git.review",
         dry_run=False,
     )
     output.say("It waits: `bumble review` shows one after the other.")
@@ -375,13 +402,13 @@ def remove(
     yes: YesOption = False,
 ) -> None:
     """Have the system run no tick any more; without --yes, print what that changes."""
-    job = _job(opened)
-    is_written = has_units(job, _units(opened))
+    job = replace(_job(opened), runs=(TICK, SYNC))  # it may follow no remote any more
+    is_written = written(job, _units(opened))
     chosen = scheduler or ("systemd" if is_written else "crontab")
     acts = yes and not only_print
     text: list[str] = []
     if chosen == "systemd" and is_written:
-        text = [str(_units(opened) / name) for name in units(job)]
+        text = [str(place) for name in units(job) if (place := _units(opened) / name).exists()]
         if acts:
             remove_units(job, _units(opened), opened.shell.environ)
     elif chosen == "crontab":
@@ -436,7 +463,13 @@ def add(
 
 
 def _job(opened: Opened) -> Job:
-    return Job(opened.entity.root, opened.identity.name, sys.executable)
+    """Return what the system is to run."""
+    runs = [TICK]
+    with suppress(HistoryMissingError, SyncError):
+        place = remote.place_of(opened.entity.root, trusted=opened.settings.trusted)
+        remote.upstream(opened.entity.root, place)
+        runs.append(SYNC)
+    return Job(opened.entity.root, opened.identity.name, sys.executable, tuple(runs))
 
 
 def _scheduler(opened: Opened) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import replace
@@ -18,15 +18,13 @@ from bumble.cli.command import JobFlags, runs_job
 from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened
 from bumble.errors import UserError
+from bumble.llm.protocol import Model
+from bumble.models.abilities.tiers import Abilities
 from bumble.records import session_files
+from bumble.runtime import locks
+from bumble.runtime.job import Held, JobResult, Pass, Settled
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
-
-if TYPE_CHECKING:
-    from bumble.llm.protocol import Model
-    from bumble.models.abilities.tiers import Abilities
-    from bumble.runtime.job import Held, JobResult, Pass, Settled
-    from bumble.runtime.runtime import Runtime
 
 
 @runs_job
@@ -226,7 +224,6 @@ def tick(
     from bumble.cli import registry, run_job
     from bumble.cli.models import abilities, chat_model
     from bumble.jobs import tick as upkeep
-    from bumble.runtime import locks
 
     dreaming = chat_model.dreaming(opened)
     asleep = chat_model.lazy_model(dreaming, "tick", yes=flags.yes)
@@ -271,7 +268,6 @@ def tick(
 
 def _held(opened: Opened, *, at_once: bool) -> Held:
     """Return what says whether somebody talks, so that no model may be asked."""
-    from bumble.runtime import locks
 
     def held() -> str | None:
         if locks.is_turn_running(opened.entity):

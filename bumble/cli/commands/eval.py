@@ -25,7 +25,7 @@ from bumble.cli.command import (
 )
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation
-from bumble.errors import RecordMissingError, UsageError
+from bumble.errors import RecordMissingError
 from bumble.files import disk
 from bumble.records import checks, session_files
 from bumble.text import printable, words
@@ -86,12 +86,8 @@ def eval_(
     yes: YesOption = False,
 ) -> None:
     """Make the checks, and tell what they came to."""
-    named = [name.strip() for name in of.split(",") if name.strip()]
-    for name in named:
-        if name not in checks.PLACES:
-            raise UsageError(
-                f"{listing.missing('place', name, checks.PLACES)}\n--of: {', '.join(checks.PLACES)}"
-            )
+    parts = filter(None, map(str.strip, of.split(",")))
+    named = [listing.choice("place", name, checks.PLACES) for name in parts]
     places = [place for place in checks.PLACES if place in named]
     opened.shell.set_seed(seed)
     listed = listing.readable(opened, checks.paths(opened.entity.checks), checks.load)

@@ -15,12 +15,12 @@ import typer
 from msgspec import Struct
 
 from bumble.cli import listing, output, people
-from bumble.cli.command import plain, writes
+from bumble.cli.command import AsOption, plain, writes
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity.config import Config
-from bumble.errors import McpMissingError, UsageError
+from bumble.errors import McpMissingError
 
 if TYPE_CHECKING:
     from bumble.bridges.mcp_server.desk import Desk
@@ -118,9 +118,7 @@ def mcp(
         ),
     ] = None,
     *,
-    speaker: Annotated[
-        str | None, typer.Option("--as", metavar="PERSON", help="Who reads. Default: the owner.")
-    ] = None,
+    speaker: AsOption = None,
     write: Annotated[
         bool,
         typer.Option("--write", help="Let it leave notes and reminders, which stay quotations."),
@@ -218,10 +216,7 @@ def _memory(opened: Opened) -> Callable[[], Memory]:
 
 
 def _print_config(opened: Opened, name: str, speaker: str | None, *, write: bool) -> None:
-    client = CLIENTS.get(name)
-    if client is None:
-        near = listing.missing("client", name, CLIENTS)
-        raise UsageError(f"{near}\nThere are {', '.join(CLIENTS)}.")
+    client = CLIENTS[listing.choice("client", name, CLIENTS)]
     # -P: a client starts it in any folder, and no module is to be taken from there
     command = [sys.executable, "-P", "-m", "bumble", "-e", str(opened.entity.root), "mcp"]
     command += ["--as", speaker] if speaker else []
@@ -281,10 +276,7 @@ def completion(
     shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
     """Print the script that completes commands, options, ids and names in your shell."""
-    if shell not in SCRIPTS:
-        raise UsageError(f"There is no {shell!r} here; there are {', '.join(SCRIPTS)}.")
-    if process.json:
-        data = {"shell": shell, "script": SCRIPTS[shell]}
-        output.result(process, "completion", data, [])
-    else:
-        output.piece(SCRIPTS[shell])
+    script = SCRIPTS[listing.choice("shell", shell, SCRIPTS)]
+    output.result(process, "completion", {"shell": shell, "script": script}, [])
+    if not process.json:
+        output.piece(script)

@@ -13,6 +13,7 @@ from bumble.cli import listing, output, people, writing
 from bumble.cli.command import (
     DryRunOption,
     IdArgument,
+    PeopleOption,
     TagOption,
     YesOption,
     group,
@@ -146,10 +147,7 @@ def add(
     significance: Annotated[
         float, typer.Option(min=0, max=1, help="How much it mattered, from 0 to 1.")
     ] = TOLD_SIGNIFICANCE,
-    person: Annotated[
-        list[str] | None,
-        typer.Option("--person", metavar="NAME", help="Who took part; may be repeated."),
-    ] = None,
+    person: PeopleOption = None,
     tag: TagOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -237,9 +235,7 @@ def list_beliefs(
     limit: listing.LimitOption = 20,
 ) -> None:
     """List beliefs, the newest first, each with how sure it is of it now."""
-    if category is not None:
-        _check_category(category)
-
+    category = category and listing.choice("category", category, beliefs.CATEGORIES)
     talk = people.find_session(opened, session).id if session is not None else None
     archived = archived or opened.shell.everything
 
@@ -283,9 +279,8 @@ def add_belief(
 
     The same claim twice is one belief.
     """
-    _check_category(category)
-    if source not in TOLD_SOURCES:
-        raise UsageError(f"--source {source}: there are {', '.join(TOLD_SOURCES)}.")
+    listing.choice("category", category, beliefs.CATEGORIES)
+    listing.choice("source", source, TOLD_SOURCES)
     rests_on = tuple(writing.one_line(line, "evidence") for line in evidence or ())
     with writing.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
         same_claim = _same(opened, claim, category)
@@ -320,8 +315,7 @@ def confirm(
     dry_run: DryRunOption = False,
 ) -> None:
     """Make the entity surer of a belief; one that was put away comes back."""
-    if by not in BY:
-        raise UsageError(f"--by {by}: there are {', '.join(BY)}.")
+    listing.choice("confirmation", by, BY)
     belief = BELIEFS.find(opened, belief_id)
     at = opened.now
     before = _strength(opened, belief)
@@ -389,14 +383,6 @@ def remove(
     linked = BELIEFS.listed(opened, lambda other: belief.id in other.contradicts).records
     also = [beliefs.plan_unlinked(other, belief.id) for other in linked]
     BELIEFS.remove(opened, belief, yes=yes, dry_run=dry_run, also=also)
-
-
-def _check_category(category: str) -> None:
-    if category not in beliefs.CATEGORIES:
-        meant = base.nearest(category, beliefs.CATEGORIES)
-        hint = f" Did you mean {meant}?" if meant else ""
-        names = ", ".join(beliefs.CATEGORIES)
-        raise UsageError(f"There is no category {category}; there are {names}.{hint}")
 
 
 def _same(opened: Opened, claim: str, category: str) -> beliefs.Belief | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from msgspec import Struct
@@ -16,6 +16,7 @@ from bumble.cli.models import abilities, chat_model, model_view, weights
 from bumble.cli.process import Shell
 from bumble.entity import settings
 from bumble.entity.folder import ENTITY_FILE
+from bumble.entity.settings import Settings
 from bumble.errors import (
     NotAnEntityError,
     RecordMissingError,
@@ -25,13 +26,17 @@ from bumble.errors import (
 )
 from bumble.files import disk
 from bumble.llm import detect
+from bumble.models.abilities.tiers import ModelResult
 from bumble.models.weights import choice, own_models, store
-from bumble.models.weights.catalog import Hub, Local, Wheels
-
-if TYPE_CHECKING:
-    from bumble.entity.settings import Settings
-    from bumble.models.abilities.tiers import ModelResult
-    from bumble.models.weights.catalog import Catalog, CatalogEntry, FileSource, WeightsFile
+from bumble.models.weights.catalog import (
+    Catalog,
+    CatalogEntry,
+    FileSource,
+    Hub,
+    Local,
+    WeightsFile,
+    Wheels,
+)
 
 app = group()
 

@@ -7,8 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import output, people, writing
-from bumble.cli.command import DryRunOption, YesOption, group, shows, writes
+from bumble.cli import listing, output, people, writing
+from bumble.cli.command import (
+    DryRunOption,
+    PeopleOption,
+    TagOption,
+    YesOption,
+    group,
+    shows,
+    writes,
+)
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf
 from bumble.errors import RecordExistsError, UsageError
@@ -24,17 +32,6 @@ NameArgument = Annotated[
 OWN_FIELDS = ("name", "description")
 
 
-def _data(skill: skills.Skill) -> dict[str, Any]:
-    return {
-        "name": skill.name,
-        "slug": skill.slug,
-        "path": skill.path,
-        "description": skill.description,
-        "text": skill.text,
-        "provenance": skill.provenance.meta(),
-    }
-
-
 SKILLS = Shelf(
     kind=skills.SKILL,
     group="skill",
@@ -46,7 +43,10 @@ SKILLS = Shelf(
         [("description", skill.description)],
         (),
     ),
-    data=lambda _, skill: _data(skill),
+    data=lambda _, skill: {
+        **{key: getattr(skill, key) for key in ("name", "slug", "path", "description", "text")},
+        "provenance": skill.provenance.meta(),
+    },
     keys=("name", "slug", "path", "description"),
     forgets="remove the skill {title}",
     removed="Removed the skill {title}.",
@@ -138,13 +138,6 @@ NextOption = Annotated[
     list[str] | None,
     typer.Option("--next", metavar="STEP", help="What comes next; may be repeated."),
 ]
-PersonOption = Annotated[
-    list[str] | None,
-    typer.Option("--person", metavar="NAME", help="Who takes part; may be repeated."),
-]
-TagOption = Annotated[
-    list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be repeated.")
-]
 
 
 def _face(opened: Opened, project: projects.Project) -> Face:
@@ -199,7 +192,7 @@ def add(
     *,
     why: WhyOption = None,
     steps: NextOption = None,
-    person: PersonOption = None,
+    person: PeopleOption = None,
     tags: TagOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -227,14 +220,13 @@ def edit(
     ] = None,
     why: WhyOption = None,
     steps: NextOption = None,
-    person: PersonOption = None,
+    person: PeopleOption = None,
     tags: TagOption = None,
     source: writing.FromOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
     """Change a project: what the options say, else its file in $VISUAL or $EDITOR."""
-    if status is not None and status not in projects.STATUSES:
-        raise UsageError(f"--status {status}: there are {', '.join(projects.STATUSES)}.")
+    status = status and listing.choice("status", status, projects.STATUSES)
     wanted = _edit(opened, status, why, steps, person, tags)
     if wanted != projects.Edit():
         if source is not None:

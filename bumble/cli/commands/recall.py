@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
+from bumble.body.config import FeltMemoryConfig
 from bumble.cli import index_place, listing, output, people
-from bumble.cli.command import looks_back, reads
+from bumble.cli.command import AsOption, TagOption, looks_back, reads
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
-from bumble.errors import RecordInvalidError, UsageError
+from bumble.errors import RecordInvalidError
+from bumble.index.memory import Memory
+from bumble.index.place import Place
+from bumble.index.rows import Period
+from bumble.index.search import Hit, Parts
+from bumble.index.sync import SyncReport
+from bumble.models.embed.protocol import Embedder
 from bumble.recall import emotion_weight, memory_search
 from bumble.records import base
 from bumble.records.kinds import INDEXED
 from bumble.records.session_files import infos
 from bumble.text import words
-
-if TYPE_CHECKING:
-    from bumble.body.config import FeltMemoryConfig
-    from bumble.index.memory import Memory
-    from bumble.index.place import Place
-    from bumble.index.rows import Period
-    from bumble.index.search import Hit, Parts
-    from bumble.index.sync import SyncReport
-    from bumble.models.embed.protocol import Embedder
 
 BARE = 10  # of the bare index, without a limit
 LOOKED_AT = 20  # what `-n` is told to be, where more are near
@@ -52,7 +50,7 @@ def recall(
         list[str] | None,
         typer.Option("--kind", metavar="KIND", help="Records of this kind alone; may be repeated."),
     ] = None,
-    speaker: people.AsOption = None,
+    speaker: AsOption = None,
     person: Annotated[
         str | None,
         typer.Option(
@@ -63,10 +61,7 @@ def recall(
         str | None,
         typer.Option(metavar="ID", help="What was said in this conversation, or in `last`."),
     ] = None,
-    tag: Annotated[
-        list[str] | None,
-        typer.Option("--tag", metavar="TAG", help="What has this tag; may be repeated."),
-    ] = None,
+    tag: TagOption = None,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -97,13 +92,12 @@ def recall(
     """
     asked = people.text_of(query)
     config, at = opened.config.memory, opened.shell.now()
-    search = people.search_of(opened, speaker, person, session)
-    search = replace(search, tags=tuple(tag or ()))
+    search = people.search_of(opened, speaker, person, session, tags=tag or ())
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
     memory = people.memory_of(opened, embedder)
-    kinds = _kinds(kind or ())
+    kinds = tuple(listing.choice("kind of record", name, INDEXED) for name in kind or ())
     found = _found(opened, memory, search, asked, kinds, limit, plain=plain, faded=faded)
     hits = found.answers
     weighted = [
@@ -117,10 +111,7 @@ def recall(
         "mood": mood,
         "more": found.near,
         "hits": [
-            {
-                **_data(hit, felt, rank),
-                "unasked": None if plain else memory_search.comes_to_mind(hit, opened.config),
-            }
+            _data(opened, hit, felt, rank, plain=plain)
             for rank, (hit, felt) in enumerate(weighted, 1)
         ],
     }
@@ -128,14 +119,27 @@ def recall(
     if explain and lines:
         lines = [*_explained_question(opened, mood, found.period), "", *lines]
     output.result(opened.shell, "recall", data, lines)
+    _tell_more(opened, found, search, memory, person=person, plain=plain)
+
+
+def _tell_more(
+    opened: Opened,
+    found: memory_search.QuestionHits,
+    search: memory_search.Search,
+    memory: Memory,
+    *,
+    person: str | None,
+    plain: bool,
+) -> None:
+    """Say what was not searched, or is not shown, and how it is."""
     if not opened.shell.everything and _others_talked(opened, search.readers):
         output.say("What others told alone was not searched; --all searches it, too.")
     if found.near:
         others = "more is" if found.near == 1 else "more are"
         output.say(f"{found.near} {others} near; -n {LOOKED_AT} shows them.")
-    elif not hits and found.hits:
+    elif not found.answers and found.hits:
         output.say(f"Nothing is near enough to answer; -n {LOOKED_AT} shows what is nearest.")
-    elif not hits:
+    elif not found.answers:
         output.say(_nothing(opened, memory.place, person=person, plain=plain))
 
 
@@ -181,16 +185,8 @@ def _found(
 
 def _others_talked(opened: Opened, readers: Sequence[str]) -> bool:
     """Whether there is a conversation that who asks did not hear, whatever it was about."""
-    talks = infos(opened.entity.sessions)
-    return not all(base.may_read((talk.by, *talk.present), readers) for talk in talks)
-
-
-def _kinds(names: Sequence[str]) -> tuple[str, ...]:
-    for name in names:
-        if name not in INDEXED:
-            near = listing.missing("kind of record", name, INDEXED)
-            raise UsageError(f"{near}\nThere are {', '.join(INDEXED)}.")
-    return tuple(dict.fromkeys(names))
+    heard = ((talk.by, *talk.present) for talk in infos(opened.entity.sessions))
+    return not all(base.may_read(people, readers) for people in heard)
 
 
 def _nothing(opened: Opened, place: Place | None, *, person: str | None, plain: bool) -> str:
@@ -285,9 +281,12 @@ def _near(parts: Parts) -> str:
     return f"cosine {parts.cosine:.3f}, calibrated {parts.calibrated:.3f}"
 
 
-def _data(hit: Hit, felt: emotion_weight.Weight | None, rank: int) -> dict[str, Any]:
+def _data(
+    opened: Opened, hit: Hit, felt: emotion_weight.Weight | None, rank: int, *, plain: bool
+) -> dict[str, Any]:
     parts = hit.parts
     return {
+        "unasked": None if plain else memory_search.comes_to_mind(hit, opened.config),
         "rank": rank,
         "score": hit.score,
         "kind": hit.kind,
@@ -344,7 +343,14 @@ def index(
         "embedding": embedder.identity.model if embedder else None,
         "dimensions": embedder.identity.dimensions if embedder else None,
         "database": at.shown,
-        "problems": [problem_data(opened, problem) for problem in report.problems],
+        "problems": [
+            {
+                "path": opened.entity.relative(problem.path),
+                "line": problem.line,
+                "problem": problem.problem,
+            }
+            for problem in report.problems
+        ],
     }
     output.result(opened.shell, "index", data, [line for line in lines if line])
     readable = report.added + report.changed + report.unchanged - len(report.problems)
@@ -369,9 +375,3 @@ def _vectors(report: SyncReport, embedder: Embedder | None) -> str:
         passages = words.counted(report.waiting, "passage")
         return f"{passages} without a vector: words alone find them."
     return ""
-
-
-def problem_data(opened: Opened, problem: RecordInvalidError) -> dict[str, Any]:
-    """Return what is wrong with a file, for JSON."""
-    path = opened.entity.relative(problem.path)
-    return {"path": path, "line": problem.line, "problem": problem.problem}

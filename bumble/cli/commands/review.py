@@ -31,7 +31,7 @@ NamesArgument = Annotated[
     ),
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="All that wait.")]
-ACCEPT, REJECT, LATER, QUIT = "a", "r", "l", "q"
+KEYS = ACCEPT, REJECT, _, QUIT = "arlq"
 QUESTION = "a accepts it, r rejects it, l leaves it for later, q ends"
 NONE = "Nothing waits for review."
 NOT_OURS = "[not made here: accept or reject it by its whole name]"
@@ -60,7 +60,7 @@ def _one_by_one(opened: opening.Opened) -> None:
         if not proposal.is_own:
             output.say(NOT_OURS)
             continue
-        answer = output.asked(QUESTION, default=LATER, show_default=False).strip().casefold()[:1]
+        answer = output.key(QUESTION, KEYS)
         if answer == QUIT:
             return
         try:
@@ -183,7 +183,9 @@ def _decide(
             continue
         rows = history.actions(versions, EVERYTHING)
         done.append(_data(opened, proposal) | {"changes": rows, "stays": list(decision.stays)})
-        lines += [_sentence(verb, proposal, dry_run=dry_run), *history.action_lines(rows)]
+        title = f"{proposal.name} ({proposal.title})"
+        lines += [f"Would {verb} {title}:" if dry_run else f"{verb.title()}ed {title}:"]
+        lines += history.action_lines(rows)
         lines += [f"  left as it is: {path}" for path in decision.stays]
     if not dry_run:
         opening.rules_from_elsewhere(opened)  # looked at while their branches are there
@@ -201,11 +203,6 @@ def _decide(
         output.say("Nothing was written: --dry-run.")
     if refused:
         raise typer.Exit(refused[0].exit_code)
-
-
-def _sentence(verb: str, proposal: reviewing.HeldProposal, *, dry_run: bool) -> str:
-    title = f"{proposal.name} ({proposal.title})"
-    return f"Would {verb} {title}:" if dry_run else f"{verb.title()}ed {title}:"
 
 
 def _chosen(
@@ -273,9 +270,9 @@ def evolve(
     if show:
         _show(opened)
     elif apply is not None:
-        _apply(opened, _find(opened, apply), dry_run=flags.dry_run)
+        _settle(opened, apply, proposals.APPLIED, dry_run=flags.dry_run)
     elif reject is not None:
-        _reject(opened, _find(opened, reject), dry_run=flags.dry_run)
+        _settle(opened, reject, proposals.REJECTED, dry_run=flags.dry_run)
     else:
         run_job.perform(opened, flags, "evolve", partial(cycle.check, force=force), cycle.run)
 
@@ -306,37 +303,27 @@ def _lines(opened: opening.Opened, proposal: proposals.Proposal, source: str) ->
     return [*lines, ""]
 
 
-def _apply(opened: opening.Opened, proposal: proposals.Proposal, *, dry_run: bool) -> None:
-    """Write a proposal into entity.yaml as it is now."""
+def _settle(opened: opening.Opened, proposal_id: str, status: str, *, dry_run: bool) -> None:
+    """Write a proposal into entity.yaml as it is now, or put it aside."""
+    by_id = {
+        proposals.PROPOSAL.stem(path): path for path in proposals.paths(opened.entity.evolution)
+    }
+    proposal = proposals.load(opened.within(listing.pick(by_id, proposal_id, "proposal")))
     if proposal.status == proposals.APPLIED:
         raise RefusedError(f"{proposal.id} is applied already; `bumble undo` takes it back.")
-    source = base.read_text(opened.entity.file)
-    after = _applied(proposal, source)
-    why = f"apply {proposal.id}"
-    edit = changes.write(ENTITY_FILE, after, source, why) if after != source else None
-    noted = proposals.plan_decided(proposal, proposals.APPLIED, opened.now, why)
-    sentence = f"Applied {proposal.id}: {len(proposal.items)} small changes in {ENTITY_FILE}."
-    writing.commit(opened, "evolve", [edit, noted], sentence, dry_run=dry_run, id=proposal.id)
-
-
-def _reject(opened: opening.Opened, proposal: proposals.Proposal, *, dry_run: bool) -> None:
-    if proposal.status == proposals.APPLIED:
-        raise RefusedError(f"{proposal.id} is applied already; `bumble undo` takes it back.")
-    at = opened.now
-    planned = [proposals.plan_decided(proposal, proposals.REJECTED, at, f"reject {proposal.id}")]
+    why, edit = f"reject {proposal.id}", None
     sentence = f"Rejected {proposal.id}; {ENTITY_FILE} stays as it is."
-    writing.commit(opened, "evolve", planned, sentence, dry_run=dry_run, id=proposal.id)
+    if status == proposals.APPLIED:
+        source, why = base.read_text(opened.entity.file), f"apply {proposal.id}"
+        after = _applied(proposal, source)
+        edit = changes.write(ENTITY_FILE, after, source, why) if after != source else None
+        sentence = f"Applied {proposal.id}: {len(proposal.items)} small changes in {ENTITY_FILE}."
+    noted = proposals.plan_decided(proposal, status, opened.now, why)
+    writing.commit(opened, "evolve", [edit, noted], sentence, dry_run=dry_run, id=proposal.id)
 
 
 def _applied(proposal: proposals.Proposal, source: str) -> str:
     return cycle.applied(source, cycle.items_of(proposal))
-
-
-def _find(opened: opening.Opened, proposal_id: str) -> proposals.Proposal:
-    by_id: dict[str, Path] = {
-        proposals.PROPOSAL.stem(path): path for path in proposals.paths(opened.entity.evolution)
-    }
-    return proposals.load(opened.within(listing.pick(by_id, proposal_id, "proposal")))
 
 
 def _evolve_data(proposal: proposals.Proposal, source: str) -> dict[str, Any]:

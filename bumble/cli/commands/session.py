@@ -33,6 +33,7 @@ IdArgument = Annotated[
     ),
 ]
 NONE = "No conversations. Begin one with `bumble chat`."
+MAX_TITLE_CHARS = 60
 CALL_CHARS = 160  # of a tool's call and result, in a conversation for people
 
 
@@ -174,7 +175,8 @@ def _length(session: sessions.Session) -> int:
 
 def _state(session: sessions.Session) -> str:
     if session.imported is not None:
-        return f"imported from {session.imported.get('from')}"
+        title = output.shorten(str(session.imported.get("title") or ""), MAX_TITLE_CHARS)
+        return f"imported from {session.imported.get('from')}" + (f": {title}" if title else "")
     if session.ended is not None:
         return "ended"
     return "unanswered" if session.unanswered else "open"
@@ -186,8 +188,6 @@ def _conversation(opened: Opened, session: sessions.Session, limit: int | None) 
     spoken = ", ".join(names.get(person, person) for person in session.people)
     began = listing.when(session.at, opened)
     yield f"{session.id}: with {spoken}, since {began}, {_state(session)}"
-    if session.imported is not None and session.imported.get("title"):
-        yield str(session.imported["title"])
     summed_up = {
         compaction.last: compaction.summary
         for compaction in session.compactions
@@ -245,17 +245,16 @@ def _data(session: sessions.Session) -> dict[str, Any]:
 
 
 def _message_data(message: sessions.Message) -> dict[str, Any]:
-    calls = [
-        {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
-        for call in message.tool_calls
-    ]
     return {
         "id": message.id,
         "at": message.at.isoformat(),
         "role": message.role,
         "speaker": message.speaker,
         "text": message.text,
-        "tool_calls": calls,
+        "tool_calls": [
+            {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
+            for call in message.tool_calls
+        ],
         "tool_call_id": message.tool_call_id,
         "trust": message.trust,
         "unanswered": message.unanswered,

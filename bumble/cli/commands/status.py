@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
-from bumble.cli import body, index_place, listing, opening, output, people, run_job
+from bumble.cli import body, index_place, listing, opening, output, people
 from bumble.cli.command import reads
 from bumble.cli.models import abilities, chat_model, weights
 from bumble.entity import commits, git_operations
@@ -24,7 +24,7 @@ from bumble.models.weights import catalog as catalogs
 from bumble.models.weights import choice, store
 from bumble.prompt import transcript
 from bumble.records import kinds, session_files, sessions, state
-from bumble.runtime import cursors, review_queue, spoken
+from bumble.runtime import cursors, due, review_queue
 from bumble.text import tokens, urls, words
 
 MEASURED_ON = "all-minilm-l6-v2"  # the embedding model that ranking weights were chosen on
@@ -104,8 +104,7 @@ class Look:
     @cached_property
     def spoken(self) -> list[str]:
         """The languages that are spoken."""
-        with run_job.open_runtime(self.opened, "status", needs_model=False) as runtime:
-            return spoken.latest(runtime)
+        return self.opened.spoken
 
 
 def _model(look: Look) -> Part:
@@ -264,10 +263,12 @@ def _pending(look: Look) -> Part:
 
 def _due(look: Look) -> Part:
     """Count the reminders and automations whose time has come."""
-    from bumble.chat import automations, reminders
-
-    with run_job.open_runtime(look.opened, "status", needs_model=False) as runtime:
-        said, done = len(reminders.check(runtime).jobs), len(automations.check(runtime).jobs)
+    opened, now = look.opened, look.opened.now
+    waiting, _, broken = due.reminders_of(opened.entity, now)
+    given = (opened.entity, opened.identity, opened.config)
+    said = len(broken) + sum(due.waits_for(*given, one, now) is None for one in waiting)
+    ready, _, unread = due.automations_of(opened.entity, now, opened.zone)
+    done = len(ready) + len(unread)
     named = (("reminder", said), ("automation", done))
     parts = [words.counted(count, name) for name, count in named if count]
     line = f"{', '.join(parts)}; `bumble tick` does them" if parts else ""

@@ -15,6 +15,7 @@ from bumble.cli import opening, output, writing
 from bumble.cli.command import YesOption, writes
 from bumble.cli.talk import beginning
 from bumble.entity import commits
+from bumble.entity.approvals import Rule
 from bumble.errors import (
     RecordInvalidError,
     RefusedError,
@@ -28,7 +29,6 @@ from bumble.text import urls
 
 if TYPE_CHECKING:
     from bumble.cli.doctor import DoctorReport
-    from bumble.entity.approvals import Rule
     from bumble.history.findings import Finding
 
 
@@ -62,7 +62,8 @@ def sync(
         typer.Option(
             "--setup",
             metavar="REMOTE",
-            help="Let the folder follow this git repository, and upload it there.",
+            help="Let the folder follow this git repository, and upload it there. A folder that "
+            "isn't there yet is made one.",
         ),
     ] = None,
     public: Annotated[
@@ -139,6 +140,7 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
         why = f"{problem.where}: {problem.sentence}"
         raise SyncError(root, why, "Nothing was uploaded; `bumble doctor` says more.")
     found = remote.upload(root, place)
+    remote.refuse_another(root, place, target)
     shown = urls.shown(target)
     if not public and remote.is_public(root, target):
         raise RefusedError(
@@ -151,8 +153,9 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
         for kind in (kinds.BY_NAME[name],)
     ]
     versions = f"all earlier versions ({found.commits:,} of them)"
+    where = f"{shown}, a new folder," if remote.is_new(target) else shown
     output.say(
-        f"To {shown} would go:\n  {', '.join(records)}\n"
+        f"To {where} would go:\n  {', '.join(records)}\n"
         f"  {found.others:,} other files, and {versions}\n"
         "  as plain text, readable by whoever runs that place"
     )

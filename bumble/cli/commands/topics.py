@@ -11,17 +11,17 @@ from msgspec.structs import asdict
 
 from bumble.chat import deep_recall as deep
 from bumble.cli import listing, output, people, run_job, writing
-from bumble.cli.command import DryRunOption, LimitOption, YesOption, reads, writes
+from bumble.cli.command import AsOption, DryRunOption, LimitOption, YesOption, reads, writes
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
-from bumble.errors import UsageError
+from bumble.index.search import Hit
 from bumble.recall.deep_recall.bounds import RecollectionSpending, Scope
+from bumble.records import topics
+from bumble.records.kinds import RECALLED
 from bumble.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
-    from bumble.index.memory import Memory
-    from bumble.index.search import Hit
     from bumble.recall.catalyze import Catalyzed
     from bumble.recall.survey import Survey
     from bumble.recall.topic_mining import Topic
@@ -40,7 +40,7 @@ def petri(
     query: Annotated[
         str | None, typer.Option("--query", metavar="QUERY", help="Order them by relation to this.")
     ] = None,
-    speaker: people.AsOption = None,
+    speaker: AsOption = None,
     limit: LimitOption = 20,
 ) -> None:
     """List what the memories are about; with TOPIC its parts, mentions and questions.
@@ -51,32 +51,27 @@ def petri(
     from bumble.recall import survey
 
     readers = (people.asking(opened, speaker),)
-    if query is not None:
-        query = people.text_of([query])
-    embedder = weights.embedder(opened) if query is not None else None
-    memory, now = people.memory_of(opened, embedder), opened.now
+    query = None if query is None else people.text_of([query])
+    memory = people.memory_of(opened, weights.embedder(opened) if query else None)
+    now = opened.now
     taken = survey.take(memory, now, readers)
     if topic is not None:
         _show(opened, taken, topic, now, limit)
         return
-    topics = list(taken.topics) if query is None else _related(memory, taken, query)
+    found = list(taken.topics)
+    if query is not None:
+        found = taken.related(query, memory.search(query, kinds=RECALLED, limit=RELATED_HITS))
     data = {
         "query": query,
-        "total": len(topics),
-        "topics": [_data(taken, each, now) for each in topics[:limit]],
+        "total": len(found),
+        "topics": [_data(taken, each, now) for each in found[:limit]],
     }
-    lines = [line for each in topics[:limit] for line in _lines(taken, each, now)]
+    lines = [line for each in found[:limit] for line in _lines(taken, each, now)]
     output.result(opened.shell, "petri", data, lines)
     if not taken.topics:
         output.say("No topics yet: they come of what recurs on several days.")
-    elif not topics:
+    elif not found:
         output.say("No topic has to do with that; `bumble petri` lists them all.")
-
-
-def _related(memory: Memory, taken: Survey, query: str) -> list[Topic]:
-    from bumble.records.kinds import RECALLED
-
-    return taken.related(query, memory.search(query, kinds=RECALLED, limit=RELATED_HITS))
 
 
 def _show(opened: Opened, taken: Survey, name: str, now: datetime, limit: int) -> None:
@@ -154,7 +149,7 @@ def catalyze(
             "reference: knowledge first.",
         ),
     ] = "explore",
-    speaker: people.AsOption = None,
+    speaker: AsOption = None,
     limit: LimitOption = 10,
 ) -> None:
     """Search memory in two stages: questions that topics raise, then the texts they point to.
@@ -164,13 +159,10 @@ def catalyze(
     """
     from bumble.recall import catalyze as two_stages
 
-    if register not in two_stages.REGISTERS:
-        near = listing.missing("register", register, two_stages.REGISTERS)
-        raise UsageError(f"{near}\nThere are {', '.join(two_stages.REGISTERS)}.")
+    listing.choice("register", register, topics.REGISTERS)
     asked = people.text_of(query)
     search = people.search_of(opened, speaker, None, None)
-    embedder = weights.embedder(opened)
-    memory = people.memory_of(opened, embedder)
+    memory = people.memory_of(opened, weights.embedder(opened))
     catalyzed = two_stages.find(
         memory, opened.config, search, asked, register=register, limit=limit
     )
@@ -246,7 +238,7 @@ def deep_recall(
             metavar="N", min=0, help="Calls of the model at most, sub-calls included; 0: none."
         ),
     ] = None,
-    speaker: people.AsOption = None,
+    speaker: AsOption = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show each step, and what it cost.")
     ] = False,

@@ -73,10 +73,7 @@ def export(
     bundle: everything as one archive, of which `bumble new DIR --from FILE` makes the same entity.
     claude-code, openclaw, hermes, letta: a memory folder for that agent, as its owner may know it.
     """
-    if form not in memories.FORMS:
-        raise UsageError(
-            f"--to {form}: there is no such form\nThere are {', '.join(memories.FORMS)}."
-        )
+    listing.choice("form", form, memories.FORMS)
     if form != "bundle" and (encrypt or recipient):
         raise UsageError("Only a bundle is encrypted: --to bundle.")
     if form != "card" and picture is not None:
@@ -294,10 +291,11 @@ def _show(
     data = {"format": wanted.name, "dry_run": dry_run, "changed": report.changed, **report.data()}
     verb = "Would import" if dry_run else "Imported"
     head = f"{verb} from {wanted.title}:" if report.changed else "Nothing new to import."
-    lines = [head, *report.lines()]
+    lines = [head, *report.lines(wanted.holds)]
     if report.new and not dry_run:
         lines.append(
-            "`bumble recall` finds it; `bumble distill --session ID` learns from a conversation."
+            "`bumble recall` finds it; `bumble distill --session ID` learns from one, and"
+            " `bumble session list` shows their short names."
         )
     output.result(opened.shell, "import", data, lines)
     if dry_run and report.changed:

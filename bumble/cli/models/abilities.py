@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,12 +13,14 @@ from msgspec.structs import replace
 
 from bumble.cli import output
 from bumble.cli.models import chat_model, weights
+from bumble.cli.opening import Configured, Opened
+from bumble.cli.process import Shell
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
-from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.llm import detect, providers
+from bumble.llm.protocol import Model
 from bumble.models.abilities import probe, tiers
 from bumble.models.abilities.tiers import (
     ABLE,
@@ -33,15 +36,12 @@ from bumble.models.abilities.tiers import (
     overruled,
 )
 from bumble.models.weights import choice
+from bumble.records.sessions import Session
 from bumble.runtime import locks, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
 from bumble.text import schema, urls
 
 if TYPE_CHECKING:
-    from bumble.cli.opening import Configured, Opened
-    from bumble.cli.process import Shell
-    from bumble.llm.protocol import Model
-    from bumble.records.sessions import Session
     from bumble.runtime.runtime import Runtime
 
 NOTICES = "ability_notices.json"  # models and languages of which it was said that they can't
@@ -218,6 +218,8 @@ def say_once(
     code = spoken.language(runtime, session, person)
     if {code, ANY} & opened.config.llm.abilities.talk.keys():
         return  # whoever said so knows
+    from bumble.fallback import sayings  # which read vectors
+
     if sayings.for_talk(runtime, code) is None:
         return
     place = opened.entity.private / "cache" / NOTICES
@@ -325,12 +327,13 @@ def unmeasured(result: tiers.ModelResult, codes: Sequence[str]) -> list[str]:
     return [
         code
         for code in codes
-        if code in probe.languages() and not _is_measured(result.languages.get(code))
+        if code in probe.languages()
+        and not (
+            (found := result.languages.get(code))
+            and found.is_whole
+            and found.version == probe.VERSION
+        )
     ]
-
-
-def _is_measured(result: tiers.LanguageResult | None) -> bool:
-    return result is not None and result.is_whole and result.version == probe.VERSION
 
 
 def measure(
@@ -373,18 +376,12 @@ def measure(
 def as_pass(opened: Opened) -> Pass:
     """Return the pass of a tick that probes the entity's model in the languages spoken to it."""
 
-    def check(runtime: Runtime) -> Due[ProbeJob]:
-        if not runtime.writes:  # a dry run: the answers would be lost
-            return Due((), ())
-        return _check(opened, runtime)
-
-    def run(runtime: Runtime, job: ProbeJob) -> JobResult:
-        return _run(opened, runtime, job)
-
-    return Pass("probe", check, run)
+    return Pass("probe", partial(_check, opened), partial(_run, opened))
 
 
 def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
+    if not runtime.writes:  # a dry run: the answers would be lost
+        return Due((), ())
     try:
         chosen = chat_model.choose_model(opened)
         reason = _obstacle(opened, chosen)
@@ -395,7 +392,7 @@ def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
     known = tiers.load(identity_of(chosen), chosen.model, opened.shell.abilities)
     missing = [
         code
-        for code in unmeasured(known, probe.languages()) and spoken.latest(runtime)
+        for code in unmeasured(known, probe.languages()) and opened.spoken
         if unmeasured(known, [code]) and not _is_overruled(opened, code)
     ]
     value = ", ".join(missing) or "none"

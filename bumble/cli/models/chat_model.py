@@ -14,6 +14,7 @@ from msgspec import Struct
 from bumble.cli import output
 from bumble.cli.models import weights
 from bumble.cli.opening import Configured, Opened
+from bumble.cli.process import Shell
 from bumble.entity import installation
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UserError
@@ -21,14 +22,13 @@ from bumble.files import disk
 from bumble.llm import detect, gguf, ledger, providers
 from bumble.llm.ledger import Budgeted, Limits, Prices, Recorded
 from bumble.llm.protocol import AbsentModel, LazyModel, Model
-from bumble.llm.wire import Timeouts, WindowSource
+from bumble.llm.wire import HabitFile, Timeouts, WindowSource
 from bumble.models.weights import choice, store
+from bumble.models.weights.catalog import CatalogEntry
 from bumble.text import urls
 
 if TYPE_CHECKING:
-    from bumble.cli.process import Shell
     from bumble.llm.http_model import HttpModel
-    from bumble.models.weights.catalog import CatalogEntry
     from bumble.records.sessions import Session
 
 
@@ -79,12 +79,12 @@ def window(opened: Configured) -> int:
 
 def stable_tokens(opened: Opened, talk: Session | None) -> int:
     """Estimate the tokens of the system prompt of a conversation; of the owner's without one."""
-    from bumble.chat import tools
+    from bumble.chat import tool_list
     from bumble.prompt import system
     from bumble.text import tokens
 
     readers = talk.people if talk else (opened.owner_id,)
-    declared = tools.declared(opened.config.tools)
+    declared = tool_list.declared(opened.config.tools)
     stable = system.of_entity(
         opened.entity, opened.identity, declared, opened.config.prompt, readers
     )
@@ -145,7 +145,6 @@ def open_model(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Mo
 def open_endpoint(opened: Configured, chosen: choice.Choice, *, writes: bool) -> HttpModel:
     """Open a model behind a server; nothing is asked yet."""
     from bumble.llm import http_model
-    from bumble.llm.wire import HabitFile
 
     config, shell = opened.config.llm, opened.shell
     timeouts = Timeouts(

@@ -11,18 +11,17 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.cli import opening, output, run_job, setting_files, writing
+from bumble.cli import listing, opening, output, setting_files, writing
 from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.process import Shell
 from bumble.entity import changes, settings
-from bumble.errors import CredentialsError, UsageError
+from bumble.errors import CredentialsError
 from bumble.llm import detect, providers
 from bumble.llm.protocol import Model
 from bumble.models.abilities import probe, tiers
 from bumble.models.abilities.tiers import LanguageResult, ModelResult
 from bumble.models.weights.catalog import CatalogEntry
 from bumble.models.weights.choice import OLLAMA, Choice
-from bumble.runtime import spoken
 from bumble.text import urls
 
 Rows = list[tuple[str, str]]
@@ -37,10 +36,7 @@ def trusted(opened: opening.Configured, chosen: Choice) -> list[abilities.ModelS
 
 def _spoken(opened: opening.Configured) -> list[str]:
     """Return the languages that are spoken; none where no entity is open."""
-    if not isinstance(opened, opening.Opened):
-        return []
-    with run_job.open_runtime(opened, "model", needs_model=False) as runtime:
-        return spoken.latest(runtime)
+    return opened.spoken if isinstance(opened, opening.Opened) else []
 
 
 def shown(opened: opening.Configured, chosen: Choice) -> tuple[dict[str, Any], list[str]]:
@@ -111,9 +107,7 @@ def probe_model(
     known = [code for code in _spoken(opened) if code in probe.languages()]
     codes = list(languages) or known or probe.languages()
     for code in codes:
-        if code not in probe.languages():
-            offered = ", ".join(probe.languages())
-            raise UsageError(f"There are no cases in {code}: choose of {offered}.")
+        listing.choice("language with cases", code, probe.languages())
     chosen = _choose(opened, name, yes=yes)
     missing = codes if again else abilities.unmeasured(abilities.result_of(shell, chosen), codes)
     if missing and not abilities.is_free(opened, chosen):

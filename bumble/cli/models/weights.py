@@ -17,6 +17,7 @@ from bumble.cli.process import Shell
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import EngineMissingError, UsageError, UserError, WeightsMissingError
 from bumble.models.weights import catalog, own_models, store
+from bumble.models.weights.catalog import Catalog, CatalogEntry
 from bumble.text import words
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from bumble.entity.config import LlmConfig
     from bumble.models.embed.protocol import Embedder
     from bumble.models.embed.reader import MessageReader
-    from bumble.models.weights.catalog import Catalog, CatalogEntry
     from bumble.models.weights.choice import Choice
     from bumble.models.weights.pull import Offer
 
@@ -366,7 +366,9 @@ def embedding_models(
     if language == AUTO:
         if before:
             return sorted(models, key=lambda entry: entry.name != before)
-        language = _owners_language(opened)
+        from bumble.runtime import spoken  # where nothing was embedded yet
+
+        language = spoken.by_person(opened.entity, AUTO, opened.owner_id, opened.shell.now())
     if language == words.DEFAULT_LANGUAGE:
         return models
     return sorted(models, key=lambda entry: not _is_multilingual(entry))
@@ -381,12 +383,6 @@ def embedded_by(opened: Opened) -> str:
             opened.entity, index_place.place_of(opened.entity, opened.config.index)
         )
     return ""
-
-
-def _owners_language(opened: Opened) -> str:
-    from bumble.runtime import spoken
-
-    return spoken.by_person(opened.entity, AUTO, opened.owner_id, opened.shell.now())
 
 
 def _lacking(

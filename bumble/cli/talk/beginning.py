@@ -95,11 +95,13 @@ def _is_part(name: str, whole: str) -> bool:
 
 
 def _renamed(opened: Opened, name: str) -> Opened:
-    def plan(source: str, file: str) -> str:
-        return settings.plan_set(source, OWNER_NAME, name, file=file)
-
-    place = setting_files.entitys(opened.root)
-    setting_files.edit(opened.shell, place, plan, f"the owner is {name}", dry_run=False)
+    setting_files.edit(
+        opened.shell,
+        setting_files.entitys(opened.root),
+        lambda source, file: settings.plan_set(source, OWNER_NAME, name, file=file),
+        f"new: the owner is {name}",
+        dry_run=False,
+    )
     identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
     return replace(opened, identity=identity)
 

@@ -22,7 +22,6 @@ from bumble.cli.opening import Opened
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
-from bumble.jobs import stretch
 from bumble.llm.protocol import AbsentModel, Model, Request
 from bumble.models.weights.choice import Choice
 from bumble.prompt import compact
@@ -230,6 +229,8 @@ class Conversation:
             return ["Nothing was said yet."]
         if not self.runtime.writes:
             return ["Nothing may be written in this conversation."]
+        from bumble.jobs import stretch  # much, of which a turn needs nothing
+
         self.end_warming()
         stable = turn.stable_of(self.runtime, self.session, self.person.id)
         job = compact.CompactJob(self.session, stable.tokens, falls_back=True)
@@ -514,7 +515,6 @@ def in_background(opened: Opened) -> None:
 def _settle(talk: Conversation) -> None:
     from bumble.cli import registry
     from bumble.jobs import tick
-    from bumble.runtime import locks
 
     opened, limits = talk.opened, talk.opened.config.limits
     used = len(talk.last.reply.outcome.completions) if talk.last else 0

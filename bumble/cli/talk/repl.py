@@ -53,7 +53,9 @@ def run(talk: conversation.Conversation, *, usage: bool, debug_prefix: bool = Fa
     shell = talk.opened.shell
     session: PromptSession[str] = PromptSession(
         history=_history(talk),
-        completer=WordCompleter(_slashed(), sentence=True),
+        completer=WordCompleter(
+            sorted(f"/{name}" for name in (*COMMANDS, *turn_view.SWITCHES)), sentence=True
+        ),
         complete_while_typing=False,
         key_bindings=_keys(),
         multiline=True,
@@ -89,7 +91,8 @@ def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:
         if words and name != "model" and words not in turn_view.SHORTCUTS.get(name, ()):
             output.say(_unknown_words(name))
             return False
-        return COMMANDS[name](talk, state, words)
+        COMMANDS[name](talk, state, words)
+        return name in LEAVING
     typed = turn_view.parse(text, shortcuts=talk.person.trust == "owner")
     if text.startswith("/") and typed.text.startswith("/"):
         output.say(f"There is no command /{name}; /help lists them. It was not sent.")
@@ -142,10 +145,6 @@ def _answer(
         conversation.in_background(talk.opened)
 
 
-def _slashed() -> list[str]:
-    return sorted(f"/{name}" for name in (*COMMANDS, *turn_view.SWITCHES))
-
-
 def _history(talk: conversation.Conversation) -> FileHistory | InMemoryHistory:
     """What was typed before, kept with the entity's private files; nothing of it when incognito."""
     if not talk.runtime.writes:
@@ -180,12 +179,11 @@ def _keys() -> KeyBindings:
     return keys
 
 
-def _help(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
+def _help(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
     output.say(HELP)
-    return False
 
 
-def _status(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
+def _status(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
     switches = [
         f"/{name} {'on' if value else 'off'}"
         for name in turn_view.SWITCHES
@@ -194,66 +192,56 @@ def _status(talk: conversation.Conversation, state: ReplState, rest: str) -> boo
     lines = [*talk.status(), talk.fullness(), f"mood: {talk.mood()}", *conversation.describe(talk)]
     lines.append(f"until the next conversation: {', '.join(switches)}" if switches else "")
     output.say("\n".join(filter(None, lines)))
-    return False
 
 
-def _me(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
+def _me(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
     person = people.readable_person(talk.runtime, talk.person.id)
     if person is None:
         output.say("You have not talked yet.")
-        return False
+        return
     output.say(f"{person.name}: {people.standing(person, talk.runtime.now()).line}")
     output.say(person.text or "There is no portrait of you yet.")
-    return False
 
 
-def _context(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
+def _context(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
     report = talk.report()
     shown = turn_view.detailed if rest == "detail" else turn_view.listed
     output.say("\n".join(shown(report)) if report else "Nothing has been sent yet.")
-    return False
 
 
-def _usage(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
+def _usage(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
     if rest:
         state.usage = rest not in turn_view.OFF
         does = "says" if state.usage else "does not say"
         output.say(f"Each answer {does} what it cost from now on.")
     else:
         output.say(turn_view.footer(talk, talk.last) if talk.last else "Nothing has been sent yet.")
-    return False
 
 
-def _compact(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
+def _compact(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
     for line in talk.compact(output.say):
         output.say(line)
-    return False
 
 
-def _model(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
+def _model(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
     if not rest:
         output.say(talk.status()[-1])
-        return False
+        return
     talk.switch_model(rest)
     output.say(
         f"{talk.status()[-1]}\nUntil you leave; to keep it: bumble config set llm.model {rest}"
     )
-    return False
 
 
-def _new(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
+def _new(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
     talk.begin(session_id=None, new=True)
     talk.warm_ahead()
     state.wishes = turn_view.Wishes()
     output.say("A new conversation begins.")
-    return False
 
 
-def _quit(talk: conversation.Conversation, state: ReplState, rest: str) -> bool:
-    return True
-
-
-COMMANDS: dict[str, Callable[[conversation.Conversation, ReplState, str], bool]] = {
+LEAVING = ("quit", "exit")
+COMMANDS: dict[str, Callable[[conversation.Conversation, ReplState, str], None]] = {
     "help": _help,
     "status": _status,
     "me": _me,
@@ -262,6 +250,5 @@ COMMANDS: dict[str, Callable[[conversation.Conversation, ReplState, str], bool]]
     "compact": _compact,
     "model": _model,
     "new": _new,
-    "quit": _quit,
-    "exit": _quit,
+    **dict.fromkeys(LEAVING, lambda *_: None),
 }

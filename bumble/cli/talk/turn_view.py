@@ -34,14 +34,12 @@ SHORTCUTS = {  # carried out where an owner's message has them, with the words e
 }
 
 
-def _alternatives(words: Iterable[str]) -> str:
-    return "|".join(sorted(words, key=len, reverse=True))
-
-
 def _with_words(words: Mapping[str, frozenset[str]]) -> str:
     """Match any of some names, each with one of its words behind it or without."""
     return "|".join(
-        rf"{name}(?:[ \t]+(?:{_alternatives(taken)})(?![\w-]))?" if taken else name
+        rf"{name}(?:[ \t]+(?:{'|'.join(sorted(taken, key=len, reverse=True))})(?![\w-]))?"
+        if taken
+        else name
         for name, taken in words.items()
     )
 

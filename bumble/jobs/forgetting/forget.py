@@ -42,6 +42,11 @@ NAMED_BEFORE = "the name is gone from it; whether its words still tell of them i
 RESTS_IN_PART = "it rests in part on what is forgotten"
 FILE_NAMED = "its file is named for them"
 STILL_QUOTED = "it has words of theirs, in what a person wrote"
+ONE = {  # of what is counted
+    **{kind.plural: kind.singular for kind in kinds.KINDS},
+    "messages": "message",
+    "places in state": "place in state",
+}
 _LARGEST_LOOKED_INTO = 4_000_000  # of files that no kind of record reads, in bytes
 
 
@@ -179,7 +184,11 @@ class Forgetting(Struct, frozen=True):
     @property
     def summary(self) -> str:
         """The counts on one line: `2 episodes, 1 portrait`."""
-        return ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
+        return ", ".join(
+            f"{number} {ONE.get(label, label) if number == 1 else label}"
+            for label, number in self.counts.items()
+            if number
+        )
 
 
 def plan(

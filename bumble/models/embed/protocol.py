@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import resources
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Bits = NDArray[np.uint8]  # eight dimensions a byte, as numpy packs them; a bit says "above 0"
+if TYPE_CHECKING:
+    import numpy as np  # most commands compare no vectors, and don't wait for it
+    from numpy.typing import NDArray
+
+Floats: TypeAlias = "NDArray[np.float32]"
+# eight dimensions a byte, as numpy packs them; a bit says "above 0"
+Bits: TypeAlias = "NDArray[np.uint8]"
 
 
 class EmbedderIdentity(Struct, frozen=True):
@@ -88,7 +91,7 @@ def similarity(cosine: Floats, unrelated_cosine: float) -> Floats:
         ValueError: If `unrelated_cosine` leaves no room above it.
     """
     _check(unrelated_cosine)
-    scaled: Floats = (cosine - np.float32(unrelated_cosine)) / np.float32(1 - unrelated_cosine)
+    scaled: Floats = (cosine - unrelated_cosine) / (1 - unrelated_cosine)
     return scaled
 
 
@@ -96,21 +99,6 @@ def cosine(threshold: float, unrelated_cosine: float) -> float:
     """Give the raw cosine at which the calibrated similarity reaches `threshold`."""
     _check(unrelated_cosine)
     return unrelated_cosine + threshold * (1 - unrelated_cosine)
-
-
-def mean_cosine(vectors: Floats) -> float:
-    """Average the cosine over all pairs of different rows.
-
-    Args:
-        vectors: Shape (n, d), n >= 2, no row zero; rows need not have length 1.
-    """
-    if len(vectors) < 2:
-        raise ValueError("a mean over pairs needs two vectors at least")
-    exact: NDArray[np.float64] = vectors.astype(np.float64)
-    units = exact / np.linalg.norm(exact, axis=1, keepdims=True)
-    count = len(units)
-    # Every pair once is the squared length of the sum, less the diagonal.
-    return float((np.square(units.sum(axis=0)).sum() - count) / (count * (count - 1)))
 
 
 def unrelated_sentences() -> list[str]:

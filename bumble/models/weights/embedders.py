@@ -63,14 +63,27 @@ def calibrated(installed: store.Installed) -> store.Installed:
         return installed
     embedder = _open(installed, run.dimensions[0], 0.0, None)
     vectors = embedder.embed_documents(protocol.unrelated_sentences())
-    means = {
-        str(width): round(protocol.mean_cosine(vectors[:, :width]), 6) for width in run.dimensions
-    }
+    means = {str(width): round(mean_cosine(vectors[:, :width]), 6) for width in run.dimensions}
     facts: dict[str, object] = {UNRELATED: means}
     if run.centre_tokens:
         mean = embedder.token_mean(protocol.unrelated_sentences())
         facts[COMMON] = [round(float(value), 6) for value in mean]
     return store.record(installed, facts)
+
+
+def mean_cosine(vectors: Floats) -> float:
+    """Average the cosine over all pairs of different rows.
+
+    Args:
+        vectors: Shape (n, d), n >= 2, no row zero; rows need not have length 1.
+    """
+    if len(vectors) < 2:
+        raise ValueError("a mean over pairs needs two vectors at least")
+    exact = vectors.astype(np.float64)
+    units = exact / np.linalg.norm(exact, axis=1, keepdims=True)
+    count = len(units)
+    # Every pair once is the squared length of the sum, less the diagonal.
+    return float((np.square(units.sum(axis=0)).sum() - count) / (count * (count - 1)))
 
 
 def identity(entry: CatalogEntry, dimensions: int) -> EmbedderIdentity:

@@ -42,14 +42,17 @@ def choose(entries: Iterable[CatalogEntry], means: PullOptions) -> Offer | None:
     """Find the first model that a source offers, to ask a person before it is fetched.
 
     Only a hub is asked; a package index is taken at its word until it is used. Every source that
-    says no is noted.
+    says no is noted, but for one that says the same as another.
     """
+    told = set[str]()
     for entry in entries:
         for source in entry.sources:
             reason = hub.refusal(source, means) if isinstance(source, Hub) else None
             if reason is None:
                 return Offer(entry, source, entry.bytes)
-            means.note(f"{entry.name}: {source}: {reason}")
+            if reason not in told:
+                means.note(f"{entry.name}: {source}: {reason}")
+            told.add(reason)
     return None
 
 

@@ -184,7 +184,7 @@ def test_secrets_are_hidden_everywhere(run: Run, tmp_path: Path) -> None:
     card["data"]["creator_notes"] = key
     (tmp_path / "card.json").write_text(json.dumps(card))
     out = run.ok("import", str(tmp_path / "card.json")).out
-    assert "secrets were hidden" in out
+    assert "secrets were hidden in " in out and key not in out
     texts = [path.read_text() for path in run.entity.root.rglob("*") if path.is_file()]
     assert not [text for text in texts if key in text]
 

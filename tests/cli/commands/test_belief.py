@@ -109,4 +109,4 @@ def test_a_category_that_is_none_names_the_nearest(run: Run) -> None:
     for command in (["add", "x"], ["list"]):
         ran = run("belief", *command, "--category", "preferense")
         assert ran.code == 2
-        assert "Did you mean preference?" in ran.err
+        assert 'Did you mean "preference"?' in ran.err

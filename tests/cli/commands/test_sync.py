@@ -147,6 +147,10 @@ def folder(file: Path) -> None:
         ("knowledge.md", folder, "a folder of a file"),
         ("beliefs", lambda file: file.write_text("x"), "a folder's place"),
         (".bumble/lock", lambda file: file.write_text("x"), "each clone's own"),
+        ("entity.yaml", lambda file: file.write_text("name: A\n"), "is missing"),
+        ("entity.yaml", lambda file: file.write_bytes(b"name: \xff"), "not UTF-8"),
+        ("soma.yaml", lambda file: file.write_text("bars: {a: b: c}\n"), "soma.yaml ("),
+        ("state.yaml", lambda file: file.write_text("- 1\n"), "state.yaml ("),
     ],
 )
 def test_what_no_clone_commits_is_refused_before_anything_is_merged(
@@ -196,8 +200,17 @@ def test_a_place_that_holds_something_else_is_left_as_it_is(life: Run, tmp_path:
     assert (ran.code, "another beginning" in ran.err) == (13, True)
     assert git(life.entity.root, "remote") == ""
     assert git(tmp_path / "server", "log", "--format=%s") == "another beginning"
-    ran = life("sync", "--setup", str(tmp_path / "gone"), "--yes")
+    ran = life("sync", "--setup", str(tmp_path / "gone/ada.git"), "--yes")
     assert (ran.code, "Does " in ran.err, git(life.entity.root, "remote")) == (13, True, "")
+
+
+def test_a_place_that_is_not_there_yet_is_made(life: Run, tmp_path: Path) -> None:
+    new = tmp_path / "ada.git"
+    told = life("sync", "--setup", str(new))
+    assert (told.code, "a new folder" in told.err, new.exists()) == (13, True, False)
+    life.ok("sync", "--setup", str(new), "--yes")
+    assert git(new, "rev-parse", "main") == git(life.entity.root, "rev-parse", "HEAD")
+    assert new.stat().st_mode & 0o077 == 0
 
 
 @contextmanager
@@ -251,3 +264,4 @@ def test_a_locked_section_that_another_clone_changed_is_named(life: Run, away: P
 def test_another_remote_is_not_replaced(life: Run, away: Path, tmp_path: Path) -> None:
     ran = life("sync", "--setup", str(empty(tmp_path / "second")), "--yes")
     assert (ran.code, "has a remote already" in ran.err) == (13, True)
+    assert "would go" not in ran.err  # nobody is asked first

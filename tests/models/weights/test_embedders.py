@@ -38,7 +38,7 @@ def test_a_pulled_embedder_knows_its_mean_cosine(
     opened = embedders.open_embedder(weights_folder, minilm)
     assert found.facts[embedders.UNRELATED] == {"384": opened.unrelated_cosine}
     vectors = opened.embed_documents(protocol.unrelated_sentences())
-    assert opened.unrelated_cosine == pytest.approx(protocol.mean_cosine(vectors), abs=1e-4)
+    assert opened.unrelated_cosine == pytest.approx(embedders.mean_cosine(vectors), abs=1e-4)
 
 
 @pytest.mark.weights
