@@ -1,45 +1,72 @@
 """What was put right: which newer message gives another value in the place of one of a sentence.
 
-A value of a sentence (a number, a day, a name) stands in a clause of what was said. A newer clause
-takes its place if it is tied to the sentence and to that clause by enough words, the rarer the
-surer, and denies the value ("not six", "net de Hamann") or has another one of the same kind.
+A value of a sentence (a number, a day, a name) has a place: the clause that gave it, and what the
+sentence says of it. A newer clause with another value of the same kind takes that place if both
+have enough words in common, the rarer the surer; so does one that denies the value ("not six",
+"net de Hamann"). No word for change is asked for.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from decimal import Decimal
 from functools import partial
 from itertools import pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.guard import claims, clauses, values
-from bumble.guard.clauses import Clause, Source, Subject, Weights
+from bumble.guard.clauses import SHARED_LETTERS, Clause, Source, Subject, Weights
 from bumble.guard.values import Number, Times
 from bumble.text import stop_words, words
 
-ENOUGH, DENIED = 0.8, 0.75  # of what ties a newer clause to a place; what a denial counts of it
-SAME_KIND, SAME_UNIT, LEAST_TIE = 0.4, 0.75, 0.01
-# What a word of the older clause counts, of one beside it, and one beside the newer.
-BY_OLD, BY_OLD_NEAR, BY_NEAR = 0.6, 0.3, 0.4
-NOW, NOW_FROM = 0.6, 0.2  # what "now" counts, in full where something else ties them so much
-CITED = 0.3  # that the sentence itself names the newer message as one that it rests on
-MARGIN = 0.2  # by which a newer value must be tied better to another older one, to be of that
+ENOUGH = 1.1  # of what ties a newer value to an older one's place
 LARGE = 100  # from here on a number with any word behind it may be an amount of money
-MOST_RATIO = 2  # between a number and what replaces it without being denied
+MOST_RATIO, NEAR_RATIO = (
+    2,
+    Decimal("1.5"),
+)  # between a number and what replaces it without being denied
 COMMON_WORDS = 3000  # of a language, none of which is a name
+# How much a tie counts: by the clause that gave the older value, by those beside it, and by those
+# beside the newer one; "now", in full where something else ties them.
+BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.2
+FOR_NOTHING = 0.9  # that the sentence cites the newer message, and has nothing from it
+MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.5
+DENIED_WORD, DENIED, DENIED_RARE = 0.4, 0.8, 1.2  # a word, a value, a name or large number
+TELLING = 0.3  # weight of a word that is denied by itself
+KNOWN = 0.85  # of what a newer message was first to say, in a sentence that knows of it
+LEAST_TIE = 0.01
+MARGIN = 0.2  # by which a newer value must be tied better to another older one, to be of that
+BARE, BY_BARE = 0.5, 0.8  # weight of a clause's own words; how much its neighbours tie it then
+UNSURE_NAME = 0.2  # less sure than of a number, that a name stands in another's place
+NAME_OF_DAY = 0.5  # how much a name ties days: much happens to one person
+SAME_UNIT, SAME_KIND, OTHER_UNIT, OTHER_FORM = 0.8, 0.4, 1.0, 0.3
+OTHER_MONTH = 0.5
+SPELT_ANEW = 1.5  # a name that differs at its end
 _VARIANT_LETTERS = 3  # that two spellings of one name begin with
 _NAME = re.compile(r"\b[^\W\d_a-zß-ÿ][^\W\d_]+")
 
 
-class Value(Struct, frozen=True):
-    """A value of a sentence, and what a clause says of it."""
+class Found(Struct, frozen=True):
+    """What a clause says of a value."""
 
-    gives: Callable[[Clause, Source], bool]
-    denied: Callable[[Clause], bool]
-    rival: Callable[[Clause, Source], float]  # how alike another one of its kind is; 0: it has none
-    is_rare: bool = False  # whether it denotes the same thing wherever it stands
+    gives: bool
+    denied: float = 0.0  # how surely it denies it by itself; 0: it doesn't
+    rival: float | None = None  # how alike the most like of other values is; None: there is none
+
+
+class Value(Struct, frozen=True):
+    """A value of a sentence."""
+
+    kind: str
+    stem: str  # of its own word, which ties nothing; empty: it has none
+    look: Callable[[Clause, Source], Found]
+
+
+_Places = Sequence[Sequence[Found]]  # by source and clause
+_Read = Sequence[Sequence[Clause]]
 
 
 def newer(subject: Subject, sources: Sequence[Source]) -> str:
@@ -49,114 +76,198 @@ def newer(subject: Subject, sources: Sequence[Source]) -> str:
         subject: The sentence.
         sources: What is known and what was said, oldest first.
     """
-    if clauses.tells_of_change(clauses.tokens_of(subject.text), subject.language):
-        return ""
+    best = max(scored(subject, sources), default=(0.0, 0))
+    return sources[best[1]].text if best[0] >= ENOUGH else ""
+
+
+def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float, int]]:
+    """Yield how surely a newer message replaces a value of a sentence, and which one it is."""
+    tokens = clauses.tokens_of(subject.text)
+    if clauses.tells_of_change(tokens, subject.language):
+        return
     read = [clauses.of(one.text, subject.language) for one in sources]
     told = list(_values(subject, sources))
-    here = [
-        any(value.gives(clause, source) for value in told for clause in part)
-        for part, source in zip(read, sources, strict=True)
+    found = [
+        [
+            [value.look(clause, source) for clause in part]
+            for part, source in zip(read, sources, strict=True)
+        ]
+        for value in told
     ]
-    best = max(
-        (one for value in told for one in _replacing(value, subject, sources, read, here)),
-        default=(0.0, 0),
+    about = _about(subject, sources)
+    names = set(_names(subject))
+    drawn_on = {_first(places) for places in found}  # messages that it has something from
+    for value, places in zip(told, found, strict=True):
+        known = {
+            _first(other)
+            for one, other in zip(told, found, strict=True)
+            if one.kind == value.kind and _first(other) > _first(places)
+        }
+        of_name = NAME_OF_DAY if value.kind in ("day", "name") else 1.0
+        ours = {stem: of_name if stem in names else 1.0 for stem in about - {value.stem}}
+        last = max((n for n, _, one in _every(places) if one.gives), default=-1)
+        first = _first(places) if last >= 0 else len(sources)
+        for like, n in _replacing(ours, sources, read, places):
+            like += FOR_NOTHING * (sources[n].is_cited and n not in drawn_on and n > first)
+            if value.kind == "name" and n <= last and not any(one.denied for one in places[n]):
+                continue
+            gives = any(one.gives for one in places[n])
+            if n not in known and (gives or not _knows(subject, sources, n)):
+                yield like - UNSURE_NAME * (value.kind == "name"), n
+
+
+def _about(subject: Subject, sources: Sequence[Source]) -> frozenset[str]:
+    """Return what a sentence is about, with what is known of it by name: "her sister"."""
+    about = subject.subjects
+    for known in (one.read.content for one in sources if one.at is None):
+        if len(known & subject.read.content) > 1 and len(known - subject.read.content) <= 2:
+            about |= known
+    return about
+
+
+def _first(places: _Places) -> int:
+    """Return the source that was the first to give a value; -1: none does."""
+    return next((n for n, part in enumerate(places) if any(one.gives for one in part)), -1)
+
+
+def _knows(subject: Subject, sources: Sequence[Source], n: int) -> bool:
+    """Whether a sentence has two telling words that a message was the first to say."""
+    earlier, newer = (
+        [clause for one in part for clause in clauses.of(one.text, subject.language)]
+        for part in (sources[:n], sources[n : n + 1])
     )
-    return sources[best[1]].text if best[0] > 0 else ""
+    said = {stem for clause in earlier for stem in clause.weights}
+    denied = {words.stem(word, subject.language) for clause in newer for word in clause.denied}
+    new = {
+        stem: weight
+        for clause in newer
+        for stem, weight in clause.weights.items()
+        if stem in subject.subjects and stem not in said | denied
+    }
+    return sum(new.values()) >= KNOWN
 
 
 def _replacing(
-    value: Value,
-    subject: Subject,
-    sources: Sequence[Source],
-    read: Sequence[Sequence[Clause]],
-    here: Sequence[bool],
+    ours: Weights, sources: Sequence[Source], read: _Read, places: _Places
 ) -> Iterator[tuple[float, int]]:
-    """Yield how surely newer messages replace a value, and which they are.
-
-    Args:
-        value: Of the sentence.
-        subject: The sentence.
-        sources: What is known and what was said, oldest first.
-        read: Their clauses.
-        here: Of each, whether it gives a value of the sentence: then it has none in its place.
-    """
-    given = [
-        (n, k)
-        for n, part in enumerate(read)
-        for k, clause in enumerate(part)
-        if value.gives(clause, sources[n])
-    ]
+    """Yield how surely clauses deny a value, or replace one that was said before them."""
+    given = [(n, k) for n, k, one in _every(places) if one.gives]
+    own = {(n, k): clauses.tie(ours, read[n][k].weights) for n, k in given}
+    for n, k, one in _every(places):
+        tie = _tie(ours, read[n][k])
+        stands_since = (own[place] for place in given if place > (n, k))
+        if one.denied and (not given or (n, k) > min(given)):
+            is_meant = sources[n].is_cited or bool(given)
+            if is_meant and all(other < max(tie, LEAST_TIE) for other in stands_since):
+                yield one.denied + min(MOST_TIED, tie), n
     if not given:
         return
-    last = max(given)
+    cited = [place for place in given if sources[place[0]].is_cited]
+    first = max(cited or given, key=lambda place: (_tie(ours, read[place[0]][place[1]]), place))
+    last = max(place for place in given if place == first or (place > first and own[place]))
     old = read[last[0]][last[1]]
-    ties = dict.fromkeys(old.near, BY_OLD_NEAR) | dict.fromkeys(old.weights, BY_OLD)
-    ties |= dict.fromkeys(subject.subjects, 1.0)
-    for n in range(last[0], len(sources)):
-        for k, new in enumerate(read[n]):
-            if sources[n].at is None or (n, k) <= last or new.is_asked or new.is_unreal:
-                continue
-            tied, at_once = _tie(ties, new), n == last[0]
-            if here[n] and not at_once:
-                continue
-            if value.denied(new) and not at_once:
-                yield tied + (ENOUGH if value.is_rare else DENIED) - ENOUGH + LEAST_TIE, n
-            elif (like := value.rival(new, sources[n])) and (new.is_now or not at_once):
-                now = NOW * new.is_now * min(1.0, tied / NOW_FROM)
-                older = (each for part in read[:n] for each in part if each is not old)
-                if not any(
-                    _tie(dict.fromkeys(each.weights, 1.0), new) > tied + MARGIN
-                    for each in older
-                    if value.rival(each, sources[n])
-                ):
-                    cited = CITED * (sources[n].is_cited and not at_once)
-                    yield like + tied + now + cited - ENOUGH, n
+    ties = dict.fromkeys(old.near, BY_OLD_NEAR) | dict.fromkeys(old.weights, BY_OLD) | dict(ours)
+    for n, k, one in _every(places):
+        if one.rival is None or one.gives or n < last[0] or sources[n].at is None:
+            continue
+        new = read[n][k]
+        if new.is_asked or new.is_unreal:
+            continue
+        if n == last[0] or not _is_of_another(read, places, (n, k), _tie(ties, new)):
+            yield one.rival + _strength(ours, ties, old, new, (n, k), last), n
+
+
+def _every(places: _Places) -> Iterator[tuple[int, int, Found]]:
+    return ((n, k, one) for n, part in enumerate(places) for k, one in enumerate(part))
+
+
+def _is_of_another(read: _Read, places: _Places, place: tuple[int, int], tie: float) -> bool:
+    """Whether another older value of its kind is more surely what a clause replaces."""
+    new = read[place[0]][place[1]]
+    return any(
+        found.rival is not None
+        and not found.gives
+        and _tie(dict.fromkeys(older.near, BY_NEAR) | dict.fromkeys(older.weights, 1.0), new)
+        > tie + MARGIN
+        for part, row in zip(read[: place[0]], places, strict=False)
+        for older, found in zip(part, row, strict=True)
+    )
 
 
 def _tie(ties: Weights, clause: Clause) -> float:
     return clauses.tie(ties, clause.weights) + BY_NEAR * clauses.tie(ties, clause.near)
 
 
+def _strength(
+    ours: Weights,
+    ties: Weights,
+    old: Clause,
+    new: Clause,
+    place: tuple[int, int],
+    last: tuple[int, int],
+) -> float:
+    """Return how surely a clause is of what an older one, and a sentence, are about."""
+    if place[0] > last[0]:
+        by_near = BY_BARE if sum(new.beside.values()) < BARE else BY_NEAR
+        beside = clauses.tie(ties, new.beside)
+        tied = beside + by_near * clauses.tie(ties, {**new.weights, **new.near})
+        return min(MOST_TIED, tied) + NOW * new.is_now * min(1.0, tied / NOW_FROM)
+    own = clauses.tie(ours, new.weights)
+    if new.is_now and place > last:  # "on the 10th, but now it's the 17th"
+        return NOW + AT_ONCE + own
+    return own - clauses.tie(ours, old.weights) - ELSEWHERE - NOW * old.is_now
+
+
+# values of each kind
+
+
 def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
-    times = subject.read.times
+    times, language = subject.read.times, subject.language
     days = {*times.ordinals, *(day for _, day in times.dated)}
     told = [one for one in subject.read.numbers if one.value > 1]
     for number in told:
         is_listed = values.are_listed(subject.text, number)
         if number.value not in values.YEARS and number.value not in days and not is_listed:
-            yield Value(
-                partial(_gives_number, number),
-                partial(_denies_number, number),
-                partial(_rival_number, number, told),
-                is_rare=number.value >= LARGE,
-            )
-    if times.dated or times.ordinals or times.full_weekdays:
-        yield Value(
-            partial(_gives_day, times), partial(_denies_day, times), partial(_rival_day, times)
-        )
-    yield from _named(subject, sources)
-
-
-def _named(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
+            look = partial(_look_for_number, number, told, subject.read.content)
+            yield Value("number", "", look)
+    told_on = {(one.at.month, one.at.day) for one in sources if one.is_cited and one.at}
+    for field in ("dated", "ordinals", "full_weekdays"):
+        if wanted := getattr(times, field):
+            day = Times(full_weekdays=times.full_weekdays)
+            for one in wanted - told_on:  # what happened on the day it was told stays so
+                looked_for = replace(day, **{field: frozenset([one])})
+                yield Value("day", "", partial(_look_for_day, looked_for))
+            break
     tokens = clauses.tokens_of(subject.text)
-    known = words.common(subject.language, COMMON_WORDS) | stop_words.WORDS | {*tokens}
+    known = words.common(language, COMMON_WORDS) | stop_words.WORDS | {*tokens}
     first_said = {
         token: source for source in reversed(sources) for token in clauses.tokens_of(source.text)
     }
-    for word in _names(subject):
+    for stem, word in _names(subject).items():
         joints = {joint for joint, token in pairwise(tokens) if token == word}
-        joints &= stop_words.WORDS - claims.ARTICLES
-        look = partial(_rival_name, word, joints, known, first_said)
-        yield Value(partial(_gives_name, word), partial(_denies_name, word), look, is_rare=True)
+        beside = joints & stop_words.WORDS - claims.ARTICLES
+        look = partial(_look_for_name, word, beside, known, first_said)
+        yield Value("name", stem, look)
+    names = _names(subject)
+    for stem, weight in clauses.weigh(tokens, language).items():
+        if stem in subject.subjects and stem not in names and weight >= TELLING:
+            yield Value("word", stem, partial(_look_for_word, stem, language))
 
 
-def _names(subject: Subject) -> set[str]:
-    """Return the names in a sentence."""
+def _look_for_word(stem: str, language: str, clause: Clause, _: Source) -> Found:
+    said = [one for one in clause.weights if one == stem or words.akin(one, stem, SHARED_LETTERS)]
+    denied = {words.stem(word, language) for word in clause.denied}
+    denies = bool(said) and (clause.is_over or not denied.isdisjoint(said))
+    return Found(bool(said) and not denies, DENIED_WORD * denies)
+
+
+def _names(subject: Subject) -> dict[str, str]:
+    """Return the names in a sentence, by their stems."""
     common = words.common(subject.language, COMMON_WORDS)
     names = {words.folded(word) for word in claims.claims(subject.text, subject.language)}
     first = next(iter(clauses.tokens_of(subject.text)), "")
     return {
-        word
+        words.stem(word, subject.language): word
         for word in map(words.folded, _NAME.findall(subject.text))
         if (word in names or word == first)
         and word not in common
@@ -165,33 +276,49 @@ def _names(subject: Subject) -> set[str]:
     }
 
 
-def _gives_number(number: Number, clause: Clause, _: Source) -> bool:
-    return any(
-        one.equals(number) and one.word not in clause.denied and may_be(number, one, loosely=True)
+def _look_for_number(
+    number: Number, told: Sequence[Number], about: frozenset[str], clause: Clause, _: Source
+) -> Found:
+    same = [
+        one
         for one in clause.read.numbers
-    )
-
-
-def _denies_number(number: Number, clause: Clause) -> bool:
-    return any(one.equals(number) and one.word in clause.denied for one in clause.read.numbers)
-
-
-def _rival_number(number: Number, told: Sequence[Number], clause: Clause, _: Source) -> float:
-    likes = (
-        SAME_UNIT if number.unit and one.unit == number.unit else SAME_KIND
+        if one.equals(number) and may_be(number, one, loosely=True)
+    ]
+    denied = [one for one in same if one.word in clause.denied]
+    rivals = [
+        _likeness(number, one, about)
         for one in clause.read.numbers
         if number.claimed
         and one.claimed
         and one.word not in clause.denied
-        and one.value not in clause.read.times.ordinals
         and (one.value not in values.YEARS or number.value >= LARGE)
+        and one.value not in clause.read.times.ordinals
         and not any(one.equals(own) for own in told)
-        and (one.kind == number.kind or min(one.value, number.value) >= LARGE)
-        and (one.unit in ("", number.unit) or number.kind == "money")
         and may_be(number, one, loosely=False)
-        and max(one.value, number.value) <= MOST_RATIO * min(one.value, number.value)
-    )
-    return max(likes, default=0.0)
+    ]
+    how = DENIED_RARE if number.value >= LARGE else DENIED
+    gives = len(same) > len(denied)
+    return Found(gives, how if denied else 0.0, max(rivals, default=None))
+
+
+def _likeness(number: Number, other: Number, about: frozenset[str]) -> float:
+    """Return how surely two numbers count the same."""
+    like = 0.0
+    if other.kind == number.kind == "thing" and other.unit == number.unit:
+        like = SAME_UNIT
+    elif other.kind == number.kind and number.kind not in ("", "thing"):
+        like = SAME_KIND
+    is_other = other.unit not in ("", number.unit) and not clauses.shares([other.unit], about)
+    if is_other and number.kind != "money":
+        like -= OTHER_UNIT
+    if number.kind in ("thing", "time") and not other.kind:
+        like -= OTHER_FORM
+    if number.kind != "money" and number.value % 1 == 0 and other.value % 1:
+        like -= OTHER_FORM
+    small, large = sorted((number.value, other.value))
+    if small >= LARGE and large < small * NEAR_RATIO:
+        like += SAME_KIND
+    return like - (large > MOST_RATIO * small)
 
 
 def may_be(number: Number, other: Number, *, loosely: bool) -> bool:
@@ -216,64 +343,58 @@ def is_denied(number: Number, subject: Subject) -> bool:
     return any(number.word in clause.denied for clause in found)
 
 
-def _gives_day(wanted: Times, clause: Clause, source: Source) -> bool:
+def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
     times = clause.read.times
+    denied = values.read(" ".join(clause.denied), words.DEFAULT_LANGUAGE)
+    days = {*wanted.ordinals, *(day for _, day in wanted.dated)}
+    denies = bool(
+        days.intersection(one.value for one in denied.numbers)
+        or wanted.full_weekdays & denied.times.weekdays
+    )
     given = set(times.dated)
     if source.at is not None:
         months = clause.times_near.months | {one.month for one in values.around(source.at.date())}
         given |= {(month, day) for month in months for day in times.ordinals}
         week = values.days_of(Times(weekdays=times.full_weekdays), source.at)
         given |= {(one.month, one.day) for one in week}
-    return not _denies_day(wanted, clause) and bool(
+    if source.is_cited and source.at is not None:
+        given.add((source.at.month, source.at.day))
+    gives = bool(
         given & wanted.dated
         or wanted.ordinals & {day for _, day in given}
         or wanted.full_weekdays & times.weekdays
     )
+    return Found(gives and not denies, DENIED * denies, _rival_day(wanted, clause))
 
 
-def _denies_day(wanted: Times, clause: Clause) -> bool:
-    denied = values.read(" ".join(clause.denied), words.DEFAULT_LANGUAGE)
-    days = {*wanted.ordinals, *(day for _, day in wanted.dated)}
-    return bool(
-        days.intersection(one.value for one in denied.numbers)
-        or wanted.full_weekdays & denied.times.weekdays
-    )
-
-
-def _rival_day(wanted: Times, clause: Clause, source: Source) -> float:
+def _rival_day(wanted: Times, clause: Clause) -> float | None:
     times = clause.read.times
     months, others = {month for month, _ in wanted.dated}, clause.times_near.months
-    if _gives_day(wanted, clause, source) or (months and others and not months & others):
-        return 0.0
-    named = times.dated or times.ordinals or (wanted.full_weekdays and times.full_weekdays)
-    return SAME_KIND if named else 0.0
+    if months and others and not months & others:
+        return SAME_KIND - OTHER_MONTH
+    if times.dated or times.ordinals:
+        return SAME_KIND
+    return SAME_KIND / 2 if times.full_weekdays else None
 
 
-def _gives_name(word: str, clause: Clause, _: Source) -> bool:
-    return word in clause.tokens and word not in clause.denied
-
-
-def _denies_name(word: str, clause: Clause) -> bool:
-    stands = word in clause.tokens
-    return any(word == one or (not stands and _is_variant(word, one)) for one in clause.denied)
-
-
-def _rival_name(
+def _look_for_name(
     word: str,
     joints: Set[str],
     known: Set[str],
     first_said: Mapping[str, Source],
     clause: Clause,
     source: Source,
-) -> float:
-    """Say whether a clause spells a name anew, or has a new one where it stood: "in Sheffield"."""
-    likes = (
-        SAME_UNIT if _is_variant(token, word) else SAME_KIND
+) -> Found:
+    stands = word in clause.tokens
+    denies = any(word == one or (not stands and _is_variant(word, one)) for one in clause.denied)
+    rivals = [
+        SPELT_ANEW if _is_variant(token, word) else SAME_KIND
         for joint, token in pairwise(("", *clause.tokens))
         if token[0].isalpha() and token not in known and token not in clause.denied
         if _is_variant(token, word) or (joint in joints and first_said.get(token) is source)
-    )
-    return max(likes, default=0.0)
+    ]
+    rival = max(rivals, default=None)
+    return Found(stands and not denies, DENIED_RARE * denies, rival)
 
 
 def _is_variant(token: str, word: str) -> bool:
