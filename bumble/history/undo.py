@@ -27,7 +27,7 @@ from bumble.records import automations, reminders, sessions, state
 
 UNDO = "undo"
 NOTED_IN = {"remind": reminders.FOLDER, "automation": automations.FOLDER}  # that it was done
-NEVER_LAST = ("", "chat", "new", UNDO)  # what `--last` passes over
+NEVER_LAST = ("", "chat", "new", "person forget", UNDO)  # what `--last` passes over
 SETTLED = Waiting()
 
 
@@ -199,7 +199,7 @@ def _why_passed(commit: Commit, undone: set[str]) -> str:
         return "undone already"
     if commit.cycle == UNDO:
         return "an undo"
-    passed = {"chat": "a conversation", "new": "how it began"}
+    passed = {"chat": "a conversation", "new": "how it began", "person forget": "a forgetting"}
     return passed.get(commit.cycle, "nothing that is undone")
 
 

@@ -31,7 +31,7 @@ from bumble.records.base import MappingFile
 from bumble.runtime import body_state, cursors
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, Pass, settle, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments
+from bumble.text import moments, words
 
 URGENCY_FROM = 0.6  # emotional intensity from which fewer turns are enough
 ENOUGH = "enough was said"  # what closes a stretch that goes on
@@ -296,8 +296,9 @@ def _lines(
 ) -> list[str]:
     """Say in lines for a person what was made of a stretch."""
     counts = ((len(made.facts), "fact"), (len(made.claims), "belief"), (len(made.notes), "note"))
-    listed = ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts)
-    lines = [f"Of {len(job.messages)} messages: {listed}; {len(draft.dropped)} dropped."]
+    listed = ", ".join(words.counted(n, word) for n, word in counts)
+    said = words.counted(len(job.messages), "message")
+    lines = [f"Of {said}: {listed}; {len(draft.dropped)} dropped."]
     if made.episode is not None:
         kind = made.episode.summary_source
         lines.append(f"Remembered {made.episode.id}{f' ({kind})' if kind else ''}: {_title(made)}")

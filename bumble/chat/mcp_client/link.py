@@ -270,7 +270,8 @@ class Link:
         while isinstance(problem, ExceptionGroup):
             problem = problem.exceptions[0]
         if isinstance(problem, OSError):
-            return f"could not be started: {problem.strerror or problem}"
+            named = f"{problem.filename}: " if problem.filename else ""
+            return f"could not be started: {named}{problem.strerror or problem}"
         if isinstance(problem, ValueError):  # of the library's types, in many words
             return "answered in a form that can't be read"
         if isinstance(problem, MCPError) and problem.code == REQUEST_TIMEOUT:

@@ -310,6 +310,6 @@ def _tell(opened: Opened, made: page.LifeReport, target: Path, size: int, reader
     memories = f"{life.count:,} memor{'y' if life.count == 1 else 'ies'}"
     lines = [f"Wrote {target}", f"  {memories}, {output.size(size)}"]
     if life.withheld:
-        whose = "only for others; --all has them" if reader.is_owner else "that they may not know"
-        lines.append(f"  {life.withheld} {whose} were left out")
+        whose = "only for others; --all shows them" if reader.is_owner else "not for them to know"
+        lines.append(f"  {life.withheld:,} left out: {whose}")
     output.result(opened.shell, "report", data, lines)

@@ -139,4 +139,5 @@ def _below(parent: str) -> set[str]:
 def test_a_program_that_is_not_there_is_a_sentence(start: Start, said: list[str]) -> None:
     servers = start({"gone": ServerConfig(("/no/such/program",))})
     assert names(servers) == []
-    assert said == ["the MCP server gone could not be started: No such file or directory"]
+    why = "could not be started: /no/such/program: No such file or directory"
+    assert said == [f"the MCP server gone {why}"]

@@ -73,6 +73,14 @@ def test_a_record_that_moved_on_is_refused_by_name_and_nothing_is_written(dreame
     assert not dreamer.file("beliefs/bel_1.md").exists()
 
 
+def test_last_brings_nobody_back_who_was_forgotten(ada: Run) -> None:
+    ada.ok("belief", "add", "The boat is red.")
+    ada.ok("person", "add", "Zelda", "She bakes.")
+    ada.ok("person", "forget", "Zelda", "--yes")
+    ran = ada.ok("undo", "--last", "--dry-run")
+    assert "a forgetting" in ran.err and "person add" in ran.out
+
+
 def test_what_last_passes_over_is_told(dreamer: Run) -> None:
     dreamer.write("notes.txt", "mine")
     git(dreamer.entity.root, "add", "notes.txt")
