@@ -66,7 +66,8 @@ class CodeReply(Struct, frozen=True):
 def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply | None:
     """Answer a message that code can answer; None: it can't."""
     said = reading.said
-    if said.scores.get("remind", -9.0) > PERHAPS and said.main not in ("ask_memory", "tell"):
+    perhaps = said.main == "task" and said.scores.get("remind", -9.0) > PERHAPS and said.when
+    if (said.has("remind") or perhaps) and said.main not in ("ask_memory", "tell"):
         reply = _reminder(runtime, heard, reading, words)
         if reply.plan or said.has("remind"):
             return reply

@@ -71,6 +71,7 @@ ASKS_MEMORY = ("ask_memory", "pry")
 QUESTION = ("?", "？", "؟")
 UNNAMED = "you"  # an owner whose name nobody has said
 GRAVE = 2  # of the reader's grades
+LAUGHS = 2.0  # score from which it is surely a joke: a laugh at what was none is worse than none
 TASKS = ("task", "ask_world", "calculate")
 NO_QUESTIONS = (
     "task",
@@ -344,7 +345,7 @@ def _fitting(reading: MessageReading, template: Templates) -> Sequence[str]:
         return template.secret
     if reading.glad == GRAVE and not reading.heavy:
         return template.glad
-    if reading.main == "joke":
+    if reading.main == "joke" and reading.scores["joke"] > LAUGHS:
         return template.laugh
     return template.noted if kept else template.see
 

@@ -292,6 +292,14 @@ def test_whether_it_is_bad_news_the_model_says_where_the_reader_is_in_doubt(ada:
     assert asked.messages[-1].content == said
 
 
+def test_nobody_laughs_at_what_is_perhaps_no_joke(ada: Entity) -> None:
+    surely = reading("joke")
+    perhaps = replace(surely, scores={**surely.scores, "joke": 0.8})
+    talk, _ = told(ada, {"he comes on the 11th": perhaps, "i married a fish": surely})
+    assert talk.say("he comes on the 11th") in templates.load("en").see
+    assert talk.say("i married a fish") in templates.load("en").laugh
+
+
 def test_what_looks_like_a_task_but_names_a_time_is_a_reminder(ada: Entity) -> None:
     text = "a nudge on friday at 4 about the cake"
     perhaps = reading("task", when="friday at 4", what="the cake")
