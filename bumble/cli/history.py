@@ -415,18 +415,9 @@ def _edits(opened: Opened, node: explaining.SourceNode) -> Iterator[str]:
 def _data(node: explaining.SourceNode) -> dict[str, Any]:
     item = node.item
     return {
-        "kind": item.kind or None,
-        "id": item.id,
+        **item.data(),
         "resolved": node.resolved,
-        "text": item.text,
         "sentence": item.sentence or None,
-        "at": item.at.isoformat() if item.at else None,
-        "path": item.path or None,
-        "line": item.line,
-        "speaker": item.speaker or None,
-        "by": item.origin.by or None,
-        "model": item.origin.model or None,
-        "trust": item.origin.trust or None,
         "audience": list(item.origin.audience),
         "by_hand": node.resolved and item.by_hand,
         "again": node.again,

@@ -260,7 +260,6 @@ def show(
         ("topics", ", ".join(person.topics)),
         ("unresolved", "; ".join(person.unresolved)),
         *(("pending", note.text) for note in person.pending),
-        ("drawn from", person.portrait_source),
     ]
     text = [f"# {person.name}", "", person.text or "No portrait yet."]
     silence = bond.silence

@@ -255,29 +255,6 @@ def one_line(text: str, what: str) -> str:
     return line
 
 
-PASSPHRASE_VARIABLE = "BUMBLE_EXPORT_PASSPHRASE"  # noqa: S105  (its name)
-
-
-def passphrase(shell: Shell, *, new: bool) -> str:
-    """Return a passphrase.
-
-    Args:
-        shell: The process.
-        new: Whether it is chosen now, and typed twice.
-
-    Raises:
-        UsageError: If nobody gives one.
-    """
-    given = shell.environ.get(PASSPHRASE_VARIABLE, "")
-    if given:
-        return given
-    if not shell.interactive:
-        raise UsageError(
-            f"There is no passphrase.\nGive one in ${PASSPHRASE_VARIABLE}, or on a terminal."
-        )
-    return output.asked("Passphrase", hide_input=True, confirmation_prompt=new)
-
-
 FromOption = Annotated[
     str | None,
     typer.Option(
@@ -360,8 +337,9 @@ def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
             "Nothing was written. Keep the text in a file of its own."
         )
     action = "change" if before is not None else "make"
-    # what the file of a record shows of its whole
-    shown = [companions.parted(change.path, data)[0][1] for data in (before, after)]
+    parts = zip(*(companions.parted(change.path, data) for data in (before, after)), strict=True)
+    # what the record's own file shows; where that stays, what stands beside it
+    shown = next(((old, new) for (_, old), (_, new) in parts if old != new), (None, None))
     return {
         "path": change.path,
         "why": change.why,

@@ -50,7 +50,7 @@ BESIDE_IT = frozenset(
             "dynamic",
             "topics",
             "unresolved",
-            "portrait_source",
+            "portrait_source",  # of earlier versions
         ),
         *("lines", "last", "failures", "interactions", "traits", "behaviours", "curiosity"),
     )

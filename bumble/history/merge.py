@@ -165,15 +165,13 @@ def _merge_person(base: str, current: str, incoming: str) -> Merged:
 
 def _join_portraits(base: str, earlier: str, later: str) -> str:
     """Return the later portrait with what only the other side learnt below its prose."""
-    parts = [relationships.split_quotes(text) for text in (base, earlier, later)]
-    base_lines, earlier_lines, later_lines = (prose.splitlines() for prose, _ in parts)
+    base_lines, later_lines = base.splitlines(), later.splitlines()
     more = [
         f"\n{line}" if line.startswith(">") else line  # a quote by form is a paragraph of its own
-        for line in earlier_lines
+        for line in earlier.splitlines()
         if line.strip() and line not in (*base_lines, *later_lines)
     ]
-    quotes = sorted({quote for _, quotes in parts[1:] for quote in quotes})  # begin with their days
-    return relationships.with_quotes("\n".join((*later_lines, *more)).strip(), quotes)
+    return "\n".join((*later_lines, *more)).strip()
 
 
 def _written_at(person: relationships.Relationship) -> float:

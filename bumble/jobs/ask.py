@@ -182,13 +182,14 @@ def read(data: Mapping[str, Any]) -> StretchAnswer:
     episode = data["episode"]
     return StretchAnswer(
         data["appraisal"],
-        prose(titles.named(episode["title"], _told(episode["narrative"])))[:1],
+        prose(words.one_line(episode["title"]))[:1],
         claims(episode["narrative"]),
         lines(episode["reflection"]),
         tuple(
-            TitledFact(title, claims(raw["sentences"]), tuple(raw["replaces"]))
+            TitledFact(
+                words.one_line(raw["title"]), claims(raw["sentences"]), tuple(raw["replaces"])
+            )
             for raw in data["knowledge"]
-            if (title := titles.named(raw["title"], _told(raw["sentences"])))
         ),
         tuple(
             StretchBelief(
@@ -240,10 +241,6 @@ def sifted(part: T, become: Callable[[Sentence], Sentence | None]) -> T:
         values = {name: sifted(value, become) for name, value in structs.asdict(part).items()}
         return type(part)(**values)
     return part
-
-
-def _told(claims: Sequence[Mapping[str, Any]]) -> str:
-    return " ".join(str(claim["text"]) for claim in claims)
 
 
 def joined(parts: Sequence[Sentence]) -> str:

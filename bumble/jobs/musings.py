@@ -110,12 +110,6 @@ class ThoughtSeeds(Struct, frozen=True):
     pieces: tuple[ThoughtSeed, ...]
 
 
-def has_seeds(runtime: Runtime) -> bool:
-    """Whether there is anything that a thought may start from."""
-    at = runtime.now()
-    return next(_pieces(runtime, body_state.read(runtime, at), at), None) is not None
-
-
 def choose(
     runtime: Runtime, soma: Soma, at: datetime, audience: tuple[str, ...] | None = None
 ) -> ThoughtSeeds:
@@ -265,7 +259,9 @@ def check(runtime: Runtime) -> Due[MusingsJob]:
     if sayings.of_owner(runtime) is not None:
         return Due((), ())
     drawings, thoughts = topic_questions.check(runtime), check_thoughts(runtime)
-    think = thoughts.due and (drawings.due or has_seeds(runtime))
+    at = runtime.now()
+    seeds = _pieces(runtime, body_state.read(runtime, at), at)
+    think = thoughts.due and (drawings.due or next(seeds, None) is not None)
     job = MusingsJob(drawings.jobs[:TOPICS], thoughts.jobs[0] if think else None)
     return Due((), (job,) if job.drawings or job.thoughts else ())
 

@@ -376,7 +376,7 @@ def _rendered(parts: Parts, used: Mapping[str, Sequence[Episode]]) -> str:
 
 def _guard(runtime: Runtime, before: narrative.Narrative | None, text: str) -> None:
     """Refuse a telling that loses most of the story before it."""
-    if before is None or before.summary_source == narrative.EXCERPT:
+    if before is None:
         return
     old, new = len(narrative.uncited(before.text)), len(narrative.uncited(text))
     if new < old * MIN_KEPT:

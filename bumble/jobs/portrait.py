@@ -112,11 +112,13 @@ def _traced(
     return replace(origin, sources=ids or origin.sources)
 
 
-def with_owners(text: str, person: relationships.Relationship, prose: str) -> str:
+def with_owners(text: str, person: relationships.Relationship) -> str:
     """Put the lines that a person wrote back on top of a portrait that was written without them."""
     present = set(map(relationships.line_key, relationships.text_lines(text)))
     own = "".join(  # headings and blank lines among them
-        line for line in markdown.lines(prose) if not line.strip() or not person.origin_of(line).by
+        line
+        for line in markdown.lines(person.text)
+        if not line.strip() or not person.origin_of(line).by
     )
     keys = set(map(relationships.line_key, relationships.text_lines(own)))
     if keys <= present:
@@ -209,20 +211,15 @@ def _standing(texts: Sequence[str], stands: Callable[[str], bool]) -> list[str]:
     return list(lines.values())
 
 
-VERBS = {
-    "rewrite": "written anew",
-    "review": "reviewed",
-    sayings.MARK: "amended by form",
-}
+VERBS = {"rewrite": "written anew", "review": "reviewed"}
 
 
 class PortraitUpdate(Struct, frozen=True):
     """A new portrait with its scores, judged and not yet written."""
 
-    mode: str  # rewrite, review or form
+    mode: str  # one of VERBS
     text: str
     good: bool  # False: the model's was not usable, the old one stays
-    mark: str  # `portrait_source`
     refused: str  # why it was not usable
     dropped: tuple[str, ...]
     scored: PortraitScores | None
@@ -262,22 +259,18 @@ def judged(
         refused: Why there is none.
         allow_shrink: Whether it may lose more than `MOST_LOSS`.
     """
-    prose, _ = relationships.split_quotes(person.text)
     if text is None:
         refused = refused or "nothing in the answer rested on what was said"
     else:
-        text = with_owners(text, person, prose)
-        if text != prose:
-            names = (person.id, *person.names)
-            refused = refusal(prose, text, names, allow_shrink=allow_shrink)
+        text = with_owners(text, person)
+        names = (person.id, *person.names)
+        shrinks = refusal(person.text, text, names, allow_shrink=allow_shrink)
+        refused = "" if text == person.text else shrinks
     if text is None or refused:
-        return PortraitUpdate(
-            mode, person.text, False, person.portrait_source, refused, dropped, None
-        )
-    text, mark = (person.text, person.portrait_source) if text == prose else (text, "")
+        return PortraitUpdate(mode, person.text, False, refused, dropped, None)
     derives = runtime.config.memory.relational.score_derivation
     unread = derives and scored is None
-    return PortraitUpdate(mode, text, True, mark, "", dropped, scored if derives else None, unread)
+    return PortraitUpdate(mode, text, True, "", dropped, scored if derives else None, unread)
 
 
 def is_edited(
@@ -328,7 +321,6 @@ def plan(
         values |= {
             "text": update.text,
             "lines": marks,
-            "portrait_source": update.mark,
             "provenance": replace(origin, sources=ids or origin.sources),
         }
     if update.scored is not None:
@@ -421,10 +413,9 @@ class ReviewMaterial(PortraitMaterial, frozen=True):
 
 
 def has_notes(runtime: Runtime, person: str) -> bool:
-    """Whether notes or own words wait in the file of somebody, and a model may work them in."""
+    """Whether notes wait in the file of somebody, and a model may work them in."""
     record = people.find_person(runtime, person)
-    waits = record and (notes(record) or relationships.split_quotes(record.text)[1])
-    return bool(waits) and sayings.of_person(runtime, person) is None
+    return bool(record and notes(record)) and sayings.of_person(runtime, person) is None
 
 
 def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
@@ -500,13 +491,12 @@ def _noted(notes: Sequence[relationships.PendingNote]) -> str:
 def _sources(runtime: Runtime, reading: ReviewMaterial) -> verifier.ClaimSources:
     """Return what a sentence of the portrait may rest on."""
     person = reading.person
-    prose, quotes = relationships.split_quotes(person.text)
     days = (f"{one.at.astimezone(runtime.zone):%A %d %B %Y %m}" for one in reading.episodes)
     told = (f"{day}: {one.text}" for day, one in zip(days, reading.episodes, strict=True))
     said = (verifier.Said(one.id, one.at, person.name, one.text) for one in reading.messages)
     return verifier.ClaimSources(
         tuple(said),
-        (prose, *quotes, *(note.text for note in reading.notes), *told),
+        (person.text, *(note.text for note in reading.notes), *told),
         (runtime.identity.name, person.id, *person.names),
         runtime.zone,
     )
@@ -517,13 +507,12 @@ def _ask(
 ) -> tuple[str | None, PortraitScores | None, tuple[str, ...]]:
     """Ask for the portrait, and drop what nothing that was read bears out."""
     config, person = runtime.config.memory.relational, reading.person
-    prose, quotes = relationships.split_quotes(person.text)
     slots = {
         "person": person.name,
-        "portrait": inside(prose),
+        "portrait": inside(person.text),
         "notes": inside(_noted(reading.notes)),
         "episodes": inside("\n".join(map(_text_of, reading.episodes))),
-        "talk": inside("\n".join((*quotes, *reading.talk))),
+        "talk": inside("\n".join(reading.talk)),
     }
     answer = ask(
         runtime,
@@ -536,7 +525,7 @@ def _ask(
     sources, dropped = _sources(runtime, reading), list[str]()
 
     def stands(sentence: str) -> bool:
-        why = "" if sentence in prose else verifier.check_prose(sentence, sources).why
+        why = "" if sentence in person.text else verifier.check_prose(sentence, sources).why
         dropped.extend([f"{sentence} ({why})"] if why else [])
         return not why
 

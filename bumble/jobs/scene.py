@@ -87,19 +87,14 @@ class Scene(Struct, frozen=True, dict=True):
             return str(message.extra.get("name") or self.entity)
         return "(tool)"
 
-    def is_evidence(self, number: int) -> bool:
-        """Whether a message may be what a memory rests on."""
-        message = self.messages[number - 1] if 1 <= number <= len(self.messages) else None
-        return (
-            message is not None
-            and message.role != "tool"
-            and not is_untrusted(message.trust)
-            and bool(message.text.strip())
-        )
-
     def is_persons(self, number: int) -> bool:
-        """Whether a person said it, not the entity."""
-        return self.is_evidence(number) and self.messages[number - 1].role == USER
+        """Whether a person said it, which a memory may rest on."""
+        if not 1 <= number <= len(self.messages):
+            return False
+        message = self.messages[number - 1]
+        return (
+            message.role == USER and bool(message.text.strip()) and not is_untrusted(message.trust)
+        )
 
     def ids(self, numbers: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.messages[number - 1].id for number in numbers)
@@ -214,9 +209,8 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
 
 
 def _seen(person: relationships.Relationship) -> str:
-    prose, _ = relationships.split_quotes(person.text)
     notes = "".join(f"\n(note) {note.text}" for note in portrait.notes(person))
-    return f"{person.name}:\n{prose or '(nobody has drawn them yet)'}{notes}"
+    return f"{person.name}:\n{person.text or '(nobody has drawn them yet)'}{notes}"
 
 
 def _before(scene: Scene) -> list[str]:

@@ -295,9 +295,7 @@ def _lines(
     job: segments.StretchJob, shown: scene.Scene, draft: ask.Draft, made: memories.Memories
 ) -> list[str]:
     """Say in lines for a person what was made of a stretch."""
-    kinds = [item.kind for item in made.items]
-    counts = [(kinds.count("knowledge"), "fact"), (len(made.claims), "belief")]
-    counts.append((kinds.count("relational"), "note"))
+    counts = ((len(made.facts), "fact"), (len(made.claims), "belief"), (len(made.notes), "note"))
     listed = ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts)
     lines = [f"Of {len(job.messages)} messages: {listed}; {len(draft.dropped)} dropped."]
     if made.episode is not None:
@@ -313,7 +311,9 @@ def _lines(
 
 def _data(job: segments.StretchJob, draft: ask.Draft, made: memories.Memories) -> dict[str, Any]:
     """Return the same for JSON."""
-    kept = [{"kind": one.kind, "title": one.title, "text": one.text} for one in made.items]
+    kept = [("knowledge", one.title, one.text) for one in made.facts]
+    kept += [("relational", "", one.text) for one in made.notes]
+    kept += [("belief", "", one.text) for one in made.claims]
     return {
         "session": job.session_id,
         "messages": len(job.messages),
@@ -323,8 +323,7 @@ def _data(job: segments.StretchJob, draft: ask.Draft, made: memories.Memories) -
         "why": made.passed_over or None,
         "felt": made.felt[1].felt if made.felt else "",
         "points": dict(made.felt[1].points) if made.felt else {},
-        "kept": kept
-        + [{"kind": "belief", "title": "", "text": claim.text} for claim in made.claims],
+        "kept": [dict(zip(("kind", "title", "text"), one, strict=True)) for one in kept],
         "portraits": [portrait.update_data(*each) for each in made.portraits],
         "dropped": [{"text": each.text, "reason": each.why} for each in draft.dropped],
         "mended": draft.mended,

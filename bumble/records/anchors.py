@@ -13,8 +13,8 @@ from bumble.body.config import HORMONE_NAMES
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base, fields
-from bumble.records.fields import LATER, Key, unit
-from bumble.records.kind import Record, RecordKind, Told, told_anew
+from bumble.records.fields import LATER, Key, told, unit
+from bumble.records.kind import Record, RecordKind
 from bumble.text.markdown import Document
 from bumble.text.words import one_line
 
@@ -32,6 +32,9 @@ class Anchor(Record, frozen=True, kw_only=True):
 
     HEADLINE: ClassVar[str] = 'anchor "{0.label}"'
     QUOTED: ClassVar[str] = "description"
+    CALLED: ClassVar[str] = 'anchor "{1.label}"'
+    RETOLD: ClassVar[str] = 'anchor "{1.label}" says'
+    WORDS: ClassVar[str] = "description"
     OF_NEWER: ClassVar[Mapping[str, str]] = {"hormones": "at"}
 
     label: str
@@ -40,7 +43,9 @@ class Anchor(Record, frozen=True, kw_only=True):
     at: Annotated[datetime, LATER]  # when it was made
     # in [0, 1], when it was made
     strength: Annotated[float, Key(read=unit(1.0), merge=fields.greater)]
-    recalled: Annotated[int, Key(merge=fields.counted)] = 0  # how often
+    recalled: Annotated[
+        int, Key(merge=fields.counted, said=told(": recalled {0} -> {1} times"))
+    ] = 0  # how often
     last_recalled: Annotated[datetime | None, LATER] = None
     # when it was last made or recalled without being asked for
     stirred: Annotated[datetime | None, LATER] = None
@@ -55,13 +60,6 @@ class Anchor(Record, frozen=True, kw_only=True):
     @property
     def told(self) -> str:
         return f"{self.label}\n{self.description}".rstrip()
-
-    def changes_since(self, old: Anchor) -> Told:
-        """Tell of recalls, and of its words."""
-        head = f'anchor "{self.label}"'
-        if old.recalled != self.recalled:
-            yield f"{head}: recalled {old.recalled} -> {self.recalled} times"
-        yield from told_anew(f"{head} says", old.description, self.description)
 
     @property
     def touched(self) -> datetime:
@@ -81,7 +79,6 @@ ANCHOR = RecordKind(
     text_keys=("label", "description"),
     explained=True,
     counted=True,
-    bundled="whole",
     named_by=("label", "id"),
 )
 parse, path, paths, load, match = ANCHOR.parse, ANCHOR.path, ANCHOR.files, ANCHOR.load, ANCHOR.match

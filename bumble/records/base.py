@@ -231,7 +231,9 @@ def field(meta: Mapping[str, Any], name: str, kind: type[T], default: T = _REQUI
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return cast("T", _finite(value, name))
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"`{name}` should be {_article(kind)}, not `{str(value)[:60]}`")
+        raise ValueError(
+            f"`{name}` should be {_KINDS.get(kind, kind.__name__)}, not `{str(value)[:60]}`"
+        )
     return value
 
 
@@ -243,10 +245,6 @@ def _finite(value: float, name: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"`{name}` should be a number that can be calculated with")
     return number
-
-
-def _article(kind: type) -> str:
-    return _KINDS.get(kind, kind.__name__)
 
 
 def unit(meta: Mapping[str, Any], name: str, default: float = _REQUIRED) -> float:

@@ -6,15 +6,27 @@ of it is left today is computed on reading, elsewhere. Knows nothing of models o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
 from bumble.records import base, fields
 from bumble.records.base import Provenance
-from bumble.records.fields import ABSENT, BODY, EARLIER, JOINED, LATER, Key, Values, one_of, unit
-from bumble.records.kind import Record, RecordKind, Told, told_anew
+from bumble.records.fields import (
+    ABSENT,
+    BODY,
+    EARLIER,
+    LATER,
+    Key,
+    Values,
+    joined,
+    one_of,
+    told,
+    turned,
+    unit,
+)
+from bumble.records.kind import Record, RecordKind
 from bumble.text.markdown import Document
 from bumble.text.words import one_line
 
@@ -37,26 +49,50 @@ def _is_archived(meta: Mapping[str, Any], key: str) -> bool:
     return base.choice(meta, key, ("active", "archived"), "active") == "archived"
 
 
+def _marked(what: str) -> Callable[[Any, Any], Sequence[str]]:
+    """Have a log say what came to a list, and what went."""
+
+    def said(was: Sequence[str], now: Sequence[str]) -> Sequence[str]:
+        marks = [f"+{one}" for one in now if one not in was]
+        marks += [f"-{one}" for one in was if one not in now]
+        return [f": {what} {' '.join(marks)}"] if marks else []
+
+    return said
+
+
+CONFIDENCE = ": confidence {0:.2f} -> {1:.2f}"
+
+
 class Belief(Record, frozen=True, kw_only=True):
     """One claim."""
 
     UNSAID: ClassVar[str] = "there is no claim below the front matter"
     FILED_AS: ClassVar[str] = "text"
     HEADLINE: ClassVar[str] = "belief {0.id} ({0.category}, {0.confidence:.2f})"
+    CALLED: ClassVar[str] = "belief {0.id} {0.called}"
+    RETOLD: ClassVar[str] = "belief {0.id} says"
     WHEN: ClassVar[str] = "formed"
     FOUND: ClassVar[str] = "evidence"
 
     text: Annotated[str, BODY]  # the claim, Markdown
     category: Annotated[str, Key(read=one_of(CATEGORIES, WORLD_FACT))]
-    confidence: Annotated[float, Key(read=unit(UNSAID))]  # in [0, 1), as of `reinforced`
+    confidence: Annotated[
+        float, Key(read=unit(UNSAID), said=told(CONFIDENCE))
+    ]  # in [0, 1), as of `reinforced`
     formed: Annotated[datetime, EARLIER]
     # when it was last confirmed or weakened; `formed` until then
     reinforced: Annotated[datetime, LATER]
-    evidence: Annotated[tuple[str, ...], JOINED]  # ids of messages, episodes or dreams
+    evidence: Annotated[
+        tuple[str, ...], Key(merge=joined, said=_marked("evidence"))
+    ]  # ids of messages, episodes or dreams
     # one of ORIGINS, `dream:<id>` for a dream's
     origin: Annotated[str, Key("source", read=_origin)]
-    contradicts: Annotated[tuple[str, ...], JOINED]  # ids of beliefs
-    archived: Annotated[bool, Key("status", read=_is_archived)]  # out of recall and prompts
+    contradicts: Annotated[
+        tuple[str, ...], Key(merge=joined, said=_marked("contradicts"))
+    ]  # ids of beliefs
+    archived: Annotated[
+        bool, Key("status", read=_is_archived, said=turned(": archived", ": active again"))
+    ]  # out of recall and prompts
 
     @classmethod
     def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
@@ -82,20 +118,10 @@ class Belief(Record, frozen=True, kw_only=True):
         dream = self.origin.removeprefix("dream:") if self.origin.startswith("dream:") else ""
         return (*self.evidence, *self.provenance.sources, dream)
 
-    def changes_since(self, old: Belief) -> Told:
-        """Tell of its confidence, what speaks for and against it, and its words."""
-        head = f'belief {self.id} "{one_line(old.text)[:60]}"'
-        if old.confidence != self.confidence:
-            yield f"{head}: confidence {old.confidence:.2f} -> {self.confidence:.2f}"
-        for name in ("evidence", "contradicts"):
-            was, now = getattr(old, name), getattr(self, name)
-            marks = [f"+{one}" for one in now if one not in was]
-            marks += [f"-{one}" for one in was if one not in now]
-            if marks:
-                yield f"{head}: {name} {' '.join(marks)}"
-        if old.archived != self.archived:
-            yield f"{head}: {'archived' if self.archived else 'active again'}"
-        yield from told_anew(f"belief {self.id} says", old.text, self.text)
+    @property
+    def called(self) -> str:
+        """Its first words, in quotes."""
+        return f'"{one_line(self.text)[:60]}"'
 
 
 def _joined_confidence(base: Values, current: Values, incoming: Values, last: Values) -> Any:
@@ -158,8 +184,7 @@ BELIEF = RecordKind(
     claims=True,
     explained=True,
     counted=True,
-    page="Belief",
-    bundled="whole",
+    page=True,
     edit="bumble belief edit",
 )
 parse, of, path, paths = BELIEF.parse, BELIEF.of, BELIEF.path, BELIEF.files

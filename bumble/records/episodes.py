@@ -10,15 +10,15 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.errors import RecordMissingError
 from bumble.records import base
-from bumble.records.fields import BODY, JOINED, Key, joined, unit
-from bumble.records.kind import Record, RecordKind, Told, told_anew
+from bumble.records.fields import BODY, JOINED, Key, joined, turned, unit
+from bumble.records.kind import Record, RecordKind
 from bumble.text import titles
 
 REFLECTION_MAX_CHARS = 1500  # longest text of why it mattered
@@ -68,6 +68,9 @@ def _imprints(meta: Mapping[str, Any], key: str) -> tuple[Imprint, ...]:
 class Episode(Record, frozen=True, kw_only=True):
     """One remembered event."""
 
+    CALLED: ClassVar[str] = "episode {0.id}"
+    RETOLD: ClassVar[str] = "episode {0.id} told anew"
+
     at: datetime  # when it began; timezone-aware
     significance: Annotated[float, Key(read=unit(UNKNOWN))]  # when it happened, in [0, 1]
     people: Annotated[tuple[str, ...], JOINED]  # ids of those who took part
@@ -76,7 +79,9 @@ class Episode(Record, frozen=True, kw_only=True):
     session: str = ""  # id of the conversation it is a stretch of; empty if none
     tags: Annotated[tuple[str, ...], JOINED]  # what it is about, in a word each, without `#`
     summary_source: str = ""  # `excerpt`: cut from the transcript, no model has told it yet
-    dormant: bool = False  # found by search, not by recall
+    dormant: Annotated[bool, Key(said=turned(" left recall", " is back in recall"))] = (
+        False  # found by search, not by recall
+    )
     # dormant because it faded, not because a person wanted it
     faded: Annotated[bool, Key(read=lambda meta, key: meta.get(key) is not None)]
     text: Annotated[str, BODY]  # Markdown, without surrounding blank lines; its whole telling
@@ -87,19 +92,14 @@ class Episode(Record, frozen=True, kw_only=True):
 
     @property
     def filed_as(self) -> str:
-        told = titles.heading(self.text) or " ".join(self.people)
+        first = "" if self.summary_source else self.text.partition("\n")[0]  # quotes name nothing
+        told = titles.heading(self.text) or first or " ".join(self.people)
         return f"{self.at:%d} {told}"
 
     @property
     def headline(self) -> str:
         people = f" with {', '.join(self.people)}" if self.people else ""
         return f"episode {self.id}, {self.at:%Y-%m-%d %H:%M}{people}"
-
-    def changes_since(self, old: Episode) -> Told:
-        """Tell of its leaving recall, and of a new telling."""
-        if old.dormant != self.dormant:
-            yield f"episode {self.id} {'left recall' if self.dormant else 'is back in recall'}"
-        yield from told_anew(f"episode {self.id} told anew", old.text, self.text)
 
     @property
     def telling(self) -> Telling:
@@ -146,8 +146,7 @@ EPISODE = RecordKind(
     claims=True,
     explained=True,
     counted=True,
-    page="Episode",
-    bundled="whole",
+    page=True,
     edit="bumble episode edit",
 )
 parse, of, paths, read = EPISODE.parse, EPISODE.of, EPISODE.files, EPISODE.every
@@ -170,6 +169,11 @@ def new(
     provenance: base.Provenance | None = None,
 ) -> Episode:
     """Make an episode that is not in the folder yet; `plan_new` puts it there."""
+    felt = [
+        {"emotion": one.emotion, "intensity": round(one.intensity, 4)}
+        | base.filled({"trigger": one.trigger})
+        for one in imprints
+    ]
     return EPISODE.new(
         episode_id,
         text,
@@ -177,20 +181,13 @@ def new(
         at=at,
         significance=round(significance, 4),
         people=people,
-        imprints=tuple(_imprint_meta(item) for item in imprints),
+        imprints=felt,
         soma=soma,
         session=session,
         tags=tags,
         summary_source=summary_source,
         inferences=inferences,  # sentences of it that say more than was said
     )
-
-
-def _imprint_meta(imprint: Imprint) -> dict[str, Any]:
-    return {
-        "emotion": imprint.emotion,
-        "intensity": round(imprint.intensity, 4),
-    } | base.filled({"trigger": imprint.trigger})
 
 
 def locate(folder: Path, episode_id: str) -> Path | None:

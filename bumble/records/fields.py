@@ -207,8 +207,8 @@ ORIGIN: Mapping[str, Rule] = {
     "from": joined,
     "trust": lower_trust,
     "audience": shared_audience,
-    "by": lambda base, current, incoming: _either(base, current, incoming),
-    "model": lambda base, current, incoming: _either(base, current, incoming),
+    "by": lambda *sides: either(*sides),
+    "model": lambda *sides: either(*sides),
 }
 
 
@@ -237,7 +237,8 @@ def of_side(key: str, side: Values) -> Rule:
     return lambda *_: side.get(key, ABSENT)
 
 
-def _either(base: Any, current: Any, incoming: Any) -> Any:
+def either(base: Any, current: Any, incoming: Any) -> Any:
+    """Take the side that changed; where both did, the same one whichever side is whose."""
     try:
         return plain(base, current, incoming)
     except Clash:
@@ -293,6 +294,18 @@ class Key(Struct, frozen=True):
     ahead: bool = False  # of a time: it may lie ahead
     also: str = ""  # another key that it is read from
     stored: bool = True  # under a key; else whoever reads the file gives the value
+    # what a log says of its change, behind the name of the record, a text a line
+    said: Callable[[Any, Any], Sequence[str]] = lambda was, now: ()
+
+
+def told(line: str) -> Callable[[Any, Any], Sequence[str]]:
+    """Have a log say of a value what it was and is: `: confidence {0:.2f} -> {1:.2f}`."""
+    return lambda was, now: [line.format(was, now)]
+
+
+def turned(on: str, off: str) -> Callable[[Any, Any], Sequence[str]]:
+    """Have a log say of a flag what it is now."""
+    return lambda _, now: [on if now else off]
 
 
 GIVEN, BODY = Key(stored=False), Key("body", stored=False)  # the text below the front matter

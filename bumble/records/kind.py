@@ -33,8 +33,6 @@ from bumble.text import markdown, yaml_edit
 # `parts`: the same for the parts of a file; `portrait`: the person's own goes, and notes of them
 # `values`: what waits of their talks goes; `listed`: nothing, but a name in it is shown
 Forgetting = Literal["lines", "beside", "file", "parts", "portrait", "values", "listed"]
-# What of a file goes into an archive for one reader, who may read what it holds: all or a part.
-Bundling = Literal["whole", "parts", ""]
 # How git merges it: with our driver by meaning, lines of both sides, or as any text.
 Merging = Literal["bumble", "union", ""]
 Told = Iterator[str]  # lines for a log
@@ -80,6 +78,9 @@ class Record(Struct, frozen=True, kw_only=True):
     ADDED: ClassVar[str] = "new"  # what a log says of one that came
     GONE: ClassVar[str] = "gone:"  # and of one that went
     HEADLINE: ClassVar[str] = "{0.id}"  # and what it calls it
+    CALLED: ClassVar[str] = "{0.id}"  # one that changed
+    RETOLD: ClassVar[str] = ""  # what it says of new words; empty: it shows none
+    WORDS: ClassVar[str] = "text"  # the attribute that has these
     QUOTED: ClassVar[str] = "told"  # the attribute that it quotes of a new one; empty: none
     UNSAID: ClassVar[str] = ""  # what is wrong with one that has no text; empty: nothing
     FILED_AS: ClassVar[str] = ""  # the attribute that its file is named for, before its id
@@ -163,8 +164,14 @@ class Record(Struct, frozen=True, kw_only=True):
         return str(getattr(self, self.QUOTED, ""))
 
     def changes_since(self, old: Any) -> Told:
-        """Yield what a log says of its change."""
-        return iter(())
+        """Yield what a log says of its change, field by field."""
+        head = self.CALLED.format(old, self)
+        for one in fields.declared(type(self)):
+            was, now = getattr(old, one.name), getattr(self, one.name)
+            yield from (f"{head}{line}" for line in (one.how.said(was, now) if was != now else ()))
+        if self.RETOLD:
+            was, now = getattr(old, self.WORDS), getattr(self, self.WORDS)
+            yield from told_anew(self.RETOLD.format(old, self), was, now)
 
     def view(self) -> RecordView:
         """Show it in the fields that all kinds share."""
@@ -235,8 +242,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     of_now: bool = False  # whether it holds the present and nothing else
     explained: bool = False  # whether `why` explains it
     counted: bool = False  # whether `status` counts it
-    page: str = ""  # what exports call a page of it (`type`, in OKF); empty: they have none
-    bundled: Bundling = ""  # empty: an archive for one reader has nothing of it
+    page: bool = False  # whether exports have pages of it
     edit: str = ""  # the command that opens it; empty: an editor does
 
     def parse(self, source: str, stem: str) -> Any:

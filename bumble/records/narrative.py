@@ -19,7 +19,6 @@ from bumble.records.kind import Record, RecordKind, Told, changed_lines
 from bumble.text import markdown
 
 PATH = "narrative.md"
-EXCERPT = "excerpt"  # the value of `summary_source` where no model has told it yet
 _OWN = ("model", "from", "trust", "audience", "fingerprint", "summary_source")
 _LINK = r"\[([^\[\]\n]*)\]\(episodes/[^()\s]+\)"
 _CITED = re.compile(rf"(?<![ \t])[ \t]*\((?:(?:{_LINK}|ep_\w+)(?:, )?)+\)")
@@ -32,7 +31,6 @@ class Narrative(Record, frozen=True, kw_only=True):
     at: datetime | None = None  # when it was told
     # of what it was told from: unchanged, there is nothing new to tell
     fingerprint: Annotated[str, Key(read=lambda meta, key: str(meta.get(key) or ""))]
-    summary_source: str = ""  # `excerpt`: put together without a model; else empty
 
 
 def _told(before: str | None, after: str | None) -> Told:
@@ -58,8 +56,7 @@ NARRATIVE = RecordKind(
     passages="narrative",
     retells=True,
     explained=True,
-    page="Narrative",
-    bundled="whole",
+    page=True,
 )
 parse = NARRATIVE.parse
 
@@ -102,7 +99,6 @@ def plan_tell(
     why: str,
     *,
     fingerprint: str = "",
-    summary_source: str = "",
 ) -> Change | None:
     """Plan to replace the story; fields of the file that we don't know stay.
 
@@ -113,10 +109,8 @@ def plan_tell(
         provenance: Where it comes from.
         why: For the change set.
         fingerprint: Of what it was told from.
-        summary_source: `excerpt`, if no model told it.
     """
-    origin = {"fingerprint": fingerprint, "summary_source": summary_source}
-    values = {"at": base.stamp(at)} | provenance.meta() | base.filled(origin)
+    values = {"at": base.stamp(at)} | provenance.meta() | base.filled({"fingerprint": fingerprint})
     if old is None:
         return base.plan_new(PATH, markdown.render(values, text), why)
     if text.strip() == old.text.strip() and fingerprint in ("", old.fingerprint):

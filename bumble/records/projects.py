@@ -15,8 +15,8 @@ from bumble.errors import UsageError
 from bumble.files import disk
 from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, one_of
-from bumble.records.kind import Record, RecordKind, Told, told_anew
+from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, one_of, told
+from bumble.records.kind import Record, RecordKind
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -33,17 +33,27 @@ def _further(base: Any, current: Any, incoming: Any) -> Any:
     return max(sides, key=STATUSES.index)
 
 
+def _steps(was: Sequence[str], now: Sequence[str]) -> list[str]:
+    new, gone = ([one for one in a if one not in b] for a, b in ((now, was), (was, now)))
+    return [*(f": next {one}" for one in new), *(f": no longer next {one}" for one in gone)]
+
+
 class Project(Record, frozen=True, kw_only=True):
     """Something that is worked on."""
 
     HEADLINE: ClassVar[str] = "project {0.title} ({0.status})"
     QUOTED: ClassVar[str] = "why"
+    CALLED: ClassVar[str] = "project {1.title}"
+    RETOLD: ClassVar[str] = "project {1.title}: why"
+    WORDS: ClassVar[str] = "why"
 
     title: str
-    status: Annotated[str, Key(read=one_of(STATUSES, ACTIVE), merge=_further)]
+    status: Annotated[
+        str, Key(read=one_of(STATUSES, ACTIVE), merge=_further, said=told(": {0} -> {1}"))
+    ]
     why: Annotated[str, BODY]  # Markdown, without surrounding blank lines
     # what comes next, in order
-    steps: Annotated[tuple[str, ...], Key("next", merge=JOINED.merge)]
+    steps: Annotated[tuple[str, ...], Key("next", merge=JOINED.merge, said=_steps)]
     people: Annotated[tuple[str, ...], JOINED]  # ids of those who take part
     tags: Annotated[tuple[str, ...], JOINED]
 
@@ -63,17 +73,6 @@ class Project(Record, frozen=True, kw_only=True):
     def told(self) -> str:
         return self.text
 
-    def changes_since(self, old: Project) -> Told:
-        """Tell of its status, its steps and what it is for."""
-        head = f"project {self.title}"
-        if old.status != self.status:
-            yield f"{head}: {old.status} -> {self.status}"
-        yield from (f"{head}: next {step}" for step in self.steps if step not in old.steps)
-        yield from (
-            f"{head}: no longer next {step}" for step in old.steps if step not in self.steps
-        )
-        yield from told_anew(f"{head}: why", old.why, self.why)
-
 
 PROJECT = RecordKind(
     name="project",
@@ -89,8 +88,7 @@ PROJECT = RecordKind(
     passages="project",
     explained=True,
     counted=True,
-    page="Project",
-    bundled="whole",
+    page=True,
     edit="bumble project edit",
     named_by=("title", "id"),
 )

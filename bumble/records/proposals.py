@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base
-from bumble.records.fields import Key, Rule, later, one_of
-from bumble.records.kind import Record, RecordKind, Told, unite
+from bumble.records.fields import Key, Rule, later, one_of, told
+from bumble.records.kind import Record, RecordKind, unite
 
 PREFIX = "evo"
 FOLDER = "evolution"
@@ -66,10 +66,11 @@ class Proposal(Record, frozen=True, kw_only=True):
     """What the entity would change about itself."""
 
     HEADLINE: ClassVar[str] = "proposal {0.id}"
+    CALLED: ClassVar[str] = HEADLINE
     OF_NEWER: ClassVar[Mapping[str, str]] = {"status": "decided"}
 
     at: datetime
-    status: Annotated[str, Key(read=one_of(STATUSES, OPEN))]
+    status: Annotated[str, Key(read=one_of(STATUSES, OPEN), said=told(": {0} -> {1}"))]
     interactions: int = 0  # in the entity's life, when it was made
     traits: Annotated[tuple[Item, ...], Key(read=_items(MOST_TRAITS))]
     behaviours: Annotated[tuple[Item, ...], Key(read=_items(MOST_BEHAVIOURS))]
@@ -99,11 +100,6 @@ class Proposal(Record, frozen=True, kw_only=True):
     @property
     def rests_on(self) -> tuple[str, ...]:
         return unite(*(item.sources for item in self.items))
-
-    def changes_since(self, old: Proposal) -> Told:
-        """Tell what was decided of it."""
-        if old.status != self.status:
-            yield f"proposal {self.id}: {old.status} -> {self.status}"
 
 
 PROPOSAL = RecordKind(

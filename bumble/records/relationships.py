@@ -37,15 +37,13 @@ from bumble.records.fields import (
     Values,
     nested,
 )
-from bumble.records.kind import Record, RecordKind, RecordView, Told, told_anew, written
+from bumble.records.kind import Record, RecordKind, RecordView, written
 from bumble.text import markdown
 from bumble.text.schema import LANGUAGE_CODE
 from bumble.text.yaml_edit import Row
 
 FOLDER = "relationships"
 LINE_KEY_DIGITS = 12  # of a hash; a portrait has a few dozen lines
-OWN_WORDS = "In their own words"
-MAX_QUOTES = 8  # the newest stay
 MAX_PENDING = 12  # notes that wait for the next reflection; the oldest go first
 
 
@@ -126,22 +124,38 @@ def _note(item: object) -> PendingNote:
     return PendingNote(base.field(item, "text", str), at, base.provenance(item))
 
 
+def _moved(was: Scores, now: Scores) -> list[str]:
+    pairs = [(name, getattr(was, name), value) for name, value in asdict(now).items()]
+    return [f": {name} {old:.2f} -> {new:.2f}" for name, old, new in pairs if old != new]
+
+
+def _noted(was: Sequence[PendingNote], now: Sequence[PendingNote]) -> list[str]:
+    known = {note.text for note in was}
+    return [f": to think about: {note.text}" for note in now if note.text not in known]
+
+
 class Relationship(Record, frozen=True, kw_only=True):
     """One person."""
 
     HEADLINE: ClassVar[str] = "person {0.name} ({0.id})"
+    CALLED: ClassVar[str] = "{1.name}"
+    RETOLD: ClassVar[str] = "{1.name}: portrait"
     WHEN: ClassVar[str] = "last_reflection"
     BY_REFLECTION: ClassVar[Mapping[str, Rule]] = {  # the later one's, else what both sides make
-        "portrait_source": fields.plain,
         "previous_health": fields.plain,
         "scores": nested({}, _moved_score),
         "dynamic": fields.plain,
     }
 
     # what the person is called, `aliases` too; the first is shown
-    names: Annotated[tuple[str, ...], JOINED]
-    scores: Annotated[Scores, Key(read=_scores)]
-    interaction_count: Annotated[int, Key(read=_count, merge=fields.counted)]
+    names: Annotated[
+        tuple[str, ...],
+        Key(merge=fields.joined, said=lambda was, now: [f": called {', '.join(now)}"]),
+    ]
+    scores: Annotated[Scores, Key(read=_scores, said=_moved)]
+    interaction_count: Annotated[
+        int, Key(read=_count, merge=fields.counted, said=fields.told(": interactions {0} -> {1}"))
+    ]
     first_met: Annotated[datetime | None, EARLIER] = None
     last_interaction: Annotated[datetime | None, LATER] = None
     last_reflection: Annotated[datetime | None, LATER] = None
@@ -151,13 +165,12 @@ class Relationship(Record, frozen=True, kw_only=True):
     # interaction_count at the last deep review
     reviewed_at_count: Annotated[int, Key(read=_count, merge=fields.greater)]
     # at most MAX_PENDING, oldest first
-    pending: Annotated[tuple[PendingNote, ...], Key(read=_notes, merge=_pending)]
+    pending: Annotated[tuple[PendingNote, ...], Key(read=_notes, merge=_pending, said=_noted)]
     dynamic: str = ""  # one line: how the two are with each other
     topics: Annotated[tuple[str, ...], JOINED]
     unresolved: Annotated[tuple[str, ...], JOINED]
     # that they are spoken to in, `de`, whatever they write; empty: what they speak
     language: Annotated[str, Key(read=_language)]
-    portrait_source: str = ""  # `excerpt`: the person's own words stand in it; else empty
     # by `line_key`: what a program wrote; None: not marked
     lines: Annotated[
         Mapping[str, Provenance] | None, Key(read=_lines, merge=nested({}, nested(ORIGIN)))
@@ -199,21 +212,6 @@ class Relationship(Record, frozen=True, kw_only=True):
             for number, note in enumerate(self.pending, 1)
         )
 
-    def changes_since(self, old: Relationship) -> Told:
-        """Tell of talks, scores, notes, names and the portrait."""
-        if old.interaction_count != self.interaction_count:
-            yield f"{self.name}: interactions {old.interaction_count} -> {self.interaction_count}"
-        for key, was in asdict(old.scores).items():
-            now = getattr(self.scores, key)
-            if was != now:
-                yield f"{self.name}: {key} {was:.2f} -> {now:.2f}"
-        for note in self.pending:
-            if note.text not in [earlier.text for earlier in old.pending]:
-                yield f"{self.name}: to think about: {note.text}"
-        if old.names != self.names:
-            yield f"{self.name}: called {', '.join(self.names)}"
-        yield from told_anew(f"{self.name}: portrait", old.text, self.text)
-
     @property
     def name(self) -> str:
         """What to call the person."""
@@ -240,29 +238,6 @@ def text_lines(text: str) -> list[str]:
     return [line.rstrip("\r\n") for line in markdown.lines(text) if line.strip()]
 
 
-def split_quotes(text: str) -> tuple[str, tuple[str, ...]]:
-    """Split a portrait into its prose and the person's own words below it."""
-    preamble, sections = markdown.sections(text)
-    prose, quotes = preamble, list[str]()
-    for section in sections:
-        if section.title == OWN_WORDS:
-            own = [line.strip() for line in markdown.lines(section.own)]
-            quotes += [line for line in own if line.startswith(">")]
-            rest = [line for line in own if line and not line.startswith(">")]
-            prose += "".join(f"{line}\n" for line in rest) + section.tail
-        else:
-            prose += section.source
-    return (prose.strip() if quotes else text), tuple(quotes)
-
-
-def with_quotes(prose: str, quotes: Sequence[str]) -> str:
-    """Put a portrait together again, with the newest of the quotes."""
-    if not quotes:
-        return prose
-    words = "\n".join((f"## {OWN_WORDS}", "", *quotes[-MAX_QUOTES:]))
-    return f"{prose}\n\n{words}" if prose else words
-
-
 PERSON = RecordKind(
     name="person",
     singular="person",
@@ -277,8 +252,7 @@ PERSON = RecordKind(
     claims=True,
     explained=True,
     counted=True,
-    page="Person",
-    bundled="whole",
+    page=True,
     edit="bumble person edit",
 )
 parse, of, path, paths = PERSON.parse, PERSON.of, PERSON.path, PERSON.files

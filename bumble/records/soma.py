@@ -6,7 +6,8 @@ nothing of what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -93,72 +94,60 @@ def _noise(base: Any, current: Any, incoming: Any) -> Any:
 def _fragments(base: Any, current: Any, incoming: Any) -> Any:
     """Hold the thoughts of both sides in one ring, near doubles once."""
     together = joined(base, current, incoming)
-    together = [] if together is ABSENT else sorted(together, key=_thought_at)
+    together = [] if together is ABSENT else sorted(together, key=lambda one: (_at(one), str(one)))
     room = max(noise.CAPACITY, len(current or []), len(incoming or []))
     ring: tuple[noise.Fragment, ...] = ()
     held: dict[noise.Fragment, Any] = {}
     for fragment in together:
-        at = fields.moment(fragment["at"], "noise.at")
         thought = noise.Fragment(
-            fragment["text"], fragment["kind"], float(fragment["salience"]), at
+            fragment["text"], fragment["kind"], float(fragment["salience"]), _at(fragment)
         )
         ring = noise.push(ring, thought, room)
         held[thought] = fragment
     return [held[thought] for thought in ring]
 
 
-def _thought_at(fragment: Any) -> tuple[Any, str]:
-    return fields.moment(fields.entry(fragment, "at", "noise"), "noise.at"), str(fragment)
+def _at(fragment: Any) -> datetime:
+    return fields.moment(fields.entry(fragment, "at", "noise"), "noise.at")
 
 
 def _told(before: str | None, after: str | None) -> Told:
     old, new = (parse(text or "").values for text in (before, after))
-    moves = [
-        *_moves(_bars(old), _bars(new)),
-        *_moves(_hormones(old), _hormones(new)),
-    ]
-    if moves:
+    if moves := list(_moves(_levels(old), _levels(new))):
         yield f"body: {', '.join(moves)}"
-    was, now = (_items(values.get("affects"), "name") for values in (old, new))
-    yield from (f"feels {name}" for name in now if name not in was)
-    yield from (f"no longer feels {name}" for name in was if name not in now)
-    was, now = (
-        _items(values["noise"].get("fragments"), "text")
-        if isinstance(values.get("noise"), dict)
-        else []
-        for values in (old, new)
-    )
-    yield from (f"on its mind: {text}" for text in now if text not in was)
-    yield from (f"off its mind: {text}" for text in was if text not in now)
-    felt = new.get("felt")
-    if isinstance(felt, Mapping) and felt != old.get("felt"):
-        yield f"felt: {felt.get('text')}"
+    heard = (side.get("noise") for side in (old, new))
+    thoughts = [each.get("fragments") if isinstance(each, dict) else None for each in heard]
+    felt = [side.get("affects") for side in (old, new)]
+    yield from _came("feels", "no longer feels", *(_named(each, "name") for each in felt))
+    yield from _came("on its mind:", "off its mind:", *(_named(each, "text") for each in thoughts))
+    now = new.get("felt")
+    if isinstance(now, Mapping) and now != old.get("felt"):
+        yield f"felt: {now.get('text')}"
 
 
-def _bars(values: Mapping[str, Any]) -> dict[str, float]:
-    bars = values.get("bars")
-    inner = bars if isinstance(bars, Mapping) else {}
-    return {
-        key: bar["value"] for key, bar in inner.items() if isinstance(bar, dict) and "value" in bar
-    }
-
-
-def _hormones(values: Mapping[str, Any]) -> dict[str, float]:
-    hormones = values.get("hormones")
-    inner = hormones if isinstance(hormones, Mapping) else {}
-    return {key: level for key, level in inner.items() if isinstance(level, int | float)}
+def _levels(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return all bars and hormones that have a number."""
+    parts = [part for name in ("bars", "hormones") if isinstance(part := values.get(name), Mapping)]
+    pairs = ((key, value) for part in parts for key, value in part.items())
+    found = {key: one.get("value") if isinstance(one, Mapping) else one for key, one in pairs}
+    return {key: one for key, one in found.items() if isinstance(one, int | float)}
 
 
 def _moves(old: Mapping[str, float], new: Mapping[str, float]) -> Told:
-    for key in dict.fromkeys((*old, *new)):
-        was, now = old.get(key), new.get(key)
-        if was is None and now is not None:
+    for key, now in new.items():
+        was = old.get(key)
+        if was is None:
             yield f"{key} {now:.4g}"
-        elif was is not None and now is not None and f"{was:.4g}" != f"{now:.4g}":
+        elif f"{was:.4g}" != f"{now:.4g}":
             yield f"{key} {was:.4g} -> {now:.4g}"
 
 
-def _items(value: Any, key: str) -> list[str]:
+def _came(came: str, went: str, was: Sequence[str], now: Sequence[str]) -> Told:
+    yield from (f"{came} {one}" for one in now if one not in was)
+    yield from (f"{went} {one}" for one in was if one not in now)
+
+
+def _named(value: Any, key: str) -> list[str]:
     entries = value if isinstance(value, list) else []
     return [str(entry[key]) for entry in entries if isinstance(entry, dict) and key in entry]
 

@@ -21,6 +21,8 @@ from bumble.records.fields import (
     Values,
     by_kind,
     counted,
+    either,
+    joined,
     later,
     mapping,
     moved,
@@ -92,7 +94,7 @@ def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
         "sessions": nested({}, moved),
         "consolidate": _consolidation,
         "dream": _dream_count,
-        "wake": nested({"recent": _wakes, "reason": _either}),
+        "wake": nested({"recent": joined, "reason": either}),
         "review": _review,
     }
     return mapping(base, current, incoming, rules, by_kind)
@@ -127,18 +129,6 @@ def _dream_count(base: Any, current: Any, incoming: Any) -> Any:
     merged = mapping(base, current, incoming, {"day": lambda *_: day, "count": counted}, by_kind)
     counts = [side.get("count", 0) if side.get("day") == day else 0 for side in sides]
     return {**merged, "count": counted(*counts)} if "count" in merged else merged
-
-
-def _wakes(base: Any, current: Any, incoming: Any) -> Any:
-    """Hold the wakes of both sides, each of which begins with its time; the next one trims them."""
-    sides = [side if isinstance(side, list) else [] for side in (current, incoming)]
-    return sorted({str(wake) for side in sides for wake in side}) or ABSENT
-
-
-def _either(base: Any, current: Any, incoming: Any) -> Any:
-    """Take what either says of why it last stayed asleep: the next decision tells it anew."""
-    texts = [str(side) for side in (current, incoming) if side is not ABSENT and side is not None]
-    return max(texts, default=ABSENT)
 
 
 STATE = Kind(

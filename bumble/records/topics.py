@@ -47,7 +47,6 @@ class TopicFile(Record, frozen=True, kw_only=True):
     at: datetime | None = None  # when they were drawn; None: a person wrote the file
     catalysts: tuple[Catalyst, ...]
     fingerprint: str = ""  # of what they were drawn from
-    summary_source: str = ""  # `form`: quoted, no model wrote them
 
     @classmethod
     def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
@@ -117,7 +116,6 @@ def new(
     at: datetime,
     *,
     fingerprint: str = "",
-    summary_source: str = "",
     provenance: base.Provenance | None = None,
 ) -> TopicFile:
     """Make a topic that is not in the folder yet; `plan_draw` puts it there."""
@@ -129,7 +127,6 @@ def new(
         name="" if name == _called(slug) else name,
         at=at,
         fingerprint=fingerprint,
-        summary_source=summary_source,
         lines={
             companions.key_of(words.one_line(each.text)): list(each.sources) for each in catalysts
         },

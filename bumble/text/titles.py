@@ -14,11 +14,13 @@ from bumble.text import stop_words, words
 
 MAX_CHARS = 60
 PART_WORDS = 2  # of an entry of what is no title, but a list
+BEGUN_WORDS = 3  # with which a title may be the beginning of a sentence, broken off
 LEAST_WORDS = 2  # telling ones, of a clause that tells of a thing
 COMMON = 1000  # words of a language that tell of no thing: "good", "morning"
 _MARKS = '#*_`"“”„«»<>[]|.,:; '  # at the ends of a title
+_ENDS = "!…。！"
 _LIST = re.compile(r"[,;/|·]")
-_CLAUSE = re.compile(r"[,;:()–—]|\s-\s|[.!?…。！？]")
+_CLAUSE = re.compile(r"[,;:)–—](?=\s)|\s[(-](?=\S)|\s[-–—]\s")
 
 
 def heading(text: str) -> str:
@@ -30,6 +32,8 @@ def heading(text: str) -> str:
 def named(title: str, text: str) -> str:
     """Return a title that names one thing: of a list of words the one that its text tells of most.
 
+    The beginning of a sentence, broken off, becomes its clause.
+
     Args:
         title: As a model gave it.
         text: What is to stand under it.
@@ -38,10 +42,22 @@ def named(title: str, text: str) -> str:
     parts = [part.strip() for part in _LIST.split(plain) if part.strip()]
     longest = max((len(part.split()) for part in parts), default=0)
     if len(parts) <= longest or longest > PART_WORDS:  # two words, or three pairs: a list
-        return words.shorten(plain, MAX_CHARS, at_word=True)
+        return words.shorten(_whole(plain, text), MAX_CHARS, at_word=True)
     told = text.casefold()
     thing = max(parts, key=lambda part: (told.count(part.casefold()), len(part)))
     return thing[:1].upper() + thing[1:]
+
+
+def _whole(title: str, text: str) -> str:
+    """Return the clause of a text that a title is the beginning of, else the title."""
+    begun = title.casefold().split()
+    if len(begun) < BEGUN_WORDS:
+        return title
+    for sentence in words.sentences(text):
+        if sentence.casefold().split()[: len(begun)] == begun:
+            clauses = (part.strip(_MARKS) for part in _CLAUSE.split(sentence))
+            return next((part for part in clauses if len(part) >= len(title)), title)
+    return title
 
 
 def clause(texts: Iterable[str], names: Iterable[str]) -> str:
@@ -59,5 +75,5 @@ def clause(texts: Iterable[str], names: Iterable[str]) -> str:
             for part in _CLAUSE.split(sentence):
                 told = set(stop_words.telling_words(part)) - known
                 if len(told) >= LEAST_WORDS and not told <= common:
-                    return words.shorten(part.strip(_MARKS), MAX_CHARS, at_word=True)
+                    return words.shorten(part.strip(_MARKS + _ENDS), MAX_CHARS, at_word=True)
     return ""

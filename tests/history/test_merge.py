@@ -122,19 +122,6 @@ def test_of_two_portraits_of_its_own_the_later_comes_first_and_what_the_other_le
     assert (found.text, found.interaction_count) == ("Two.\nOne.", 8)
 
 
-def test_the_own_words_of_both_sides_stay_below_the_portrait() -> None:
-    def quoted(hours: float, line: str, day: int) -> str:
-        text = f'Old.\n{line}\n\n## In their own words\n\n> 2026-05-{day}: "{line} Yes."'
-        mine = Provenance(by="reflect", sources=("ses_1", f"msg_{day}"))
-        return person(6, hours, text, last_reflection=later(hours), provenance=mine)
-
-    text = joined(SAM, person(5, 0, "Old."), quoted(2, "One.", 12), quoted(1, "Two.", 11))
-    assert relationships.parse(text, "sam").text == (
-        'Old.\nOne.\nTwo.\n\n## In their own words\n\n> 2026-05-11: "Two. Yes."\n'
-        '> 2026-05-12: "One. Yes."'
-    )
-
-
 def test_scoring_on_both_sides_and_what_came_before_leave_no_marker() -> None:
     def scored(hours: float, health: float) -> str:
         times = {"last_reflection": later(hours), "last_scored": later(hours)}

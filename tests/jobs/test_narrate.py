@@ -69,7 +69,6 @@ def test_the_story_answers_four_questions_and_cites_its_episodes(ada: Entity) ->
         assert f"## {heading}\n\n" in found.text
     assert found.provenance.sources == ("ep_01", "ep_02", "ep_03", "ep_04", "ep_06")
     assert (found.provenance.by, found.provenance.model) == ("narrate", "scripted")
-    assert found.summary_source == ""
 
 
 def test_twice_in_a_row_the_second_asks_nothing_and_changes_no_byte(ada: Entity) -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from bumble.jobs import portrait
-from bumble.records import relationships
 
 OLD = "Sam mends old clocks in Lisbon.\nHis dog is Biscuit, his sister Ana.\nWe met in May 2024."
 
@@ -28,14 +27,3 @@ def test_a_portrait_is_refused_that_is_too_short_or_loses_too_much() -> None:
     assert portrait.refusal(OLD, half, (), allow_shrink=True) == ""
     longer = "Bo bakes.\nBo sings."
     assert portrait.refusal("Bo bakes.", longer, (), allow_shrink=False) == ""
-
-
-def test_own_words_stand_under_their_heading_and_come_apart_again() -> None:
-    quotes = tuple(f'> 2026-05-{n:02}: "Word {n}."' for n in range(1, 11))
-    text = relationships.with_quotes(OLD, quotes)
-    assert text.startswith(f"{OLD}\n\n## In their own words\n\n> 2026-05-03")
-    assert relationships.split_quotes(text) == (OLD, quotes[-relationships.MAX_QUOTES :])
-    assert relationships.split_quotes(f"{OLD}\n\n## Always\n\nHe laughs.") == (
-        f"{OLD}\n\n## Always\n\nHe laughs.",
-        (),
-    )

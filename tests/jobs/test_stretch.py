@@ -95,7 +95,7 @@ def test_what_fails_goes_back_once_with_the_reason_and_the_rest_stands(entity: E
         entity, makes(HAS_DOG, INVENTED, reflection="I was glad."), mends(again)
     )
     [episode] = episodes.read(entity.episodes)
-    told = "# Sunday 24 May 2026\n\nSam has a dog, Biscuit. Sam has a pet."
+    told = "# Sam has a dog\n\nSam has a dog, Biscuit. Sam has a pet."
     assert episode.telling.narrative == told
     back = model_of(runtime).requests[1].messages[-1].content
     assert "s2 (claim): Sam has a cat called Mitzi.\n  nobody said Mitzi" in back
@@ -283,3 +283,16 @@ def test_a_fact_told_once_stands_in_one_record(entity: Entity) -> None:
     )
     [entry] = journal.read(entity.journal, UTC).entries
     assert entry.text == "Six slippers!"
+
+
+def test_a_title_is_no_beginning_of_what_was_dropped(entity: Entity) -> None:
+    heard(entity, DOG, TEA)
+    born = claim("Sam was born in Zanzibar in 1901.", "m1", rests=["nothing of it"])
+    facts = [
+        {**fact("Sam was born in", born), "title": "Sam was born in"},
+        {**fact("Sam has a", HAS_DOG), "title": "Sam has a"},
+    ]
+    dealt(entity, makes("", HAS_DOG, knowledge=facts), mends())
+    assert sections(entity) == {"Sam has a dog": HAS_DOG["text"]}
+    (episode,) = episodes.read(entity.episodes)
+    assert episodes.title(episode) == "Sam has a dog"

@@ -39,11 +39,9 @@ def test_a_story_for_some_is_told_to_nobody_else(readers: tuple[str, ...], told:
 
 def test_what_no_longer_holds_leaves_the_front_matter() -> None:
     old = story(audience=("sam",), sources=("ep_01",))
-    change = narrative.plan_tell(
-        old, "New.", AT, Provenance("narrate"), "tell", fingerprint="f2", summary_source="excerpt"
-    )
+    change = narrative.plan_tell(old, "New.", AT, Provenance("narrate"), "tell", fingerprint="f2")
     assert change is not None
     assert change.data is not None
     new = narrative.parse(change.data.decode())
     assert (new.provenance.audience, new.provenance.sources) == ((), ())
-    assert (new.fingerprint, new.summary_source) == ("f2", "excerpt")
+    assert new.fingerprint == "f2"

@@ -29,6 +29,27 @@ def test_what_was_said_is_called_for_its_first_clause_that_tells_of_a_thing(
     assert titles.clause([said], ["Sam", "Ada"]) == title
 
 
+@pytest.mark.parametrize(
+    ("title", "text", "named"),
+    [
+        (
+            "Roisin is a",
+            "Roisin is a nurse in Galway, six years now.",
+            "Roisin is a nurse in Galway",
+        ),
+        (
+            "Obinna starts work at",
+            "Obinna starts work at 4 a.m. each day.",
+            "Obinna starts work at 4 a.m. each day",
+        ),
+        ("The boat", "The boat is sold.", "The boat"),
+        ("Frank's long visit", "Frank came.", "Frank's long visit"),
+    ],
+)
+def test_the_beginning_of_a_sentence_becomes_its_clause(title: str, text: str, named: str) -> None:
+    assert titles.named(title, text) == named
+
+
 def test_a_title_is_read_back_from_the_heading_of_a_text() -> None:
     assert titles.heading("\n# The boat\n\nIt is sold.") == "The boat"
     assert titles.heading("## The boat") == titles.heading("It is sold.") == ""

@@ -334,7 +334,7 @@ class Collector:
                 anchor("dream", view.id),
                 self._local(dream.at),
                 shown(dream.thread),
-                title=f"Dream of {self._local(dream.at):%Y-%m-%d}",
+                title=shown(dream.title) or f"Dream of {self._local(dream.at):%Y-%m-%d}",
                 marks=self._origin(view),
                 sources=view.sources,
                 fragments=tuple(map(shown, dream.fragments)),

@@ -153,7 +153,8 @@ class ForgettingDraft(Struct):
         """Put "somebody" in the place of every name, as a whole word, in any case."""
 
         def replaced(match: re.Match[str]) -> str:
-            return match[0] if is_grammar(match[0]) else SOMEBODY
+            # a name may be a word of grammar, too: `will` is not Will
+            return match[0] if match[0] in stop_words.WORDS else SOMEBODY
 
         for name in sorted(self.names, key=len, reverse=True):
             text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", replaced, text, flags=re.IGNORECASE)
@@ -166,10 +167,6 @@ class ForgettingDraft(Struct):
     def is_named_in(self, data: bytes) -> bool:
         """Whether the bytes of a file have one of their names."""
         return self.is_named(data.decode(errors="replace"))
-
-    def is_met_anew(self, message: sessions.Message) -> bool:
-        """Whether a message of theirs was said after the forgetting, by one who knew of it."""
-        return self.entry is not None and self.entry.is_met_after(message)
 
     def is_past(self, at: datetime | None) -> bool:
         """Whether something was said or written by the time that is forgotten."""
@@ -223,11 +220,6 @@ class ForgettingDraft(Struct):
         if isinstance(value, dict):
             return {key: self.scrub_values(inner, near=near) for key, inner in value.items()}
         return value
-
-
-def is_grammar(word: str) -> bool:
-    """Whether a name as it stands in a text is a word of grammar: `will` is not Will."""
-    return word in stop_words.WORDS
 
 
 def time_of(data: Mapping[str, Any]) -> datetime | None:

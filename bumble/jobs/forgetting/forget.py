@@ -221,7 +221,7 @@ def plan(
     transcripts.forget(draft, kinds.SESSION)
     _read_views(draft)
     for kind in kinds.KINDS:
-        if kind is not kinds.SESSION:  # first: what goes with it decides of the others
+        if kind is not kinds.SESSION and kind.forgetting in FORGETTERS:  # that one was the first
             FORGETTERS[kind.forgetting](draft, kind)
     record_files.forget_body(draft)
     record_files.follow_moved(draft)
@@ -267,11 +267,7 @@ def _read_views(draft: ForgettingDraft) -> None:
         draft.gone |= more
 
 
-def _leave(draft: ForgettingDraft, kind: Kind) -> None:
-    """Change nothing: a name in it is shown."""
-
-
-# how each way of forgetting is done
+# how each way of forgetting is done; of `listed` nothing is changed, a name in it is shown
 FORGETTERS: Mapping[Way, Callable[[ForgettingDraft, Kind], None]] = {
     "lines": transcripts.forget,
     "beside": record_files.forget_files,
@@ -279,7 +275,6 @@ FORGETTERS: Mapping[Way, Callable[[ForgettingDraft, Kind], None]] = {
     "parts": record_files.forget_parts,
     "portrait": record_files.forget_portrait,
     "values": record_files.forget_state,
-    "listed": _leave,
 }
 
 

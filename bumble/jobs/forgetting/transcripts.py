@@ -6,7 +6,7 @@ The one thing that rewrites transcripts.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,8 @@ def _lost_messages(draft: ForgettingDraft, session: Session) -> set[str]:
     for message in session.messages:
         if message.role == "user":
             answers = speaker(session, message) == draft.person
-            anew = answers and draft.is_met_anew(message)
+            entry = draft.entry  # of the forgetting that they were met anew after
+            anew = answers and entry is not None and entry.is_met_after(message)
         elif message.unprompted:
             answers = False
         if ((answers or alone) and not anew) or message.id in draft.gone:
@@ -114,26 +115,19 @@ def _doomed_originals(
         return names
     lost, kept = set[str](), set[str]()
     for message in session.messages:
-        (lost if message.id in draft.gone else kept).update(_references(message.extra))
+        named = (value for key in _BLOBS for value in _listed(message.extra.get(key)))
+        texts = {value for value in named if isinstance(value, str) and value}
+        (lost if message.id in draft.gone else kept).update(texts)
     return [
         name
         for name in names
-        if (_refers(lost, name) and not _refers(kept, name))
+        if (name.startswith(tuple(lost)) and not name.startswith(tuple(kept)))
         or draft.speech.quotes((disk.read_if_there(place / name) or b"").decode(errors="replace"))
     ]
 
 
-def _references(data: Mapping[str, Any]) -> set[str]:
-    values = [value for key in _BLOBS for value in _listed(data.get(key))]
-    return {value for value in values if isinstance(value, str) and value}
-
-
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
-
-
-def _refers(references: set[str], name: str) -> bool:
-    return any(name.startswith(reference) for reference in references)
 
 
 def _redact(

@@ -91,7 +91,7 @@ def lived(run: Run) -> Run:
     run.write(
         f"dreams/{DREAM}.md",
         f"---\nat: {AT}\npairs: [[{EPISODE}, {PRIVATE}]]\naudience: [sam]\n---\n\n"
-        "## Fragments\n\n- a wave on stilts\n\n## Thread\n\nEverything was wet.\n",
+        "# The wave\n\n## Fragments\n\n- a wave on stilts\n\n## Thread\n\nEverything was wet.\n",
     )
     run.write(
         "relationships/sam.md",
@@ -111,7 +111,13 @@ def test_the_page_tells_a_life_and_every_link_leads_somewhere(lived: Run) -> Non
     assert not any(text in unasked for text in ("A pirate.", "Bo hides the gold.", "for the map"))
     shown = made(lived, "--all")
     for text in (
-        *("We spoke of Biscuit.", "He trusts me.", "tenderness", "The dog fears water."),
+        *(
+            "20 May 2026 · The wave",
+            "We spoke of Biscuit.",
+            "He trusts me.",
+            "tenderness",
+            "The dog fears water.",
+        ),
         *("A sailor.", "A pirate.", "75%", "a wave on stilts", "Everything was wet."),
         *("Rain on the quay.", "I was born by the sea", "Bo hides the gold."),
         *("Social", "Wednesday, 20 May 2026", "2 messages", "1 not here any more"),
@@ -120,6 +126,12 @@ def test_the_page_tells_a_life_and_every_link_leads_somewhere(lived: Run) -> Non
     assert EPISODE not in shown.shown  # the story is told without its ids
     assert {link.removeprefix("#") for link in shown.links} <= set(shown.ids)
     assert len(shown.ids) == len(set(shown.ids))
+
+
+def test_a_link_is_read_out_with_the_words_that_it_shows(lived: Run) -> None:
+    named = re.findall(r'<a [^>]*aria-label="([^"]*)"[^>]*>([^<]*)</a>', made(lived).text)
+    assert named
+    assert all(label.startswith(shown) for label, shown in named)
 
 
 def test_a_belief_is_shown_down_to_what_was_said_by_whom_and_when(lived: Run) -> None:

@@ -1,0 +1,62 @@
+"""What a log says of a record that changed follows from the declaration of its fields."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from bumble.records import anchors, beliefs, episodes, projects, relationships
+from bumble.records.relationships import PendingNote, Scores
+
+AT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=UTC)
+
+
+def test_a_belief_tells_how_sure_it_is_what_speaks_for_it_and_its_words() -> None:
+    old = beliefs.new("bel_1", "Sam likes  tea.", "preference", 0.5, AT, evidence=("msg_1",))
+    new = replace(old, confidence=0.61, evidence=("msg_2",), archived=True, text="Sam loves tea.")
+    assert list(new.changes_since(old)) == [
+        'belief bel_1 "Sam likes tea.": confidence 0.50 -> 0.61',
+        'belief bel_1 "Sam likes tea.": evidence +msg_2 -msg_1',
+        'belief bel_1 "Sam likes tea.": archived',
+        "belief bel_1 says",
+        "- Sam likes  tea.",
+        "+ Sam loves tea.",
+    ]
+    assert list(old.changes_since(old)) == []
+
+
+def test_a_person_tells_of_talks_scores_notes_and_names() -> None:
+    old = relationships.new("Kim", AT)
+    note = PendingNote("She rows.")
+    new = replace(
+        old, names=("Kim", "Kimi"), interaction_count=2, scores=Scores(warmth=0.5), pending=(note,)
+    )
+    assert sorted(new.changes_since(old)) == [
+        "Kim: called Kim, Kimi",
+        "Kim: interactions 0 -> 2",
+        "Kim: to think about: She rows.",
+        "Kim: warmth 0.00 -> 0.50",
+    ]
+
+
+def test_others_tell_of_what_became_of_them() -> None:
+    change = projects.plan_new("Tea", projects.Edit(why="Calm.", steps=("boil",)), "begin")
+    old = projects.parse((change.data or b"").decode(), "tea")
+    new = replace(old, status="done", steps=("pour",), why="Calm.\nWarm.")
+    assert list(new.changes_since(old)) == [
+        "project Tea: active -> done",
+        "project Tea: next pour",
+        "project Tea: no longer next boil",
+        "project Tea: why",
+        "- Calm.",
+        "+ Calm.",
+        "+ Warm.",
+    ]
+    lived = episodes.new("ep_1", AT, 0.5, "We talked.")
+    assert list(replace(lived, dormant=True).changes_since(lived)) == ["episode ep_1 left recall"]
+    levels = dict.fromkeys(("dopamine", "cortisol", "oxytocin"), 0.5)
+    calm = anchors.new("Calm", "By the sea.", levels, AT, 1.0)
+    assert list(replace(calm, recalled=2).changes_since(calm)) == [
+        'anchor "Calm": recalled 0 -> 2 times'
+    ]
