@@ -240,8 +240,7 @@ def tick(
             limit = opened.config.limits.passes_per_turn
         elif not flags.dry_run:
             locks.stop_settling(opened.entity)
-        told_in = opened.shell.settling if settle_only else None
-        with locks.hold_work(opened.entity, stoppable=settle_only, told_in=told_in) as free:
+        with locks.hold_work(opened.entity, stoppable=settle_only) as free:
             if not free:
                 data = {"ran": False, "why": "another tick is at work"}
                 run_job.tell(
