@@ -42,11 +42,6 @@ NO_JUDGE = "no_judge"  # names a model that could not judge whether a turn may e
 LEAST_RESULT_TOKENS = 128  # however full the window is
 
 
-def asks_model(runtime: Runtime, language: str) -> bool:
-    """Whether a turn may ask the model: always."""
-    return True
-
-
 def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | None) -> Reading:
     """Decide how much thought a message is worth, by its form alone: no reader is loaded."""
     if asked:

@@ -130,11 +130,6 @@ def _within(text: str, limit_tokens: int) -> str:
     return first
 
 
-def asks_model(runtime: Runtime, language: str) -> bool:
-    """Say that the prompt of a draft isn't worth reading ahead: few turns ask for one."""
-    return False
-
-
 def view(
     runtime: Runtime, session: Session, stable: Stable, before: str = "", taken: int = 0
 ) -> View:

@@ -162,9 +162,6 @@ class ReplyWriter(Protocol):
     ) -> View:
         """Return what of a conversation is shown, beside so many tokens that are taken."""
 
-    def asks_model(self, runtime: Runtime, language: str) -> bool:
-        """Whether a turn may ask the model, so that its prompt may be read ahead."""
-
 
 def origin_of(runtime: Runtime, heard: Heard) -> Provenance:
     """Return the origin of what is written for a message."""

@@ -81,7 +81,7 @@ def next_request(
     """Return what the next request of a conversation begins with; None if none will be asked."""
     code = spoken.language(runtime, session, person)
     writer = writer_of(runtime, code)
-    if not writer.asks_model(runtime, code):
+    if writer is plain_reply:  # few of its turns ask the model
         return None
     stable = writer.stable(runtime, session, code, overview)
     return Request(

@@ -26,7 +26,7 @@ _HOUR_FIRST = {"et": 1, "y": 1, "e": 1, "moins": -1, "menos": -1, "meno": -1}
 _HOUR_LAST = dict.fromkeys(("past", "nach", "over"), 1) | dict.fromkeys(
     ("to", "tae", "til", "till", "of", "before", "vor", "voor"), -1
 )
-_SURE = frozenset(["uhr", "pm", "oclock", "o'clock", "h", "heures", "uur"])
+_SURE = frozenset(["uhr", "pm", "oclock", "o'clock", "h", "heures", "uur", "u"])
 _OCLOCK = _SURE | frozenset(["heure", "hora", "horas", "ore"])  # which something takes, too
 _MINUTES = frozenset(["minute", "minutes", "minuten", "minutos", "minuti", "min", "minuuten"])
 _FILLERS = _OCLOCK | _MINUTES | frozenset(["le", "la", "un", "a", "il"])

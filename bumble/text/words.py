@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import takewhile
@@ -240,29 +240,6 @@ def distinct_tags(tags: Iterable[str]) -> tuple[str, ...]:
     for tag in tags:
         by_form.setdefault(folded_tag(tag), tag.strip().lstrip("#").strip())
     return tuple(tag for form, tag in by_form.items() if form)
-
-
-def phrase_form(text: str) -> str:
-    """Return a text as phrases are looked up in it."""
-    return one_line(folded(text))
-
-
-def phrase_pattern(phrases: Sequence[str]) -> re.Pattern[str]:
-    """Match any of some phrases, as whole words, in a folded text."""
-    return re.compile(phrase_source(phrases))
-
-
-def phrase_source(phrases: Sequence[str]) -> str:
-    """Return the pattern of any of some phrases as a text."""
-    each = (_alternative(phrase) for phrase in sorted(phrases, key=len, reverse=True))
-    return rf"(?<![\w'])(?:{'|'.join(each)})(?!\w)"
-
-
-def _alternative(phrase: str) -> str:
-    parts = phrase_form(phrase).split()
-    return r"\s+".join(
-        r"\S+" if part == "*" else re.escape(part).replace(r"\*", r"\w*") for part in parts
-    )
 
 
 LEFT_OUT = "[…]"  # in place of what is passed on

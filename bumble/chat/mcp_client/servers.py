@@ -21,12 +21,12 @@ from bumble.chat import workspace
 from bumble.entity import installation
 from bumble.entity.config import ServerConfig
 from bumble.errors import McpMissingError, UserError
+from bumble.fallback import quotes
 from bumble.files import disk
 from bumble.llm import prompts
 from bumble.llm.protocol import Tool
 from bumble.runtime.runtime import OutsideResult
-from bumble.text import words
-from bumble.text.words import one_line, shorten
+from bumble.text.words import folded, one_line, shorten
 
 if TYPE_CHECKING:
     from bumble.chat.mcp_client.link import Link, Loop
@@ -331,8 +331,8 @@ class Servers:
 
 
 def _names(server: Running, text: str) -> bool:
-    named = words.phrase_pattern((server.name, *server.config.words))
-    return named.search(words.phrase_form(text)) is not None
+    named = (server.name, *server.config.words)
+    return any(quotes.is_in(folded(one), folded(text)) for one in named)
 
 
 def _chosen(

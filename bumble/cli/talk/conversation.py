@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bumble.chat import context_report, participants, reminders, turn
+from bumble.chat import context_report, participants, plain_reply, reminders, turn
 from bumble.chat.reply_writer import Heard, ReplyStream, Turn
 from bumble.cli import output, people, run_job
 from bumble.cli.commands import mcp
@@ -251,8 +251,7 @@ class Conversation:
         if not self.runtime.writes or done.reply.outcome.stopped in ("interrupted", "failed"):
             return
         self._keep_request(done)
-        reads_ahead = done.writer.asks_model(self.runtime, done.reading.language)
-        if not (done.reply.outcome.completions and reads_ahead):
+        if done.writer is plain_reply or not done.reply.outcome.completions:
             return  # nothing was evaluated, or nothing that the next turn begins with
         with self._timed("warm"):
             self.runtime.model.warm(turn.stored_request(self.runtime, done))
