@@ -311,8 +311,10 @@ def trust_(
     what = setting_files.to_trust(shell, root)  # what can't be read is not trusted
     changed = setting_files.trust(shell, root, what, dry_run=dry_run)
     verb = "Trusted already" if not changed else "Would trust" if dry_run else "Trusted"
-    lines = [f"{verb}: {root}"]
-    lines += [f"  {key}: {yaml_edit.inline(value)}" for key, value in what.settings.items()]
+    lines = [
+        f"{verb}: {root}",
+        *(f"  {key}: {yaml_edit.inline(value)}" for key, value in what.settings.items()),
+    ]
     runs = {item.path: item.summary for item in what.runnable if item.path != ENTITY_FILE}
     lines += [f"  {path}: {' '.join(summary.split())}" for path, summary in runs.items()]
     obeyed = [rule for rule in what.rules if rule.file not in runs]
