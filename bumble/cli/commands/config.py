@@ -274,8 +274,12 @@ def _report(
 ) -> None:
     """Print what came of an edit, and say why it does not count if it does not."""
     changed = after != before
-    data: dict[str, Any] = {"key": key, "file": str(place.path), "changed": changed}
-    data["dry_run"] = dry_run
+    data: dict[str, Any] = {
+        "key": key,
+        "file": str(place.path),
+        "changed": changed,
+        "dry_run": dry_run,
+    }
     if dry_run:
         data["diff"] = setting_files.diff(before, after)
         lines = data["diff"] or ["Nothing to do: it says so already."]
@@ -319,8 +323,14 @@ def trust_(
     lines += [f"  {path}: {' '.join(summary.split())}" for path, summary in runs.items()]
     obeyed = [rule for rule in what.rules if rule.file not in runs]
     lines += [f"  {rules.line(rule)}" for rule in obeyed]
-    data = {"folder": str(root), "changed": changed, "dry_run": dry_run, "counts": what.settings}
-    data |= {"runs": runs, "obeys": {rule.name: rule.summary for rule in obeyed}}
+    data = {
+        "folder": str(root),
+        "changed": changed,
+        "dry_run": dry_run,
+        "counts": what.settings,
+        "runs": runs,
+        "obeys": {rule.name: rule.summary for rule in obeyed},
+    }
     output.result(shell, "config trust", data, lines)
 
 

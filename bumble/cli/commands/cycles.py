@@ -364,8 +364,11 @@ def _run_data(
     opened: Opened, settled: Settled, outcome: JobResult, *, dry_run: bool
 ) -> dict[str, Any]:
     outcome = run_job.seen(opened, outcome)
-    data: dict[str, Any] = {"pass": settled.name, **outcome.report}
-    data |= {"review": True} if outcome.held else {}
+    data: dict[str, Any] = {
+        "pass": settled.name,
+        **outcome.report,
+        **({"review": True} if outcome.held else {}),
+    }
     lines = [
         *(f"{settled.name}: {line}" for line in outcome.lines or (outcome.title,)),
         *(f"{settled.name}: {line}" for line in outcome.held),
