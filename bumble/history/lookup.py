@@ -141,7 +141,8 @@ class LibraryRecord(Struct, frozen=True):
         return self.kind not in ("message", "session", "summary") and not self.origin.by
 
     def data(self) -> dict[str, Any]:
-        """Return it as JSON tells it: what it says, where it stands, who or what wrote it."""
+        """Return it for JSON."""
+        origin = self.origin
         return {
             "kind": self.kind or None,
             "id": self.id,
@@ -150,9 +151,9 @@ class LibraryRecord(Struct, frozen=True):
             "path": self.path or None,
             "line": self.line,
             "speaker": self.speaker or None,
-            "by": self.origin.by or None,
-            "model": self.origin.model or None,
-            "trust": self.origin.trust or None,
+            "by": origin.by or None,
+            "model": origin.model or None,
+            "trust": origin.trust or None,
         }
 
 

@@ -105,9 +105,11 @@ class Hit(Struct, frozen=True):
         spoken = f"{self.speaker}: {self.text}" if self.speaker else self.text
         return f"{self.newer} {spoken}" if self.newer else spoken
 
-    def data(self) -> dict[str, Any]:
-        """Return it as JSON tells it: what it says, who says it, and where it stands."""
+    def data(self, rank: int) -> dict[str, Any]:
+        """Return it for JSON."""
         return {
+            "rank": rank,
+            "score": self.score,
             "kind": self.kind,
             "id": self.id,
             "path": self.path,

@@ -58,8 +58,7 @@ NARRATIVE = RecordKind(
     passages="narrative",
     retells=True,
     explained=True,
-    page="Narrative",
-    bundled="whole",
+    page=True,
 )
 parse = NARRATIVE.parse
 

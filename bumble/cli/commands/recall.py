@@ -287,9 +287,7 @@ def _data(
     parts = hit.parts
     return {
         "unasked": None if plain else memory_search.comes_to_mind(hit, opened.config),
-        "rank": rank,
-        "score": hit.score,
-        **hit.data(),
+        **hit.data(rank),
         "audience": list(hit.audience),
         "faded": hit.faded,
         "parts": {
