@@ -24,7 +24,7 @@ def held(full: Run) -> Run:
 def test_the_tree_ends_in_the_words_that_were_said(held: Run) -> None:
     ran = held.ok("why", "bel_2")
     assert ran.out.splitlines() == [
-        "belief bel_2  2026-05-24 12:00  beliefs/bel_2.md:6",
+        "belief bel_2  2026-05-24 12:00  beliefs/bel_2.md:5",
         "│ Sam asks of rain.",
         "│   written by distill, with tiny",
         "│   trust owner; only for sam",
