@@ -32,7 +32,6 @@ READ_BY_HAND = {
     "apsw": "Zlib",  # "any-OSI"
     "locate": "MIT",  # its classifier says proprietary, its LICENSE is MIT
     "protobuf": "BSD-3-Clause",
-    "pyrage": "MIT",
     "sniffio": "MIT OR Apache-2.0",
     "sqlite-vec": "MIT OR Apache-2.0",
 }

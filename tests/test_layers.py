@@ -11,7 +11,6 @@ LOADED_LATE = (
     *("numpy", "tantivy"),
 )
 ONLY_IN = {
-    "pyrage": ("bridges",),
     "jinja2": ("bridges",),
     "markupsafe": ("bridges",),
     "typer": ("cli",),

@@ -21,7 +21,8 @@ MOST_WORDS = 16  # of a sentence, in the mean
 LONGEST = 32  # words of one sentence
 # Words that only those know who know bumble, besides those of docs/words.md; never on these pages.
 UNKNOWN = (
-    *("stretch", "cursor", "change set", "front matter", "preamble", "audience", "imprint"),
+    *("shelf", "quarantine", "chunk", "passage", "vector", "calibrated", "handover", "ledger"),
+    *("hormone", "cursor", "change set", "front matter", "preamble", "audience", "imprint"),
     *("upkeep", "appraisal", "distillation", "provenance", "salience", "tier", "runtime", "pass"),
 )
 CODE = re.compile(r"`[^`]*`")

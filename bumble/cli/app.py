@@ -219,7 +219,9 @@ class LazyGroup(TyperGroup):
             formatter.write_dl([(title, ", ".join(names)) for title, names in rest])
         with formatter.section("Words"):
             formatter.write_dl(command_help.explained("entity"))
-        formatter.write("\n`bumble COMMAND --help` begins with an example.\n")
+        formatter.write(
+            "\n`bumble COMMAND --help` begins with an example, and explains its words.\n"
+        )
 
 
 app = typer.Typer(

@@ -37,6 +37,7 @@ GROUPS = {
     },
     "What it does between talks": {
         "cycle": "one kind of work on its memories between talks, such as a dream.",
+        "stretch": "what was said without a long pause; so is the work on it called, too.",
         "tick": "one look at the clock: what is due is done, and nothing else.",
         "automation": "a task that it does by itself at set times.",
         "appraise": "to note what a talk made it feel.",
@@ -65,9 +66,11 @@ GROUPS = {
     },
     "Models and other programs": {
         "prompt": "all the text a model is shown before it answers.",
+        "compact": "to show a model a long talk in fewer words; nothing of it is lost.",
         "token": "a piece of a word; models count text in these.",
         "context window": "the most text a model can be shown at once.",
         "weights": "the file that a model of this machine consists of.",
+        "GGUF": "a kind of file in which models are passed around.",
         "probe": "a short test of what a model can be trusted with.",
         "MCP": "a protocol by which programs such as Claude Code use each other's tools.",
         "remote": "a copy of the folder elsewhere, which git knows by name.",

@@ -240,7 +240,9 @@ def undo(
         raise UsageError("Say what to undo: an ID from `bumble log`, --last, or --cycle NAME.")
     waiting, root = look(opened), opened.root
     chosen = undoing.choose(root, what, last=last, cycle=cycle, waiting=waiting)
-    passed = undoing.passed_over(root, chosen) if last else []
+    over = undoing.passed_over(root, chosen) if last else []
+    shown = seen(opened, [commit for commit, _ in over])
+    passed = [(commit, why) for commit, (_, why) in zip(shown, over, strict=True)]
     plan = undoing.plan(root, chosen, force=force)
     changes = plan.change_set.changes
     rows = actions(versions_of(opened, changes), listing.reader(opened))
@@ -283,8 +285,8 @@ def why(
         list[str],
         typer.Argument(
             metavar="WHAT",
-            help="An id, a beginning or an end of one, a title, a name, a time; words of a "
-            "sentence; or NAME:LINE, a line of a portrait, or PATH:LINE.",
+            help="An id, a beginning or an end of one, a title, a name, a time; or words of a "
+            "sentence.",
         ),
     ],
     *,
@@ -415,18 +417,9 @@ def _edits(opened: Opened, node: explaining.SourceNode) -> Iterator[str]:
 def _data(node: explaining.SourceNode) -> dict[str, Any]:
     item = node.item
     return {
-        "kind": item.kind or None,
-        "id": item.id,
+        **item.data(),
         "resolved": node.resolved,
-        "text": item.text,
         "sentence": item.sentence or None,
-        "at": item.at.isoformat() if item.at else None,
-        "path": item.path or None,
-        "line": item.line,
-        "speaker": item.speaker or None,
-        "by": item.origin.by or None,
-        "model": item.origin.model or None,
-        "trust": item.origin.trust or None,
         "audience": list(item.origin.audience),
         "by_hand": node.resolved and item.by_hand,
         "again": node.again,

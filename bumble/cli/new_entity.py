@@ -74,7 +74,8 @@ def make(
     root = root_of(shell, folder)
     kinds = list(create.archetypes())
     choose = partial(_choose, asks=asks and shell.interactive)
-    called = root.name.strip("._- ").capitalize() or "Bee"
+    named = root.name.strip("._- ") or "bee"
+    called = named[:1].upper() + named[1:]
     user = introduced or _user_name(shell)
     which, where = f"What is it like ({', '.join(kinds)})?", "Which time zone does it live in?"
     kind = partial(_one_of, choices=kinds)

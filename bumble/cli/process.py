@@ -101,6 +101,7 @@ class Stops:
             raise KeyboardInterrupt
 
 
+NO_HOME = Path("/nonexistent/bumble")
 NICENESS = 10  # of what nobody waits for
 # Accounts that systems, images and services come with.
 ACCOUNTS_OF_NOBODY = frozenset(
@@ -118,8 +119,11 @@ def user_folder(kind: str) -> Path:
     from platformdirs import PlatformDirs  # few commands need it
 
     dirs = PlatformDirs("bumble", appauthor=False)
-    places = {"config": dirs.user_config_dir, "cache": dirs.user_cache_dir}
-    return Path(places.get(kind, dirs.user_state_dir))
+    try:
+        places = {"config": dirs.user_config_dir, "cache": dirs.user_cache_dir}
+        return Path(places.get(kind, dirs.user_state_dir))
+    except RuntimeError:  # the system knows of no home: nothing is there, and nothing is written
+        return NO_HOME / kind
 
 
 class UserPlace:

@@ -195,7 +195,7 @@ class Trusted(Struct, frozen=True):
     """What counts, or may run, only where an entity is trusted."""
 
     settings: dict[str, Any]  # by dotted key
-    runnable: list[folder_trust.Runnable]
+    runnable: list[Rule]
     rules: list[Rule]  # that count where its owner made or approved them
 
     @property
@@ -254,8 +254,8 @@ def trust_renewed(shell: Shell, root: Path, paths: Collection[str]) -> Iterator[
         for item in there.runnable
         if item.digest in trusted
         or (
-            item.path in paths
-            and (item.path not in files_there or files_there[item.path] in trusted)
+            item.file in paths
+            and (item.file not in files_there or files_there[item.file] in trusted)
         )
     }
     place = users(shell)
@@ -274,7 +274,7 @@ def _seen_and_there(shell: Shell, root: Path) -> tuple[frozenset[str], dict[str,
         if not folder_trust.holds(trusted, root):
             return None
         return folder_trust.seen_in(trusted, root), {
-            item.path: item.digest for item in to_trust(shell, root).runnable
+            item.file: item.digest for item in to_trust(shell, root).runnable
         }
     except (UserError, ValueError):
         return None  # what can't be read was not trusted, so there is nothing to renew

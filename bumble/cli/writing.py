@@ -255,29 +255,6 @@ def one_line(text: str, what: str) -> str:
     return line
 
 
-PASSPHRASE_VARIABLE = "BUMBLE_EXPORT_PASSPHRASE"  # noqa: S105  (its name)
-
-
-def passphrase(shell: Shell, *, new: bool) -> str:
-    """Return a passphrase.
-
-    Args:
-        shell: The process.
-        new: Whether it is chosen now, and typed twice.
-
-    Raises:
-        UsageError: If nobody gives one.
-    """
-    given = shell.environ.get(PASSPHRASE_VARIABLE, "")
-    if given:
-        return given
-    if not shell.interactive:
-        raise UsageError(
-            f"There is no passphrase.\nGive one in ${PASSPHRASE_VARIABLE}, or on a terminal."
-        )
-    return output.asked("Passphrase", hide_input=True, confirmation_prompt=new)
-
-
 FromOption = Annotated[
     str | None,
     typer.Option(

@@ -20,8 +20,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeGuard
 
-from msgspec import Struct
-
+from bumble.entity.approvals import Rule, rule
 from bumble.entity.config import OWNERS, YOURS, Config
 from bumble.entity.folder import ENTITY_FILE, Approval, Entity
 from bumble.entity.layers import Layer
@@ -33,17 +32,9 @@ from bumble.text.schema import Keys
 from bumble.text.words import one_line
 
 INCLUDED = re.compile(rb"(?im)^\s*path\s*=(.*)$")  # in git's config
-DIGEST_CHARS = 32  # of 64: 128 bits
+GIT_CONFIG = ".git/config"
 PLACES = frozenset([ENTITY_FILE, "reminders", "automations"])
 WORDS = re.compile(r"[\s=;:,'\"|&<>(){}]+")  # between the words of a line for a shell
-
-
-class Runnable(Struct, frozen=True):
-    """One file of the folder, as far as it makes something run."""
-
-    path: str  # relative to the folder
-    summary: str  # what is run, for its owner to look at
-    digest: str
 
 
 def concerns(paths: Iterable[str]) -> bool:
@@ -51,7 +42,7 @@ def concerns(paths: Iterable[str]) -> bool:
     return any(PurePosixPath(path).parts[0] in PLACES for path in paths)
 
 
-def read(root: Path, reaching: Mapping[str, Any]) -> list[Runnable]:
+def read(root: Path, reaching: Mapping[str, Any]) -> list[Rule]:
     """Return what a folder can make run.
 
     Args:
@@ -68,19 +59,19 @@ def read(root: Path, reaching: Mapping[str, Any]) -> list[Runnable]:
     return items + [item for item in notes if item is not None]
 
 
-def _settings(root: Path, reaching: Mapping[str, Any]) -> Runnable:
+def _settings(root: Path, reaching: Mapping[str, Any]) -> Rule:
     texts = [text for value in reaching.values() for text in _texts(value)]
     summary = ", ".join(reaching)
-    return _runnable(ENTITY_FILE, summary, reaching, _named(root, root, texts))
+    return rule(ENTITY_FILE, ENTITY_FILE, summary, reaching, _named(root, root, texts))
 
 
-def _repository(repository: Repository) -> Runnable:
+def _repository(repository: Repository) -> Rule:
     """Return what the config of a repository may make run, with the files that it includes."""
     texts = [_bytes(place) for place in repository.configs]
     for place, text in zip(repository.configs, tuple(texts), strict=True):
         paths = (os.fsdecode(match[1]).strip().strip('"') for match in INCLUDED.finditer(text))
         texts += [_bytes(place.parent / disk.expanded(Path(path))) for path in paths]
-    return _runnable(".git/config", "programs that git's config names", texts)
+    return rule(GIT_CONFIG, GIT_CONFIG, "programs that git's config names", texts)
 
 
 def _bytes(file: Path) -> bytes:
@@ -90,7 +81,7 @@ def _bytes(file: Path) -> bytes:
         return b""
 
 
-def _reminder(entity: Entity, file: Path) -> Runnable | None:
+def _reminder(entity: Entity, file: Path) -> Rule | None:
     """Return what a reminder runs, whether it is to come or was said; None: nothing."""
     document, path = _document(file), entity.relative(file)
     if document is None:
@@ -100,10 +91,10 @@ def _reminder(entity: Entity, file: Path) -> Runnable | None:
     command = document.meta["command"]
     words = list(_texts(command))
     named = _named(entity.root, entity.workspace, words)
-    return _runnable(path, " ".join(words), command, document.body, named)
+    return rule(path, path, " ".join(words), command, document.body, named)
 
 
-def _automation(entity: Entity, file: Path) -> Runnable | None:
+def _automation(entity: Entity, file: Path) -> Rule | None:
     """Return what an automation asks for; None if it is off."""
     document, path = _document(file), entity.relative(file)
     if document is None:
@@ -111,19 +102,13 @@ def _automation(entity: Entity, file: Path) -> Runnable | None:
     if document.meta.get("enabled") is False:
         return None
     summary = one_line(document.body)
-    return _runnable(path, summary, document.meta.get("schedule"), document.body)
+    return rule(path, path, summary, document.meta.get("schedule"), document.body)
 
 
-def _runnable(path: str, summary: str, *parts: object) -> Runnable:
-    text = repr((path, *parts))
-    digest = disk.sha256(text.encode(errors="surrogatepass"))[:DIGEST_CHARS]
-    return Runnable(path, summary, digest)
-
-
-def _unreadable(path: str, file: Path) -> Runnable | None:
+def _unreadable(path: str, file: Path) -> Rule | None:
     """Return a note that can't be read, which a single letter may make one that can."""
     try:
-        return _runnable(path, "can't be read", disk.sha256(file.read_bytes()))
+        return rule(path, path, "can't be read", disk.sha256(file.read_bytes()))
     except OSError:
         return None
 
@@ -219,7 +204,7 @@ def approval(trusted: Trusted, folder: Path) -> Approval:
     return Approval(folder, holds(trusted, folder), seen_in(trusted, folder))
 
 
-def unseen(trusted: Trusted, folder: Path, values: Mapping[str, Any]) -> list[Runnable]:
+def unseen(trusted: Trusted, folder: Path, values: Mapping[str, Any]) -> list[Rule]:
     """Return what can run in a trusted folder and could not, so, when the user trusted it.
 
     Args:
@@ -317,7 +302,7 @@ def doubt(trusted: Trusted, folder: Path, values: Mapping[str, Any]) -> str | No
     changed = unseen(trusted, folder, values)
     if not changed:
         return None
-    paths = ", ".join(item.path for item in changed[:SHOWN]) + (", …" if changed[SHOWN:] else "")
+    paths = ", ".join(item.file for item in changed[:SHOWN]) + (", …" if changed[SHOWN:] else "")
     return f"You trusted it before this was new or changed: {paths}. If you still do"
 
 

@@ -96,9 +96,10 @@ def _of_process() -> bytes:
 
 def _places(name: str) -> Iterator[Path]:
     """Yield where a file may lie; nowhere below a home that nobody has."""
-    state = Path(PlatformDirs("bumble", appauthor=False).user_state_dir)
-    if state.is_absolute():
-        yield state / name
+    with suppress(RuntimeError):  # where the system knows of no home
+        state = Path(PlatformDirs("bumble", appauthor=False).user_state_dir)
+        if state.is_absolute():
+            yield state / name
     if os.name == "posix":  # elsewhere nobody tells whose a file is
         with suppress(OSError):
             temporary = tempfile.gettempdir()  # where nothing else will do, the folder it runs in

@@ -143,7 +143,6 @@ NOT_SETTINGS = (
     "BUMBLE_ENTITY",
     "BUMBLE_API_KEY",
     "BUMBLE_WEIGHTS",
-    "BUMBLE_EXPORT_PASSPHRASE",
 )
 NOT_SETTINGS_PREFIX = "BUMBLE_TEST_"
 SWITCH_WORDS = {"1": True, "yes": True, "on": True, "0": False, "no": False, "off": False}

@@ -12,6 +12,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -138,6 +139,22 @@ class LibraryRecord(Struct, frozen=True):
     def by_hand(self) -> bool:
         """Whether a person wrote it."""
         return self.kind not in ("message", "session", "summary") and not self.origin.by
+
+    def data(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        origin = self.origin
+        return {
+            "kind": self.kind or None,
+            "id": self.id,
+            "text": self.text,
+            "at": self.at.isoformat() if self.at else None,
+            "path": self.path or None,
+            "line": self.line,
+            "speaker": self.speaker or None,
+            "by": origin.by or None,
+            "model": origin.model or None,
+            "trust": origin.trust or None,
+        }
 
 
 class Library:

@@ -66,6 +66,8 @@ def place_of(root: Path, *, trusted: bool) -> Git:
     place = git.at(root, trusted=trusted)
     if place is None:
         raise HistoryMissingError(root)
+    if not git.installed():
+        raise HistoryMissingError(root, "git is not installed here")
     if place.foreign or place.trap:
         why = "its repository belongs to somebody else, or holds a pipe"
         raise SyncError(root, why, "`bumble doctor` says which.")
@@ -81,11 +83,13 @@ def upstream(root: Path, place: Git) -> Upstream:
     """Return what the branch that is checked out follows.
 
     Raises:
-        SyncError: If it follows none.
+        SyncError: If it follows none, or none is.
     """
     head = place.call("symbolic-ref", "--quiet", "HEAD").text.strip()
+    if not head:
+        raise SyncError(root, "no branch is checked out", "`git switch main` goes back to one.")
     form = "%(upstream:remotename)%00%(upstream:remoteref)%00%(upstream)"
-    row = place.call("for-each-ref", f"--format={form}", head or git.NOWHERE).text.strip("\n")
+    row = place.call("for-each-ref", f"--format={form}", head).text.strip("\n")
     remote, _, rest = row.partition("\0")
     branch, _, tracking = rest.partition("\0")
     if not (remote and branch and tracking):

@@ -8,7 +8,6 @@ nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import companions
-from bumble.errors import HistoryUnreadableError, RecordMissingError, UserError
+from bumble.errors import HistoryUnreadableError
 from bumble.files import disk
 from bumble.guard import origins
 from bumble.history import log
@@ -28,25 +27,16 @@ from bumble.records.kind import Kind
 from bumble.text import markdown, stop_words, words
 
 LEAST_WORDS = 2  # fewer are a name or a title
-_PLACE = re.compile(r"(?P<what>.+):(?P<line>[1-9]\d{0,5})", re.DOTALL)
 
 
 def find(library: Library, query: str, kind: str | None) -> list[LibraryRecord]:
-    """Return the records that hold a sentence, or have a line of that number.
+    """Return the records that hold a sentence.
 
     Args:
         library: Where to look.
-        query: Words of a sentence, `PERSON:LINE`, or `PATH:LINE` as errors and `why` print it.
+        query: Words of it.
         kind: Of the record; None for any.
-
-    Raises:
-        UserError: If there is no such line, or several records are meant.
     """
-    place = _PLACE.fullmatch(query)
-    if place is not None:
-        item = _at_line(library, place["what"], int(place["line"]), kind)
-        if item is not None:
-            return [item]
     if len(stop_words.words(query)) < LEAST_WORDS:
         return []
     searched = [each for each in kinds.KINDS if _is_searched(each) and kind in (None, each.name)]
@@ -58,35 +48,6 @@ def find(library: Library, query: str, kind: str | None) -> list[LibraryRecord]:
 
 def _is_searched(kind: Kind) -> bool:
     return kind.explained and kind is not kinds.SESSION  # its messages are looked through, last
-
-
-def _at_line(library: Library, what: str, number: int, kind: str | None) -> LibraryRecord | None:
-    """Return a line of a file, by its number there, or of a record, by that among its lines."""
-    for each in kinds.KINDS:
-        for path in each.paths(library.entity) if "/" in what or what.endswith(".md") else ():
-            if each.explained and library.entity.relative(path) == what:
-                return _in_file(library, each, what, number)
-    try:
-        item = library.look_up(what, kind)
-    except RecordMissingError:
-        return None
-    lines = relationships.text_lines(item.text)
-    if number > len(lines):
-        name = f"{item.kind} {item.id}"
-        raise UserError(f"{name} has no line {number}: it has {len(lines)}, blank ones left out.")
-    return _sentence(library, item, lines[number - 1])
-
-
-def _in_file(library: Library, kind: Kind, path: str, number: int) -> LibraryRecord | None:
-    """Return the record of a file that has a line, with that line."""
-    text = base.read_shown(library.entity.root / path)
-    lines = markdown.lines(text)
-    line = lines[number - 1].strip() if number <= len(lines) else ""
-    items = [item for item in library.items(kind) if item.path == path and item.line]
-    above = [item for item in items if (item.line or 0) <= number]
-    if not line or not above:
-        raise UserError(f"{path} has no line {number} that tells anything.")
-    return _sentence(library, above[-1], line)
 
 
 def _holding(library: Library, kind: Kind, query: str) -> Iterator[LibraryRecord]:

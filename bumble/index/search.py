@@ -105,6 +105,24 @@ class Hit(Struct, frozen=True):
         spoken = f"{self.speaker}: {self.text}" if self.speaker else self.text
         return f"{self.newer} {spoken}" if self.newer else spoken
 
+    def data(self, rank: int) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "rank": rank,
+            "score": self.score,
+            "kind": self.kind,
+            "id": self.id,
+            "path": self.path,
+            "line": self.line,
+            "at": self.at.isoformat() if self.at else None,
+            "text": self.text,
+            "newer": self.newer or None,
+            "speaker": self.speaker or None,
+            "people": list(self.people),
+            "trust": self.trust or None,
+            "session": self.session or None,
+        }
+
 
 class Factor(Struct, frozen=True):
     """Something else that counts, beside words and meaning."""

@@ -8,9 +8,8 @@ likeness of texts can't tell, because opposites are alike.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -61,18 +60,6 @@ def strength(belief: beliefs.Belief, at: datetime) -> float:
     days = max(0.0, (at - belief.reinforced).total_seconds() / _DAY_SECONDS)
     half_life = HALF_LIFE_DAYS[belief.category]
     return float(FLOOR + above * 0.5 ** (days / half_life))
-
-
-def fades_on(belief: beliefs.Belief) -> datetime | None:
-    """Return when a belief will be put away unless it is confirmed; None: it has or never will."""
-    above, least = belief.confidence - FLOOR, ARCHIVE_BELOW - FLOOR
-    if above <= least:
-        return None
-    days = HALF_LIFE_DAYS[belief.category] * math.log2(above / least)
-    try:
-        return belief.reinforced + timedelta(days=days)
-    except OverflowError:
-        return None
 
 
 def confirmed(confidence: float, by: str) -> float:

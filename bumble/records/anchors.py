@@ -79,7 +79,6 @@ ANCHOR = RecordKind(
     text_keys=("label", "description"),
     explained=True,
     counted=True,
-    bundled="whole",
     named_by=("label", "id"),
 )
 parse, path, paths, load, match = ANCHOR.parse, ANCHOR.path, ANCHOR.files, ANCHOR.load, ANCHOR.match

@@ -184,8 +184,7 @@ BELIEF = RecordKind(
     claims=True,
     explained=True,
     counted=True,
-    page="Belief",
-    bundled="whole",
+    page=True,
     edit="bumble belief edit",
 )
 parse, of, path, paths = BELIEF.parse, BELIEF.of, BELIEF.path, BELIEF.files

@@ -123,7 +123,6 @@ CHECK = RecordKind(
     text_keys=("ask", "expect", "never"),
     explained=True,
     counted=True,
-    bundled="whole",
 )
 parse, path, paths = CHECK.parse, CHECK.path, CHECK.files
 load, plan_new = CHECK.load, CHECK.plan_new

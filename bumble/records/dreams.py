@@ -98,8 +98,7 @@ DREAM = RecordKind(
     retells=True,
     explained=True,
     counted=True,
-    page="Dream",
-    bundled="whole",
+    page=True,
 )
 parse, of, path, paths = DREAM.parse, DREAM.of, DREAM.path, DREAM.files
 read, plan_new = DREAM.every, DREAM.plan_new

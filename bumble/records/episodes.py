@@ -145,8 +145,7 @@ EPISODE = RecordKind(
     claims=True,
     explained=True,
     counted=True,
-    page="Episode",
-    bundled="whole",
+    page=True,
     edit="bumble episode edit",
 )
 parse, of, paths, read = EPISODE.parse, EPISODE.of, EPISODE.files, EPISODE.every

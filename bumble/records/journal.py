@@ -155,8 +155,7 @@ JOURNAL = Kind(
     passages="journal",
     explained=True,
     counted=True,
-    page="Journal",
-    bundled="parts",
+    page=True,
     edit="bumble journal edit",
 )
 

@@ -33,8 +33,6 @@ from bumble.text import markdown, yaml_edit
 # `parts`: the same for the parts of a file; `portrait`: the person's own goes, and notes of them
 # `values`: what waits of their talks goes; `listed`: nothing, but a name in it is shown
 Forgetting = Literal["lines", "beside", "file", "parts", "portrait", "values", "listed"]
-# What of a file goes into an archive for one reader, who may read what it holds: all or a part.
-Bundling = Literal["whole", "parts", ""]
 # How git merges it: with our driver by meaning, lines of both sides, or as any text.
 Merging = Literal["bumble", "union", ""]
 Told = Iterator[str]  # lines for a log
@@ -244,8 +242,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     of_now: bool = False  # whether it holds the present and nothing else
     explained: bool = False  # whether `why` explains it
     counted: bool = False  # whether `status` counts it
-    page: str = ""  # what exports call a page of it (`type`, in OKF); empty: they have none
-    bundled: Bundling = ""  # empty: an archive for one reader has nothing of it
+    page: bool = False  # whether exports have pages of it
     edit: str = ""  # the command that opens it; empty: an editor does
 
     def parse(self, source: str, stem: str) -> Any:

@@ -179,8 +179,7 @@ KNOWLEDGE = Kind(
     claims=True,
     explained=True,
     counted=True,
-    page="Knowledge",
-    bundled="parts",
+    page=True,
     edit="bumble knowledge edit",
 )
 

@@ -56,8 +56,7 @@ NARRATIVE = RecordKind(
     passages="narrative",
     retells=True,
     explained=True,
-    page="Narrative",
-    bundled="whole",
+    page=True,
 )
 parse = NARRATIVE.parse
 

@@ -88,8 +88,7 @@ PROJECT = RecordKind(
     passages="project",
     explained=True,
     counted=True,
-    page="Project",
-    bundled="whole",
+    page=True,
     edit="bumble project edit",
     named_by=("title", "id"),
 )

@@ -252,8 +252,7 @@ PERSON = RecordKind(
     claims=True,
     explained=True,
     counted=True,
-    page="Person",
-    bundled="whole",
+    page=True,
     edit="bumble person edit",
 )
 parse, of, path, paths = PERSON.parse, PERSON.of, PERSON.path, PERSON.files

@@ -86,7 +86,6 @@ REMINDER = RecordKind(
     prefix=PREFIX,
     people_keys=("for", "audience"),
     counted=True,
-    bundled="whole",
 )
 parse, path, paths, load = REMINDER.parse, REMINDER.path, REMINDER.files, REMINDER.load
 read, place = REMINDER.every, REMINDER.place

@@ -329,8 +329,7 @@ SESSION_KIND = Kind(
     unasked=True,
     explained=True,
     counted=True,
-    page="Conversation",
-    bundled="whole",
+    page=True,
 )
 HANDOVER_KIND = Kind(
     name="handover",

@@ -90,8 +90,7 @@ SKILL = _SkillKind(
     passages="skill",
     explained=True,
     counted=True,
-    page="Skill",
-    bundled="whole",
+    page=True,
     edit="bumble skill edit",
     named_by=("name", "slug"),
 )

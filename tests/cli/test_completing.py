@@ -82,7 +82,7 @@ def test_a_shell_offers_commands_and_values(lived: Run, shell: str) -> None:
         (("undo", "--cycle", "wa"), "wake"),
         (("log", "--cycle", "working"), "working memory"),
         (("config", "get", "llm.mod"), "llm.model"),
-        (("export", "--to", "o"), "okf"),
+        (("export", "--to", "o"), "openclaw"),
         (("-e", ".", "belief", "show", "--json", "b"), BELIEF),
     ],
 )

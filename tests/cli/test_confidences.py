@@ -228,6 +228,15 @@ def test_the_owner_is_shown_that_there_is_something_and_what_with_all(ada: Run) 
     assert {words: places for words, places in missing.items() if places} == {}
 
 
+def test_what_an_undo_passes_over_is_not_told(ada: Run) -> None:
+    bel = beliefs.new("bel_7", secret("title"), "world_fact", 0.9, NOON, provenance=BO_ONLY)
+    put(ada, f"distill: {secret('title')}", beliefs.plan_new(bel, ""))
+    ada.ok("undo", "--last")
+    ran = ada.ok("undo", "--last", "--dry-run")
+    assert "passed over" in ran.err and "undone already" in ran.err
+    assert "lighthousetitle" not in ran.out + ran.err
+
+
 def test_a_secret_can_not_be_guessed_by_asking_for_its_words(ada: Run) -> None:
     for words in (
         ("recall", "lighthousebelief"),

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from bumble.cli import process
 from bumble.cli.talk import conversation
 from bumble.cli.talk.conversation import Warming
+from bumble.entity import installation
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.scripted import ScriptedModel
@@ -89,3 +90,16 @@ class Slow(ScriptedModel):
         if not request.stop.is_set():
             self.begun.set()
             assert request.stop.wait(20)
+
+
+def test_an_account_of_which_the_system_knows_no_home_is_no_reason_to_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unknown(_: int) -> None:
+        raise KeyError("uid not found")
+
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    assert not process.user_folder("config").exists()
+    assert installation.mark("a") == installation.mark("a")

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bumble.bridges.exports import bundle
 from bumble.cli.check_records import CheckContext, check
 from bumble.entity import changes, companions
 from bumble.entity.changes import ChangeSet
@@ -20,7 +19,6 @@ from bumble.jobs.forgetting import forget
 from bumble.records import base, beliefs, kinds, knowledge, relationships
 from bumble.records.base import Provenance
 from bumble.records.kind import Kind
-from bumble.records.provenance import Reader
 from bumble.text import markdown, yaml_edit
 from tests.support.kind_samples import record
 from tests.support.living import NOON, known, talked
@@ -268,21 +266,6 @@ def test_who_is_forgotten_is_in_no_companion_even_in_one_alone(entity: Entity) -
     left = {file: file.read_text() for file in (entity.root / "sources").rglob("*.yaml")}
     assert stray not in left
     assert not [file for file, text in left.items() if "Sam" in text or "sam" in text.split()]
-
-
-def test_an_archive_for_a_reader_has_both_files_of_what_they_may_know(entity: Entity) -> None:
-    belief = beliefs.parse(WHOLE, ID)
-    facts = knowledge.plan_set(
-        knowledge.read(entity.knowledge), "Sea", "Salt.", "x", by_entity=True, provenance=FROM
-    )
-    assert facts is not None
-    changes.apply(entity.root, ChangeSet("x", (beliefs.plan_new(belief, "x"), facts)))
-    path = beliefs.path(ID)
-    for name, knows in (("sam", True), ("bo", False)):
-        members = bundle.collect(entity, UTC, Reader(name), encrypted=True).members
-        assert (path in members) == (str(companions.place(path)) in members) == knows
-        assert (b"Salt." in members[knowledge.PATH]) == knows
-        assert not knows or b"<!--" not in members[knowledge.PATH]
 
 
 def test_a_hand_edit_of_the_shown_text_is_written_with_its_companion(run: Run) -> None:

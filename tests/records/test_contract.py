@@ -7,7 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.bridges.exports import bundle, memories
+from bumble.bridges.exports import memories
 from bumble.bridges.report import life
 from bumble.cli import app, check_records, completing
 from bumble.cli.check_records import CheckContext
@@ -775,29 +775,13 @@ def test_why_finds_a_kind_by_what_a_person_types(kind: Kind, entity: Entity) -> 
 
 
 @every_kind
-def test_an_export_has_pages_of_a_kind_by_the_name_it_gives_them(
-    kind: Kind, entity: Entity
-) -> None:
+def test_an_export_has_pages_of_a_kind_that_says_so(kind: Kind, entity: Entity) -> None:
     put(entity, kind)
     pages = memories.collect(entity, ZONE, "Ada", Reader("sam"))
     of_kind = [page for page in pages.pages if page.kind is kind]
-    assert bool(of_kind) == bool(kind.page)
-    texts = memories.bundle(pages, "Ada", "bo", Reader("sam"), AT)
-    assert all(f"type: {kind.page}\n" in texts[f"{page.path}.md"] for page in of_kind)
-
-
-@every_kind
-def test_an_archive_for_one_reader_has_of_a_kind_what_it_says(kind: Kind, entity: Entity) -> None:
-    path = entity.relative(put(entity, kind, HELD, "sam"))
-    theirs = bundle.collect(entity, ZONE, Reader("sam"), encrypted=False).members
-    others = bundle.collect(entity, ZONE, Reader("kim"), encrypted=False).members
-
-    def said(members: Mapping[str, bytes]) -> str:
-        beside = companions.place(path) or ""
-        return (members.get(path, b"") + members.get(beside, b"")).decode()
-
-    assert (HELD in said(theirs)) == bool(kind.bundled)
-    assert HELD not in said(others)
+    assert bool(of_kind) == kind.page
+    texts = memories.copy(pages, "Ada")
+    assert all(f"tags: [{kind.name}]\n" in texts[f"{page.path}.md"] for page in of_kind)
 
 
 @every_kind
@@ -831,7 +815,7 @@ def test_a_kind_is_in_the_report_or_left_out_on_purpose(kind: Kind) -> None:
     }
     places_of_their_own = (kinds.PERSON, kinds.NARRATIVE)
     is_shown = kind in (*life.READ, kinds.SESSION)
-    assert is_shown == bool(kind.page and kind.name not in left_out)
+    assert is_shown == (kind.page and kind.name not in left_out)
     assert (kind in life.ON_TIMELINE) == (is_shown and kind not in places_of_their_own)
 
 

@@ -52,7 +52,7 @@ COMMANDS = (
     ),
     *("knowledge list", "journal show", "belief list", "episode list", "skill list", "config show"),
     *("why ep_1", "why msg_1", "soma", "remind list", "index --rebuild", "project list"),
-    *("export OUT/a --to markdown", "export OUT/b --to okf", "export OUT/c --to bundle"),
+    *("export OUT/a --to markdown", "export OUT/b --to letta", "export OUT/c --to bundle"),
     *("person forget Bo --yes", "undo", "compact", "narrate", "model list", "cron show"),
     *("knowledge set Home By_the_sea", "remind add Tea --in 1h", "anchor list", "eval"),
 )

@@ -296,18 +296,6 @@ VAULT = {
     "Clip.md": "---\nsource: https://example.org/raft\n---\nRafts are illegal.",
     "image.png": "x",
 }
-BUNDLE = {
-    "index.md": '---\nokf_version: "0.2"\n---\n# Bundle\n',
-    "beliefs/tea.md": (
-        "---\ntype: Belief\ntitle: Tea\ndescription: Sam prefers tea.\n"
-        "generated: {by: bumble/qwen, at: 2026-01-01T00:00:00Z}\nstatus: stable\n---\nSaid twice.\n"
-    ),
-    "beliefs/old.md": "---\ntype: Belief\nstatus: deprecated\n---\nSam liked coffee.\n",
-    "skills/tea.md": "---\ntype: Skill\ntitle: Brew\ndescription: How\n---\nBoil water.\n",
-    "tables/orders.md": "---\ntype: BigQuery Table\ntitle: Orders\n---\nA row an order.\n",
-    "notype.md": "---\ntitle: Nothing\n---\nNo type.\n",
-    "log.md": "## 2026-01-01\n",
-}
 MEMFS = {
     "system/persona.md": "---\ndescription: who\n---\nI hum.",
     "system/human.md": "---\ndescription: the person\n---\nSam keeps bees.",
@@ -331,7 +319,6 @@ def every(place: Path) -> dict[str, Path]:
         "hermes": folder(place / "h", HERMES),
         "claude-code": folder(place / "i", CLAUDE_CODE),
         "obsidian": folder(place / "j", VAULT),
-        "okf": folder(place / "k", BUNDLE),
     }
 
 

@@ -399,7 +399,7 @@ READERS: Mapping[str, Reader] = {
         f"import {name} note": _imported(name, note, NOTE)
         for name, note in (
             ("obsidian", "A.md"), ("hermes", "MEMORY.md"), ("openclaw", "SOUL.md"),
-            ("okf", "a/b.md"), ("claude-code", "memory/MEMORY.md"), ("bumble", "entity.yaml"),
+            ("claude-code", "memory/MEMORY.md"),
         )
     },
     "import charx": _imported("card", "card.charx", _zip("card.json", json.dumps(exports.card()))),

@@ -13,12 +13,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from bumble.bridges.exports.memories import Page, Pages, safe
+from bumble.bridges.exports.memories import Page, Pages, quotation, safe
 from bumble.bridges.imports.agents import ABOUT, INDEX, PERSONA, SEPARATOR, SOUL
 from bumble.entity.config import Identity
 from bumble.files import disk
-from bumble.recall.prompt_memories import QUOTED_FROM
-from bumble.records import kinds, knowledge, provenance
+from bumble.records import kinds, knowledge
 from bumble.records.kind import Kind
 from bumble.text import markdown
 from bumble.text.words import one_line, shorten
@@ -95,10 +94,7 @@ def _stays(page: Page) -> bool:
 
 def quoted(page: Page) -> str:
     """Return the text of a memory; as a quotation where it is not the entity's own."""
-    if not provenance.is_untrusted(page.origin.trust):
-        return page.text.strip()
-    lines = "\n".join(f"> {line}".rstrip() for line in page.text.strip().splitlines())
-    return f"Quoted from {QUOTED_FROM[page.origin.trust]}:\n\n{lines}"
+    return quotation(page.origin, page.text.strip())
 
 
 def _add_skills(made: AgentFiles, own: Self) -> None:

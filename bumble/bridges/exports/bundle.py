@@ -1,7 +1,6 @@
-"""A whole entity as one archive: its files byte for byte, or what of them one person may know.
+"""A whole entity as one archive: its files byte for byte.
 
-What is derived, of one machine, or a key stays out; an archive that is not encrypted holds no
-secrets that bumble can tell.
+What is derived, of one machine, or a key stays out, and secrets that bumble can tell are hidden.
 """
 
 from __future__ import annotations
@@ -10,23 +9,17 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Sequence
-from datetime import tzinfo
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath, PurePosixPath
 
-import pyrage
 from msgspec import Struct, field
 
 from bumble.bridges.imports import source
-from bumble.entity import companions, secrets
+from bumble.entity import secrets
 from bumble.entity.folder import ENTITY_FILE, INDEX, PRIVATE, Entity
-from bumble.errors import BundleInvalidError, RecordInvalidError, RefusedError, UnsafePathError
+from bumble.errors import BundleInvalidError, RefusedError, UnsafePathError
 from bumble.files import disk
-from bumble.records import kinds, sessions
-from bumble.records.kind import Kind, RecordView
-from bumble.records.provenance import Reader
-from bumble.text import yaml_edit
 from bumble.text.printable import each_text
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file: the same folder gives the same archive
@@ -34,9 +27,6 @@ KEY_FILES = (
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "id_rsa", "id_ed25519", "id_ecdsa"),
     *(".netrc", ".pypirc", ".npmrc", "credentials", "credentials.*", "*.kdbx", "*.age"),
 )
-FOR_EVERYBODY = (".gitignore", ".gitattributes")
-IDENTITY_KEYS = ("schema_version", "name", "timezone", "owner", "identity")
-BLOB_DEPTH = 4  # sessions/ID/blobs/HASH
 
 
 class Bundle(Struct):
@@ -47,30 +37,16 @@ class Bundle(Struct):
     hidden: list[str] = field(default_factory=list)  # paths of files that had a secret
 
 
-def collect(entity: Entity, zone: tzinfo, reader: Reader, *, encrypted: bool) -> Bundle:
-    """Read the files that go into an archive.
-
-    Args:
-        entity: Whose.
-        zone: In which its days end.
-        reader: For whom.
-        encrypted: Whether secrets may stay in it.
-    """
+def collect(entity: Entity, *, keeps_secrets: bool = False) -> Bundle:
+    """Read the files that go into an archive; secrets may stay in one that stays here."""
     bundle = Bundle()
     for name in _walked(entity.root, bundle):
         try:
-            shown = disk.read(entity.root / name)
-            whole = companions.read(entity.root, name) or shown
-            data = _for_reader(entity, name, whole, zone, reader) if reader.id else shown
-        except (RecordInvalidError, UnsafePathError, OSError, ValueError):
+            data = disk.read(entity.root / name)
+        except (UnsafePathError, OSError):
             bundle.left_out[name] = "it can't be read"
-            continue
-        if data is None:
-            continue
-        parts = companions.parted(name, data) if reader.id else [(name, data)]
-        for member, part in parts:
-            if part is not None:
-                bundle.members[member] = part if encrypted else _harmless(member, part, bundle)
+        else:
+            bundle.members[name] = data if keeps_secrets else _harmless(name, data, bundle)
     return bundle
 
 
@@ -149,53 +125,6 @@ def _without_secrets(text: str) -> str:
     return "".join(lines)
 
 
-def _for_reader(
-    entity: Entity, name: str, data: bytes, zone: tzinfo, reader: Reader
-) -> bytes | None:
-    """Return what of a file a person may know; None if nothing."""
-    if name == ENTITY_FILE:
-        values = yaml_edit.parse_mapping(data.decode("utf-8-sig"))
-        return yaml_edit.dump({key: values[key] for key in IDENTITY_KEYS if key in values}).encode()
-    if name in FOR_EVERYBODY:
-        return data
-    kind = kinds.of_path(name)
-    if kind is None:
-        return None
-    if kind is kinds.SESSION and Path(name).name != sessions.FILE:
-        return _beside_talk(entity, name, data, zone, reader)
-    if not any(Path(name).match(pattern) for pattern in kind.patterns):
-        return None
-    if kind.bundled == "parts":
-        views = kind.read(entity.root / name, zone)
-        return "".join(view.source for view in views if reader.may_read(view.origin)).encode()
-    if not kind.bundled:
-        return None
-    views = kind.read(entity.root / name, zone)
-    if not all(_may_know(kind, view, reader) for view in views):
-        return None
-    [view] = views
-    if view.document is not None and not all(reader.may_read(note.origin) for note in view.notes):
-        return view.document.without_meta("pending").text.encode()
-    return data
-
-
-def _may_know(kind: Kind, view: RecordView, reader: Reader) -> bool:
-    private = kind in (kinds.REMINDER, kinds.CHECK) and view.people and reader.id not in view.people
-    return reader.may_read(view.origin) and not private
-
-
-def _beside_talk(
-    entity: Entity, name: str, data: bytes, zone: tzinfo, reader: Reader
-) -> bytes | None:
-    """Return an original that a conversation shows cut, if the person may know the conversation."""
-    parts = Path(name).parts
-    talk = entity.sessions / parts[1] / sessions.FILE
-    if len(parts) != BLOB_DEPTH or parts[2] != "blobs" or not talk.exists():
-        return None
-    [view] = kinds.SESSION.read(talk, zone)
-    return data if reader.may_read(view.origin) else None
-
-
 def check(root: Path) -> None:
     """Refuse a place where something lies.
 
@@ -229,61 +158,3 @@ def unpack(archive: Path, root: Path) -> list[str]:
                 raise BundleInvalidError(archive, f"{name}: {error}") from error
             disk.write_atomic(disk.inside(root, name), data)
         return names
-
-
-MAGIC = b"age-encryption.org/"
-HEAD_BYTES = 100  # in which the first recipient stands
-# As age says it; whatever else it says is of bytes that are not what they were.
-_NOT_OPENED = ("Decryption failed", "No matching keys found")
-
-
-def encrypt(data: bytes, recipients: Sequence[str], passphrase: str) -> bytes:
-    """Encrypt for some recipients, `age1…` or SSH public keys; with a passphrase if there is none.
-
-    Raises:
-        ValueError: If one is no recipient.
-    """
-    if not recipients:
-        return bytes(pyrage.passphrase.encrypt(data, passphrase))
-    return bytes(pyrage.encrypt(data, [_recipient(text) for text in recipients]))
-
-
-def _recipient(text: str) -> object:
-    kind = pyrage.ssh.Recipient if text.startswith("ssh-") else pyrage.x25519.Recipient
-    try:
-        return kind.from_str(text)
-    except pyrage.RecipientError as error:
-        raise ValueError(f"{text[:20]}… is no recipient: {error}") from error
-
-
-def decrypt(data: bytes, identity: str, passphrase: str) -> bytes:
-    """Decrypt with what an identity file holds; with a passphrase if there is none.
-
-    Raises:
-        ValueError: If that does not open it, or it is damaged.
-    """
-    try:
-        if not identity:
-            return bytes(pyrage.passphrase.decrypt(data, passphrase))
-        return bytes(pyrage.decrypt(data, _identities(identity)))
-    except pyrage.IdentityError as error:
-        raise ValueError("the key is no age identity and no private SSH key") from error
-    except pyrage.DecryptError as error:
-        if str(error) not in _NOT_OPENED:
-            raise ValueError(f"it is damaged or cut off ({error})") from error
-        key = "key" if identity else "passphrase"
-        raise ValueError(f"this {key} does not open it, or its head is damaged") from error
-
-
-def is_for_keys(data: bytes) -> bool:
-    """Whether what is encrypted opens with a key, and with no passphrase."""
-    head = data[:HEAD_BYTES]
-    return b"\n-> " in head and b"\n-> scrypt " not in head
-
-
-def _identities(text: str) -> list[object]:
-    if "PRIVATE KEY" in text:
-        return [pyrage.ssh.Identity.from_buffer(text.encode())]
-    lines = (line.strip() for line in text.splitlines())
-    keys = [line for line in lines if line and not line.startswith("#")]
-    return [pyrage.x25519.Identity.from_str(key) for key in keys]

@@ -6,7 +6,7 @@ Whoever an export is for gets what they might meet in a talk, and no more. Knows
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from itertools import groupby
 from pathlib import Path
@@ -14,18 +14,17 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from bumble.bridges.imports.notes import OKF_VERSION
 from bumble.entity import secrets
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.files import disk
-from bumble.recall.belief_strength import fades_on
+from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import (
     base,
-    beliefs,
     episodes,
     kinds,
     narrative,
+    provenance,
     relationships,
     session_files,
     sessions,
@@ -39,7 +38,7 @@ from bumble.text import markdown
 from bumble.text.words import one_line, shorten
 
 AGENTS = ("claude-code", "openclaw", "hermes", "letta")  # whose files an export can write
-FORMS = ("card", "okf", "markdown", "bundle", *AGENTS)  # that an export can have
+FORMS = ("card", "markdown", "bundle", *AGENTS)  # that an export can have
 TITLE_CHARS = 80
 
 
@@ -120,6 +119,14 @@ def safe(text: str) -> str:
     return secrets.redacted(text)
 
 
+def quotation(origin: Provenance, text: str) -> str:
+    """Mark a text that is no memory of the entity's own; any other stays as it is."""
+    if not provenance.is_untrusted(origin.trust):
+        return text
+    lines = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+    return f"Not its own memory, but quoted from {QUOTED_FROM[origin.trust]}:\n\n{lines}"
+
+
 def _page(kind: Kind, path: Path, view: RecordView, place: str) -> Page:
     title, description, names = view.id, "", tuple[str, ...]()
     if kind is kinds.PERSON:
@@ -186,108 +193,12 @@ def transcript(session: Session, name: str) -> Iterator[str]:
         yield f"## {message.id}\n\n**{speaker}**, {message.at:%Y-%m-%d %H:%M}\n\n{quoted}"
 
 
-PRODUCER = "bumble"
-
-
-def bundle(pages: Pages, name: str, owner: str, reader: Reader, now: datetime) -> dict[str, str]:
-    """Return the files of a bundle by their names.
-
-    Args:
-        pages: The memories.
-        name: What the entity is called.
-        owner: Id of the person it belongs to.
-        reader: For whom it is; what it says of others stays out.
-        now: The present.
-    """
-    texts = {}
-    for page in pages.pages:
-        meta = _meta(page, pages, owner)
-        if not reader.id and (own := _own_meta(page)):
-            meta[PRODUCER] = dict(own)
-        texts[f"{page.path}.md"] = markdown.render(meta, _body(page)).text
-    texts["index.md"] = _okf_index(pages, name)
-    texts["log.md"] = f"# Log\n\n## {now:%Y-%m-%d}\n\n* Written by bumble from what it holds.\n"
-    return texts
-
-
-def _body(page: Page) -> str:
-    return "" if page.kind is kinds.BELIEF and page.text == page.description else page.text
-
-
-def _meta(page: Page, pages: Pages, owner: str) -> dict[str, Any]:
-    origin, values = page.origin, _own_meta(page)
-    actor = f"{PRODUCER}/{origin.model or origin.by}" if origin.by or origin.model else ""
-    generated = base.filled({"by": actor, "at": base.stamp(page.at) if page.at else ""})
-    is_owners = page.kind is kinds.BELIEF and origin.trust == "owner"
-    is_owners |= page.kind is kinds.KNOWLEDGE and not actor
-    verified = {"by": f"human:{owner}"} | ({"at": base.stamp(page.at)} if page.at else {})
-    return base.filled(
-        {
-            "type": page.kind.page,
-            "title": page.title,
-            "description": page.description,
-            "tags": _tags(page, values),
-            "sources": [
-                {"resource": _resource(source, pages), "id": source}
-                for source in page.sources
-                if source in pages.places
-            ],
-            "generated": generated if actor else {},
-            "verified": verified if is_owners else {},
-            "status": "deprecated" if values.get("archived") else "stable",
-            "stale_after": _stale_after(page),
-            "id": page.id,
-        }
-    )
-
-
-def _stale_after(page: Page) -> str:
-    """Return the day from which a belief counts as faded; empty if it never will, or has."""
-    if page.kind is not kinds.BELIEF or page.view is None or page.view.document is None:
-        return ""
-    day = fades_on(beliefs.of(page.view.document, page.id))
-    return f"{day:%Y-%m-%d}" if day else ""
-
-
-def _own_meta(page: Page) -> Mapping[str, Any]:
-    """Return the front matter of the entity's own file."""
-    document = page.view.document if page.view is not None else None
-    return document.meta if document is not None else {}
-
-
-def _tags(page: Page, values: Mapping[str, Any]) -> list[str]:
-    category = values.get("category")
-    return [category] if isinstance(category, str) else []
-
-
-def _resource(source: str, pages: Pages) -> str:
-    path, mark, anchor = pages.places[source].partition("#")
-    return f"/{path}.md{mark}{anchor}"
-
-
-def _okf_index(pages: Pages, name: str) -> str:
-    head = ["---", f'okf_version: "{OKF_VERSION}"', "---", "", f"# What {_plain(name)} remembers"]
-
-    def line(page: Page) -> str:
-        text = f" - {_plain(page.description)}" if page.description else ""
-        return f"* [{_plain(page.title)}](/{page.path}.md){text}"
-
-    return _listed(pages, head, line)
-
-
 def _listed(pages: Pages, head: Sequence[str], line: Callable[[Page], str]) -> str:
     """List pages by their kinds, below a head."""
     lines = list(head)
     for kind, group in groupby(pages.pages, key=lambda page: page.kind):
         lines += ["", f"## {kind.plural.capitalize()}", "", *map(line, group)]
     return "\n".join(lines) + "\n"
-
-
-def _plain(text: str) -> str:
-    """Return a line that opens no link and closes none."""
-    for mark in "\\[]<>`":
-        text = text.replace(mark, f"\\{mark}")
-    return text
 
 
 HOME = "Home"

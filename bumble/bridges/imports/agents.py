@@ -96,6 +96,8 @@ def _note(origin: str, note: NoteFile) -> Iterator[Item]:
         yield notes.recipe(note)
     elif "skills" in place.parts[:-1]:
         yield LeftOut(note.name, "files beside a skill")
+    elif origin == LETTA and ALWAYS in place.parts[:-1]:
+        yield from _block({"label": place.stem, "value": note.body})
     elif place.name in (INDEX, ABOUT) and SEPARATOR in note.body:
         parts = [part.strip() for part in note.body.split(SEPARATOR) if part.strip()]
         title = "About the person" if place.name == ABOUT else "Memory"
@@ -166,17 +168,7 @@ def read_letta(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     if any(part.shown(source) for part in AGENT_FILES):
         yield from foreign.read(source, *AGENT_FILES)
         return
-    yield from notes.each(source, _memory_folder(source), _letta_note)
-
-
-def _letta_note(note: NoteFile) -> Iterator[Item]:
-    place = PurePosixPath(note.name)
-    if place.name == "SKILL.md":
-        yield notes.recipe(note)
-    elif ALWAYS not in place.parts[:-1]:
-        yield from notes.dated(note, OTHER, LETTA)
-    else:
-        yield from _block({"label": place.stem, "value": note.body})
+    yield from _workspace(source, context, origin=LETTA)
 
 
 def _retired(data: Mapping[str, Any]) -> Iterator[Item]:

@@ -26,7 +26,12 @@ from bumble.bridges.imports.source import ImportSource
 
 GEMINI_NAME = "Gemini"
 PAGES = ("MyActivity.html", "My Activity.html")
-PROMPTED = "Prompted "
+# What a record's title begins with, where the rest is what somebody said.
+PROMPTED = (
+    *("Prompted with: ", "Asked Gemini: ", "Asked Bard: "),
+    *("Prompted ", "Asked ", "Said ", "Branched ", "Answered "),
+)
+NAMES = ("gemini", "bard")  # one of which is in the labels of a record, in any language
 ATTACHED = {"attachedFiles": "file", "imageFile": "picture", "audioFiles": "file"}
 _BLOCKS = ("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table")
 _UNSEEN = ("script", "style")
@@ -35,7 +40,8 @@ _UNSEEN = ("script", "style")
 def fits_gemini(source: ImportSource) -> bool:
     """Whether the files are such an export."""
     pages = source.matching(*PAGES)
-    return bool(GEMINI.shown(source)) or any("gemini" in name.casefold() for name in pages)
+    is_shown = any(part.shown(source) for part in (CONVERSATIONS, GEMINI))
+    return is_shown or any("gemini" in name.casefold() for name in pages)
 
 
 def read_gemini(source: ImportSource, context: ImportContext) -> Iterator[Item]:
@@ -45,8 +51,8 @@ def read_gemini(source: ImportSource, context: ImportContext) -> Iterator[Item]:
         yield LeftOut(name, "the activity as a web page: ask Takeout for JSON", broken=True)
     day: date | None = None
     turns: list[ImportedTurn] = []
-    for item in foreign.read(source, GEMINI, besides=pages):
-        if not isinstance(item, ImportedTalk):
+    for item in foreign.read(source, CONVERSATIONS, GEMINI, besides=pages):
+        if not isinstance(item, ImportedTalk) or item.id:
             yield item
         elif item.at is not None and item.turns:
             here = item.at.astimezone(context.zone).date()
@@ -70,10 +76,15 @@ def _record(data: Mapping[str, Any]) -> Iterator[Item]:
         raise ValueError("a record without a time")
     answers = [_answer(one) for one in listed(data, "safeHtmlItem")]
     asked, told = _details(data)
-    if not (title.startswith(PROMPTED) or any(block.text for block in answers) or asked or told):
+    labels = " ".join([text(data, "header"), *foreign.texts(data, "products")]).casefold()
+    if labels.strip() and not any(name in labels for name in NAMES):
+        yield LeftOut(title[:60], "records of other services", is_block=True)
+        return
+    verb = next(filter(title.startswith, PROMPTED), "")
+    if not (verb or any(block.text for block in answers) or asked or told):
         yield LeftOut(title[:60], "records that are no prompt", is_block=True)
         return
-    words = title.removeprefix(PROMPTED)
+    words = title.removeprefix(verb)
     key = hashlib.sha256(f"{at.isoformat()} {words}".encode("utf-8", "replace")).hexdigest()[:24]
     prompt = [ImportedBlock(words)] if words.strip() and not asked else []
     own = ledger.head(key, at, "", own=True)
@@ -90,6 +101,39 @@ GEMINI = Files(
     ("MyActivity.json", "My Activity.json", "*Gemini*/*.json"),  # or in the account's language
     frozenset(["header", "title", "time"]),
     {"": _record},
+)
+
+
+def _conversation_of_gemini(data: Mapping[str, Any]) -> Iterator[Item]:
+    begun, title = text(data, "creation_time"), text(data, "title")
+    said = (_turn(one, number) for number, one in enumerate(listed(data, "conversation_turns")))
+    yield from ledger.talk(f"{begun} {title}", title, moment(data, "creation_time"), said)
+
+
+def _turn(item: object, number: int) -> ImportedMessage:
+    own, answer = mapping(item, "user_turn"), mapping(item, "system_turn")
+    turn = own or answer
+    at, is_deleted = moment(turn, "turn_last_modified"), bool(turn.get("turn_deleted_time"))
+    blocks = [
+        *([ImportedBlock(text(own, "prompt"))] if text(own, "prompt").strip() else []),
+        *[ledger.left(ledger.THOUGHTS)] * len(listed(answer, "model_thoughts")),
+        *(_piece(one) for part in listed(answer, "text") for one in (part, *listed(part, "cards"))),
+        *(ledger.mark("picture", text(one)) for one in listed(answer, "images")),
+    ] or [ledger.unknown("")]
+    shown = [ledger.left(ledger.HIDDEN)] * len(blocks) if is_deleted else blocks
+    return ImportedMessage(ledger.head(f"turn {number}", at, GEMINI_NAME, own=bool(own)), shown)
+
+
+def _piece(part: object) -> ImportedBlock:
+    """Read a piece of an answer, or a card in it."""
+    words = foreign.first(part, "data", "content")
+    return ImportedBlock(words) if words else ledger.left("answers without words")
+
+
+CONVERSATIONS = Files(
+    ("conversation_*.txt", "conversation_*.json"),  # each holds one, by Takeout for Workspace
+    frozenset(["conversation_turns"]),
+    {"": _conversation_of_gemini},
 )
 
 

@@ -34,10 +34,12 @@ _LEFT = {  # kinds of content that nobody said to the person
 }
 _EMPTY: tuple[object, ...] = ("", None, {}, [])
 _TEXTS = ("text", "multimodal_text", "code", "execution_output", "")
-# What the page shows as a small link: `cite` between private characters, and the older brackets.
-_CITED = re.compile(
-    "[ \t]?\ue200[^\ue201]{0,400}\ue201|[\ue200-\ue206]|[ \t]?【[^【】]{0,80}†[^【】]{0,200}】"
+# What the page shows as a link or a card: a kind and fields between private characters; and the
+# older brackets.
+_MARKED = re.compile(
+    "([ \t]?)\ue200([^\ue201]{0,4000})\ue201|[\ue200-\ue206]|[ \t]?【[^【】]{0,80}†[^【】]{0,200}】"
 )
+_WORDED = ("entity", "url", "link_title")  # kinds that stand for words; the others cite
 
 
 def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
@@ -57,7 +59,7 @@ FILES = Files(
     ("conversations*.json", "*/conversations*.json"),
     frozenset(["mapping"]),
     {"": _conversation, "conversations": _conversation},
-    never=frozenset(["chat_messages"]),
+    never=frozenset(["chat_messages", "fragments"]),
 )
 
 
@@ -157,7 +159,7 @@ def _block(message: Mapping[str, Any], part: object, document: str) -> ImportedB
         return ledger.unknown(kind or content)
     recipient = text(message, "recipient")
     if recipient == REMEMBERED:
-        return ImportedBlock(f"(to its memory) {words}")
+        return ledger.to_memory(words)
     if recipient.startswith(CANVAS):
         return _written(words, document)
     if _is_report(message):
@@ -166,8 +168,19 @@ def _block(message: Mapping[str, Any], part: object, document: str) -> ImportedB
         return ImportedBlock(f"{ledger.marked('output')}\n{ledger.fenced(words)}")
     if content == "code" or recipient.startswith(CODE):
         return ImportedBlock(ledger.fenced(words, text(message, "content", "language")))
-    shown = _CITED.sub("", words)
+    shown = _MARKED.sub(_worded, words)
     return ImportedBlock(shown if shown.strip() else words)
+
+
+def _worded(mark: re.Match[str]) -> str:
+    """Return the words that a mark in a text stands for: a name, or a link."""
+    kind, *fields = (mark[2] or "").split("\ue202")
+    if kind not in _WORDED or not fields:
+        return ""
+    named = foreign.json_of(fields[0]) if kind == "entity" else None
+    label = named[1] if isinstance(named, list) and len(named) > 1 else fields[0]
+    is_link = len(fields) > 1 and fields[1].startswith("http")
+    return f"{mark[1]}[{label}]({fields[1]})" if is_link else f"{mark[1]}{label}"
 
 
 def _document(message: Mapping[str, Any]) -> str:

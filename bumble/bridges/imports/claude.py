@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
@@ -33,6 +34,9 @@ REMEMBERED = ("conversations_memory", "project_memories", "account_uuid")
 MAKERS = ("artifacts", "create_file")  # tools that make a document for the person
 CHANGERS = (*MAKERS, "str_replace")
 CODE = ("repl", "analysis_tool", "bash_tool", "code_execution")  # tools that run code
+# Tools that show the person a card: a recipe, a route, a letter to send, a small program.
+CARDS = ("*_display_v*", "*_card_v*", "message_compose_v*", "*show_widget")
+TO_MEMORY = "memory_user_edits"
 UNSHOWN = "sentences that stand for a block which the export does not hold"
 _UNSHOWN = re.compile(
     r"```\s*\n[^`\n]{0,90}(?:is not supported on|isn.t yet supported on)[^`\n]{0,80}\n```"
@@ -60,7 +64,10 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     talk_id = text(data, "uuid")
     if not talk_id:
         raise ValueError("a conversation without an id")
-    yield from ledger.talk(talk_id, text(data, "name"), moment(data, "created_at"), _said(data))
+    name = text(data, "name")
+    if text(data, "summary").strip():
+        yield LeftOut(name or talk_id, "summaries that Claude made of conversations")
+    yield from ledger.talk(talk_id, name, moment(data, "created_at"), _said(data))
 
 
 TALKS = Files(
@@ -136,7 +143,7 @@ def _files(message: Mapping[str, Any]) -> Iterator[ImportedBlock]:
 def _block(data: Mapping[str, Any], code: Collection[str]) -> ImportedBlock:
     """Read a block of a message."""
     kind = text(data, "type")
-    if kind in ("text", "voice_note") and (said := text(data, "text")).strip():
+    if kind in ("text", "voice_note") and (said := first(data, "text", "transcript")):
         shown = _UNSHOWN.sub("", said).strip("\n")
         return ImportedBlock(shown) if shown.strip() else ledger.left(UNSHOWN)
     if kind in ("thinking", "redacted_thinking"):
@@ -161,6 +168,10 @@ def _made(tool: str, given: Mapping[str, Any]) -> ImportedBlock:
         return ledger.titled("document changed", name, new)
     if tool in CODE and (ran := first(given, "code", "command")):
         return ImportedBlock(ledger.fenced(ran))
+    if any(fnmatchcase(tool, pattern) for pattern in CARDS) and (shown := foreign.outlined(given)):
+        return ledger.titled("card", first(given, "title", "summary_title", "name"), shown)
+    if tool == TO_MEMORY and (noted := first(given, "control", "replacement")):
+        return ledger.to_memory(noted)
     return ledger.left(ledger.CALLS)
 
 

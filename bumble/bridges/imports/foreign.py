@@ -80,12 +80,30 @@ def listed(value: object, *path: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
+def json_of(words: str) -> Any:
+    """Return what a text holds as JSON; None of any other text."""
+    try:
+        return json.loads(words)
+    except (ValueError, RecursionError):
+        return None
+
+
 def parsed(words: str) -> Mapping[str, Any]:
     """Return the mapping that a text holds as JSON; nothing of any other text."""
-    try:
-        return mapping(json.loads(words))
-    except (ValueError, RecursionError):
-        return {}
+    return mapping(json_of(words))
+
+
+def outlined(data: object, indent: str = "") -> str:
+    """Return data as a list to read, what is empty left out."""
+    pairs = data.items() if isinstance(data, dict) else ((None, one) for one in listed(data))
+    lines = []
+    for key, one in pairs:
+        named = f"{key}: " if key is not None else ""
+        if one and isinstance(one, dict | list):
+            lines += [f"{indent}- {named}".rstrip(), outlined(one, f"{indent}  ")]
+        elif one not in (None, "", [], {}):
+            lines.append(f"{indent}- {named}{cleaned(str(one))}")
+    return "\n".join(lines)
 
 
 def mappings(value: object, *path: str) -> list[Mapping[str, Any]]:

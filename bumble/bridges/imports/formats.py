@@ -9,7 +9,6 @@ from msgspec import Struct
 from bumble.bridges.imports import (
     agents,
     assistants,
-    bumble_folder,
     card,
     chatgpt,
     claude,
@@ -19,6 +18,7 @@ from bumble.bridges.imports import (
 from bumble.bridges.imports.foreign import Files
 from bumble.bridges.imports.ledger import ImportContext, Item, LeftOut
 from bumble.bridges.imports.source import ImportSource
+from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, UsageError
 
 
@@ -50,13 +50,11 @@ FORMATS = (
     Format("gemini", "Gemini", assistants.fits_gemini, assistants.read_gemini),
     Format("card", "a character card", card.fits, card.read),
     Format("lorebook", "a lorebook", card.fits_lorebook, card.read_lorebook),
-    Format("bumble", "another entity", bumble_folder.fits, bumble_folder.read),
     Format("obsidian", "an Obsidian vault", notes.fits_vault, notes.read_vault, "note"),
     Format("hermes", "Hermes", agents.fits_hermes, agents.read_hermes),
     Format("openclaw", "OpenClaw", agents.fits_openclaw, agents.read_openclaw),
     Format("letta", "Letta", agents.fits_letta, agents.read_letta),
     Format("claude-code", "Claude Code", agents.fits_claude_code, agents.read_claude_code),
-    Format("okf", "an OKF bundle", notes.fits_okf, notes.read_okf),
 )
 NAMES = tuple(form.name for form in FORMATS)
 JSON_ENDINGS = (".json", ".af")
@@ -82,10 +80,15 @@ def detect(source: ImportSource) -> Format:
     """
     if not source.members:
         raise ImportInvalidError(source.path, "there is nothing in it that can be read")
+    if source.matching("*.zip") == source.names:
+        raise ImportInvalidError(source.path, f"{source.names[0]} in it is packed; import that")
     for form in FORMATS:
         if form.fits(source):
             return form
     _refuse_broken(source)
+    if source.matching(ENTITY_FILE):
+        why = "it is an entity itself: talk to it with -e; `bumble new --from` takes its archive"
+        raise ImportInvalidError(source.path, why)
     if source.matching("*.md"):
         why = "is it a folder of notes? Then say --format obsidian, or the program they are from"
         raise ImportInvalidError(source.path, f"no format shows in it; {why}")

@@ -9,7 +9,7 @@ counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -19,7 +19,7 @@ from msgspec.structs import asdict, replace
 
 from bumble.text import words
 
-PERSON, OTHER, GUEST = "person", "other", "guest"
+PERSON, OTHER = "person", "other"
 
 
 class ImportContext(Struct, frozen=True):
@@ -27,8 +27,6 @@ class ImportContext(Struct, frozen=True):
 
     zone: tzinfo  # the entity's: it decides where a day ends
     person: str  # what the person is called whose files they are
-    # Whether an id or a name is of somebody whom the entity has forgotten.
-    is_forgotten: Callable[[str], bool] = lambda _: False
 
 
 class ImportedTurn(Struct, frozen=True):
@@ -36,9 +34,9 @@ class ImportedTurn(Struct, frozen=True):
 
     id: str  # its own where it comes from, unique in its talk
     at: datetime | None  # None: as the one before it
-    by: str  # PERSON: whose export it is; GUEST: another person; OTHER: an assistant, or a file
+    by: str  # PERSON: whose export it is; OTHER: an assistant, or a file
     text: str
-    name: str = ""  # of a guest, an assistant or a file
+    name: str = ""  # of an assistant or a file
     model: str = ""  # that wrote it
     blocks: int = 1  # pieces of the message it was made of
 
@@ -168,6 +166,11 @@ def marked(what: str, name: str = "") -> str:
 def titled(what: str, name: str, text: str) -> ImportedBlock:
     """Take a text that the assistant made, with its name above it."""
     return ImportedBlock(f"{marked(what, name)}\n\n{text}", is_made=True)
+
+
+def to_memory(text: str) -> ImportedBlock:
+    """Take what the assistant noted of the person, to remember."""
+    return ImportedBlock(f"(to its memory) {text}")
 
 
 def fenced(text: str, language: str = "") -> str:

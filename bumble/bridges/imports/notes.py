@@ -1,4 +1,4 @@
-"""Folders of Markdown: notes of any program, Obsidian's vaults, bundles of Open Knowledge.
+"""Folders of Markdown: notes of any program, Obsidian's vaults.
 
 Front matter is read leniently, dates are found, sections become facts.
 """
@@ -41,12 +41,6 @@ DATES = ("created", "date", "created_at", "at", "day", "timestamp")  # keys of f
 MAX_FACT_CHARS = 12_000  # longer ones are dated texts, so that knowledge stays short
 UNDATED = datetime(2000, 1, 1, tzinfo=UTC)  # of what nothing dates, so that it is the same again
 CLIPPED = ("source", "url", "link")  # keys of notes that were clipped from the web
-VAULT = (".obsidian/*", "*/.obsidian/*")  # files by which one shows
-OKF_VERSION = "0.2"
-OKF_FACTS = ("belief", "knowledge", "person")  # types that are held to be so
-OKF_SKILL = "skill"
-OKF_RESERVED = ("index.md", "log.md")
-_LOOKED_AT = 20  # files, to see whether a folder is a bundle
 _DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 
 
@@ -165,14 +159,15 @@ def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
 
 def fits_vault(source: ImportSource) -> bool:
     """Whether the files are an Obsidian vault."""
-    return bool(source.below(*VAULT))
+    return bool(source.below(".obsidian/*", "*/.obsidian/*"))
 
 
 def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read a vault, or any folder of Markdown: the person's own notes, each a dated text."""
     settings = [name for name in source.names if ".obsidian" in name.split("/")]
-    written = [f"{PurePosixPath(name).parent}/" for name in source.matching(MARK, ENTITY_FILE)]
-    ours = [name for name in source.names if name.startswith(tuple(written))]
+    marks = source.matching(MARK, ENTITY_FILE)
+    written = tuple(mark.removesuffix(PurePosixPath(mark).name) for mark in marks)
+    ours = [name for name in source.names if name.startswith(written)]
     passed = {*settings, *ours}
     texts = [name for name in source.matching("*.md", "*.markdown") if name not in passed]
     source.wanted = sum(source.members[name].size for name in texts)
@@ -194,46 +189,3 @@ def _clipped(note: NoteFile) -> str:
         if address.startswith(("http://", "https://")):
             return address.split("/")[2][:80] or "the web"
     return ""
-
-
-def fits_okf(source: ImportSource) -> bool:
-    """Whether the files are a bundle of OKF: its index says so, or its files have a type."""
-    if any(b"okf_version" in source.head(name, 2000) for name in source.matching("index.md")):
-        return True
-    loaded = [load(source, name) for name in _concepts(source)[:_LOOKED_AT]]
-    return bool(loaded) and all(
-        isinstance(note, NoteFile) and bool(text(note.meta, "type")) for note in loaded
-    )
-
-
-def _concepts(source: ImportSource) -> list[str]:
-    return [n for n in source.matching("*.md") if PurePosixPath(n).name not in OKF_RESERVED]
-
-
-def read_okf(source: ImportSource, context: ImportContext) -> Iterator[Item]:
-    """Read a bundle of the Open Knowledge Format: a folder of Markdown, each file with a `type`.
-
-    Source: Open Knowledge Format 0.2.
-    """
-    yield from each(source, _concepts(source), _concept)
-    yield from foreign.others(source, source.matching("*.md"))
-
-
-def _concept(note: NoteFile) -> Iterator[Item]:
-    kind = one_line(text(note.meta, "type"))
-    description = one_line(text(note.meta, "description"))
-    whole = "\n\n".join(filter(None, (description, note.body.strip())))
-    if not kind:
-        yield LeftOut(note.name, "it has no `type`", broken=True)
-    elif text(note.meta, "status") == "deprecated":
-        yield LeftOut(note.name, "what its bundle calls deprecated")
-    elif not whole:
-        yield LeftOut(note.name, "notes without a text")
-    elif kind.casefold() == OKF_SKILL and note.body.strip():
-        yield Recipe(note.title, description, note.body)
-    elif kind.casefold() in OKF_FACTS and len(whole) <= MAX_FACT_CHARS:
-        yield Fact(f"{note.title} ({kind})", whole)
-    else:
-        at = foreign.moment(note.meta, "generated", "at") or note.at
-        author = text(note.meta, "generated", "by") or kind
-        yield from dated(replace(note, at=at), OTHER, author)

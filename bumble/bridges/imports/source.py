@@ -6,6 +6,7 @@ what grows beyond all measure when it is unpacked is not unpacked. Knows nothing
 
 from __future__ import annotations
 
+import codecs
 import lzma
 import os
 import stat
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import BinaryIO, cast
@@ -81,8 +83,8 @@ class ImportSource(Struct):
     @contextmanager
     def reading(self, name: str) -> Iterator[BinaryIO]:
         """Open a file; what is read of it counts for progress."""
-        with self.opens(name) as stream:
-            read = stream.read
+        with self.opens(name) as packed:
+            read = _as_utf8(packed).read
 
             def counted(size: int = -1) -> bytes:
                 data = read(size)
@@ -95,7 +97,7 @@ class ImportSource(Struct):
         """Return the first bytes of a file; none of one that can't be read."""
         try:
             with self.opens(name) as stream:
-                return stream.read(most)
+                return _as_utf8(stream).read(most)
         except (*UNREADABLE, UnsafePathError):
             return b""
 
@@ -136,6 +138,14 @@ class ImportSource(Struct):
         self.done += more
         if self.progress is not None:
             self.progress(self.done, max(self.done, self.wanted))
+
+
+def _as_utf8(stream: BinaryIO) -> BinaryIO:
+    """Give a file that begins as one of UTF-16 in UTF-8."""
+    peeked = cast("BufferedReader", stream).peek(2)[:2]
+    if peeked not in (b"\xff\xfe", b"\xfe\xff"):
+        return stream
+    return cast("BinaryIO", codecs.EncodedFile(stream, "utf-8", "utf-16", "replace"))
 
 
 def decoded(data: bytes) -> str:

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from bumble.bridges.imports import card
 from bumble.bridges.imports.ledger import (
-    GUEST,
     PERSON,
     Fact,
     ImportedPersona,
@@ -35,7 +34,6 @@ from bumble.records import (
     base,
     forgotten,
     knowledge,
-    relationships,
     session_files,
     sessions,
     skills,
@@ -276,9 +274,6 @@ class Importer:
             own, extra = self.speaker, {"name": self.speaker.name}
             said = replace(message, role="user", speaker=own.id, trust=own.trust, extra=extra)
             return self._known(said)
-        if turn.by == GUEST:
-            guest = relationships.person_id(name or "somebody")
-            return self._known(replace(message, role="user", speaker=guest, trust="person"))
         return message
 
     def _known(self, message: Message) -> Message:

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from bumble.bridges.exports.memories import quotation
 from bumble.entity import secrets
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import (
@@ -25,12 +26,11 @@ from bumble.history import why
 from bumble.history.lookup import Library, LibraryRecord
 from bumble.history.why import SourceNode
 from bumble.index.memory import Memory
-from bumble.index.search import Hit
 from bumble.prompt import system
 from bumble.recall import memory_search
 from bumble.recall.memory_search import QuestionHits, Search
 from bumble.recall.prompt_memories import QUOTED_FROM
-from bumble.records import base, journal, knowledge, provenance, relationships, reminders
+from bumble.records import base, journal, knowledge, relationships, reminders
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
 from bumble.runtime import body_state, people, rules
@@ -86,14 +86,14 @@ class Desk(Struct, frozen=True):
             found = memory_search.answers(*asked, query.strip())
         return {
             "query": query.strip(),
-            "hits": [_hit(hit, rank) for rank, hit in enumerate(found.answers, 1)],
+            "hits": [_told(hit.data(rank)) for rank, hit in enumerate(found.answers, 1)],
             "more": found.near,
         }
 
     def read(self, id: str) -> dict[str, Any]:  # noqa: A002  (as clients know it)
         """Read one record whole, by the id that `recall` gives, a title or a person's name."""
         _, item = self._find(id)
-        return _record(item)
+        return _told(item.data())
 
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002
         """Show where a record comes from: all it rests on, down to what was said."""
@@ -129,12 +129,12 @@ class Desk(Struct, frozen=True):
         if not base.may_read(node.item.origin.audience, self.readers):
             return {"kind": node.item.kind or None, "hidden": True}
         below = [self._node(source) for source in node.rests_on]
-        return {**_record(node.item), "resolved": node.resolved, "rests_on": below}
+        return {**_told(node.item.data()), "resolved": node.resolved, "rests_on": below}
 
     def person(self, name: str) -> dict[str, Any]:
         """Show how the entity sees somebody, and how the two stand."""
         match = self._somebody(name)
-        return {
+        data = {
             "id": match.id,
             "names": list(match.names),
             "bond": people.standing(match, self.now()).line,
@@ -144,8 +144,8 @@ class Desk(Struct, frozen=True):
             "unresolved": list(match.unresolved),
             "text": match.text,
             "trust": match.provenance.trust or None,
-            "quoted_from": QUOTED_FROM.get(match.provenance.trust),
         }
+        return _told(data)
 
     def _somebody(self, name: str) -> Relationship:
         """Look a person up by any name.
@@ -187,7 +187,7 @@ class Desk(Struct, frozen=True):
         """Return what the entity knows."""
         sections = knowledge.read(self.runtime.entity.knowledge).sections
         return "\n\n".join(
-            f"## {section.title}\n\n{_quoted(section.provenance, section.text)}"
+            f"## {section.title}\n\n{quotation(section.provenance, section.text)}"
             for section in sections
             if base.may_read(section.provenance.audience, self.readers)
         )
@@ -196,7 +196,7 @@ class Desk(Struct, frozen=True):
         """Return the diary of a day, `2026-05-24`."""
         entries = journal.read(self.runtime.entity.journal, self.runtime.zone).entries
         shown = [
-            f"## {entry.at:%Y-%m-%d %H:%M}\n\n{_quoted(entry.provenance, entry.text)}"
+            f"## {entry.at:%Y-%m-%d %H:%M}\n\n{quotation(entry.provenance, entry.text)}"
             for entry in entries
             if f"{entry.at:%Y-%m-%d}" == date and base.may_read(entry.audience, self.readers)
         ]
@@ -207,7 +207,7 @@ class Desk(Struct, frozen=True):
     def person_page(self, id: str) -> str:  # noqa: A002
         """Return the portrait of a person."""
         match = self._somebody(id)
-        portrait = _quoted(match.provenance, match.text) if match.text else "No portrait yet."
+        portrait = quotation(match.provenance, match.text) if match.text else "No portrait yet."
         return f"# {' / '.join(match.names) or match.id}\n\n{portrait}"
 
     def episode_page(self, id: str) -> str:  # noqa: A002
@@ -215,7 +215,7 @@ class Desk(Struct, frozen=True):
         _, item = self._find(id)
         if item.kind != "episode":
             raise RecordMissingError("episode to be read with the id", id)
-        return _quoted(item.origin, item.text)
+        return quotation(item.origin, item.text)
 
     def remember(self, text: str, title: str = "") -> dict[str, Any]:
         """Leave a note with the entity. It stays a quotation until its owner says it is so."""
@@ -270,47 +270,9 @@ class Desk(Struct, frozen=True):
         self.runtime.apply(ChangeSet(f"{title}: {change.why}", (change,)))
 
 
-def _hit(hit: Hit, rank: int) -> dict[str, Any]:
-    return {
-        "rank": rank,
-        "score": round(hit.score, 4),
-        "kind": hit.kind,
-        "id": hit.id,
-        "at": hit.at.isoformat() if hit.at else None,
-        "text": hit.text,
-        "newer": hit.newer or None,
-        "speaker": hit.speaker or None,
-        "people": list(hit.people),
-        "trust": hit.trust or None,
-        "quoted_from": QUOTED_FROM.get(hit.trust),
-        "session": hit.session or None,
-        "path": hit.path,
-        "line": hit.line,
-    }
-
-
-def _record(item: LibraryRecord) -> dict[str, Any]:
-    return {
-        "kind": item.kind or None,
-        "id": item.id,
-        "text": item.text,
-        "at": item.at.isoformat() if item.at else None,
-        "path": item.path or None,
-        "line": item.line,
-        "speaker": item.speaker or None,
-        "by": item.origin.by or None,
-        "model": item.origin.model or None,
-        "trust": item.origin.trust or None,
-        "quoted_from": QUOTED_FROM.get(item.origin.trust),
-    }
-
-
-def _quoted(origin: Provenance, text: str) -> str:
-    """Mark what is no memory of the entity's own."""
-    if not provenance.is_untrusted(origin.trust):
-        return text
-    lines = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
-    return f"Not its own memory, but quoted from {QUOTED_FROM[origin.trust]}:\n\n{lines}"
+def _told(data: dict[str, Any]) -> dict[str, Any]:
+    """Say of a record's data whose words they are, where they are not its own."""
+    return {**data, "quoted_from": QUOTED_FROM.get(data["trust"] or "")}
 
 
 BY = "mcp"

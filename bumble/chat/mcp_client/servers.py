@@ -21,6 +21,7 @@ from bumble.chat import workspace
 from bumble.entity import installation
 from bumble.entity.config import ServerConfig
 from bumble.errors import McpMissingError, UserError
+from bumble.files import disk
 from bumble.llm import prompts
 from bumble.llm.protocol import Tool
 from bumble.runtime.runtime import OutsideResult
@@ -290,7 +291,7 @@ class Servers:
 
     def _folder(self) -> Path:
         """Return where servers run: the person's home, never an entity's folder."""
-        home = Path(self._person_environ.get("HOME") or Path.home())
+        home = disk.expanded(Path(self._person_environ.get("HOME") or "~"))
         return home if home.is_dir() else Path(tempfile.gettempdir())
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> OutsideResult:

@@ -313,7 +313,7 @@ def trust_(
     verb = "Trusted already" if not changed else "Would trust" if dry_run else "Trusted"
     lines = [f"{verb}: {root}"]
     lines += [f"  {key}: {yaml_edit.inline(value)}" for key, value in what.settings.items()]
-    runs = {item.path: item.summary for item in what.runnable if item.path != ENTITY_FILE}
+    runs = {item.file: item.summary for item in what.runnable if item.file != ENTITY_FILE}
     lines += [f"  {path}: {' '.join(summary.split())}" for path, summary in runs.items()]
     obeyed = [rule for rule in what.rules if rule.file not in runs]
     lines += [f"  {rules.line(rule)}" for rule in obeyed]

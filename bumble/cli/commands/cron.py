@@ -488,7 +488,7 @@ def _crontab(opened: Opened) -> str | None:
 def _units(opened: Opened) -> Path:
     """Return where a user's systemd units lie."""
     config = opened.shell.environ.get("XDG_CONFIG_HOME")
-    return (Path(config) if config else Path.home() / ".config") / "systemd" / "user"
+    return (Path(config) if config else disk.expanded(Path("~/.config"))) / "systemd" / "user"
 
 
 def _say(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -22,7 +22,6 @@ from bumble.errors import NotAnEntityError, SettingInvalidError, UnsafePathError
 from bumble.files import disk, git, unfinished
 from bumble.records import kinds, scratch
 from bumble.records.kind import Kind
-from bumble.records.provenance import EVERYTHING
 from bumble.text import markdown, yaml_edit
 
 VERSION_KEY = "schema_version"
@@ -147,7 +146,7 @@ def keep(entity: Entity, version: int, at: datetime, place: git.Git | None) -> s
             tagged = place.call("tag", "--force", name, "HEAD")
         if tagged.code == 0:
             return f"git's tag {name}"
-    whole = bundle.collect(entity, UTC, EVERYTHING, encrypted=True)
+    whole = bundle.collect(entity, keeps_secrets=True)
     path = changes.HISTORY / "formats" / f"{version}.{at:%Y%m%d-%H%M%S}.zip"
     disk.write_atomic(disk.inside(entity.root, str(path)), bundle.packed(whole))
     return str(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,8 +18,7 @@ from bumble.cli.models import chat_model
 from bumble.cli.process import Shell
 from bumble.entity import approvals, changes
 from bumble.entity.folder import ENTITY_FILE
-from bumble.errors import BundleInvalidError, UsageError
-from bumble.files import disk, git, gitdir, unfinished
+from bumble.files import git, gitdir
 from bumble.records import (
     base,
     beliefs,
@@ -59,13 +57,10 @@ def new(
         Path | None,
         typer.Option("--from", metavar="FILE", help="A bundle of `bumble export`: the same again."),
     ] = None,
-    key_file: Annotated[
-        Path | None, typer.Option("--key", metavar="FILE", help="The age identity that opens it.")
-    ] = None,
 ) -> None:
     """Make an entity folder."""
     if archive is not None:
-        _restore(shell, folder, archive, key_file, use_git=not no_git)
+        _restore(shell, folder, archive, use_git=not no_git)
         return
     identity = new_entity.make(
         shell,
@@ -90,23 +85,17 @@ def new(
         model_view.ask(opened)
 
 
-def _restore(
-    shell: Shell, folder: Path, archive: Path, key_file: Path | None, *, use_git: bool
-) -> None:
+def _restore(shell: Shell, folder: Path, archive: Path, *, use_git: bool) -> None:
     """Make the entity of an archive again."""
     from bumble.bridges.exports import bundle, destination
     from bumble.history import clone
 
     root = new_entity.root_of(shell, folder)
     bundle.check(root)
-    source = shell.real_path(archive)
     is_kept = use_git and gitdir.find(root) is None
     approvals.forget(root)
-    with (
-        _opened(shell, source, key_file) as plain,
-        destination.folder(root, last=ENTITY_FILE) as draft,
-    ):
-        names = bundle.unpack(plain, draft)
+    with destination.folder(root, last=ENTITY_FILE) as draft:
+        names = bundle.unpack(shell.real_path(archive), draft)
         if is_kept := is_kept and git.init(draft):
             clone.install_driver(draft)
     kept_by = str(root) if is_kept else None
@@ -115,39 +104,6 @@ def _restore(
     output.say(f"What it is to obey, and who it is, counts once you trust it: {advice}")
     lines = [f"Made {root} of {len(names)} files", "Its history begins with its next change."]
     output.result(shell, "new", data, lines[: 2 if kept_by else 1])
-
-
-@contextmanager
-def _opened(shell: Shell, archive: Path, key_file: Path | None) -> Iterator[Path]:
-    """Give an archive as it is when it is not encrypted; decrypted it lies in a private folder."""
-    from bumble.bridges.exports.bundle import MAGIC, decrypt, is_for_keys
-
-    try:
-        data = disk.read(archive)
-    except OSError as error:
-        raise BundleInvalidError(archive, f"can't be read: {error.strerror}") from error
-    if not data.startswith(MAGIC):
-        yield archive
-        return
-    identity = _key(shell.path(key_file)) if key_file is not None else ""
-    if not identity and is_for_keys(data):
-        raise BundleInvalidError(archive, "it is encrypted for a key, not with a passphrase")
-    passphrase = "" if identity else writing.passphrase(shell, new=False)
-    try:
-        data = decrypt(data, identity, passphrase)
-    except ValueError as error:
-        raise BundleInvalidError(archive, str(error)) from error
-    with unfinished.temporary_folder() as private:
-        plain = private / "bundle.zip"
-        plain.write_bytes(data)
-        yield plain
-
-
-def _key(path: Path) -> str:
-    try:
-        return disk.read(path).decode()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--key {path}: it can't be read, or is no text.") from error
 
 
 LIFE = Path(__file__).parents[2] / "demo.yaml"

@@ -287,20 +287,8 @@ def _data(
     parts = hit.parts
     return {
         "unasked": None if plain else memory_search.comes_to_mind(hit, opened.config),
-        "rank": rank,
-        "score": hit.score,
-        "kind": hit.kind,
-        "id": hit.id,
-        "path": hit.path,
-        "line": hit.line,
-        "at": hit.at.isoformat() if hit.at else None,
-        "text": hit.text,
-        "newer": hit.newer or None,
-        "speaker": hit.speaker or None,
-        "people": list(hit.people),
+        **hit.data(rank),
         "audience": list(hit.audience),
-        "trust": hit.trust or None,
-        "session": hit.session or None,
         "faded": hit.faded,
         "parts": {
             "bm25": parts.bm25,

@@ -19,11 +19,8 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.files import disk
-from bumble.records import forgotten, relationships
 from bumble.records.provenance import EVERYTHING, STRANGER, Reader
 from bumble.text import words, yaml_edit
-
-ENCRYPTED = ".age"
 
 
 class ExportRequest(Struct, frozen=True):
@@ -33,8 +30,6 @@ class ExportRequest(Struct, frozen=True):
     dest: Path
     reader: Reader
     picture: Path | None
-    recipients: tuple[str, ...]
-    encrypt: bool
 
 
 @reads
@@ -47,7 +42,7 @@ def export(
         typer.Option(
             "--to",
             metavar="FORM",
-            help="card, okf, markdown, bundle, claude-code, openclaw, hermes or letta.",
+            help="card, markdown, bundle, claude-code, openclaw, hermes or letta.",
         ),
     ],
     person: Annotated[
@@ -58,30 +53,23 @@ def export(
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="card: the PNG that carries it.")
     ] = None,
-    encrypt: Annotated[
-        bool, typer.Option("--encrypt", help="bundle: with a passphrase, by age.")
-    ] = False,
-    recipient: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY", help="bundle: for this age or SSH public key; may repeat."),
-    ] = None,
 ) -> None:
     """Take the entity elsewhere: a card, a bundle to read or to keep.
 
     card: who it is, and what everybody may know, as a PNG or JSON that other programs take.
-    okf: each memory a file with its sources. markdown: a copy to read, with links, for Obsidian.
-    bundle: everything as one archive, of which `bumble new DIR --from FILE` makes the same entity.
+    markdown: a copy to read, with links, for Obsidian. bundle: everything as one archive, of which
+    `bumble new DIR --from FILE` makes the same entity.
     claude-code, openclaw, hermes, letta: a memory folder for that agent, as its owner may know it.
     """
     listing.choice("form", form, memories.FORMS)
-    if form != "bundle" and (encrypt or recipient):
-        raise UsageError("Only a bundle is encrypted: --to bundle.")
+    if form == "bundle" and person is not None:
+        raise UsageError("A bundle is everything: --for PERSON goes with another form.")
     if form != "card" and picture is not None:
         raise UsageError("Only a card has a picture: --to card.")
     target = Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
     destination.check(target, opened.root, force=force)
     reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
-    asked = ExportRequest(form, target, reader, picture, tuple(recipient or ()), encrypt)
+    asked = ExportRequest(form, target, reader, picture)
     data, lines = WRITERS[form](opened, asked)
     data = {"form": form, "to": str(target), "for": reader.id or None, **data}
     output.result(opened.shell, "export", data, [f"Wrote {target}", *lines])
@@ -103,14 +91,6 @@ def _told(pages: memories.Pages) -> tuple[dict[str, Any], list[str]]:
     if pages.withheld:
         lines.append(f"  {pages.withheld} that they may not know were left out")
     return {"counts": counts, "withheld": pages.withheld, "unread": pages.unread}, lines
-
-
-def _okf(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
-    pages = _pages(opened, asked.reader)
-    owner = relationships.person_id(opened.identity.owner.name or "you")
-    texts = memories.bundle(pages, opened.identity.name, owner, asked.reader, opened.shell.now())
-    destination.put_folder(asked.dest, texts)
-    return _told(pages)
 
 
 def _markdown(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
@@ -160,38 +140,23 @@ def _drawn(opened: opening.Opened, asked: ExportRequest, fields: dict[str, Any])
 
 
 def _bundle(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
-    encrypted = asked.encrypt or bool(asked.recipients) or asked.dest.suffix == ENCRYPTED
-    gathered = bundle.collect(opened.entity, opened.zone, asked.reader, encrypted=encrypted)
+    gathered = bundle.collect(opened.entity)
     data = bundle.packed(gathered)
-    if encrypted:
-        data = _locked(opened, asked, data)
     destination.put_file(asked.dest, data)
     for path, why in gathered.left_out.items():
         output.warn(opened.shell, f"{path} was left out: {why}.")
     for path in gathered.hidden:
-        output.warn(
-            opened.shell, f"{path}: a secret in it was left out; an encrypted bundle keeps it."
-        )
+        output.warn(opened.shell, f"{path}: a secret in it was left out.")
     told = {
         "files": len(gathered.members),
-        "encrypted": encrypted,
         "left_out": gathered.left_out,
         "hidden": gathered.hidden,
     }
     return told, [f"  {words.counted(len(gathered.members), 'file')}, {output.size(len(data))}"]
 
 
-def _locked(opened: opening.Opened, asked: ExportRequest, data: bytes) -> bytes:
-    passphrase = "" if asked.recipients else writing.passphrase(opened.shell, new=True)
-    try:
-        return bundle.encrypt(data, asked.recipients, passphrase)
-    except ValueError as error:
-        raise UsageError(f"--recipient: {error}") from error
-
-
 WRITERS: dict[str, Callable[[opening.Opened, ExportRequest], tuple[dict[str, Any], list[str]]]] = {
     "card": _card,
-    "okf": _okf,
     "markdown": _markdown,
     "bundle": _bundle,
     **dict.fromkeys(memories.AGENTS, _agent),
@@ -250,7 +215,7 @@ def import_(
             first,
         )
         try:
-            report = _run(files, wanted, importer, _context(opened, who.name))
+            report = _run(files, wanted, importer, ImportContext(opened.zone, who.name))
         finally:
             progress.clear()
     if not dry_run:
@@ -259,13 +224,6 @@ def import_(
         broken = [passed for passed in report.left_out.values() if passed.broken]
         raise ImportInvalidError(place, f"nothing in it could be read: {broken[0].why}")
     _show(opened, wanted, report, dry_run=dry_run)
-
-
-def _context(opened: opening.Opened, person: str) -> ImportContext:
-    entries = forgotten.read(opened.entity.root)
-    return ImportContext(
-        opened.zone, person, lambda name: any(entry.is_named(name) for entry in entries)
-    )
 
 
 def _apply(opened: opening.Opened, planned: ChangeSet, *, dry_run: bool) -> None:

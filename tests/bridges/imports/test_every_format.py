@@ -7,7 +7,6 @@ import pytest
 
 from bumble.bridges.imports import formats
 from tests.support import exports
-from tests.support.living import talked
 from tests.support.running import Run
 from tests.support.sweeps import turns
 
@@ -24,19 +23,7 @@ FINDS = {
     "hermes": ("garden gate", "The garden gate sticks."),
     "claude-code": ("Sam uses uv", "Sam uses uv."),
     "obsidian": ("quince tree", "I planted a quince tree."),
-    "okf": ("prefers tea", "Sam prefers tea."),
-    "bumble": ("sail", "I sail on Fridays."),
 }
-
-
-def made(run: Run, place: Path, form: str) -> str:
-    """Make an export of a format."""
-    if form != "bumble":
-        return str(exports.every(place)[form])
-    run.ok("new", str(place / "bea"), "--name", "Bea", "--owner", "Sam", "--no-git")
-    other = type(run.entity)(place / "bea")
-    talked(other, "ses_1", ("sam", "I sail on Fridays."), ("bea", "Good."))
-    return str(other.root)
 
 
 def truth(run: Run) -> dict[str, Any]:
@@ -52,7 +39,7 @@ def test_it_is_looked_at_imported_found_and_not_imported_twice(
     run: Run, tmp_path: Path, form: str
 ) -> None:
     run.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
-    path = made(run, tmp_path, form)
+    path = str(exports.every(tmp_path)[form])
     before = truth(run)
     looked = run.ok("import", path, "--dry-run", "--json").data
     assert (looked["format"], looked["dry_run"], looked["changed"]) == (form, True, True)

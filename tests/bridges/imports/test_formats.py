@@ -10,21 +10,16 @@ from typing import Any
 import pytest
 
 from bumble.bridges.imports import card, formats, ledger
-from bumble.bridges.imports.ledger import GUEST, OTHER, PERSON, ImportedPersona, LeftOut, Recipe
-from bumble.entity import changes, create
-from bumble.entity.changes import ChangeSet
+from bumble.bridges.imports.ledger import OTHER, PERSON, ImportedPersona, LeftOut, Recipe
+from bumble.entity import create
 from bumble.entity.create import NewEntity
 from bumble.errors import ImportInvalidError
-from bumble.records import sessions
-from bumble.records.sessions import Message
 from tests.support import exports
 from tests.support.importing import facts, items, left, said, talks
-from tests.support.living import NOON
 
 
 def test_each_format_shows_by_its_content(tmp_path: Path) -> None:
-    bea = create.create(tmp_path / "l", NewEntity("Bea", "curious", "Sam", "UTC")).root
-    made = {**exports.every(tmp_path), "bumble": bea}
+    made = exports.every(tmp_path)
     assert set(made) == set(formats.NAMES)
     assert {name: items(path)[0] for name, path in made.items()} == {name: name for name in made}
 
@@ -37,6 +32,10 @@ def test_what_is_no_format_is_an_error_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "notes" / "a.md").write_text("# A")
     with pytest.raises(ImportInvalidError, match="--format obsidian"):
         items(tmp_path / "notes")
+    bea = create.create(tmp_path / "bea", NewEntity("Bea", "curious", "Sam", "UTC")).root
+    with pytest.raises(ImportInvalidError, match="it is an entity itself"):
+        items(bea)
+    assert set(left(items(bea, "obsidian")[1])) == {"files that bumble wrote itself"}
     with pytest.raises(ImportInvalidError, match="No such file"):
         items(tmp_path / "absent.zip")
     (tmp_path / "empty").mkdir()
@@ -206,37 +205,3 @@ def test_a_card_that_would_grow_beyond_measure_is_none() -> None:
     chunk = struct.pack(">I", len(inside)) + b"zTXt" + inside + b"\0\0\0\0"
     with pytest.raises(ValueError, match="can't be decoded"):
         card.from_png(exports.PNG + chunk)
-
-
-def test_another_entity_is_hearsay_but_for_the_persons_words(tmp_path: Path) -> None:
-    bea = create.create(tmp_path / "bea", NewEntity("Bea", "curious", "Sam", "UTC"))
-    talk = sessions.new("ses_1", NOON, "sam")
-    lines = [
-        Message("msg_1", NOON, "user", "I sail.", "sam", trust="owner", extra={"name": "Sam"}),
-        Message("msg_2", NOON, "assistant", "Where to?", trust="entity"),
-        Message("msg_3", NOON, "user", "I row.", "bo", trust="person", extra={"name": "Bo"}),
-        Message("msg_4", NOON, "tool", "result"),
-        Message("msg_5", NOON, "user", "gone", "sam", extra={"redacted": True}),
-    ]
-    changes.apply(bea.root, ChangeSet("", (sessions.plan_whole(talk, lines, ""),)))
-    exports.folder(
-        bea.root,
-        {
-            "knowledge.md": "## Boat\n\nSam's boat is green.\n",
-            "journal.md": "## 2026-05-24 03:12:47 #dream\n\nI thought of boats.\n",
-            "beliefs/bel_1.md": (
-                "---\ncategory: preference\nconfidence: 0.8\nformed: 2026-01-01T00:00:00Z\n---\n"
-                "Sam loves wind.\n"
-            ),
-        },
-    )
-    name, read = items(bea.root)
-    assert name == "bumble"
-    assert said(read) == [
-        (PERSON, "", "I sail."),
-        (OTHER, "Bea", "Where to?"),
-        (GUEST, "Bo", "I row."),
-        (OTHER, "Bea", "I thought of boats."),
-    ]
-    assert facts(read)["Boat (Bea)"] == "Sam's boat is green."
-    assert facts(read)["preference (held by Bea)"] == "- Sam loves wind."

@@ -78,7 +78,7 @@ def test_the_same_export_twice_changes_nothing(run: Run, tmp_path: Path) -> None
     ):
         folder = exports.folder(tmp_path / name, getattr(exports, name))
         run.ok("import", str(folder), "--format", form)
-    for name in ("VAULT", "BUNDLE", "MEMFS"):
+    for name in ("VAULT", "MEMFS"):
         run.ok("import", str(exports.folder(tmp_path / name, getattr(exports, name))))
     for name, data in (("t.af", exports.letta_agent()), ("card.json", exports.card())):
         (tmp_path / name).write_text(json.dumps(data))
@@ -344,20 +344,6 @@ def test_killed_anywhere_it_is_finished_by_running_it_again(
         assert all(len(one.messages) == 1 for one in imported(run))
         run.ok("import", path)
         assert truth(run) == wanted
-
-
-def test_a_bundle_that_was_exported_keeps_its_times(run: Run, tmp_path: Path) -> None:
-    run.write(
-        "episodes/2026/05/ep_01KSA0000000000000000000E1.md",
-        "---\nat: 2026-05-20T10:00:00+01:00\nsignificance: 0.5\nby: remember\n---\n\nWe sailed.\n",
-    )
-    run.ok("export", "--to", "okf", str(tmp_path / "okf"))
-    run.ok("new", str(tmp_path / "bea"), "--owner", "Sam", "--no-git")
-    other = type(run.entity)(tmp_path / "bea")
-    run.ok("import", str(tmp_path / "okf"), "-e", str(other.root))
-    talks = [session_files.load(path) for path in session_files.paths(other.sessions)]
-    [sailed] = [talk for talk in talks if "We sailed." in talk.messages[0].text]
-    assert f"{sailed.at.date()}" == "2026-05-20"
 
 
 def test_from_leaves_out_what_ended_before(run: Run, tmp_path: Path) -> None:

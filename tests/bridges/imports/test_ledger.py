@@ -75,7 +75,9 @@ CLAUDE_BLOCK = ODD | st.fixed_dictionaries(
     },
     optional={
         "text": WORDS,
-        "name": st.sampled_from(["artifacts", "create_file", "repl", "web_search"]),
+        "name": st.sampled_from(
+            ["artifacts", "repl", "web_search", "recipe_display_v0", "memory_user_edits"]
+        ),
         "input": st.fixed_dictionaries(
             {}, optional={"content": WORDS, "new_str": WORDS, "code": WORDS}
         ),

@@ -130,7 +130,7 @@ def test_what_a_record_rests_on_is_hidden_from_whom_it_is_not_for(full: Run) -> 
 
 
 def test_a_broken_file_is_named_to_the_owner_alone(full: Run) -> None:
-    (full.entity.beliefs / "bel_1.md").write_text("no belief", "utf-8")
+    (full.entity.beliefs / "bel_1.md").write_text("---\nconfidence: [\n---\nRain.\n", "utf-8")
     with pytest.raises(RecordInvalidError, match="bel_1"):
         desk(full).read("bel_1")
     with pytest.raises(RecordMissingError):

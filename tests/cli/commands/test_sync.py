@@ -123,6 +123,14 @@ def test_a_night_whose_remote_is_away_is_told_until_a_sync_succeeds(
     assert not kept.exists()
 
 
+def test_what_keeps_git_from_it_is_said(life: Run, away: Path, tmp_path: Path) -> None:
+    git(life.entity.root, "checkout", "-q", "--detach")
+    assert "no branch is checked out" in life("sync").err
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path))
+        assert "git is not installed here" in life("sync").err
+
+
 def bring(away: Path, path: str, make: Callable[[Path], object]) -> None:
     """Let the other clone push something in the place of a file."""
     file = away / path

@@ -103,15 +103,6 @@ def test_nothing_of_one_of_three_people_is_left_in_any_byte(life: Run) -> None:
     assert "rye" in life.ok("recall", "rye bread").out
 
 
-def test_an_import_of_what_was_here_before_forgets_again(life: Run, tmp_path: Path) -> None:
-    shutil.copytree(life.entity.root, tmp_path / "older" / "ada")
-    life.ok("person", "forget", "Zelda", "--yes")
-    ran = life.ok("import", str(tmp_path / "older" / "ada"))
-    assert left(life) == []
-    assert "brought back" in ran.err
-    assert "I bake rye bread on Fridays." in life.ok("recall", "rye bread").out
-
-
 @pytest.mark.parametrize("merged_by", turns(2, ["union", "bumble"]))
 def test_an_older_clone_that_went_on_brings_nothing_back(
     life: Run, tmp_path: Path, merged_by: str

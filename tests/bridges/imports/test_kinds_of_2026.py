@@ -1,0 +1,167 @@
+"""What exports hold since 2026, by the descriptions of those who read real ones; made up here."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bumble.bridges.imports import ledger
+from bumble.bridges.imports.ledger import Item, LeftOut
+from bumble.errors import ImportInvalidError
+from tests.support import exports
+from tests.support.importing import items, said
+
+ENTITY = '\ue200entity\ue202["city","Porto","a city in Portugal"]\ue201'
+LINK = "\ue200url\ue202the ferry\ue202https://example.org/ferry\ue201"
+CITED = " \ue200cite\ue202turn0search0\ue202turn0news3\ue201"
+
+
+def left(read: list[Item]) -> Counter[str]:
+    return Counter({item.why: item.count for item in read if isinstance(item, LeftOut)})
+
+
+def test_a_name_or_a_link_that_chatgpt_shows_as_a_card_keeps_its_words(tmp_path: Path) -> None:
+    text = f"Go to {ENTITY} by {LINK}, or{ENTITY.replace('[', 'x')}.{CITED}"
+    talk = exports.gpt_talk("c1", exports.gpt_message("1", "assistant", text))
+    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
+    assert said(read)[0][2] == (
+        "Go to Porto by [the ferry](https://example.org/ferry), "
+        'orx"city","Porto","a city in Portugal"].'
+    )
+
+
+def of_claude(*blocks: dict[str, Any]) -> dict[str, Any]:
+    message = {"uuid": "m1", "sender": "assistant", "created_at": "2026-06-01T10:00:00Z"}
+    talk = {"uuid": "t1", "name": "Soup", "created_at": "2026-06-01T10:00:00Z"}
+    return {**talk, "chat_messages": [{**message, "content": list(blocks)}]}
+
+
+def test_cards_that_claude_shows_are_taken_and_so_is_what_it_noted(tmp_path: Path) -> None:
+    talk = of_claude(
+        {
+            "type": "tool_use",
+            "name": "recipe_display_v0",
+            "input": {
+                "title": "Caldo verde",
+                "notes": None,
+                "ingredients": [{"name": "kale", "amount": 300}],
+                "steps": ["Boil.", "Stir."],
+            },
+        },
+        {
+            "type": "tool_use",
+            "name": "message_compose_v1",
+            "input": {
+                "kind": "email",
+                "summary_title": "To the landlord",
+                "variants": [{"label": "Firm", "subject": "Heating", "body": "It is cold."}],
+            },
+        },
+        {
+            "type": "tool_use",
+            "name": "memory_user_edits",
+            "input": {"command": "add", "control": "Sam is vegan"},
+        },
+        {"type": "tool_use", "name": "weather_fetch", "input": {"city": "Porto"}},
+        {"type": "voice_note", "transcript": "Thank you."},
+    )
+    talk["summary"] = "**Conversation Overview** A soup."
+    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
+    [(_, _, text)] = said(read)
+    assert text == (
+        "[card: Caldo verde]\n\n- title: Caldo verde\n- ingredients:\n  -\n    - name: kale\n"
+        "    - amount: 300\n- steps:\n  - Boil.\n  - Stir.\n\n[card: To the landlord]\n\n"
+        "- kind: email\n- summary_title: To the landlord\n- variants:\n  -\n    - label: Firm\n"
+        "    - subject: Heating\n    - body: It is cold.\n\n(to its memory) Sam is vegan\n\n"
+        "Thank you."
+    )
+    assert left(read) == {"summaries that Claude made of conversations": 1, ledger.CALLS: 1}
+
+
+def test_takeout_of_gemini_is_read_by_what_each_record_is(tmp_path: Path) -> None:
+    def record(title: str, answer: str = "", of: str = "Gemini Apps") -> dict[str, Any]:
+        head = {"header": of, "title": title, "time": "2026-07-01T10:00:00Z", "products": [of]}
+        return {**head, "safeHtmlItem": [{"html": f"<p>{answer}</p>"}] if answer else []}
+
+    records = [
+        record("Asked what is a tide", "The sea moves."),
+        record("Said good night"),
+        record("Was ist Ebbe?", "Das Meer geht.", "Gemini-Apps"),
+        record("Created a canvas"),
+        record("Searched for boots", "x", "Search"),
+    ]
+    _, read = items(exports.as_json(tmp_path / "MyActivity.json", records))
+    assert sorted(text for *_, text in said(read)) == [
+        *("Das Meer geht.", "The sea moves.", "Was ist Ebbe?", "good night", "what is a tide"),
+    ]
+    assert left(read) == {"records that are no prompt": 1, "records of other services": 1}
+
+
+def test_conversations_of_gemini_in_files_of_their_own_are_read(tmp_path: Path) -> None:
+    turns = [
+        {
+            "user_turn": {
+                "prompt": "A boat?",
+                "turn_index": 0,
+                "turn_last_modified": "2026-07-01T10:00:00Z",
+            }
+        },
+        {
+            "system_turn": {
+                "text": [{"data": "Yes."}, {"cards": [{"content": "A sloop"}]}],
+                "images": ["conversation_0_turn_1_images_0"],
+                "model_thoughts": [{"headline": "h"}],
+                "turn_last_modified": "2026-07-01T10:00:05Z",
+            }
+        },
+        {
+            "user_turn": {
+                "prompt": "Forget that.",
+                "turn_deleted_time": "2026-07-02T10:00:00Z",
+                "turn_last_modified": "2026-07-01T10:01:00Z",
+            }
+        },
+    ]
+    talk = {"title": "Boats", "creation_time": "2026-07-01T10:00:00Z", "conversation_turns": turns}
+    exports.as_json(tmp_path / "conversation_0.txt", talk)
+    form, read = items(tmp_path)
+    assert (form, [(by, text) for by, _, text in said(read)]) == (
+        "gemini",
+        [
+            ("person", "A boat?"),
+            ("other", "Yes.\n\nA sloop\n\n[picture: conversation_0_turn_1_images_0]"),
+        ],
+    )
+    assert left(read) == {ledger.THOUGHTS: 1, ledger.HIDDEN: 1, "answers without words": 1}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_an_export_that_a_program_of_windows_rewrote_is_read(tmp_path: Path, encoding: str) -> None:
+    text = json.dumps([exports.gpt_moving()], ensure_ascii=False)
+    (tmp_path / "conversations.json").write_bytes(text.encode(encoding))
+    form, read = items(tmp_path)
+    assert (form, left(read)) == ("chatgpt", {})
+    assert len(said(read)) == 4
+
+
+def test_what_only_looks_like_an_export_is_not_taken_for_one(tmp_path: Path) -> None:
+    message = {"fragments": [{"type": "REQUEST", "content": "hello"}]}
+    deepseek = {"id": "d", "mapping": {"1": {"id": "1", "parent": None, "message": message}}}
+    with pytest.raises(ImportInvalidError, match="no format that bumble knows"):
+        items(exports.as_json(tmp_path / "conversations.json", [deepseek]))
+
+
+def test_a_folder_of_archives_says_which_to_import(tmp_path: Path) -> None:
+    exports.zipped(tmp_path / "packed.zip", conversations_json=[exports.gpt_moving()])
+    with pytest.raises(ImportInvalidError, match="in it is packed; import that"):
+        items(tmp_path)
+
+
+def test_what_lies_beside_the_notes_of_a_memory_folder_is_named(tmp_path: Path) -> None:
+    texts = {**exports.MEMFS, "system/picture.png": "x", "skills/tea/SKILL.md": "Boil water."}
+    _, read = items(exports.folder(tmp_path, texts))
+    assert left(read) == {"files that are no Markdown": 1}
