@@ -33,6 +33,7 @@ from msgspec.structs import asdict, fields, replace
 
 from bumble.body import affects
 from bumble.body.config import EMOTIONS, FeltMemoryConfig
+from bumble.bridges.imports import ledger
 from bumble.cli import index_place
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
@@ -133,6 +134,13 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
+def said(turn: Mapping[str, Any]) -> str:
+    """Return a turn as an import writes it: a picture that went with it is named in its place."""
+    caption = turn.get("blip_caption")
+    shown = [ledger.marked("picture", caption)] if caption else []
+    return "\n".join([turn["text"], *shown])
+
+
 def write_entity(root: Path, conversation: Mapping[str, Any]) -> tuple[Entity, str, dict[str, str]]:
     """Write a conversation as transcripts: speaker b is the entity, all others speak to it.
 
@@ -155,7 +163,7 @@ def write_entity(root: Path, conversation: Mapping[str, Any]) -> tuple[Entity, s
                     ids[turn["dia_id"]],
                     at,
                     "assistant" if by_entity else "user",
-                    turn["text"],
+                    said(turn),
                     "" if by_entity else relationships.person_id(turn["speaker"]),
                 )
             )

@@ -116,7 +116,7 @@ def unseen(data: head.Data, right: head.Targets, examples: Sequence[Example], ro
     said: dict[str, Any] = {}
     for fold in range(FOLDS):
         out = np.array([examples[row].writer in writers[fold::FOLDS] for row in rows])
-        heads = head.train(data, right, rows[~out], seeds=[10 + fold])
+        heads = head.train(data, right, rows[~out], examples, seeds=[10 + fold])
         (part,) = head.predict(heads, data, rows[out])
         for name in ("keep", "intent"):
             whole = said.setdefault(name, np.zeros((len(rows), *part[name].shape[1:]), np.float32))
@@ -156,7 +156,7 @@ def main() -> None:
     scale = head.scale_of(features, rows)
     data = head.data_of(features, scale)
     softened = right.softened(rows, unseen(data, right, examples, rows))
-    heads = head.train(data, softened, rows, epochs=given.epochs)
+    heads = head.train(data, softened, rows, examples, epochs=given.epochs)
     named = ["choose", "test", *(["sealed"] if given.sealed else [])]
     splits = {name: rows_of(examples, name) for name in named}
     outs = {name: head.predict(heads, data, part)[0] for name, part in splits.items()}

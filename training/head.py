@@ -23,6 +23,7 @@ RATE, DECAY = 1e-3, 0.05
 AVERAGED = 0.998  # of the weights so far, in those that are kept, a step
 SOFT = 0.5  # of a target, what models say that have not seen its writer
 DROPOUT, LAST_DROPOUT, TOKEN_DROP, FEATURE_DROP = 0.2, 0.3, 0.1, 0.1
+BESIDE = 0.6  # how often another message of its writer stands before one that refers to none
 LONGEST = 64  # tokens of a message that are trained on
 CHUNK = 256  # messages that are predicted at once
 # What each output counts in the loss.
@@ -195,6 +196,7 @@ class Data(NamedTuple):
     mask: Any  # (n, LONGEST)
     spans: Any  # (n, LONGEST, 3)
     before: Any  # (n, hidden), standardised; 0 where nothing was said before
+    mean: Any  # (n, hidden): of its own tokens, as what was said before another
     grams: Any  # (n, GRAMS)
 
 
@@ -227,15 +229,34 @@ def data_of(features: Features, scale: Scale) -> Data:
     before = features.previous.astype(np.float32)
     has = np.abs(before).sum(1, keepdims=True) > 0
     before = np.where(has, (before - scale.mean) / scale.deviation, 0).astype(np.float32)
-    return Data(*map(jnp.asarray, (x, mask, spans, before, features.grams)))
+    mean = (x.astype(np.float32) * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)
+    return Data(*map(jnp.asarray, (x, mask, spans, before, mean, features.grams)))
 
 
-def _batch(data: Data, right: Params, rows: Any) -> Params:
+def others(examples: Sequence[Example], rows: Any, chance: np.random.Generator) -> NDArray[Any]:
+    """Choose a message of the same writer and language for each row; -1: none stands before it.
+
+    What refers to nothing is so read whatever was said before: else having something before it
+    alone would make a message a correction or a confidence.
+    """
+    by_writer: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        by_writer.setdefault((examples[row].writer, examples[row].language), []).append(row)
+    chosen = [chance.choice(by_writer[examples[r].writer, examples[r].language]) for r in rows]
+    return np.where(chance.random(len(rows)) < BESIDE, chosen, -1)
+
+
+def _batch(data: Data, right: Params, rows: Any, beside: Any = None) -> Params:
+    before = data.before[rows]
+    if beside is not None:
+        refers = jnp.abs(before).sum(-1, keepdims=True) > 0
+        other = jnp.where((beside >= 0)[:, None], data.mean[beside], 0.0)
+        before = jnp.where(refers, before, other)
     return {
         "x": data.x[rows].astype(jnp.float32),
         "mask": data.mask[rows].astype(jnp.float32),
         "spans": data.spans[rows].astype(jnp.float32),
-        "before": data.before[rows],
+        "before": before,
         "grams": data.grams[rows],
         **{name: values[rows] for name, values in right.items()},
     }
@@ -245,6 +266,7 @@ def train(
     data: Data,
     right: Targets,
     rows: NDArray[np.int64],
+    examples: Sequence[Example],
     *,
     seeds: Sequence[int] = (0,),
     epochs: int = EPOCHS,
@@ -257,7 +279,10 @@ def train(
             np.concatenate([chance.permutation(rows)[: steps * BATCH] for _ in range(epochs)])
             for chance in chances
         ]
-    ).reshape(len(seeds), epochs * steps, BATCH)
+    )
+    besides = [others(examples, one, chance) for one, chance in zip(order, chances, strict=True)]
+    order = np.stack([order, np.stack(besides)], axis=-1)
+    order = order.reshape(len(seeds), epochs * steps, BATCH, 2)
     rates = optax.warmup_cosine_decay_schedule(0.0, RATE, epochs * steps // 20, epochs * steps)
     optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(rates, weight_decay=DECAY))
 
@@ -265,7 +290,7 @@ def train(
         def step(carry: Any, taken: Any) -> tuple[Any, Any]:
             params, kept, state, key = carry
             key, used = jax.random.split(key)
-            value, gradient = jax.value_and_grad(loss)(params, _batch(data, right, taken), used)
+            value, gradient = jax.value_and_grad(loss)(params, _batch(data, right, *taken.T), used)
             update, state = optimizer.update(gradient, state, params)
             params = optax.apply_updates(params, update)
             kept = optax.incremental_update(params, kept, 1 - AVERAGED)

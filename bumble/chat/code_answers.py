@@ -29,15 +29,19 @@ from bumble.records.sessions import Message
 from bumble.runtime.runtime import Runtime
 from bumble.text.words import folded
 
-MORNING, NOON = 9, 12  # the hour of a reminder for which none was named; where hours begin anew
+NOON = 12  # where hours begin anew
+MORNING = 9  # the hour of a reminder for which none was named
+HOURS_OF = {"early": [MORNING], "noon": [NOON], "late": [18, 21]}  # of a part of a day
 LEAST_LETTERS = 4  # of a weekday cut short
 WAKING = 6  # hours before it are of the afternoon, unless it is said
+PERHAPS = -2.5  # how far below its cut-off a reminder with its time still is one
 LEAST_NUMBERS = 2  # of a sum
 PERCENT = {Decimal(100)}  # in a sum, though nobody said it
 KNOWN, TALKED = 10, 6  # lines of what is known, and of what was said
 # How far below a question of memory, which all that code answers seems to be, each may be.
 BELOW_MEMORY = {"ask_name": 4.0, "ask_time": 1.0, "ask_known": 6.0, "ask_talk": 6.0}
-NAME_FROM = 2.0  # from it one's own name is asked for, below perhaps somebody's age
+# From these on it is asked for; below perhaps somebody's age, and ideas for somebody.
+LEAST = {"ask_name": 2.0, "ask_known": 3.0}
 MOST_NUMBER = 10**15  # of a sum: what is larger is not written out
 _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -62,15 +66,16 @@ class CodeReply(Struct, frozen=True):
 def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply | None:
     """Answer a message that code can answer; None: it can't."""
     said = reading.said
-    if said.has("remind") and said.main not in ("ask_memory", "tell"):
-        return _reminder(runtime, heard, reading, words)
+    if said.scores.get("remind", -9.0) > PERHAPS and said.main not in ("ask_memory", "tell"):
+        reply = _reminder(runtime, heard, reading, words)
+        if reply.plan or said.has("remind"):
+            return reply
     if said.has("calculate") and (result := calculated(heard.message.text, words.signs)):
         return CodeReply(result, "calculate")
     asked = max(ASKED, key=lambda intent: said.scores.get(intent, -1.0))
     memory = said.scores.get("ask_memory", -1.0) - BELOW_MEMORY[asked]
     others = (memory, *(said.scores.get(each, -1.0) for each in ("ask_entity", "ask_world")))
-    least = NAME_FROM if asked == "ask_name" else 0.0
-    if not said.scores.get(asked, -1.0) > least or said.scores[asked] < max(others):
+    if not said.scores.get(asked, -1.0) > LEAST.get(asked, 0.0) or said.scores[asked] < max(others):
         return None
     return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
 
@@ -162,9 +167,9 @@ ASKED: Mapping[str, Callable[[Runtime, Heard, str, Templates], str]] = {
 def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply:
     """Plan a reminder at the time that was named; without one say how to set it."""
     at, text, when = runtime.now(), heard.message.text, reading.said.when
+    due = time_of(text, when, reading.language, at, wakes=not reading.said.what)
     what = reading.said.what or text
     what = (what.replace(when, " ") if when else what).strip(" ,.;:!?") or text
-    due = time_of(text, when, reading.language, at)
     if due is None:
         return CodeReply(words.no_reminder.format(what=what.replace('"', "'")), "remind")
     reminder = reminders.new(
@@ -184,23 +189,27 @@ def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates
     )
 
 
-def time_of(text: str, when: str, language: str, at: datetime) -> datetime | None:
+def time_of(
+    text: str, when: str, language: str, at: datetime, *, wakes: bool = False
+) -> datetime | None:
     """Return the time a message names for something ahead; None: none that is surely understood.
 
     A day without an hour means nine in the morning; an hour that may be of the morning or of the
-    evening is the next in which people are awake.
+    evening is the next in which people are awake, but for who is to be woken.
 
     Args:
         text: What was said.
         when: The part of it that names the time, as the reader found it; may be too short.
         language: Its code: `de`.
         at: The moment it was said, with its zone.
+        wakes: Whether nothing is named that is to be thought of: who is asleep is woken.
     """
+    text, when = _apart(text, language), _apart(when, language)
     near, whole = values.read(when, language), values.read(text, language)
     lapse = _lapse(when or text, near if when else whole, language)
     if lapse:
         return at + lapse
-    parts = {_part(word, language) for word in _WORD.findall(text.casefold())}
+    parts, named = _parts(text, language), _parts(when, language)
     clock = next((each for each in (*near.numbers, *whole.numbers) if each.kind == "clock"), None)
     bare = [each for each in near.numbers if _may_be_hour(each, near.times)]
     if clock is None and "noon" not in parts and bare:
@@ -208,19 +217,31 @@ def time_of(text: str, when: str, language: str, at: datetime) -> datetime | Non
     days = (
         _days(near.times, at) or _abbreviated(when, language, at) or _days(_full(whole.times), at)
     )
-    if clock is None and "noon" not in parts:
-        if not days or (near.numbers and not near.times.are_there):
+    if clock is None:
+        if not (days or named) or (near.numbers and not near.times.are_there and not named):
             return None
-        hours: tuple[timedelta, ...] = (timedelta(hours=MORNING),)
+        hours = tuple(timedelta(hours=hour) for part in named or parts for hour in HOURS_OF[part])
+        hours = hours or (timedelta(hours=MORNING),)
     else:
-        hours = _hours(clock, parts, soon=not days or days[0] == at.date())
+        hours = _hours(clock, parts, soon=not days or days[0] == at.date(), wakes=wakes)
     days = days or [at.date(), at.date() + timedelta(days=1)]
     times = [datetime.combine(each, time(), at.tzinfo) + hour for each in days for hour in hours]
     return next((each for each in times if each > at), None)
 
 
-def _part(word: str, language: str) -> str:
-    return templates.load(language).hours.get(word, "")
+def _apart(text: str, language: str) -> str:
+    """Write a day and its part as two words: `Freitagabend`."""
+    days = [day for day in values.calendar_words(language).weekdays if len(day) >= LEAST_LETTERS]
+    parts = templates.load(language).hours
+    joined = rf"\b({'|'.join(days)})({'|'.join(parts)})\b"
+    return re.sub(joined, r"\1 \2", text, flags=re.IGNORECASE) if days else text
+
+
+def _parts(text: str, language: str) -> list[str]:
+    """Return the parts of a day that a text names."""
+    hours = templates.load(language).hours
+    said = (hours.get(word) for word in _WORD.findall(text.casefold()))
+    return list(dict.fromkeys(filter(None, said)))
 
 
 def _may_be_hour(number: Number, times: Times) -> bool:
@@ -266,17 +287,17 @@ def _abbreviated(when: str, language: str, at: datetime) -> list[date]:
     return _days(Times(weekdays=frozenset(cut)), at) if len(cut) == 1 else []
 
 
-def _hours(clock: Number | None, parts: Collection[str], *, soon: bool) -> tuple[timedelta, ...]:
+def _hours(
+    clock: Number, parts: Collection[str], *, soon: bool, wakes: bool
+) -> tuple[timedelta, ...]:
     """Return which hours of a day a time of day may be, likeliest first."""
-    if clock is None:
-        return (timedelta(hours=NOON),)
     half = min(clock.hours, key=lambda hour: abs(hour - clock.value % NOON))
     early, late = timedelta(hours=float(half)), timedelta(hours=float(half) + NOON)
     if clock.value >= NOON or "late" in parts:
         return (late,)
     if "early" in parts or clock.word.startswith("0"):
         return (early,)
-    if half < WAKING:
+    if half < WAKING and not wakes:
         return (late,)
     return (early, late) if soon else (early,)
 

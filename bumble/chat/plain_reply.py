@@ -1,11 +1,11 @@
-"""Replies where no model may write: code answers what it knows, quotes answer memory, one drafts.
+"""Replies where no model may write: code answers what it knows, quotes answer memory.
 
-What a message is says the reader. Tasks go to the model as they are, sums by way of the model to
-code. Who only tells something hears a few words that claim nothing; a small model's own are wrong
-there more often than not. A draft answers what is asked of the entity itself: short, cut sentence
-by sentence, and said only if nothing speaks against it. A message is never given back. The prompt
-is short, in the language that is spoken: reading is what costs a small model its time, and what it
-is told in another language it answers in that.
+What a message is says the reader. Tasks go to the model with what was told of their matter, sums by
+way of the model to code. Who only tells something hears a few words that claim nothing; a small
+model's own are wrong there more often than not. What is asked of the entity itself the model
+answers, in a few sentences that are no assistant's and don't give the message back. Its prompt is
+short, in the language that is spoken: reading is what costs a small model its time, and what it is
+told in another language it answers in that.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from bumble.fallback.quotes import Quote
 from bumble.fallback.templates import Templates
 from bumble.guard import values
 from bumble.llm import actions, prompts
-from bumble.llm.protocol import Block, Completion, EnoughError, PromptMessage, Request
+from bumble.llm.protocol import Block, EnoughError, PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
 from bumble.prompt import compact, preamble, system, transcript
 from bumble.prompt.system import Stable
@@ -51,11 +51,12 @@ MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
 ANSWER_TOKENS, TASK_TOKENS, SUM_TOKENS = 90, 400, 40
 CHOICE_TOKENS = 4
 TASK_TEMPERATURE = 0.3  # of a model that isn't sure of itself at its own
-DRAWS = 2
 MOST_SENTENCES = 3
 FIRST_LINE = 200  # characters after which no announcement is waited for
 ANNOUNCES = (":", "：")
 LEAST_AGAIN = 4  # words of what isn't said twice
+ROUNDS, ROUND_CHARS = 4, range(4, 80)  # how often the same is heard again, and how long that is
+TASK_SEEN = 4  # messages just before a task, which it may be about
 STOCK = 0.55  # calibrated similarity from which a sentence is an assistant's phrase
 # What models say that were trained to assist, and no friend does; compared by meaning.
 STOCK_PHRASES = (
@@ -81,7 +82,7 @@ NO_QUESTIONS = (
     "introduce",
 )
 PERHAPS = -2.0  # score from which a sum is tried
-_ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»", "。", "！", "？")
+IN_DOUBT, SURE = -3.5, 1.5  # how far from its cut-off a burden may be none, and a message one
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
 _OWN_NAME = r"\A\s*{name}\s*:\s*"
@@ -195,22 +196,22 @@ def _request(
 def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     """Answer: by code, by memory, by the model as far as it is trusted, else by a template."""
     template = templates.load(turn.reading.language)
-    outcome, refused = LoopOutcome(), list[str]()
+    outcome = LoopOutcome()
     reply = _known(runtime, turn, template)
     try:
         if reply is None and sayings.may_draft(runtime, turn.reading.language):
             voice.sign()
             with voice.breakable():
                 reply = _chosen(runtime, turn, template, outcome)
-                if reply is None and _spoken(runtime, turn, outcome, refused, voice.say):
-                    return WrittenReply(outcome, refused=tuple(refused))
+                if reply is None and _spoken(runtime, turn, outcome, voice.say):
+                    return WrittenReply(outcome)
     except KeyboardInterrupt:
         outcome.stopped = "interrupted"
-        return WrittenReply(outcome, refused=tuple(refused))
+        return WrittenReply(outcome)
     if reply is None and _is_task(turn):
         reply = CodeReply(template.cannot, "task")
     text = _worded(runtime, turn, template)
-    return _said(outcome, refused, reply or CodeReply(text, turn.reading.said.main), voice.say)
+    return _said(outcome, reply or CodeReply(text, turn.reading.said.main), voice.say)
 
 
 def _is_task(turn: Turn) -> bool:
@@ -220,22 +221,40 @@ def _is_task(turn: Turn) -> bool:
 def _chosen(
     runtime: Runtime, turn: Turn, template: Templates, outcome: LoopOutcome
 ) -> CodeReply | None:
-    """Return what code says where the model only chooses: a sum's result, sorrow."""
+    """Return what code says where the model only chooses: a sum's result, whether to be sorry."""
+    said = turn.reading.said
     if _may_sum(turn) and (result := _summed(runtime, turn, outcome)):
         return CodeReply(result, "calculate")
-    if _may_be_bad(turn) and _is_bad(runtime, turn, outcome):
-        return CodeReply(template.sorry[1], turn.reading.said.main)
-    return None
+    if not _may_be_bad(turn):
+        return None
+    if _is_bad(runtime, turn, outcome):
+        return CodeReply(template.sorry[1], said.main)
+    return CodeReply(_another(_fitting(said, template), turn, runtime), said.main)
 
 
-def _spoken(
-    runtime: Runtime, turn: Turn, outcome: LoopOutcome, refused: list[str], say: Say
-) -> bool:
-    """Let the model do a task, or answer what is asked of the entity; whether anything was said."""
+def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> bool:
+    """Let the model do a task, or answer what is asked of the entity; whether anything was said.
+
+    What it says is heard sentence by sentence.
+    """
     if _is_task(turn):
-        return _worked(runtime, turn, outcome, say)
-    asks = turn.reading.said.has("ask_entity") or _is_question(turn)
-    return asks and _drafted(runtime, turn, outcome, refused, say)
+        request, heard = _task(runtime, turn), _Sentences(say, runtime.identity.name)
+    elif turn.reading.said.has("ask_entity") or _is_question(turn):
+        if not has(turn.reading.language):
+            return False
+        request = turn.composed.request
+        heard = _Answer(say, runtime, turn.heard.message.text)
+    else:
+        return False
+    try:
+        outcome.completions.append(runtime.model.complete(request, heard.feed))
+        heard.finish()
+    except EnoughError:  # a secret, or said before: what comes behind it is not wanted either
+        pass
+    finally:  # what was heard until it was broken off is kept
+        if heard.said.strip():
+            outcome.steps.append(LoopStep(heard.said.strip(), (), ()))
+    return bool(heard.said.strip())
 
 
 def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | None:
@@ -289,13 +308,12 @@ def _may_ask(turn: Turn) -> bool:
     return unsure or _is_question(turn) or reading.main == "ask_time"
 
 
-def _said(outcome: LoopOutcome, refused: Sequence[str], reply: CodeReply, say: Say) -> WrittenReply:
+def _said(outcome: LoopOutcome, reply: CodeReply, say: Say) -> WrittenReply:
     """Say what no model wrote; it is no example of how to speak."""
     say(reply.text)
     outcome.steps.append(LoopStep(reply.text, (), ()))
     outcome.beside += [reply.plan] if reply.plan else []
-    slip = "no model wrote it"
-    return WrittenReply(outcome, worded=reply.about, refused=tuple(refused), slip=slip)
+    return WrittenReply(outcome, worded=reply.about, slip="no model wrote it")
 
 
 def _hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
@@ -346,25 +364,33 @@ def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
 # what the model says
 
 
-def _worked(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> bool:
-    """Let the model do a task; what it says is heard sentence by sentence, but for secrets."""
+def _task(runtime: Runtime, turn: Turn) -> Request:
+    """Make the request that has a task done."""
     page = prompts.load("task").fill(name=runtime.identity.name)
-    parts = filter(None, (turn.heard.attached, turn.heard.message.text))
-    messages = (PromptMessage("system", page), PromptMessage("user", "\n".join(parts)))
+    task = "\n".join(filter(None, (turn.heard.attached, turn.heard.message.text)))
+    messages = (*_told_before(runtime, turn), PromptMessage("user", task))
+    messages = (PromptMessage("system", page), *messages)
     request = _request(runtime, turn.recalled.session, messages, TASK_TOKENS)
-    speaker = _Sentences(say, runtime.identity.name)
-    try:
-        if runtime.config.llm.temperature is None:
-            request = replace(request, temperature=TASK_TEMPERATURE)
-        request = route.fitting(runtime, replace(request, cache_id=None))
-        outcome.completions.append(runtime.model.complete(request, speaker.feed))
-        speaker.finish()
-    except EnoughError:  # a secret, or said before: what comes behind it is not wanted either
-        pass
-    finally:  # what was heard until it was broken off is kept
-        if speaker.said.strip():
-            outcome.steps.append(LoopStep(speaker.said.strip(), (), ()))
-    return bool(speaker.said.strip())
+    if runtime.config.llm.temperature is None:
+        request = replace(request, temperature=TASK_TEMPERATURE)
+    return route.fitting(runtime, replace(request, cache_id=None))
+
+
+def _told_before(runtime: Runtime, turn: Turn) -> tuple[PromptMessage, ...]:
+    """Return what a task may be about, as talk: what is surely near it, and the last words."""
+    session, noted = turn.heard.session, templates.load(turn.reading.language).noted[0]
+    seen = turn.recalled.seen.messages[-TASK_SEEN:]
+    told = memory_answer.heard(runtime, session)
+    near = memory_answer.answer(runtime, session, told, asks=False)
+    near = tuple(each for each in near if not any(each.words in one.content for one in seen))
+    talk: list[PromptMessage] = []
+    for one in (*(PromptMessage("user", each.words) for each in near), *seen):
+        if one.role == "user" and talk and talk[-1].role == "user":
+            talk.append(PromptMessage("assistant", noted))  # code said it, and that isn't shown
+        talk.append(one)
+    if talk and talk[-1].role == "user":
+        talk.append(PromptMessage("assistant", noted))
+    return tuple(talk)
 
 
 class _Sentences:
@@ -384,6 +410,10 @@ class _Sentences:
             EnoughError: If there is a secret in what came, or what was said before.
         """
         self._held += piece
+        if size := _round(self._held):
+            once = self._held[: len(self._held) - size * (ROUNDS - 1)]
+            self._speak(len(once.rstrip().rpartition(" ")[0]))
+            raise EnoughError
         if not self.said and "\n" not in self._held and len(self._held) < FIRST_LINE:
             return  # an announcement may come
         ends = [match.end() for match in SENTENCE_END.finditer(self._held)]
@@ -403,9 +433,48 @@ class _Sentences:
         again = len(ready.split()) >= LEAST_AGAIN and ready.strip() in self.said
         if again or secrets.find_secret(self.said + ready):
             raise EnoughError
-        self.said += ready
         if ready:
-            self._say(ready)
+            self._tell(ready)
+
+    def _tell(self, text: str) -> None:
+        self.said += text
+        self._say(text)
+
+
+class _Answer(_Sentences):
+    """Says the first sentences of an answer: no assistant's phrase, nor what was asked."""
+
+    def __init__(self, say: Say, runtime: Runtime, asked: str) -> None:
+        super().__init__(say, runtime.identity.name)
+        self._embedder, self._asked = runtime.memory.embedder, asked
+
+    def _tell(self, text: str) -> None:
+        """Say what a friend may say.
+
+        Raises:
+            EnoughError: If enough was said.
+        """
+        for sentence in words.sentences(text):
+            if not (quotes.is_in(sentence, self._asked) or self._is_stock(sentence)):
+                super()._tell(f" {sentence}" if self.said else sentence)
+            if len(words.sentences(self.said)) >= MOST_SENTENCES:
+                raise EnoughError
+
+    def _is_stock(self, text: str) -> bool:
+        if self._embedder is None:
+            return False
+        usual = self._embedder.unrelated_cosine
+        [said, *stock] = self._embedder.embed_documents([text, *STOCK_PHRASES])
+        return bool(max(said @ one - usual for one in stock) >= STOCK * (1 - usual))
+
+
+def _round(text: str) -> int:
+    """Return how long the words are that a text ends in again and again; 0: it doesn't."""
+    for size in ROUND_CHARS:
+        last = text[-size:]
+        if any(map(str.isalpha, last)) and text.endswith(last * ROUNDS):
+            return size
+    return 0
 
 
 def _unannounced(text: str) -> str:
@@ -424,12 +493,10 @@ def _may_sum(turn: Turn) -> bool:
 
 
 def _may_be_bad(turn: Turn) -> bool:
-    """Whether somebody tells what the reader takes for no burden; it misses half of them."""
+    """Whether the reader is in doubt that a message tells of a burden; then the model chooses."""
     reading = turn.reading.said
-    others = ("greet", "leave", "ask_entity")
-    told = not (_is_task(turn) or _is_question(turn) or reading.has(*others))
-    told = told and reading.main != "confide"
-    return told and not (reading.heavy or reading.glad)
+    told = reading.main in ("tell", "correct") and not _is_question(turn)
+    return told and IN_DOUBT < reading.burden < SURE and not reading.glad
 
 
 def _is_bad(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> bool:
@@ -459,56 +526,3 @@ def _summed(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> str:
     """Have the model write the sum that a message asks for, and work it out; empty: it is none."""
     written = _asked(runtime, turn, outcome, "sum", SUM_TOKENS)
     return code_answers.worked_out(written, turn.heard.message.text, turn.reading.language)
-
-
-def _drafted(
-    runtime: Runtime, turn: Turn, outcome: LoopOutcome, refused: list[str], say: Say
-) -> bool:
-    """Let the model draft a reply; the first that nothing speaks against is said."""
-    if not has(turn.reading.language):
-        return False
-    for _ in range(DRAWS):
-        request = replace(turn.composed.request, seed=runtime.rng.randrange(2**31))
-        completion = runtime.model.complete(request)
-        outcome.completions.append(completion)
-        draft = trimmed(_bare(completion, runtime.identity.name), completion, runtime)
-        why = problem(draft, turn)
-        if why is None:
-            say(draft)
-            outcome.steps.append(LoopStep(draft, (), ()))
-            return True
-        refused.append(why)
-    return False
-
-
-def _bare(completion: Completion, name: str) -> str:
-    text = actions.said_in(completion.text).strip() or completion.text.strip()
-    return re.sub(_OWN_NAME.format(name=re.escape(name)), "", text)
-
-
-def trimmed(text: str, completion: Completion, runtime: Runtime) -> str:
-    """Return the first whole sentences of a draft that are no assistant's phrases."""
-    parts = words.sentences(words.one_line(text))
-    if completion.finish_reason == "length" and parts and not parts[-1].endswith(_ENDS):
-        parts = parts[:-1]
-    embedder = runtime.memory.embedder
-    if embedder is not None and parts:
-        stock = embedder.embed_documents(list(STOCK_PHRASES)) @ embedder.embed_documents(parts).T
-        usual = embedder.unrelated_cosine
-        near = ((stock - usual) / (1 - usual)).max(axis=0)
-        parts = [part for part, likeness in zip(parts, near, strict=True) if likeness < STOCK]
-    return " ".join(parts[:MOST_SENTENCES])
-
-
-def problem(draft: str, turn: Turn) -> str | None:
-    """Say why a draft can't be said; None: it can."""
-    if not draft:
-        return "nothing is left of it"
-    if what := secrets.find_secret(draft):
-        return f"it holds {what}"
-    if quotes.is_in(draft, turn.heard.message.text) or quotes.is_in(turn.heard.message.text, draft):
-        return "it gives the message back"
-    if words.language(draft, default=turn.reading.language) != turn.reading.language:
-        return "another language"
-    said_before = {one.text for one in turn.recalled.session.messages if one.role == "assistant"}
-    return "it was said before" if draft in said_before else None

@@ -85,7 +85,6 @@ class WrittenReply(Struct, frozen=True):
     originals: tuple[Change, ...] = ()  # of results that were cut
     read: frozenset[str] = frozenset()  # tiers of what was read that is only quoted
     worded: str = ""  # what a reply is about that no model wrote; empty: the model wrote it
-    refused: tuple[str, ...] = ()  # why drafts were not said, one each
     slip: str = ""  # why the reply is no example for later ones
 
 

@@ -45,13 +45,15 @@ class _Derived(Struct, frozen=True):
 
 
 class Sources(Struct):
-    """The provenance of every record by its id, and the records that name sources."""
+    """What all files together say: the provenance of every record by its id, and who names whom."""
 
     origins: dict[str, base.Provenance] = field(
         default_factory=dict
     )  # by id: source trust and audience
     derived: list[_Derived] = field(default_factory=list)
     people: set[str] = field(default_factory=set)  # ids of all whom a portrait or a talk knows
+    # portraits by the names they answer to
+    names: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def record(self, record_id: str, view: RecordView, path: str, fix: str) -> None:
         """Take a record in.
@@ -152,6 +154,7 @@ _BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 _EARLIER = re.compile(r"\.[0-9a-f]{12}\.\w+$")  # an earlier version, by `changes.history_path`
 _REFERENCE = re.compile(r"[0-9a-f]{12,64}")
 Dated = tuple[datetime, Callable[[], int | None]]  # a time, and how to find the line it is on
+_Reading = tuple[Sequence[Dated], Sequence[Finding]]  # the times of a file, and what else is found
 ProgressCallback = Callable[[int, int], object]  # how many files are done, of how many
 
 
@@ -170,32 +173,17 @@ class _File(Struct, frozen=True):
     edit: str  # the command that opens it
 
 
-class _Registry(Struct, frozen=True):
-    """What is collected from all files and compared when the last is read."""
-
-    names: dict[str, list[str]]  # portraits by the names they answer to
-    sources: Sources
-
-
-class _Reading(Struct, frozen=True):
-    """What a file says when it is read."""
-
-    times: Sequence[Dated]
-    findings: Sequence[Finding]  # beside those of its times
-
-
 def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[Finding]:
     """Read every record and yield what is wrong, in the order of the files."""
     record_files = _list_files(context.entity)
-    registry = _Registry(defaultdict(list), Sources())
-    registry.sources.people |= {context.owner}
-    registry.sources.people |= {path.stem for path in kinds.PERSON.paths(context.entity)}
+    portraits = kinds.PERSON.paths(context.entity)
+    sources = Sources(people={context.owner, *(path.stem for path in portraits)})
     for number, file in enumerate(record_files):
-        yield from _check_file(context, file, registry)
+        yield from _check_file(context, file, sources)
         report_progress(number + 1, len(record_files))
-    yield from registry.sources.check()
+    yield from sources.check()
     yield from _find_doubles(context.entity, record_files)
-    yield from _find_same_people(registry.names)
+    yield from _find_same_people(sources.names)
     for path in companions.orphans(context.entity.root):
         yield Finding(
             "source-alone",
@@ -250,7 +238,7 @@ def _edit_command(entity: Entity, kind: Kind, path: Path) -> str:
     return kind.edit if kind.is_file else f"{kind.edit} {shlex.quote(kind.stem(path))}"
 
 
-def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iterator[Finding]:
+def _check_file(context: CheckContext, file: _File, sources: Sources) -> Iterator[Finding]:
     """Yield what is wrong with a file; of one that can't be read, that alone."""
     relative = context.entity.relative(file.path)
     try:
@@ -258,8 +246,8 @@ def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iter
     except UnsafePathError:
         return  # the link is a finding of its own
     try:
-        reading = _read(context, file, relative, registry)
-        for at, line in reading.times:
+        times, findings = _read(context, file, relative, sources)
+        for at, line in times:
             if moments.is_ahead(at, context.now):
                 yield Finding(
                     "clock-ahead",
@@ -268,7 +256,7 @@ def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iter
                     line(),
                     file.edit,
                 )
-        yield from reading.findings
+        yield from findings
         yield from _find_secret(file, relative)
         if companions.is_lost(context.entity.root, relative):
             beside = companions.place(relative)
@@ -304,14 +292,14 @@ def _find_secret(file: _File, relative: str) -> Iterator[Finding]:
             return
 
 
-def _read(context: CheckContext, file: _File, relative: str, registry: _Registry) -> _Reading:
-    """Read a file's records, and enter them into the registry.
+def _read(context: CheckContext, file: _File, relative: str, sources: Sources) -> _Reading:
+    """Read a file's records, and enter them into the sources.
 
     Raises:
         RecordInvalidError: If it can't be read.
     """
     if file.kind is kinds.SESSION:
-        return _read_session(file, relative, registry)
+        return _read_session(file, relative, sources)
     if file.kind is kinds.SOMA:
         body_state.stored(file.path, soma.read(file.path))
     views = file.kind.read(file.path, context.zone)
@@ -320,15 +308,14 @@ def _read(context: CheckContext, file: _File, relative: str, registry: _Registry
         findings += _check_sections(views, relative, file)
     if file.kind is kinds.PERSON:
         for name in _names_of(file.path, views):
-            registry.names[name].append(relative)
+            sources.names[name].append(relative)
     for view in views:
-        record_id = view.id if file.kind.prefix else ""
-        registry.sources.record(record_id, view, relative, file.edit)
+        sources.record(view.id if file.kind.prefix else "", view, relative, file.edit)
         for note in view.notes:
-            registry.sources.record("", note, relative, file.edit)
+            sources.record("", note, relative, file.edit)
         findings += _check_schedules(view, relative, file)
     times = [(at, partial(view.line_of, key)) for view in views for key, at in view.times.items()]
-    return _Reading(times, findings)
+    return times, findings
 
 
 def _names_of(path: Path, views: Sequence[RecordView]) -> set[str]:
@@ -354,7 +341,7 @@ def _check_sections(views: Sequence[RecordView], relative: str, file: _File) -> 
         yield Finding("section-twice", sentence, relative, section.line, file.edit)
 
 
-def _read_session(file: _File, relative: str, registry: _Registry) -> _Reading:
+def _read_session(file: _File, relative: str, sources: Sources) -> _Reading:
     """Read a transcript, naming each line that is not what it should be, not only the first."""
     lines = base.read_text(file.path, max_bytes=session_files.MAX_TRANSCRIPT_BYTES).split("\n")
     session: sessions.Session | None = None
@@ -371,14 +358,14 @@ def _read_session(file: _File, relative: str, registry: _Registry) -> _Reading:
                 break
             lines[(error.line or 1) - 1] = ""
     if session is None:
-        return _Reading([], findings)
+        return [], findings
     if session.torn_line is not None:
         sentence = "the line was cut off; it is passed over"
         findings.append(Finding("line-torn", sentence, relative, session.torn_line))
-    registry.sources.session(file.path.parent.name, session)
+    sources.session(file.path.parent.name, session)
     findings += _check_blobs(file.path.parent / "blobs", session, relative, lines)
     spoken = [(message.at, partial(_line_of, lines, message.id)) for message in session.messages]
-    return _Reading([(session.at, partial(int, 1)), *spoken], findings)
+    return [(session.at, partial(int, 1)), *spoken], findings
 
 
 def _line_of(lines: Sequence[str], record_id: str) -> int | None:

@@ -54,6 +54,10 @@ class Configured(Protocol):
     def root(self) -> Path | None:
         """The entity's folder."""
 
+    @property
+    def spoken(self) -> Sequence[str]:
+        """The languages that people spoke lately, the newest first."""
+
 
 class WithoutEntity(Struct, frozen=True):
     """The settings of the user, in the process of a command that is about no entity."""
@@ -61,6 +65,7 @@ class WithoutEntity(Struct, frozen=True):
     shell: Shell
     settings: Settings
     root: Path | None = None
+    spoken: Sequence[str] = ()
 
     @property
     def config(self) -> Config:

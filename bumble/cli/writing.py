@@ -337,8 +337,9 @@ def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
             "Nothing was written. Keep the text in a file of its own."
         )
     action = "change" if before is not None else "make"
-    # what the file of a record shows of its whole
-    shown = [companions.parted(change.path, data)[0][1] for data in (before, after)]
+    parts = zip(*(companions.parted(change.path, data) for data in (before, after)), strict=True)
+    # what the record's own file shows; where that stays, what stands beside it
+    shown = next(((old, new) for (_, old), (_, new) in parts if old != new), (None, None))
     return {
         "path": change.path,
         "why": change.why,

@@ -20,7 +20,7 @@ _HALF = Decimal("0.5")
 PARTS = dict.fromkeys(HALVES, _HALF) | dict.fromkeys(
     ("quarter", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
 )
-PARTS["dreiviertel"] = Decimal("0.75")
+PARTS |= {"dreiviertel": Decimal("0.75"), "anderthalb": Decimal("1.5")}
 # Between an hour and its minutes: those that stand behind it, and those that stand before it.
 _HOUR_FIRST = {"et": 1, "y": 1, "e": 1, "moins": -1, "menos": -1, "meno": -1}
 _HOUR_LAST = dict.fromkeys(("past", "nach", "over"), 1) | dict.fromkeys(

@@ -32,7 +32,7 @@ COMMON_WORDS = 3000  # of a language, none of which is a name
 # How much a tie counts: by the clause that gave the older value, by those beside it, and by those
 # beside the newer one; "now", in full where something else ties them.
 BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.2
-CITED = 0.3  # that the sentence itself names the newer message as one that it rests on
+FOR_NOTHING = 0.9  # that the sentence cites the newer message, and has nothing from it
 MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.5
 DENIED_WORD, DENIED, DENIED_RARE = 0.4, 0.8, 1.2  # a word, a value, a name or large number
 TELLING = 0.3  # weight of a word that is denied by itself
@@ -96,6 +96,7 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
     ]
     about = _about(subject, sources)
     names = set(_names(subject))
+    drawn_on = {_first(places) for places in found}  # messages that it has something from
     for value, places in zip(told, found, strict=True):
         known = {
             _first(other)
@@ -105,7 +106,9 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
         of_name = NAME_OF_DAY if value.kind in ("day", "name") else 1.0
         ours = {stem: of_name if stem in names else 1.0 for stem in about - {value.stem}}
         last = max((n for n, _, one in _every(places) if one.gives), default=-1)
+        first = _first(places) if last >= 0 else len(sources)
         for like, n in _replacing(ours, sources, read, places):
+            like += FOR_NOTHING * (sources[n].is_cited and n not in drawn_on and n > first)
             if value.kind == "name" and n <= last and not any(one.denied for one in places[n]):
                 continue
             gives = any(one.gives for one in places[n])
@@ -171,8 +174,7 @@ def _replacing(
         if new.is_asked or new.is_unreal:
             continue
         if n == last[0] or not _is_of_another(read, places, (n, k), _tie(ties, new)):
-            cited_too = CITED if sources[n].is_cited and n > last[0] else 0.0
-            yield one.rival + _strength(ours, ties, old, new, (n, k), last) + cited_too, n
+            yield one.rival + _strength(ours, ties, old, new, (n, k), last), n
 
 
 def _every(places: _Places) -> Iterator[tuple[int, int, Found]]:

@@ -92,7 +92,8 @@ class Episode(Record, frozen=True, kw_only=True):
 
     @property
     def filed_as(self) -> str:
-        told = titles.heading(self.text) or " ".join(self.people)
+        first = "" if self.summary_source else self.text.partition("\n")[0]  # quotes name nothing
+        told = titles.heading(self.text) or first or " ".join(self.people)
         return f"{self.at:%d} {told}"
 
     @property

@@ -146,6 +146,9 @@ def evidence(text: str) -> Mapping[str, float]:
     for word in stop_words.words(plain):
         for code in listed.get(word if word.isascii() else stop_words.folded(word), ()):
             told[code] += _STOP_WORD
+    whole = stop_words.with_apostrophes(text)
+    if whole != text.lower():  # "im" is German, but may be "i'm" in small letters
+        told["en"] = max(told["en"], evidence(whole)["en"])
     return told
 
 

@@ -12,11 +12,11 @@ import unicodedata
 _LISTS = {
     "en": """
 a about above after again all also am an and any are aren't as at be because been before being below
-between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down
-during each few for from further had hadn't has hasn't have haven't having he her here hers herself
-him himself his how i i'd i'll i'm i've if in into is isn't it it's its itself just let let's me
-more most my myself no nor not now of off on once only or other our ours ourselves out over own
-please same she should shouldn't so some such than that that's the their theirs them themselves
+ain't between both but by can can't cannot could couldn't did didn't do does doesn't doing don't
+down during each few for from further had hadn't has hasn't have haven't having he her here hers
+herself him himself his how i i'd i'll i'm i've if in into is isn't it it's its itself just let
+let's me more most my myself no nor not now of off on once only or other our ours ourselves out over
+own please same she should shouldn't so some such than that that's the their theirs them themselves
 then there there's these they this those through to too under until up us very was wasn't we were
 weren't what what's when where which while who whom why will with won't would wouldn't you you're
 your yours yourself yourselves
@@ -56,6 +56,7 @@ wat we wel werd wij wordt ze zich zij zijn zo
 }
 OF_LANGUAGE = {code: frozenset(text.split()) for code, text in _LISTS.items()}
 WORDS = frozenset[str]().union(*OF_LANGUAGE.values())
+_CONTRACTED = {word.replace("'", ""): word for word in OF_LANGUAGE["en"] if "'" in word}
 # How people speak of themselves, by language: "I", "my", "me".
 _FIRST_PERSON = {
     "en": ("i i'm i've i'd i'll", "my mine our", "me myself"),
@@ -95,6 +96,11 @@ def words(text: str) -> list[str]:
 def bare(text: str) -> str:
     """Return the words of a text alone, one blank between: however it is spaced and pointed."""
     return " ".join(words(text))
+
+
+def with_apostrophes(text: str) -> str:
+    """Put back the apostrophes that people leave out of English; in small letters: "i'm"."""
+    return WORD.sub(lambda word: _CONTRACTED.get(word[0], word[0]), text.lower())
 
 
 def telling_words(text: str) -> list[str]:

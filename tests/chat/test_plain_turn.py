@@ -150,6 +150,11 @@ def test_sums_are_worked_out_by_code(text: str, language: str, result: str) -> N
         ("Freitag 17 Uhr Blumen", "Freitag 17 Uhr", "de", (27, 17, 0)),
         ("in einer halben Stunde", "in einer halben Stunde", "de", (24, 18, 30)),
         ("zaterdag 14u taart", "zaterdag 14u", "nl", (28, 14, 0)),
+        ("am Freitagabend Sauna", "am Freitagabend", "de", (27, 18, 0)),
+        ("on thursday evening, choir", "thursday evening", "en", (26, 18, 0)),
+        ("tonight the bins", "tonight", "en", (24, 21, 0)),
+        ("in anderthalb Stunden Nudeln", "in anderthalb Stunden", "de", (24, 19, 30)),
+        ("good morning, the bins", "", "en", None),
         ("when the kettle boils", "", "en", None),
         ("no time in this", "", "xx", None),
     ],
@@ -160,6 +165,12 @@ def test_times_are_read_as_people_say_them(
     at = datetime(2026, 3, 24, 18, 0, tzinfo=UTC)  # a Tuesday
     right = day_and_hour and datetime(2026, 3, day_and_hour[0], *day_and_hour[1:], tzinfo=UTC)
     assert code_answers.time_of(text, when, language, at) == right
+
+
+def test_who_is_to_be_woken_is_not_awake_yet() -> None:
+    at = datetime(2026, 3, 24, 18, 0, tzinfo=UTC)
+    woken = code_answers.time_of("wake me at 5", "at 5", "en", at, wakes=True)
+    assert woken == datetime(2026, 3, 25, 5, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -266,31 +277,63 @@ def test_without_a_model_a_task_is_refused_in_plain_words(ada: Entity) -> None:
     assert "bumble model list" in talk.say("a haiku please")
 
 
-def test_who_only_tells_something_hears_no_draft(ada: Entity) -> None:
-    said = "the bus broke down again"
-    talk, runtime = told(ada, {}, "news", "Hello, Mira! I'm Ada.", tier="choose")
-    assert talk.say(said) in templates.load("en").see
+def test_who_only_tells_something_is_answered_without_the_model(ada: Entity) -> None:
+    talk, runtime = told(ada, {}, "Hello, Mira! I'm Ada.", tier="choose")
+    assert talk.say("the bus broke down again") in templates.load("en").see
+    assert runtime.model.requests == []  # type: ignore[attr-defined]
+
+
+def test_whether_it_is_bad_news_the_model_says_where_the_reader_is_in_doubt(ada: Entity) -> None:
+    said = "flop is gone, only flip is left"
+    doubt = reading("tell", keep=True, burden=-1.0)
+    talk, runtime = told(ada, {said: doubt}, "bad", tier="choose")
+    assert talk.say(said) == templates.load("en").sorry[1]
     (asked,) = runtime.model.requests  # type: ignore[attr-defined]
     assert asked.messages[-1].content == said
 
 
-def test_what_the_model_finds_bad_news_is_met_with_sorrow(ada: Entity) -> None:
-    said = "flop is gone, only flip is left"
-    talk, _ = told(ada, {said: reading("tell", keep=True)}, "bad", tier="choose")
-    assert talk.say(said) == templates.load("en").sorry[1]
+def test_what_looks_like_a_task_but_names_a_time_is_a_reminder(ada: Entity) -> None:
+    text = "a nudge on friday at 4 about the cake"
+    perhaps = reading("task", when="friday at 4", what="the cake")
+    talk, _ = told(ada, {text: perhaps})
+    assert "16:00" in talk.say(text)
+    assert [each.text for each in reminders.read(ada.reminders)] == ["the cake"]
 
 
-def test_a_draft_that_gives_the_message_back_is_not_said(ada: Entity) -> None:
+def test_an_answer_that_gives_the_message_back_is_not_said(ada: Entity) -> None:
     asked = "do you like rain?"
-    known = {asked: reading("ask_entity")}
-    talk, _ = told(ada, known, asked, "I've never been wet. You?", tier="choose")
-    assert talk.say(asked) == "I've never been wet. You?"
+    talk, _ = told(
+        ada, {asked: reading("ask_entity")}, f"{asked} I've never been wet.", tier="choose"
+    )
+    assert talk.say(asked) == "I've never been wet."
+
+
+def test_of_an_answer_the_first_sentences_are_said(ada: Entity) -> None:
+    asked, answer = "do you like rain?", "I do. I like its sound. I hear it. It goes on and on."
+    talk, _ = told(ada, {asked: reading("ask_entity")}, answer, tier="choose")
+    assert talk.say(asked) == "I do. I like its sound. I hear it."
 
 
 def test_an_answer_that_goes_round_in_circles_ends(ada: Entity) -> None:
     poem = "Leeks are a gift of the earth,\nand of the rain.\nLeeks are a gift of the earth,\nand"
     talk, _ = told(ada, {"a poem please": reading("task")}, poem, tier="choose")
     assert talk.say("a poem please") == "Leeks are a gift of the earth,\nand of the rain."
+
+
+def test_so_does_one_that_says_the_same_words_again_within_a_line(ada: Entity) -> None:
+    talk, _ = told(ada, {"a rhyme": reading("task")}, "Tidy" + " clean up," * 50, tier="choose")
+    assert talk.say("a rhyme") == "Tidy clean up,"
+
+
+def test_a_task_is_about_what_was_just_told(ada: Entity) -> None:
+    said, task = "my brother comes on friday, he has never seen snow", "plan his first day"
+    known = {said: reading("tell", keep=True), task: reading("task")}
+    talk, runtime = told(ada, known, "Go sledging.", tier="choose")
+    talk.say(said)
+    assert talk.say(task) == "Go sledging."
+    asked = runtime.model.requests[-1]  # type: ignore[attr-defined]
+    assert [one.role for one in asked.messages] == ["system", "user", "assistant", "user"]
+    assert said in asked.messages[1].content
 
 
 def test_where_no_draft_can_be_said_a_few_words_stand_that_claim_nothing(ada: Entity) -> None:

@@ -69,6 +69,7 @@ def commands(place: Path) -> list[str]:
         f"export --to {form} {place / f'{number}{ENDINGS.get(form, form)}'} {who}".rstrip()
         for form in FORMS
         for number, who in enumerate(("", "--for Sam"))
+        if not (who and form == "bundle")  # which is the whole folder
     ]
     reported = [f"report {place / 'life.html'}", f"report {place / 'his.html'} --for Sam"]
     why = [f"why {name}" for name in WHY]

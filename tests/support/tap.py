@@ -1,4 +1,7 @@
-"""A listener in front of the engine's own: hands every request on, and keeps its bytes."""
+"""A listener in front of the engine's own: keeps the bytes of every request, and hands it on.
+
+But what takes a model long, reading a prompt and answering, it does itself, at once.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,13 @@ from typing import Any
 import pytest
 
 from bumble.llm.engine import Engine
+from tests.support import openai_wire
 
+SAID = '{"actions":[{"tool":"say","arguments":{"text":"Yes."}}]}'
+ANSWERS = {
+    openai_wire.CHAT: openai_wire.event({"content": SAID}, "stop") + openai_wire.DONE,
+    "/completion": b"{}",
+}
 Asked = list[tuple[str, bytes]]  # path and body, oldest first
 
 
@@ -35,6 +44,11 @@ def tapped(patch: pytest.MonkeyPatch) -> Iterator[Asked]:
 
         def _hand_on(self, body: bytes) -> None:
             asked.append((self.path, body))
+            if self.path in ANSWERS:
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(ANSWERS[self.path])
+                return
             said = {**self.headers, "Connection": "close"}
             lines = [f"{name}: {value}\r\n" for name, value in said.items()]
             head = f"{self.command} {self.path} HTTP/1.1\r\n{''.join(lines)}\r\n".encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,7 +35,6 @@ from bumble.models.weights.catalog import (
     FileSource,
     Hub,
     Local,
-    WeightsFile,
     Wheels,
 )
 
@@ -76,16 +76,17 @@ def list_(shell: Shell, *, entity: EntityOption = None) -> None:
     """List the models bumble knows, and which are here."""
     catalog = weights.catalog_of(shell)
     states = [_state(shell, entry) for entry in catalog]
-    used = _used(shell, entity, catalog, [state.entry for state in states if state.here])
-    unknown = _unknown(shell, catalog)
-    memory = weights.memory_mb()
+    used = _used(shell, entity, [state.entry for state in states if state.here])
+    memory, known = weights.memory_mb(), {entry.name for entry in catalog}
+    unknown = [one for one in sorted(_sizes(shell).items()) if one[0] not in known]
+    rows = [_row(state, used, memory) for state in states]
     data = {
         "folder": str(shell.weights),
-        "models": [_row(state, used, memory) for state in states],
+        "models": rows,
         "in_use": used,
         "unknown": [{"name": name, "bytes": size} for name, size in unknown],
     }
-    output.result(shell, "model list", data, _listed(states, used, memory))
+    output.result(shell, "model list", data, output.table(list(map(_cells, states, rows))))
     if not shell.json:
         _explain(shell, used, unknown)
 
@@ -110,20 +111,12 @@ def _row(
     }
 
 
-def _listed(
-    states: Sequence[ModelState], used: Mapping[str, Mapping[str, str]], memory: int | None
-) -> list[str]:
-    rows = []
-    for state in states:
-        entry = state.entry
-        word = state.word(used[entry.kind]["model"] == entry.name)
-        if not word and memory is not None and entry.memory_mb > memory:
-            word = f"wants {entry.memory_mb / 1000:g} GB of memory"
-        context = f"{entry.context_tokens:,} tokens"
-        rows.append(
-            [entry.name, entry.kind, output.size(entry.bytes), context, entry.licence, word]
-        )
-    return output.table(rows)
+def _cells(state: ModelState, row: Mapping[str, Any]) -> list[str]:
+    entry, word = state.entry, state.word(row["in_use"])
+    if not word and not row["fits"]:
+        word = f"wants {entry.memory_mb / 1000:g} GB of memory"
+    context = f"{entry.context_tokens:,} tokens"
+    return [entry.name, entry.kind, output.size(entry.bytes), context, entry.licence, word]
 
 
 def _explain(
@@ -153,16 +146,16 @@ def _state(shell: Shell, entry: CatalogEntry) -> ModelState:
     return ModelState(entry, here, problem, sum(item.bytes for item in lying if not item.complete))
 
 
-def _unknown(shell: Shell, catalog: Catalog) -> list[tuple[str, int]]:
-    names, sizes = {entry.name for entry in catalog}, dict[str, int]()
+def _sizes(shell: Shell) -> Counter[str]:
+    """Return how many bytes lie here, by model."""
+    sizes = Counter[str]()
     for item in store.stored(shell.weights):
-        if item.name not in names:
-            sizes[item.name] = sizes.get(item.name, 0) + item.bytes
-    return sorted(sizes.items())
+        sizes[item.name] += item.bytes
+    return sizes
 
 
 def _used(
-    shell: Shell, entity: Path | None, catalog: Catalog, here: Sequence[CatalogEntry]
+    shell: Shell, entity: Path | None, here: Sequence[CatalogEntry]
 ) -> dict[str, dict[str, str]]:
     """Say which model talks and which embeds, by the settings and by what is here, and why."""
     settings = _settings(shell, entity)
@@ -171,7 +164,7 @@ def _used(
     if embeds == weights.AUTO:
         embeds = next((entry.name for entry in here if entry.kind == "embedding"), "")
         why = "the first that is here" if embeds else "none is here: words alone find memories"
-    talks, reason = _talks(settings, catalog, here)
+    talks, reason = _talks(settings, weights.catalog_of(shell), here)
     return {
         "chat": {"model": talks, "why": reason},
         "embedding": {"model": "" if embeds == "none" else embeds, "why": why},
@@ -179,9 +172,8 @@ def _used(
 
 
 def _talks(settings: Settings, catalog: Catalog, here: Sequence[CatalogEntry]) -> tuple[str, str]:
-    """Say which model talks, and why."""
-    config = settings.config.llm
-    chat = [entry for entry in here if entry.kind == "chat"]
+    """Say which model talks, and why; no file is read for that."""
+    config, chat = settings.config.llm, [entry for entry in here if entry.kind == "chat"]
     addresses = detect.addresses(config.ollama_url, config.probe_urls)
     origin = settings.origin("llm.model")
     try:
@@ -241,7 +233,16 @@ def _data(
         **{key: getattr(entry, key) for key in ("name", "kind", "summary", "licence", "bytes")},
         "context_tokens": entry.context_tokens,
         "memory_mb": entry.memory_mb,
-        "files": [_file(shell, entry, file) for file in entry.files],
+        "files": [
+            {
+                "name": file.name,
+                "bytes": file.bytes,
+                "sha256": file.sha256,
+                "path": str(shell.weights / entry.name / file.name),
+                "sources": [_source(source) for source in file.sources],
+            }
+            for file in entry.files
+        ],
         "run": asdict(run) if run else {},
         "abilities": model_view.probed_data(_probed(shell, entry))
         if entry.kind == "chat"
@@ -257,16 +258,6 @@ def _data(
 
 def _probed(shell: Shell, entry: CatalogEntry) -> ModelResult:
     return abilities.result_of(shell, choice.Choice("embedded", entry.name, "", entry=entry))
-
-
-def _file(shell: Shell, entry: CatalogEntry, file: WeightsFile) -> dict[str, Any]:
-    return {
-        "name": file.name,
-        "bytes": file.bytes,
-        "sha256": file.sha256,
-        "path": str(shell.weights / entry.name / file.name),
-        "sources": [_source(source) for source in file.sources],
-    }
 
 
 def _source(source: FileSource) -> str:
@@ -483,9 +474,7 @@ def remove(
 ) -> None:
     """Delete the weights of models from this machine."""
     catalog_names = [entry.name for entry in weights.catalog_of(shell)]
-    sizes: dict[str, int] = {}
-    for item in store.stored(shell.weights):
-        sizes[item.name] = sizes.get(item.name, 0) + item.bytes
+    sizes = _sizes(shell)
     wanted = _some(names, list(sizes) or catalog_names)
     for name in wanted:
         if name not in sizes and name not in catalog_names:
@@ -498,12 +487,9 @@ def remove(
         for name in present:
             with disk.translate_os_errors(shell.weights / name):
                 store.remove(shell.weights, name)
-    verb = "Would delete" if dry_run else "Deleted"
-    sentence = (
-        f"{verb} {', '.join(present)}: {size}." if present else "Nothing to do: nothing is here."
+    told = f"{'Would delete' if dry_run else 'Deleted'} {', '.join(present)}: {size}."
+    removed = [{"name": name, "bytes": sizes[name]} for name in present]
+    data = {"removed": removed, "dry_run": dry_run}
+    output.result(
+        shell, "model remove", data, told if present else "Nothing to do: nothing is here."
     )
-    data = {
-        "removed": [{"name": name, "bytes": sizes[name]} for name in present],
-        "dry_run": dry_run,
-    }
-    output.result(shell, "model remove", data, sentence)

@@ -31,12 +31,7 @@ def trusted(opened: opening.Configured, chosen: Choice) -> list[abilities.ModelS
     """Say what a model is trusted with: in languages that are spoken or measured, and others."""
     if chosen.entry is not None and chosen.entry.kind != "chat":
         return []
-    return abilities.standings(opened, chosen, [*_spoken(opened), tiers.ANY])
-
-
-def _spoken(opened: opening.Configured) -> list[str]:
-    """Return the languages that are spoken; none where no entity is open."""
-    return opened.spoken if isinstance(opened, opening.Opened) else []
+    return abilities.standings(opened, chosen, [*opened.spoken, tiers.ANY])
 
 
 def shown(opened: opening.Configured, chosen: Choice) -> tuple[dict[str, Any], list[str]]:
@@ -104,7 +99,7 @@ def probe_model(
         yes: Whether a paid model may be asked, and weights fetched.
     """
     opened = opening.configured(shell, entity, llm__model=name)
-    known = [code for code in _spoken(opened) if code in probe.languages()]
+    known = [code for code in opened.spoken if code in probe.languages()]
     codes = list(languages) or known or probe.languages()
     for code in codes:
         listing.choice("language with cases", code, probe.languages())
@@ -182,20 +177,19 @@ def probed_data(result: ModelResult) -> dict[str, Any]:
     return {
         "model": result.model,
         "identity": result.identity,
-        "languages": {code: _language(one) for code, one in sorted(result.languages.items())},
-    }
-
-
-def _language(result: LanguageResult) -> dict[str, Any]:
-    return {
-        "at": result.at,
-        "version": result.version,
-        "done": result.is_whole,
-        "tiers": tiers.tiers(result.answers) if result.is_whole else None,
-        "right": {kind: answers.count("1") for kind, answers in result.answers.items()},
-        "of": {kind: len(answers) for kind, answers in result.answers.items()},
-        "seconds": result.seconds,
-        "cpu_seconds": result.cpu_seconds,
+        "languages": {
+            code: {
+                "at": one.at,
+                "version": one.version,
+                "done": one.is_whole,
+                "tiers": tiers.tiers(one.answers) if one.is_whole else None,
+                "right": {kind: answers.count("1") for kind, answers in one.answers.items()},
+                "of": {kind: len(answers) for kind, answers in one.answers.items()},
+                "seconds": one.seconds,
+                "cpu_seconds": one.cpu_seconds,
+            }
+            for code, one in sorted(result.languages.items())
+        },
     }
 
 

@@ -176,7 +176,7 @@ def data(turn: Turn) -> dict[str, Any]:
         ],
         "missing": turn.outcome.missing,
         "by_form": turn.reply.worded or None,
-        "refused": turn.reply.refused,
+        "refused": (),  # of drafts, which are heard as they come now; scripts may look for it
         "prompt_sha256": turn.recalled.stable.sha256,
         "preamble": {block.name: block.tokens for block in turn.composed.blocks},
         "usage": {
@@ -212,8 +212,6 @@ def footer(talk: Conversation, turn: Turn) -> str:
             f" · answer {tokens.completion_tokens or 0} tokens{thought}{cost}"
             f" · first after {first} s, all after {completion.seconds:.2f} s]"
         )
-    if turn.reply.refused:
-        lines.append(f"[drafts not said: {'; '.join(turn.reply.refused)}]")
     if turn.reply.worded:
         lines.append(
             f"[by form: {turn.reply.worded}, in {turn.reading.language}; no model wrote this reply]"

@@ -29,7 +29,6 @@ SPANS = ("name", "when", "what")
 SPAN_FROM = (-1.0, -1.0, -1.0)  # above it a token belongs to a span, by span
 NAME_FROM = -2.5  # likewise, of a name where somebody surely says theirs
 IN_DOUBT = -0.5  # how far below its cut-off an introduction may still be one
-REFER_BACK = ("correct", "confide")  # what is read beside the message before, too
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
 # The first words of a message up to a stop, of one that goes on: "hi ada, im dot", "its joy here".
 _OPENING = re.compile(r"\s*((?:\w+(?: \w+)?[.,!]\s+)?[^.,;:!?\n]{4,40})[.,;:!?\n]\s*\S")
@@ -46,6 +45,7 @@ class MessageReading(Struct, frozen=True):
     name: str = ""  # by which its speaker introduces themselves
     when: str = ""  # the time of a reminder, as it was said
     what: str = ""  # what a reminder is for, likewise
+    burden: float = -9.0  # how far above its cut-off a burden is; `heavy` is 1 above 0
 
     def has(self, *intents: str) -> bool:
         """Whether it is any of these."""
@@ -107,19 +107,12 @@ class HeadReader:
         states, offsets = states[:MOST_TOKENS], offsets[:MOST_TOKENS]
         if not offsets:
             return MessageReading()
-        counts = grams(text)
-        out = self._forward(states, None, counts)
-        above = {name: float(out[name] - cut) for name, cut in self._cuts.items()}
+        before = None
         if previous.strip():
             earlier, _ = self._embedder.states(previous)
-            mean = earlier[:MOST_TOKENS].mean(axis=0)
-            beside = self._forward(states, mean, counts)
-            read = {name: float(beside[name] - self._cuts[name]) for name in REFER_BACK}
-            above["confide"] = max(above["confide"], read["confide"])
-            # with something before it almost anything looks a little like a correction of it
-            above["correct"] = (above["correct"] + read["correct"]) / 2
-            if above["correct"] > 0:
-                above["keep"] = max(above["keep"], float(beside["keep"] - self._cuts["keep"]))
+            before = earlier[:MOST_TOKENS].mean(axis=0)
+        out = self._forward(states, before, grams(text))
+        above = {name: float(out[name] - cut) for name, cut in self._cuts.items()}
         heavy, glad = (
             int(above[f"{one} 1"] > 0) + int(min(above[f"{one} 1"], above[f"{one} 2"]) > 0)
             for one in ("heavy", "glad")
@@ -128,8 +121,11 @@ class HeadReader:
         scores = {name: value for name, value in above.items() if name not in GRADES}
         least = list(SPAN_FROM)
         least[0] = NAME_FROM if scores["introduce"] > 0 else least[0]
-        spans = (_span(text, offsets, out["spans"][:, n], least[n]) for n in range(len(SPANS)))
-        whole = MessageReading(keep, scores, heavy, glad, *spans)
+        name, when, what = (
+            _span(text, offsets, out["spans"][:, n], least[n]) for n in range(len(SPANS))
+        )
+        burden = above["heavy 1"]
+        whole = MessageReading(keep, scores, heavy, glad, name, when, what, burden)
         opening = _OPENING.match(text)
         return _introduced(whole, self.read(opening[1])) if opening else whole
 
