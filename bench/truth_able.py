@@ -42,6 +42,7 @@ from tests.support.fake_server import Exchange, FakeServer
 MODEL = "able"
 CONTEXT_TOKENS = 32768
 SPOKEN = re.compile(r"^\[(m\d+)\] [\d:]+ ([^:]+): (.*)$", re.MULTILINE)
+KNOWN = re.compile(r"^(k\d+): (.*)$", re.MULTILINE)
 _FIELDS = ("id", "at", "who", "text")
 WORDS = 6  # of a message that a statement rests on
 ENTITY = "Ada"  # whose own words bear out nothing, where a statement names no other `entity`
@@ -167,11 +168,22 @@ class Able(Struct, frozen=True):
             for told in self._told(text)
         ]
         facts = [
-            {"title": " ".join(str(one["text"]).split()[:4]), "replaces": [], "sentences": [one]}
+            {"title": "", "replaces": self._outdated(asked, str(one["text"])), "sentences": [one]}
             for one in claims
         ]
         episode = {"title": "", "narrative": claims[:10], "reflection": "I was glad to listen."}
         return {"episode": episode, "knowledge": facts[:8]}
+
+    def _outdated(self, asked: str, statement: str) -> list[str]:
+        """Return the labels of what is known that a statement puts right."""
+        by_number = {each.get("i"): each.get("statement") for each in self.life.messages}
+        older = [
+            by_number.get(each.get("corrects"))
+            for each in self.life.messages
+            if each.get("statement") == statement
+        ]
+        known = KNOWN.findall(asked)
+        return [label for label, line in known if any(old and line.endswith(old) for old in older)]
 
 
 def _least(schema: Mapping[str, Any]) -> Any:

@@ -77,7 +77,7 @@ def test_only_the_output_module_prints() -> None:
 
 
 def test_imports_inside_functions_are_in_the_rooms_of_the_command_only() -> None:
-    """Beside four libraries which every command would load, and few need."""
+    """Beside libraries which every command would load, and few need."""
     wrong = [
         f"{module.name}:{line}"
         for module in modules()

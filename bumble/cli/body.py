@@ -316,8 +316,10 @@ def add(
     anchor = anchors.new(label, description, levels, at, strength, provenance=origin)
     why = f"keep how it feels: {anchor.label}"
     surplus = anchor_recall.dropped(listed, at)
-    planned = [anchors.plan_new(anchor, why)]
-    planned += [anchors.plan_forget(weak, f"{why}; the weakest goes") for weak in surplus]
+    planned = [
+        anchors.plan_new(anchor, why),
+        *(anchors.plan_forget(weak, f"{why}; the weakest goes") for weak in surplus),
+    ]
     gone = "".join(f' The weakest is gone: "{weak.label}".' for weak in surplus)
     sentence = f'Added the anchor "{anchor.label}".{gone}'
     dropped = [weak.id for weak in surplus]

@@ -187,13 +187,12 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
             f"{entity.relative(folder)}/{INTENT}",
             fix=f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}",
         )
+    stray = "a temporary file of a killed writer; the file itself is whole"
     for relative in map(entity.relative, changes.stray_files(entity.root)):
-        yield Finding(
-            "cache-stray" if relative.startswith(f"{PRIVATE}/") else "file-stray",
-            "a temporary file of a killed writer; the file itself is whole",
-            relative,
-            fix=MEND,
-        )
+        if relative.startswith(f"{PRIVATE}/"):
+            yield Finding("cache-stray", stray, relative, fix=MEND)
+        else:
+            yield Finding("file-stray", stray, relative, fix=MEND)
 
 
 def _leads_out(path: Path) -> bool:

@@ -251,9 +251,11 @@ def nearest(typed: str) -> list[str]:
     paths = {path for path in json.loads(completing.WORDS.read_bytes())["commands"] if path}
     last = {path.split()[-1] for path in paths}
     close = [typed, *get_close_matches(typed, last | set(WANTED))]
-    meant = [WANTED[word] for word in close if word in WANTED]
-    meant += [word for word in close if word in paths]
-    meant += sorted(path for word in close for path in paths if path.endswith(f" {word}"))
+    meant = [
+        *(WANTED[word] for word in close if word in WANTED),
+        *(word for word in close if word in paths),
+        *sorted(path for word in close for path in paths if path.endswith(f" {word}")),
+    ]
     if typed in last or typed in WANTED:
         meant = [path for path in meant if path.endswith(typed) or path == WANTED.get(typed)]
     return list(dict.fromkeys(meant))[:MOST_MEANT]

@@ -308,9 +308,7 @@ def why(
     shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opened.zone)
     viewer = listing.Viewer(opened)
     item, *others = _explained(shelf, query, kind, viewer)
-    node = _seen_node(
-        viewer, explaining.explain(shelf, item, explaining.GitHistory(opened.entity.root))
-    )
+    node = _seen_node(viewer, explaining.explain(shelf, item))
     data = {
         **_data(node),
         "missing": list(node.missing),

@@ -204,7 +204,6 @@ class Shell(Struct):
     abilities = UserPlace("state", "abilities")  # what models were measured to be able to
     crash_logs = UserPlace("state", "crashes")  # tracebacks of bugs
     unfinished = UserPlace("state", "unfinished")  # what is being made outside of entities
-    settling = UserPlace("state", "settling")  # what settles in the background, for other talks
 
     @property
     def weights(self) -> Path:

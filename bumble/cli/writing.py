@@ -293,8 +293,12 @@ def commit(
     shown = [shown_change(opened, change) for change in wanted]
     if wanted and not dry_run:
         apply(opened, changes.ChangeSet(f"{command}: {wanted[0].why}", tuple(wanted), trailers))
-    answer = {"changed": bool(wanted), "dry_run": dry_run, **data}
-    answer["changes"] = shown if dry_run else [without_diff(change) for change in shown]
+    answer = {
+        "changed": bool(wanted),
+        "dry_run": dry_run,
+        **data,
+        "changes": shown if dry_run else [without_diff(change) for change in shown],
+    }
     lines = [unchanged if not wanted else sentence]
     if wanted and dry_run:
         lines = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,8 @@ from bumble.files import disk
 from bumble.records import base, kinds, knowledge, relationships, session_files
 from bumble.records.base import BY_HAND, Provenance
 from bumble.records.kind import Kind, RecordKind, RecordView
-from bumble.records.session_files import SessionInfo
 from bumble.records.sessions import Compaction, Message, Session
 
-SLACK = timedelta(minutes=5)  # the clocks of two clones
 _ID = re.compile(rb'"id"\s*:\s*"((?:msg|cmp)_[^"\\]+)"')
 
 
@@ -77,22 +75,11 @@ class MessageIndex:
             yield from (match.decode() for match in _ID.findall(_read_bytes(path)))
 
     def _likely(self, record_id: str) -> list[str]:
-        """Order the conversations: first those that went on when the id was made."""
+        """Order the conversations: first those that began about when the id was made."""
         at = base.time_of(record_id)
         if at is None:
             return list(self.paths)
-        near = [info.id for info in self._infos if info.at - SLACK <= at <= info.last_at + SLACK]
-        return [*near, *(session_id for session_id in self.paths if session_id not in set(near))]
-
-    @cached_property
-    def _infos(self) -> list[SessionInfo]:
-        infos = []
-        for path in self.paths.values():
-            try:
-                infos.append(session_files.read_info(path))
-            except RecordInvalidError:  # still searched, after the others
-                continue
-        return infos
+        return sorted(self.paths, key=lambda one: abs(at - (base.time_of(one) or at)))
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -28,17 +28,13 @@ class Merged(Struct, frozen=True):
     clean: bool  # no markers were left
 
 
-def merge_lines(base: str, current: str, incoming: str) -> Merged:
-    """Join what each side changed of a base."""
-    return _merged(base, current, incoming)
-
-
 def merge_union(base: str, current: str, incoming: str) -> Merged:
     """Join lists of lines under headings, as git's union merge does: nothing can clash."""
-    return _merged(base, current, incoming, "--union")
+    return merge_lines(base, current, incoming, "--union")
 
 
-def _merged(base: str, current: str, incoming: str, *options: str) -> Merged:
+def merge_lines(base: str, current: str, incoming: str, *options: str) -> Merged:
+    """Join what each side changed of a base."""
     if current == incoming or incoming == base:
         return Merged(current, True)
     if current == base:

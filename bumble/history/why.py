@@ -157,59 +157,52 @@ class SourceNode(Struct, frozen=True):
         return tuple(dict.fromkeys(node.item.id for node in self.walk() if not node.resolved))
 
 
-class GitHistory(Struct, frozen=True):
-    """Looks up which commits wrote a file; finds none where there is no repository."""
-
-    root: Path
-
-    def last(self, path: str) -> Commit | None:
-        """Return the last commit that changed a file."""
-        return self._log((path, companions.place(path)))
-
-    def written(self, item: LibraryRecord) -> Commit | None:
-        """Return the commit that a record came with."""
-        if item.kind in BORN_WHOLE:
-            return self._log((item.path,), "--diff-filter=A")
-        sought = item.sources[0] if item.sources else item.text.split("\n")[0]
-        paths = (item.path, companions.place(item.path))
-        return self._log(paths, f"-S{sought}") if sought else None
-
-    def _log(self, paths: Iterable[str | None], *options: str) -> Commit | None:
-        wanted = [f":(literal){path}" for path in paths if path]
-        with suppress(HistoryUnreadableError):
-            return next(iter(log.read(self.root, limit=1, wanted=wanted, options=options)), None)
-        return None
+def _written(root: Path, item: LibraryRecord) -> Commit | None:
+    """Return the commit that a record came with; None where git can't tell."""
+    if item.kind in BORN_WHOLE:
+        return _commit(root, (item.path,), "--diff-filter=A")
+    sought = item.sources[0] if item.sources else item.text.split("\n")[0]
+    return _commit(root, _files(item), f"-S{sought}") if sought else None
 
 
-def explain(library: Library, item: LibraryRecord, history: GitHistory) -> SourceNode:
+def _files(item: LibraryRecord) -> tuple[str | None, ...]:
+    return item.path, companions.place(item.path)
+
+
+def _commit(root: Path, paths: Iterable[str | None], *options: str) -> Commit | None:
+    """Return the last commit that changed some files."""
+    wanted = [f":(literal){path}" for path in paths if path]
+    with suppress(HistoryUnreadableError):
+        return next(iter(log.read(root, limit=1, wanted=wanted, options=options)), None)
+    return None
+
+
+def explain(library: Library, item: LibraryRecord) -> SourceNode:
     """Walk from a record to everything it rests on.
 
     Args:
         library: Where its sources are looked up.
         item: The record.
-        history: Tells which commits wrote it.
     """
-    node = _build_node(library, item, history, set())
+    root, node = library.entity.root, _build_node(library, item, set())
     if item.sentence:
         node = _narrowed(library, node)
     if item.kind in IN_TRANSCRIPTS:
         return node
-    written = history.written(item)
-    changed = None if item.kind in SHARED else history.last(item.path)
+    written = _written(root, item)
+    changed = None if item.kind in SHARED else _commit(root, _files(item))
     same = written and changed and written.id == changed.id
     return replace(node, written=written, changed=None if same else changed)
 
 
-def _build_node(
-    library: Library, item: LibraryRecord, history: GitHistory, visited: set[tuple[str, str]]
-) -> SourceNode:
+def _build_node(library: Library, item: LibraryRecord, visited: set[tuple[str, str]]) -> SourceNode:
     key = (item.kind, item.id)
     if key in visited:  # ids may lead in a circle, and two claims to one episode
         return SourceNode(item, again=True)
     visited.add(key)
-    below = [_build_node(library, note, history, visited) for note in item.notes]
-    below += _build_sources(library, item.sources, history, visited)
-    hand = history.written(item) if item.by_hand else None
+    below = [_build_node(library, note, visited) for note in item.notes]
+    below += _build_sources(library, item.sources, visited)
+    hand = _written(library.entity.root, item) if item.by_hand else None
     return SourceNode(item, rests_on=tuple(below), written=hand)
 
 
@@ -249,7 +242,7 @@ def _ranks(node: SourceNode, wanted: Sequence[str]) -> Iterator[int]:
 
 
 def _build_sources(
-    library: Library, ids: Sequence[str], history: GitHistory, visited: set[tuple[str, str]]
+    library: Library, ids: Sequence[str], visited: set[tuple[str, str]]
 ) -> list[SourceNode]:
     """Look up what something rests on; messages stand under their conversation if it is named."""
     sources = [(source_id, library.source(source_id)) for source_id in ids]
@@ -260,9 +253,7 @@ def _build_sources(
             nodes.append(SourceNode(LibraryRecord("", record_id), resolved=False))
         elif item.session not in talks:
             inside = [message for _, message in sources if message and message.session == item.id]
-            message_nodes = tuple(
-                _build_node(library, message, history, visited) for message in inside
-            )
-            node = _build_node(library, item, history, visited)
+            message_nodes = tuple(_build_node(library, message, visited) for message in inside)
+            node = _build_node(library, item, visited)
             nodes.append(replace(node, rests_on=(*node.rests_on, *message_nodes)))
     return nodes

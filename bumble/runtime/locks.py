@@ -2,8 +2,8 @@
 
 A turn holds `.bumble/talking`. A tick, or the process that settles after a turn, holds
 `.bumble/tick.lock`; the latter can be stopped at any time and has its process id in
-`.bumble/settling`; where that is stands in a folder of the user's, so that whoever begins to talk
-on this machine can stop it. The system frees both locks when their holder dies.
+`.bumble/settling`, so that whoever begins to talk can stop it. The system frees both locks when
+their holder dies.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
-from pathlib import Path
 
-from bumble.entity.folder import ENTITY_FILE, Entity
+from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError
 from bumble.files import disk
 from bumble.records import session_files
@@ -25,7 +24,6 @@ TURN_LOCK, WORK_LOCK, SETTLING_PID = "talking", "tick.lock", "settling"
 RECENT = timedelta(minutes=1)  # somebody who spoke this recently is still talking
 MOMENT_SECONDS = 0.25  # others hold a lock this long when they look whether it is held
 STOP_SECONDS = 3.0
-SIGN_CHARS = 16  # of the name of a file that tells of work
 
 
 @contextmanager
@@ -57,15 +55,12 @@ def _recent(at: datetime, now: datetime) -> bool:
 
 
 @contextmanager
-def hold_work(
-    entity: Entity, *, stoppable: bool = False, told_in: Path | None = None
-) -> Iterator[bool]:
+def hold_work(entity: Entity, *, stoppable: bool = False) -> Iterator[bool]:
     """Be the one process that works between turns.
 
     Args:
         entity: Where.
         stoppable: Whether others may end this process at any time.
-        told_in: A folder of the user's where talks with other entities learn of it.
 
     Yields:
         Whether it is; False if another process is at work.
@@ -76,40 +71,10 @@ def hold_work(
             yield held
             return
         disk.write_atomic(place, f"{os.getpid()}\n".encode())
-        sign = _sign(entity, told_in)
         try:
             yield True
         finally:
             disk.remove(place)
-            if sign is not None:
-                disk.remove(sign)
-
-
-def _sign(entity: Entity, told_in: Path | None) -> Path | None:
-    """Say on this machine that work goes on in an entity; nothing where that can't be written."""
-    if told_in is None:
-        return None
-    name = disk.sha256(str(entity.root).encode())[:SIGN_CHARS]
-    sign = told_in / name
-    try:
-        disk.make_folder(told_in)
-        disk.write_atomic(sign, f"{entity.root}\n".encode())
-    except OSError:
-        return None
-    return sign
-
-
-def stop_all_settling(told_in: Path) -> None:
-    """Stop every process of the user's that settles in the background on this machine.
-
-    A talk wants the processor for itself, whichever entity it is with.
-    """
-    for sign in sorted(told_in.iterdir()) if told_in.is_dir() else ():
-        root = (disk.read_cache(sign) or b"").decode(errors="replace").strip()
-        if root and (Path(root) / ENTITY_FILE).is_file():
-            stop_settling(Entity(Path(root)))
-        else:
-            disk.remove(sign)  # the entity has gone, or moved
 
 
 def stop_settling(entity: Entity) -> bool:

@@ -42,7 +42,7 @@ def named(title: str, text: str) -> str:
     parts = [part.strip() for part in _LIST.split(plain) if part.strip()]
     longest = max((len(part.split()) for part in parts), default=0)
     if len(parts) <= longest or longest > PART_WORDS:  # two words, or three pairs: a list
-        return words.shorten(_whole(plain, text), MAX_CHARS, at_word=True)
+        return _cut(_whole(plain, text))
     told = text.casefold()
     thing = max(parts, key=lambda part: (told.count(part.casefold()), len(part)))
     return thing[:1].upper() + thing[1:]
@@ -60,6 +60,20 @@ def _whole(title: str, text: str) -> str:
     return title
 
 
+def _cut(title: str) -> str:
+    """Return a title no longer than a title is; it breaks off at a thing."""
+    if len(title) <= MAX_CHARS:
+        return title
+    taken = title.split()
+    while taken and (len(" ".join(taken)) > MAX_CHARS or _leads_on(taken[-1])):
+        taken.pop()
+    return " ".join(taken) or words.shorten(title, MAX_CHARS)
+
+
+def _leads_on(word: str) -> bool:
+    return word.isdigit() or word.casefold() in stop_words.WORDS
+
+
 def clause(texts: Iterable[str], names: Iterable[str]) -> str:
     """Return the first clause of some texts that tells of a thing; empty where none does.
 
@@ -75,5 +89,5 @@ def clause(texts: Iterable[str], names: Iterable[str]) -> str:
             for part in _CLAUSE.split(sentence):
                 told = set(stop_words.telling_words(part)) - known
                 if len(told) >= LEAST_WORDS and not told <= common:
-                    return words.shorten(part.strip(_MARKS + _ENDS), MAX_CHARS, at_word=True)
+                    return _cut(part.strip(_MARKS + _ENDS))
     return ""

@@ -76,7 +76,7 @@ COMMANDS = (
         "new OUT/bo --name Bo --owner Sam",
     ),
     *("catalysts", "eval draft", "deep-recall rain", "sync", "recall rain"),
-    *("mcp --write", "cron add 0_8_*_*_* How_is_it", "remind run", "remind remove rem_1"),
+    *("mcp --write", "cron add 0_8_*_*_* How_is_it", "remind run", "remind remove rem_1 --yes"),
     *("BUMBLE_WAKE_ENABLED=true wake -v", "completion bash", "catalyze rain"),
     *("model pull hubbed --yes", "model remove tiny --yes", "report OUT/page.html"),
     *("BUMBLE_GIT_REVIEW=[narrate] narrate --force", "review accept --all", "review reject --all"),

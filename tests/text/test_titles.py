@@ -43,6 +43,16 @@ def test_what_was_said_is_called_for_its_first_clause_that_tells_of_a_thing(
             "Obinna starts work at 4 a.m. each day",
         ),
         ("The boat", "The boat is sold.", "The boat"),
+        (
+            "Kim is flying to",
+            "Kim is flying to Porto with her sister Aoife, who paid, on 3 October.",
+            "Kim is flying to Porto with her sister Aoife",
+        ),
+        (
+            "Kim has applied to",
+            "Kim has applied to a school for pastry in Lyon and would move out by January.",
+            "Kim has applied to a school for pastry in Lyon",
+        ),
         ("Frank's long visit", "Frank came.", "Frank's long visit"),
     ],
 )

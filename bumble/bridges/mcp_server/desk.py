@@ -98,8 +98,7 @@ class Desk(Struct, frozen=True):
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002
         """Show where a record comes from: all it rests on, down to what was said."""
         library, item = self._find(id)
-        git = why.GitHistory(self.runtime.entity.root)
-        return self._node(why.explain(library, item, git))
+        return self._node(why.explain(library, item))
 
     def _find(self, record_id: str) -> tuple[Library, LibraryRecord]:
         """Look a record up.

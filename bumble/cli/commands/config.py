@@ -274,8 +274,12 @@ def _report(
 ) -> None:
     """Print what came of an edit, and say why it does not count if it does not."""
     changed = after != before
-    data: dict[str, Any] = {"key": key, "file": str(place.path), "changed": changed}
-    data["dry_run"] = dry_run
+    data: dict[str, Any] = {
+        "key": key,
+        "file": str(place.path),
+        "changed": changed,
+        "dry_run": dry_run,
+    }
     if dry_run:
         data["diff"] = setting_files.diff(before, after)
         lines = data["diff"] or ["Nothing to do: it says so already."]
@@ -311,14 +315,22 @@ def trust_(
     what = setting_files.to_trust(shell, root)  # what can't be read is not trusted
     changed = setting_files.trust(shell, root, what, dry_run=dry_run)
     verb = "Trusted already" if not changed else "Would trust" if dry_run else "Trusted"
-    lines = [f"{verb}: {root}"]
-    lines += [f"  {key}: {yaml_edit.inline(value)}" for key, value in what.settings.items()]
+    lines = [
+        f"{verb}: {root}",
+        *(f"  {key}: {yaml_edit.inline(value)}" for key, value in what.settings.items()),
+    ]
     runs = {item.file: item.summary for item in what.runnable if item.file != ENTITY_FILE}
     lines += [f"  {path}: {' '.join(summary.split())}" for path, summary in runs.items()]
     obeyed = [rule for rule in what.rules if rule.file not in runs]
     lines += [f"  {rules.line(rule)}" for rule in obeyed]
-    data = {"folder": str(root), "changed": changed, "dry_run": dry_run, "counts": what.settings}
-    data |= {"runs": runs, "obeys": {rule.name: rule.summary for rule in obeyed}}
+    data = {
+        "folder": str(root),
+        "changed": changed,
+        "dry_run": dry_run,
+        "counts": what.settings,
+        "runs": runs,
+        "obeys": {rule.name: rule.summary for rule in obeyed},
+    }
     output.result(shell, "config trust", data, lines)
 
 

@@ -240,8 +240,7 @@ def tick(
             limit = opened.config.limits.passes_per_turn
         elif not flags.dry_run:
             locks.stop_settling(opened.entity)
-        told_in = opened.shell.settling if settle_only else None
-        with locks.hold_work(opened.entity, stoppable=settle_only, told_in=told_in) as free:
+        with locks.hold_work(opened.entity, stoppable=settle_only) as free:
             if not free:
                 data = {"ran": False, "why": "another tick is at work"}
                 run_job.tell(
@@ -343,9 +342,11 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
         "held": held,
         "imports": imports,
     }
-    lines = [line for run in runs for line in run["lines"]]
-    lines += _held_lines(held)
-    lines += [f"{name} waits: {problem}" for name, problem in problems]
+    lines = [
+        *(line for run in runs for line in run["lines"]),
+        *_held_lines(held),
+        *(f"{name} waits: {problem}" for name, problem in problems),
+    ]
     lines = list(dict.fromkeys(lines)) or ["Nothing was due."]
     lines += [f"imported: {line}"] if (line := listing.imports_line(imports)) else []
     run_job.tell(opened, "tick", data, lines, verbose=verbose or dry_run)
@@ -362,10 +363,15 @@ def _run_data(
     opened: Opened, settled: Settled, outcome: JobResult, *, dry_run: bool
 ) -> dict[str, Any]:
     outcome = run_job.seen(opened, outcome)
-    data: dict[str, Any] = {"pass": settled.name, **outcome.report}
-    data |= {"review": True} if outcome.held else {}
-    lines = [f"{settled.name}: {line}" for line in outcome.lines or (outcome.title,)]
-    lines += [f"{settled.name}: {line}" for line in outcome.held]
+    data: dict[str, Any] = {
+        "pass": settled.name,
+        **outcome.report,
+        **({"review": True} if outcome.held else {}),
+    }
+    lines = [
+        *(f"{settled.name}: {line}" for line in outcome.lines or (outcome.title,)),
+        *(f"{settled.name}: {line}" for line in outcome.held),
+    ]
     if dry_run:
         data["changes"] = outcome.written
         lines += run_job.described(outcome.written)

@@ -218,9 +218,17 @@ def _memory(opened: Opened) -> Callable[[], Memory]:
 def _print_config(opened: Opened, name: str, speaker: str | None, *, write: bool) -> None:
     client = CLIENTS[listing.choice("client", name, CLIENTS)]
     # -P: a client starts it in any folder, and no module is to be taken from there
-    command = [sys.executable, "-P", "-m", "bumble", "-e", str(opened.entity.root), "mcp"]
-    command += ["--as", speaker] if speaker else []
-    command += ["--write"] if write else []
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "bumble",
+        "-e",
+        str(opened.entity.root),
+        "mcp",
+        *(["--as", speaker] if speaker else []),
+        *(["--write"] if write else []),
+    ]
     server_name = f"bumble-{opened.entity.root.name}"
     text = config(client, server_name, command)
     data = {"client": name, "file": client.file, "name": server_name, "command": command}

@@ -158,8 +158,11 @@ def demo(
         writing.apply(opened, planned, trusts=False)
     tries = [f"bumble {line}" for line in TRY]
     where = f"export BUMBLE_ENTITY={shlex.quote(made['folder'])}"
-    lines = [f"{NAME} lives in {made['folder']}, with a month behind her. Try:", f"  {where}"]
-    lines += [f"  {line}" for line in tries]
+    lines = [
+        f"{NAME} lives in {made['folder']}, with a month behind her. Try:",
+        f"  {where}",
+        *(f"  {line}" for line in tries),
+    ]
     output.result(shell, "demo", {"folder": made["folder"], "try": tries}, lines)
 
 

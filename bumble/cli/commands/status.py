@@ -343,10 +343,12 @@ def _index(look: Look) -> Part:
     if not found.exists:
         return data, f"{on}not made yet; the first search makes it"
     behind, broken = (words.counted(n, "file") for n in (found.stale, found.problems))
-    parts = [on + words.counted(found.chunks, "passage")]
-    parts += [f"{behind} behind" if found.stale else "up to date"]
-    parts += [f"{found.waiting:,} without a vector"] if found.waiting else []
-    parts += [f"{broken} unreadable (see `bumble doctor`)"] if found.problems else []
+    parts = [
+        on + words.counted(found.chunks, "passage"),
+        f"{behind} behind" if found.stale else "up to date",
+        *([f"{found.waiting:,} without a vector"] if found.waiting else []),
+        *([f"{broken} unreadable (see `bumble doctor`)"] if found.problems else []),
+    ]
     return data, ", ".join(parts)
 
 

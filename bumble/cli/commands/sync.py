@@ -189,8 +189,10 @@ def _sentence_of_gone(
     where, commit = f"git -C {shlex.quote(str(root))}", before[:12]
     shown = " ".join(shlex.quote(path) for path in paths[:MOST_PATHS])
     back = f"{where} restore --source={commit} --staged --worktree -- {shown}"
-    lines = [f"deleted in another clone, and so gone here: {told}. This brings it back:"]
-    lines += [f"    {back} && {where} commit -m 'bring back'"]
+    lines = [
+        f"deleted in another clone, and so gone here: {told}. This brings it back:",
+        f"    {back} && {where} commit -m 'bring back'",
+    ]
     if len(paths) > MOST_PATHS:
         more = f"{where} diff --name-only --diff-filter=D {commit} HEAD"
         lines += [f"and so {len(paths) - MOST_PATHS} more, which `{more}` names"]
@@ -210,10 +212,12 @@ def _tell(
     pushed: bool,
 ) -> None:
     brought = f"{merging.commits} commits" if merging.commits != 1 else "1 commit"
-    lines = [f"Merged {brought} of other clones." if merging.commits else "Nothing new elsewhere."]
-    lines += [f"not obeyed until you trust it: {rules.line(rule)}" for rule in waiting]
-    lines += ["Pushed."] if pushed else []
-    lines += [f"{finding.where}: {finding.sentence} [{finding.code}]" for finding in problems]
+    lines = [
+        f"Merged {brought} of other clones." if merging.commits else "Nothing new elsewhere.",
+        *(f"not obeyed until you trust it: {rules.line(rule)}" for rule in waiting),
+        *(["Pushed."] if pushed else []),
+        *(f"{finding.where}: {finding.sentence} [{finding.code}]" for finding in problems),
+    ]
     data = {
         "merged": merging.commits,
         "mended": list(merging.mended.paths),

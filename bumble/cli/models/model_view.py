@@ -48,8 +48,12 @@ def shown(opened: opening.Configured, chosen: Choice) -> tuple[dict[str, Any], l
         **asdict(facts),
         "trusted": [asdict(one) for one in standings],
     }
-    rows: Rows = [("backend", chosen.backend), *_place(opened, chosen, has_key=has_key)]
-    rows += [*_facts(chosen, facts), *(("trusted with", one.line) for one in standings)]
+    rows: Rows = [
+        ("backend", chosen.backend),
+        *_place(opened, chosen, has_key=has_key),
+        *_facts(chosen, facts),
+        *(("trusted with", one.line) for one in standings),
+    ]
     lines = output.table([row for row in rows if row[1]], indent="  ")
     return data, [f"{chosen.model}: {chosen.why}", *lines]
 

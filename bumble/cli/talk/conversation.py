@@ -155,7 +155,6 @@ class Conversation:
             return self._answer(text, say, think, typed=typed)
         with locks.hold_turn(self.opened.entity):
             locks.stop_settling(self.opened.entity)
-            locks.stop_all_settling(self.opened.shell.settling)
             return self._answer(text, say, think, typed=typed)
 
     def _answer(
@@ -401,7 +400,7 @@ def open_to_talk(
     person = people.speaking(opened, speaker)
     others = [people.speaking(opened, name) for name in present]
     if writes:  # at once: what settles takes the time that opening a model needs
-        locks.stop_all_settling(opened.shell.settling)
+        locks.stop_settling(opened.entity)
     chosen = chat_model.choose_model(opened, yes=yes)
     backend = chat_model.open_model(opened, chosen, writes=writes)
     model = chat_model.recorded(opened, backend, "chat", writes=writes)

@@ -189,8 +189,13 @@ def _status(talk: conversation.Conversation, state: ReplState, rest: str) -> Non
         for name in turn_view.SWITCHES
         if (value := getattr(state.wishes, name)) is not None
     ]
-    lines = [*talk.status(), talk.fullness(), f"mood: {talk.mood()}", *conversation.describe(talk)]
-    lines.append(f"until the next conversation: {', '.join(switches)}" if switches else "")
+    lines = [
+        *talk.status(),
+        talk.fullness(),
+        f"mood: {talk.mood()}",
+        *conversation.describe(talk),
+        f"until the next conversation: {', '.join(switches)}" if switches else "",
+    ]
     output.say("\n".join(filter(None, lines)))
 
 

@@ -143,8 +143,11 @@ class HeadReader:
         attention = _softmax(self._dense("pool", h)[:, 0])
         gram = _gelu(self._dense("grams", counts))
         last = np.concatenate([attention @ h, h.mean(axis=0), gram])
-        out = {"keep": self._dense("keep", last)[0], "spans": self._dense("span", h[1:])}
-        out |= dict(zip(map(str, w["intents"]), self._dense("intent", last), strict=True))
+        out = {
+            "keep": self._dense("keep", last)[0],
+            "spans": self._dense("span", h[1:]),
+            **dict(zip(map(str, w["intents"]), self._dense("intent", last), strict=True)),
+        }
         return out | dict(zip(GRADES, self._dense("grade", last), strict=True))
 
     def _layer(self, h: Floats, name: str) -> Floats:

@@ -82,11 +82,11 @@ class Graph(Struct):
             onnx.number_field(1, IR_VERSION),
             onnx.text_field(2, "bumble"),
             onnx.bytes_field(7, b"".join(parts)),
-        ]
-        head += [onnx.bytes_field(8, opset) for opset in opsets]
-        head += [
-            onnx.bytes_field(14, onnx.text_field(1, name) + onnx.text_field(2, value))
-            for name, value in facts
+            *(onnx.bytes_field(8, opset) for opset in opsets),
+            *(
+                onnx.bytes_field(14, onnx.text_field(1, name) + onnx.text_field(2, value))
+                for name, value in facts
+            ),
         ]
         return b"".join(head)
 

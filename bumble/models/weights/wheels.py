@@ -109,10 +109,22 @@ class _Downloads:
         # -P: a `pip` folder where the user happens to stand must not be run in pip's place.
         # Only wheels, because to download a source archive is to run its code; no cache, because it
         # would keep all of it on the disk a second time.
-        command = [sys.executable, "-P", "-m", "pip", "--no-input", "--disable-pip-version-check"]
-        command += ["download", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
-        command += ["--progress-bar=off", "--dest", str(place / "wheel")]
-        command += [wheel.requirement for wheel in wanted]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "pip",
+            "--no-input",
+            "--disable-pip-version-check",
+            "download",
+            "--no-deps",
+            "--only-binary=:all:",
+            "--no-cache-dir",
+            "--progress-bar=off",
+            "--dest",
+            str(place / "wheel"),
+            *(wheel.requirement for wheel in wanted),
+        ]
         places = {"TMPDIR": temporary, "TEMP": temporary, "TMP": temporary}
         with (place / "said").open("wb") as log:
             self._running[number] = subprocess.Popen(

@@ -13,7 +13,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import UserError
 from bumble.history import lookup, why
 from bumble.history.lookup import Library
-from bumble.history.why import GitHistory, SourceNode
+from bumble.history.why import SourceNode
 from bumble.records import (
     base,
     beliefs,
@@ -96,7 +96,7 @@ def _lived(root: Path) -> Entity:
 
 def explain(entity: Entity, given: str, kind: str | None = None) -> SourceNode:
     library = Library(entity, name="Ada", zone=UTC)
-    return why.explain(library, library.look_up(given, kind), GitHistory(entity.root))
+    return why.explain(library, library.look_up(given, kind))
 
 
 def said(node: SourceNode) -> list[str]:
