@@ -130,9 +130,10 @@ def answer(
     best = [hit for hit in hits if hit.score >= CLOSE * hits[0].score][:MOST]
     chosen: dict[str, Message] = {}
     for hit in best:
-        later = _same_later(runtime, session, told, told.messages[hit.id])
-        for message_id in filter(None, (later, told.newest(hit.id), hit.id)):
+        for message_id in (told.newest(hit.id), hit.id):
             chosen.setdefault(message_id, told.messages[message_id])
+    if len(chosen) == 1 and (later := _same_later(runtime, session, told, *chosen.values())):
+        chosen[later] = told.messages[later]
     few = sorted(list(chosen.values())[:MOST], key=lambda each: each.at, reverse=True)
     return tuple(quotes.of(message, runtime.zone) for message in few)
 

@@ -80,6 +80,18 @@ def test_the_newest_word_on_the_same_thing_comes_first_though_nobody_called_it_a
     assert answer.index("Ghent") < answer.index("Lille")
 
 
+def test_both_words_that_answer_stand_before_what_only_shares_a_word_with_one(ada: Entity) -> None:
+    both = "three hens, Pickle, Mabel, Ghost, and Frank comes on Friday the 12th"
+    other, new = "the fox took three hens, Pickle, Mabel, Ghost", "Frank comes on the 15th"
+    known = {text: reading("tell", keep=True) for text in (both, other, new)}
+    talk, _ = told(ada, known | {"when comes Frank on": reading("ask_memory")})
+    for text in (both, new, other):
+        talk.say(text)
+    answer = talk.say("when comes Frank on")
+    assert answer.index("15th") < answer.index("12th")
+    assert "fox" not in answer
+
+
 def test_what_somebody_asked_is_not_among_what_was_said(ada: Entity) -> None:
     asked, ask = "what can't I stand?", "what did we talk about today"
     known = {

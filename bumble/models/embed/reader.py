@@ -30,8 +30,11 @@ SPAN_FROM = (-1.0, -1.0, -1.0)  # above it a token belongs to a span, by span
 NAME_FROM = -2.5  # likewise, of a name where somebody surely says theirs
 IN_DOUBT = -0.5  # how far below its cut-off an introduction may still be one
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
-# The first words of a message up to a stop, of one that goes on: "hi ada, im dot", "its joy here".
-_OPENING = re.compile(r"\s*((?:\w+(?: \w+)?[.,!]\s+)?[^.,;:!?\n]{4,40})[.,;:!?\n]\s*\S")
+# The first words of a message up to a stop, of one that goes on: "its joy here", "hi ada, im dot".
+_PART = r"[^.,;:!?\n]{4,40}"
+_OPENINGS = tuple(
+    re.compile(rf"\s*({before}{_PART})[.,;:!?\n]\s*\S") for before in (r"\w+(?: \w+)?[.,!]\s+", "")
+)
 _EPSILON = 1e-5
 
 
@@ -126,8 +129,9 @@ class HeadReader:
         )
         burden = above["heavy 1"]
         whole = MessageReading(keep, scores, heavy, glad, name, when, what, burden)
-        opening = _OPENING.match(text)
-        return _introduced(whole, self.read(opening[1])) if opening else whole
+        for opening in filter(None, (pattern.match(text) for pattern in _OPENINGS)):
+            whole = _introduced(whole, self.read(opening[1]))
+        return whole
 
     def _forward(self, states: Floats, before: Floats | None, counts: Floats) -> dict[str, Any]:
         """Run the head. Shapes: states (t, hidden), before (hidden,), counts (GRAMS,)."""

@@ -88,6 +88,7 @@ def test_it_tells_what_is_asked(real: HeadReader, text: str, intent: str) -> Non
 
 def test_it_finds_who_introduces_themselves_and_when_a_reminder_is_due(real: HeadReader) -> None:
     assert real.read("hello, I'm Wilfred and I fix clocks").name == "Wilfred"
+    assert real.read("im tove, i bake. who am i talking to then").introduced == "Tove"
     read = real.read("remind me tomorrow at 9 to ring the vet")
     assert "tomorrow" in read.when
     assert "vet" in read.what
