@@ -33,7 +33,7 @@ TALKS = 200  # the latest, whose notices count
 NEAR = 0.19  # nearness of what answers, where somebody asks
 SURELY_NEAR = 0.35  # likewise, where a message may be no question of memory
 CLOSE = 0.8  # of the best score, from which a second message answers too
-MOST = 2  # messages that answer
+MOST = 2  # messages that answer, each with the word that put it right
 PERHAPS = 0.0025  # how likely worth keeping what is told as known must be at least
 SAME = 0.4  # calibrated similarity from which a later message tells of the same thing
 
@@ -128,13 +128,11 @@ def answer(
     hits = [hit for hit in _found(runtime, session, asked) if _may_answer(hit, asked, told)]
     hits = [hit for hit in hits if _is_near(hit, runtime, asks=asks)]
     best = [hit for hit in hits if hit.score >= CLOSE * hits[0].score][:MOST]
-    chosen: dict[str, Message] = {}
-    for hit in best:
-        for message_id in (told.newest(hit.id), hit.id):
-            chosen.setdefault(message_id, told.messages[message_id])
-    if len(chosen) == 1 and (later := _same_later(runtime, session, told, *chosen.values())):
-        chosen[later] = told.messages[later]
-    few = sorted(list(chosen.values())[:MOST], key=lambda each: each.at, reverse=True)
+    ids = [hit.id for hit in best]
+    ids = list(dict.fromkeys((*ids, *map(told.newest, ids))))
+    if len(ids) == 1 and (later := _same_later(runtime, session, told, told.messages[ids[0]])):
+        ids.append(later)
+    few = sorted((told.messages[id_] for id_ in ids), key=lambda each: each.at, reverse=True)
     return tuple(quotes.of(message, runtime.zone) for message in few)
 
 
