@@ -176,7 +176,6 @@ def data(turn: Turn) -> dict[str, Any]:
         ],
         "missing": turn.outcome.missing,
         "by_form": turn.reply.worded or None,
-        "refused": (),  # of drafts, which are heard as they come now; scripts may look for it
         "prompt_sha256": turn.recalled.stable.sha256,
         "preamble": {block.name: block.tokens for block in turn.composed.blocks},
         "usage": {

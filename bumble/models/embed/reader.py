@@ -103,7 +103,14 @@ class HeadReader:
         self._cuts = dict(zip(map(str, weights["cut_names"]), weights["cuts"], strict=True))
 
     def read(self, text: str, previous: str = "") -> MessageReading:
-        """Read a message; an empty one is nothing, nor is one in a language it can't read."""
+        """Read a message, and by themselves the words that it may open with: who speaks."""
+        whole = self._read(text, previous)
+        for opening in filter(None, (pattern.match(text) for pattern in _OPENINGS)):
+            whole = _introduced(whole, self._read(opening[1]))
+        return whole
+
+    def _read(self, text: str, previous: str = "") -> MessageReading:
+        """Read a text as it stands; an empty one is nothing, nor is one in another language."""
         if not (self._embedder.multilingual or languages.language(text) in ("", "en")):
             return MessageReading()
         states, offsets = self._embedder.states(text)
@@ -128,10 +135,7 @@ class HeadReader:
             _span(text, offsets, out["spans"][:, n], least[n]) for n in range(len(SPANS))
         )
         burden = above["heavy 1"]
-        whole = MessageReading(keep, scores, heavy, glad, name, when, what, burden)
-        for opening in filter(None, (pattern.match(text) for pattern in _OPENINGS)):
-            whole = _introduced(whole, self.read(opening[1]))
-        return whole
+        return MessageReading(keep, scores, heavy, glad, name, when, what, burden)
 
     def _forward(self, states: Floats, before: Floats | None, counts: Floats) -> dict[str, Any]:
         """Run the head. Shapes: states (t, hidden), before (hidden,), counts (GRAMS,)."""
