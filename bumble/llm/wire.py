@@ -325,6 +325,9 @@ def within(seconds: float, call: Callable[[], T], problems: tuple[type[Exception
     raise item.problem or RuntimeError("it neither returned nor failed")
 
 
+_HEARD_SECONDS = 0.5  # within which Ctrl-C is heard
+
+
 def _until_end(
     items: queue.SimpleQueue[_Item[T] | _End],
     is_token: Callable[[T], bool],
@@ -336,8 +339,12 @@ def _until_end(
     while True:
         try:
             nearest = deadline if until is None else min(deadline, until)
-            item = items.get(timeout=max(0.0, nearest - time.monotonic()))
+            left = max(0.0, nearest - time.monotonic())
+            # A signal that comes between Python's last step and this wait is heard at its end.
+            item = items.get(timeout=min(left, _HEARD_SECONDS))
         except queue.Empty:
+            if left > _HEARD_SECONDS:
+                continue
             if until is not None and until <= deadline:
                 raise EnoughError from None
             raise SilentError(patience, began=began) from None

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import signal
+import sys
 import threading
 import time
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from bumble.cli.process import Stops
 from bumble.errors import (
     CredentialsError,
     ModelUnreachableError,
@@ -255,6 +258,25 @@ def test_an_interrupt_disconnects_at_once(server: FakeServer) -> None:
     server.routes[CHAT] = respond
     with pytest.raises(KeyboardInterrupt):
         connect(server, timeouts=Timeouts()).complete(REQUEST, interrupt)
+    assert server.left.wait(10)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals to threads there")
+def test_an_interrupt_that_does_not_end_the_wait_is_heard(server: FakeServer) -> None:
+    """A signal that another thread takes leaves this one waiting, as one just before would."""
+
+    def respond(exchange: Exchange) -> None:
+        exchange.start()
+        exchange.chunk(event({"content": "Hel"}))
+        time.sleep(0.3)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        exchange.hang(server)
+
+    server.routes[CHAT] = respond
+    started = time.monotonic()
+    with Stops().watched(), pytest.raises(KeyboardInterrupt):
+        connect(server).complete(REQUEST)
+    assert time.monotonic() - started < 10
     assert server.left.wait(10)
 
 
