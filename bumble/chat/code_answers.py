@@ -75,6 +75,14 @@ def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -
     return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
 
 
+def guessed(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply | None:
+    """Answer what a message most likely asks, where nothing else answers it; None: code can't."""
+    main = reading.said.main
+    if main not in ASKED:
+        return None
+    return CodeReply(ASKED[main](runtime, heard, reading.language, words), main)
+
+
 def _name(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:
     """Say both names: who asks for one is not surely told from who asks for the other."""
     unnamed = heard.who.name.casefold() == "you"
@@ -200,6 +208,8 @@ def time_of(
         wakes: Whether nothing is named that is to be thought of: who is asleep is woken.
     """
     text, when = _apart(text, language), _apart(when, language)
+    if not _is_understood(when, language):
+        return None
     near, whole = values.read(when, language), values.read(text, language)
     lapse = _lapse(when or text, near if when else whole, language)
     if lapse:
@@ -224,6 +234,26 @@ def time_of(
     return next((each for each in times if each > at), None)
 
 
+def _is_understood(when: str, language: str) -> bool:
+    """Whether a time is read as it was meant; half a time is another one.
+
+    In a language without a file each of its words has to be known.
+    """
+    if templates.has(language):
+        return True
+    known = _hours_of_words(language)
+    return bool(when) and all(word in known for word in values.unread(when, language))
+
+
+def _hours_of_words(language: str) -> Mapping[str, str]:
+    """Return which hours the words for parts of a day mean, by the word, folded."""
+    if templates.has(language):
+        return {folded(word): part for word, part in templates.load(language).hours.items()}
+    halves = values.time_words(language)
+    named = (("am", "early"), ("pm", "late"))
+    return {folded(word): part for name, part in named for word in halves.get(name, ())}
+
+
 def _apart(text: str, language: str) -> str:
     """Write a day and its part as two words: `Freitagabend`."""
     days = [day for day in values.calendar_words(language).weekdays if len(day) >= LEAST_LETTERS]
@@ -234,8 +264,8 @@ def _apart(text: str, language: str) -> str:
 
 def _parts(text: str, language: str) -> list[str]:
     """Return the parts of a day that a text names."""
-    hours = templates.load(language).hours
-    said = (hours.get(word) for word in _WORD.findall(text.casefold()))
+    hours = _hours_of_words(language)
+    said = (hours.get(folded(word)) for word in _WORD.findall(text))
     return list(dict.fromkeys(filter(None, said)))
 
 
