@@ -75,14 +75,6 @@ def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -
     return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
 
 
-def guessed(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply | None:
-    """Answer what a message most likely asks, where nothing else answers it; None: code can't."""
-    main = reading.said.main
-    if main not in ASKED:
-        return None
-    return CodeReply(ASKED[main](runtime, heard, reading.language, words), main)
-
-
 def _name(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:
     """Say both names: who asks for one is not surely told from who asks for the other."""
     unnamed = heard.who.name.casefold() == "you"

@@ -272,9 +272,10 @@ def _remembered(
     answers it; that the model says. `outcome`: of the model; None: it may not be asked.
     """
     heard = turn.heard
-    asks = turn.reading.said.main in ASKS_MEMORY or _tells_no_more(turn)
+    by_code = code_answers.answer(runtime, heard, turn.reading, template)
+    asks = by_code is None and (turn.reading.said.main in ASKS_MEMORY or _tells_no_more(turn))
     if not (asks or _may_ask(turn, judged=outcome is not None)):
-        return None
+        return by_code
 
     def answers(told: str) -> bool:
         asked = f"Told: {told}\nAsked: {one_line(heard.message.text)}"
@@ -288,9 +289,7 @@ def _remembered(
     if found:
         rows = [_quoted(each, heard, template) for each in found]
         return CodeReply("\n".join((template.told, *rows)), "ask_memory")
-    if by_code := code_answers.guessed(runtime, heard, turn.reading, template):
-        return by_code
-    return CodeReply(template.unknown, "ask_memory") if asks else None
+    return CodeReply(template.unknown, "ask_memory") if asks else by_code
 
 
 def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:
