@@ -509,6 +509,7 @@ WORK: Mapping[str, ToolWork] = {
 # say, think, wait, end_turn
 AGENCY = frozenset(tool.name for tool in tool_list.DECLARED) - WORK.keys()
 SEARCHES = frozenset(name for name, work in WORK.items() if work.searches)
+KEEPS = frozenset(name for name, work in WORK.items() if work.keeps)
 READ_ONLY = frozenset(name for name, work in WORK.items() if work.only_reads)
 
 
