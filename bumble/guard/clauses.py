@@ -117,6 +117,7 @@ class Subject(Struct, frozen=True):
     read: ReadText
     subjects: frozenset[str]  # what it is about: its telling words, without names of speakers
     language: str
+    cites: bool = True  # whether it names what it rests on; else it is the entity's own reading
 
 
 class Clause(Struct, frozen=True):

@@ -162,7 +162,7 @@ def _held(
     language = words.language(text, *(each.text for each in cited), *sources.known)
     if strange := claims.strange(text, grounds, people, language):
         return SourceVerdict("mend", f"nobody said {', '.join(strange)}")
-    sentence = _sentence(text, people, language)
+    sentence = _sentence(text, people, language, cites=is_told)
     known = [Source(one, "", values.read(one, language)) for one in sources.known]
     chosen = {each.id for each in cited}
     talk = [
@@ -186,10 +186,10 @@ def _source(said: Said, zone: tzinfo, language: str, *, is_cited: bool) -> Sourc
     return Source(said.text, who, values.read(said.text, language), at, is_cited)
 
 
-def _sentence(text: str, people: Sequence[str], language: str) -> Subject:
+def _sentence(text: str, people: Sequence[str], language: str, *, cites: bool = True) -> Subject:
     read = values.read(text, language)
     called = {stem for name in people for stem in words.stems(name, language)}
-    return Subject(text, read, read.content - called, language)
+    return Subject(text, read, read.content - called, language, cites)
 
 
 def _only(sentence: Subject, sources: Sequence[Source]) -> str:
@@ -218,12 +218,19 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
         is_read = number_words.value(number.word, sentence.language) is not None
         if not (number.claimed and is_read) or corrections.is_denied(number, sentence):
             continue
+        if not sentence.cites and number.kind == "thing" and not _is_of_told(number, sources):
+            continue  # "a place that only two people know": its own figure
         if _is_given(number, sentence, sources):
             continue
         if not _follows(number, sentence, sources):
             return number.word, False
         counted = True
     return "", counted
+
+
+def _is_of_told(number: Number, sources: Sequence[Source]) -> bool:
+    """Whether anybody spoke of what a number counts."""
+    return not number.unit or any(shares([number.unit], one.read.content) for one in sources)
 
 
 def _bearing(sentence: Subject, sources: Sequence[Source]) -> list[Source]:
@@ -246,7 +253,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     is_year = number.value in values.YEARS and number.kind in ("", "thing")
     if is_year and _is_year_given(number.value, sources):
         return True
-    few = _are_few(sources)
+    few = not sentence.cites or _are_few(sources)
     return (
         values.are_listed(sentence.text, number)
         or any(
@@ -267,9 +274,13 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
 
 
 def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Iterator[ReadText]:
-    """Yield what bears on a number: few messages whole, else the clauses about what it counts."""
-    if _are_few(sources):
-        yield from (source.read for source in _bearing(sentence, sources))
+    """Yield what bears on a number: few messages whole, else the clauses about what it counts.
+
+    On a number of the entity's own reading bears all that was said.
+    """
+    if not sentence.cites or _are_few(sources):
+        bearing = _bearing(sentence, sources) if sentence.cites else sources
+        yield from (source.read for source in bearing)
         return
     about = {number.unit} if number.kind == "thing" else sentence.subjects
     for source in sources:
@@ -308,7 +319,7 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         return True  # there and back
     if number.kind != "money" and number.value in _by_years(number, given, at):
         return True
-    if number.unit_days >= 1 and number.value in _by_days(number, bearing):
+    if number.unit_days >= 1 and number.value in _by_days(number, bearing, few=few):
         return True
     same = [one for one in given if _adds_up(number, one, loosely=few)]
     parts = list({one.value: one for one in same}.values())[:_MOST_PARTS]
@@ -340,7 +351,7 @@ def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -
             yield from (age - span, age + span)
 
 
-def _by_days(number: Number, sources: Sequence[Source]) -> Iterator[Decimal]:
+def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterator[Decimal]:
     """Yield how many units of time lie between days that are named, or make up others."""
     dated = [source for source in sources if source.at is not None]
     days = {source.at.date() for source in dated if source.at is not None}
@@ -355,7 +366,7 @@ def _by_days(number: Number, sources: Sequence[Source]) -> Iterator[Decimal]:
     if number.unit_days == values.UNIT_DAYS["month"]:
         named = {month for source in sources for month in source.read.times.full_months}
         yield from (Decimal(abs(one - other)) for one, other in combinations(named, 2))
-    for one, other in combinations(sorted(days), 2) if _are_few(sources) else ():
+    for one, other in combinations(sorted(days), 2) if few else ():
         yield Decimal(round((other - one).days / unit))
     for source in sources:
         for one_number in source.read.numbers:

@@ -63,6 +63,37 @@ def test_prose_is_held_to_names_and_numbers_alone() -> None:
     assert "Boris" in verifier.check_prose("I wonder what Boris would say.", SOURCES).why
 
 
+LONG_TALK = (
+    *WINDOW,
+    Said("m3", AT, "Ona", "I was 19 when I met Hanno, and we moved to the mill."),
+    Said("m4", AT, "Ona", "He is in Bruck now. The mill was a home once."),
+    Said("m5", AT, "Ona", "Thanks, I didn't do that sum. You are right."),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Nineteen is an age at which one believes a mill.", "keep"),  # wherever it was said
+        ("There is a room that only two people still know.", "keep"),  # of whom nobody spoke
+        ("She left Leoben behind, and it stayed with her.", "keep"),  # no message is cited for it
+        ("I keep thinking of her three nephews.", "mend"),
+        ("She was thirty when they moved.", "mend"),
+    ],
+)
+def test_a_number_of_a_reading_is_of_what_was_told_or_a_figure_of_its_own(
+    text: str, verdict: str
+) -> None:
+    sources = ClaimSources(LONG_TALK, ("Ona: Ona lives in Leoben.",), ("Ada", "Ona"))
+    assert verifier.check_prose(text, sources).verdict == verdict
+
+
+def test_what_a_sentence_rests_on_does_not_put_it_right() -> None:
+    sources = ClaimSources(LONG_TALK, ("I do sums unasked.",), ("Ada", "Ona"), entity="Ada")
+    claim = CitedClaim("My sums are welcome to Ona.", ("m5",), ("didn't do that sum",))
+    assert verifier.check(claim, sources) == verifier.KEPT
+
+
 STATEMENTS = Path(__file__).parents[2] / "bench/data/statements"
 SEEN_BY_RULES = {"number", "name", "date", "outdated", "own"}
 LEAST = 0.92
