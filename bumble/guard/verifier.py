@@ -17,6 +17,7 @@ from itertools import combinations
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.entity import secrets
 from bumble.guard import claims, clauses, corrections, number_words, origins, values
@@ -24,6 +25,7 @@ from bumble.guard.clauses import Source, Subject, shares
 from bumble.guard.corrections import may_be
 from bumble.guard.speakers import Speakers, borrowed, given_away, taken_over
 from bumble.guard.values import Number, ReadText
+from bumble.index import form
 from bumble.text import stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
@@ -82,6 +84,7 @@ class ClaimSources(Struct, frozen=True):
     names: tuple[str, ...] = ()  # that need no source: of those who took part, and the entity
     zone: tzinfo = UTC
     entity: str = ""  # its name: what it said itself bears out nothing
+    own: tuple[Said, ...] = ()  # but numbers and dates of what it tells of itself
 
 
 KEPT = SourceVerdict("keep")
@@ -171,6 +174,9 @@ def _held(
     ]
     stands = [source for source in talk if source.is_cited]
     word, counted = _made_up(sentence, [*known, *stands])
+    if word and sources.own and (not is_told or _is_of_itself(text, language)):
+        own = [_source(each, sources.zone, language, is_cited=False) for each in sources.own]
+        word, counted = _made_up(replace(sentence, cites=False), [*known, *talk, *own])[0], True
     if word:
         return SourceVerdict("mend", f"nobody said {word} of it")
     if is_told and (mood := _only(sentence, stands)):
@@ -179,6 +185,12 @@ def _held(
     if newer and not (counted and any(newer == one.text for one in stands)):
         return SourceVerdict("mend", f'it was put right since: "{newer}"')
     return SourceVerdict("inference", "it follows by counting") if counted else KEPT
+
+
+def _is_of_itself(text: str, language: str) -> bool:
+    """Whether a sentence begins with who writes it."""
+    rules = form.rules_of(language)
+    return rules is not None and not rules.first_person.isdisjoint(clauses.tokens_of(text)[:1])
 
 
 def _source(said: Said, zone: tzinfo, language: str, *, is_cited: bool) -> Source:
@@ -443,7 +455,8 @@ def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
     times = sentence.read.times
     if not (times.dated or times.full_months or times.full_weekdays):
         return ""
-    given = sources if _are_few(sources) else _bearing(sentence, sources)
+    is_all = not sentence.cites or _are_few(sources)
+    given = sources if is_all else _bearing(sentence, sources)
     days = _given_days(sentence, given)
     spans = {one.value for source in given for one in source.read.numbers}
     there = {one for one in days if (one.month, one.day) in times.dated}

@@ -287,10 +287,10 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     owner = (people.owner_id(runtime.entity, runtime.identity),)
     seeds = choose(runtime, soma, at, owner if job.drawings else None)
     labels = topic_questions.labelled(job.drawings)
-    own = {n: topic_questions.labels_of(each, labels) for n, each in enumerate(job.drawings, 1)}
     blocks = [
-        f"t{n}: {prompts.harmless(each.topic.name)} ({', '.join(own[n])})"
+        f"t{n}: {prompts.harmless(each.topic.name)} ({', '.join(own)})"
         for n, each in enumerate(job.drawings, 1)
+        if (own := topic_questions.labels_of(each, labels))
     ]
     mentions = topic_questions.mentioned(runtime, job.drawings, labels) if labels else ""
     slots = thought_slots(runtime, soma, seeds) | {
@@ -298,7 +298,8 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
         "topics": "\n".join([*blocks, mentions]) if mentions else "(no topic)",
     }
     # questions by topic, and thoughts
-    asked = {f"t{n}": topic_questions.questions(each) for n, each in own.items()}
+    form_of_one = topic_questions.questions(list(labels))
+    asked = {f"t{n}": form_of_one for n, _ in enumerate(job.drawings, 1)}
     form = closed({**asked, "thoughts": THOUGHTS})
     answer = ask(runtime, PURPOSE, slots, form, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
     shown = [text.audience for text in labels.values()]

@@ -171,13 +171,12 @@ def standing(
         What may stand, and how many may not.
     """
     names = (runtime.identity.name, job.topic.name, *(text.speaker for text in job.sample))
-    grounds = Grounds(
-        [_line(runtime, text, job.topic.keys) for text in job.sample], Speakers(names)
-    )
+    keys, own = job.topic.keys, set(labels_of(job, labels))
+    grounds = Grounds([_line(runtime, text, keys) for text in labels.values()], Speakers(names))
     catalysts: dict[str, topics.Catalyst] = {}
     for entry in entries:
         question = words.one_line(entry["question"])
-        ids = dict.fromkeys(labels[label].id for label in entry["uses"] if label in labels)
+        ids = dict.fromkeys(labels[label].id for label in entry["uses"] if label in own)
         if (
             ids
             and _QUESTION.search(question)

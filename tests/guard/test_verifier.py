@@ -122,3 +122,25 @@ def test_a_number_said_of_something_else_bears_nothing_out_whatever_is_cited() -
         "Nuala has forty ovens.",
     ):
         assert judged({**first, "sentence": sentence, "cites": everything})["verdict"] == "mend"
+
+
+REPLY = Said("", AT, "Ada", "Eleven and 19 make 30; he'll play on Friday.")
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("I added them up for Ona to 30.", "inference"),
+        ("I told her that it will be on Friday.", "inference"),
+        ("Tibor plays on Friday.", "mend"),  # what it tells of others, they have to have said
+        ("I added them up for Ona to 31.", "mend"),
+    ],
+)
+def test_a_number_the_entity_gave_itself_stands_in_what_it_tells_of_itself(
+    text: str, verdict: str
+) -> None:
+    sources = ClaimSources(WINDOW, names=("Ada", "Ona", "Tibor"), own=(REPLY,))
+    claim = CitedClaim(text, ("m1",), ("Tibor is eleven",))
+    assert verifier.check(claim, sources).verdict == verdict
+    reading = verifier.check_prose(text, sources).verdict
+    assert reading == ("mend" if "31" in text else "keep")
