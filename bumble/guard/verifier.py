@@ -188,9 +188,9 @@ def _held(
 
 
 def _is_of_itself(text: str, language: str) -> bool:
-    """Whether a sentence begins with who writes it."""
+    """Whether a sentence tells what its writer did."""
     rules = form.rules_of(language)
-    return rules is not None and not rules.first_person.isdisjoint(clauses.tokens_of(text)[:1])
+    return rules is not None and not rules.i.isdisjoint(clauses.tokens_of(text))
 
 
 def _source(said: Said, zone: tzinfo, language: str, *, is_cited: bool) -> Source:

@@ -132,6 +132,7 @@ REPLY = Said("", AT, "Ada", "Eleven and 19 make 30; he'll play on Friday.")
     [
         ("I added them up for Ona to 30.", "inference"),
         ("I told her that it will be on Friday.", "inference"),
+        ("She asked for the day, and I said Friday.", "inference"),
         ("Tibor plays on Friday.", "mend"),  # what it tells of others, they have to have said
         ("I added them up for Ona to 31.", "mend"),
     ],
