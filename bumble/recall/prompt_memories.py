@@ -7,7 +7,7 @@ a message brings to mind, what the tool `recall` answers and what `bumble recall
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from itertools import takewhile
 
@@ -185,7 +185,8 @@ def _knowledge(
         section = knowledge.find(book, hit.id)
         if section is None:
             continue
-        tier, mark = section.provenance.trust, _hearsay(section.provenance.trust)
+        tier, origin = section.provenance.trust, section.provenance
+        mark = "" if origin.audience == session.people else _hearsay(tier)  # their own word
         reference = whole_record.reference(hit.kind, section.title)
         text = _cut(section.text, SECTION_TOKENS, reference)
         lines.append((tier, f"- {mark}{section.title}: {text}"))
@@ -202,15 +203,15 @@ def _memories(
 ) -> list[Block]:
     limit = runtime.config.memory.max_recall_results
     hits = _unasked(runtime, search, book, session.messages[-1].text, kinds.UNASKED, limit)
-    hits = _told_once(runtime, hits)
+    hits = _told_once(runtime, hits, set())
     shown |= {(hit.kind, hit.id) for hit in hits}
     lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in hits]
     return _blocks("memories", "What comes to mind:", lines)
 
 
-def _told_once(runtime: Runtime, hits: Sequence[Hit]) -> list[Hit]:
-    """Leave out what tells of a message that is among the hits itself: an episode, an answer."""
-    there = {hit.id for hit in hits}
+def _told_once(runtime: Runtime, hits: Sequence[Hit], shown: Collection[str]) -> list[Hit]:
+    """Leave out what tells of a message that is there itself: an episode, an answer."""
+    there = {*shown, *(hit.id for hit in hits)}
     return [hit for hit in hits if there.isdisjoint(_told(runtime, hit))]
 
 
@@ -250,6 +251,7 @@ def _just_before(
         return []
     query = "\n".join(texts)
     hits = _unasked(runtime, search, book, query, memory_search.COME_TO_MIND, JUST_BEFORE)
+    hits = _told_once(runtime, hits, {name for _, name in shown})
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
     lines = [(hit.trust, f"- {line(hit, JUST_BEFORE_TOKENS)}") for hit in new[:room]]
     return _blocks("just before", "What the talk so far brings to mind:", lines)
