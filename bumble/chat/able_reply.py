@@ -293,6 +293,6 @@ def _gate(runtime: Runtime, message: str) -> Gate:
 
     def give_up() -> None:
         if runtime.writes:
-            disk.write_atomic(failed, runtime.model.name.encode())
+            disk.write_cache(failed, runtime.model.name.encode())
 
     return Gate(runtime.model, config, message, judges=judges, give_up=give_up)

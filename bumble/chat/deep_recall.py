@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -14,7 +13,7 @@ from msgspec.structs import asdict
 
 from bumble.chat.tool_list import DEEP_RECALL
 from bumble.entity.changes import Change
-from bumble.errors import FolderUnwritableError, RefusedError
+from bumble.errors import RefusedError
 from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.index.search import UNRANKED, Hit
@@ -79,9 +78,8 @@ class ToolCache(Struct, frozen=True):
         if tool not in self.tools or not self.writes:
             return
         data = json.dumps({"at": now.isoformat(), "state": list(state), "text": text})
-        with contextlib.suppress(FolderUnwritableError):  # a full disk must not cost the answer
-            disk.write_atomic(self._place(tool, arguments), data.encode())
-            self._evict()
+        disk.write_cache(self._place(tool, arguments), data.encode())
+        self._evict()
 
     def _place(self, tool: str, arguments: Mapping[str, Any]) -> Path:
         canonical = json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False)

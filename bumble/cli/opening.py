@@ -354,8 +354,7 @@ def _teach_git(opened: Opened) -> None:
     if clone.may_have_driver(place):
         clone.install_driver(root)
     elif not (clone.is_own(place.repository) or (opened.entity.private / CLONE_MARK).exists()):
-        with suppress(FolderUnwritableError):
-            disk.write_atomic(opened.entity.private / CLONE_MARK, b"")
+        disk.write_cache(opened.entity.private / CLONE_MARK, b"")
         output.warn(
             opened.shell,
             "git has not been told how to merge these files by meaning, and its repository is not "

@@ -81,7 +81,7 @@ class Stops:
             sys.__unraisablehook__(lost)
             return
         self._held = False
-        again = threading.Timer(_AGAIN_SECONDS, _thread.interrupt_main, [self._struck])
+        again = threading.Timer(_AGAIN_SECONDS, _signal_main, [self._struck])
         again.daemon = True
         again.start()
 
@@ -114,6 +114,15 @@ class Stops:
         if self.received is not None or self.ending is not None:
             self.received = None
             raise KeyboardInterrupt
+
+
+def _signal_main(number: int) -> None:
+    """Signal the main thread, which ends what it waits for where the system can do that."""
+    main = threading.main_thread().ident
+    if sys.platform == "win32" or main is None:
+        _thread.interrupt_main(signal.Signals(number))
+    else:
+        signal.pthread_kill(main, number)
 
 
 NO_HOME = Path("/nonexistent/bumble")

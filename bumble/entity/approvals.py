@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from bumble.entity import installation
 from bumble.entity.folder import PRIVATE, Approval
-from bumble.errors import FolderUnwritableError, HistoryUnreadableError, UnsafePathError
+from bumble.errors import HistoryUnreadableError, UnsafePathError
 from bumble.files import disk, git, gitdir
 from bumble.files.git import Git
 from bumble.files.gitdir import Repository
@@ -233,8 +233,7 @@ def _is_plain_commit(line: bytes) -> bool:
 def note_look(root: Path, repository: Repository) -> None:
     """Remember that all that git has brought by now was looked through."""
     log = gitdir.content(repository.private / "logs" / "HEAD") or b""
-    with suppress(FolderUnwritableError):
-        disk.write_atomic(root / SEEN, str(len(log)).encode())
+    disk.write_cache(root / SEEN, str(len(log)).encode())
 
 
 def _has_marks(path: Path) -> bool:

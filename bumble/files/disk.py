@@ -336,6 +336,12 @@ def read_cache(path: Path) -> bytes | None:
         return None
 
 
+def write_cache(path: Path, data: bytes) -> None:
+    """Write a file that can be done without: where the system refuses, there is none."""
+    with suppress(FolderUnwritableError, OSError):
+        write_atomic(path, data)
+
+
 def detach(path: Path) -> None:
     """Make a file that is written in place, and has other names, a copy: they keep what is theirs.
 

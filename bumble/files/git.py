@@ -110,8 +110,16 @@ class GitResult(Struct, frozen=True):
     @property
     def why(self) -> str:
         """The first line of what it complained of."""
-        lines = self.err.strip().splitlines() or [f"git ended with code {self.code}"]
+        lines = self.err.strip().splitlines() or [f"git ended with {_told(self.code)}"]
         return lines[0].removeprefix("fatal: ").removeprefix("error: ")
+
+
+def _told(code: int) -> str:
+    """Name an exit code, and the signal that ended a process."""
+    try:
+        return f"code {code}" if code >= 0 else signal.Signals(-code).name
+    except ValueError:  # a signal without a name
+        return f"code {code}"
 
 
 class Holding(Struct):

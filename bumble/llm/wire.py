@@ -13,7 +13,6 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from bumble.errors import UserError
 from bumble.files import disk
 from bumble.llm.protocol import EnoughError, Request, Usage
 
@@ -203,10 +202,7 @@ class HabitFile:
             return
         known = self._all() | {self._key: _Kept(self._now(), habits)}
         latest = sorted(known.items(), key=lambda item: item[1].at)[-MOST:]
-        try:
-            disk.write_atomic(self._path, msgspec.json.encode(dict(latest)))
-        except (OSError, UserError):
-            return
+        disk.write_cache(self._path, msgspec.json.encode(dict(latest)))
 
     def _all(self) -> dict[str, _Kept]:
         raw = disk.read_cache(self._path) if self._path else None

@@ -358,7 +358,7 @@ def keep_overview(runtime: Runtime, readers: Sequence[str], overview: str) -> No
     for old in place.parent.glob("*.json"):
         if not old.name.startswith(f"{runtime.now():%Y-%m-%d}"):
             disk.remove(old)
-    disk.write_atomic(place, json.dumps(overview).encode())
+    disk.write_cache(place, json.dumps(overview).encode())
 
 
 def _place(runtime: Runtime, readers: Sequence[str]) -> Path:

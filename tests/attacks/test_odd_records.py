@@ -40,7 +40,7 @@ RECORDS = {
 }
 WRITTEN = (  # by bumble, in the fixture
     "relationships/bo.md",
-    "beliefs/bel_1.md",
+    "sources/beliefs/bel_1.yaml",
     "skills/tea.md",
     "soma.yaml",
     "state.yaml",

@@ -12,7 +12,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from tests.support.sweeps import turns
 CODES: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SHOWN = "The bees went out at dawn, all of them together"
 PATIENCE_SECONDS = 30
+LEAST_BYTES = 2048  # of a transcript of one turn; more than that has the last request
 RAW_SECONDS = 1.0  # until the prompt has taken the terminal over
 
 
@@ -80,13 +81,23 @@ def variables(run: Run, server: FakeServer) -> dict[str, str]:
     }
 
 
-def talking(run: Run, server: FakeServer, *words: str) -> subprocess.Popen[bytes]:
+def limited(limit: tuple[int, int]) -> None:
+    """Let this process make no file larger than so many bytes."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+
+
+def talking(
+    run: Run, server: FakeServer, *words: str, before: Callable[[], None] | None = None
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "bumble", "chat", "-e", str(run.entity.root), *words],
         env=variables(run, server),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=before,
     )
 
 
@@ -252,3 +263,15 @@ def test_what_python_drops_is_heard_all_the_same(number: int) -> None:
         del dying
         time.sleep(PATIENCE_SECONDS)
     assert stops.exit_code == (None if number == signal.SIGINT else CODES[number])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of processes there")
+def test_a_limit_of_file_sizes_costs_no_answer(run: Run, server: FakeServer) -> None:
+    """What can be done without is not kept; the answer is, and the command says what is missing."""
+    slow = Slow(server, spoken(SHOWN, whole=True), ends=True)
+    slow.go_on.set()
+    limit = (LEAST_BYTES, LEAST_BYTES)
+    process = talking(run, server, "What do the bees do?", before=lambda: limited(limit))
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert (process.returncode, SHOWN in out.decode(), b"Traceback" in err) == (0, True, False), err
+    assert [one["text"] for one in told(run)] == [SHOWN]

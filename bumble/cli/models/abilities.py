@@ -229,7 +229,7 @@ def say_once(
         return
     output.say(_notice(opened, chosen, code))
     if runtime.writes:
-        disk.write_atomic(place, json.dumps([*seen, notice]).encode())
+        disk.write_cache(place, json.dumps([*seen, notice]).encode())
 
 
 def _notices(place: Path) -> list[Any]:

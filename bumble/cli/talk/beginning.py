@@ -123,8 +123,8 @@ def note(opened: opening.Opened, said: str) -> None:
     """Keep a sentence about the sync of this night for the next talk."""
     when = f"{opened.now:%Y-%m-%d %H:%M}"
     text = f"The sync of {when}: {said}"
-    with suppress(FolderUnwritableError):  # then only who reads the scheduler's mail learns of it
-        disk.write_atomic(opened.entity.private / FILE, installation.signed(FILE, text))
+    # where it can't be kept, only who reads the scheduler's mail learns of it
+    disk.write_cache(opened.entity.private / FILE, installation.signed(FILE, text))
 
 
 def forget(opened: opening.Opened) -> None:

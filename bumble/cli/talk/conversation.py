@@ -331,12 +331,12 @@ class Conversation:
         """Keep the last request of this machine, for --debug-prefix; it lies with the caches."""
         place = self.opened.entity.private / "cache" / LAST_REQUEST
         data = [[one.role, one.content] for one in done.composed.request.messages]
-        disk.write_atomic(place, json.dumps(data).encode())
+        disk.write_cache(place, json.dumps(data).encode())
         told = context_report.to_data(context_report.of(self.runtime, done, "run"))
         report = json.dumps(told).encode()
-        disk.write_atomic(place.with_name(LAST_REPORT), report)
+        disk.write_cache(place.with_name(LAST_REPORT), report)
         reports = place.parent / REPORTS
-        disk.write_atomic(reports / f"{done.session.id}.json", report)
+        disk.write_cache(reports / f"{done.session.id}.json", report)
         by_time = sorted(reports.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
         for old in by_time[:-MOST_REPORTS]:
             disk.remove(old)
