@@ -241,8 +241,9 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
 
 
 def _is_of_told(number: Number, sources: Sequence[Source]) -> bool:
-    """Whether anybody spoke of what a number counts."""
-    return not number.unit or any(shares([number.unit], one.read.content) for one in sources)
+    """Whether anybody spoke of what a number counts, or it is known how many there are."""
+    telling = [one for one in sources if one.at is not None or one.read.numbers]
+    return not number.unit or any(shares([number.unit], one.read.content) for one in telling)
 
 
 def _bearing(sentence: Subject, sources: Sequence[Source]) -> list[Source]:

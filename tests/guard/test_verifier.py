@@ -76,6 +76,7 @@ LONG_TALK = (
     [
         ("Nineteen is an age at which one believes a mill.", "keep"),  # wherever it was said
         ("There is a room that only two people still know.", "keep"),  # of whom nobody spoke
+        ("We are three people who each hold a piece of it.", "keep"),
         ("She left Leoben behind, and it stayed with her.", "keep"),  # no message is cited for it
         ("I keep thinking of her three nephews.", "mend"),
         ("She was thirty when they moved.", "mend"),
@@ -84,7 +85,8 @@ LONG_TALK = (
 def test_a_number_of_a_reading_is_of_what_was_told_or_a_figure_of_its_own(
     text: str, verdict: str
 ) -> None:
-    sources = ClaimSources(LONG_TALK, ("Ona: Ona lives in Leoben.",), ("Ada", "Ona"))
+    known = ("Ona: Ona lives in Leoben.", "Ona is kind to people.")
+    sources = ClaimSources(LONG_TALK, known, ("Ada", "Ona"))
     assert verifier.check_prose(text, sources).verdict == verdict
 
 
@@ -145,3 +147,17 @@ def test_a_number_the_entity_gave_itself_stands_in_what_it_tells_of_itself(
     assert verifier.check(claim, sources).verdict == verdict
     reading = verifier.check_prose(text, sources).verdict
     assert reading == ("mend" if "31" in text else "keep")
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("Hanno told me of a job he'd been offered in Bruck.", "keep"),
+        ("He'd never said that they offered him a job in Bruck.", "keep"),
+        ("If they offered Hanno a job in Bruck, he'd take it.", "mend"),
+    ],
+)
+def test_what_somebody_had_done_is_not_imagined(said: str, verdict: str) -> None:
+    sources = ClaimSources((Said("m1", AT, "Ona", said),), names=("Ada", "Ona", "Hanno"))
+    claim = CitedClaim("Hanno was offered a job in Bruck.", ("m1",), ("Bruck",))
+    assert verifier.check(claim, sources).verdict == verdict
