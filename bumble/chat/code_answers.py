@@ -63,8 +63,13 @@ class CodeReply(Struct, frozen=True):
     plan: Callable[[], Change | None] | None = None
 
 
-def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply | None:
-    """Answer a message that code can answer; None: it can't."""
+def answer(
+    runtime: Runtime, heard: Heard, reading: Reading, words: Templates, *, guesses: bool = False
+) -> CodeReply | None:
+    """Answer a message that code can answer; None: it can't.
+
+    `guesses`: whether nothing that was told answers it, so that what it looks like at all will do.
+    """
     said = reading.said
     perhaps = said.main == "task" and said.scores.get("remind", -9.0) > PERHAPS and said.when
     if (said.has("remind") or perhaps) and said.main not in ("ask_memory", "tell"):
@@ -76,17 +81,11 @@ def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -
     asked = max(ASKED, key=lambda intent: said.scores.get(intent, -1.0))
     memory = said.scores.get("ask_memory", -1.0) - BELOW_MEMORY[asked]
     others = (memory, *(said.scores.get(each, -1.0) for each in ("ask_entity", "ask_world")))
-    if not said.scores.get(asked, -1.0) > LEAST.get(asked, 0.0) or said.scores[asked] < max(others):
+    score = said.scores.get(asked, -1.0)
+    is_sure = score > LEAST.get(asked, 0.0) and score >= max(others)
+    if not (is_sure or (guesses and asked in LEAST and score > 0)):
         return None
     return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
-
-
-def guessed(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply | None:
-    """Answer what a message most likely asks, where nothing else answers it; None: code can't."""
-    main = reading.said.main
-    if main not in ASKED:
-        return None
-    return CodeReply(ASKED[main](runtime, heard, reading.language, words), main)
 
 
 def _name(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from msgspec.structs import replace
 
@@ -278,6 +279,7 @@ def _remembered(
     if not (asks or _may_ask(turn, judged=outcome is not None)):
         return None
 
+    @cache
     def answers(told: str) -> bool:
         asked = f"Told: {told}\nAsked: {one_line(heard.message.text)}"
         said = _asked(runtime, turn, outcome, "answers", asked, CHOICE_TOKENS) if outcome else ""
@@ -290,9 +292,9 @@ def _remembered(
     if found:
         rows = [_quoted(each, heard, template) for each in found]
         return CodeReply("\n".join((template.told, *rows)), "ask_memory")
-    if by_code := code_answers.guessed(runtime, heard, turn.reading, template):
-        return by_code
-    return CodeReply(template.unknown, "ask_memory") if asks else None
+    if asks:
+        return CodeReply(template.unknown, "ask_memory")
+    return code_answers.answer(runtime, heard, turn.reading, template, guesses=True)
 
 
 def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:
@@ -382,6 +384,8 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
         return template.bye.format(who="" if name.casefold() == UNNAMED else f" {name}")
     if reading.has("ask_entity"):
         return template.self.format(name=runtime.identity.name)
+    if reading.keep <= 0 and reading.main in notices.QUESTIONS:
+        return template.unknown
     if reading.heavy and not reading.glad and (reading.heavy == GRAVE or reading.main != "confide"):
         return template.sorry[0 if reading.heavy == GRAVE else 1]
     return _another(_fitting(reading, template), turn, runtime)

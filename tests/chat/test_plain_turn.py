@@ -144,6 +144,14 @@ def test_who_asks_what_is_known_in_an_unsure_way_hears_that(ada: Entity) -> None
     assert OLIVES in talk.say(ask)
 
 
+def test_a_question_that_nobody_answers_is_not_listened_to(ada: Entity) -> None:
+    ask = "which shoes do I wear"
+    perhaps = reading("ask_memory")
+    perhaps = replace(perhaps, scores={**perhaps.scores, "ask_memory": 1.1, "task": -6.0})
+    talk, _ = told(ada, {ask: perhaps}, tier="choose")
+    assert talk.say(ask) == templates.load("en").unknown
+
+
 def test_who_asks_how_many_hears_what_happened_since_to_what_was_counted(ada: Entity) -> None:
     had, since, ask = "we keep three hens, Pickle and Mabel", "a fox got Pickle", "how many hens"
     known = {text: reading("tell", keep=True) for text in (had, since, "Mabel sings")}
