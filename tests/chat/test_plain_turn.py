@@ -345,6 +345,16 @@ def test_an_answer_is_said_without_the_line_that_announces_it(ada: Entity) -> No
     assert talk.say("two lines please") == "Fog.\nDog."
 
 
+def test_an_answer_begins_with_no_assistants_phrase(ada: Entity) -> None:
+    known = {text: reading("task") for text in ("two lines please", "two more")}
+    refused = "I'm sorry, but I can't assist with that."
+    talk, _ = told(
+        ada, known, "Let me know if you need anything else. Fog. Dog.", refused, tier="choose"
+    )
+    assert talk.say("two lines please") == "Fog. Dog."
+    assert talk.say("two more") == templates.load("en").cannot
+
+
 def test_a_task_is_heard_line_by_line_and_never_a_secret(ada: Entity) -> None:
     poem = (
         "The fox took Pickle. Snow fell!\nThe key is sk-proj-9aZ3kQ7mX2vB8nL4wT6yR1cD5fG0hJ\nEnd."
