@@ -38,10 +38,6 @@ PERHAPS = -2.5  # how far below its cut-off a reminder with its time still is on
 LEAST_NUMBERS = 2  # of a sum
 PERCENT = {Decimal(100)}  # in a sum, though nobody said it
 KNOWN, TALKED = 10, 6  # lines of what is known, and of what was said
-# How far below a question of memory, which all that code answers seems to be, each may be.
-BELOW_MEMORY = {"ask_name": 4.0, "ask_time": 1.0, "ask_known": 6.0, "ask_talk": 6.0}
-# From these on it is asked for; below perhaps somebody's age, and ideas for somebody.
-LEAST = {"ask_name": 2.0, "ask_known": 3.0}
 MOST_NUMBER = 10**15  # of a sum: what is larger is not written out
 _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -63,13 +59,8 @@ class CodeReply(Struct, frozen=True):
     plan: Callable[[], Change | None] | None = None
 
 
-def answer(
-    runtime: Runtime, heard: Heard, reading: Reading, words: Templates, *, guesses: bool = False
-) -> CodeReply | None:
-    """Answer a message that code can answer; None: it can't.
-
-    `guesses`: whether nothing that was told answers it, so that what it looks like at all will do.
-    """
+def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply | None:
+    """Answer a message that code can answer; None: it can't."""
     said = reading.said
     perhaps = said.main == "task" and said.scores.get("remind", -9.0) > PERHAPS and said.when
     if (said.has("remind") or perhaps) and said.main not in ("ask_memory", "tell"):
@@ -79,11 +70,7 @@ def answer(
     if said.has("calculate") and (result := calculated(heard.message.text, words.signs)):
         return CodeReply(result, "calculate")
     asked = max(ASKED, key=lambda intent: said.scores.get(intent, -1.0))
-    memory = said.scores.get("ask_memory", -1.0) - BELOW_MEMORY[asked]
-    others = (memory, *(said.scores.get(each, -1.0) for each in ("ask_entity", "ask_world")))
-    score = said.scores.get(asked, -1.0)
-    is_sure = score > LEAST.get(asked, 0.0) and score >= max(others)
-    if not (is_sure or (guesses and asked in LEAST and score > 0)):
+    if not said.has(asked):
         return None
     return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
 

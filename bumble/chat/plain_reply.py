@@ -275,9 +275,11 @@ def _remembered(
     answers it; that the model says. `outcome`: of the model; None: it may not be asked.
     """
     heard = turn.heard
-    asks = _asks_memory(turn) and not (outcome and _is_in_doubt(turn))
+    by_code = code_answers.answer(runtime, heard, turn.reading, template)
+    in_doubt = outcome is not None and _is_in_doubt(turn)
+    asks = by_code is None and _asks_memory(turn) and not in_doubt
     if not (asks or _may_ask(turn, judged=outcome is not None)):
-        return None
+        return by_code
 
     @cache
     def answers(told: str) -> bool:
@@ -292,9 +294,7 @@ def _remembered(
     if found:
         rows = [_quoted(each, heard, template) for each in found]
         return CodeReply("\n".join((template.told, *rows)), "ask_memory")
-    guesses = turn.reading.said.scores.get("ask_memory", -9.0) < SURELY
-    guess = code_answers.answer(runtime, heard, turn.reading, template, guesses=guesses)
-    return guess or (CodeReply(template.unknown, "ask_memory") if asks else None)
+    return CodeReply(template.unknown, "ask_memory") if asks else by_code
 
 
 def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:
