@@ -140,9 +140,10 @@ def answer(
     hits = [hit for hit in _found(runtime, session, asked) if _may_answer(hit, asked, told)]
     near = [hit for hit in hits if _is_near(hit, runtime, asks=asks or answers is not None)]
     best = [hit for hit in near if hit.score >= CLOSE * hits[0].score][:MOST]
-    if answers is not None and (len(best) > 1 or not asks):
+    sure = [hit for hit in best if asks and _is_near(hit, runtime, asks=False)]
+    if answers is not None and not (len(best) == 1 and sure):
         judged = [hit for hit in near[:LOOKED_AT] if answers(hit.text)][:MOST]
-        best = judged or [hit for hit in best[:1] if asks and _is_near(hit, runtime, asks=False)]
+        best = judged or sure[:1]
     ids = [hit.id for hit in best]
     ids = list(dict.fromkeys((*ids, *map(told.newest, ids))))
     if len(ids) == 1:

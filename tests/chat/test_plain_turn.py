@@ -114,6 +114,17 @@ def test_a_question_that_nothing_told_answers_goes_to_the_model(ada: Entity) -> 
     assert talk.say(WHEN) == "In spring."
 
 
+def test_what_only_shares_a_word_with_a_question_is_quoted_if_the_model_says_so(
+    ada: Entity,
+) -> None:
+    said, ask = "an old grey dog barked at that dentist", "when am I due, dentist?"
+    known = {said: reading("tell", keep=True), ask: reading("ask_memory")}
+    for says, answer in (("no", templates.load("en").unknown), ("yes", said)):
+        talk, _ = told(ada, known, says, tier="choose")
+        talk.say(said)
+        assert answer in talk.say(ask)
+
+
 def test_what_perhaps_asks_for_what_was_told_is_a_task_where_nothing_answers_it(
     ada: Entity,
 ) -> None:
