@@ -140,23 +140,31 @@ def answer(
     hits = [hit for hit in _found(runtime, session, asked) if _may_answer(hit, asked, told)]
     near = [hit for hit in hits if _is_near(hit, runtime, asks=asks or answers is not None)]
     best = [hit for hit in near if hit.score >= CLOSE * hits[0].score][:MOST]
-    refused = set[str]()
-    if answers is not None and (len(best) > 1 or not asks):
+    sure = [hit for hit in best if asks and _is_near(hit, runtime, asks=False)]
+    if answers is not None and not (len(best) == 1 and sure):
         judged = [hit for hit in near[:LOOKED_AT] if answers(hit.text)][:MOST]
-        refused = {hit.id for hit in near[:LOOKED_AT]} - {hit.id for hit in judged}
-        best = judged or [hit for hit in best[:1] if asks and _is_near(hit, runtime, asks=False)]
+        best = judged or sure[:1]
     ids = [hit.id for hit in best]
     ids = list(dict.fromkeys((*ids, *map(told.newest, ids))))
-    if len(ids) == 1 and (later := _later(runtime, session, told, told.messages[ids[0]])):
-        ids += {later} - refused
+    if len(ids) == 1:
+        ids += _later(runtime, session, told, told.messages[ids[0]], answers)
     few = sorted((told.messages[id_] for id_ in ids), key=lambda each: each.at, reverse=True)
     return tuple(quotes.of(message, runtime.zone) for message in few)
 
 
-def _later(runtime: Runtime, session: Session, told: Told, message: Message) -> str:
-    """Return the id of a later message that may make another one outdated; empty: there is none."""
+def _later(
+    runtime: Runtime,
+    session: Session,
+    told: Told,
+    message: Message,
+    answers: Callable[[str], bool] | None,
+) -> list[str]:
+    """Return the id of a later message that may make another one outdated, if there is one."""
+    if changed := _changed_later(session, told, message):
+        return [changed]
     same = _same_later(runtime, session, told, message)
-    return same or _changed_later(session, told, message)
+    answers_too = bool(same) and (answers is None or answers(told.messages[same].text))
+    return [same] if answers_too else []
 
 
 def _changed_later(session: Session, told: Told, message: Message) -> str:

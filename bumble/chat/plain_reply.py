@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from msgspec.structs import replace
 
@@ -237,7 +238,7 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
     What it says is heard sentence by sentence.
     """
     if _is_task(turn) or _is_in_doubt(turn):
-        request, heard = _task(runtime, turn), _Sentences(say, runtime.identity.name)
+        request, heard = _task(runtime, turn), _Sentences(say, runtime)
     elif turn.reading.said.has("ask_entity") or _is_question(turn):
         if not has(turn.reading.language):
             return False
@@ -275,10 +276,12 @@ def _remembered(
     """
     heard = turn.heard
     by_code = code_answers.answer(runtime, heard, turn.reading, template)
-    asks = by_code is None and _asks_memory(turn, judged=outcome is not None)
+    in_doubt = outcome is not None and _is_in_doubt(turn)
+    asks = by_code is None and _asks_memory(turn) and not in_doubt
     if not (asks or _may_ask(turn, judged=outcome is not None)):
         return by_code
 
+    @cache
     def answers(told: str) -> bool:
         asked = f"Told: {told}\nAsked: {one_line(heard.message.text)}"
         said = _asked(runtime, turn, outcome, "answers", asked, CHOICE_TOKENS) if outcome else ""
@@ -312,23 +315,16 @@ def _is_question(turn: Turn) -> bool:
     return turn.heard.message.text.rstrip().endswith(memory_search.QUESTION)
 
 
-def _asks_memory(turn: Turn, *, judged: bool) -> bool:
-    """Whether a message surely asks for what was told; where what is found is judged, in doubt not.
-
-    In doubt it is a task as likely.
-    """
-    reading = turn.reading.said
-    least = SURELY if judged else -9.0
-    return _tells_no_more(turn) or (
-        reading.main in ASKS_MEMORY and reading.scores[reading.main] > least
-    )
+def _asks_memory(turn: Turn) -> bool:
+    """Whether a message asks for what was told, as far as its words show."""
+    return turn.reading.said.main in ASKS_MEMORY or _tells_no_more(turn)
 
 
 def _is_in_doubt(turn: Turn) -> bool:
-    """Whether a message looks as if it asked for what was told, and may be a task as well."""
+    """Whether a message that seems to ask for what was told may as well be a task."""
     reading = turn.reading.said
-    perhaps = reading.scores.get("task", -9.0) > IN_DOUBT
-    return reading.main in ASKS_MEMORY and perhaps and not _asks_memory(turn, judged=True)
+    may_be_task = reading.scores.get("task", -9.0) > IN_DOUBT
+    return reading.main in ASKS_MEMORY and may_be_task and reading.scores[reading.main] < SURELY
 
 
 def _tells_no_more(turn: Turn) -> bool:
@@ -381,6 +377,8 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
         return template.bye.format(who="" if name.casefold() == UNNAMED else f" {name}")
     if reading.has("ask_entity"):
         return template.self.format(name=runtime.identity.name)
+    if reading.keep <= 0 and reading.main in notices.QUESTIONS:
+        return template.unknown
     if reading.heavy and not reading.glad and (reading.heavy == GRAVE or reading.main != "confide"):
         return template.sorry[0 if reading.heavy == GRAVE else 1]
     return _another(_fitting(reading, template), turn, runtime)
@@ -449,11 +447,13 @@ def _near(runtime: Runtime, turn: Turn, seen: Sequence[str]) -> list[str]:
 class _Sentences:
     """Says an answer as it comes, by sentences or lines, while it holds no secret and goes on.
 
-    A small model that has said a long line before goes round in circles from there on.
+    It begins with no assistant's phrase; where there is nothing else, nothing is said. A small
+    model that has said a long line before goes round in circles from there on.
     """
 
-    def __init__(self, say: Say, name: str) -> None:
-        self._say, self._own_name = say, re.compile(_OWN_NAME.format(name=re.escape(name)))
+    def __init__(self, say: Say, runtime: Runtime) -> None:
+        name, self._embedder = re.escape(runtime.identity.name), runtime.memory.embedder
+        self._say, self._own_name = say, re.compile(_OWN_NAME.format(name=name))
         self.said = self._held = ""
 
     def feed(self, piece: str) -> None:
@@ -482,13 +482,26 @@ class _Sentences:
     def _speak(self, end: int) -> None:
         ready, self._held = self._held[:end], self._held[end:]
         if not self.said:
-            ready = _unannounced(self._own_name.sub("", ready)).lstrip()
+            ready = self._begun(_unannounced(self._own_name.sub("", ready)).lstrip())
         item = LIST_SIGN.sub("", ready).strip()
         again = len(item.split()) >= LEAST_AGAIN and item in self.said
         if again or secrets.find_secret(self.said + ready):
             raise EnoughError
         if ready:
             self._tell(ready)
+
+    def _begun(self, text: str) -> str:
+        """Return the beginning of an answer without an assistant's phrases."""
+        while (first := next(iter(words.sentences(text)), "")) and self._is_stock(first):
+            text = text[text.index(first) + len(first) :].lstrip()
+        return text
+
+    def _is_stock(self, text: str) -> bool:
+        if self._embedder is None:
+            return False
+        usual = self._embedder.unrelated_cosine
+        [said, *stock] = self._embedder.embed_documents([text, *STOCK_PHRASES])
+        return bool(max(said @ one - usual for one in stock) >= STOCK * (1 - usual))
 
     def _tell(self, text: str) -> None:
         self.said += text
@@ -499,8 +512,8 @@ class _Answer(_Sentences):
     """Says the first sentences of an answer: no assistant's phrase, nor what was asked."""
 
     def __init__(self, say: Say, runtime: Runtime, asked: str) -> None:
-        super().__init__(say, runtime.identity.name)
-        self._embedder, self._asked = runtime.memory.embedder, asked
+        super().__init__(say, runtime)
+        self._asked = asked
 
     def _tell(self, text: str) -> None:
         """Say what a friend may say.
@@ -513,13 +526,6 @@ class _Answer(_Sentences):
                 super()._tell(f" {sentence}" if self.said else sentence)
             if len(words.sentences(self.said)) >= MOST_SENTENCES:
                 raise EnoughError
-
-    def _is_stock(self, text: str) -> bool:
-        if self._embedder is None:
-            return False
-        usual = self._embedder.unrelated_cosine
-        [said, *stock] = self._embedder.embed_documents([text, *STOCK_PHRASES])
-        return bool(max(said @ one - usual for one in stock) >= STOCK * (1 - usual))
 
 
 def _round(text: str) -> int:

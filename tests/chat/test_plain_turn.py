@@ -114,6 +114,17 @@ def test_a_question_that_nothing_told_answers_goes_to_the_model(ada: Entity) -> 
     assert talk.say(WHEN) == "In spring."
 
 
+def test_what_only_shares_a_word_with_a_question_is_quoted_if_the_model_says_so(
+    ada: Entity,
+) -> None:
+    said, ask = "an old grey dog barked at that dentist", "when am I due, dentist?"
+    known = {said: reading("tell", keep=True), ask: reading("ask_memory")}
+    for says, answer in (("no", templates.load("en").unknown), ("yes", said)):
+        talk, _ = told(ada, known, says, tier="choose")
+        talk.say(said)
+        assert answer in talk.say(ask)
+
+
 def test_what_perhaps_asks_for_what_was_told_is_a_task_where_nothing_answers_it(
     ada: Entity,
 ) -> None:
@@ -142,6 +153,14 @@ def test_who_asks_what_is_known_in_an_unsure_way_hears_that(ada: Entity) -> None
     talk, _ = told(ada, {OLIVES: reading("tell", keep=True), ask: unsure}, tier="choose")
     talk.say(OLIVES)
     assert OLIVES in talk.say(ask)
+
+
+def test_a_question_that_nobody_answers_is_not_listened_to(ada: Entity) -> None:
+    ask = "which shoes do I wear"
+    perhaps = reading("ask_memory")
+    perhaps = replace(perhaps, scores={**perhaps.scores, "ask_memory": 1.1, "task": -6.0})
+    talk, _ = told(ada, {ask: perhaps}, tier="choose")
+    assert talk.say(ask) == templates.load("en").unknown
 
 
 def test_who_asks_how_many_hears_what_happened_since_to_what_was_counted(ada: Entity) -> None:
@@ -335,6 +354,16 @@ def test_an_answer_is_said_without_the_line_that_announces_it(ada: Entity) -> No
         tier="choose",
     )
     assert talk.say("two lines please") == "Fog.\nDog."
+
+
+def test_an_answer_begins_with_no_assistants_phrase(ada: Entity) -> None:
+    known = {text: reading("task") for text in ("two lines please", "two more")}
+    refused = "I'm sorry, but I can't assist with that."
+    talk, _ = told(
+        ada, known, "Let me know if you need anything else. Fog. Dog.", refused, tier="choose"
+    )
+    assert talk.say("two lines please") == "Fog. Dog."
+    assert talk.say("two more") == templates.load("en").cannot
 
 
 def test_a_task_is_heard_line_by_line_and_never_a_secret(ada: Entity) -> None:

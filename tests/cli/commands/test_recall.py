@@ -301,6 +301,15 @@ def test_it_shows_what_answers_and_with_a_limit_the_best_so_many(ada: Run) -> No
 
 
 @pytest.mark.weights
+def test_what_was_asked_before_neither_answers_nor_keeps_an_answer_away(ada: Run) -> None:
+    asked = "Was the lighthouse closed, and who painted the lighthouse?"
+    looking.session(ada, "three", ("sam", asked), ("", "No idea."))
+    shown = ada.ok("recall", asked).out
+    assert asked not in shown
+    assert "The lighthouse was closed." in shown
+    assert asked in ada.ok("recall", asked, "--limit", "9").out
+
+
 def test_what_is_near_and_not_shown_is_counted(ada: Run, weights_folder: Path) -> None:
     ada.environ["BUMBLE_EMBEDDING_MODEL"] = "all-minilm-l6-v2"
     ada.environ["BUMBLE_WEIGHTS"] = str(weights_folder)
