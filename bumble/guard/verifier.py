@@ -230,7 +230,7 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
         is_read = number_words.value(number.word, sentence.language) is not None
         if not (number.claimed and is_read) or corrections.is_denied(number, sentence):
             continue
-        if not sentence.cites and number.kind == "thing" and not _is_of_told(number, sources):
+        if not sentence.cites and not _is_of_told(number, sentence, sources):
             continue  # "a place that only two people know": its own figure
         if _is_given(number, sentence, sources):
             continue
@@ -240,10 +240,16 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
     return "", counted
 
 
-def _is_of_told(number: Number, sources: Sequence[Source]) -> bool:
-    """Whether anybody spoke of what a number counts, or it is known how many there are."""
-    telling = [one for one in sources if one.at is not None or one.read.numbers]
-    return not number.unit or any(shares([number.unit], one.read.content) for one in telling)
+def _is_of_told(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
+    """Whether anybody spoke of the things that a number counts, or their number is known."""
+    if number.kind != "thing" or not number.unit:
+        return True
+    return any(
+        shares([number.unit], clause.read.content)
+        for one in sources
+        for clause in clauses.of(one.text, sentence.language)
+        if one.at is not None or clause.read.numbers
+    )
 
 
 def _bearing(sentence: Subject, sources: Sequence[Source]) -> list[Source]:

@@ -85,7 +85,7 @@ LONG_TALK = (
 def test_a_number_of_a_reading_is_of_what_was_told_or_a_figure_of_its_own(
     text: str, verdict: str
 ) -> None:
-    known = ("Ona: Ona lives in Leoben.", "Ona is kind to people.")
+    known = ("Ona: Ona lives in Leoben.", "Ona is kind to people. She has a boat of 9 metres.")
     sources = ClaimSources(LONG_TALK, known, ("Ada", "Ona"))
     assert verifier.check_prose(text, sources).verdict == verdict
 
