@@ -6,7 +6,6 @@ a message brings to mind, what the tool `recall` answers and what `bumble recall
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from itertools import takewhile
@@ -322,16 +321,11 @@ def _unasked(
     limit: int,
 ) -> list[Hit]:
     """Find what comes to mind by itself and the prompt does not hold anyway."""
-    asked = _unaddressed(query, runtime.identity.name)
+    asked = words.unaddressed(query, runtime.identity.name)
     found = memory_search.find(
         runtime.memory, runtime.config, search, asked, kinds=kinds, limit=limit
     )
     return _beside_prompt(book, found)
-
-
-def _unaddressed(text: str, name: str) -> str:
-    """Return a message without the name by which it addresses the entity, as all others may."""
-    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", text) if name else text
 
 
 def _beside_prompt(book: knowledge.Knowledge, hits: Sequence[Hit]) -> list[Hit]:
