@@ -273,6 +273,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     if is_year and _is_year_given(number.value, sources):
         return True
     few = not sentence.cites or _are_few(sources)
+    may_be_day = sentence.cites or not number.unit
     return (
         values.are_listed(sentence.text, number)
         or any(
@@ -282,7 +283,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
                 and (few or not one.unit or clauses.akin(one.unit, number.unit))
                 for one in read.numbers
             )
-            or number.value in {*read.times.ordinals, *(day for _, day in read.times.dated)}
+            or (may_be_day and number.value in _days_named(read))
             for read in _read(number, sentence, sources)
         )
         or (
@@ -290,6 +291,10 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
             and number.value in {day.day for day in _given_days(sentence, sources, vaguely=False)}
         )
     )
+
+
+def _days_named(read: ReadText) -> set[int]:
+    return {*read.times.ordinals, *(day for _, day in read.times.dated)}
 
 
 def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Iterator[ReadText]:

@@ -79,6 +79,7 @@ LONG_TALK = (
         ("We are three people who each hold a piece of it.", "keep"),
         ("She left Leoben behind, and it stayed with her.", "keep"),  # no message is cited for it
         ("I keep thinking of her three nephews.", "mend"),
+        ("It is four weeks since she spoke of it.", "mend"),  # what was on 4 May is no span
         ("She was thirty when they moved.", "mend"),
     ],
 )
