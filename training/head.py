@@ -234,15 +234,15 @@ def data_of(features: Features, scale: Scale) -> Data:
 
 
 def others(examples: Sequence[Example], rows: Any, chance: np.random.Generator) -> NDArray[Any]:
-    """Choose a message of the same writer and language for each row; -1: none stands before it.
+    """Choose a message of the same language for each row; -1: none stands before it.
 
     What refers to nothing is so read whatever was said before: else having something before it
     alone would make a message a correction or a confidence.
     """
-    by_writer: dict[tuple[str, str], list[int]] = {}
+    by_language: dict[str, list[int]] = {}
     for row in rows:
-        by_writer.setdefault((examples[row].writer, examples[row].language), []).append(row)
-    chosen = [chance.choice(by_writer[examples[r].writer, examples[r].language]) for r in rows]
+        by_language.setdefault(examples[row].language, []).append(row)
+    chosen = [chance.choice(by_language[examples[row].language]) for row in rows]
     return np.where(chance.random(len(rows)) < BESIDE, chosen, -1)
 
 

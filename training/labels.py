@@ -19,7 +19,7 @@ FOR_CODE = frozenset({"ask_name", "ask_known", "ask_talk", "ask_time", "calculat
 MAY_BE_FOR_CODE = frozenset(
     {"ask_memory", "ask_entity", "ask_world", "task", "ask_other", "question", "question_with_fact"}
 )
-KNOWS_FOR_CODE = frozenset({"asks"})  # writers
+KNOWS_FOR_CODE = frozenset({"asks", "berit", "odile"})  # writers
 SPANS = ("name", "when", "what")
 KINDS = (
     *("fact", "plan", "taste", "change", "confidence", "feeling_deep", "feeling_fleeting"),

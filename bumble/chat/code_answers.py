@@ -38,10 +38,6 @@ PERHAPS = -2.5  # how far below its cut-off a reminder with its time still is on
 LEAST_NUMBERS = 2  # of a sum
 PERCENT = {Decimal(100)}  # in a sum, though nobody said it
 KNOWN, TALKED = 10, 6  # lines of what is known, and of what was said
-# How far below a question of memory, which all that code answers seems to be, each may be.
-BELOW_MEMORY = {"ask_name": 4.0, "ask_time": 1.0, "ask_known": 6.0, "ask_talk": 6.0}
-# From these on it is asked for; below perhaps somebody's age, and ideas for somebody.
-LEAST = {"ask_name": 2.0, "ask_known": 3.0}
 MOST_NUMBER = 10**15  # of a sum: what is larger is not written out
 _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -74,9 +70,7 @@ def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -
     if said.has("calculate") and (result := calculated(heard.message.text, words.signs)):
         return CodeReply(result, "calculate")
     asked = max(ASKED, key=lambda intent: said.scores.get(intent, -1.0))
-    memory = said.scores.get("ask_memory", -1.0) - BELOW_MEMORY[asked]
-    others = (memory, *(said.scores.get(each, -1.0) for each in ("ask_entity", "ask_world")))
-    if not said.scores.get(asked, -1.0) > LEAST.get(asked, 0.0) or said.scores[asked] < max(others):
+    if not said.has(asked):
         return None
     return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
 
@@ -206,6 +200,8 @@ def time_of(
         wakes: Whether nothing is named that is to be thought of: who is asleep is woken.
     """
     text, when = _apart(text, language), _apart(when, language)
+    if not _is_understood(when, language):
+        return None
     near, whole = values.read(when, language), values.read(text, language)
     lapse = _lapse(when or text, near if when else whole, language)
     if lapse:
@@ -230,6 +226,26 @@ def time_of(
     return next((each for each in times if each > at), None)
 
 
+def _is_understood(when: str, language: str) -> bool:
+    """Whether a time is read as it was meant; half a time is another one.
+
+    In a language without a file each of its words has to be known.
+    """
+    if templates.has(language):
+        return True
+    known = _hours_of_words(language)
+    return bool(when) and all(word in known for word in values.unread(when, language))
+
+
+def _hours_of_words(language: str) -> Mapping[str, str]:
+    """Return which hours the words for parts of a day mean, by the word, folded."""
+    if templates.has(language):
+        return {folded(word): part for word, part in templates.load(language).hours.items()}
+    halves = values.time_words(language)
+    named = (("am", "early"), ("pm", "late"))
+    return {folded(word): part for name, part in named for word in halves.get(name, ())}
+
+
 def _apart(text: str, language: str) -> str:
     """Write a day and its part as two words: `Freitagabend`."""
     days = [day for day in values.calendar_words(language).weekdays if len(day) >= LEAST_LETTERS]
@@ -240,8 +256,8 @@ def _apart(text: str, language: str) -> str:
 
 def _parts(text: str, language: str) -> list[str]:
     """Return the parts of a day that a text names."""
-    hours = templates.load(language).hours
-    said = (hours.get(word) for word in _WORD.findall(text.casefold()))
+    hours = _hours_of_words(language)
+    said = (hours.get(folded(word)) for word in _WORD.findall(text))
     return list(dict.fromkeys(filter(None, said)))
 
 

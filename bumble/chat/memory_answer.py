@@ -7,7 +7,7 @@ the running talk counts from the moment it was said.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
@@ -18,6 +18,7 @@ from bumble.entity import secrets
 from bumble.errors import UserError
 from bumble.fallback import notices, quotes
 from bumble.fallback.quotes import Quote
+from bumble.guard import corrections, values
 from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.recall import memory_search
@@ -26,13 +27,14 @@ from bumble.records import base, session_files
 from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime import body_state
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words
+from bumble.text import stop_words, words
 
 SEARCHED = 12  # messages that are looked through
 TALKS = 200  # the latest, whose notices count
 NEAR = 0.19  # nearness of what answers, where somebody asks
 SURELY_NEAR = 0.35  # likewise, where a message may be no question of memory
 CLOSE = 0.8  # of the best score, from which a second message answers too
+LOOKED_AT = 3  # of the nearest, of which it is asked whether they answer
 MOST = 2  # messages that answer, each with the word that put it right
 PERHAPS = 0.0025  # how likely worth keeping what is told as known must be at least
 SAME = 0.4  # calibrated similarity from which a later message tells of the same thing
@@ -118,22 +120,74 @@ def _talks(runtime: Runtime, session: Session) -> Iterator[Session]:
 
 
 def answer(
-    runtime: Runtime, session: Session, told: Told, *, asks: bool = True
+    runtime: Runtime,
+    session: Session,
+    told: Told,
+    *,
+    asks: bool = True,
+    answers: Callable[[str], bool] | None = None,
 ) -> tuple[Quote, ...]:
     """Return what answers the last message of a conversation, the newest word first.
 
-    `asks`: whether that surely asks; else only what surely answers counts.
+    Args:
+        runtime: Whose memory.
+        session: The conversation.
+        told: What all who take part may hear.
+        asks: Whether the message surely asks; else only what surely answers counts.
+        answers: Says whether a text answers it; None: what is near does.
     """
     asked = session.messages[-1]
     hits = [hit for hit in _found(runtime, session, asked) if _may_answer(hit, asked, told)]
-    hits = [hit for hit in hits if _is_near(hit, runtime, asks=asks)]
-    best = [hit for hit in hits if hit.score >= CLOSE * hits[0].score][:MOST]
+    near = [hit for hit in hits if _is_near(hit, runtime, asks=asks or answers is not None)]
+    best = [hit for hit in near if hit.score >= CLOSE * hits[0].score][:MOST]
+    refused = set[str]()
+    if answers is not None and (len(best) > 1 or not asks):
+        judged = [hit for hit in near[:LOOKED_AT] if answers(hit.text)][:MOST]
+        refused = {hit.id for hit in near[:LOOKED_AT]} - {hit.id for hit in judged}
+        best = judged or [hit for hit in best[:1] if asks and _is_near(hit, runtime, asks=False)]
     ids = [hit.id for hit in best]
     ids = list(dict.fromkeys((*ids, *map(told.newest, ids))))
-    if len(ids) == 1 and (later := _same_later(runtime, session, told, told.messages[ids[0]])):
-        ids.append(later)
+    if len(ids) == 1 and (later := _later(runtime, session, told, told.messages[ids[0]])):
+        ids += {later} - refused
     few = sorted((told.messages[id_] for id_ in ids), key=lambda each: each.at, reverse=True)
     return tuple(quotes.of(message, runtime.zone) for message in few)
+
+
+def _later(runtime: Runtime, session: Session, told: Told, message: Message) -> str:
+    """Return the id of a later message that may make another one outdated; empty: there is none."""
+    same = _same_later(runtime, session, told, message)
+    return same or _changed_later(session, told, message)
+
+
+def _changed_later(session: Session, told: Told, message: Message) -> str:
+    """Return the id of the newest message about what is counted in another, where that is asked.
+
+    Whoever loses one of three hens names it, and not how many are left.
+    """
+    language = words.language(message.text)
+    asked = values.read(session.messages[-1].text, language).content
+    counted = {
+        number.unit
+        for number in values.read(message.text, language).numbers
+        if number.kind == "thing" and number.claimed
+    }
+    if not counted & asked:
+        return ""
+    common = words.common(language, corrections.COMMON_WORDS)
+    names = set(stop_words.telling_words(message.text)) - common
+    later = [
+        each
+        for each in told.messages.values()
+        if each.at > message.at
+        and each.id != session.messages[-1].id
+        and each.speaker == message.speaker
+        and told.tells(each.id)
+        and (
+            names & set(stop_words.telling_words(each.text))
+            or counted & values.read(each.text, language).content
+        )
+    ]
+    return later[-1].id if later else ""
 
 
 def _same_later(runtime: Runtime, session: Session, told: Told, message: Message) -> str:

@@ -39,6 +39,7 @@ from bumble.models.embed.reader import MessageReading
 from bumble.prompt import compact, preamble, system, transcript
 from bumble.prompt.system import Stable
 from bumble.prompt.transcript import View
+from bumble.recall import memory_search
 from bumble.records import knowledge
 from bumble.records.sessions import Session
 from bumble.runtime import rules
@@ -68,15 +69,12 @@ STOCK_PHRASES = (
     "Feel free to ask if you have any questions.",
 )
 ASKS_MEMORY = ("ask_memory", "pry")
-QUESTION = ("?", "？", "؟")
 UNNAMED = "you"  # an owner whose name nobody has said
 GRAVE = 2  # of the reader's grades
 LAUGHS = 2.0  # score from which it is surely a joke: a laugh at what was none is worse than none
 TASKS = ("task", "ask_world", "calculate")
 NO_QUESTIONS = (
     "task",
-    "ask_world",
-    "ask_entity",
     "greet",
     "leave",
     "remind",
@@ -198,9 +196,12 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         if reply is None and sayings.may_draft(runtime, turn.reading.language):
             voice.sign()
             with voice.breakable():
-                reply = _chosen(runtime, turn, template, outcome)
+                reply = _remembered(runtime, turn, template, outcome)
+                reply = reply or _chosen(runtime, turn, template, outcome)
                 if reply is None and _spoken(runtime, turn, outcome, voice.say):
                     return WrittenReply(outcome)
+        elif reply is None:
+            reply = _remembered(runtime, turn, template, None)
     except KeyboardInterrupt:
         outcome.stopped = "interrupted"
         return WrittenReply(outcome)
@@ -254,22 +255,41 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
 
 
 def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | None:
-    """Return what needs no model; None where it does."""
-    heard, reading = turn.heard, turn.reading.said
+    """Return what code alone knows; None where memory or the model does."""
     if _introduces(turn):
         return CodeReply(_hello(turn, template, runtime), "introduce")
+    reply = code_answers.answer(runtime, turn.heard, turn.reading, template)
+    # The time may be asked for when it is asked when something is, which memory may know.
+    return None if reply is not None and reply.about == "ask_time" else reply
+
+
+def _remembered(
+    runtime: Runtime, turn: Turn, template: Templates, outcome: LoopOutcome | None
+) -> CodeReply | None:
+    """Return what was told that answers a message, if it asks for that.
+
+    Which question it is shows in its words less surely than in whether something that was told
+    answers it; that the model says. `outcome`: of the model; None: it may not be asked.
+    """
+    heard = turn.heard
     by_code = code_answers.answer(runtime, heard, turn.reading, template)
-    if by_code is not None and by_code.about != "ask_time":  # it may be asked when something is
+    asks = by_code is None and (turn.reading.said.main in ASKS_MEMORY or _tells_no_more(turn))
+    if not (asks or _may_ask(turn, judged=outcome is not None)):
         return by_code
-    asks = by_code is None and (reading.main in ASKS_MEMORY or _tells_no_more(turn))
-    if not (asks or _may_ask(turn)):
-        return by_code
+
+    def answers(told: str) -> bool:
+        asked = f"Told: {told}\nAsked: {one_line(heard.message.text)}"
+        said = _asked(runtime, turn, outcome, "answers", asked, CHOICE_TOKENS) if outcome else ""
+        return said.strip().casefold().startswith("yes")
+
     told = memory_answer.heard(runtime, heard.session)
-    found = memory_answer.answer(runtime, heard.session, told, asks=asks)
-    if not found:
-        return CodeReply(template.unknown, "ask_memory") if asks else by_code
-    rows = [_quoted(each, heard, template) for each in found]
-    return CodeReply("\n".join((template.told, *rows)), "ask_memory")
+    found = memory_answer.answer(
+        runtime, heard.session, told, asks=asks, answers=answers if outcome else None
+    )
+    if found:
+        rows = [_quoted(each, heard, template) for each in found]
+        return CodeReply("\n".join((template.told, *rows)), "ask_memory")
+    return CodeReply(template.unknown, "ask_memory") if asks else by_code
 
 
 def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:
@@ -287,7 +307,7 @@ def _introduces(turn: Turn) -> bool:
 
 
 def _is_question(turn: Turn) -> bool:
-    return turn.heard.message.text.rstrip().endswith(QUESTION)
+    return turn.heard.message.text.rstrip().endswith(memory_search.QUESTION)
 
 
 def _tells_no_more(turn: Turn) -> bool:
@@ -295,13 +315,20 @@ def _tells_no_more(turn: Turn) -> bool:
     return _is_question(turn) and turn.reading.said.main in ("tell", "confide") and _may_ask(turn)
 
 
-def _may_ask(turn: Turn) -> bool:
-    """Whether a message may ask for what was told, though it isn't surely read so."""
+def _may_ask(turn: Turn, *, judged: bool = False) -> bool:
+    """Whether a message may ask for what was told, though it isn't surely read so.
+
+    `judged`: whether what is found is looked at, so that a question of any kind may be one.
+    """
     reading = turn.reading.said
     if reading.keep > 0 or reading.has(*NO_QUESTIONS):
         return False
+    if judged and reading.main in notices.QUESTIONS:
+        return True
     unsure = max(reading.scores.values(), default=-1.0) <= 0
-    return unsure or _is_question(turn) or reading.main == "ask_time"
+    return not reading.has("ask_world", "ask_entity") and (
+        unsure or _is_question(turn) or reading.main == "ask_time"
+    )
 
 
 def _said(outcome: LoopOutcome, reply: CodeReply, say: Say) -> WrittenReply:
@@ -361,32 +388,41 @@ def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
 
 
 def _task(runtime: Runtime, turn: Turn) -> Request:
-    """Make the request that has a task done."""
-    page = prompts.load("task").fill(name=runtime.identity.name)
+    """Make the request that has a task done, with what was told of its matter.
+
+    That stands there as notes: what code said to it isn't shown, and a small model says again
+    whatever stands in its place.
+    """
+    done, loose = _talked(turn.recalled.seen.messages[-TASK_SEEN:])
+    told = "\n".join(f"- {one_line(each)}" for each in (*_near(runtime, turn, loose), *loose))
+    told = f"<told>\n{told}\n</told>" if told else ""
+    page = prompts.load("task").fill(name=runtime.identity.name, told=told)
     task = "\n".join(filter(None, (turn.heard.attached, turn.heard.message.text)))
-    messages = (*_told_before(runtime, turn), PromptMessage("user", task))
-    messages = (PromptMessage("system", page), *messages)
+    messages = (PromptMessage("system", page.strip()), *done, PromptMessage("user", task))
     request = _request(runtime, turn.recalled.session, messages, TASK_TOKENS)
     if runtime.config.llm.temperature is None:
         request = replace(request, temperature=TASK_TEMPERATURE)
     return route.fitting(runtime, replace(request, cache_id=None))
 
 
-def _told_before(runtime: Runtime, turn: Turn) -> tuple[PromptMessage, ...]:
-    """Return what a task may be about, as talk: what is surely near it, and the last words."""
-    session, noted = turn.heard.session, templates.load(turn.reading.language).noted[0]
-    seen = turn.recalled.seen.messages[-TASK_SEEN:]
-    told = memory_answer.heard(runtime, session)
-    near = memory_answer.answer(runtime, session, told, asks=False)
-    near = tuple(each for each in near if not any(each.words in one.content for one in seen))
-    talk: list[PromptMessage] = []
-    for one in (*(PromptMessage("user", each.words) for each in near), *seen):
-        if one.role == "user" and talk and talk[-1].role == "user":
-            talk.append(PromptMessage("assistant", noted))  # code said it, and that isn't shown
-        talk.append(one)
-    if talk and talk[-1].role == "user":
-        talk.append(PromptMessage("assistant", noted))
-    return tuple(talk)
+def _talked(seen: Sequence[PromptMessage]) -> tuple[list[PromptMessage], list[str]]:
+    """Part messages into those that the model answered, with its answers, and all others."""
+    done: list[PromptMessage] = []
+    loose: list[str] = []
+    for n, one in enumerate(seen):
+        answers = [each.role == "assistant" for each in (one, *seen[n + 1 : n + 2])]
+        if any(answers):
+            done.append(one)
+        else:
+            loose.append(one.content)
+    return done, loose
+
+
+def _near(runtime: Runtime, turn: Turn, seen: Sequence[str]) -> list[str]:
+    """Return what was told that is surely near a message, but for what is seen anyway."""
+    told = memory_answer.heard(runtime, turn.heard.session)
+    near = memory_answer.answer(runtime, turn.heard.session, told, asks=False)
+    return [each.words for each in near if not any(each.words in one for one in seen)]
 
 
 class _Sentences:
@@ -491,20 +527,26 @@ def _may_sum(turn: Turn) -> bool:
 def _may_be_bad(turn: Turn) -> bool:
     """Whether the reader is in doubt that a message tells of a burden; then the model chooses."""
     reading = turn.reading.said
-    told = reading.main in ("tell", "correct") and not _is_question(turn)
+    unsure = max(reading.scores.values(), default=-1.0) <= 0
+    told = (unsure or reading.main in ("tell", "correct")) and not _is_question(turn)
+    if told and unsure and not reading.glad:
+        return True
     return told and IN_DOUBT < reading.burden < SURE and not reading.glad
 
 
 def _is_bad(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> bool:
     """Have the model choose whether what is told is bad news."""
-    answer = _asked(runtime, turn, outcome, "tone", CHOICE_TOKENS)
+    text = turn.heard.message.text
+    answer = _asked(runtime, turn, outcome, "tone", text, CHOICE_TOKENS)
     return answer.strip().casefold().startswith("bad")
 
 
-def _asked(runtime: Runtime, turn: Turn, outcome: LoopOutcome, name: str, most: int) -> str:
-    """Ask the model about a message, by a prompt of examples, without chance."""
+def _asked(
+    runtime: Runtime, turn: Turn, outcome: LoopOutcome, name: str, text: str, most: int
+) -> str:
+    """Ask the model about a text, by a prompt of examples, without chance."""
     page = prompts.load(name).turns()
-    told = PromptMessage("user", turn.heard.message.text)
+    told = PromptMessage("user", text)
     messages = (*(PromptMessage(role, text) for role, text in page), told)
     request = _request(runtime, turn.recalled.session, messages, most)
     request = replace(request, temperature=0.0, cache_id=_cache(request, name))
@@ -520,5 +562,6 @@ def _cache(request: Request, name: str) -> str | None:
 
 def _summed(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> str:
     """Have the model write the sum that a message asks for, and work it out; empty: it is none."""
-    written = _asked(runtime, turn, outcome, "sum", SUM_TOKENS)
-    return code_answers.worked_out(written, turn.heard.message.text, turn.reading.language)
+    text = turn.heard.message.text
+    written = _asked(runtime, turn, outcome, "sum", text, SUM_TOKENS)
+    return code_answers.worked_out(written, text, turn.reading.language)

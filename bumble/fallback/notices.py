@@ -109,17 +109,19 @@ def _notice(
     known: Mapping[str, Notice],
 ) -> Notice:
     keep = reading.keep > 0 or reading.has("remember")
-    corrects = reading.has("correct") and keep and reading.main != "confide"
+    is_sure = reading.scores.get("correct", 0.0) >= SURE
+    may_correct = reading.has("correct") and (keep or is_sure) and reading.main != "confide"
+    corrects = corrected(runtime, session, message, reading, known) if may_correct else ()
     return Notice(
         at=runtime.now(),
         message=message.id,
-        keep=keep,
+        keep=keep or bool(corrects),  # what was worth keeping still is, once it is put right
         why=reading.main,
         share=1 / (1 + math.exp(-max(-20.0, min(20.0, reading.keep)))),
         confided=reading.scores.get("confide", IN_DOUBT) > IN_DOUBT,
         heavy=reading.heavy,
         glad=reading.glad,
-        corrects=corrected(runtime, session, message, reading, known) if corrects else (),
+        corrects=corrects,
     )
 
 

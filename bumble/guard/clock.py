@@ -38,6 +38,7 @@ NOONS = frozenset(_NOONS.split())
 # Languages in which half nine is half past eight.
 _BEFORE_HOUR = frozenset(["de", "nl", "sv", "da", "no"])
 _NAMING = _OCLOCK | _MINUTES | frozenset(["moins", "menos", "meno", "past"])
+WORDS = _OCLOCK | _MINUTES | NOONS | PARTS.keys() | _HOUR_FIRST.keys() | _HOUR_LAST.keys() | {"am"}
 _MINUTES_OF_HOUR = 60
 _MINUTE, _DAY, _REACH = Decimal("0.001"), 24, 4  # tokens beside an hour
 

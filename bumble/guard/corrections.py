@@ -233,7 +233,7 @@ def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
             look = partial(_look_for_number, number, told, subject.read.content)
             yield Value("number", "", look)
     told_on = {(one.at.month, one.at.day) for one in sources if one.is_cited and one.at}
-    for field in ("dated", "ordinals", "full_weekdays"):
+    for field in ("dated", "ordinals", "full_weekdays", "full_months"):
         if wanted := getattr(times, field):
             day = Times(full_weekdays=times.full_weekdays)
             for one in wanted - told_on:  # what happened on the day it was told stays so
@@ -352,6 +352,7 @@ def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
     denies = bool(
         days.intersection(one.value for one in denied.numbers)
         or wanted.full_weekdays & denied.times.weekdays
+        or wanted.full_months & denied.times.months
     )
     given = set(times.dated)
     if source.at is not None:
@@ -365,12 +366,15 @@ def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
         given & wanted.dated
         or wanted.ordinals & {day for _, day in given}
         or wanted.full_weekdays & times.weekdays
+        or wanted.full_months & times.months
     )
     return Found(gives and not denies, DENIED * denies, _rival_day(wanted, clause))
 
 
 def _rival_day(wanted: Times, clause: Clause) -> float | None:
     times = clause.read.times
+    if wanted.full_months:
+        return SAME_KIND if times.full_months - wanted.full_months else None
     months, others = {month for month, _ in wanted.dated}, clause.times_near.months
     if months and others and not months & others:
         return SAME_KIND - OTHER_MONTH

@@ -43,6 +43,7 @@ _TOKEN = re.compile(
     r"[€$£¥%]|\d{1,2}[:h]\d\d\b|\d+(?:[.,]\d+)*|[^\W\d_]{1,2}['’](?=[^\W\d_]{3})"
     r"|[^\W\d_]+(?:['’\-][^\W\d_]+)*|[.!?…\n,;:()–—]"
 )
+_LETTERS = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _STOPS = frozenset(".!?…\n")
 _BREAKS = _STOPS | frozenset(",;:()–—")
 _ENDING = r"(?:st|nd|rd|th|ste|t[ae][nrsm]?|de|[eè]me|er|re|e|[ºª])"
@@ -58,6 +59,7 @@ _ORDINAL = re.compile(  # a day without its month: "the 8th", "le 8"
     r"|\b(?:le|el|il|dia|día|o|au|al|du|del|dal) (\d{1,2})\b(?!\s*(?:[€$£%]|[:.,]\d))",
     re.IGNORECASE,
 )
+_ARTICLES_OF_DAYS = ("fr", "es", "it", "pt")  # "o 8" is an hour in Polish
 _DAY_DOT = re.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
     r"\b((?:am|der|den|dem|de|dr|em|vom|zum|bis|ab|seit)\s+\d{1,2})\.(?!\d)"
     rf"|\b(\d{{1,2}})\.(?=\s*(?:{'|'.join(' '.join(words.MONTHS).split())}|märz)\b)",
@@ -227,12 +229,15 @@ def read(text: str, language: str) -> ReadText:
     """
     terms = calendar_words(language)
     text = with_days(text)
-    dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
-    said = _TOKEN.findall(plain(dateless))
+    said = _tokens(text)
     tokens = list(map(words.folded, said))
     small = {token for token, form in zip(tokens, said, strict=True) if form.islower()}
     found = _joined(tokens, number_words.runs(tokens, language, small), terms)
-    named = (int(next(filter(None, match))) for match in _ORDINAL.findall(text))
+    named = (
+        int(ending or article)
+        for ending, article in _ORDINAL.findall(text)
+        if ending or language in _ARTICLES_OF_DAYS
+    )
     ordinals = frozenset(day for day in named if day <= MOST_DAYS)
     clocks = {run.start: clock.read(tokens, run, language, found) for run in found}
     minutes = {place for one in clocks.values() for place in one.used}
@@ -276,6 +281,30 @@ def _joined(tokens: Sequence[str], found: Iterable[Run], terms: Calendar) -> lis
         else:
             joined.append(run)
     return joined
+
+
+def _tokens(text: str) -> list[str]:
+    """Return the words, numbers and stops of a text, as they stand there, without whole dates."""
+    dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
+    return _TOKEN.findall(plain(dateless))
+
+
+def unread(text: str, language: str) -> list[str]:
+    """Return the words of a time that name no part of one, as far as is known of its language."""
+    terms, info = calendar_words(language), time_words(language)
+    line = " ".join(map(words.folded, _tokens(with_days(text))))
+    for pattern, _ in terms.relative:
+        line = pattern.sub(" ", line)
+    idle = {words.folded(one) for name in ("skip", "in") for one in info.get(name, ())}
+    names = (*terms.weekdays, *terms.months)
+    return [
+        word
+        for word in _LETTERS.findall(line)
+        if word not in stop_words.WORDS | idle | clock.WORDS
+        and word not in terms.units
+        and not any(name.startswith(word) for name in names)
+        and value(word, language) is None
+    ]
 
 
 def plain(text: str) -> str:

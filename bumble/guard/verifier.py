@@ -334,7 +334,7 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         one
         for source in bearing
         for one in (*source.read.numbers, *(sentence.read.numbers if few else ()))
-        if one.claimed and one.value != number.value
+        if one.claimed and one.value not in {number.value, *source.read.times.ordinals}
     ]
     at = [source.at for source in bearing if source.at is not None]
     if any(not _EACH.isdisjoint(clauses.tokens_of(one.text)) for one in bearing) and any(
@@ -372,7 +372,7 @@ def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -
     since = {abs(one - other) for one, other in combinations(years, 2)}
     for age in ages:
         for span in spans | since:
-            yield from (age - span, age + span)
+            yield from (abs(age - span), age + span)
 
 
 def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterator[Decimal]:

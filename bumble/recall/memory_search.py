@@ -145,6 +145,7 @@ LOOKED_AT, MOST_ANSWERS = 20, 10  # of a question: among these, and at most so m
 # Chosen on `bench/precision.py` with two embedders; nearness is calibrated for each.
 ANSWER_NEARNESS, ANSWER_SHARE = 0.25, 0.65  # that an answer needs, and of the nearest's
 PERIOD_NEARNESS = 0.3  # what the time that a question names is worth
+QUESTION = ("?", "？", "؟")
 COME_TO_MIND = (*kinds.UNASKED, "knowledge")  # of all that is searched for a message
 
 
@@ -283,8 +284,10 @@ def answers(
         faded=faded,
         touching=True,
     )
+    hits = [hit for hit in hits if stop_words.bare(hit.text) != stop_words.bare(query)]
     clear = [_clearness(hit, period) for hit in hits]
-    least = ANSWER_SHARE * max(clear, default=0.0)
+    telling = (own for own, hit in zip(clear, hits, strict=True) if not _asks(hit))
+    least = ANSWER_SHARE * max(telling, default=0.0)
     if any(hit.parts.shares for hit in hits):  # by words alone there is no nearness
         least = max(least, ANSWER_NEARNESS)
     chosen = [
@@ -294,6 +297,11 @@ def answers(
     ][:MOST_ANSWERS]
     others = sum(hit not in chosen and is_near(hit, config) for hit in hits)
     return QuestionHits(tuple(hits), tuple(chosen), others, period)
+
+
+def _asks(hit: Hit) -> bool:
+    """Whether a hit asks itself: nearer to a question than its answer is, it tells nothing."""
+    return hit.kind == "message" and hit.text.rstrip().endswith(QUESTION)
 
 
 def _clearness(hit: Hit, period: Period | None) -> float:

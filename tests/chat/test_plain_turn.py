@@ -92,6 +92,57 @@ def test_both_words_that_answer_stand_before_what_only_shares_a_word_with_one(ad
     assert "fox" not in answer
 
 
+BERO, WHEN = "Bero gets here on the 9th", "when is Bero here"
+
+
+@pytest.mark.parametrize("kind", ["ask_world", "ask_entity", "ask_time"])
+def test_whatever_a_question_looks_like_what_was_told_answers_it_where_the_model_says_so(
+    ada: Entity, kind: str
+) -> None:
+    known = {BERO: reading("tell", keep=True), WHEN: reading(kind)}
+    talk, runtime = told(ada, known, "yes", tier="choose")
+    talk.say(BERO)
+    assert BERO in talk.say(WHEN)
+    (asked,) = runtime.model.requests  # type: ignore[attr-defined]
+    assert asked.messages[-1].content == f"Told: {BERO}\nAsked: {WHEN}"
+
+
+def test_a_question_that_nothing_told_answers_goes_to_the_model(ada: Entity) -> None:
+    known = {BERO: reading("tell", keep=True), WHEN: reading("ask_world")}
+    talk, _ = told(ada, known, "no", "In spring.", tier="choose")
+    talk.say(BERO)
+    assert talk.say(WHEN) == "In spring."
+
+
+def test_of_two_messages_that_are_near_the_one_that_answers_is_quoted(ada: Entity) -> None:
+    other, ask = "Bero here has a dog on the 9th floor", "when is Bero here on the 9th"
+    known = {text: reading("tell", keep=True) for text in (BERO, other)}
+    talk, _ = told(ada, known | {ask: reading("ask_world")}, "yes", "no", tier="choose")
+    for text in (BERO, other):
+        talk.say(text)
+    assert len(talk.say(ask).splitlines()) == 2  # what leads over to it, and one quote
+
+
+def test_who_asks_what_is_known_in_an_unsure_way_hears_that(ada: Entity) -> None:
+    ask = "what is it you know"
+    unsure = reading("ask_known")
+    unsure = replace(unsure, scores={**unsure.scores, "ask_known": 1.0})
+    talk, _ = told(ada, {OLIVES: reading("tell", keep=True), ask: unsure}, tier="choose")
+    talk.say(OLIVES)
+    assert OLIVES in talk.say(ask)
+
+
+def test_who_asks_how_many_hears_what_happened_since_to_what_was_counted(ada: Entity) -> None:
+    had, since, ask = "we keep three hens, Pickle and Mabel", "a fox got Pickle", "how many hens"
+    known = {text: reading("tell", keep=True) for text in (had, since, "Mabel sings")}
+    talk, _ = told(ada, known | {ask: reading("ask_memory")})
+    for text in (had, since):
+        talk.say(text)
+    answer = talk.say(ask)
+    assert answer.index(since) < answer.index(had)
+    assert since not in talk.say("where are Pickle and Mabel kept")
+
+
 def test_what_somebody_asked_is_not_among_what_was_said(ada: Entity) -> None:
     asked, ask = "what can't I stand?", "what did we talk about today"
     known = {
@@ -169,6 +220,12 @@ def test_sums_are_worked_out_by_code(text: str, language: str, result: str) -> N
         ("good morning, the bins", "", "en", None),
         ("when the kettle boils", "", "en", None),
         ("no time in this", "", "xx", None),
+        ("morgen om half 9 bellen", "morgen om half 9", "nl", (25, 8, 30)),
+        ("morgenochtend om half 9", "morgenochtend om half 9", "nl", None),
+        ("jutro o 17 odebrać tort", "jutro o 17", "pl", (25, 17, 0)),
+        ("jutro wieczorem o 8", "jutro wieczorem o 8", "pl", None),
+        ("明日の朝6時に起こして", "明日の朝6時", "ja", None),
+        ("明天早上8点提醒我", "", "zh", None),
     ],
 )
 def test_times_are_read_as_people_say_them(
@@ -352,8 +409,10 @@ def test_a_task_is_about_what_was_just_told(ada: Entity) -> None:
     talk.say(said)
     assert talk.say(task) == "Go sledging."
     asked = runtime.model.requests[-1]  # type: ignore[attr-defined]
-    assert [one.role for one in asked.messages] == ["system", "user", "assistant", "user"]
-    assert said in asked.messages[1].content
+    assert [one.role for one in asked.messages] == ["system", "user"]
+    assert said in asked.messages[0].content
+    noted = templates.load("en").noted  # which a small model would say again
+    assert not any(line in one.content for one in asked.messages for line in noted)
 
 
 def test_where_no_draft_can_be_said_a_few_words_stand_that_claim_nothing(ada: Entity) -> None:

@@ -66,3 +66,13 @@ def test_what_was_only_asked_is_not_put_right(ada: Entity) -> None:
     runtime = with_reader(runtime_of(ada), known)
     found = notices.notices(runtime, (session := talk(old, ask, new)), session.messages).of
     assert found["msg_2"].corrects == ("msg_0",)
+
+
+def test_what_puts_a_kept_word_right_is_kept_as_well(ada: Entity) -> None:
+    old, new = "the match is on the 13th", "the match is on the 14th, sorry, not the 13th"
+    known = {old: reading("tell", keep=True), new: reading("correct")}
+    runtime = with_reader(runtime_of(ada), known)
+    found = notices.notices(runtime, (session := talk(old, new)), session.messages).of
+    assert (found["msg_1"].keep, found["msg_1"].corrects) == (True, ("msg_0",))
+    alone = talk(new)
+    assert not notices.notices(runtime, alone, alone.messages).of["msg_0"].keep

@@ -131,9 +131,7 @@ class HeadReader:
         scores = {name: value for name, value in above.items() if name not in GRADES}
         least = list(SPAN_FROM)
         least[0] = NAME_FROM if scores["introduce"] > 0 else least[0]
-        name, when, what = (
-            _span(text, offsets, out["spans"][:, n], least[n]) for n in range(len(SPANS))
-        )
+        name, when, what = spans(text, offsets, out["spans"], least)
         burden = above["heavy 1"]
         return MessageReading(keep, scores, heavy, glad, name, when, what, burden)
 
@@ -248,22 +246,52 @@ def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
     return arrays
 
 
-def _span(text: str, offsets: Sequence[tuple[int, int]], scores: Floats, least: float) -> str:
-    """Return the words around the surest token of a span; empty where none is sure."""
-    best = int(scores.argmax())
-    if scores[best] <= least:
-        return ""
-    first = last = best
-    while first > 0 and scores[first - 1] > least:
-        first -= 1
-    while last + 1 < len(scores) and scores[last + 1] > least:
-        last += 1
-    start, end = offsets[first][0], offsets[last][1]
-    while start > 0 and text[start - 1].isalnum():  # a token may be a part of a word
-        start -= 1
-    while end < len(text) and text[end].isalnum():
-        end += 1
-    return text[start:end].strip(" \t\n,.;:!?\"'“”„«»()")
+def spans(
+    text: str, offsets: Sequence[tuple[int, int]], scores: Floats, least: Sequence[float]
+) -> list[str]:
+    """Return the words of each span around its surest one; empty where none is sure.
+
+    A word counts as its surest part says, and for the span alone that it is surest of.
+
+    Args:
+        text: What was said.
+        offsets: Where each token stands in it.
+        scores: Shape (tokens, spans).
+        least: What a word must be above, by span.
+    """
+    places = _word_places(text, offsets)
+    known = np.array([scores[first:last].max(axis=0) for first, last in places])
+    own = known - np.array(least)
+    found = []
+    for n in range(len(least)):
+        inside = [row.argmax() == n and row[n] > 0 for row in own]
+        first = last = int(np.where(inside, known[:, n], -np.inf).argmax())
+        if not inside[first]:
+            found.append("")
+            continue
+        while first > 0 and inside[first - 1]:
+            first -= 1
+        while last + 1 < len(places) and inside[last + 1]:
+            last += 1
+        start, end = offsets[places[first][0]][0], offsets[places[last][1] - 1][1]
+        found.append(text[start:end].strip(" \t\n,.;:!?\"'“”„«»()"))
+    return found
+
+
+def _word_places(text: str, offsets: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return which tokens are a word each: first, and past the last.
+
+    A script without spaces shows no words: there a token is one.
+    """
+    places: list[tuple[int, int]] = []
+    for n, (start, end) in enumerate(offsets):
+        around = text[max(0, start - 1) : start + 1]
+        joins = n > 0 and start < end and len(around) > 1 and around.isalnum()
+        if joins and stop_words.UNSPACED_SIGN.search(around) is None:
+            places[-1] = (places[-1][0], n + 1)
+        else:
+            places.append((n, n + 1))
+    return places
 
 
 def _softmax(x: Floats) -> Floats:

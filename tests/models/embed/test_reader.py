@@ -117,6 +117,29 @@ def test_over_an_embedder_of_english_other_languages_are_not_read() -> None:
     assert reads.read("My sister has moved to Lyon with the children.").scores
 
 
+def test_a_span_is_whole_words_and_without_spaces_whole_tokens() -> None:
+    sure, unsure = (3.0, -9.0), (-9.0, -9.0)
+    parts = ["今", "日は", "千", "早", "です"]  # the reader knows which are the name
+    offsets = [(0, 1), (1, 3), (3, 4), (4, 5), (5, 7)]
+    scores = np.array([unsure, unsure, sure, sure, unsure])
+    assert reader.spans("".join(parts), offsets, scores, (-1.0, -1.0)) == ["千早", ""]
+    offsets = [(0, 2), (3, 5), (5, 8), (8, 9)]
+    scores = np.array([unsure, unsure, sure, unsure])
+    assert reader.spans("im marlow.", offsets, scores, (-1.0, -1.0)) == ["marlow", ""]
+
+
+def test_a_word_belongs_to_one_span() -> None:
+    scores = np.array([(2.0, -9.0), (1.0, -0.5), (-0.5, 3.0)])
+    found = reader.spans("at noon soup", [(0, 2), (3, 7), (8, 12)], scores, (-1.0, -1.0))
+    assert found == ["at noon", "soup"]
+
+
+@pytest.mark.weights
+def test_a_name_is_found_in_a_script_without_spaces(real: HeadReader) -> None:
+    assert real.read("我是林小雨，住在杭州").introduced == "林小雨"
+    assert real.read("下周五下午三点提醒我交房租").when == "下周五下午三点"
+
+
 def test_weights_of_eight_bits_are_near_what_they_were() -> None:
     before = {"a.w": np.random.default_rng(1).normal(size=(40, 30)), "a.b": np.ones(30)}
     after = reader.unpacked(reader.packed(before))
