@@ -190,9 +190,10 @@ def blocks(
 
 
 def living_text(stable: system.Stable) -> str:
-    """Word the living memory."""
+    """Word the living memory; headings alone tell nothing."""
     text = next((file.text for file in stable.files if file.name == system.LIVING_MEMORY), "")
-    return prompts.tagged("working-memory", text) if text else ""
+    tells = any(line.strip() and not line.startswith("#") for line in text.splitlines())
+    return prompts.tagged("working-memory", text) if tells else ""
 
 
 def current(runtime: Runtime, readers: Sequence[str], language: str) -> list[working.MemoryLine]:

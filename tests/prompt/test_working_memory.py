@@ -63,6 +63,7 @@ def test_nobody_meets_a_line_that_is_not_for_them(entity: Entity) -> None:
     theirs = answered(entity, SHED, clock, speaker="Kim", new=True)
     assert "afraid of dogs" not in theirs
     assert "short" not in theirs
+    assert "working-memory" not in theirs
 
 
 def test_long_living_memory_is_cut_at_a_line_to_its_budget(entity: Entity) -> None:
