@@ -69,6 +69,7 @@ STOCK_PHRASES = (
     "Feel free to ask if you have any questions.",
 )
 ASKS_MEMORY = ("ask_memory", "pry")
+SURELY = 2.0  # score from which a question surely is one of memory
 UNNAMED = "you"  # an owner whose name nobody has said
 GRAVE = 2  # of the reader's grades
 LAUGHS = 2.0  # score from which it is surely a joke: a laugh at what was none is worse than none
@@ -83,7 +84,8 @@ NO_QUESTIONS = (
 PERHAPS = -2.0  # score from which a sum is tried
 IN_DOUBT, SURE = -3.5, 1.5  # how far from its cut-off a burden may be none, and a message one
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
-SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
+SENTENCE_END = re.compile(r"(?<!\d)[.!?]\s|[。！？\n]")  # not behind "4." of a list
+LIST_SIGN = re.compile(r"\A\s*(?:\d+[.)]|[-*•])\s+")
 _OWN_NAME = r"\A\s*{name}\s*:\s*"
 
 
@@ -234,7 +236,7 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
 
     What it says is heard sentence by sentence.
     """
-    if _is_task(turn):
+    if _is_task(turn) or _is_in_doubt(turn):
         request, heard = _task(runtime, turn), _Sentences(say, runtime.identity.name)
     elif turn.reading.said.has("ask_entity") or _is_question(turn):
         if not has(turn.reading.language):
@@ -273,7 +275,7 @@ def _remembered(
     """
     heard = turn.heard
     by_code = code_answers.answer(runtime, heard, turn.reading, template)
-    asks = by_code is None and (turn.reading.said.main in ASKS_MEMORY or _tells_no_more(turn))
+    asks = by_code is None and _asks_memory(turn, judged=outcome is not None)
     if not (asks or _may_ask(turn, judged=outcome is not None)):
         return by_code
 
@@ -308,6 +310,25 @@ def _introduces(turn: Turn) -> bool:
 
 def _is_question(turn: Turn) -> bool:
     return turn.heard.message.text.rstrip().endswith(memory_search.QUESTION)
+
+
+def _asks_memory(turn: Turn, *, judged: bool) -> bool:
+    """Whether a message surely asks for what was told; where what is found is judged, in doubt not.
+
+    In doubt it is a task as likely.
+    """
+    reading = turn.reading.said
+    least = SURELY if judged else -9.0
+    return _tells_no_more(turn) or (
+        reading.main in ASKS_MEMORY and reading.scores[reading.main] > least
+    )
+
+
+def _is_in_doubt(turn: Turn) -> bool:
+    """Whether a message looks as if it asked for what was told, and may be a task as well."""
+    reading = turn.reading.said
+    perhaps = reading.scores.get("task", -9.0) > IN_DOUBT
+    return reading.main in ASKS_MEMORY and perhaps and not _asks_memory(turn, judged=True)
 
 
 def _tells_no_more(turn: Turn) -> bool:
@@ -462,7 +483,8 @@ class _Sentences:
         ready, self._held = self._held[:end], self._held[end:]
         if not self.said:
             ready = _unannounced(self._own_name.sub("", ready)).lstrip()
-        again = len(ready.split()) >= LEAST_AGAIN and ready.strip() in self.said
+        item = LIST_SIGN.sub("", ready).strip()
+        again = len(item.split()) >= LEAST_AGAIN and item in self.said
         if again or secrets.find_secret(self.said + ready):
             raise EnoughError
         if ready:

@@ -15,13 +15,15 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
+from bumble.guard import corrections, values
+from bumble.guard.clauses import Source, Subject
 from bumble.models.embed.protocol import Embedder
 from bumble.models.embed.reader import MessageReader, MessageReading
 from bumble.records import sessions
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments
+from bumble.text import moments, words
 
 NEAR = timedelta(minutes=15)  # between a message and what it may take up
 HUSHED = timedelta(minutes=5)  # between a request to be silent and what it is about
@@ -29,6 +31,9 @@ IN_DOUBT = -1.0  # how far below its cut-off a confidence still counts as one
 SHORT = 8  # words of a request to be silent that is about something said before
 ELSEWHERE = 12  # messages of other conversations that may be put right
 LEAST_NEAR = 0.25  # calibrated similarity from which a message may be meant
+FAR = -5.0  # how far below its cut-off a message surely puts nothing right
+# How much it says that another value is given for what was told, and from where that is enough.
+BY_VALUE, REPLACES = 4.0, 1.0
 SURE = 2.0  # how far above its cut-off a correction is sure
 CORRECTS = 3  # ids at most that are told
 QUESTIONS = frozenset(
@@ -109,9 +114,7 @@ def _notice(
     known: Mapping[str, Notice],
 ) -> Notice:
     keep = reading.keep > 0 or reading.has("remember")
-    is_sure = reading.scores.get("correct", 0.0) >= SURE
-    may_correct = reading.has("correct") and (keep or is_sure) and reading.main != "confide"
-    corrects = corrected(runtime, session, message, reading, known) if may_correct else ()
+    corrects = corrected(runtime, session, message, reading, known) if _may_correct(reading) else ()
     return Notice(
         at=runtime.now(),
         message=message.id,
@@ -123,6 +126,13 @@ def _notice(
         glad=reading.glad,
         corrects=corrects,
     )
+
+
+def _may_correct(reading: MessageReading) -> bool:
+    """Whether a message may put something right: it looks so, or it tells something anew."""
+    score = reading.scores.get("correct", FAR)
+    is_kept = reading.keep > 0 or reading.has("remember")
+    return reading.main != "confide" and (score >= SURE or (is_kept and score > FAR))
 
 
 def _own(session: Session, message: Message) -> list[Message]:
@@ -158,7 +168,8 @@ def corrected(
 ) -> tuple[str, ...]:
     """Return the ids of what a message may put right, likeliest first: what is near in meaning.
 
-    What its speaker said just before goes first, where the message surely puts something right.
+    What its speaker said just before goes first, where the message surely puts something right. One
+    that doesn't look as if it did does so where it gives another value for what was told.
     """
     embedder = runtime.memory.embedder
     earlier = _earlier(runtime, session, message, {**session.notices, **known})
@@ -170,7 +181,26 @@ def corrected(
     if is_sure and before and before.id in points and before.id == list(earlier)[-1]:
         points[before.id] += LEAST_NEAR
     likely = sorted((id_ for id_ in points if points[id_] >= LEAST_NEAR), key=lambda i: -points[i])
-    return tuple(likely[:CORRECTS])
+    if reading.has("correct"):
+        return tuple(likely[:CORRECTS])
+    doubt = reading.scores.get("correct", FAR)
+    return tuple(
+        id_
+        for id_ in likely[:CORRECTS]
+        if (tie := replaces(message, earlier[id_])) >= corrections.ENOUGH
+        and doubt + BY_VALUE * tie >= REPLACES
+    )
+
+
+def replaces(message: Message, earlier: str) -> float:
+    """Return how surely a message gives another value in the place of one that was told before."""
+    language = words.language(earlier, message.text)
+    who = message.speaker
+    read = values.read(earlier, language)
+    subject = Subject(earlier, read, read.content, language)
+    told = Source(message.text, who, values.read(message.text, language), message.at)
+    before = Source(earlier, who, read, message.at)
+    return max(corrections.scored(subject, (before, told)), default=(0.0, 0))[0]
 
 
 def likeness(embedder: Embedder, text: str, others: Mapping[str, str]) -> dict[str, float]:

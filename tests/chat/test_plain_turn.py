@@ -114,6 +114,18 @@ def test_a_question_that_nothing_told_answers_goes_to_the_model(ada: Entity) -> 
     assert talk.say(WHEN) == "In spring."
 
 
+def test_what_perhaps_asks_for_what_was_told_is_a_task_where_nothing_answers_it(
+    ada: Entity,
+) -> None:
+    ask = "what do I cook when Bero gets here"
+    perhaps = reading("ask_memory")
+    perhaps = replace(perhaps, scores={**perhaps.scores, "ask_memory": 1.1, "task": -1.8})
+    known = {BERO: reading("tell", keep=True), ask: perhaps}
+    talk, _ = told(ada, known, "no", "Beans on toast.", tier="choose")
+    talk.say(BERO)
+    assert talk.say(ask) == "Beans on toast."
+
+
 def test_of_two_messages_that_are_near_the_one_that_answers_is_quoted(ada: Entity) -> None:
     other, ask = "Bero here has a dog on the 9th floor", "when is Bero here on the 9th"
     known = {text: reading("tell", keep=True) for text in (BERO, other)}
@@ -395,6 +407,13 @@ def test_an_answer_that_goes_round_in_circles_ends(ada: Entity) -> None:
     poem = "Leeks are a gift of the earth,\nand of the rain.\nLeeks are a gift of the earth,\nand"
     talk, _ = told(ada, {"a poem please": reading("task")}, poem, tier="choose")
     assert talk.say("a poem please") == "Leeks are a gift of the earth,\nand of the rain."
+
+
+def test_of_a_list_that_begins_anew_no_bare_number_is_left(ada: Entity) -> None:
+    steps = "1. Scrape the wax off first.\n2. Iron it through paper.\n"
+    again = "3. Scrape the wax off first."
+    talk, _ = told(ada, {"wax?": reading("task")}, f"{steps}{again}", tier="choose")
+    assert talk.say("wax?") == steps.strip()
 
 
 def test_so_does_one_that_says_the_same_words_again_within_a_line(ada: Entity) -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from bumble.entity.folder import Entity
 from bumble.fallback import notices
 from bumble.records import sessions
@@ -76,3 +78,22 @@ def test_what_puts_a_kept_word_right_is_kept_as_well(ada: Entity) -> None:
     assert (found["msg_1"].keep, found["msg_1"].corrects) == (True, ("msg_0",))
     alone = talk(new)
     assert not notices.notices(runtime, alone, alone.messages).of["msg_0"].keep
+
+
+def test_another_value_for_what_was_told_puts_it_right_though_nobody_says_so(ada: Entity) -> None:
+    old, new = (
+        "my nephew Bero comes on the 8th of December",
+        "Bero comes on the 9th, no train before",
+    )
+    other = "Bero turns six on the 3rd of March"
+    known = {text: reading("tell", keep=True) for text in (old, new, other)}
+    runtime = with_reader(runtime_of(ada), known)
+    found = notices.notices(runtime, (session := talk(old, new)), session.messages).of
+    assert found["msg_1"].corrects == ("msg_0",)
+    surely_not = reading("tell", keep=True)
+    surely_not = replace(surely_not, scores={**surely_not.scores, "correct": -6.0})
+    runtime = with_reader(runtime_of(ada), known | {new: surely_not})
+    found = notices.notices(runtime, (session := talk(old, new)), session.messages).of
+    assert found["msg_1"].corrects == ()
+    found = notices.notices(runtime, (session := talk(old, other)), session.messages).of
+    assert found["msg_1"].corrects == ()
