@@ -88,8 +88,13 @@ def test_who_says_a_surname_too_is_the_owner_already(ada: Run) -> None:
     assert owner(ada) == "Sam"
 
 
-def test_a_model_that_writes_never_waits_for_a_reader(ada: Run) -> None:
-    script(ada, act("say", text="Hello Kim."))
-    ran = ada.ok("chat", HELLO)
-    assert "owner.name" not in ran.err
-    assert "Hello Kim." in ran.out
+def test_beside_a_model_that_writes_the_first_message_alone_is_read(
+    ada: Run, weights_folder: Path
+) -> None:
+    script(ada, act("say", text="Hello Kim."), act("say", text="Hello Dot."))
+    with_weights(ada, weights_folder)
+    assert "knows you as Kim" in ada.ok("chat", "--yes", HELLO).err
+    text = ada.entity.file.read_text(encoding="utf-8")
+    ada.entity.file.write_text(text.replace("name: Kim", 'name: ""'), encoding="utf-8")
+    assert "Dot" not in ada.ok("chat", "--yes", "im dot, i drive the school bus").err
+    assert owner(ada) == ""

@@ -29,12 +29,14 @@ MOST_BEFORE = 2  # messages after which nobody says who they are any more, but t
 def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
     """Let the owner be called as a message says, if that is agreed to.
 
-    A model that writes minds names by itself, and never waits for a reader to be loaded.
+    A model that writes minds names by itself, but for the first of all messages, by which the
+    owner is known; later ones never wait for a reader to be loaded.
     """
     before = sum(message.role == "user" for message in talk.session.messages)
     if not talk.runtime.writes or talk.person.trust != "owner" or before > MOST_BEFORE:
         return
-    if sayings.for_talk(talk.runtime, words.language(text)) is None:
+    able = sayings.for_talk(talk.runtime, words.language(text)) is None
+    if able and not _is_first(talk.opened):
         return
     opened = with_name(talk.opened, text, yes=yes)
     if opened is not talk.opened:
@@ -71,8 +73,7 @@ def with_name(opened: Opened, text: str, *, yes: bool) -> Opened:
 
 def _new_name(opened: Opened, text: str) -> str:
     """Return the name in a message that nobody has yet; empty where there is none."""
-    is_first = next(session_files.infos(opened.entity.sessions), None) is None
-    if not is_first and opened.identity.owner.name:
+    if opened.identity.owner.name and not _is_first(opened):
         return ""
     name = name_in(opened, text)
     if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
@@ -81,6 +82,11 @@ def _new_name(opened: Opened, text: str) -> str:
         return ""
     people = relationships.read(opened.entity.relationships)
     return "" if relationships.match(people, name) else name
+
+
+def _is_first(opened: Opened) -> bool:
+    """Whether nobody has said anything yet."""
+    return next(session_files.infos(opened.entity.sessions), None) is None
 
 
 def name_in(opened: Opened, text: str) -> str:
