@@ -82,7 +82,7 @@ NO_QUESTIONS = (
     "remind",
     "introduce",
 )
-PERHAPS = -2.0  # score from which a sum is tried
+PERHAPS, MAY_BE_TASK = -2.0, -3.5  # scores from which a sum is tried, and a task is one perhaps
 IN_DOUBT, SURE = -3.5, 1.5  # how far from its cut-off a burden may be none, and a message one
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = re.compile(r"(?<!\d)[.!?]\s|[。！？\n]")  # not behind "4." of a list
@@ -323,7 +323,7 @@ def _asks_memory(turn: Turn) -> bool:
 def _is_in_doubt(turn: Turn) -> bool:
     """Whether a message that seems to ask for what was told may as well be a task."""
     reading = turn.reading.said
-    may_be_task = reading.scores.get("task", -9.0) > IN_DOUBT
+    may_be_task = reading.scores.get("task", -9.0) > MAY_BE_TASK
     return reading.main in ASKS_MEMORY and may_be_task and reading.scores[reading.main] < SURELY
 
 
