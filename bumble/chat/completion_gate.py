@@ -41,6 +41,7 @@ class ToolUse(Struct, frozen=True):
     name: str
     preview: str  # the beginning of its result
     failed: bool
+    tells: bool = True  # whether it gave more than that it was done
 
 
 Judges = Literal["always", "in doubt", "never"]
@@ -73,10 +74,12 @@ class Gate(Struct, frozen=True):
         return ""
 
     def _doubts(self, reply: str, work: Sequence[ToolUse]) -> bool:
-        """Whether a short reply stands where work was demanded, or where tools ran and failed."""
+        """Whether work was demanded or has something to tell, and the reply is short; or failed."""
         if any(step.failed for step in work):
             return True
-        return len(reply.strip()) < CHATTER_CHARS and bool(work or route.demands(self.message))
+        if len(reply.strip()) >= CHATTER_CHARS:
+            return False
+        return any(step.tells for step in work) if work else route.demands(self.message)
 
     def _judged(self, reply: str, work: Sequence[ToolUse]) -> str:
         name = "judge_grounding" if work else "judge_action"

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from bumble.chat import route
 from bumble.chat.completion_gate import ANNOUNCES, Gate, ToolUse
 from bumble.chat.tool_list import MORE, SAY
-from bumble.chat.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
+from bumble.chat.tools import AGENCY, KEEPS, READ_ONLY, SEARCHES, Plan, Result
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
 from bumble.llm import actions, prompts
@@ -142,6 +142,17 @@ class LoopStep(Struct, frozen=True):
     announces: bool = False  # whether it says that it only announced what it has still to do
     goes_on: bool = False  # whether it continues speech that was cut off, right behind it
 
+    @property
+    def tells_all(self) -> bool:
+        """Whether speech beside work needs no more: what that gives is that it was done."""
+        is_speech = bool(self.said) and not self.announces
+        return is_speech and bool(self.calls) and all(map(is_told, self.calls, self.results))
+
+
+def is_told(call: Action, result: Result) -> bool:
+    """Whether a call has come to nothing that the entity didn't know when it made it."""
+    return call.name in KEEPS and not result.failed
+
 
 class LoopOutcome(Struct):
     """What a loop did."""
@@ -175,7 +186,12 @@ class LoopOutcome(Struct):
         """The last tools that ran, each with the beginning of its result."""
         pairs = [pair for step in self.steps for pair in zip(step.calls, step.results, strict=True)]
         return [
-            ToolUse(call.name, one_line(result.text)[:PREVIEW_CHARS], result.failed)
+            ToolUse(
+                call.name,
+                one_line(result.text)[:PREVIEW_CHARS],
+                result.failed,
+                tells=not is_told(call, result),
+            )
             for call, result in pairs[max(0, len(pairs) - PREVIEWS) :]
         ]
 
@@ -459,11 +475,15 @@ def _back(
 ) -> PromptMessage | None:
     """Return what the model is told next, None if the turn ends; only results are stored."""
     over = _is_over(outcome, config, tries)
+    if step.tells_all:
+        return None
     if step.calls:
         nudge = _nudge(outcome, step, person, gate.message, over=over)
         results = _results(step)
         text = "\n\n".join([*(result.text for result in results), nudge])
-        return PromptMessage("user", text, bare=nudge, results=results)
+        # whose model has tools of its own knows what results are for
+        has_news = over or any(result.failed for result in step.results)
+        return PromptMessage("user", text, bare=nudge if has_news else "", results=results)
     return _told(_unworked(outcome, step, person, gate, tries, over=over))
 
 

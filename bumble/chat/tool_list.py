@@ -52,7 +52,14 @@ DECLARED: tuple[Tool, ...] = (
     Tool(
         "update_knowledge",
         "write down or correct a durable fact about somebody, by name",
-        _parameters(title="what it is about", body="the whole section"),
+        {
+            **_parameters(
+                title="what it is about",
+                body="what is to be known of it: new sentences, or corrected ones",
+                gone="sentences there that are no longer so, word for word, a line each",
+            ),
+            "required": ["title", "body"],
+        },
     ),
     Tool("write_journal", "write in your diary", _parameters(text="the entry")),
     Tool(

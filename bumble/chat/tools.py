@@ -246,6 +246,7 @@ def _expand(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 
 def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    """Add to what is known under a title, or correct it; what the new text is not about stays."""
     title, body = arguments["title"], arguments["body"]
     _vouch(context, title, body)
 
@@ -254,19 +255,17 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
         there = knowledge.find(book, title)
         if there is not None and not there.locked:
             _may_correct(there.provenance, title, context)
+        gone = arguments.get("gone", "").splitlines()
         return knowledge.plan_set(
             book,
             title,
-            body,
+            knowledge.corrected(there.text, body, gone) if there else body,
             f"know about {title}",
             by_entity=True,
-            provenance=context.provenance,
+            provenance=knowledge.joined(context.provenance, there),
         )
 
     new = plan()  # refuses what it would refuse later
-    old = knowledge.find(knowledge.read(context.entity.knowledge), title)
-    if old is not None:
-        _keep_most(title, old.text, body, old.provenance, context)
     return Result("saved" if new else "that is already written down", plan=plan)
 
 
@@ -509,6 +508,7 @@ WORK: Mapping[str, ToolWork] = {
 # say, think, wait, end_turn
 AGENCY = frozenset(tool.name for tool in tool_list.DECLARED) - WORK.keys()
 SEARCHES = frozenset(name for name, work in WORK.items() if work.searches)
+KEEPS = frozenset(name for name, work in WORK.items() if work.keeps)
 READ_ONLY = frozenset(name for name, work in WORK.items() if work.only_reads)
 
 

@@ -92,7 +92,7 @@ def make(
     with _drafted(root) as draft:
         create.write(draft, planned)
         kept_by = _look_after(shell, draft, newborn, planned) if use_git else None
-        approvals.begin(root)
+        approvals.begin(draft)
     return {
         "folder": str(root),
         "name": newborn.name,

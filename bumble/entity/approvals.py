@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -31,6 +32,7 @@ from bumble.files.git import Git
 from bumble.files.gitdir import Repository
 
 FOLDER = "approvals"  # of this installation: a note for each folder
+HERE = f"{PRIVATE}/here"  # a word that is its own, in a folder that was made here
 DIGEST_CHARS = 32  # of 64: 128 bits
 MOST_KEPT = 2_000  # hashes of a folder; the oldest go
 OBJECT = re.compile("[0-9a-f]{40,64}")
@@ -66,6 +68,7 @@ def rule(name: str, file: str, summary: str, *parts: object) -> Rule:
 
 def begin(root: Path) -> None:
     """Note that a folder is made here, so that what is written in it is its owner's."""
+    disk.write_cache(root / HERE, secrets.token_hex().encode())
     _write(root, Note(made_here=True))
 
 
@@ -174,8 +177,9 @@ def _made_here(repository: Repository) -> frozenset[str]:
 
 
 def _name(root: Path) -> str:
-    digest = disk.sha256(os.path.realpath(root).encode(errors="surrogatepass"))[:DIGEST_CHARS]
-    return f"{FOLDER}/{digest}.json"
+    """Return the name of a folder's note: by its own word, wherever it was moved, else by place."""
+    place = os.path.realpath(root).encode(errors="surrogatepass")
+    return f"{FOLDER}/{disk.sha256(disk.read_cache(root / HERE) or place)[:DIGEST_CHARS]}.json"
 
 
 def _read(root: Path) -> Note:

@@ -61,8 +61,11 @@ abord initialement avant antes inicialmente primero prima inizialmente primeiro 
 """
 FORMERLY = frozenset(_FORMER.split())
 _MORE = frozenset(["more", "longer", "mehr", "plus", "mas", "piu", "mais", "meer"])
+# Behind "he'd" it is "had", not "would".
+_ENDS = "[^e]ed|[ektv]en|ought|old|one|aid|eard|ade|eft|ost|met|ept|elt"
+_PAST = rf"(?:(?:already|always|just|never|\w+ly) )?(?:had|\w*(?:{_ENDS})\b)"
 _UNREAL = {
-    "en": r"would|wouldn't|i'd|we'd|he'd|she'd|they'd|wish\w*|imagin\w*|dream\w*|if",
+    "en": rf"would|wouldn't|(?:i|we|he|she|they)'d(?! {_PAST})|wish\w*|imagin\w*|dream\w*|if",
     "de": r"würd\w*|wär\w*|hätt\w*|könnt\w*|tät\w*|wenn|träum\w*",
     "fr": r"si|(?:ser|aur|fer|ir|pourr|voudr|devr|viendr|saur|verr)(?:ais|ait|ions|iez|aient)",
     "es": r"si|\w+iera\w*|(?:i|se|tend|hab|pod|pond|sald|vend|ha|di|quer|sab)ría\w*",
@@ -117,6 +120,7 @@ class Subject(Struct, frozen=True):
     read: ReadText
     subjects: frozenset[str]  # what it is about: its telling words, without names of speakers
     language: str
+    cites: bool = True  # whether it names what it rests on; else it is the entity's own reading
 
 
 class Clause(Struct, frozen=True):

@@ -108,11 +108,13 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
         last = max((n for n, _, one in _every(places) if one.gives), default=-1)
         first = _first(places) if last >= 0 else len(sources)
         for like, n in _replacing(ours, sources, read, places):
-            like += FOR_NOTHING * (sources[n].is_cited and n not in drawn_on and n > first)
+            is_for_nothing = sources[n].is_cited and n not in drawn_on and n > first
+            like += FOR_NOTHING * (subject.cites and is_for_nothing)
             if value.kind == "name" and n <= last and not any(one.denied for one in places[n]):
                 continue
             gives = any(one.gives for one in places[n])
-            if n not in known and (gives or not _knows(subject, sources, n)):
+            is_drawn_on = value.kind == "word" and subject.cites and sources[n].is_cited
+            if n not in known and (gives or not (is_drawn_on or _knows(subject, sources, n))):
                 yield like - UNSURE_NAME * (value.kind == "name"), n
 
 

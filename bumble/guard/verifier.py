@@ -17,6 +17,7 @@ from itertools import combinations
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.entity import secrets
 from bumble.guard import claims, clauses, corrections, number_words, origins, values
@@ -24,6 +25,7 @@ from bumble.guard.clauses import Source, Subject, shares
 from bumble.guard.corrections import may_be
 from bumble.guard.speakers import Speakers, borrowed, given_away, taken_over
 from bumble.guard.values import Number, ReadText
+from bumble.index import form
 from bumble.text import stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
@@ -82,6 +84,7 @@ class ClaimSources(Struct, frozen=True):
     names: tuple[str, ...] = ()  # that need no source: of those who took part, and the entity
     zone: tzinfo = UTC
     entity: str = ""  # its name: what it said itself bears out nothing
+    own: tuple[Said, ...] = ()  # but numbers and dates of what it tells of itself
 
 
 KEPT = SourceVerdict("keep")
@@ -162,7 +165,7 @@ def _held(
     language = words.language(text, *(each.text for each in cited), *sources.known)
     if strange := claims.strange(text, grounds, people, language):
         return SourceVerdict("mend", f"nobody said {', '.join(strange)}")
-    sentence = _sentence(text, people, language)
+    sentence = _sentence(text, people, language, cites=is_told)
     known = [Source(one, "", values.read(one, language)) for one in sources.known]
     chosen = {each.id for each in cited}
     talk = [
@@ -171,6 +174,9 @@ def _held(
     ]
     stands = [source for source in talk if source.is_cited]
     word, counted = _made_up(sentence, [*known, *stands])
+    if word and sources.own and (not is_told or _is_of_itself(text, language)):
+        own = [_source(each, sources.zone, language, is_cited=False) for each in sources.own]
+        word, counted = _made_up(replace(sentence, cites=False), [*known, *talk, *own])[0], True
     if word:
         return SourceVerdict("mend", f"nobody said {word} of it")
     if is_told and (mood := _only(sentence, stands)):
@@ -181,15 +187,21 @@ def _held(
     return SourceVerdict("inference", "it follows by counting") if counted else KEPT
 
 
+def _is_of_itself(text: str, language: str) -> bool:
+    """Whether a sentence tells what its writer did."""
+    rules = form.rules_of(language)
+    return rules is not None and not rules.i.isdisjoint(clauses.tokens_of(text))
+
+
 def _source(said: Said, zone: tzinfo, language: str, *, is_cited: bool) -> Source:
     at, who = said.at.astimezone(zone), words.folded(said.who)
     return Source(said.text, who, values.read(said.text, language), at, is_cited)
 
 
-def _sentence(text: str, people: Sequence[str], language: str) -> Subject:
+def _sentence(text: str, people: Sequence[str], language: str, *, cites: bool = True) -> Subject:
     read = values.read(text, language)
     called = {stem for name in people for stem in words.stems(name, language)}
-    return Subject(text, read, read.content - called, language)
+    return Subject(text, read, read.content - called, language, cites)
 
 
 def _only(sentence: Subject, sources: Sequence[Source]) -> str:
@@ -218,12 +230,20 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
         is_read = number_words.value(number.word, sentence.language) is not None
         if not (number.claimed and is_read) or corrections.is_denied(number, sentence):
             continue
+        if not sentence.cites and number.kind == "thing" and not _is_of_told(number, sources):
+            continue  # "a place that only two people know": its own figure
         if _is_given(number, sentence, sources):
             continue
         if not _follows(number, sentence, sources):
             return number.word, False
         counted = True
     return "", counted
+
+
+def _is_of_told(number: Number, sources: Sequence[Source]) -> bool:
+    """Whether anybody spoke of what a number counts, or it is known how many there are."""
+    telling = [one for one in sources if one.at is not None or one.read.numbers]
+    return not number.unit or any(shares([number.unit], one.read.content) for one in telling)
 
 
 def _bearing(sentence: Subject, sources: Sequence[Source]) -> list[Source]:
@@ -246,7 +266,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     is_year = number.value in values.YEARS and number.kind in ("", "thing")
     if is_year and _is_year_given(number.value, sources):
         return True
-    few = _are_few(sources)
+    few = not sentence.cites or _are_few(sources)
     return (
         values.are_listed(sentence.text, number)
         or any(
@@ -267,9 +287,13 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
 
 
 def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Iterator[ReadText]:
-    """Yield what bears on a number: few messages whole, else the clauses about what it counts."""
-    if _are_few(sources):
-        yield from (source.read for source in _bearing(sentence, sources))
+    """Yield what bears on a number: few messages whole, else the clauses about what it counts.
+
+    On a number of the entity's own reading bears all that was said.
+    """
+    if not sentence.cites or _are_few(sources):
+        bearing = _bearing(sentence, sources) if sentence.cites else sources
+        yield from (source.read for source in bearing)
         return
     about = {number.unit} if number.kind == "thing" else sentence.subjects
     for source in sources:
@@ -308,7 +332,7 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         return True  # there and back
     if number.kind != "money" and number.value in _by_years(number, given, at):
         return True
-    if number.unit_days >= 1 and number.value in _by_days(number, bearing):
+    if number.unit_days >= 1 and number.value in _by_days(number, bearing, few=few):
         return True
     same = [one for one in given if _adds_up(number, one, loosely=few)]
     parts = list({one.value: one for one in same}.values())[:_MOST_PARTS]
@@ -340,7 +364,7 @@ def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -
             yield from (abs(age - span), age + span)
 
 
-def _by_days(number: Number, sources: Sequence[Source]) -> Iterator[Decimal]:
+def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterator[Decimal]:
     """Yield how many units of time lie between days that are named, or make up others."""
     dated = [source for source in sources if source.at is not None]
     days = {source.at.date() for source in dated if source.at is not None}
@@ -355,7 +379,7 @@ def _by_days(number: Number, sources: Sequence[Source]) -> Iterator[Decimal]:
     if number.unit_days == values.UNIT_DAYS["month"]:
         named = {month for source in sources for month in source.read.times.full_months}
         yield from (Decimal(abs(one - other)) for one, other in combinations(named, 2))
-    for one, other in combinations(sorted(days), 2) if _are_few(sources) else ():
+    for one, other in combinations(sorted(days), 2) if few else ():
         yield Decimal(round((other - one).days / unit))
     for source in sources:
         for one_number in source.read.numbers:
@@ -432,7 +456,8 @@ def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
     times = sentence.read.times
     if not (times.dated or times.full_months or times.full_weekdays):
         return ""
-    given = sources if _are_few(sources) else _bearing(sentence, sources)
+    is_all = not sentence.cites or _are_few(sources)
+    given = sources if is_all else _bearing(sentence, sources)
     days = _given_days(sentence, given)
     spans = {one.value for source in given for one in source.read.numbers}
     there = {one for one in days if (one.month, one.day) in times.dated}

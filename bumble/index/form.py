@@ -127,6 +127,7 @@ class Rules(Struct, frozen=True):
     common: frozenset[str]
     before_nouns: frozenset[str]  # articles, possessives and prepositions; empty: not known
     first_person: frozenset[str]
+    i: frozenset[str]  # of these, who does something: I, we
 
 
 def rules_of(code: str) -> Rules | None:

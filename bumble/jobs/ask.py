@@ -139,10 +139,8 @@ def schema(
 
 def mended_schema(places: Sequence[str], messages: Sequence[str]) -> dict[str, Any]:
     """Describe the sentences that were sent back, as they may come again."""
-    again = _claim(messages)
-    again["properties"] = {"place": {"enum": list(places)}, **again["properties"]}
-    again["required"] = ["place", "text"]
-    return closed({"mended": array(again, len(places))})
+    again = {"place": {"enum": list(places)}, **_claim(messages)["properties"]}
+    return closed({"mended": array(closed(again), len(places))})
 
 
 def _claim(messages: Sequence[str]) -> dict[str, Any]:

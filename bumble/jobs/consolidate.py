@@ -385,5 +385,5 @@ def musings_due(runtime: Runtime) -> Due[musings.MusingsJob]:
     lived = Condition("news", "new memories" if new else "nothing new", "new memories", new)
     if not new:
         return Due((lived,), ())
-    found = musings.check(runtime)
+    found = musings.check(runtime, _vain(state.read(runtime.entity.state)))
     return replace(found, conditions=(lived, *found.conditions))

@@ -35,7 +35,6 @@ from bumble.text import stop_words, titles, words
 BY = "distill"
 INFERENCE = "inference"
 TAG = "distillation"
-SAME_SHARE = 0.5  # of the telling words of the shorter sentence: both speak of one thing
 SAID, CORRECTED, INFERRED = 0.7, 0.9, 0.45  # confidence of a first mention
 SAID_AGAIN = 0.8  # of the telling words of the longer of two sentences, which are one fact then
 FELT, EPISODE, PORTRAITS, FACTS = "felt", "episode", "portraits", "facts"  # parts of an answer
@@ -181,7 +180,7 @@ def _plan_facts(
                 _with(section.text, fact, is_quoted=is_quoted) if section else fact.text,
                 f"know about {fact.title}",
                 by_entity=True,
-                provenance=joined(origin, section),
+                provenance=knowledge.joined(origin, section),
             )
         except UserError as error:
             refused.append(f"{fact.title}: {str(error).splitlines()[0]}")
@@ -219,56 +218,15 @@ def _may_correct(
         raise UserError("the owner's word stands there")
 
 
-def joined(new: base.Provenance, section: knowledge.KnowledgeSection | None) -> base.Provenance:
-    """Return where a corrected section comes from: what stays in it keeps its evidence."""
-    if section is None or not section.provenance.sources:
-        return new
-    old = section.provenance
-    sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
-    trust = base.lowest_trust((old.trust, new.trust))
-    return base.Provenance(new.by, new.model, sources, trust, old.audience and new.audience)
-
-
 def _with(old: str, fact: LearntFact, *, is_quoted: bool) -> str:
     """Return a section's text with a fact; quotes stand one below the other, newest first.
 
     A quote that the new ones name again, behind what may put it right, stands there alone.
     """
     if not is_quoted:
-        return corrected(old, fact.text, fact.replaces)
+        return knowledge.corrected(old, fact.text, fact.replaces)
     kept = [row for row in old.split("\n\n") if row.strip() and row not in fact.text]
     return "\n\n".join((fact.text, *kept))
-
-
-def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:
-    """Return a section's text with a correction, where the first stood that gives way to it.
-
-    Sentences that the new text says nothing about stay, so that one remark does not wipe out all
-    that was known; where none gives way, it stands below them.
-
-    Args:
-        old: The section's text.
-        new: What is to stand in it.
-        replaced: Sentences that are known to give way.
-    """
-    fresh, rows, is_placed = words.sentences(new), list[str](), False
-    for line in old.splitlines():
-        row = list[str]()
-        for sentence in words.sentences(line):
-            if sentence not in replaced and not any(_same_thing(sentence, n) for n in fresh):
-                row.append(sentence)
-            elif not is_placed:
-                row.append(new)
-                is_placed = True
-        rows += [" ".join(row)] if row or not line.strip() else []
-    return "\n".join(rows if is_placed else (*rows, new))
-
-
-def _same_thing(sentence: str, other: str) -> bool:
-    language = words.language(sentence, other)
-    stems, other_stems = words.stems(sentence, language), words.stems(other, language)
-    least = min(len(stems), len(other_stems))
-    return least == 0 or len(stems & other_stems) >= SAME_SHARE * least
 
 
 def _plan_notes(

@@ -6,7 +6,7 @@ meet all of it. Where no model may write, nothing comes to mind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -108,6 +108,7 @@ class ThoughtSeeds(Struct, frozen=True):
 
     audience: tuple[str, ...]
     pieces: tuple[ThoughtSeed, ...]
+    read: str = ""  # what the same request shows besides
 
 
 def choose(
@@ -144,7 +145,8 @@ def heard(
     pieces = [piece.text for piece in seeds.pieces]
     known = relationships.read(runtime.entity.relationships)
     names = [name for one in known if one.id in seeds.audience for name in one.names]
-    grounds = Grounds([*pieces, runtime.identity.name, *names], Speakers(accounts=pieces))
+    texts = [*pieces, seeds.read, runtime.identity.name, *names]
+    grounds = Grounds(texts, Speakers(accounts=pieces))
     salience = LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(runtime, soma)
     new = tuple(
         noise.fragment(text, noise.THOUGHT, salience, at, seeds.audience)
@@ -249,20 +251,28 @@ class MusingsJob(Struct, frozen=True):
     @property
     def marks(self) -> tuple[str, ...]:
         """What it is about: to be proposed, or asked in vain, once."""
-        return tuple(
-            review_queue.mark("topic", one.topic.name, one.fingerprint) for one in self.drawings
-        )
+        return tuple(map(mark, self.drawings))
 
 
-def check(runtime: Runtime) -> Due[MusingsJob]:
-    """Find what there is to muse about; asks no model."""
+def mark(drawing: topic_questions.Drawing) -> str:
+    """Identify a topic with these mentions."""
+    return review_queue.mark("topic", drawing.topic.name, drawing.fingerprint)
+
+
+def check(runtime: Runtime, dealt: Collection[str] = ()) -> Due[MusingsJob]:
+    """Find what there is to muse about; asks no model.
+
+    Args:
+        runtime: Whose.
+        dealt: Marks of topics that were asked about already.
+    """
     if sayings.of_owner(runtime) is not None:
         return Due((), ())
-    drawings, thoughts = topic_questions.check(runtime), check_thoughts(runtime)
-    at = runtime.now()
+    thoughts, at = check_thoughts(runtime), runtime.now()
+    drawings = [one for one in topic_questions.check(runtime).jobs if mark(one) not in dealt]
     seeds = _pieces(runtime, body_state.read(runtime, at), at)
-    think = thoughts.due and (drawings.due or next(seeds, None) is not None)
-    job = MusingsJob(drawings.jobs[:TOPICS], thoughts.jobs[0] if think else None)
+    think = thoughts.due and (drawings or next(seeds, None) is not None)
+    job = MusingsJob(tuple(drawings[:TOPICS]), thoughts.jobs[0] if think else None)
     return Due((), (job,) if job.drawings or job.thoughts else ())
 
 
@@ -276,34 +286,37 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     soma = body_state.read(runtime, at)
     owner = (people.owner_id(runtime.entity, runtime.identity),)
     seeds = choose(runtime, soma, at, owner if job.drawings else None)
-    labels = {n: topic_questions.labelled(each, f"t{n}") for n, each in enumerate(job.drawings, 1)}
+    labels = topic_questions.labelled(job.drawings)
     blocks = [
-        f"t{n}: {prompts.harmless(each.topic.name)}\n"
-        + prompts.tagged("mentions", topic_questions.mentioned(runtime, labels[n]))
+        f"t{n}: {prompts.harmless(each.topic.name)} ({', '.join(own)})"
         for n, each in enumerate(job.drawings, 1)
+        if (own := topic_questions.labels_of(each, labels))
     ]
+    mentions = topic_questions.mentioned(runtime, job.drawings, labels) if labels else ""
     slots = thought_slots(runtime, soma, seeds) | {
         "name": runtime.identity.name,
-        "topics": "\n".join(blocks) or "(no topic)",
+        "topics": "\n".join([*blocks, mentions]) if mentions else "(no topic)",
     }
     # questions by topic, and thoughts
-    asked = {f"t{n}": topic_questions.questions(list(each)) for n, each in labels.items()}
+    form_of_one = topic_questions.questions(list(labels))
+    asked = {f"t{n}": form_of_one for n, _ in enumerate(job.drawings, 1)}
     form = closed({**asked, "thoughts": THOUGHTS})
     answer = ask(runtime, PURPOSE, slots, form, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
-    shown = [text.audience for each in labels.values() for text in each.values()]
+    shown = [text.audience for text in labels.values()]
     shown += [piece.audience for piece in seeds.pieces]
     results = [
         topic_questions.drawn(
             runtime,
             each,
-            *topic_questions.standing(runtime, each, labels[n], answer[f"t{n}"]),
+            *topic_questions.standing(runtime, each, labels, answer[f"t{n}"]),
             shown,
         )
         for n, each in enumerate(job.drawings, 1)
     ]
     if job.thoughts is not None:
         thoughts = [str(text) for text in answer["thoughts"]]
-        results.append(heard(runtime, job.thoughts, soma, at, seeds, thoughts, None, PURPOSE))
+        told = replace(seeds, read=mentions)
+        results.append(heard(runtime, job.thoughts, soma, at, told, thoughts, None, PURPOSE))
     return _together(runtime, results)
 
 

@@ -38,7 +38,8 @@ from bumble.text.words import one_line
 MOST_EPISODES, MOST_PEOPLE, MOST_BELIEFS = 22, 15, 14  # that the self-story is told from
 DREAMS = 3  # the newest that the story may draw on
 STORY_TOKENS = 1400  # of the story so far
-CUTS = (80, 40, 20)  # tokens of one memory; the first with which all of it fits the window
+# Tokens of one memory, its reflection included; the first with which all of it fits the window.
+CUTS = (400, 160, 80, 40, 20)
 
 
 class StorySources(Struct, frozen=True):

@@ -115,21 +115,18 @@ class Scene(Struct, frozen=True, dict=True):
     @cached_property
     def sources(self) -> ClaimSources:
         """What a sentence about the stretch may rest on."""
-        said = [
-            Said(
-                label,
-                self.messages[n - 1].at,
-                self.speaker(self.messages[n - 1]),
-                self.messages[n - 1].text,
-            )
-            for label, n in self.labels.items()
-        ]
+        said = [self._said(label, n) for label, n in self.labels.items()]
+        own = [self._said("", n) for n in self.places if self.messages[n - 1].role == "assistant"]
         known = [f"{each.title}: {each.text}" for each in self.known.values()]
         known += [belief.text for belief in self.beliefs.values()]
         for person in self.portraits.values():
             known += [person.text, *(note.text for note in portrait.notes(person))]
         names = (self.entity, *self.names.values())
-        return ClaimSources(tuple(said), tuple(known), names, self.zone)
+        return ClaimSources(tuple(said), tuple(known), names, self.zone, own=tuple(own))
+
+    def _said(self, label: str, number: int) -> Said:
+        message = self.messages[number - 1]
+        return Said(label, message.at, self.speaker(message), message.text)
 
 
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:

@@ -158,14 +158,16 @@ def declared(tools: Sequence[Tool]) -> list[dict[str, Any]]:
 def messages(told: Sequence[PromptMessage]) -> list[dict[str, Any]]:
     """Write messages with their calls and results.
 
-    Each call is followed by its result, as endpoints insist. What is told along with results (a
-    nudge) goes behind the last of them: some endpoints take no word of the user right after one.
+    Each call is followed by its result, as endpoints insist. Some of them take no word of the user
+    right after one: where a person goes on, what was said beside the calls stands between. What is
+    told where nothing was said goes behind the last result.
     """
     written: list[dict[str, Any]] = []
     waiting: dict[str, str] = {}  # calls without a result so far: own id to the one that was sent
     for number, one in enumerate(told):
-        text = one.text
+        text, called = one.text, None
         if one.role == "user":
+            called = written[-1] if waiting else None
             loose = []
             for result in one.results:
                 sent = waiting.pop(result.id, None)
@@ -175,9 +177,13 @@ def messages(told: Sequence[PromptMessage]) -> list[dict[str, Any]]:
                     written.append({"role": "tool", "tool_call_id": sent, "content": result.text})
             text = "\n\n".join([*loose, *([text] if text else [])])
         _end(written, waiting)
-        if one.role == "user" and one.results and written and written[-1]["role"] == "tool":
-            written[-1]["content"] += f"\n\n{text}" if text else ""
-            continue
+        if called and one.results and written[-1]["role"] == "tool":
+            if text and "content" in called:
+                written.append({"role": "assistant", "content": called.pop("content")})
+            elif text:
+                written[-1]["content"] += f"\n\n{text}"
+            if not text or written[-1]["role"] == "tool":
+                continue
         message: dict[str, Any] = {"role": one.role}
         if text or not one.calls:
             message["content"] = text

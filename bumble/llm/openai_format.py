@@ -255,7 +255,8 @@ def _enforced(request: Request, mode: str) -> dict[str, Any]:
     if request.schema is None:
         return {}
     if mode == "json_schema":
-        schema = {"name": ANSWER_TOOL, "schema": request.schema, "strict": True}
+        is_strict = is_closed(request.schema)
+        schema = {"name": ANSWER_TOOL, "schema": request.schema, "strict": is_strict}
         return {"response_format": {"type": "json_schema", "json_schema": schema}}
     if mode == "tool":
         function = {"name": ANSWER_TOOL, "description": "Give the answer."}
@@ -264,6 +265,20 @@ def _enforced(request: Request, mode: str) -> dict[str, Any]:
             "tool_choice": {"type": "function", "function": {"name": ANSWER_TOOL}},
         }
     return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
+
+
+def is_closed(schema: Any) -> bool:
+    """Whether each object in a schema has all of its fields and no other, as `strict` insists."""
+    if isinstance(schema, list):
+        return all(map(is_closed, schema))
+    if not isinstance(schema, dict):
+        return True
+    fields = schema.get("properties")
+    is_open = isinstance(fields, dict) and (
+        schema.get("additionalProperties") is not False
+        or set(schema.get("required", ())) != fields.keys()
+    )
+    return not is_open and all(map(is_closed, schema.values()))
 
 
 def _with_schema(messages: Sequence[PromptMessage], request: Request) -> Sequence[PromptMessage]:

@@ -112,19 +112,19 @@ def _kept(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
 
 
 def _with_newer(entity: Entity, hit: Hit, newer: Mapping[str, NewerWord]) -> Hit:
-    sources = _sources(entity, hit)
-    word = next((newer[name] for name in sources if name in newer), None)
+    cited = sources(entity, hit)
+    word = next((newer[name] for name in cited if name in newer), None)
     seen: set[str] = set()
     while word is not None and word.message in newer and word.message not in seen:
         seen.add(word.message)
         word = newer[word.message]
-    if word is None or word.message in sources:
+    if word is None or word.message in cited:
         return hit
     template = templates.load(words.language(word.text))
     return replace(hit, newer=quotes.since(word.text, template))
 
 
-def _sources(entity: Entity, hit: Hit) -> tuple[str, ...]:
+def sources(entity: Entity, hit: Hit) -> tuple[str, ...]:
     """Return the ids of the messages that a memory quotes; none of a text that may not be read."""
     if hit.id.startswith(sessions.MESSAGE_PREFIX):
         return (hit.id,)

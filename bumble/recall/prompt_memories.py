@@ -6,8 +6,10 @@ a message brings to mind, what the tool `recall` answers and what `bumble recall
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from datetime import datetime
+from itertools import takewhile
 
 from msgspec import Struct
 
@@ -26,6 +28,8 @@ from bumble.records import (
     knowledge,
     projects,
     provenance,
+    session_files,
+    sessions,
     skills,
 )
 from bumble.records.relationships import Relationship
@@ -181,7 +185,8 @@ def _knowledge(
         section = knowledge.find(book, hit.id)
         if section is None:
             continue
-        tier, mark = section.provenance.trust, _hearsay(section.provenance.trust)
+        tier, origin = section.provenance.trust, section.provenance
+        mark = "" if origin.audience == session.people else _hearsay(tier)  # their own word
         reference = whole_record.reference(hit.kind, section.title)
         text = _cut(section.text, SECTION_TOKENS, reference)
         lines.append((tier, f"- {mark}{section.title}: {text}"))
@@ -198,9 +203,29 @@ def _memories(
 ) -> list[Block]:
     limit = runtime.config.memory.max_recall_results
     hits = _unasked(runtime, search, book, session.messages[-1].text, kinds.UNASKED, limit)
+    hits = _told_once(runtime, hits, set())
     shown |= {(hit.kind, hit.id) for hit in hits}
     lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in hits]
     return _blocks("memories", "What comes to mind:", lines)
+
+
+def _told_once(runtime: Runtime, hits: Sequence[Hit], shown: Collection[str]) -> list[Hit]:
+    """Leave out what tells of a message that is there itself: an episode, an answer."""
+    there = {*shown, *(hit.id for hit in hits)}
+    return [hit for hit in hits if there.isdisjoint(_told(runtime, hit))]
+
+
+def _told(runtime: Runtime, hit: Hit) -> tuple[str, ...]:
+    """Return the ids of the messages that a memory only tells of, or answers."""
+    if hit.kind == "episode":
+        return memory_search.sources(runtime.entity, hit)
+    if hit.speaker != runtime.identity.name:
+        return ()
+    file = runtime.entity.sessions / hit.session / sessions.FILE
+    nothing: tuple[sessions.Message, ...] = ()
+    talk = runtime.read_or(lambda: session_files.load(file).messages, nothing)
+    before = takewhile(lambda message: message.id != hit.id, talk)
+    return tuple(message.id for message in before if message.role == "user")[-1:]
 
 
 def _asker(session: Session) -> str:
@@ -226,9 +251,10 @@ def _just_before(
         return []
     query = "\n".join(texts)
     hits = _unasked(runtime, search, book, query, memory_search.COME_TO_MIND, JUST_BEFORE)
+    hits = _told_once(runtime, hits, {name for _, name in shown})
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
     lines = [(hit.trust, f"- {line(hit, JUST_BEFORE_TOKENS)}") for hit in new[:room]]
-    return _blocks("just before", "And of what was said just before:", lines)
+    return _blocks("just before", "What the talk so far brings to mind:", lines)
 
 
 def _projects(entity: Entity, session: Session) -> list[Block]:
@@ -296,10 +322,16 @@ def _unasked(
     limit: int,
 ) -> list[Hit]:
     """Find what comes to mind by itself and the prompt does not hold anyway."""
+    asked = _unaddressed(query, runtime.identity.name)
     found = memory_search.find(
-        runtime.memory, runtime.config, search, query, kinds=kinds, limit=limit
+        runtime.memory, runtime.config, search, asked, kinds=kinds, limit=limit
     )
     return _beside_prompt(book, found)
+
+
+def _unaddressed(text: str, name: str) -> str:
+    """Return a message without the name by which it addresses the entity, as all others may."""
+    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", text) if name else text
 
 
 def _beside_prompt(book: knowledge.Knowledge, hits: Sequence[Hit]) -> list[Hit]:

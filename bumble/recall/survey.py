@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
@@ -195,7 +195,7 @@ def _files(memory: Memory, readers: Collection[str] | None) -> Iterator[TopicFil
 def _people(
     memory: Memory, texts: Sequence[topic_mining.Text], readers: Collection[str] | None
 ) -> Iterator[topic_mining.Title]:
-    """Name those whom the entity knows, and those who talk, by their full and their first names."""
+    """Name those whom the entity knows, and those who talk, by their full, first and last names."""
     people, _ = base.load_all(
         relationships.paths(memory.entity.relationships),
         lambda path: base.load(path, relationships.parse),
@@ -212,12 +212,16 @@ def _people(
         for speaker in sorted(speakers - {memory.name})
         if speaker.casefold() not in names
     ]
-    firsts = [title.name.split()[0].casefold() for title in titles if title.name.split()]
+    parts = Counter(part.casefold() for title in titles for part in _ends(title.name))
     for title in titles:
-        first = title.name.split()[0] if title.name.split() else ""
-        alone = firsts.count(first.casefold()) == 1 and first != title.name
-        aliases = (*title.aliases, *([first] if alone else []))
-        yield topic_mining.Title(title.name, title.type, aliases)
+        alone = [part for part in _ends(title.name) if parts[part.casefold()] == 1]
+        yield topic_mining.Title(title.name, title.type, (*title.aliases, *alone))
+
+
+def _ends(name: str) -> set[str]:
+    """Return the first and the last part of a name that has several."""
+    parts = name.split()
+    return {parts[0], parts[-1]} if len(parts) > 1 else set()
 
 
 def titles(memory: Memory, readers: Collection[str] | None) -> Iterator[topic_mining.Title]:
@@ -319,6 +323,8 @@ def day_start(runtime: Runtime) -> datetime:
 def _worded(taken: Survey, start: datetime) -> str:
     lines: list[str] = []
     recurring = [topic for topic in taken.topics if topic.frequency >= topic_mining.LEAST_RECORDS]
+    if any(map(taken.catalysts, recurring)):  # who wrote these was asked about bare words, too
+        recurring = [one for one in recurring if one.type != "word" or taken.catalysts(one)]
     for topic in recurring[:TOPICS]:
         file = taken.file_of(topic)
         is_drawn = file is not None and (file.at is None or file.at < start)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
@@ -124,11 +124,11 @@ def run(runtime: Runtime, job: Drawing) -> JobResult:
     Raises:
         AnswerInvalidError: If the model's answer can't be used.
     """
-    labels = labelled(job)
+    labels = labelled([job])
     slots = {
         "name": runtime.identity.name,
         "topic": job.topic.name,
-        "mentions": prompts.tagged("mentions", mentioned(runtime, labels)),
+        "mentions": mentioned(runtime, [job], labels),
         "least": str(LEAST),
         "most": str(MOST),
     }
@@ -137,14 +137,26 @@ def run(runtime: Runtime, job: Drawing) -> JobResult:
     return drawn(runtime, job, *standing(runtime, job, labels, answer["questions"]))
 
 
-def labelled(job: Drawing, prefix: str = "") -> dict[str, topic_mining.Text]:
-    """Return the mentions of a topic by the short names that a model cites them with."""
-    return {f"{prefix}m{number}": text for number, text in enumerate(job.sample, 1)}
+def labelled(jobs: Sequence[Drawing]) -> dict[str, topic_mining.Text]:
+    """Return what mentions some topics, each once, by the short names that a model cites."""
+    texts = {text.id: text for job in jobs for text in job.sample}
+    oldest_first = sorted(texts.values(), key=lambda text: (str(text.at or ""), text.id))
+    return {f"m{number}": text for number, text in enumerate(oldest_first, 1)}
 
 
-def mentioned(runtime: Runtime, labels: Mapping[str, topic_mining.Text]) -> str:
-    """Write out mentions, one a line."""
-    return "\n".join(f"{label}: {_line(runtime, text)}" for label, text in labels.items())
+def labels_of(job: Drawing, labels: Mapping[str, topic_mining.Text]) -> list[str]:
+    """Return the short names of what mentions a topic."""
+    own = {text.id for text in job.sample}
+    return [label for label, text in labels.items() if text.id in own]
+
+
+def mentioned(
+    runtime: Runtime, jobs: Sequence[Drawing], labels: Mapping[str, topic_mining.Text]
+) -> str:
+    """Write out what mentions some topics, one a line: of a record the sentences that do."""
+    keys = {key for job in jobs for key in job.topic.keys}
+    lines = (f"{label}: {_line(runtime, text, keys)}" for label, text in labels.items())
+    return prompts.tagged("mentions", "\n".join(lines))
 
 
 def standing(
@@ -159,11 +171,12 @@ def standing(
         What may stand, and how many may not.
     """
     names = (runtime.identity.name, job.topic.name, *(text.speaker for text in job.sample))
-    grounds = Grounds([_line(runtime, text) for text in job.sample], Speakers(names))
+    keys, own = job.topic.keys, set(labels_of(job, labels))
+    grounds = Grounds([_line(runtime, text, keys) for text in labels.values()], Speakers(names))
     catalysts: dict[str, topics.Catalyst] = {}
     for entry in entries:
         question = words.one_line(entry["question"])
-        ids = dict.fromkeys(labels[label].id for label in entry["uses"] if label in labels)
+        ids = dict.fromkeys(labels[label].id for label in entry["uses"] if label in own)
         if (
             ids
             and _QUESTION.search(question)
@@ -206,10 +219,16 @@ def questions(labels: Sequence[str]) -> dict[str, Any]:
     return array(question, MOST)
 
 
-def _line(runtime: Runtime, text: topic_mining.Text) -> str:
+def _line(runtime: Runtime, text: topic_mining.Text, keys: Collection[tuple[str, ...]]) -> str:
     day = f"({text.at.astimezone(runtime.zone):%Y-%m-%d}) " if text.at else ""
     who = f"{text.speaker}: " if text.speaker else ""
-    return f"{day}{who}{tokens.cut(quotes.plain(text.text), MENTION_TOKENS)}"
+    whole = quotes.plain(text.text)
+    naming = [
+        sentence
+        for sentence in (() if text.speaker else words.sentences(whole))
+        if any(survey.holds(topic_mining.key_of(sentence, text.language), key) for key in keys)
+    ]
+    return f"{day}{who}{tokens.cut(' '.join(naming) or whole, MENTION_TOKENS)}"
 
 
 def _outcome(

@@ -37,12 +37,13 @@ from bumble.records.provenance import (
     split_origin,
     within,
 )
-from bumble.text import markdown
+from bumble.text import markdown, words
 from bumble.text.words import one_line
 
 RECALLED_SECTIONS = 3  # for one message
 PATH = "knowledge.md"
 MARKER = "[locked]"
+SAME_SHARE = 0.5  # of the telling words of the shorter sentence: both speak of one thing
 _MARK = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
 
 
@@ -252,6 +253,47 @@ def plan_set(
     change = _replaced(knowledge, there, there.heading, corrected, why)
     # what the entity held true before can still be read
     return replace(change, keeps=True) if change and by_entity else change
+
+
+def joined(new: base.Provenance, section: KnowledgeSection | None) -> base.Provenance:
+    """Return where a corrected section comes from: what stays in it keeps its evidence."""
+    if section is None or not section.provenance.sources:
+        return new
+    old = section.provenance
+    sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
+    trust = base.lowest_trust((old.trust, new.trust))
+    return base.Provenance(new.by, new.model, sources, trust, old.audience and new.audience)
+
+
+def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:
+    """Return a section's text with a correction, where the first stood that gives way to it.
+
+    Sentences that the new text says nothing about stay, so that one remark does not wipe out all
+    that was known; where none gives way, it stands below them.
+
+    Args:
+        old: The section's text.
+        new: What is to stand in it.
+        replaced: Sentences that are known to give way.
+    """
+    fresh, rows, is_placed = words.sentences(new), list[str](), False
+    for line in old.splitlines():
+        row = list[str]()
+        for sentence in words.sentences(line):
+            if sentence not in replaced and not any(_same_thing(sentence, n) for n in fresh):
+                row.append(sentence)
+            elif not is_placed:
+                row.append(new)
+                is_placed = True
+        rows += [" ".join(row)] if row or not line.strip() else []
+    return "\n".join(rows if is_placed else (*rows, new))
+
+
+def _same_thing(sentence: str, other: str) -> bool:
+    language = words.language(sentence, other)
+    stems, other_stems = words.stems(sentence, language), words.stems(other, language)
+    least = min(len(stems), len(other_stems))
+    return least == 0 or len(stems & other_stems) >= SAME_SHARE * least
 
 
 def plan_rename(

@@ -93,7 +93,7 @@ def _session(text: str) -> Iterator[Part]:
 
 def _sections(text: str, parse: Callable[[str], Any], records: str) -> Iterator[Part]:
     for record in getattr(parse(text), records):
-        yield record.provenance, record.source
+        yield record.provenance, record.source.rstrip()  # what follows moves the end
 
 
 def _lines(text: str) -> Iterator[Part]:

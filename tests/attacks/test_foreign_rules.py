@@ -110,6 +110,15 @@ def test_an_entity_made_in_a_home_that_cant_be_written_obeys_its_own_words(
     assert run.ok("status", "-e", str(place), "--json").data["not_obeyed"] == []
 
 
+def test_a_folder_that_is_moved_obeys_its_own_words(run: Run, tmp_path: Path) -> None:
+    run.ok("new", str(tmp_path / "newborn"), "--name", "Bo", "--owner", "Sam")
+    moved = (tmp_path / "newborn").rename(tmp_path / "grown")
+    assert run.ok("status", "-e", str(moved), "--json").data["not_obeyed"] == []
+    git(tmp_path, "clone", "-q", str(moved), "cloned")
+    told = run.ok("status", "-e", str(tmp_path / "cloned"), "--json").data["not_obeyed"]
+    assert any("identity" in one for one in told)
+
+
 @pytest.mark.parametrize("write", turns(3, WAYS))
 def test_what_a_sync_brings_stands_in_no_prompt_until_it_is_trusted(
     life: Run, away: Path, write: Writing

@@ -78,6 +78,8 @@ def test_a_judge_that_is_not_there_holds_nobody_up() -> None:
         ("Fix the bug in main.py", "I fixed it.", [], True),
         ("Fix the bug in main.py", "```python\n" + "x = 1\n" * 30 + "```", [], False),
         ("Write it down.", "Done.", [FAILED], True),
+        ("Write it down.", "Done.", [replace(DID, tells=False)], False),
+        ("Look it up.", "Done.", [DID], True),
         ("Write it down.", "It is written in your diary, under today's date. " * 4, [DID], False),
     ],
 )

@@ -98,6 +98,39 @@ def test_speech_ends_the_turn() -> None:
     assert len(model.requests) == 1
 
 
+SET = ("remind", {"text": "Call the vet", "at": "2026-05-24T18:00"})
+PROMISE = ("say", {"text": "I'll remind you at six."})
+
+
+@pytest.mark.parametrize(
+    ("calls", "result", "requests"),
+    [
+        ([SET, PROMISE], Result("set for Sunday"), 1),
+        ([SET, PROMISE], Result("failed: that is over", failed=True), 2),
+        ([SET], Result("set for Sunday"), 2),
+        ([("say", {**PROMISE[1], "then": "more"}), SET], Result("set for Sunday"), 2),
+        ([("recall", {"query": "vet"}), PROMISE], Result("The vet is Dr Hay."), 2),
+    ],
+)
+def test_what_was_said_beside_work_that_gives_nothing_back_ends_the_turn(
+    calls: list[tuple[str, Mapping[str, Any]]], result: Result, requests: int
+) -> None:
+    replies = [Reply(act(*calls)), Reply(say("It is set, for Sunday at six."))]
+    done, model = run(replies, Person(result), "Remind me, please.")
+    assert len(model.requests) == requests
+    assert done.stopped == "done"
+
+
+def test_a_model_with_tools_of_its_own_gets_results_and_no_word_about_them() -> None:
+    failed = Result("failed: the index is gone", failed=True)
+    for result, is_told in ((Result("A dog."), False), (failed, True)):
+        _, model = run([Reply(recall("Biscuit")), Reply(say("A dog."))], Person(result))
+        last = model.requests[1].messages[-1]
+        assert [result.text in each.text for each in last.results] == [True]
+        assert bool(last.text) == is_told
+        assert "Hello" in last.content
+
+
 def test_a_model_that_always_calls_tools_is_stopped_at_the_cap() -> None:
     person = Person()
     replies = [Reply(recall(f"number {n}")) for n in range(40)]

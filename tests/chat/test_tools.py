@@ -6,7 +6,7 @@ from bumble.chat import tool_list, tools
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import reminders, scratch
+from bumble.records import knowledge, reminders, scratch
 from bumble.runtime.runtime import Runtime
 from tests.support import lives
 from tests.support.turns import act, say, talk
@@ -80,16 +80,12 @@ def test_what_was_only_read_is_not_noted(ada: Entity) -> None:
 SOUP = "Boil the water, add leeks and carrots, stir for ten minutes, and salt at the end."
 
 
-@pytest.mark.parametrize("tool", ["update_skill", "update_knowledge"])
-def test_a_text_is_not_replaced_by_the_change_to_it_alone(ada: Entity, tool: str) -> None:
+def test_a_skill_is_not_replaced_by_the_change_to_it_alone(ada: Entity) -> None:
     def write(body: str) -> Reply:
-        if tool == "update_skill":
-            return act(tool, name="soup", description="how to cook soup", body=body)
-        return act(tool, title="soup", body=body)
+        return act("update_skill", name="soup", description="how to cook soup", body=body)
 
     def texts() -> str:
-        files = [ada.knowledge, *ada.skills.rglob("*.md")]
-        return "".join(one.read_text(encoding="utf-8") for one in files)
+        return "".join(one.read_text(encoding="utf-8") for one in ada.skills.rglob("*.md"))
 
     short, whole = "Serve with parsley.", f"{SOUP} Serve with parsley."
     bodies = ((SOUP,), (short, whole), (short, short))
@@ -104,6 +100,31 @@ def test_a_text_is_not_replaced_by_the_change_to_it_alone(ada: Entity, tool: str
     done = talk(runtime, "Make it only: serve with parsley.")
     assert [one.results[0].failed for one in done.outcome.steps[:2]] == [True, False]
     assert short in texts() and SOUP not in texts()
+
+
+@pytest.mark.parametrize(
+    ("body", "gone", "known"),
+    [
+        ("The hall is blue.", "", "Biscuit is eight. He loves the sofa.\nThe hall is blue."),
+        ("Biscuit is nine.", "", "Biscuit is nine. He loves the sofa."),
+        ("He loves the hall.", "He loves the sofa.", "Biscuit is eight. He loves the hall."),
+    ],
+)
+def test_what_a_note_says_nothing_about_stays_known(
+    ada: Entity, body: str, gone: str, known: str
+) -> None:
+    first = "Biscuit is eight. He loves the sofa."
+    replies = [
+        *(act("update_knowledge", title="Biscuit", body=first), say("Done.")),
+        *(act("update_knowledge", title="biscuit", body=body, gone=gone), say("Done.")),
+    ]
+    runtime = lives.runtime_of(ada, ScriptedModel(replies))
+    talk(runtime, first)
+    before = knowledge.find(knowledge.read(ada.knowledge), "Biscuit")
+    talk(runtime, f"Write down: {body}")
+    section = knowledge.find(knowledge.read(ada.knowledge), "Biscuit")
+    assert before and section and section.text == known
+    assert set(before.provenance.sources) < set(section.provenance.sources)
 
 
 def test_a_small_correction_of_a_text_is_taken_at_once(ada: Entity) -> None:

@@ -63,6 +63,39 @@ def test_prose_is_held_to_names_and_numbers_alone() -> None:
     assert "Boris" in verifier.check_prose("I wonder what Boris would say.", SOURCES).why
 
 
+LONG_TALK = (
+    *WINDOW,
+    Said("m3", AT, "Ona", "I was 19 when I met Hanno, and we moved to the mill."),
+    Said("m4", AT, "Ona", "He is in Bruck now. The mill was a home once."),
+    Said("m5", AT, "Ona", "Thanks, I didn't do that sum. You are right."),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Nineteen is an age at which one believes a mill.", "keep"),  # wherever it was said
+        ("There is a room that only two people still know.", "keep"),  # of whom nobody spoke
+        ("We are three people who each hold a piece of it.", "keep"),
+        ("She left Leoben behind, and it stayed with her.", "keep"),  # no message is cited for it
+        ("I keep thinking of her three nephews.", "mend"),
+        ("She was thirty when they moved.", "mend"),
+    ],
+)
+def test_a_number_of_a_reading_is_of_what_was_told_or_a_figure_of_its_own(
+    text: str, verdict: str
+) -> None:
+    known = ("Ona: Ona lives in Leoben.", "Ona is kind to people.")
+    sources = ClaimSources(LONG_TALK, known, ("Ada", "Ona"))
+    assert verifier.check_prose(text, sources).verdict == verdict
+
+
+def test_what_a_sentence_rests_on_does_not_put_it_right() -> None:
+    sources = ClaimSources(LONG_TALK, ("I do sums unasked.",), ("Ada", "Ona"), entity="Ada")
+    claim = CitedClaim("My sums are welcome to Ona.", ("m5",), ("didn't do that sum",))
+    assert verifier.check(claim, sources) == verifier.KEPT
+
+
 STATEMENTS = Path(__file__).parents[2] / "bench/data/statements"
 SEEN_BY_RULES = {"number", "name", "date", "outdated", "own"}
 LEAST = 0.92
@@ -91,3 +124,40 @@ def test_a_number_said_of_something_else_bears_nothing_out_whatever_is_cited() -
         "Nuala has forty ovens.",
     ):
         assert judged({**first, "sentence": sentence, "cites": everything})["verdict"] == "mend"
+
+
+REPLY = Said("", AT, "Ada", "Eleven and 19 make 30; he'll play on Friday.")
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("I added them up for Ona to 30.", "inference"),
+        ("I told her that it will be on Friday.", "inference"),
+        ("She asked for the day, and I said Friday.", "inference"),
+        ("Tibor plays on Friday.", "mend"),  # what it tells of others, they have to have said
+        ("I added them up for Ona to 31.", "mend"),
+    ],
+)
+def test_a_number_the_entity_gave_itself_stands_in_what_it_tells_of_itself(
+    text: str, verdict: str
+) -> None:
+    sources = ClaimSources(WINDOW, names=("Ada", "Ona", "Tibor"), own=(REPLY,))
+    claim = CitedClaim(text, ("m1",), ("Tibor is eleven",))
+    assert verifier.check(claim, sources).verdict == verdict
+    reading = verifier.check_prose(text, sources).verdict
+    assert reading == ("mend" if "31" in text else "keep")
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("Hanno told me of a job he'd been offered in Bruck.", "keep"),
+        ("He'd never said that they offered him a job in Bruck.", "keep"),
+        ("If they offered Hanno a job in Bruck, he'd take it.", "mend"),
+    ],
+)
+def test_what_somebody_had_done_is_not_imagined(said: str, verdict: str) -> None:
+    sources = ClaimSources((Said("m1", AT, "Ona", said),), names=("Ada", "Ona", "Hanno"))
+    claim = CitedClaim("Hanno was offered a job in Bruck.", ("m1",), ("Bruck",))
+    assert verifier.check(claim, sources).verdict == verdict

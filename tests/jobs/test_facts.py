@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.jobs import memories
 from bumble.llm.scripted import ScriptedModel
 from bumble.recall import belief_strength
 from bumble.recall.belief_strength import Claim, Verdict
 from bumble.records import beliefs as store
+from bumble.records import knowledge
 from bumble.records.base import Provenance
 from bumble.records.beliefs import Belief
 from bumble.runtime.runtime import Runtime
@@ -139,6 +139,6 @@ def test_faded_beliefs_are_put_away_once_and_come_back_when_confirmed(runtime: R
 
 def test_a_correction_stands_where_the_sentence_stood_that_it_replaces() -> None:
     old = "Sam's piano is black. It stands in the hallway. Odete tunes it.\n\nIt has a tea stain."
-    new = memories.corrected(old, "It stands in the living room.", ["It stands in the hallway."])
+    new = knowledge.corrected(old, "It stands in the living room.", ["It stands in the hallway."])
     assert new == old.replace("hallway", "living room")
-    assert memories.corrected("Dot keeps hens.", "Kim rows.") == "Dot keeps hens.\nKim rows."
+    assert knowledge.corrected("Dot keeps hens.", "Kim rows.") == "Dot keeps hens.\nKim rows."

@@ -36,9 +36,9 @@ def ada(tmp_path: Path) -> Entity:
 
 
 def answer(count: int, *thoughts: str) -> Reply:
-    questions = [{"uses": ["t1m1"], "question": "What did Boris want of it?"}]
+    questions = [{"uses": ["m1"], "question": "What did Boris want of it?"}]
     asked: dict[str, Any] = {f"t{n}": questions for n in range(1, count + 1)}
-    asked["t1"] = [*questions, {"uses": ["t1m1"], "question": "What is still open about the boat?"}]
+    asked["t1"] = [*questions, {"uses": ["m1"], "question": "What is still open about the boat?"}]
     return Reply(json.dumps(asked | {"thoughts": list(thoughts)}), purpose="musings")
 
 

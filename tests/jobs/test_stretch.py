@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.jobs import ask, stretch
+from bumble.llm import openai_format
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, journal, knowledge, relationships, state
 from bumble.records.base import Provenance
@@ -101,6 +102,7 @@ def test_what_fails_goes_back_once_with_the_reason_and_the_rest_stands(entity: E
     assert "s2 (claim): Sam has a cat called Mitzi.\n  nobody said Mitzi" in back
     assert HAS_DOG["text"] not in back
     assert (outcome.data["mended"], outcome.data["dropped"]) == (1, [])
+    assert all(openai_format.is_closed(one.schema) for one in model_of(runtime).requests)
     assert state.read(entity.state).get(ask.REFUSED) is None
 
 

@@ -93,6 +93,20 @@ def test_a_refused_schema_steps_down_and_stays_down(server: FakeServer) -> None:
     assert '"integer"' in last["messages"][-1]["content"]
 
 
+def test_only_a_schema_that_requires_all_its_fields_is_strict(server: FakeServer) -> None:
+    server.routes[CHAT] = says(event({"content": '{"a": 1}'}, "stop"))
+    model = connect(server)
+    number = {"a": {"type": "integer"}}
+    whole = {"type": "object", "properties": number, "required": ["a"]}
+    closed = whole | {"additionalProperties": False}
+    optional = closed | {"properties": {**number, "b": {"type": "string"}}}
+    nested = closed | {"properties": {"a": {"type": "array", "items": optional}}}
+    for schema in (closed, whole, optional, nested):
+        model.complete(Request(REQUEST.messages, schema=schema))
+    sent = [one.body["response_format"]["json_schema"]["strict"] for one in server.seen]
+    assert sent == [True, False, False, False]
+
+
 @pytest.mark.parametrize("status", [400, 404, 422, 501])
 def test_a_server_that_enforces_nothing_is_told_the_schema_in_words(
     server: FakeServer, status: int

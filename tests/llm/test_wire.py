@@ -188,13 +188,30 @@ def test_calls_and_results_go_in_the_form_of_the_endpoint(server: FakeServer) ->
     model_of(server).complete(replace(TURN, messages=messages))
     sent = server.seen[0].body["messages"]
     assert [one["role"] for one in sent] == [
-        *("system", "user", "assistant", "tool", "assistant", "user"),
+        *("system", "user", "assistant", "tool", "assistant", "user", "assistant", "user"),
     ]
     call = sent[2]["tool_calls"][0]
-    assert (sent[2]["content"], call["function"]["name"]) == ("Let me see.", "recall")
+    assert call["function"]["name"] == "recall"
     assert sent[3]["tool_call_id"] == call["id"]
-    assert sent[3]["content"] == "<result>Bees hum.</result>\n\nNow answer."
-    assert sent[4] == {"role": "assistant", "content": "They hum."}
+    assert sent[3]["content"] == "<result>Bees hum.</result>"
+    assert sent[4] == {"role": "assistant", "content": "Let me see."}
+    assert sent[5] == {"role": "user", "content": "Now answer."}
+    assert sent[6] == {"role": "assistant", "content": "They hum."}
+
+
+@pytest.mark.parametrize("told", ["", "Now."])
+def test_no_word_of_the_user_comes_right_after_a_result(server: FakeServer, told: str) -> None:
+    server.routes[CHAT] = calls(("say", {"text": "Hello"}))
+    recall = Action("call_1", "recall", {"text": "bees"})
+    messages = (
+        PromptMessage("user", "Bees?"),
+        PromptMessage("assistant", "…", bare="", calls=(recall,)),
+        PromptMessage("user", "…", bare=told, results=(ToolResult("call_1", "Bees hum."),)),
+    )
+    model_of(server).complete(replace(TURN, messages=messages))
+    sent = server.seen[0].body["messages"]
+    assert [one["role"] for one in sent[1:]] == ["assistant", "tool"]
+    assert sent[-1]["content"] == "\n\n".join(filter(None, ["Bees hum.", told]))
 
 
 def test_a_result_without_its_call_and_a_call_without_its_result_are_whole_all_the_same(

@@ -2,8 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bumble.recall import memory_search
+from bumble.entity import companions
+from bumble.entity.changes import Version
+from bumble.entity.folder import Entity
+from bumble.recall import memory_search, prompt_memories
 from bumble.recall.memory_search import Search
+from bumble.records import knowledge
+from bumble.records.base import Provenance
+from bumble.records.provenance import Reader
+from bumble.runtime import audiences
 from tests.support import living
 
 SAID = (
@@ -63,3 +70,54 @@ def test_what_does_not_come_to_mind_takes_no_place_of_what_does(tmp_path: Path) 
 
     assert first(unasked=False) == "Boat mast."
     assert first(unasked=True) == "The boat has a mast."
+
+
+LEAK = "The boat has a leak near the keel."
+
+
+def comes_to_mind(entity: Entity, message: str) -> str:
+    session = living.talked(entity, "ses_now", ("sam", message))
+    runtime = living.runtime_of(entity)
+    runtime.memory.sync()
+    blocks = prompt_memories.blocks(runtime, session, "sam", "content", runtime.now())
+    return "\n".join(block.text for block in blocks)
+
+
+def test_an_answer_does_not_come_to_mind_beside_what_it_answers(tmp_path: Path) -> None:
+    entity = living.ada(tmp_path)
+    living.talked(entity, "ses_1", ("sam", LEAK), ("ada", "A leak near the keel of the boat!"))
+    found = comes_to_mind(entity, "What about the leak near the keel of the boat?")
+    assert LEAK in found
+    assert "A leak near" not in found
+
+
+def test_the_name_by_which_the_entity_is_called_brings_nothing_to_mind(tmp_path: Path) -> None:
+    entity = living.ada(tmp_path)
+    living.talked(entity, "ses_1", ("sam", "Ada, Ada, Ada!"), ("ada", "Yes?"))
+    assert "Ada, Ada" not in comes_to_mind(entity, "Ada, it is raining.")
+
+
+def learnt(entity: Entity, title: str, *audience: str) -> Version:
+    """Add a section to what is known."""
+    book, origin = knowledge.read(entity.knowledge), Provenance("x", "", (), "person", audience)
+    told = f"The {title} of the boat is red."
+    change = knowledge.plan_set(book, title, told, "x", by_entity=True, provenance=origin)
+    assert change is not None
+    before = companions.read(entity.root, change.path)
+    living.write(entity, change)
+    return Version(change.path, before, change.data)
+
+
+def test_what_somebody_said_themselves_is_no_hearsay_to_them(tmp_path: Path) -> None:
+    entity = living.ada(tmp_path)
+    learnt(entity, "Keel", "sam")
+    learnt(entity, "Keel paint")
+    found = comes_to_mind(entity, "Which keel of the boat is red?")
+    assert "- Keel: The Keel" in found
+    assert "- [hearsay] Keel paint: The Keel paint" in found
+
+
+def test_a_section_behind_that_of_another_changes_nothing_of_theirs(tmp_path: Path) -> None:
+    entity = living.ada(tmp_path)
+    assert audiences.hides(Reader("sam"), [learnt(entity, "Bergen", "kim")])
+    assert not audiences.hides(Reader("sam"), [learnt(entity, "Keel", "sam")])

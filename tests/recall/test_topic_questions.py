@@ -15,7 +15,7 @@ from bumble.llm.scripted import Reply
 from bumble.models.abilities.tiers import Abilities
 from bumble.recall import catalyze, survey, topic_questions
 from bumble.recall.memory_search import Search
-from bumble.records import sessions, topics
+from bumble.records import episodes, sessions, topics
 from bumble.records.sessions import Message
 from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
@@ -164,3 +164,40 @@ def test_the_tool_recall_takes_a_register_and_says_how_to_tell_it(ada: Entity) -
 
 def test_where_all_is_made_up_there_is_no_topic(ada: Entity) -> None:
     assert draw(living.runtime_of(ada, answer("Why did Bartholomew sink the boat?"))) == []
+
+
+def test_a_bare_word_that_raised_no_question_is_not_in_the_overview_of_who_asked(
+    ada: Entity,
+) -> None:
+    said = tuple((20 - 4 * n, f"Then the kettle was on, number {n}.") for n in range(4))
+    talk(ada, "sam", said, first=10)
+    runtime = living.runtime_of(ada, prompt__topics_min_window_tokens=1)
+    runtime.memory.sync()
+    before = survey.make_overview(runtime, ("sam",))
+    assert "- Boat (" in before
+    assert "- Kettle (" in before
+    after = survey.make_overview(drawn(ada), ("sam",))
+    assert "- Boat (" in after
+    assert "- Kettle (" not in after
+
+
+def test_a_last_name_is_the_person_s(ada: Entity) -> None:
+    living.known(ada, "Olaf Brandt")
+    said = tuple((20 - 4 * n, f"Then Brandt came, number {n}.") for n in range(4))
+    talk(ada, "sam", said, first=10)
+    runtime = living.runtime_of(ada)
+    runtime.memory.sync()
+    names = [one.name for one in survey.take(runtime.memory, runtime.now(), ("sam",)).topics]
+    assert "Olaf Brandt" in names
+    assert "Brandt" not in names
+
+
+def test_of_a_record_the_sentences_that_name_the_topic_are_shown(ada: Entity) -> None:
+    long = "It was about other things for a long while. " * 20
+    told = episodes.new("ep_winter", NOON, 0.5, f"# Winter\n\n{long}The boat slept in a shed.")
+    living.write(ada, episodes.plan_new(told, "x"))
+    runtime = living.runtime_of(ada, answer("Why does the boat sleep?"))
+    draw(runtime)
+    [asked] = living.asked(runtime)
+    assert "The boat slept in a shed." in asked
+    assert "other things" not in asked

@@ -80,7 +80,10 @@ def makes(
 
 
 def mends(*again: dict[str, Any], always: bool = False) -> Reply:
-    return Reply(json.dumps({"mended": list(again)}), purpose="mend", always=always)
+    empty = {"cites": [], "rests_on": [], "inference": False}
+    return Reply(
+        json.dumps({"mended": [empty | each for each in again]}), purpose="mend", always=always
+    )
 
 
 class Citing(ScriptedModel):
