@@ -74,6 +74,7 @@ SURELY = 2.0  # score from which a question surely is one of memory
 UNNAMED = "you"  # an owner whose name nobody has said
 GRAVE = 2  # of the reader's grades
 LAUGHS = 2.0  # score from which it is surely a joke: a laugh at what was none is worse than none
+IDLE = -5.0  # how far below worth keeping what looks like a joke surely tells nothing else
 TASKS = ("task", "ask_world", "calculate")
 NO_QUESTIONS = (
     "task",
@@ -391,7 +392,7 @@ def _fitting(reading: MessageReading, template: Templates) -> Sequence[str]:
         return template.secret
     if reading.glad == GRAVE and not reading.heavy:
         return template.glad
-    if reading.main == "joke" and reading.scores["joke"] > LAUGHS:
+    if reading.main == "joke" and (reading.scores["joke"] > LAUGHS or reading.keep < IDLE):
         return template.laugh
     return template.noted if kept else template.see
 
