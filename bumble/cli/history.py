@@ -51,7 +51,7 @@ def seen(opened: Opened, found: Sequence[commit_log.Commit]) -> list[commit_log.
 def _seen(
     commit: commit_log.Commit, reader: Reader, versions: Sequence[Version]
 ) -> commit_log.Commit:
-    hidden = audiences.hides(reader, versions)
+    hidden = audiences.hides(reader, versions, lines=False)
     if hidden is None:
         return commit
     touched = tuple(

@@ -32,7 +32,7 @@ from bumble.files.git import Git
 from bumble.files.gitdir import Repository
 
 FOLDER = "approvals"  # of this installation: a note for each folder
-HERE = f"{PRIVATE}/here"  # a word that is its own, in a folder that was made here
+HERE = f"{PRIVATE}/here"  # a word by which a folder made here is known where it is moved to
 DIGEST_CHARS = 32  # of 64: 128 bits
 MOST_KEPT = 2_000  # hashes of a folder; the oldest go
 OBJECT = re.compile("[0-9a-f]{40,64}")
@@ -176,21 +176,24 @@ def _made_here(repository: Repository) -> frozenset[str]:
     return frozenset(about.split(" ")[1] for about, _, what in rows if what.startswith(MADE_HERE))
 
 
-def _name(root: Path) -> str:
-    """Return the name of a folder's note: by its own word, wherever it was moved, else by place."""
+def _names(root: Path) -> list[str]:
+    """Return the names of a folder's note: by its place, and by its own word where it has one."""
     place = os.path.realpath(root).encode(errors="surrogatepass")
-    return f"{FOLDER}/{disk.sha256(disk.read_cache(root / HERE) or place)[:DIGEST_CHARS]}.json"
+    known = filter(None, (place, disk.read_cache(root / HERE)))
+    return [f"{FOLDER}/{disk.sha256(one)[:DIGEST_CHARS]}.json" for one in known]
 
 
 def _read(root: Path) -> Note:
+    kept = (installation.kept(name) for name in _names(root))
     with suppress(msgspec.MsgspecError):
-        return msgspec.json.decode(installation.kept(_name(root)) or b"{}", type=Note)
+        return msgspec.json.decode(next(filter(None, kept), b"{}"), type=Note)
     return Note()
 
 
 def _write(root: Path, note: Note) -> None:
     """Keep a note; where that can't be done, all is looked up anew each time."""
-    installation.keep(_name(root), json.dumps(msgspec.to_builtins(note)).encode())
+    for name in _names(root):
+        installation.keep(name, json.dumps(msgspec.to_builtins(note)).encode())
 
 
 MAPPINGS = ("soma.yaml", "state.yaml")  # nothing works while these can't be read

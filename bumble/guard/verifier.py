@@ -230,7 +230,7 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
         is_read = number_words.value(number.word, sentence.language) is not None
         if not (number.claimed and is_read) or corrections.is_denied(number, sentence):
             continue
-        if not sentence.cites and number.kind == "thing" and not _is_of_told(number, sources):
+        if not sentence.cites and not _is_of_told(number, sentence, sources):
             continue  # "a place that only two people know": its own figure
         if _is_given(number, sentence, sources):
             continue
@@ -240,10 +240,16 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
     return "", counted
 
 
-def _is_of_told(number: Number, sources: Sequence[Source]) -> bool:
-    """Whether anybody spoke of what a number counts, or it is known how many there are."""
-    telling = [one for one in sources if one.at is not None or one.read.numbers]
-    return not number.unit or any(shares([number.unit], one.read.content) for one in telling)
+def _is_of_told(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
+    """Whether anybody spoke of the things that a number counts, or their number is known."""
+    if number.kind != "thing" or not number.unit:
+        return True
+    return any(
+        shares([number.unit], clause.read.content)
+        for one in sources
+        for clause in clauses.of(one.text, sentence.language)
+        if one.at is not None or clause.read.numbers
+    )
 
 
 def _bearing(sentence: Subject, sources: Sequence[Source]) -> list[Source]:
@@ -267,6 +273,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     if is_year and _is_year_given(number.value, sources):
         return True
     few = not sentence.cites or _are_few(sources)
+    may_be_day = sentence.cites or not number.unit
     return (
         values.are_listed(sentence.text, number)
         or any(
@@ -276,7 +283,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
                 and (few or not one.unit or clauses.akin(one.unit, number.unit))
                 for one in read.numbers
             )
-            or number.value in {*read.times.ordinals, *(day for _, day in read.times.dated)}
+            or (may_be_day and number.value in _days_named(read))
             for read in _read(number, sentence, sources)
         )
         or (
@@ -284,6 +291,10 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
             and number.value in {day.day for day in _given_days(sentence, sources, vaguely=False)}
         )
     )
+
+
+def _days_named(read: ReadText) -> set[int]:
+    return {*read.times.ordinals, *(day for _, day in read.times.dated)}
 
 
 def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Iterator[ReadText]:

@@ -242,7 +242,10 @@ def _plan_notes(
         if file is None and relationships.alike(everybody, name):
             continue  # whether they are one, nobody is here to say
         origin = base.Provenance(by=BY, sources=(shown.session.id,), audience=shown.session.people)
-        person = file or relationships.new(name, at, provenance=origin)
+        heard = min(
+            (shown.messages[n - 1].at for one in their_notes for n in one.cited), default=at
+        )
+        person = file or relationships.new(name, heard, provenance=origin)
         waiting = [
             relationships.PendingNote(note.text, at, _provenance(runtime, shown, note.cited))
             for note in their_notes

@@ -270,6 +270,7 @@ def check(runtime: Runtime, dealt: Collection[str] = ()) -> Due[MusingsJob]:
         return Due((), ())
     thoughts, at = check_thoughts(runtime), runtime.now()
     drawings = [one for one in topic_questions.check(runtime).jobs if mark(one) not in dealt]
+    drawings.sort(key=lambda one: one.topic.type == "word")  # what has a name goes first
     seeds = _pieces(runtime, body_state.read(runtime, at), at)
     think = thoughts.due and (drawings or next(seeds, None) is not None)
     job = MusingsJob(tuple(drawings[:TOPICS]), thoughts.jobs[0] if think else None)

@@ -43,6 +43,7 @@ TOUCHED, LAST = "Touched", "Said last"
 SECTION, WITHOUT = "handover", "without"  # in state.yaml
 LEAST_MESSAGES = 4  # a conversation of one exchange leaves nothing to hand over
 LINE_TOKENS = 60  # of a message, in a brief by rule
+STATE_TOKENS = 120  # of where it stands
 MAX_TOUCHED = 16
 MOST_QUOTES = 6  # of a brief by form
 QUESTION_MARKS = ("?", "？", "؟")
@@ -151,19 +152,27 @@ def _of_memories(runtime: Runtime, session: Session) -> Mapping[str, str]:
     named = filter(None, map(titles.heading, stories))
     told = [line for story in stories for line in words.sentences(_prose(story))]
     felt = [each.felt for each in session.appraisals.values() if each.felt]
-    last = [message for message in session.messages if message.role == "user"][-1:]
-    asked = [
-        words.one_line(each.text) for each in last if each.text.rstrip().endswith(QUESTION_MARKS)
-    ]
+    unanswered = [words.one_line(each.text) for each in session.unanswered[-1:]]
+    asked = [text for text in unanswered if text.endswith(QUESTION_MARKS)]
     return (
         dict.fromkeys(HEADINGS, "")
         | {
             "subject": "; ".join(named) or "".join(told[:1]),
-            "state": "".join(told[-1:]),  # the rest is the episode's to tell
+            "state": _end(told),  # the rest is the episode's to tell
             "open": "".join(text for text in asked if not secrets.find_secret(text)),
             "mood": "".join(felt[-1:]),
         }
     )
+
+
+def _end(told: Sequence[str]) -> str:
+    """Return the last sentences of what was told, as many as have room; one at least."""
+    kept = list(told[-1:])
+    for sentence in reversed(told[:-1]):
+        if tokens.estimate(" ".join((sentence, *kept))) > STATE_TOKENS:
+            break
+        kept.insert(0, sentence)
+    return " ".join(kept)
 
 
 def _prose(story: str) -> str:
@@ -282,7 +291,8 @@ def brief(runtime: Runtime, session: Session) -> Brief | None:
     if before is None or left is None:
         return None
     text, at = left
-    likeness = _likeness(runtime.memory.embedder, text, said[0])
+    first = words.unaddressed(said[0], runtime.identity.name)
+    likeness = _likeness(runtime.memory.embedder, text, first)
     threshold = runtime.config.session.continuity_threshold
     return Brief(before.id, text, at, likeness, likeness is None or likeness >= threshold)
 
@@ -325,10 +335,14 @@ def _last_words(talk: Session) -> str:
 
 
 def _likeness(embedder: protocol.Embedder | None, text: str, message: str) -> float | None:
-    """Compare a brief with what was said first, heading by heading: the nearest counts."""
+    """Compare a brief with what was said first, sentence by sentence: the nearest counts."""
     if embedder is None:
         return None
-    parts = [part for part in re.split(r"^## .*$", text, flags=re.MULTILINE) if part.strip()]
+    parts = [
+        part
+        for line in re.sub(r"^## .*$", "", text, flags=re.M).splitlines()
+        for part in words.sentences(line)
+    ]
     query = embedder.embed_query(message)
     vectors = embedder.embed_documents(parts)
     nearest = max(vector @ query for vector in vectors)

@@ -6,6 +6,7 @@ part, with a budget of their own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -160,6 +161,7 @@ def now_text(
     return " ".join(lines)
 
 
+_LINK = re.compile(r"\[([^\]\n]+)\]\([^)\n]*\.md\)")  # no place of a file is of use in a talk
 MOST_TOKENS = 500  # of living memory, notes and a fresh dream before each message
 LIVING, NOTES, DREAM = "working memory", "notes", "dream"  # names of the blocks
 CURRENT = "Active Context"  # the section of working memory that says what goes on
@@ -190,9 +192,10 @@ def blocks(
 
 
 def living_text(stable: system.Stable) -> str:
-    """Word the living memory."""
+    """Word the living memory; headings alone tell nothing."""
     text = next((file.text for file in stable.files if file.name == system.LIVING_MEMORY), "")
-    return prompts.tagged("working-memory", text) if text else ""
+    tells = any(line.strip() and not line.startswith("#") for line in text.splitlines())
+    return prompts.tagged("working-memory", _LINK.sub(r"\1", text)) if tells else ""
 
 
 def current(runtime: Runtime, readers: Sequence[str], language: str) -> list[working.MemoryLine]:

@@ -6,7 +6,6 @@ a message brings to mind, what the tool `recall` answers and what `bumble recall
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from itertools import takewhile
@@ -143,8 +142,8 @@ def _company(runtime: Runtime, session: Session, at: datetime) -> list[Block]:
         standing = people.standing(person, at)
         about = _shared(runtime, person, session.people)
         about = f": {about}" if about else ""
-        talks = f"{person.interaction_count} talk{'' if person.interaction_count == 1 else 's'}"
-        text = f"- {person.name} ({standing.stage}, {talks} so far){about}"
+        turns = f"{person.interaction_count} turn{'' if person.interaction_count == 1 else 's'}"
+        text = f"- {person.name} ({standing.stage}, {turns} so far){about}"
         lines.append((person.provenance.trust, tokens.cut(text, max(1, line_tokens - 1))))
     return _blocks("relationship", "Who is here:", lines)
 
@@ -322,16 +321,11 @@ def _unasked(
     limit: int,
 ) -> list[Hit]:
     """Find what comes to mind by itself and the prompt does not hold anyway."""
-    asked = _unaddressed(query, runtime.identity.name)
+    asked = words.unaddressed(query, runtime.identity.name)
     found = memory_search.find(
         runtime.memory, runtime.config, search, asked, kinds=kinds, limit=limit
     )
     return _beside_prompt(book, found)
-
-
-def _unaddressed(text: str, name: str) -> str:
-    """Return a message without the name by which it addresses the entity, as all others may."""
-    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", text) if name else text
 
 
 def _beside_prompt(book: knowledge.Knowledge, hits: Sequence[Hit]) -> list[Hit]:

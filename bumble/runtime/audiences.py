@@ -23,25 +23,35 @@ PORTRAIT = (
 )  # of a person's front matter: what is thought of them
 
 
-def hides(reader: Reader, versions: Iterable[Version]) -> Provenance | None:
-    """Return the origin of something that changed and is not for a reader; None: all is."""
-    origins = (origin for version in versions for origin in origins_of(version))
+def hides(reader: Reader, versions: Iterable[Version], *, lines: bool = True) -> Provenance | None:
+    """Return the origin of something that changed and is not for a reader; None: all is.
+
+    Args:
+        reader: Who looks.
+        versions: What changed.
+        lines: Whether its lines are told; else what a title tells of it.
+    """
+    origins = (origin for version in versions for origin in origins_of(version, lines=lines))
     return next((origin for origin in origins if not reader.may_read(origin)), None)
 
 
-def origins_of(version: Version) -> list[Provenance]:
+def origins_of(version: Version, *, lines: bool = True) -> list[Provenance]:
     """Return where the records come from that differ between two states of a file."""
     old, new = (parts(version.path, data) for data in (version.before, version.after))
+    if not lines and kinds.of_path(version.path) is kinds.SOMA:  # no title tells what was felt
+        return [origin for origin, text in {*new} - {*old}]
     return [origin for origin, text in {*old} ^ {*new}]
 
 
-def of_changes(root: Path, changes: Iterable[Change]) -> tuple[Provenance, ...]:
-    """Return where the records come from that some changes make, change or remove."""
+def of_changes(
+    root: Path, changes: Iterable[Change], *, lines: bool = True
+) -> tuple[Provenance, ...]:
+    """Return where the records come from that some changes make, change or remove; see `hides`."""
     found: list[Provenance] = []
     for change in changes:
         before = companions.read(root, change.path)
         after = (before or b"") + (change.data or b"") if change.adds else change.data
-        found += origins_of(Version(change.path, before, after))
+        found += origins_of(Version(change.path, before, after), lines=lines)
     return tuple(dict.fromkeys(found))
 
 

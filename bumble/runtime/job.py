@@ -176,7 +176,7 @@ def _plainly(change_set: ChangeSet) -> ChangeSet:
 
 def _write(runtime: Runtime, outcome: JobResult) -> JobResult:
     result, change_set = outcome.planned()
-    origins = audiences.of_changes(runtime.entity.root, change_set.changes)
+    origins = audiences.of_changes(runtime.entity.root, change_set.changes, lines=False)
     written = runtime.apply(_plainly(change_set))
     held = (HELD_BACK,) if runtime.holds_back(change_set) else ()
     return replace(result, written=written, held=held, origins=origins)

@@ -132,6 +132,11 @@ def names(label: str, text: str) -> bool:
     return bool(own) and len(own & stems(text, code)) >= min(NAMING_WORDS, len(own))
 
 
+def unaddressed(text: str, name: str) -> str:
+    """Return a message without the name by which it addresses somebody, as all others may."""
+    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", text) if name else text
+
+
 def akin(stem: str, other: str, shared_letters: int) -> bool:
     """Whether two stems begin alike: `bake` and `baker`, `lisbon` and `lisboa`."""
     length = max(shared_letters, max(len(stem), len(other)) - OWN_LETTERS)

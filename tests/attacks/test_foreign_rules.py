@@ -114,6 +114,8 @@ def test_a_folder_that_is_moved_obeys_its_own_words(run: Run, tmp_path: Path) ->
     run.ok("new", str(tmp_path / "newborn"), "--name", "Bo", "--owner", "Sam")
     moved = (tmp_path / "newborn").rename(tmp_path / "grown")
     assert run.ok("status", "-e", str(moved), "--json").data["not_obeyed"] == []
+    shutil.rmtree(moved / ".bumble")  # what can be done without
+    assert run.ok("status", "-e", str(moved), "--json").data["not_obeyed"] == []
     git(tmp_path, "clone", "-q", str(moved), "cloned")
     told = run.ok("status", "-e", str(tmp_path / "cloned"), "--json").data["not_obeyed"]
     assert any("identity" in one for one in told)

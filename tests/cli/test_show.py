@@ -45,3 +45,17 @@ def test_a_person_is_shown_as_the_owner_may_see_them(run: Run) -> None:
 
 def test_a_newborn_has_nothing_to_show_and_says_what_to_do(run: Run) -> None:
     assert 'bumble chat "Hello Ada"' in run.ok("show").out
+
+
+def test_somebody_who_was_only_spoken_of_is_shown_by_what_was_heard(run: Run) -> None:
+    told = "# Regatta\n\nSam sailed all day. Later Ines won the regatta. They ate."
+    run.write(
+        "episodes/2026/05/ep_01KSA0000000000000000000E2.md",
+        f"---\nat: {AT}\nsignificance: 0.5\npeople: [sam]\n---\n\n{told}\n",
+    )
+    note = "{text: Ines is the sister of Sam., at: 2026-05-24T09:00:00+01:00, by: distill}"
+    run.write("relationships/ines.md", f"---\nnames: [Ines]\npending: [{note}]\n---\n")
+    shown = run.ok("show", "Ines").out
+    assert "Ines is the sister of Sam." in shown
+    assert "Regatta: Later Ines won the regatta." in shown
+    assert "They ate" not in shown

@@ -79,13 +79,14 @@ LONG_TALK = (
         ("We are three people who each hold a piece of it.", "keep"),
         ("She left Leoben behind, and it stayed with her.", "keep"),  # no message is cited for it
         ("I keep thinking of her three nephews.", "mend"),
+        ("It is four weeks since she spoke of it.", "mend"),  # what was on 4 May is no span
         ("She was thirty when they moved.", "mend"),
     ],
 )
 def test_a_number_of_a_reading_is_of_what_was_told_or_a_figure_of_its_own(
     text: str, verdict: str
 ) -> None:
-    known = ("Ona: Ona lives in Leoben.", "Ona is kind to people.")
+    known = ("Ona: Ona lives in Leoben.", "Ona is kind to people. She has a boat of 9 metres.")
     sources = ClaimSources(LONG_TALK, known, ("Ada", "Ona"))
     assert verifier.check_prose(text, sources).verdict == verdict
 

@@ -64,3 +64,14 @@ def test_where_no_model_may_write_nothing_comes_to_mind(ada: Entity) -> None:
     weak = replace(living.runtime_of(ada), abilities=Abilities("none"))
     assert not musings.check_thoughts(weak).due
     assert not musings.check(weak).jobs
+
+
+def test_what_has_a_name_goes_before_bare_words_and_nothing_is_asked_in_vain_twice(
+    ada: Entity,
+) -> None:
+    living.known(ada, "Olaf")
+    runtime = living.runtime_of(ada)
+    [job] = musings.check(runtime).jobs
+    assert [one.topic.name for one in job.drawings][:2] == ["Olaf", "Boat"]
+    [rest] = musings.check(runtime, [musings.mark(job.drawings[0])]).jobs
+    assert "Olaf" not in [one.topic.name for one in rest.drawings]

@@ -194,6 +194,14 @@ def test_among_several_nobody_sees_the_portrait_of_one_and_notes_wait(entity: En
     assert set(waiting.provenance.audience) == {"sam", "kim"}
 
 
+def test_somebody_is_known_from_when_they_were_spoken_of(entity: Entity) -> None:
+    session = heard(entity, ("sam", "My aunt Rosa sings."))
+    note = claim("Rosa, Sam's aunt, sings.", "m1", rests=["aunt Rosa sings"])
+    dealt(entity, makes(note, people=[seen("Rosa", note=note)]))
+    rosa = relationships.find(entity.relationships, "rosa")
+    assert rosa.first_met == session.messages[0].at < NOON
+
+
 def test_a_portrait_takes_in_the_notes_and_none_that_loses_much_is_taken(entity: Entity) -> None:
     waiting = PendingNote("Sam sings.", NOON, Provenance(audience=("sam",)))
     sam = relationships.find(entity.relationships, "sam")

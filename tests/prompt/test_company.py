@@ -117,8 +117,8 @@ def test_in_company_there_is_a_line_for_each_within_the_budget(private: Entity) 
     assert "Bo can hear you too." in asked
     block = asked[asked.index("Who is here:") : asked.index("</memory>")]
     lines = [line for line in block.split("\n") if line.startswith("- ")]
-    assert lines[0] == "- Sam (forming, 1 talk so far)"
-    assert lines[1].startswith("- Bo (forming, 0 talks so far): Bo bakes bread.")
+    assert lines[0] == "- Sam (forming, 1 turn so far)"
+    assert lines[1].startswith("- Bo (forming, 0 turns so far): Bo bakes bread.")
     assert tokens.estimate(block) <= 800
 
 
@@ -180,7 +180,7 @@ def test_in_company_a_portrait_gives_what_all_may_know(private: Entity) -> None:
     model = ScriptedModel([say("Hello both.")])
     in_company(private, model, "We are both here.", "Sam", "Bo")
     asked = model.requests[0].messages[-1].content
-    assert "- Bo (forming, 0 talks so far): Bo mended the pump." in asked
+    assert "- Bo (forming, 0 turns so far): Bo mended the pump." in asked
     assert "debt" not in asked
 
 

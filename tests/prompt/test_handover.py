@@ -159,3 +159,30 @@ def test_a_brief_is_for_those_who_were_there(folder: Entity) -> None:
     assert handover.brief(runtime, begun(RELATED, by="kim")) is None
     assert handover.brief(runtime, begun(RELATED, present=("kim",))) is None
     assert handover.brief(runtime, begun(RELATED)) is not None
+
+
+def test_a_brief_says_how_the_talk_ended_and_leaves_out_a_question_that_was_answered(
+    folder: Entity,
+) -> None:
+    asked = ("sam", "Shall I glue it first?")
+    told = " ".join(f"Sam told me of part {n} of the radio." for n in range(40))
+    felt = Appraised(NOON, "msg_1002", {}, felt="I am hopeful.")
+    said = (*LINES, asked, ("ada", "Yes, and let it dry."))
+    session = talked(folder, "ses_1", *said, felt=felt)
+    remembered(folder, session, f"# The radio\n\n{told} It was saved in the end.")
+    runtime = runtime_of(folder)
+    apply(runtime, handover.run(runtime, HandoverJob(session)))
+    document = session_files.read_handover(folder.sessions, "ses_1")
+    assert document is not None
+    assert "part 39 of the radio. It was saved in the end." in document.body
+    assert "part 0 of" not in document.body
+    assert HEADINGS["open"] not in document.body
+
+
+def test_the_entity_s_name_in_a_first_message_does_not_make_it_unlike_a_brief(
+    folder: Entity,
+) -> None:
+    runtime, _ = brief(folder)
+    plain, called = (handover.brief(runtime, begun(text)) for text in (RELATED, f"Ada! {RELATED}"))
+    assert plain is not None and called is not None
+    assert called.likeness == pytest.approx(plain.likeness, abs=0.02)

@@ -121,3 +121,14 @@ def test_a_section_behind_that_of_another_changes_nothing_of_theirs(tmp_path: Pa
     entity = living.ada(tmp_path)
     assert audiences.hides(Reader("sam"), [learnt(entity, "Bergen", "kim")])
     assert not audiences.hides(Reader("sam"), [learnt(entity, "Keel", "sam")])
+
+
+def test_what_was_felt_before_hides_no_title_and_its_lines_all_the_same() -> None:
+    before, after = (
+        f"felt: {{text: {text}, audience: [{who}]}}\n".encode()
+        for text, who in (("I am torn", "kim"), ("I am glad", "sam"))
+    )
+    changed = [Version("soma.yaml", before, after)]
+    assert audiences.hides(Reader("sam"), changed)
+    assert not audiences.hides(Reader("sam"), changed, lines=False)
+    assert audiences.hides(Reader("kim"), changed, lines=False)

@@ -39,12 +39,14 @@ def answered(entity: Entity, text: str, clock: Clock | None = None, **who: objec
 
 
 def test_living_memory_stands_before_the_message_not_in_the_cached_part(entity: Entity) -> None:
-    (entity.root / working.PATH).write_text("## Niche\n\nI mind the garden.\n")
+    page = "## Niche\n\nI mind the garden.\n\n- [The shed](../episodes/ep_1.md)\n"
+    (entity.root / working.PATH).write_text(page)
     model = ScriptedModel([say("Yes.")])
     talk(runtime_of(entity, model), SHED)
     stable, last = sent(model)
     assert "I mind the garden." not in stable
     assert "I mind the garden." in last
+    assert "- The shed\n" in last
     assert "I mind the garden." not in (next(entity.sessions.glob("*/*.jsonl"))).read_text()
 
 
@@ -63,6 +65,7 @@ def test_nobody_meets_a_line_that_is_not_for_them(entity: Entity) -> None:
     theirs = answered(entity, SHED, clock, speaker="Kim", new=True)
     assert "afraid of dogs" not in theirs
     assert "short" not in theirs
+    assert "working-memory" not in theirs
 
 
 def test_long_living_memory_is_cut_at_a_line_to_its_budget(entity: Entity) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from bumble.bridges.exports import destination
 from bumble.bridges.report import page
@@ -30,6 +32,7 @@ from bumble.files import disk
 from bumble.history import log
 from bumble.records import kinds
 from bumble.records.provenance import Reader, withheld
+from bumble.text import words
 
 TODAY, WEEK = "today", "week"
 WIDTH = 78
@@ -113,28 +116,44 @@ def _told(
 def _person(life: Life, who: Portrait | None, hidden: str) -> tuple[dict[str, Any], Iterator[str]]:
     if who is None:
         return {"person": None}, iter([hidden])
+    called = "|".join(re.escape(name) for name in (who.name, *who.names))
+    names = re.compile(rf"(?<!\w)(?:{called})(?!\w)")
     found = {
-        kind: [entry for entry in life.entries.get(kind, []) if who.id in entry.people]
+        kind: [
+            entry if who.id in entry.people else _about(entry, names)
+            for entry in life.entries.get(kind, [])
+            if who.id in entry.people or (kind != kinds.SESSION.name and names.search(entry.text))
+        ]
         for kind in HEADS
     }
     data = {
         "person": {"name": who.name, "names": list(who.names), "text": who.text}
+        | {"heard": list(who.notes)}
         | {"dynamic": who.dynamic or None, "unresolved": list(who.unresolved)},
         **{kind: [_data(entry) for entry in entries] for kind, entries in found.items()},
     }
     return data, _portrait(who, found)
 
 
+def _about(entry: LifeEntry, names: re.Pattern[str]) -> LifeEntry:
+    """Return a memory with the sentences of it that name somebody."""
+    is_titled = entry.text.startswith("#")
+    head, _, rest = entry.text.partition("\n") if is_titled else ("", "", entry.text)
+    naming = [sentence for sentence in words.sentences(rest) if names.search(sentence)]
+    return replace(entry, text=f"{head}\n{' '.join(naming)}".strip()) if naming else entry
+
+
 def _portrait(who: Portrait, found: dict[str, list[LifeEntry]]) -> Iterator[str]:
     talked = f", last talked on {_day(who.last_interaction)}" if who.last_interaction else ""
     yield f"{', also '.join((who.name, *who.names))}{talked}"
-    for line in filter(None, (who.dynamic, *who.text.splitlines())):
+    told = who.text.splitlines() or who.notes  # of whom it only heard
+    for line in filter(None, (who.dynamic, *told)):
         yield from _wrapped(line)
     if who.unresolved:
         yield from _wrapped(f"Open between them: {'; '.join(who.unresolved)}")
     for kind in (kinds.EPISODE.name, kinds.BELIEF.name):
         yield from _section(HEADS[kind], found[kind][:PERSON_MOST], {}, dated=True)
-    if not (who.text or any(found.values())):
+    if not (told or any(found.values())):
         yield "  Nothing yet but the name."
 
 

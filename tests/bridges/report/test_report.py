@@ -252,6 +252,14 @@ def test_what_is_seen_first_is_a_life_and_bookkeeping_is_folded_away(lived: Run)
         assert words not in open_text and words in rest, words
 
 
+def test_somebody_who_was_only_spoken_of_is_told_of_by_what_was_heard(lived: Run) -> None:
+    note = "{text: Ines mends the sails.}"
+    lived.write("relationships/ines.md", f"---\nnames: [Ines]\npending: [{note}]\n---\n")
+    first, rest = made(lived).text.partition('<main id="content"')[2].split("</section>", 1)
+    assert "Ines mends the sails." in first
+    assert "Ines mends the sails." in re.sub(r"<details.*?</details>", "", rest, flags=re.DOTALL)
+
+
 def test_it_replaces_reports_and_nothing_else(lived: Run, tmp_path: Path) -> None:
     place = tmp_path / "page.html"
     place.write_text("<p>mine</p>")
