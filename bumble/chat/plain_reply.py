@@ -74,6 +74,7 @@ SURELY = 2.0  # score from which a question surely is one of memory
 UNNAMED = "you"  # an owner whose name nobody has said
 GRAVE = 2  # of the reader's grades
 LAUGHS = 2.0  # score from which it is surely a joke: a laugh at what was none is worse than none
+IDLE = -5.0  # how far below worth keeping what looks like a joke surely tells nothing else
 TASKS = ("task", "ask_world", "calculate")
 NO_QUESTIONS = (
     "task",
@@ -82,7 +83,7 @@ NO_QUESTIONS = (
     "remind",
     "introduce",
 )
-PERHAPS = -2.0  # score from which a sum is tried
+PERHAPS, MAY_BE_TASK = -2.0, -3.5  # scores from which a sum is tried, and a task is one perhaps
 IN_DOUBT, SURE = -3.5, 1.5  # how far from its cut-off a burden may be none, and a message one
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = re.compile(r"(?<!\d)[.!?]\s|[。！？\n]")  # not behind "4." of a list
@@ -323,7 +324,7 @@ def _asks_memory(turn: Turn) -> bool:
 def _is_in_doubt(turn: Turn) -> bool:
     """Whether a message that seems to ask for what was told may as well be a task."""
     reading = turn.reading.said
-    may_be_task = reading.scores.get("task", -9.0) > IN_DOUBT
+    may_be_task = reading.scores.get("task", -9.0) > MAY_BE_TASK
     return reading.main in ASKS_MEMORY and may_be_task and reading.scores[reading.main] < SURELY
 
 
@@ -391,7 +392,7 @@ def _fitting(reading: MessageReading, template: Templates) -> Sequence[str]:
         return template.secret
     if reading.glad == GRAVE and not reading.heavy:
         return template.glad
-    if reading.main == "joke" and reading.scores["joke"] > LAUGHS:
+    if reading.main == "joke" and (reading.scores["joke"] > LAUGHS or reading.keep < IDLE):
         return template.laugh
     return template.noted if kept else template.see
 

@@ -405,7 +405,10 @@ def test_whether_it_is_bad_news_the_model_says_where_the_reader_is_in_doubt(ada:
 def test_nobody_laughs_at_what_is_perhaps_no_joke(ada: Entity) -> None:
     surely = reading("joke")
     perhaps = replace(surely, scores={**surely.scores, "joke": 0.8})
-    talk, _ = told(ada, {"he comes on the 11th": perhaps, "i married a fish": surely})
+    idle = replace(perhaps, keep=-8.0)
+    known = {"he comes on the 11th": perhaps, "i married a fish": surely, "wet fish haha": idle}
+    talk, _ = told(ada, known)
+    assert talk.say("wet fish haha") in templates.load("en").laugh
     assert talk.say("he comes on the 11th") in templates.load("en").see
     assert talk.say("i married a fish") in templates.load("en").laugh
 
