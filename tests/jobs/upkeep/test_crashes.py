@@ -219,8 +219,8 @@ def test_a_death_at_any_write_leaves_all_of_it_or_nothing(
 ) -> None:
     stage = COMMANDS.get(name, name)
     words = name.split() if name in COMMANDS else ["tick", "--limit", "1"]
+    shutil.copytree(night.stages[stage], tmp_path / "ada", symlinks=True)
     ada = night.at(tmp_path / "ada")
-    shutil.copytree(night.stages[stage], ada.entity.root, symlinks=True)
     before, told = ada.truth(), subjects(ada.entity.root)
     deaths = Deaths(ada.entity.root, tmp_path / "deaths")
     with deaths.watching():
