@@ -141,9 +141,14 @@ def answer(
     near = [hit for hit in hits if _is_near(hit, runtime, asks=asks or answers is not None)]
     best = [hit for hit in near if hit.score >= CLOSE * hits[0].score][:MOST]
     sure = [hit for hit in best if asks and _is_near(hit, runtime, asks=False)]
-    if answers is not None and not (len(best) == 1 and sure):
-        judged = [hit for hit in near[:LOOKED_AT] if answers(hit.text)][:MOST]
-        best = judged or sure[:1]
+    if answers is not None:
+        stands = best if len(best) == 1 and sure else []
+        # beside one that surely answers, what was said since may have put it right
+        since = max((told.messages[hit.id].at for hit in stands), default=None)
+        looked = [
+            hit for hit in near[:LOOKED_AT] if since is None or told.messages[hit.id].at > since
+        ]
+        best = [*stands, *(hit for hit in looked if answers(hit.text))][:MOST] or sure[:1]
     ids = [hit.id for hit in best]
     ids = list(dict.fromkeys((*ids, *map(told.newest, ids))))
     if len(ids) == 1:

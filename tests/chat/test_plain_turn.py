@@ -125,6 +125,19 @@ def test_what_only_shares_a_word_with_a_question_is_quoted_if_the_model_says_so(
         assert answer in talk.say(ask)
 
 
+def test_beside_what_surely_answers_the_model_is_asked_what_was_said_since(ada: Entity) -> None:
+    since, rain = "his flight changed, Bero on the 15th", "it rains"
+    ask = "Bero gets here on the what"
+    known = {text: reading("tell", keep=True) for text in (BERO, since, rain)}
+    talk, runtime = told(ada, known | {ask: reading("ask_memory")}, "yes", tier="choose")
+    for text in (rain, BERO, since):
+        talk.say(text)
+    answer = talk.say(ask)
+    assert answer.index("15th") < answer.index("9th")
+    (asked,) = runtime.model.requests  # type: ignore[attr-defined]
+    assert asked.messages[-1].content == f"Told: {since}\nAsked: {ask}"
+
+
 def test_what_perhaps_asks_for_what_was_told_is_a_task_where_nothing_answers_it(
     ada: Entity,
 ) -> None:
