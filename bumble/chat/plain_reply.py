@@ -40,7 +40,6 @@ from bumble.models.embed.reader import MessageReading
 from bumble.prompt import compact, preamble, system, transcript
 from bumble.prompt.system import Stable
 from bumble.prompt.transcript import View
-from bumble.recall import memory_search
 from bumble.records import knowledge
 from bumble.records.sessions import Session
 from bumble.runtime import rules
@@ -313,7 +312,7 @@ def _introduces(turn: Turn) -> bool:
 
 
 def _is_question(turn: Turn) -> bool:
-    return turn.heard.message.text.rstrip().endswith(memory_search.QUESTION)
+    return turn.heard.message.text.rstrip().endswith(words.QUESTION_MARKS)
 
 
 def _asks_memory(turn: Turn) -> bool:

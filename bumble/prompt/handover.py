@@ -46,7 +46,6 @@ LINE_TOKENS = 60  # of a message, in a brief by rule
 STATE_TOKENS = 120  # of where it stands
 MAX_TOUCHED = 16
 MOST_QUOTES = 6  # of a brief by form
-QUESTION_MARKS = ("?", "？", "؟")
 _FILE = re.compile(r"(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 
 
@@ -153,7 +152,7 @@ def _of_memories(runtime: Runtime, session: Session) -> Mapping[str, str]:
     told = [line for story in stories for line in words.sentences(_prose(story))]
     felt = [each.felt for each in session.appraisals.values() if each.felt]
     unanswered = [words.one_line(each.text) for each in session.unanswered[-1:]]
-    asked = [text for text in unanswered if text.endswith(QUESTION_MARKS)]
+    asked = [text for text in unanswered if text.endswith(words.QUESTION_MARKS)]
     return (
         dict.fromkeys(HEADINGS, "")
         | {
@@ -194,7 +193,7 @@ def _by_form(
     ]
     sources = sayings.origin("handover", session, kept, session.people)
     last = [message for message in session.messages if message.role == "user"][-1]
-    if last.text.rstrip().endswith(QUESTION_MARKS) and not secrets.find_secret(last.text):
+    if last.text.rstrip().endswith(words.QUESTION_MARKS) and not secrets.find_secret(last.text):
         line = quotes.line(quotes.of(last, runtime.zone), template, year=False)
         parts.append(f"## {template.asked}\n\n{line}")
     quoted = f"{len(kept)} quote{'' if len(kept) == 1 else 's'}"

@@ -145,7 +145,6 @@ LOOKED_AT, MOST_ANSWERS = 20, 10  # of a question: among these, and at most so m
 # Chosen on `bench/precision.py` with two embedders; nearness is calibrated for each.
 ANSWER_NEARNESS, ANSWER_SHARE = 0.25, 0.65  # that an answer needs, and of the nearest's
 PERIOD_NEARNESS = 0.3  # what the time that a question names is worth
-QUESTION = ("?", "？", "؟")
 COME_TO_MIND = (*kinds.UNASKED, "knowledge")  # of all that is searched for a message
 
 
@@ -301,7 +300,7 @@ def answers(
 
 def _asks(hit: Hit) -> bool:
     """Whether a hit asks itself: nearer to a question than its answer is, it tells nothing."""
-    return hit.kind == "message" and hit.text.rstrip().endswith(QUESTION)
+    return hit.kind == "message" and hit.text.rstrip().endswith(words.QUESTION_MARKS)
 
 
 def _clearness(hit: Hit, period: Period | None) -> float:

@@ -256,13 +256,16 @@ def plan_set(
 
 
 def joined(new: base.Provenance, section: KnowledgeSection | None) -> base.Provenance:
-    """Return where a corrected section comes from: what stays in it keeps its evidence."""
+    """Return where a corrected section comes from: what stays in it keeps its evidence.
+
+    What was for everyone goes to the circle of what is added: nobody else was told that.
+    """
     if section is None or not section.provenance.sources:
         return new
     old = section.provenance
     sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
     trust = base.lowest_trust((old.trust, new.trust))
-    return base.Provenance(new.by, new.model, sources, trust, old.audience and new.audience)
+    return base.Provenance(new.by, new.model, sources, trust, new.audience or old.audience)
 
 
 def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:

@@ -23,6 +23,7 @@ from bumble.text.stop_words import folded as folded
 
 PART_LETTERS = 5  # of a word that counts within another: `Grünkohl`, `Grünkohltour`
 DEFAULT_LANGUAGE = "en"
+QUESTION_MARKS = ("?", "？", "؟")
 MONTHS = (
     "january jan januar janvier enero janeiro",
     "february feb februar fevrier febrero fevereiro fev",

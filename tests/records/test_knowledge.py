@@ -195,3 +195,20 @@ def test_a_text_brings_no_origin_of_its_own(body: str) -> None:
         return
     section = knowledge.find(knowledge.parse(after(change)), "b")
     assert section is not None and section.provenance == Provenance()
+
+
+@pytest.mark.parametrize(
+    ("before", "told", "after"),
+    [((), ("sam",), ("sam",)), (("sam",), (), ("sam",)), (("bo", "sam"), ("sam",), ("sam",))],
+)
+def test_what_one_circle_was_told_is_for_nobody_else_beside_what_everyone_may_know(
+    before: tuple[str, ...], told: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    there = Provenance(by="import", sources=("imp_1",), audience=before)
+    change = knowledge.plan_set(
+        knowledge.parse(""), "Home", "By the sea.", "", by_entity=True, provenance=there
+    )
+    assert change is not None and change.data is not None
+    section = knowledge.find(knowledge.parse(change.data.decode()), "Home")
+    new = Provenance(by="distill", sources=("msg_1",), audience=told)
+    assert knowledge.joined(new, section).audience == after
