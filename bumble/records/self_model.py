@@ -117,5 +117,4 @@ SELF_MODEL = Kind(
     forgetting="listed",
     merging="bumble",
     file_name="view of its tools",
-    of_now=True,
 )

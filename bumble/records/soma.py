@@ -161,5 +161,4 @@ SOMA = Kind(
     forgetting="listed",
     merging="bumble",
     file_name="body",
-    of_now=True,
 )

@@ -143,5 +143,4 @@ STATE = Kind(
     forgetting="values",
     merging="bumble",
     file_name="bookkeeping",
-    of_now=True,
 )
