@@ -39,6 +39,7 @@ from bumble.files.git import Git
 from bumble.records import base, jsonl, kinds, sessions, state
 from bumble.records.base import MappingFile
 from bumble.text import markdown
+from bumble.text.printable import each_text
 
 SECTION, WAITING, DEALT = "review", "waiting", "dealt"
 MOST_DEALT = 2_000  # marks; the oldest go
@@ -197,9 +198,8 @@ def cleared(change_set: ChangeSet, root: Path) -> ChangeSet:
         change_set: What the entity wants written.
         root: Of the entity.
     """
-    renamed: dict[
-        str | None, str | None
-    ] = {}  # hashes of texts that others in the set were planned on
+    # hashes of texts that others in the set were planned on
+    renamed: dict[str | None, str | None] = {}
     changes = []
     for change in change_set.changes:
         new = _cleared(change, root)
@@ -245,33 +245,21 @@ def _clear_lines(text: str, clear: Callable[[str], str]) -> str:
             data = None
         new = data
         if isinstance(data, dict) and data.get("type") not in _SAID:
-            new = _clear_values(data, clear)
+            new = each_text(data, clear)
         lines.append(line if new == data else jsonl.dumped(new).rstrip("\n"))
     return "\n".join(lines)
 
 
 def _clear_mapping(text: str, clear: Callable[[str], str]) -> str:
     file = base.parse_mapping(text)
-    return base.edited_mapping(file, _clear_values(file.values, clear)).source or ""
+    return base.edited_mapping(file, each_text(file.values, clear)).source or ""
 
 
 def _clear_document(text: str, clear: Callable[[str], str]) -> str:
     """Clear front matter by its values, and the text below."""
     document = markdown.parse(text)
     for key, value in document.meta.items():
-        if (new := _clear_values(value, clear)) != value:
+        if (new := each_text(value, clear)) != value:
             document = document.with_meta(key, value=new)
-    source = document.source
-    body = source[document.body_start :]
-    head = source[: document.body_start]
-    return head + clear(body)
-
-
-def _clear_values(value: Any, clear: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return clear(value)
-    if isinstance(value, list):
-        return [_clear_values(element, clear) for element in value]
-    if isinstance(value, Mapping):
-        return {key: _clear_values(inner, clear) for key, inner in value.items()}
-    return value
+    at = document.body_start
+    return document.source[:at] + clear(document.source[at:])
