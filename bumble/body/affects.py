@@ -63,12 +63,12 @@ class Mood(Struct, frozen=True):
     intensity: float  # in [0, 1]; 0 when neutral
 
 
-class FeltImprint(Struct, frozen=True):
+class Imprint(Struct, frozen=True):
     """The feeling an episode left."""
 
     emotion: str  # one of EMOTIONS; a neutral one counts nothing
     intensity: float  # in [0, 1]
-    trigger: str  # what gave rise to it, a few words
+    trigger: str = ""  # what gave rise to it, a few words
 
 
 def slug(name: str) -> str:
@@ -150,7 +150,7 @@ def affinity(present: str, emotion: str) -> float:
 
 
 def imprint_shares(
-    imprints: Sequence[FeltImprint],
+    imprints: Sequence[Imprint],
     present: str,
     age_seconds: float,
     config: FeltMemoryConfig,
@@ -176,7 +176,7 @@ def imprint_shares(
 
 
 def imprint_factor(
-    imprints: Sequence[FeltImprint],
+    imprints: Sequence[Imprint],
     present: str,
     age_seconds: float,
     config: FeltMemoryConfig,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from bumble.body import affects, hormones
 from bumble.body import bars as bars_module
-from bumble.body.affects import NAME_MAX_CHARS, FeltImprint
+from bumble.body.affects import NAME_MAX_CHARS, Imprint
 from bumble.body.config import BAR_NAMES, EMOTIONS, NEUTRAL
 from bumble.body.significance import appraisal_strength
 from bumble.body.soma import FeltLine, Soma
@@ -29,7 +29,7 @@ PLACE = "appraisal"  # of an answer that can't be used, in its error
 TRIGGER_MAX_CHARS = 120  # of what an imprint says gave rise to it
 
 
-class _Imprint(Struct, frozen=True):
+class _Said(Struct, frozen=True):
     """What the answer says is left behind."""
 
     emotion: str
@@ -43,7 +43,7 @@ class _Answer(Struct, frozen=True):
     bars: Mapping[str, float]
     affects: tuple[str, ...] | None = None
     felt: str = ""
-    imprint: _Imprint | None = None
+    imprint: _Said | None = None
 
 
 class Appraisal(Struct, frozen=True):
@@ -52,7 +52,7 @@ class Appraisal(Struct, frozen=True):
     points: Mapping[str, float]  # by bar, each within ± MAX_POINTS; all five are there
     affects: tuple[str, ...]  # slugs, none twice
     felt: str  # one line, may be empty
-    imprint: FeltImprint | None  # None when nothing is left behind
+    imprint: Imprint | None  # None when nothing is left behind
 
 
 def form() -> dict[str, object]:
@@ -129,11 +129,11 @@ def apply(
     )
 
 
-def _imprint(said: _Imprint | None) -> FeltImprint | None:
+def _imprint(said: _Said | None) -> Imprint | None:
     emotion = said.emotion.strip().casefold() if said else NEUTRAL
     if emotion not in EMOTIONS:
         raise ValueError(f"`imprint.emotion` is not one of {', '.join(EMOTIONS)}: {emotion!r}")
     intensity = min(1.0, max(0.0, said.intensity)) if said else 0.0
     if said is None or emotion == NEUTRAL or intensity == 0:
         return None
-    return FeltImprint(emotion, intensity, shorten(said.trigger, TRIGGER_MAX_CHARS))
+    return Imprint(emotion, intensity, shorten(said.trigger, TRIGGER_MAX_CHARS))

@@ -11,10 +11,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from bumble.body import familiarity, significance
-from bumble.body.familiarity import Bond
 from bumble.entity.changes import Change
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
@@ -151,13 +149,11 @@ def plan_felt(runtime: Runtime, person: str, points: Mapping[str, float]) -> Cha
     record, direction = readable_person(runtime, person), familiarity.direction(points)
     if record is None or not direction or not _is_scalar(runtime, record):
         return None
-    scores = _present(runtime, record)
-    bond = familiarity.felt(_bond(scores), direction)
-    moved = replace(scores, warmth=bond.warmth, trust=bond.trust)
+    scores = _present(record)
     return relationships.plan_update(
         record,
         f"{record.name} left it {'warmer' if direction > 0 else 'cooler'}",
-        scores=moved,
+        scores=familiarity.felt(scores, direction),
         previous_health=health(scores),
     )
 
@@ -185,12 +181,9 @@ def _is_scalar(runtime: Runtime, person: Relationship) -> bool:
     return person.last_scored is None or not runtime.config.memory.relational.enabled
 
 
-def _present(runtime: Runtime, person: Relationship) -> Scores:
+def _present(person: Relationship) -> Scores:
     """Return the scores as stored; those of somebody new where there are none yet."""
-    if person.source.meta.get("scores"):
-        return person.scores
-    new = familiarity.stranger()
-    return Scores(new.familiarity, new.warmth, new.trust)
+    return person.scores if person.source.meta.get("scores") else familiarity.STRANGER
 
 
 def _after_exchange(
@@ -199,19 +192,14 @@ def _after_exchange(
     """Return the scores after one more exchange, of which nobody knows yet what good it did."""
     if not _is_scalar(runtime, person):
         return None
-    scores, last = _present(runtime, person), person.last_interaction or at
+    scores, last = _present(person), person.last_interaction or at
     last_text = session.messages[-1].text if session.messages else ""
-    moved = familiarity.after_exchange(
-        _bond(scores),
+    return familiarity.after_exchange(
+        scores,
         silence_hours=max(0.0, (at - last).total_seconds() / 3600),
         interactions=person.interaction_count + 1,
         meaningful=significance.is_meaningful(last_text, used_tool=False),
     )
-    return replace(scores, familiarity=moved.familiarity)
-
-
-def _bond(scores: Scores) -> Bond:
-    return Bond(scores.familiarity, scores.warmth, scores.trust)
 
 
 def interactions(runtime: Runtime) -> int:

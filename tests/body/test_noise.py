@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 
 from bumble.body import noise
-from bumble.body.noise import Fragment
+from bumble.body.noise import Fragment, Kind
 from tests.support.body_defaults import NOON
 
 
-def thought(text: str, hours: float = 0, kind: str = "thought") -> Fragment:
+def thought(text: str, hours: float = 0, kind: Kind = "thought") -> Fragment:
     return Fragment(text, kind, 0.5, NOON + timedelta(hours=hours))
 
 
