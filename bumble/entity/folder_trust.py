@@ -26,7 +26,6 @@ from bumble.entity.folder import ENTITY_FILE, Approval, Entity
 from bumble.entity.layers import Layer
 from bumble.errors import SettingInvalidError
 from bumble.files import disk, git, gitdir
-from bumble.files.gitdir import Repository
 from bumble.text import markdown, schema, yaml_edit
 from bumble.text.schema import Keys
 from bumble.text.words import one_line
@@ -65,7 +64,7 @@ def _settings(root: Path, reaching: Mapping[str, Any]) -> Rule:
     return rule(ENTITY_FILE, ENTITY_FILE, summary, reaching, _named(root, root, texts))
 
 
-def _repository(repository: Repository) -> Rule:
+def _repository(repository: gitdir.Repository) -> Rule:
     """Return what the config of a repository may make run, with the files that it includes."""
     texts = [_bytes(place) for place in repository.configs]
     for place, text in zip(repository.configs, tuple(texts), strict=True):

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base, fields
-from bumble.records.base import MappingFile
 from bumble.records.fields import Values
 from bumble.records.kind import Kind
 
@@ -35,7 +34,7 @@ class ToolRecord(Struct, frozen=True):
         return self.failed / self.used if self.used else 0.0
 
 
-def parse(source: str, stem: str = "") -> MappingFile:
+def parse(source: str, stem: str = "") -> base.MappingFile:
     """Read the file from its text.
 
     Raises:
@@ -46,12 +45,12 @@ def parse(source: str, stem: str = "") -> MappingFile:
     return file
 
 
-def read(file: Path) -> MappingFile:
+def read(file: Path) -> base.MappingFile:
     """Read the file; none at all counts as an empty one."""
     return base.read_mapping(file, parse)
 
 
-def tools(file: MappingFile) -> dict[str, ToolRecord]:
+def tools(file: base.MappingFile) -> dict[str, ToolRecord]:
     """Return how each tool has served, by name.
 
     Raises:
@@ -64,7 +63,7 @@ def tools(file: MappingFile) -> dict[str, ToolRecord]:
 
 
 def plan_used(
-    old: MappingFile, uses: Iterable[tuple[str, bool]], at: datetime, why: str
+    old: base.MappingFile, uses: Iterable[tuple[str, bool]], at: datetime, why: str
 ) -> Change | None:
     """Plan to count some uses; None where there were none.
 

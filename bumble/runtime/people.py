@@ -19,7 +19,6 @@ from bumble.entity.folder import Entity
 from bumble.errors import NameUnclearError, RecordInvalidError, UsageError
 from bumble.files import disk
 from bumble.records import base, relationships, session_files
-from bumble.records.base import Provenance
 from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
@@ -94,7 +93,7 @@ def plan_met(
         scores = _after_exchange(runtime, record, at, session)
         why = f"talked with {name}"
         return relationships.plan_met(record, at, why, scores=scores, name=name)
-    origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
+    origin = base.Provenance(by="chat", sources=(session.id,), audience=(person,))
     stub = relationships.new(name, at, provenance=origin, id=person)
     scores = _after_exchange(runtime, stub, at, session)
     met = relationships.plan_met(stub, at, f"meet {name}", scores=scores)
@@ -109,7 +108,7 @@ def plan_heard_of(
     """Plan a file for somebody who hears a talk without speaking; None where there is one."""
     if (runtime.entity.root / relationships.path(person)).exists():
         return None
-    origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
+    origin = base.Provenance(by="chat", sources=(session.id,), audience=(person,))
     stub = relationships.new(name, at, provenance=origin, id=person)
     return relationships.plan_new(stub, f"meet {name}")
 

@@ -31,13 +31,10 @@ from msgspec.structs import replace
 
 from bumble.entity import changes, commits, companions, review_branch, secrets
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.commits import CommitPolicy
-from bumble.entity.review_branch import Proposing
 from bumble.errors import ChangeUnfinishedError, UserError
 from bumble.files import disk
 from bumble.files.git import Git
 from bumble.records import base, jsonl, kinds, sessions, state
-from bumble.records.base import MappingFile
 from bumble.text import markdown
 from bumble.text.printable import each_text
 
@@ -71,7 +68,7 @@ def stays(path: str) -> bool:
 
 
 def propose(
-    root: Path, change_set: ChangeSet, policy: CommitPolicy, *, timeout_seconds: float
+    root: Path, change_set: ChangeSet, policy: commits.CommitPolicy, *, timeout_seconds: float
 ) -> list[Path]:
     """Put a change set on a branch of its own, and note in the folder that it waits there.
 
@@ -87,7 +84,7 @@ def propose(
     name = f"{cycle.replace(' ', '-')}-{token_hex(4)}"
     held = tuple(change for change in change_set.changes if not stays(change.path))
     proposed = replace(change_set, changes=held)
-    proposing = Proposing(
+    proposing = review_branch.Proposing(
         partial(_begin, root, place, name, proposed, policy),
         partial(review_branch.drop, root, [name]),
         commits.history(root, policy),
@@ -102,7 +99,9 @@ def propose(
         raise
 
 
-def _begin(root: Path, place: Git, name: str, proposed: ChangeSet, policy: CommitPolicy) -> None:
+def _begin(
+    root: Path, place: Git, name: str, proposed: ChangeSet, policy: commits.CommitPolicy
+) -> None:
     """Make the branch, and take away those that a killed process made and nothing speaks of."""
     review_branch.drop(root, stray(root))
     review_branch.make(root, place, name, proposed, policy)
@@ -122,7 +121,7 @@ def stray(root: Path) -> list[str]:
 
 
 def _noted(
-    root: Path, change_set: ChangeSet, name: str, policy: CommitPolicy
+    root: Path, change_set: ChangeSet, name: str, policy: commits.CommitPolicy
 ) -> tuple[Change, ...]:
     """Plan what is written at once, with the proposal in the list of those that wait."""
     at_once = [change for change in change_set.changes if stays(change.path)]
@@ -183,7 +182,7 @@ def marks(part: str, things: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(mark(part, *thing) for thing in things)
 
 
-def _mapping(file: MappingFile, key: str) -> Mapping[str, Any]:
+def _mapping(file: base.MappingFile, key: str) -> Mapping[str, Any]:
     found = file.get(SECTION, key, default={})
     return found if isinstance(found, Mapping) else {}
 

@@ -16,7 +16,7 @@ def thought(text: str, hours: float = 0, kind: Kind = "thought") -> Fragment:
 NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
-def ring_of(count: int, kind: str = "thought") -> tuple[Fragment, ...]:
+def ring_of(count: int, kind: Kind = "thought") -> tuple[Fragment, ...]:
     ring: tuple[Fragment, ...] = ()
     for number in NUMBERS[:count]:
         ring = noise.push(ring, thought(number, kind=kind))
