@@ -15,7 +15,6 @@ from msgspec.structs import astuple, replace
 
 from bumble.entity import approvals, folder_trust, layers
 from bumble.entity import layers as setting_layers
-from bumble.entity.approvals import Rule
 from bumble.entity.config import Config, Identity, defaults
 from bumble.entity.folder import ENTITY_FILE, Approval
 from bumble.entity.layers import Layer, Plain
@@ -46,7 +45,7 @@ class Settings(Struct, frozen=True):
     warnings: tuple[str, ...]
     trusted: bool = False  # whether what came with the entity's folder may reach beyond it
     approval: Approval | None = None  # what the user's file says of the folder's rules
-    rules: tuple[Rule, ...] = ()  # in entity.yaml
+    rules: tuple[approvals.Rule, ...] = ()  # in entity.yaml
 
     def get(self, key: str) -> Any:
         """Return a setting or a section as plain data, to be shown: without passwords.
@@ -120,19 +119,15 @@ def load(
     if user_file is not None:
         plain, source = _read(user_file) or ({}, "")
         trusted = folder_trust.folders(plain.pop(folder_trust.KEY, None), str(user_file))
-        users, warnings = _layer(user_file, plain, source, name=str(user_file))
-        layers.append(users)
+        layers.append(_layer(user_file, plain, source, name=str(user_file)))
     if entity_file is not None:
-        identity, own, ignored = _entity_layer(entity_file)
-        warnings += ignored
+        identity, own, warnings = _entity_layer(entity_file)
         found = [identity_rule(identity), *acting(own.values)]
         if not acts:
             aside = [(name,) for name in ACTING]
             own = replace(own, values=folder_trust.without(own.values, aside))
         layers.append(own)
-    layers.append(
-        Layer("environment", setting_layers.from_environment(environ or {}, warnings.append))
-    )
+    layers.append(Layer("environment", setting_layers.from_environment(environ or {})))
     layers.append(Layer("flag", setting_layers.from_flags(flags or {})))
     if entity_file is None:
         return _assemble(tuple(layers), identity, tuple(warnings))
@@ -144,18 +139,18 @@ def load(
     return replace(assembled, trusted=as_it_is, approval=approval, rules=tuple(found))
 
 
-def rules(values: Mapping[str, Any]) -> list[Rule]:
+def rules(values: Mapping[str, Any]) -> list[approvals.Rule]:
     """Return the rules in an entity.yaml, read as plain data.
 
     Raises:
         ValueError: If it does not say who the entity is.
     """
-    plain = layers.left(folder_trust.without(values, folder_trust.only_owners(values)))
+    plain = folder_trust.without(values, folder_trust.only_owners(values))
     own = {key: plain[key] for key in schema.fields(Identity) if key in plain}
     return [identity_rule(schema.build(Identity, own)), *acting(plain)]
 
 
-def identity_rule(identity: Identity) -> Rule:
+def identity_rule(identity: Identity) -> approvals.Rule:
     """Return the rule that says who an entity is, and whose."""
     who = identity.identity
     told = (*astuple(replace(who, traits={})), sorted(who.traits.items()), identity.owner.name)
@@ -164,14 +159,14 @@ def identity_rule(identity: Identity) -> Rule:
     return approvals.rule(f"{ENTITY_FILE}: identity", ENTITY_FILE, summary, *told)
 
 
-def acting(values: Mapping[str, Any]) -> list[Rule]:
+def acting(values: Mapping[str, Any]) -> list[approvals.Rule]:
     """Return the rule by which an entity.yaml has the entity act, if it does."""
     told = {name: values[name] for name in ACTING if values.get(name)}
     summary = yaml_edit.inline(told)
     return [approvals.rule(ACTING_RULE, ENTITY_FILE, summary, told)] if told else []
 
 
-def is_acting(rule: Rule) -> bool:
+def is_acting(rule: approvals.Rule) -> bool:
     """Whether a rule of an entity.yaml is that by which the entity acts."""
     return rule.name == ACTING_RULE
 
@@ -231,9 +226,9 @@ def _entity_layer(path: Path) -> tuple[Identity, Layer, list[str]]:
         raise NotAnEntityError(path.parent)
     plain, source = read
     identity = _take_identity(path, plain, source)
-    layer, warnings = _layer(path, plain, source, name=path.name)
+    layer = _layer(path, plain, source, name=path.name)
     ignored = folder_trust.only_owners(layer.values)
-    warnings += [
+    warnings = [
         folder_trust.owners_warning(setting_layers.place(str(path), source, keys), keys)
         for keys in ignored
     ]
@@ -293,20 +288,13 @@ def _parsed(path: Path, raw: bytes) -> tuple[Plain, str]:
         raise SettingInvalidError(place, error.problem) from error
 
 
-def _layer(path: Path, plain: Plain, source: str, *, name: str) -> tuple[Layer, list[str]]:
-    """Return what a file sets, and what to say of settings in it that are gone."""
-    warnings = [
-        layers.warning(
-            setting_layers.place(str(path), source, keys), keys, is_users=name != ENTITY_FILE
-        )
-        for keys in layers.found(plain)
-    ]
-    plain = layers.left(plain)
+def _layer(path: Path, plain: Plain, source: str, *, name: str) -> Layer:
+    """Return what a file sets."""
     try:
         schema.check(Config, plain)
     except ValueProblem as problem:
         raise _invalid(path, source, problem.keys, setting_layers.sentence(problem)) from problem
-    return Layer("file", plain, name, source), warnings
+    return Layer("file", plain, name, source)
 
 
 def _invalid(path: Path, source: str, keys: Keys, problem: str) -> SettingInvalidError:
@@ -355,12 +343,11 @@ def plan_unset(source: str, key: str, *, file: str = "entity.yaml") -> str:
         UsageError: If the key is unknown.
         SettingInvalidError: If the file can't be changed in place.
     """
-    keys = tuple(key.split("."))
-    gone = layers.reason(keys)
-    if not gone and _find(key)[1] is Identity:
+    keys, root = _find(key)
+    if root is Identity:
         raise UsageError(f"`{key}` is part of who the entity is; set it instead")
     try:
-        return layers.removed(source, keys) if gone else yaml_edit.remove(source, keys)
+        return yaml_edit.remove(source, keys)
     except yaml_edit.SourceError as error:
         raise invalid(file, error) from error
 

@@ -19,6 +19,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from bumble.body.familiarity import Scores as Scores
 from bumble.entity.changes import Change
 from bumble.errors import NameUnclearError, RecordMissingError
 from bumble.files import disk
@@ -45,16 +46,6 @@ from bumble.text.yaml_edit import Row
 FOLDER = "relationships"
 LINE_KEY_DIGITS = 12  # of a hash; a portrait has a few dozen lines
 MAX_PENDING = 12  # notes that wait for the next reflection; the oldest go first
-
-
-class Scores(Struct, frozen=True):
-    """How the entity stands to a person; each in [0, 1]."""
-
-    familiarity: float = 0.0
-    warmth: float = 0.0
-    trust: float = 0.0
-    tension: float = 0.0
-    investment: float = 0.0
 
 
 class PendingNote(Struct, frozen=True):

@@ -11,17 +11,14 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from bumble.body import familiarity, significance
-from bumble.body.familiarity import Bond
 from bumble.entity.changes import Change
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
 from bumble.errors import NameUnclearError, RecordInvalidError, UsageError
 from bumble.files import disk
 from bumble.records import base, relationships, session_files
-from bumble.records.base import Provenance
 from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Session
@@ -97,7 +94,7 @@ def plan_met(
         scores = _after_exchange(runtime, record, at, session)
         why = f"talked with {name}"
         return relationships.plan_met(record, at, why, scores=scores, name=name)
-    origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
+    origin = base.Provenance(by="chat", sources=(session.id,), audience=(person,))
     stub = relationships.new(name, at, provenance=origin, id=person)
     scores = _after_exchange(runtime, stub, at, session)
     met = relationships.plan_met(stub, at, f"meet {name}", scores=scores)
@@ -112,7 +109,7 @@ def plan_heard_of(
     """Plan a file for somebody who hears a talk without speaking; None where there is one."""
     if (runtime.entity.root / relationships.path(person)).exists():
         return None
-    origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
+    origin = base.Provenance(by="chat", sources=(session.id,), audience=(person,))
     stub = relationships.new(name, at, provenance=origin, id=person)
     return relationships.plan_new(stub, f"meet {name}")
 
@@ -152,13 +149,11 @@ def plan_felt(runtime: Runtime, person: str, points: Mapping[str, float]) -> Cha
     record, direction = readable_person(runtime, person), familiarity.direction(points)
     if record is None or not direction or not _is_scalar(runtime, record):
         return None
-    scores = _present(runtime, record)
-    bond = familiarity.felt(_bond(scores), direction)
-    moved = replace(scores, warmth=bond.warmth, trust=bond.trust)
+    scores = _present(record)
     return relationships.plan_update(
         record,
         f"{record.name} left it {'warmer' if direction > 0 else 'cooler'}",
-        scores=moved,
+        scores=familiarity.felt(scores, direction),
         previous_health=health(scores),
     )
 
@@ -199,12 +194,9 @@ def _is_scalar(runtime: Runtime, person: Relationship) -> bool:
     return person.last_scored is None or not runtime.config.memory.relational.enabled
 
 
-def _present(runtime: Runtime, person: Relationship) -> Scores:
+def _present(person: Relationship) -> Scores:
     """Return the scores as stored; those of somebody new where there are none yet."""
-    if person.source.meta.get("scores"):
-        return person.scores
-    new = familiarity.stranger()
-    return Scores(new.familiarity, new.warmth, new.trust)
+    return person.scores if person.source.meta.get("scores") else familiarity.STRANGER
 
 
 def _after_exchange(
@@ -213,19 +205,14 @@ def _after_exchange(
     """Return the scores after one more exchange, of which nobody knows yet what good it did."""
     if not _is_scalar(runtime, person):
         return None
-    scores, last = _present(runtime, person), person.last_interaction or at
+    scores, last = _present(person), person.last_interaction or at
     last_text = session.messages[-1].text if session.messages else ""
-    moved = familiarity.after_exchange(
-        _bond(scores),
+    return familiarity.after_exchange(
+        scores,
         silence_hours=max(0.0, (at - last).total_seconds() / 3600),
         interactions=person.interaction_count + 1,
         meaningful=significance.is_meaningful(last_text, used_tool=False),
     )
-    return replace(scores, familiarity=moved.familiarity)
-
-
-def _bond(scores: Scores) -> Bond:
-    return Bond(scores.familiarity, scores.warmth, scores.trust)
 
 
 def interactions(runtime: Runtime) -> int:
