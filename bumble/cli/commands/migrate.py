@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -15,14 +14,13 @@ from bumble.cli import check_machine, output
 from bumble.cli.command import CheckOption, EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.opening import Opened, locate, settle_git
 from bumble.cli.process import Shell
-from bumble.entity import changes, commits, companions, git_operations, layers, settings
-from bumble.entity.config import Config, Identity
+from bumble.entity import changes, commits, companions, git_operations, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import NotAnEntityError, SettingInvalidError, UnsafePathError
 from bumble.files import disk, git, unfinished
 from bumble.records import kinds, scratch
 from bumble.records.kind import Kind
-from bumble.text import markdown, schema, yaml_edit
+from bumble.text import markdown, yaml_edit
 
 VERSION_KEY = "schema_version"
 ATTRIBUTES, IGNORES = ".gitattributes", ".gitignore"
@@ -73,7 +71,7 @@ def plan(root: Path) -> Migration:
     version = _version(root, before.entity)
     if version == settings.SCHEMA_VERSION:
         return Migration(version, before.entity)
-    after = _without_unknown(before)
+    after = before
     for number in range(version, settings.SCHEMA_VERSION):
         after = STEPS[number](after)
     after, why = _completed(root, after), f"format {settings.SCHEMA_VERSION}"
@@ -180,27 +178,6 @@ def _version(root: Path, source: str) -> int:
         newer = f"was made by a newer bumble (format {version}): install that one"
         raise SettingInvalidError(place, newer)
     return version
-
-
-def _without_unknown(draft: FolderDraft) -> FolderDraft:
-    """Take out what was a setting then and is none now."""
-    source, lines = draft.entity, [*draft.lines]
-    with suppress(schema.ValueProblem):  # another problem: the owner hears of it when it is opened
-        while keys := _unknown(source):
-            source = yaml_edit.remove(source, keys)
-            lines.append(f"{ENTITY_FILE}: {'.'.join(keys)} goes: it is no setting any more")
-    return replace(draft, entity=source, lines=tuple(lines))
-
-
-def _unknown(source: str) -> schema.Keys:
-    """Return the first key of an entity.yaml that is no setting; empty: there is none."""
-    aside = {*schema.fields(Identity), layers.NOTES}
-    values = yaml_edit.parse_mapping(source).items()
-    try:
-        schema.check(Config, {key: value for key, value in values if key not in aside})
-    except schema.UnknownKeyProblem as problem:
-        return problem.keys
-    return ()
 
 
 def _from_1(draft: FolderDraft) -> FolderDraft:
