@@ -119,15 +119,19 @@ def load(
     if user_file is not None:
         plain, source = _read(user_file) or ({}, "")
         trusted = folder_trust.folders(plain.pop(folder_trust.KEY, None), str(user_file))
-        layers.append(_layer(user_file, plain, source, name=str(user_file)))
+        users, warnings = _layer(user_file, plain, source, name=str(user_file))
+        layers.append(users)
     if entity_file is not None:
-        identity, own, warnings = _entity_layer(entity_file)
+        identity, own, ignored = _entity_layer(entity_file)
+        warnings += ignored
         found = [identity_rule(identity), *acting(own.values)]
         if not acts:
             aside = [(name,) for name in ACTING]
             own = replace(own, values=folder_trust.without(own.values, aside))
         layers.append(own)
-    layers.append(Layer("environment", setting_layers.from_environment(environ or {})))
+    layers.append(
+        Layer("environment", setting_layers.from_environment(environ or {}, warnings.append))
+    )
     layers.append(Layer("flag", setting_layers.from_flags(flags or {})))
     if entity_file is None:
         return _assemble(tuple(layers), identity, tuple(warnings))
@@ -145,7 +149,7 @@ def rules(values: Mapping[str, Any]) -> list[approvals.Rule]:
     Raises:
         ValueError: If it does not say who the entity is.
     """
-    plain = folder_trust.without(values, folder_trust.only_owners(values))
+    plain = layers.left(folder_trust.without(values, folder_trust.only_owners(values)))
     own = {key: plain[key] for key in schema.fields(Identity) if key in plain}
     return [identity_rule(schema.build(Identity, own)), *acting(plain)]
 
@@ -226,9 +230,9 @@ def _entity_layer(path: Path) -> tuple[Identity, Layer, list[str]]:
         raise NotAnEntityError(path.parent)
     plain, source = read
     identity = _take_identity(path, plain, source)
-    layer = _layer(path, plain, source, name=path.name)
+    layer, warnings = _layer(path, plain, source, name=path.name)
     ignored = folder_trust.only_owners(layer.values)
-    warnings = [
+    warnings += [
         folder_trust.owners_warning(setting_layers.place(str(path), source, keys), keys)
         for keys in ignored
     ]
@@ -288,13 +292,20 @@ def _parsed(path: Path, raw: bytes) -> tuple[Plain, str]:
         raise SettingInvalidError(place, error.problem) from error
 
 
-def _layer(path: Path, plain: Plain, source: str, *, name: str) -> Layer:
-    """Return what a file sets."""
+def _layer(path: Path, plain: Plain, source: str, *, name: str) -> tuple[Layer, list[str]]:
+    """Return what a file sets, and what to say of settings in it that are gone."""
+    warnings = [
+        layers.warning(
+            setting_layers.place(str(path), source, keys), keys, is_users=name != ENTITY_FILE
+        )
+        for keys in layers.found(plain)
+    ]
+    plain = layers.left(plain)
     try:
         schema.check(Config, plain)
     except ValueProblem as problem:
         raise _invalid(path, source, problem.keys, setting_layers.sentence(problem)) from problem
-    return Layer("file", plain, name, source)
+    return Layer("file", plain, name, source), warnings
 
 
 def _invalid(path: Path, source: str, keys: Keys, problem: str) -> SettingInvalidError:
@@ -343,11 +354,12 @@ def plan_unset(source: str, key: str, *, file: str = "entity.yaml") -> str:
         UsageError: If the key is unknown.
         SettingInvalidError: If the file can't be changed in place.
     """
-    keys, root = _find(key)
-    if root is Identity:
+    keys = tuple(key.split("."))
+    gone = layers.reason(keys)
+    if not gone and _find(key)[1] is Identity:
         raise UsageError(f"`{key}` is part of who the entity is; set it instead")
     try:
-        return yaml_edit.remove(source, keys)
+        return layers.removed(source, keys) if gone else yaml_edit.remove(source, keys)
     except yaml_edit.SourceError as error:
         raise invalid(file, error) from error
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -14,7 +16,7 @@ from bumble.cli import check_machine, output
 from bumble.cli.command import CheckOption, EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.opening import Opened, locate, settle_git
 from bumble.cli.process import Shell
-from bumble.entity import changes, commits, companions, git_operations, settings
+from bumble.entity import changes, commits, companions, git_operations, layers, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import NotAnEntityError, SettingInvalidError, UnsafePathError
 from bumble.files import disk, git, unfinished
@@ -69,13 +71,15 @@ def plan(root: Path) -> Migration:
         raise NotAnEntityError(root)
     before = FolderDraft(source, _text(root / ATTRIBUTES), _text(root / IGNORES))
     version = _version(root, before.entity)
-    if version == settings.SCHEMA_VERSION:
+    after = _without_retired(before)
+    if version == settings.SCHEMA_VERSION and after == before:
         return Migration(version, before.entity)
-    after = before
     for number in range(version, settings.SCHEMA_VERSION):
         after = STEPS[number](after)
-    after, why = _completed(root, after), f"format {settings.SCHEMA_VERSION}"
-    parted = [change for path in _records(root) for change in _parted(root, path, why)]
+    after = after if version == settings.SCHEMA_VERSION else _completed(root, after)
+    why = f"format {settings.SCHEMA_VERSION}"
+    records = _records(root) if version < settings.SCHEMA_VERSION else []
+    parted = [change for path in records for change in _parted(root, path, why)]
     count = sum(change.alone for change in parted)
     told = f"{companions.FOLDER}/: where {count} files come from, which stood in them"
     texts = (
@@ -180,6 +184,17 @@ def _version(root: Path, source: str) -> int:
     return version
 
 
+def _without_retired(draft: FolderDraft) -> FolderDraft:
+    """Drop settings that are gone."""
+    values = yaml_edit.parse_mapping(draft.entity)
+    lines = [
+        f"{ENTITY_FILE}: {'.'.join(keys)}: {reduce(getitem, keys, values)} goes:"
+        f" {layers.reason(keys)}"
+        for keys in layers.found(values)
+    ]
+    return replace(draft, entity=layers.without_retired(draft.entity), lines=(*draft.lines, *lines))
+
+
 def _from_1(draft: FolderDraft) -> FolderDraft:
     """Have transcripts merged by meaning."""
     lines = []
@@ -270,6 +285,8 @@ def _lines(migration: Migration, kept: str, *, check: bool) -> list[str]:
     if not migration.due:
         return [f"Nothing to do: it is of format {settings.SCHEMA_VERSION}."]
     steps = f"from format {migration.version} to {settings.SCHEMA_VERSION}"
+    if migration.version == settings.SCHEMA_VERSION:
+        steps = f"on within format {settings.SCHEMA_VERSION}"
     if check:
         return [f"Would go {steps}:", *migration.lines]
     return [f"Went {steps}:", *migration.lines, f"What it was is kept as {kept}."]
