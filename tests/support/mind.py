@@ -217,7 +217,7 @@ def _dream(prompt: str) -> str:
     return "FRAGMENTS\n" + "\n".join(rows) + f"\n\nTHREAD\n{ends[0]} waits for {ends[-1]}"
 
 
-def _noise(prompt: str, _: Any) -> dict[str, list[str]]:
+def _thoughts(prompt: str) -> dict[str, list[str]]:
     around = [line for line in _tagged(prompt, "around") if line.startswith("- ")]
     words = around[-1].split()[-4:] if around else ["something"]
     return {"thoughts": [f"and then {' '.join(words).rstrip('.').lower()}, as if"]}
@@ -225,8 +225,10 @@ def _noise(prompt: str, _: Any) -> dict[str, list[str]]:
 
 def _musings(prompt: str, fields: Any) -> dict[str, Any]:
     topics = [name for name in fields if name != "thoughts"]
-    asked = {name: [{"uses": [f"{name}m1"], "question": "what is it like now?"}] for name in topics}
-    return asked | _noise(prompt, fields)
+    first = dict(re.findall(r"^(t\d+): .*\((m\d+)[^()]*\)$", prompt, re.MULTILINE))
+    question = "what is it like now?"
+    asked = {name: [{"uses": [first[name]], "question": question}] for name in topics}
+    return asked | (_thoughts(prompt) if "thoughts" in fields else {})
 
 
 def _handover(prompt: str, fields: Any) -> dict[str, str]:
@@ -251,7 +253,7 @@ _MAKERS: dict[str, Any] = {  # by a field that only this answer has
     "subject": _handover,
     "next_steps": _summary,
     "phenotype": lambda _, fields: {key: [] for key in fields},  # nothing it would note for itself
-    "questions": lambda *_: {"questions": [{"uses": ["m1"], "question": "what is it like now?"}]},
+    "t1": _musings,
     "traits": lambda _, fields: {name: [] for name in fields},
     "verdict": lambda *_: {"verdict": "DONE", "missing": ""},
 }
