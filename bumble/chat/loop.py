@@ -417,7 +417,10 @@ def _back(
         return None
     if step.calls:
         nudge = _nudge(outcome, step, person, gate.message, over=over)
-        results = _results(step)
+        results = tuple(
+            ToolResult(call.id, transcript.result_text(call.name, result.text))
+            for call, result in zip(step.calls, step.results, strict=True)
+        )
         text = "\n\n".join([*(result.text for result in results), nudge])
         # whose model has tools of its own knows what results are for
         has_news = over or any(result.failed for result in step.results)
@@ -509,13 +512,6 @@ def _refused(call: Action, earlier: Sequence[Action], limit: int) -> Result | No
         return None
     text = f"{REFUSED} {call.name} was called like this {limit} times; use its results"
     return Result(text, failed=True)
-
-
-def _results(step: LoopStep) -> tuple[ToolResult, ...]:
-    return tuple(
-        ToolResult(call.id, transcript.result_text(call.name, result.text))
-        for call, result in zip(step.calls, step.results, strict=True)
-    )
 
 
 def _nudge(outcome: LoopOutcome, step: LoopStep, person: str, message: str, *, over: bool) -> str:

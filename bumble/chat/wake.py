@@ -251,11 +251,6 @@ def _plan(runtime: Runtime, values: Mapping[str, object], why: str) -> Change | 
     return state.plan_write(file, {WAKE: dict(values)}, why)
 
 
-def is_of_wake(origin: base.Provenance) -> bool:
-    """Whether something was written by the entity when it woke by itself."""
-    return origin.by == WAKE
-
-
 MOST_MESSAGES, MOST_SAYS, MOST_STEPS, MOST_SECONDS = 2, 6, 16, 1200
 ROUNDS = 10  # of tools: with them the loop takes at most MOST_STEPS
 MIND_TOKENS = 400  # of working memory, notes and thoughts
@@ -392,7 +387,7 @@ def _may_address(runtime: Runtime, person: str, at: datetime) -> bool:
     newest = session_files.newest(runtime.entity.sessions, person, at)
     if newest is None:
         return False
-    if any(is_of_wake(one.provenance) for one in _waiting(runtime, person)):
+    if any(one.provenance.by == WAKE for one in _waiting(runtime, person)):
         return False
     messages = session_files.find(runtime.entity.sessions, newest.id).messages
     return not (messages and messages[-1].unprompted)

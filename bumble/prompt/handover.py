@@ -149,7 +149,9 @@ def _of_memories(runtime: Runtime, session: Session) -> Mapping[str, str]:
     own = [each for each in episodes.read(runtime.entity.episodes) if each.session == session.id]
     stories = [each.telling.narrative for each in own]
     named = filter(None, map(titles.heading, stories))
-    told = [line for story in stories for line in words.sentences(_prose(story))]
+    rows = [row for story in stories for row in story.splitlines()]
+    prose = "\n".join(row for row in rows if not row.startswith(("#", ">")))
+    told = words.sentences(prose)
     felt = [each.felt for each in session.appraisals.values() if each.felt]
     unanswered = [words.one_line(each.text) for each in session.unanswered[-1:]]
     asked = [text for text in unanswered if text.endswith(words.QUESTION_MARKS)]
@@ -172,10 +174,6 @@ def _end(told: Sequence[str]) -> str:
             break
         kept.insert(0, sentence)
     return " ".join(kept)
-
-
-def _prose(story: str) -> str:
-    return "\n".join(line for line in story.splitlines() if not line.startswith(("#", ">")))
 
 
 def _by_form(

@@ -177,10 +177,14 @@ class _Book:
             self._contradict(name, other, claim)
 
     def _same(self, claim: Claim) -> beliefs.Belief | None:
+        # what was dreamt is not confirmed by being told, nor the other way round
+        is_dreamt = claim.category == beliefs.DREAM_INSIGHT
         judged = [
             self.now[name]
             for name, verdict in claim.verdicts.items()
-            if verdict == "same" and name in self.now and _akin(claim, self.now[name])
+            if verdict == "same"
+            and name in self.now
+            and is_dreamt == (self.now[name].category == beliefs.DREAM_INSIGHT)
         ]
         alike = [belief for belief in self.now.values() if repeats(claim, belief)]
         return next(iter([*alike, *judged]), None)
@@ -226,11 +230,6 @@ def repeats(claim: Claim, belief: beliefs.Belief) -> bool:
         and disk.same_name(_bare(belief.text)) == disk.same_name(_bare(claim.text))
         and may_meet(claim.provenance.audience, belief)
     )
-
-
-def _akin(claim: Claim, belief: beliefs.Belief) -> bool:
-    """Whether both were dreamt or neither was: what was dreamt is not confirmed by being told."""
-    return (claim.category == beliefs.DREAM_INSIGHT) == (belief.category == beliefs.DREAM_INSIGHT)
 
 
 def _bare(text: str) -> str:

@@ -6,11 +6,11 @@ a topic of which nothing is left has none.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
@@ -108,12 +108,9 @@ def _sample(texts: Sequence[topic_mining.Text]) -> Iterator[topic_mining.Text]:
     """Draw mentions from each era: by the hash of their ids, so that new ones change few."""
     dated = [text for text in texts if text.at is not None]
     for era in _eras(dated):
-        drawn = set(sorted({text.id for text in era}, key=_order)[:OF_ERA])
+        by_hash = sorted({text.id for text in era}, key=lambda id_: sha256(id_.encode()).digest())
+        drawn = set(by_hash[:OF_ERA])
         yield from (text for text in era if text.id in drawn)
-
-
-def _order(record_id: str) -> str:
-    return hashlib.sha256(record_id.encode()).hexdigest()
 
 
 def labelled(jobs: Sequence[Drawing]) -> dict[str, topic_mining.Text]:

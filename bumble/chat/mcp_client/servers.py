@@ -132,7 +132,8 @@ class _Closing:
             if isinstance(reference := given.get("$ref"), str):
                 given = self.definitions.get(reference.rpartition("/")[2])
             elif isinstance(several := given.get("anyOf") or given.get("oneOf"), list):
-                given = next((one for one in several if not _is_null(one)), None)
+                shapes = [one for one in several if isinstance(one, Mapping)]
+                given = next((one for one in shapes if one.get("type") != "null"), None)
             elif isinstance(kinds := given.get("type"), list):
                 return {**given, "type": next((one for one in kinds if one != "null"), None)}
             else:
@@ -140,10 +141,6 @@ class _Closing:
             if isinstance(given, Mapping):
                 given = {**given, **above}
         return {}
-
-
-def _is_null(shape: object) -> bool:
-    return isinstance(shape, Mapping) and shape.get("type") == "null"
 
 
 def _numbers(shape: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

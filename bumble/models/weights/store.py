@@ -71,7 +71,8 @@ def find(folder: Path, entry: CatalogEntry) -> Installed | None:
     if manifest is None:
         return None
     by_name = {file["name"]: file for file in manifest["files"]}
-    if {name: file["sha256"] for name, file in by_name.items()} != _hashes(entry):
+    wanted = {file.name: file.sha256 for file in entry.files}
+    if {name: file["sha256"] for name, file in by_name.items()} != wanted:
         return None
     moved = False
     for file in entry.files:
@@ -183,10 +184,6 @@ def _read(place: Path) -> dict[str, Any] | None:
     if not isinstance(manifest, dict) or manifest.get("schema") != _SCHEMA:
         return None
     return manifest
-
-
-def _hashes(entry: CatalogEntry) -> dict[str, str]:
-    return {file.name: file.sha256 for file in entry.files}
 
 
 def _stamp(path: Path) -> tuple[int, int]:
