@@ -508,9 +508,8 @@ def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> too
         deliver=reminders.SESSION,
         provenance=wake.origin(runtime.model.name),
     )
-    return tools.Result(
-        "left for them", plan=lambda: reminders.plan_new(made, f"leave {wake.name} a message")
-    )
+    planned = (lambda: reminders.plan_new(made, f"leave {wake.name} a message"),)
+    return tools.Result("left for them", plans=planned)
 
 
 def _waiting(runtime: Runtime, person: str) -> list[reminders.Reminder]:

@@ -477,10 +477,6 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
         "question": asked.id if asked else None,
         "fragments": list(dreamt.fragments),
         "thread": dreamt.thread,
-        "events": [
-            _begun(job),
-            {"event": "dream_cycle_completed", "at": base.stamp(runtime.now()), "id": night.id},
-        ],
     }
     return JobResult(
         title=f"dream: {shorten(dreamt.thread, TITLE_CHARS)}",
@@ -622,10 +618,6 @@ def _of_both(met: Sequence[Episode]) -> str:
     return BETWEEN.join(filter(None, (titles.heading(episode.text) for episode in met[:2])))
 
 
-def _begun(job: DreamJob) -> dict[str, str]:
-    return {"event": "dream_cycle_start", "at": base.stamp(job.at)}
-
-
 def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
     """Plan all that a dream becomes, on the files as they are; nothing if a condition fails."""
     config, past = runtime.config.soma.dreams, read(runtime)
@@ -634,8 +626,7 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
     closed = [one for one in still if not one.passes and one.name in ENDING]
     if closed and not job.bypassed:
         late = tuple(f"Not kept: {one.name}: {one.value}, wants {one.wants}." for one in closed)
-        left = {"event": "dream_cycle_left", "at": base.stamp(runtime.now())}
-        return JobPlan((), late, {"events": [_begun(job), left]}, ran=False)
+        return JobPlan((), late, ran=False)
     planned: list[Change | None] = []
     became: list[str] = []
     if config.write_journal:

@@ -164,13 +164,6 @@ class ListedTool(Struct, frozen=True):
     reads: bool  # whether the server says that it changes nothing
 
 
-class ToolAnswer(Struct, frozen=True):
-    """What a call gave."""
-
-    text: str
-    failed: bool
-
-
 MOST_TOOLS = 24  # of all servers in one turn; a prompt has little room
 AGAIN_SECONDS = 60.0  # before a server that failed is tried again
 TOOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,63}")
@@ -297,11 +290,10 @@ class Servers:
             for own, tool in server.tools.items():
                 if tool.name == name and server.link is not None:
                     try:
-                        answer = server.link.call(own, arguments)
+                        return server.link.call(own, arguments)
                     except ServerFailedError as error:
                         self._fail(server, str(error))
                         return OutsideResult(f"failed: {server.name} {error}", failed=True)
-                    return OutsideResult(answer.text, answer.failed)
         return OutsideResult(f"failed: {name} is not there any more", failed=True)
 
     def _fail(self, server: Running, problem: str) -> None:
