@@ -126,9 +126,7 @@ def phenotype(runtime: Runtime, readers: Sequence[str]) -> str:
 
 def workspace_text(runtime: Runtime, names: Sequence[str]) -> str:
     """Name the files of the workspace, if they may be read: a small model does not look itself."""
-    if not runtime.config.tools.files:
-        return ""
-    if not names:
+    if not (runtime.config.tools.files and names):
         return ""
     named = [prompts.harmless(one_line(name)[:NAME_CHARS]) for name in names[:NAMED_FILES]]
     more = f" and {len(names) - len(named)} more (`list_files`)" if len(names) > len(named) else ""
