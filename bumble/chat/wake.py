@@ -57,6 +57,7 @@ REST = "rest"  # a wake of which nothing comes
 RUT_WINDOW, RUT_TIMES = 14, 3  # so many of the last wakes with one tool bar it
 SALIENCE, AGE_SECONDS = 0.44, 90  # of a stray thought that wakes it
 DREAM_WEIGHT = 1.25  # a dream's fragments count for more
+THOUGHT = ("thought", "a stray thought")
 AGAIN_HOURS = 3  # before the same cause wakes it again
 STRETCH_MINUTES, STRETCH_HOURS = 45, 3  # of the timer, after wakes that came close together
 
@@ -182,25 +183,16 @@ def _causes(
 
 def _thoughts(soma: Soma, at: datetime) -> list[Cause]:
     """Return the stray thoughts that stand out and are not of this minute, the loudest first."""
-    ripe = [
-        (weight, fragment)
-        for fragment in soma.noise
-        if (weight := _weight(fragment)) >= SALIENCE
-        and moments.gap(fragment.at, at).total_seconds() >= AGE_SECONDS
-    ]
-    ripe.sort(key=lambda pair: -pair[0])
-    return [_of_thought(fragment) for _, fragment in ripe]
-
-
-def _of_thought(fragment: noise.Fragment) -> Cause:
-    mark = hashlib.sha256(fragment.text.encode("utf-8", "replace")).hexdigest()[:8]
-    is_dream = fragment.kind == noise.DREAM
-    kind, detail = ("dream", "a dream that lingers") if is_dream else ("thought", "a stray thought")
-    return Cause(kind, detail, f"{kind}:{mark}", fragment)
-
-
-def _weight(fragment: noise.Fragment) -> float:
-    return fragment.salience * (DREAM_WEIGHT if fragment.kind == noise.DREAM else 1)
+    causes: list[tuple[float, Cause]] = []
+    for one in soma.noise:
+        is_dream = one.kind == noise.DREAM
+        weight = one.salience * (DREAM_WEIGHT if is_dream else 1)
+        if weight >= SALIENCE and moments.gap(one.at, at).total_seconds() >= AGE_SECONDS:
+            kind, told = ("dream", "a dream that lingers") if is_dream else THOUGHT
+            mark = hashlib.sha256(one.text.encode("utf-8", "replace")).hexdigest()[:8]
+            causes.append((weight, Cause(kind, told, f"{kind}:{mark}", one)))
+    causes.sort(key=lambda pair: -pair[0])
+    return [cause for _, cause in causes]
 
 
 def _timer(runtime: Runtime, past: Sequence[PastWake]) -> timedelta | None:

@@ -31,7 +31,7 @@ from bumble.guard import claims
 from bumble.jobs.episode import significance_now
 from bumble.llm import prompts
 from bumble.models.embed import protocol
-from bumble.recall.belief_strength import Claim, plan_claim
+from bumble.recall.belief_strength import Claim, plan_claims
 from bumble.records import (
     base,
     beliefs,
@@ -670,7 +670,7 @@ def _belief(runtime: Runtime, job: DreamJob, night: Night) -> list[Change]:
         provenance=replace(night.provenance, sources=(night.id, *night.provenance.sources)),
         by="dream",
     )
-    return plan_claim(runtime, claim, job.at)
+    return plan_claims(runtime, [claim], job.at)
 
 
 def _noise(runtime: Runtime, job: DreamJob, night: Night) -> Change | None:

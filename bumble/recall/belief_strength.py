@@ -125,11 +125,6 @@ def superseded(belief: beliefs.Belief, held: Mapping[str, beliefs.Belief], at: d
     )
 
 
-def plan_claim(runtime: Runtime, claim: Claim, at: datetime) -> list[Change]:
-    """Plan what one claim does to what is held; see `plan_claims`."""
-    return plan_claims(runtime, [claim], at)
-
-
 def plan_claims(runtime: Runtime, claims: Sequence[Claim], at: datetime) -> list[Change]:
     """Plan what claims do to what is held, as the files are now: one change a file.
 
@@ -164,7 +159,17 @@ class _Book:
         elif claim.id in self.now:
             return
         else:
-            self._put(None, beliefs.plan_new(_new(claim, self.at), "believe something new"))
+            new = beliefs.new(
+                claim.id,
+                claim.text,
+                claim.category,
+                claim.confidence,
+                self.at,
+                origin=claim.origin,
+                evidence=claim.evidence,
+                provenance=claim.provenance,
+            )
+            self._put(None, beliefs.plan_new(new, "believe something new"))
             name = claim.id
         against = [
             belief_id for belief_id, verdict in claim.verdicts.items() if verdict == "contradicts"
@@ -244,16 +249,3 @@ def may_meet(people: Sequence[str], belief: beliefs.Belief) -> bool:
 def same_people(claim: base.Provenance, held: base.Provenance) -> bool:
     """Whether a claim comes from the people a belief came from, or the belief from the owner."""
     return not held.audience or bool(set(claim.audience) & set(held.audience))
-
-
-def _new(claim: Claim, at: datetime) -> beliefs.Belief:
-    return beliefs.new(
-        claim.id,
-        claim.text,
-        claim.category,
-        claim.confidence,
-        at,
-        origin=claim.origin,
-        evidence=claim.evidence,
-        provenance=claim.provenance,
-    )

@@ -422,8 +422,7 @@ class _Plan:
 
     def _put(self, sources: Iterable[Hit]) -> list[int]:
         """Give places numbers; one that was there keeps its own, and gets what is new."""
-        numbers = dict.fromkeys(self._number(source) for source in sources)
-        return list(numbers)
+        return list(dict.fromkeys(map(self._number, sources)))
 
     def _number(self, source: Hit) -> int:
         for number, place in enumerate(self._places, 1):

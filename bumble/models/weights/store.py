@@ -198,21 +198,13 @@ def _size(place: Path) -> int:
     return sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
 
 
-def _ignore_progress(done_bytes: int, total_bytes: int) -> None:
-    """Show nothing."""
-
-
-def _ignore_note(line: str) -> None:
-    """Say nothing."""
-
-
 class PullOptions(Struct, frozen=True):
     """What a pull may use of the world."""
 
     environment: Mapping[str, str] = field(default_factory=dict)  # of the processes it starts
     endpoint: str | None = None  # of the hub; None: what HF_ENDPOINT says, else the public one
-    progress: Callable[[int, int], None] = _ignore_progress  # bytes done, bytes in all
-    note: Callable[[str], None] = _ignore_note  # gets a line on a source that was passed over
+    progress: Callable[[int, int], None] = lambda _done, _all: None  # bytes done, bytes in all
+    note: Callable[[str], None] = lambda _: None  # gets a line on a source that was passed over
     answers: dict[str, str | None] = field(default_factory=dict)  # of hubs; none is asked twice
 
 
