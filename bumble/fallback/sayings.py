@@ -93,14 +93,6 @@ def wording(runtime: Runtime, session: Session, messages: Sequence[Message]) -> 
     return None
 
 
-def of_conversation(runtime: Runtime, session: Session) -> Wording | None:
-    """Return how the memories of a whole conversation are worded; None where the model writes them.
-
-    Of the whole, so that every pass decides the same of each part.
-    """
-    return wording(runtime, session, session.messages)
-
-
 def of_person(runtime: Runtime, person: str) -> Wording | None:
     """Return how memories of somebody are worded, by what was last said to or by them."""
     latest = session_files.newest(runtime.entity.sessions, person, runtime.now())
