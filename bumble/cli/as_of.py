@@ -21,13 +21,12 @@ from msgspec.structs import replace
 
 from bumble.cli import output
 from bumble.cli.commands import migrate
-from bumble.cli.opening import Opened
+from bumble.cli.opening import Opened, identity_of
 from bumble.entity import changes, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.settings import SCHEMA_VERSION
 from bumble.errors import (
     HistoryMissingError,
-    NotAnEntityError,
     PastMissingError,
     RecordInvalidError,
     SettingInvalidError,
@@ -200,17 +199,13 @@ def open_past(opened: Opened, text: str) -> Opened:
     # What was is for this process: its index lies beside it, and never on a server.
     flags = opened.settings.flags() | {"index.backend": "sqlite"}
     then = settings.load(entity.file, shell.user_file, shell.environ, flags, home=live.root)
-    if then.identity is None:
-        raise NotAnEntityError(folder.root)
-    for warning in then.warnings:
-        output.warn(shell, warning)
-    shell.now_given, shell.entity_name = moment, then.identity.name
+    identity, shell.now_given = identity_of(shell, folder.root, then), moment
     donors = (place.of(live), *(place.of(Entity(other)) for other in folder.others))
     past = replace(
         opened,
         entity=entity,
         settings=then,
-        identity=then.identity,
+        identity=identity,
         donors=tuple(donor.database for donor in donors),
     )
     _tell(past, moment, folder)

@@ -13,7 +13,6 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
@@ -36,27 +35,6 @@ from bumble.text.printable import HALF
 
 FORGOTTEN = "forgotten.jsonl"
 CLONE_MARK = "clone"  # in `.bumble/`: that it was said that git does not know how to merge
-
-
-class Configured(Protocol):
-    """A process with settings: those of an entity, or of the user alone."""
-
-    @property
-    def shell(self) -> Shell: ...
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def config(self) -> Config: ...
-
-    @property
-    def root(self) -> Path | None:
-        """The entity's folder."""
-
-    @property
-    def spoken(self) -> Sequence[str]:
-        """The languages that people spoke lately, the newest first."""
 
 
 class WithoutEntity(Struct, frozen=True):
@@ -141,6 +119,9 @@ class Opened(Struct, frozen=True):
         """
         disk.inside(self.entity.root, self.entity.relative(path))
         return path
+
+
+Configured = Opened | WithoutEntity  # a process with settings: of an entity, or the user's alone
 
 
 def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
@@ -255,19 +236,28 @@ def open_entity(
     changes.recover(root, timeout_seconds=timeout)
     is_settled = settle_git(shell, root, timeout_seconds=timeout, reads=reads or incognito)
     _tell_of_foreign(shell, root)
-    settings_of_entity, entity = _settings(shell, folder.Entity(root), flags)
-    for warning in settings_of_entity.warnings:
+    read, entity = _settings(shell, folder.Entity(root), flags)
+    opened = Opened(shell, entity, why, read, identity_of(shell, root, read))
+    if incognito:
+        return opened
+    if is_settled:
+        _check_merges(opened) if reads else settle_merges(opened)
+        _teach_git(opened)
+    return _with_rules(opened, flags)
+
+
+def identity_of(shell: Shell, root: Path, read: Settings) -> Identity:
+    """Return whose settings were read, and have the process know it; say what is wrong with them.
+
+    Raises:
+        NotAnEntityError: If they are nobody's.
+    """
+    for warning in read.warnings:
         output.warn(shell, warning)
-    if settings_of_entity.identity is None:
+    if read.identity is None:
         raise NotAnEntityError(root)
-    shell.entity_name = settings_of_entity.identity.name
-    opened = Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
-    if not incognito:
-        if is_settled:
-            _check_merges(opened) if reads else settle_merges(opened)
-            _teach_git(opened)
-        return _with_rules(opened, flags)
-    return opened
+    shell.entity_name = read.identity.name
+    return read.identity
 
 
 def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
@@ -278,7 +268,7 @@ def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
     waiting = rules.pending(opened.entity, rules.read(opened.entity, opened.settings), whole=True)
     if not waiting:
         return opened
-    if shell.interactive and not shell.json and approvals.are_new(root, waiting):
+    if shell.asks and approvals.are_new(root, waiting):
         output.say(f"Came to {root} from elsewhere, and counts only if you say so:")
         for rule in waiting:
             output.say(f"  {rules.line(rule)}")

@@ -314,12 +314,6 @@ class Thinking:
         self._name, self._environ = name, environ
         self._begun = False
 
-    def __enter__(self) -> Thinking:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end()
-
     def wait(self, what: str) -> None:
         """Show on a terminal what it does: `reads`; nothing elsewhere."""
         sign(f"{self._name} {what} …", self._environ)
@@ -334,15 +328,12 @@ class Thinking:
         else:
             say(f"{self._name} is thinking …")
 
-    def _end(self) -> None:
-        sign("")
-        self._begun = False
-
     def until(self, voice: Callable[[str], None]) -> Callable[[str], None]:
         """Return a voice before which the sign goes."""
 
         def speak(text: str) -> None:
-            self._end()
+            sign("")
+            self._begun = False
             voice(text)
 
         return speak

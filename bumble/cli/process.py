@@ -270,6 +270,11 @@ class Shell(Struct):
         """Whether a person sits at both ends, so that a question makes sense."""
         return sys.stdin.isatty() and sys.stderr.isatty()
 
+    @property
+    def asks(self) -> bool:
+        """Whether a question may be asked: a program that reads --json is asked nothing."""
+        return self.interactive and not self.json
+
 
 def _full_name(account: str) -> str:
     """Return the full name that the system has of an account; empty where it has none."""

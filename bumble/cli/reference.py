@@ -16,7 +16,6 @@ from typing import Any
 
 import typer
 
-from bumble import errors
 from bumble.bridges.exports import memories
 from bumble.bridges.imports import formats
 from bumble.cli import app, command_help, completing, output, registry
@@ -234,12 +233,6 @@ MEANINGS = {
     app.INTERRUPTED_EXIT_CODE: "interrupted",
     143: "told to end while the entity answered; what was shown is kept",
 }
-
-
-def exit_codes() -> set[int]:
-    """Return every exit code the code can end with by an error of its own."""
-    kinds = [member for member in vars(errors).values() if isinstance(member, type)]
-    return {kind.exit_code for kind in kinds if issubclass(kind, errors.UserError)}
 
 
 def commands_page() -> str:

@@ -92,7 +92,7 @@ def carry_out(
         runs.append({**data, "changes": outcome.written})
         ran = ran or outcome.ran  # a job may find that there was nothing in it
         lines += outcome.told
-        lines += described(outcome.written) if flags.dry_run else []
+        lines += writing.described(outcome.written) if flags.dry_run else []
     if not due.due:
         lines = [f"Nothing to do: {why_not(due)}."]
     data = {"ran": ran, "dry_run": flags.dry_run, "gates": gates(due), "done": runs}
@@ -158,15 +158,6 @@ def _origins(opened: Opened, outcome: job.JobResult) -> Iterator[Provenance]:
 def _written(opened: Opened, runtime: Runtime, outcome: job.JobResult) -> job.JobResult:
     shown = planned(opened, runtime, outcome).written  # before: what each file is made of
     return replace(job.apply(runtime, outcome), written=list(map(writing.without_diff, shown)))
-
-
-def described(changes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the lines of planned changes."""
-    return [
-        line
-        for change in changes
-        for line in (f"{change['path']}: {change['why']}", *change["diff"])
-    ]
 
 
 def tell(

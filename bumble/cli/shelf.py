@@ -151,8 +151,13 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
 
     def edit(self, opened: Opened, name: str, *, source: str | None, dry_run: bool) -> None:
         """Let the user edit a record's file."""
-        path, command = self.path(opened, name), f"{self.group} edit"
-        writing.edit_record(opened, command, path, self.kind.parse, source=source, dry_run=dry_run)
+        path = self.path(opened, name)
+        writing.edit(
+            *(opened, f"{self.group} edit", opened.entity.relative(path)),
+            lambda text: self.kind.parse(text, path.stem),
+            source=source,
+            dry_run=dry_run,
+        )
 
     def remove(
         self,

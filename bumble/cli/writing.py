@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import unified_diff
 from pathlib import Path, PurePosixPath
@@ -299,13 +299,9 @@ def commit(
         **data,
         "changes": shown if dry_run else [without_diff(change) for change in shown],
     }
-    lines = [unchanged if not wanted else sentence]
+    lines = [sentence if wanted else unchanged]
     if wanted and dry_run:
-        lines = [
-            line
-            for change in shown
-            for line in (f"{change['path']}: {change['why']}", *change["diff"])
-        ]
+        lines = described(shown)
     output.result(opened.shell, command, answer, lines)
     if wanted and dry_run:
         output.say("Nothing was written: --dry-run.")
@@ -323,6 +319,15 @@ def apply(opened: Opened, change_set: changes.ChangeSet, *, trusts: bool = True)
     paths = [change.path for change in change_set.changes] if trusts else []
     with setting_files.trust_renewed(opened.shell, root, paths):
         commits.apply(root, change_set, opened.commit_policy, timeout_seconds=timeout)
+
+
+def described(changes: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the lines of planned changes."""
+    return [
+        line
+        for change in changes
+        for line in (f"{change['path']}: {change['why']}", *change["diff"])
+    ]
 
 
 def without_diff(shown: dict[str, Any]) -> dict[str, Any]:
@@ -375,31 +380,11 @@ def confirm(shell: Shell, question: str, advice: str, *, yes: bool) -> None:
     """
     if yes:
         return
-    if shell.json or not shell.interactive:
+    if not shell.asks:
         nobody = "With --json nobody is asked." if shell.json else "Nobody is here to answer."
         raise RefusedError(f"{question} {nobody}\n{advice}")
     if not output.agrees(question, default=False):
         raise RefusedError("Nothing was changed.")
-
-
-def edit_record(
-    opened: Opened,
-    command: str,
-    path: Path,
-    parse: Callable[[str, str], object],
-    *,
-    source: str | None,
-    dry_run: bool,
-) -> None:
-    """Let the user edit a record that has a file to itself, named for it; see `edit`."""
-    edit(
-        opened,
-        command,
-        opened.entity.relative(path),
-        lambda text: parse(text, path.stem),
-        source=source,
-        dry_run=dry_run,
-    )
 
 
 def edit(
@@ -442,8 +427,11 @@ def edit(
         edited = companions.of_file(file, text)
         planned = [changes.write(path, edited, whole, f"edit {path} by hand")]
         unchanged = f"Nothing to do: {path} is as it was."
-        changed = planned if text != before else []
-        commit(opened, command, changed, f"Wrote {path}.", unchanged=unchanged, dry_run=dry_run)
+        commit(
+            *(opened, command, planned if text != before else [], f"Wrote {path}."),
+            unchanged=unchanged,
+            dry_run=dry_run,
+        )
 
     if source is not None:
         text = from_file(opened.shell, source)

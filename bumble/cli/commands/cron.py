@@ -375,11 +375,11 @@ def _offer_review(opened: Opened) -> None:
     from bumble.cli.models import abilities
 
     shell, root = opened.shell, opened.entity.root
-    if not shell.interactive or shell.json or opened.config.git.review or git.at(root) is None:
+    if not shell.asks or opened.config.git.review or git.at(root) is None:
         return
-    if not abilities.may_remember(opened, None):
-        return
-    if not output.agrees("Shall what it makes of your talks wait for your word?", default=True):
+    if not abilities.may_remember(opened, None) or not output.agrees(
+        "Shall what it makes of your talks wait for your word?", default=True
+    ):
         return
     value = f"[{', '.join(registry.reviewed())}]"
     setting_files.edit(

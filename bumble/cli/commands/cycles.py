@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, people, run_job
+from bumble.cli import listing, output, people, run_job, writing
 from bumble.cli.command import JobFlags, runs_job
 from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened
@@ -374,7 +374,7 @@ def _run_data(
     ]
     if dry_run:
         data["changes"] = outcome.written
-        lines += run_job.described(outcome.written)
+        lines += writing.described(outcome.written)
     return {**data, "lines": lines}
 
 

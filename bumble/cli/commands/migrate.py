@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from bumble.bridges.exports import bundle
 from bumble.cli import check_machine, output
 from bumble.cli.command import CheckOption, EntityOption, LockTimeoutOption, NowOption, plain
-from bumble.cli.opening import Opened, locate, settle_git
+from bumble.cli.opening import Opened, identity_of, locate, settle_git
 from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions, git_operations, layers, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
@@ -275,10 +275,8 @@ def _opened_after(shell: Shell, root: Path, migration: Migration) -> Opened:
     with unfinished.temporary_folder() as folder:
         file = folder / ENTITY_FILE
         file.write_text(migration.entity, encoding="utf-8")
-        settings_after = settings.load(file, shell.user_file, shell.environ, {})
-    if settings_after.identity is None:
-        raise NotAnEntityError(root)
-    return Opened(shell, Entity(root), "", settings_after, settings_after.identity)
+        read = settings.load(file, shell.user_file, shell.environ, {})
+    return Opened(shell, Entity(root), "", read, identity_of(shell, root, read))
 
 
 def _lines(migration: Migration, kept: str, *, check: bool) -> list[str]:

@@ -46,7 +46,7 @@ def review(opened: opening.Opened) -> None:
     last. Cycles that the setting git.review names write onto branches of their own; nothing of that
     is in a prompt or found before it is accepted.
     """
-    if opened.shell.interactive and not opened.shell.json:
+    if opened.shell.asks:
         _one_by_one(opened)
     else:
         _list(opened)

@@ -69,7 +69,7 @@ def is_open(opened: Configured) -> bool:
     config = opened.config.llm
     known = providers.named(config.provider)
     said = config.model != weights.AUTO or config.base_url or known is not None
-    return opened.shell.interactive and not opened.shell.json and not said
+    return opened.shell.asks and not said
 
 
 def window(opened: Configured) -> int:

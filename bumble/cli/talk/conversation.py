@@ -173,7 +173,7 @@ class Conversation:
             prepared = turn.prepare(self.runtime, message, asked=_profile_name(think))
         voice, stops = output.Voice(say), self.opened.shell.stops
         thinking.wait(self._reading(prepared))
-        with self._timed("answer"), stops.held(), thinking:
+        with self._timed("answer"), stops.held():
             heard_by = ReplyStream(thinking.until(voice), thinking.begin, stops.open)
             self.last = turn.answer(self.runtime, prepared, heard_by)
             self.session = self.last.session
