@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +17,6 @@ from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, advance, birth
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
-from bumble.cli.listing import Listing, show_list, when
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf, data_of
 from bumble.errors import RecordExistsError
@@ -172,20 +171,13 @@ def _lines(opened: Opened, presence: Presence, data: dict[str, Any]) -> list[str
 
 
 def _title(opened: Opened, presence: Presence) -> str:
-    name, at = opened.identity.name, listing.when(opened.shell.now(), opened)
-    if presence.stored_at is None:
-        return f"{name}'s body, {at}; as it is born, nothing has moved it yet"
-    return f"{name}'s body, {at}; last written {_ago(opened, presence.stored_at)}"
-
-
-def _ago(opened: Opened, at: datetime) -> str:
-    passed = opened.shell.now() - at
-    if passed < timedelta(0):
-        return f"at {listing.when(at, opened)}, later than that: it is shown as it was then"
-    minutes = int(passed.total_seconds() // 60)
-    if minutes < 120:
-        return f"{minutes} min ago"
-    return f"{minutes // 60} h ago" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days ago"
+    name, now, at = opened.identity.name, opened.shell.now(), presence.stored_at
+    written = f"last written {listing.when(at, opened)}"
+    if at is None:
+        written = "as it is born, nothing has moved it yet"
+    elif at > now:
+        written += ", later than that: it is shown as it was then"
+    return f"{name}'s body, {listing.when(now, opened)}; {written}"
 
 
 def _draw_bar(value: float, rest: float) -> str:
@@ -220,10 +212,9 @@ def list_(opened: Opened) -> None:
 
     def line(fragment: noise.Fragment) -> list[str]:
         only = f"  (only for {', '.join(fragment.audience)})" if fragment.audience else ""
-        return [when(fragment.at, opened), f"{noise.line(fragment)}{only}"]
+        return [listing.when(fragment.at, opened), f"{noise.line(fragment)}{only}"]
 
-    listing = Listing(held, broken=0, more=False)
-    show_list(opened, "noise", listing, fragment_data, line, NONE)
+    listing.show_list(opened, "noise", listing.Listing(held), fragment_data, line, NONE)
 
 
 @noise_app.command("tick")

@@ -36,8 +36,10 @@ def look(opened: Opened) -> commits.Waiting:
         HistoryClosedError: If it belongs to somebody else.
     """
     commit_log.require(opened.root)
-    timeout = opened.config.limits.lock_timeout_seconds
-    return commits.catch_up(opened.root, opened.commit_policy, timeout_seconds=timeout)
+    return commits.catch_up(
+        *(opened.root, opened.commit_policy),
+        timeout_seconds=opened.config.limits.lock_timeout_seconds,
+    )
 
 
 def seen(opened: Opened, found: Sequence[commit_log.Commit]) -> list[commit_log.Commit]:
@@ -115,18 +117,12 @@ def actions(versions: Sequence[Version], reader: Reader) -> list[dict[str, Any]]
         {
             "path": audiences.named(version.path, audiences.hides(reader, [version])),
             "holds": describe.kind_names(version.path)[0],
-            "action": _action(version),
+            "action": writing.action(version.before, version.after),
             "said": describe.describe(version, reader),
         }
         for version in versions
         if version.before != version.after
     ]
-
-
-def _action(version: Version) -> str:
-    if version.before is None:
-        return "make"
-    return "remove" if version.after is None else "change"
 
 
 def action_lines(changes: Sequence[dict[str, Any]]) -> list[str]:

@@ -164,8 +164,7 @@ def tell(
     opened: Opened, command: str, data: dict[str, Any], lines: Sequence[str], *, verbose: bool
 ) -> None:
     """Print what was done: nothing where nobody watches and nobody asked."""
-    watched = verbose or sys.stdout.isatty()
-    if opened.shell.json or watched:
+    if opened.shell.json or verbose or sys.stdout.isatty():
         output.result(opened.shell, command, data, list(lines))
 
 

@@ -345,16 +345,20 @@ def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
             f"{change.path}: it would grow to {len(after):,} bytes; bumble reads up to {limit:,}\n"
             "Nothing was written. Keep the text in a file of its own."
         )
-    action = "change" if before is not None else "make"
     parts = zip(*(companions.parted(change.path, data) for data in (before, after)), strict=True)
     # what the record's own file shows; where that stays, what stands beside it
     shown = next(((old, new) for (_, old), (_, new) in parts if old != new), (None, None))
     return {
         "path": change.path,
         "why": change.why,
-        "action": "remove" if after is None else action,
+        "action": action(before, after),
         "diff": _diff(*shown),
     }
+
+
+def action(before: bytes | None, after: bytes | None) -> str:
+    """Return what is done to a file, by its bytes; None where it isn't there."""
+    return "make" if before is None else "remove" if after is None else "change"
 
 
 def _diff(before: bytes | None, after: bytes | None) -> list[str]:

@@ -92,7 +92,7 @@ def _list(opened: opening.Opened) -> None:
         sentence = f"{title} ({more})" if more else title
         return [proposal.name, when, sentence if proposal.is_own else f"{sentence} {NOT_OURS}"]
 
-    everything = listing.Listing(tuple(_waiting(opened)), broken=0, more=False)
+    everything = listing.Listing(tuple(_waiting(opened)))
     listing.show_list(opened, "review list", everything, partial(_data, opened), line, NONE)
 
 
