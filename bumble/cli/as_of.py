@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.cli import output
+from bumble.cli import listing, output
 from bumble.cli.commands import migrate
 from bumble.cli.opening import Opened, identity_of
 from bumble.entity import changes, settings
@@ -37,7 +37,6 @@ from bumble.history import past
 from bumble.history.past import PastCommit
 from bumble.jobs.forgetting import forget
 from bumble.records import forgotten, kinds
-from bumble.text import moments
 
 MOST_FOLDERS = 8  # of one entity
 IN_USE_SECONDS = 600  # a folder that was used so lately may be in use
@@ -167,17 +166,8 @@ def moment_of(opened: Opened, text: str) -> datetime:
     Raises:
         UsageError: If it is neither, or lies ahead.
     """
-    zone, now = opened.zone, opened.shell.now()
+    at, now = listing.moment(text, opened, "--as-of"), opened.shell.now()
     is_day = len(text) <= len("2026-05-24")
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(
-            f"--as-of {text}: neither a day like 2026-05-24 nor a time like 2026-05-24T03:12"
-        ) from None
-    if not moments.is_sane(at):
-        raise UsageError(f"--as-of {text}: {moments.YEARS}")
-    at = at if at.tzinfo else at.replace(tzinfo=zone)
     if at > now:
         raise UsageError(f"--as-of {text}: that {'day ' if is_day else ''}has yet to come")
     return min(at + timedelta(days=1) - timedelta(seconds=1), now) if is_day else at
@@ -214,8 +204,7 @@ def open_past(opened: Opened, text: str) -> Opened:
 
 def _tell(past: Opened, moment: datetime, folder: PastFolder) -> None:
     """Say what is shown, and how sure that is."""
-    zone = past.zone
-    when = f"{moment.astimezone(zone):%Y-%m-%d %H:%M}"
+    when = listing.when(moment, past)
     if folder.commit is None:
         output.warn(
             past.shell,
@@ -223,5 +212,5 @@ def _tell(past: Opened, moment: datetime, folder: PastFolder) -> None:
             "what was changed or taken out since is not seen, nor how the body was.",
         )
         return
-    at = f"{folder.commit.at.astimezone(zone):%Y-%m-%d %H:%M}"
-    output.say(f"As of {when}: commit {folder.commit.id[:COMMIT_CHARS]} of {at}.")
+    commit = folder.commit.id[:COMMIT_CHARS]
+    output.say(f"As of {when}: commit {commit} of {listing.when(folder.commit.at, past)}.")

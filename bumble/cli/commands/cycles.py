@@ -115,9 +115,9 @@ def dream(
     if memory:
         check = partial(working_memory.check, force=force)
         run_job.perform(opened, flags, "dream", check, working_memory.run)
-        return
-    due = partial(job.check, force=force, seed=opened.shell.seed)
-    run_job.perform(opened, flags, "dream", due, job.run, more=_pairs)
+    else:
+        due = partial(job.check, force=force, seed=opened.shell.seed)
+        run_job.perform(opened, flags, "dream", due, job.run, more=_pairs)
 
 
 def _pairs(runtime: Runtime) -> tuple[dict[str, object], str]:
@@ -221,8 +221,8 @@ def tick(
     Never asks a model while somebody talks, unless --settle says so. Run it as often as you like:
     where nothing is due, nothing changes.
     """
-    from bumble.cli import registry, run_job
-    from bumble.cli.models import abilities, chat_model
+    from bumble.cli import registry
+    from bumble.cli.models import abilities
     from bumble.jobs import tick as upkeep
 
     dreaming = chat_model.dreaming(opened)
@@ -256,7 +256,9 @@ def tick(
                     _asking(model.instead(asleep), able, each, "dream") for each in wanted
                 )
             runtime = replace(runtime, model=model, writes=not flags.dry_run)
-            run = _run(opened, runtime, command, wanted, limit, held, dry_run=flags.dry_run)
+            run = run_job.settle(
+                *(opened, runtime, command, wanted, limit), dry_run=flags.dry_run, held=held
+            )
             settled_jobs = list(_warned(opened, run))
     _tell(opened, settled_jobs, dry_run=flags.dry_run, verbose=flags.verbose)
     code = upkeep.exit_code(settled_jobs)
@@ -291,24 +293,6 @@ def _asking(model: Model, abilities: Abilities, each: Pass, name: str) -> Pass:
         check=lambda runtime: each.check(with_it(runtime)),
         run=lambda runtime, job: each.run(with_it(runtime), job),
     )
-
-
-def _run(
-    opened: Opened,
-    runtime: Runtime,
-    command: str,
-    wanted: Sequence[Pass],
-    limit: int | None,
-    held: Held,
-    *,
-    dry_run: bool,
-) -> Iterator[Settled]:
-    from bumble.jobs import tick as upkeep
-    from bumble.runtime import job
-
-    if dry_run:
-        return job.settle(runtime, wanted, limit, partial(run_job.planned, opened), held=held)
-    return upkeep.run(runtime, command, wanted, limit, held=held)
 
 
 def _warned(opened: Opened, run: Iterator[Settled]) -> Iterator[Settled]:

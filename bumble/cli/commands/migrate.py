@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import reduce
 from operator import getitem
@@ -40,9 +39,6 @@ class FolderDraft(Struct, frozen=True):
     lines: tuple[str, ...] = ()  # what is to change, for people
 
 
-Step = Callable[[FolderDraft], FolderDraft]
-
-
 class Migration(Struct, frozen=True):
     """What brings a folder to the present format."""
 
@@ -74,8 +70,7 @@ def plan(root: Path) -> Migration:
     after = _without_retired(before)
     if version == settings.SCHEMA_VERSION and after == before:
         return Migration(version, before.entity)
-    for number in range(version, settings.SCHEMA_VERSION):
-        after = STEPS[number](after)
+    after = _from_1(after) if version == 1 else after  # what came with 3 are the records alone
     after = after if version == settings.SCHEMA_VERSION else _completed(root, after)
     why = f"format {settings.SCHEMA_VERSION}"
     records = _records(root) if version < settings.SCHEMA_VERSION else []
@@ -204,14 +199,6 @@ def _from_1(draft: FolderDraft) -> FolderDraft:
         attributes = attributes.replace(UNION_OF_TRANSCRIPTS, by_meaning)
         lines.append(f"{ATTRIBUTES}: {by_meaning}")
     return replace(draft, attributes=attributes, lines=(*draft.lines, *lines))
-
-
-def _from_2(draft: FolderDraft) -> FolderDraft:
-    """Leave the files of the format as they are: what changes are the records."""
-    return draft
-
-
-STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}
 
 
 def _completed(root: Path, draft: FolderDraft) -> FolderDraft:

@@ -30,7 +30,7 @@ from bumble.records.sessions import Session
 from bumble.runtime import body_state, locks
 from bumble.runtime.job import apply
 from bumble.runtime.people import Person, speaker
-from bumble.runtime.runtime import OutsideTools, ProfileName, Runtime
+from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
 
 
@@ -406,7 +406,10 @@ def open_to_talk(
     model = chat_model.recorded(opened, backend, "chat", writes=writes)
     try:
         runtime = run_job.make_runtime(opened, chosen, model, yes=yes, writes=writes, talks=True)
-        runtime = replace(runtime, outside=_servers(opened) if writes else None)
+        if writes and opened.config.tools.servers:  # those of the owner's config
+            warn = partial(output.warn, opened.shell)
+            outside = mcp.servers(opened.config, opened.shell, warn)
+            runtime = replace(runtime, outside=outside)
         talk = Conversation(opened, runtime, person, chosen, others)
     except BaseException:
         model.close()
@@ -440,13 +443,6 @@ def open_to_look(
         yield talk
     finally:
         model.close()
-
-
-def _servers(opened: Opened) -> OutsideTools | None:
-    """Return the MCP servers of the owner's config, if there are any."""
-    if not opened.config.tools.servers:
-        return None
-    return mcp.servers(opened.config, opened.shell, lambda text: output.warn(opened.shell, text))
 
 
 def pending(talk: Conversation) -> dict[str, int]:
