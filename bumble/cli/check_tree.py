@@ -154,7 +154,9 @@ def _check_kind(root: Path, prefix: str, name: str) -> Iterator[Finding]:
 
 def check_leftovers(entity: Entity) -> Iterator[Finding]:
     """Yield what killed writers left; while somebody writes nothing can be told from their work."""
-    if _leads_out(entity.root / changes.FOLDER):
+    try:
+        disk.settled(entity.root / changes.FOLDER)
+    except UnsafePathError:
         return  # what the link is, is said elsewhere
     if disk.is_locked(changes.lock_path(entity.root)):
         yield Finding(
@@ -189,18 +191,8 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
         )
     stray = "a temporary file of a killed writer; the file itself is whole"
     for relative in map(entity.relative, changes.stray_files(entity.root)):
-        if relative.startswith(f"{PRIVATE}/"):
-            yield Finding("cache-stray", stray, relative, fix=MEND)
-        else:
-            yield Finding("file-stray", stray, relative, fix=MEND)
-
-
-def _leads_out(path: Path) -> bool:
-    try:
-        disk.settled(path)
-    except UnsafePathError:
-        return True
-    return False
+        code = "cache-stray" if relative.startswith(f"{PRIVATE}/") else "file-stray"
+        yield Finding(code, stray, relative, fix=MEND)
 
 
 def _targets(place: Path) -> str:
@@ -210,9 +202,7 @@ def _targets(place: Path) -> str:
         if place.is_dir():
             paths = [str(step["path"]) for step in json.loads(disk.read(place / INTENT))["steps"]]
         else:
-            paths = [
-                str(path) for path in json.loads(json.loads(disk.read(place))["note"])["after"]
-            ]
+            paths = list(map(str, json.loads(json.loads(disk.read(place))["note"])["after"]))
     shown = ", ".join(disk.readable(path[:200]) for path in paths[:MOST_SHOWN])
     more = f" and {len(paths) - MOST_SHOWN} more" if len(paths) > MOST_SHOWN else ""
     return f"of {shown}{more}" if paths else "of no file"

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
@@ -38,9 +38,6 @@ from bumble.models.weights.catalog import CatalogEntry
 from bumble.records import relationships, state
 from bumble.runtime import review_queue
 from bumble.text import words
-
-if TYPE_CHECKING:
-    from bumble.cli.models.abilities import ModelStanding
 
 DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
 HALF_MERGED = "conflict-marker"  # what of these git brought, mending settles
@@ -131,13 +128,10 @@ class Checkup(Struct):
             return
         for one in standings:
             if one.language in codes and "write" not in (one.talk, one.memory):
-                yield _unable(chosen.model, one)
-
-
-def _unable(model: str, standing: ModelStanding) -> Finding:
-    if standing.can_be_probed:
-        return Finding("model-unprobed", f"{model}, {standing.line}", fix="bumble model probe")
-    return Finding("model-unable", f"{model}, {standing.line}")
+                code, fix = "model-unable", ""
+                if one.can_be_probed:
+                    code, fix = "model-unprobed", "bumble model probe"
+                yield Finding(code, f"{chosen.model}, {one.line}", fix=fix)
 
 
 def check_review(entity: Entity, read: Settings | None) -> Iterator[Finding]:

@@ -180,9 +180,8 @@ class _Library:
 
 def _sentences(text: str) -> Iterator[str]:
     """Yield the sentences of a record; headings are none."""
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            yield from words.sentences(line.lstrip(MARKS))
+    for line in _unmarked(text).splitlines():
+        yield from words.sentences(line)
 
 
 def summarize(outcomes: Sequence[CheckOutcome], told: Sequence[WrittenStatement]) -> Summary:

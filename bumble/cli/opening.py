@@ -6,6 +6,7 @@ uses.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
@@ -105,6 +107,13 @@ class Opened(Struct, frozen=True):
             partial(output.warn, self.shell),
             self.settings.trusted,
         )
+
+    def cached(self, name: str) -> Any:
+        """Return what lies as JSON in the entity's cache; None: nothing that can be read."""
+        raw = disk.read_cache(self.entity.private / "cache" / name)
+        with suppress(ValueError, RecursionError):
+            return json.loads(raw) if raw else None
+        return None
 
     def with_settings(self, **flags: object) -> Opened:
         """Return it with settings overridden, as further flags of its command would."""

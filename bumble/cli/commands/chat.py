@@ -19,13 +19,12 @@ from bumble.cli.command import (
     shell_of,
 )
 from bumble.cli.models import chat_model
-from bumble.cli.opening import Opened, open_entity
+from bumble.cli.opening import open_entity
 from bumble.cli.process import Shell
 from bumble.cli.talk import beginning, turn_view
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
 from bumble.files import disk
-from bumble.records import session_files
 
 if TYPE_CHECKING:
     from bumble.cli.talk.conversation import Conversation
@@ -133,7 +132,7 @@ def chat(
         cognition__loop__max_tool_rounds=max_tool_rounds,
         limits__lock_timeout_seconds=lock_timeout,
     )
-    if not (yes or incognito) and chat_model.is_open(opened) and not _has_talked(opened):
+    if not (yes or incognito) and chat_model.is_open(opened) and beginning.is_first(opened):
         from bumble.cli.models import model_view
 
         opened = opened.with_settings() if model_view.ask(opened) else opened
@@ -178,10 +177,6 @@ def _talk(
     beginning.introduce(talk, first.text, yes=yes)
     answer(talk, first, typed=typed, usage=usage, debug_prefix=debug_prefix)
     return conversation.after_answer(talk)
-
-
-def _has_talked(opened: Opened) -> bool:
-    return next(session_files.infos(opened.entity.sessions), None) is not None
 
 
 def _make_if_missing(shell: Shell, entity: Path | None, text: str, *, yes: bool) -> None:

@@ -103,8 +103,7 @@ def _report(
     """Return the report of the last request if that is asked for and there is one."""
     if not estimate and message is None and speaker is None:
         of = people.find_session(opened, session).id if session is not None else ""
-        stored = conversation.last_report(opened.entity, of)
-        if stored is not None:
+        if (stored := conversation.last_report(opened, of)) is not None:
             return stored
     return _estimated(opened, speaker, message, session)[0]
 

@@ -101,11 +101,6 @@ class Look:
         chosen = self.chosen
         return self.at(lambda: chat_model.look(self.opened, chosen), None) if chosen else None
 
-    @cached_property
-    def spoken(self) -> list[str]:
-        """The languages that are spoken."""
-        return self.opened.spoken
-
 
 def _model(look: Look) -> Part:
     """Say which model would talk, and what it lacks."""
@@ -134,8 +129,9 @@ def _abilities(look: Look) -> Part:
     """Say how far the model is trusted, in the languages that are spoken."""
     if look.chosen is None or not weights.is_here(look.opened, look.chosen):
         return [], ""
-    standings = abilities.standings(look.opened, look.chosen, look.spoken)
-    known = [one for one in standings if one.language in look.spoken]
+    spoken = look.opened.spoken
+    standings = abilities.standings(look.opened, look.chosen, spoken)
+    known = [one for one in standings if one.language in spoken]
     return [asdict(one) | {"line": one.line} for one in known], [one.line for one in known]
 
 

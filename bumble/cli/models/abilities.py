@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -215,23 +214,15 @@ def say_once(
 
     if sayings.for_talk(runtime, code) is None:
         return
-    place = opened.entity.private / "cache" / NOTICES
-    seen = _notices(place)
+    kept = opened.cached(NOTICES)
+    seen = kept if isinstance(kept, list) else []  # damaged: it is said again
     notice = [identity_of(chosen), code]
     if notice in seen:
         return
     output.say(_notice(opened, chosen, code))
     if runtime.writes:
+        place = opened.entity.private / "cache" / NOTICES
         disk.write_cache(place, json.dumps([*seen, notice]).encode())
-
-
-def _notices(place: Path) -> list[Any]:
-    raw = disk.read_cache(place)
-    try:
-        seen = json.loads(raw) if raw else []
-    except (ValueError, RecursionError):
-        return []  # damaged: it is said again
-    return seen if isinstance(seen, list) else []
 
 
 def _notice(opened: Opened, chosen: choice.Choice, code: str) -> str:
