@@ -1,4 +1,4 @@
-"""Doctor's checks around the folder: settings, index, weights, git, versions, secrets.
+"""Doctor's checks around the folder: settings, index, weights, git, secrets.
 
 Reads only. What is derived can be mended by `bumble doctor --fix`, the rest has its own command.
 """
@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 
 from bumble.entity import commits, create, git_operations, settings
@@ -36,32 +34,6 @@ from bumble.text.words import one_line
 
 OTHER_USERS = 0o077  # the permission bits of everybody else
 REBUILD = "bumble index --rebuild"
-PACKAGES = (
-    "bumble-entity",
-    "apsw",
-    "sqlite-vec",
-    "tantivy",
-    "psycopg",
-    "numpy",
-    "onnxruntime",
-    "tokenizers",
-    "xllamacpp",
-    "openai",
-    "ollama",
-    "typer",
-)
-
-
-def versions() -> dict[str, str | None]:
-    """Return what runs here, by name; None for what is not installed. The first part of apsw's
-    version is that of its SQLite."""
-    installed: dict[str, str | None] = {"python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            installed[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            installed[name] = None
-    return installed
 
 
 def check_settings(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import tzinfo
 from functools import partial
 from typing import Annotated, Any
@@ -190,7 +190,6 @@ class DoctorReport(Struct, frozen=True):
     checkup: Checkup
     findings: tuple[Finding, ...]  # problems first, else in the order of the checks
     files: int  # that hold records
-    versions: Mapping[str, str | None]  # of what runs here
 
     @property
     def problems(self) -> tuple[Finding, ...]:
@@ -212,8 +211,7 @@ def examine(
     checkup = Checkup(shell, entity, report_progress)
     found = [finding for check in checks for finding in guarded(partial(check, checkup))]
     ordered = sorted(dict.fromkeys(found), key=lambda finding: finding.level != "problem")
-    count, versions = check_records.count(entity), check_machine.versions()
-    return DoctorReport(checkup, tuple(ordered), count, versions)
+    return DoctorReport(checkup, tuple(ordered), check_records.count(entity))
 
 
 def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> None:
@@ -398,7 +396,6 @@ def _data(report: DoctorReport, mended: Sequence[Finding], aim: str) -> dict[str
         "findings": [data(finding) for finding in report.findings],
         "mended": [data(finding) for finding in mended],
         "files": report.files,
-        "versions": dict(report.versions),
         "index": index
         and {
             "exists": index.exists,
