@@ -339,18 +339,15 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
 
     temperament = opened.config.soma.bars.levels
     moved = body_state.plan_moved(opened.entity, at, opened.zone, temperament, move, why)
-    planned = [moved, anchors.plan_recalled(anchor, at, why, stirred=False)]
-    sentence = "\n".join([f"{anchor.label}:", *formula(opened, now, anchor, hormones.ASKED)])
-    levels = hormones.blend(now.hormones, anchor.levels, hormones.ASKED).levels
     writing.commit(
         opened,
         "anchor recall",
-        planned,
-        sentence,
+        [moved, anchors.plan_recalled(anchor, at, why, stirred=False)],
+        "\n".join([f"{anchor.label}:", *formula(opened, now, anchor, hormones.ASKED)]),
         dry_run=dry_run,
         id=anchor.id,
         before=_rounded(now.hormones.levels),
-        after=_rounded(levels),
+        after=_rounded(hormones.blend(now.hormones, anchor.levels, hormones.ASKED).levels),
     )
 
 

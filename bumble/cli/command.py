@@ -179,12 +179,11 @@ def _command(
         shell.set_now(values.pop("now"))
         shell.set_seed(values.pop("seed", None))
         shell.everything = values.pop("everything", False)
-        wait = values.pop("lock_timeout", None)
         opened = open_entity(
             shell,
             values.pop("entity"),
             reads="seed" not in options,
-            limits__lock_timeout_seconds=wait,
+            limits__lock_timeout_seconds=values.pop("lock_timeout", None),
         )
         if then is not None:
             from bumble.cli.as_of import open_past  # it loads history, which few commands need

@@ -257,8 +257,7 @@ def _mend_index(report: DoctorReport) -> None:
         output.warn(report.checkup.shell, "The index was left as it is: mend the settings first.")
         return
     broken = report.has("index-unusable", "index-orphans")
-    at = report.checkup.index_at
-    index_place.synced(opened, weights.embedder(opened), at, rebuild=broken)
+    index_place.synced(opened, weights.embedder(opened), report.checkup.index_at, rebuild=broken)
 
 
 def mend_files(
@@ -359,8 +358,7 @@ def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[st
     index = report.checkup.index
     if index and index.server:
         orphans = words.counted(index.orphans, "orphaned row")
-        on = index_place.described(index.server)
-        lines.append(f"The index stands on {on}, with {orphans}.")
+        lines.append(f"The index stands on {index_place.described(index.server)}, with {orphans}.")
     problems = len(report.problems)
     read = f"{words.counted(report.files, 'file')} read"
     lines.append(

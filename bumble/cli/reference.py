@@ -187,8 +187,7 @@ def _words_entry(path: str, command: Any, below: list[str]) -> dict[str, Any]:
             arguments.append(takes)
         else:
             plain = param.is_flag or param.count
-            spelt = (*param.opts, *param.secondary_opts)
-            options |= dict.fromkeys(spelt, "" if plain else takes)
+            options |= dict.fromkeys((*param.opts, *param.secondary_opts), "" if plain else takes)
     return {"commands": below, "options": options, "arguments": arguments}
 
 

@@ -128,8 +128,7 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         text, rows, after = face
         known = [*rows, ("written", listing.origin(record.provenance)), ("file", place)]
         lines = [*text, "", *listing.details(known), *after]
-        data = self.data(opened, record) | more
-        output.result(opened.shell, f"{self.group} show", data, lines)
+        output.result(opened.shell, f"{self.group} show", self.data(opened, record) | more, lines)
 
     def new_id(self, opened: Opened, at: datetime) -> str:
         """Make an id for a record of a time."""

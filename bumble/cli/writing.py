@@ -430,10 +430,9 @@ def edit(
     def write(text: str) -> None:
         edited = companions.of_file(file, text)
         planned = [changes.write(path, edited, whole, f"edit {path} by hand")]
-        unchanged = f"Nothing to do: {path} is as it was."
         commit(
             *(opened, command, planned if text != before else [], f"Wrote {path}."),
-            unchanged=unchanged,
+            unchanged=f"Nothing to do: {path} is as it was.",
             dry_run=dry_run,
         )
 

@@ -224,14 +224,12 @@ def _write(
         change = knowledge.plan_set(
             book, title, body, why, by_entity=False, force_locked=force_locked
         )
-        sentence = f'{"Changed" if existing else "Added"} "{shown}".'
-        unchanged = f'Nothing to do: "{shown}" says so already.'
         writing.commit(
             opened,
             "knowledge set",
             [change],
-            sentence,
-            unchanged=unchanged,
+            f'{"Changed" if existing else "Added"} "{shown}".',
+            unchanged=f'Nothing to do: "{shown}" says so already.',
             dry_run=dry_run,
             title=shown,
         )
@@ -385,8 +383,7 @@ def _entries(
         and _has(entry, words)
     ]
     newest = sorted(found, key=lambda entry: entry.at)[-limit:]
-    others = len(entries) - len(found)
-    return listing.Listing(tuple(newest), more=len(found) > limit, others=others)
+    return listing.Listing(tuple(newest), more=len(found) > limit, others=len(entries) - len(found))
 
 
 def _tag(text: str) -> str:

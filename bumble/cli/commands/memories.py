@@ -244,8 +244,7 @@ def list_beliefs(
         is_shown = archived or not belief.archived
         return is_of_talk and is_shown and category in (None, belief.category)
 
-    listed = BELIEFS.listed(opened, wanted, limit=limit, seen=True)
-    BELIEFS.list(opened, listed, newest_first=True)
+    BELIEFS.list(opened, BELIEFS.listed(opened, wanted, limit=limit, seen=True), newest_first=True)
 
 
 BELIEFS.offers(

@@ -103,8 +103,7 @@ def _parted(root: Path, path: str, why: str) -> list[changes.Change]:
         pair = companions.split(path, text) if companions.is_made(path, text) else None
         if kind is None or pair is None or pair.companion is None:
             return []
-        whole = companions.joined(path, pair.text, pair.companion)
-        if _told(kind, text) != _told(kind, whole):
+        if _told(kind, text) != _told(kind, companions.joined(path, pair.text, pair.companion)):
             return []
     except (UnsafePathError, OSError, ValueError):  # whoever reads it says what is wrong with it
         return []

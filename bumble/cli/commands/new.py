@@ -273,9 +273,8 @@ def _person(
 def _entry(
     opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
 ) -> changes.Change:
-    at = _at(opened, entry)
     return journal.plan_add(
-        at, entry["text"], UTC, "write", provenance=base.Provenance(by="reflect")
+        _at(opened, entry), entry["text"], UTC, "write", provenance=base.Provenance(by="reflect")
     )
 
 

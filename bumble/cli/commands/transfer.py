@@ -69,8 +69,7 @@ def export(
     target = Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
     destination.check(target, opened.root, force=force)
     reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
-    asked = ExportRequest(form, target, reader, picture)
-    data, lines = WRITERS[form](opened, asked)
+    data, lines = WRITERS[form](opened, ExportRequest(form, target, reader, picture))
     data = {"form": form, "to": str(target), "for": reader.id or None, **data}
     output.result(opened.shell, "export", data, [f"Wrote {target}", *lines])
 

@@ -396,8 +396,7 @@ def open_to_talk(
     try:
         runtime = run_job.make_runtime(opened, chosen, model, yes=yes, writes=writes, talks=True)
         if writes and opened.config.tools.servers:  # those of the owner's config
-            warn = partial(output.warn, opened.shell)
-            outside = mcp.servers(opened.config, opened.shell, warn)
+            outside = mcp.servers(opened.config, opened.shell, partial(output.warn, opened.shell))
             runtime = replace(runtime, outside=outside)
         talk = Conversation(opened, runtime, person, chosen, others)
     except BaseException:
