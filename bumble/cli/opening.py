@@ -140,29 +140,22 @@ def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
         NotAnEntityError: If there is none.
         RefusedError: If the path to it is no text.
     """
-    named = folder_name or shell.entity
-    variable = shell.environ.get("BUMBLE_ENTITY")
-    if named is not None:
-        root, why = named, "--entity"
-    elif variable:
-        root, why = Path(variable), "BUMBLE_ENTITY"
-    else:
-        place = folder.find(shell.cwd)
-        if place is None:
-            raise NotAnEntityError(shell.cwd, "neither it nor a folder above has an entity.yaml")
-        named_in_text(place)
-        _enclose(shell, place)
-        return place, "the nearest entity.yaml from here upward"
-    root = named_in_text(shell.real_path(root))
+    typed, variable = folder_name or shell.entity, shell.environ.get("BUMBLE_ENTITY")
+    named = typed or (Path(variable) if variable else None)
+    why = "--entity" if typed else "BUMBLE_ENTITY"
+    found = shell.real_path(named) if named else folder.find(shell.cwd)
+    if found is None:
+        raise NotAnEntityError(shell.cwd, "neither it nor a folder above has an entity.yaml")
+    root = named_in_text(found)
     if not (root / folder.ENTITY_FILE).is_file():
-        why = "it has no entity.yaml" if root.is_dir() else "no such folder"
+        lacks = "it has no entity.yaml" if root.is_dir() else "no such folder"
         if os.path.lexists(root / folder.ENTITY_FILE):
-            why = (
+            lacks = (
                 f"its {folder.ENTITY_FILE} is no file that can be opened; put back the one you had"
             )
-        raise NotAnEntityError(root, "it is a file" if root.is_file() else why)
+        raise NotAnEntityError(root, "it is a file" if root.is_file() else lacks)
     _enclose(shell, root)
-    return root, why
+    return root, why if named else "the nearest entity.yaml from here upward"
 
 
 def named_in_text(root: Path) -> Path:

@@ -8,7 +8,6 @@ from operator import getitem
 from pathlib import Path
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle
 from bumble.cli import check_machine, output
@@ -30,13 +29,8 @@ TAG = "bumble-format-{version}"
 UNION_OF_TRANSCRIPTS = "/sessions/**/*.jsonl merge=union"
 
 
-class FolderDraft(Struct, frozen=True):
-    """The files of a folder that a format is made of, as they would be; None: there is none."""
-
-    entity: str
-    attributes: str | None
-    ignores: str | None
-    lines: tuple[str, ...] = ()  # what is to change, for people
+# The files of a folder that a format is made of, as they are to be; None: there is none.
+Texts = dict[str, str | None]
 
 
 class Migration(Struct, frozen=True):
@@ -49,11 +43,6 @@ class Migration(Struct, frozen=True):
         default_factory=lambda: changes.ChangeSet("migrate: nothing", ())
     )
 
-    @property
-    def due(self) -> bool:
-        """Whether there is anything to change."""
-        return bool(self.change_set)
-
 
 def plan(root: Path) -> Migration:
     """Plan what brings a folder to the present format; writes nothing.
@@ -62,29 +51,28 @@ def plan(root: Path) -> Migration:
         NotAnEntityError: If it is no entity's.
         SettingInvalidError: If its entity.yaml can't be read, or a newer bumble made it.
     """
-    source = _text(root / ENTITY_FILE)
+    before: Texts = {name: _text(root / name) for name in (ENTITY_FILE, ATTRIBUTES, IGNORES)}
+    source = before[ENTITY_FILE]
     if source is None:
         raise NotAnEntityError(root)
-    before = FolderDraft(source, _text(root / ATTRIBUTES), _text(root / IGNORES))
-    version = _version(root, before.entity)
-    after = _without_retired(before)
-    if version == settings.SCHEMA_VERSION and after == before:
-        return Migration(version, before.entity)
-    after = _from_1(after) if version == 1 else after  # what came with 3 are the records alone
-    after = after if version == settings.SCHEMA_VERSION else _completed(root, after)
-    why = f"format {settings.SCHEMA_VERSION}"
-    records = _records(root) if version < settings.SCHEMA_VERSION else []
-    parted = [change for path in records for change in _parted(root, path, why)]
-    count = sum(change.alone for change in parted)
-    told = f"{companions.FOLDER}/: where {count} files come from, which stood in them"
-    texts = (
-        (ENTITY_FILE, before.entity, after.entity),
-        (ATTRIBUTES, before.attributes, after.attributes),
-        (IGNORES, before.ignores, after.ignores),
-    )
-    planned = [changes.write(name, new, old, why) for name, old, new in texts if new and new != old]
+    version, texts = _version(root, source), before.copy()
+    lines = _without_retired(texts, source)
+    why, parted = f"format {settings.SCHEMA_VERSION}", list[changes.Change]()
+    if version < settings.SCHEMA_VERSION:
+        lines += _by_meaning(texts) if version == 1 else []
+        lines += _completed(texts)
+        parted = [change for path in _records(root) for change in _parted(root, path, why)]
+    if count := sum(change.alone for change in parted):
+        lines.append(f"{companions.FOLDER}/: where {count} files come from, which stood in them")
+    planned = [
+        changes.write(name, text, before[name], why)
+        for name, text in texts.items()
+        if text and text != before[name]
+    ]
+    if not (parted or planned):
+        return Migration(version, source)
     change_set = changes.ChangeSet(f"migrate: {why}", (*parted, *planned))
-    return Migration(version, after.entity, (*after.lines, *([told] if count else [])), change_set)
+    return Migration(version, texts[ENTITY_FILE] or "", tuple(lines), change_set)
 
 
 def _records(root: Path) -> list[str]:
@@ -178,41 +166,37 @@ def _version(root: Path, source: str) -> int:
     return version
 
 
-def _without_retired(draft: FolderDraft) -> FolderDraft:
-    """Drop settings that are gone."""
-    values = yaml_edit.parse_mapping(draft.entity)
-    lines = [
+def _without_retired(texts: Texts, source: str) -> list[str]:
+    """Drop settings that are gone; return what changes, for people."""
+    values = yaml_edit.parse_mapping(source)
+    texts[ENTITY_FILE] = layers.without_retired(source)
+    return [
         f"{ENTITY_FILE}: {'.'.join(keys)}: {reduce(getitem, keys, values)} goes:"
         f" {layers.reason(keys)}"
         for keys in layers.found(values)
     ]
-    return replace(draft, entity=layers.without_retired(draft.entity), lines=(*draft.lines, *lines))
 
 
-def _from_1(draft: FolderDraft) -> FolderDraft:
-    """Have transcripts merged by meaning."""
-    lines = []
-    attributes = draft.attributes
-    if attributes is not None and UNION_OF_TRANSCRIPTS in attributes.splitlines():
-        by_meaning = UNION_OF_TRANSCRIPTS.replace("union", "bumble")
-        attributes = attributes.replace(UNION_OF_TRANSCRIPTS, by_meaning)
-        lines.append(f"{ATTRIBUTES}: {by_meaning}")
-    return replace(draft, attributes=attributes, lines=(*draft.lines, *lines))
+def _by_meaning(texts: Texts) -> list[str]:
+    """Have transcripts merged by meaning, which came with format 2."""
+    attributes = texts[ATTRIBUTES] or ""
+    by_meaning = UNION_OF_TRANSCRIPTS.replace("union", "bumble")
+    texts[ATTRIBUTES] = attributes.replace(UNION_OF_TRANSCRIPTS, by_meaning)
+    return [f"{ATTRIBUTES}: {by_meaning}"] if texts[ATTRIBUTES] != attributes else []
 
 
-def _completed(root: Path, draft: FolderDraft) -> FolderDraft:
+def _completed(texts: Texts) -> list[str]:
     """Name what new kinds of records need of git, and the format."""
-    lines = [*draft.lines]
-    named: dict[str, str | None] = {ATTRIBUTES: draft.attributes, IGNORES: draft.ignores}
-    for name, text in named.items():
-        missing = check_machine.missing_rules(text or "", name)
-        if missing:
+    lines = []
+    for name in (ATTRIBUTES, IGNORES):
+        text = texts[name] or ""
+        if missing := check_machine.missing_rules(text, name):
             start = text if not text or text.endswith("\n") else f"{text}\n"
-            named[name] = (start or "") + "".join(f"{line}\n" for line in missing)
+            texts[name] = start + "".join(f"{line}\n" for line in missing)
             lines.append(f"{name}: {'; '.join(missing)}")
-    source = yaml_edit.set_value(draft.entity, [VERSION_KEY], settings.SCHEMA_VERSION)
-    lines.append(f"{ENTITY_FILE}: {VERSION_KEY}: {settings.SCHEMA_VERSION}")
-    return FolderDraft(source, named[ATTRIBUTES], named[IGNORES], tuple(lines))
+    version = settings.SCHEMA_VERSION
+    texts[ENTITY_FILE] = yaml_edit.set_value(texts[ENTITY_FILE] or "", [VERSION_KEY], version)
+    return [*lines, f"{ENTITY_FILE}: {VERSION_KEY}: {version}"]
 
 
 @plain
@@ -237,14 +221,14 @@ def migrate(
         settle_git(shell, root, timeout_seconds=wait)
     planned = plan(root)
     kept = ""
-    if planned.due and not check:
+    if planned.change_set and not check:
         after = _opened_after(shell, root, planned)
         kept = keep(Entity(root), planned.version, shell.now(), git.at(root))
         commits.apply(root, planned.change_set, after.commit_policy, timeout_seconds=wait)
     data = {
         "format": planned.version,
         "wanted": settings.SCHEMA_VERSION,
-        "changed": planned.due and not check,
+        "changed": bool(planned.change_set) and not check,
         "check": check,
         "changes": list(planned.lines),
         "backup": kept or None,
@@ -266,7 +250,7 @@ def _opened_after(shell: Shell, root: Path, migration: Migration) -> Opened:
 
 
 def _lines(migration: Migration, kept: str, *, check: bool) -> list[str]:
-    if not migration.due:
+    if not migration.change_set:
         return [f"Nothing to do: it is of format {settings.SCHEMA_VERSION}."]
     steps = f"from format {migration.version} to {settings.SCHEMA_VERSION}"
     if migration.version == settings.SCHEMA_VERSION:
