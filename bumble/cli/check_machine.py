@@ -56,14 +56,11 @@ def check_settings(
             findings.append(Finding("settings-invalid", sentence, name, line, fix))
     try:
         settings.load(environ=environ)
-    except UserError as error:
-        findings.append(Finding("settings-invalid", str(error).splitlines()[0]))
-    if findings:
+        read = None if findings else settings.load(entity_file, user_file, environ)
+    except UserError as error:  # each may be right by itself, but not together
+        return None, [*findings, Finding("settings-invalid", str(error).splitlines()[0])]
+    if read is None:
         return None, findings
-    try:
-        read = settings.load(entity_file, user_file, environ)
-    except UserError as error:  # each is right by itself, but not together
-        return None, [Finding("settings-invalid", str(error).splitlines()[0])]
     for warning in read.warnings:
         sentence, line = _split_place(warning, entity_file)
         fix = f"bumble config trust {shlex.quote(str(entity_file.parent))}"

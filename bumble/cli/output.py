@@ -280,8 +280,7 @@ def key(question: str, keys: str) -> str:
     sign("")
     with _keyboard() as pressed:
         typer.echo(f"{question}: ", err=True, nl=False)
-        typed = (one for one in iter(pressed, ENDED) if one and one in keys)
-        chosen = next(typed, keys[-1])
+        chosen = next((one for one in iter(pressed, ENDED) if one and one in keys), keys[-1])
     say(chosen)
     return chosen
 

@@ -242,8 +242,7 @@ def _read(opened: Opened) -> knowledge.Knowledge:
 def _find(book: knowledge.Knowledge, title: str) -> knowledge.KnowledgeSection:
     section = knowledge.find(book, title)
     if section is None:
-        titles = [section.title for section in book.sections]
-        raise listing.missing("section", title, titles)
+        raise listing.missing("section", title, [section.title for section in book.sections])
     return section
 
 

@@ -192,8 +192,7 @@ def wake(opened: Opened, flags: JobFlags) -> None:
     """
     from bumble.chat import wake as job
 
-    check = job.check if flags.check else job.check_tick
-    run_job.perform(opened, flags, "wake", check, job.run)
+    run_job.perform(opened, flags, "wake", job.check if flags.check else job.check_tick, job.run)
 
 
 @runs_job

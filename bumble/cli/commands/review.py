@@ -105,7 +105,7 @@ def show(
     every: AllOption = False,
 ) -> None:
     """Show proposals in memories rather than lines: what each would change, why, and from what."""
-    chosen = _chosen(opened, names, every=every)
+    chosen = reviewing.choose(_waiting(opened), names or (), every=every)
     lines = [line for proposal in chosen for line in (*_whole(opened, proposal), "")]
     output.result(opened.shell, "review show", [_data(opened, each) for each in chosen], lines[:-1])
     if not chosen:
@@ -171,7 +171,7 @@ def _decide(
     done: list[dict[str, Any]] = []
     refused: list[UserError] = []
     lines: list[str] = []
-    for proposal in _chosen(opened, names, every=every):
+    for proposal in reviewing.choose(_waiting(opened), names or (), every=every):
         try:
             decision = plan(root, proposal)
             written = [one for one in decision.change_set.changes if not held.stays(one.path)]
@@ -203,12 +203,6 @@ def _decide(
         output.say("Nothing was written: --dry-run.")
     if refused:
         raise typer.Exit(refused[0].exit_code)
-
-
-def _chosen(
-    opened: opening.Opened, names: Sequence[str] | None, *, every: bool
-) -> list[reviewing.HeldProposal]:
-    return reviewing.choose(_waiting(opened), names or (), every=every)
 
 
 def _waiting(opened: opening.Opened) -> list[reviewing.HeldProposal]:

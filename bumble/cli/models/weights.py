@@ -66,7 +66,7 @@ def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[CatalogEntry,
     path = Path(os.path.abspath(shell.path(Path(name))))  # noqa: PTH100  (links stay as they are)
     known = catalog_of(shell)
     if path.is_file() and (anew or own_models.of_file(known, path) is None):
-        output.say(f"MessageReading {path} once, for its hash.")
+        output.say(f"Reading {path} once, for its hash.")
     return own_models.adopt(path, known, shell.weights, _own_catalog(shell), anew=anew), path
 
 
