@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.bridges.exports import destination
 from bumble.cli import listing, output
 from bumble.cli.commands import migrate
 from bumble.cli.opening import Opened, identity_of
@@ -40,7 +40,6 @@ from bumble.records import forgotten, kinds
 
 MOST_FOLDERS = 8  # of one entity
 IN_USE_SECONDS = 600  # a folder that was used so lately may be in use
-DRAFT = "draft-"
 
 
 class PastFolder(Struct, frozen=True):
@@ -124,34 +123,23 @@ def _made(cache: Path, name: str, fill: Callable[[Path], None]) -> Path:
             os.utime(target)
         return target
     _evict(cache)
-    with disk.translate_os_errors(cache):
-        disk.make_folder(cache)
-        draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=cache))  # its owner's alone
-    try:
+    with destination.folder(target) as draft:
         fill(draft)
-        with disk.translate_os_errors(target):
-            try:
-                draft.rename(target)
-            except OSError:
-                if not (target / ENTITY_FILE).is_file():  # else another process was quicker
-                    raise
-    finally:
-        disk.clear(draft)
     return target
 
 
 def _folders(cache: Path) -> list[Path]:
     """Return the folders that are whole, the latest used first."""
     with suppress(OSError):
-        whole = [path for path in cache.iterdir() if not path.name.startswith(DRAFT)]
+        whole = [path for path in cache.iterdir() if not path.name.startswith(".")]
         return sorted(whole, key=lambda path: -path.stat().st_mtime)
     return []
 
 
 def _evict(cache: Path) -> None:
-    """Make room for one more: those that were used longest ago go, and what kills left."""
+    """Make room for one more: those that were used longest ago go."""
     old = time.time() - IN_USE_SECONDS
-    for path in (*cache.glob(f"{DRAFT}*"), *_folders(cache)[MOST_FOLDERS - 1 :]):
+    for path in _folders(cache)[MOST_FOLDERS - 1 :]:
         with suppress(OSError):
             if path.stat().st_mtime < old:
                 disk.clear(path)
