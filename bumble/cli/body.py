@@ -14,7 +14,7 @@ from bumble.body import affects, bars, ebb, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.noise import Fragment
-from bumble.body.soma import Soma, advance, birth
+from bumble.body.soma import Soma
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
 from bumble.cli.opening import Opened
@@ -44,13 +44,11 @@ def look(opened: Opened) -> Presence:
     Raises:
         RecordInvalidError: If the file does not hold a body.
     """
-    temperament, zone = opened.config.soma.bars.levels, opened.zone
-    place = opened.within(opened.entity.soma)
-    stored = body_state.stored(place, soma.read(place))
-    at = opened.now
-    if stored is None:
-        return Presence(birth(at, temperament), None)
-    return Presence(advance(stored, at, zone, temperament), stored.at)
+    place, temperament = opened.within(opened.entity.soma), opened.config.soma.bars.levels
+    file = soma.read(place)
+    present = body_state.present(place, file, opened.now, opened.zone, temperament)
+    stored = body_state.stored(place, file)
+    return Presence(present, stored.at if stored else None)
 
 
 def fragment_data(held: Fragment) -> dict[str, Any]:

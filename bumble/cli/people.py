@@ -156,9 +156,9 @@ def text_of(words: Sequence[str]) -> str:
     """
     text = writing.standard_input() if list(words) == ["-"] else " ".join(words)
     if not text.strip():
-        raise UsageError("There is nothing to look for: the query is empty.")
+        raise UsageError("There is nothing to look at: the text is empty.")
     if len(text) > MAX_QUERY_CHARS:
-        raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
+        raise UsageError(f"That text is longer than {MAX_QUERY_CHARS:,} characters.")
     return text.strip()
 
 
