@@ -21,6 +21,7 @@ from bumble.errors import (
     UnsafePathError,
     UsageError,
     UserError,
+    WeightsMissingError,
 )
 from bumble.files import disk, git, gitdir
 from bumble.history import clone
@@ -181,7 +182,12 @@ def check_weights(
                 fix=f"bumble model pull {stored.name}",
             )
         elif stored.name in by_name:
-            yield from _find_damage(place, by_name[stored.name])
+            try:
+                store.find(folder, by_name[stored.name])
+            except WeightsMissingError as error:
+                sentence = str(error).splitlines()[0].removeprefix(f"{place}{os.sep}")
+                fix = f"bumble model pull {stored.name}"
+                yield Finding("weights-damaged", sentence, str(place), fix=fix)
     if wanted and embedding_model(wanted, folder) is None:
         name = min(wanted, key=lambda entry: entry.bytes).name
         yield Finding(
@@ -190,26 +196,6 @@ def check_weights(
             str(folder),
             fix=f"bumble model pull {name}",
         )
-
-
-def _find_damage(place: Path, entry: CatalogEntry) -> Iterator[Finding]:
-    try:
-        manifest = json.loads((place / store.MANIFEST).read_bytes())
-        stamps = {row["name"]: (row["bytes"], row["mtime_ns"]) for row in manifest["files"]}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        stamps = {}
-    for file in entry.files:
-        path = place / file.name
-        why = ""
-        if not path.is_file():
-            why = "is gone"
-        else:
-            stat = path.stat()
-            looks_right = stamps.get(file.name) == (stat.st_size, stat.st_mtime_ns)
-            if not looks_right and store.sha256(path) != file.sha256:
-                why = "is not the file that the catalog names: its SHA-256 differs"
-        if why:
-            yield Finding("weights-damaged", why, str(path), fix=f"bumble model pull {entry.name}")
 
 
 def check_engine() -> Iterator[Finding]:
