@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -12,8 +11,8 @@ from msgspec.structs import replace
 from bumble.cli import listing, output, people, writing
 from bumble.cli.command import DryRunOption, LimitOption, shows, writes
 from bumble.cli.opening import Opened
-from bumble.entity import commits, companions
-from bumble.entity.changes import Change, Version
+from bumble.entity import commits
+from bumble.entity.changes import Version, wholes
 from bumble.errors import RecordMissingError, UsageError
 from bumble.history import describe, lookup
 from bumble.history import log as commit_log
@@ -103,12 +102,6 @@ def pathspecs(opened: Opened, what: str) -> list[str]:
             return [f":(literal){place.resolve().relative_to(root).as_posix()}"]
     person = relationships.match(people.everybody(opened).records, what)
     return [f":(literal){relationships.path(person.id)}"] if person else commit_log.pathspecs(what)
-
-
-def versions_of(opened: Opened, changes: Sequence[Change]) -> list[Version]:
-    """Return planned changes as what the files were, and are to be."""
-    before = partial(companions.read, opened.root)
-    return [Version(change.path, before(change.path), change.data) for change in changes]
 
 
 def actions(versions: Sequence[Version], reader: Reader) -> list[dict[str, Any]]:
@@ -241,7 +234,7 @@ def undo(
     passed = [(commit, why) for commit, (_, why) in zip(shown, over, strict=True)]
     plan = undoing.plan(root, chosen, force=force)
     changes = plan.change_set.changes
-    rows = actions(versions_of(opened, changes), listing.reader(opened))
+    rows = actions(wholes(root, changes), listing.reader(opened))
     if changes and not dry_run:
         # what comes back may be what a pull once brought
         writing.apply(opened, plan.change_set, trusts=False)

@@ -175,7 +175,7 @@ def _decide(
         try:
             decision = plan(root, proposal)
             written = [one for one in decision.change_set.changes if not held.stays(one.path)]
-            versions = history.versions_of(opened, written)
+            versions = changes.wholes(root, written)
             if not dry_run:
                 apply(opened, decision.change_set, trusts=False)
         except RefusedError as error:
