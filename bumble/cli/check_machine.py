@@ -185,9 +185,9 @@ def check_weights(
             try:
                 store.find(folder, by_name[stored.name])
             except WeightsMissingError as error:
-                sentence = str(error).splitlines()[0].removeprefix(f"{place}{os.sep}")
+                path, _, sentence = str(error).splitlines()[0].partition(": ")
                 fix = f"bumble model pull {stored.name}"
-                yield Finding("weights-damaged", sentence, str(place), fix=fix)
+                yield Finding("weights-damaged", sentence, path, fix=fix)
     if wanted and embedding_model(wanted, folder) is None:
         name = min(wanted, key=lambda entry: entry.bytes).name
         yield Finding(
