@@ -85,12 +85,15 @@ def commit_line(
     opened: Opened, commit: commit_log.Commit, undone: Collection[str] = ()
 ) -> list[str]:
     """Return a commit as the cells of a line."""
-    holds = describe.list_kinds([file.path for file in commit.touched])
-    more = "; ".join(filter(None, [holds, commit.trailer("Model")]))
+    told = sentence(commit.title, [file.path for file in commit.touched], commit.trailer("Model"))
     marks = " [undone]" if commit.id in undone else ""
-    title = output.shorten(commit.title, 70)
-    sentence = f"{title}{marks} ({more})" if more else f"{title}{marks}"
-    return [commit.short, listing.when(commit.at, opened), sentence]
+    return [commit.short, listing.when(commit.at, opened), f"{told}{marks}"]
+
+
+def sentence(title: str, paths: Sequence[str], model: str) -> str:
+    """Say what a commit is, or would be: its title, what it holds, and who wrote that."""
+    more = "; ".join(filter(None, [describe.list_kinds(paths), model]))
+    return f"{output.shorten(title, 70)} ({more})" if more else output.shorten(title, 70)
 
 
 def pathspecs(opened: Opened, what: str) -> list[str]:

@@ -15,7 +15,6 @@ from bumble.cli.writing import apply
 from bumble.entity import changes, review_branch
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RefusedError, ReviewError, UsageError, UserError
-from bumble.history import describe
 from bumble.history import review as reviewing
 from bumble.jobs import evolve as cycle
 from bumble.records import base, fields, proposals
@@ -84,13 +83,11 @@ def list_(opened: opening.Opened) -> None:
 
 def _list(opened: opening.Opened) -> None:
     def line(proposal: reviewing.HeldProposal) -> list[str]:
-        holds = describe.list_kinds([version.path for version in proposal.versions])
         model = proposal.commit.trailer("Model") if proposal.commit else ""
-        more = "; ".join(filter(None, [holds, model]))
-        title = output.shorten(proposal.title, 70)
-        when = listing.when(proposal.at, opened)
-        sentence = f"{title} ({more})" if more else title
-        return [proposal.name, when, sentence if proposal.is_own else f"{sentence} {NOT_OURS}"]
+        paths = [version.path for version in proposal.versions]
+        told = history.sentence(proposal.title, paths, model)
+        mark = "" if proposal.is_own else f" {NOT_OURS}"
+        return [proposal.name, listing.when(proposal.at, opened), f"{told}{mark}"]
 
     everything = listing.Listing(tuple(_waiting(opened)))
     listing.show_list(opened, "review list", everything, partial(_data, opened), line, NONE)
