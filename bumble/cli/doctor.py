@@ -22,13 +22,12 @@ from bumble.cli import (
 )
 from bumble.cli.command import EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.models import weights
-from bumble.cli.opening import Opened, locate
+from bumble.cli.opening import Opened, locate, settle_git
 from bumble.cli.process import Shell
-from bumble.entity import changes, commits, git_operations, review_branch
+from bumble.entity import changes, commits, review_branch
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.errors import LockedError, RecordInvalidError, ReviewError, UserError
-from bumble.files import disk, git
 from bumble.history import clone
 from bumble.history.findings import Finding, guarded
 from bumble.index import place
@@ -231,6 +230,7 @@ def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> N
     wait = wait if lock_timeout is None else lock_timeout
     policy = setting_files.policy_of(shell, read, unread=False)
     try:
+        settle_git(shell, root, timeout_seconds=wait)
         mend_files(checkup.entity, policy, timeout_seconds=wait, adopts=adopts)
         if report.has(HALF_MERGED, "git-cut-off"):
             clone.mend(root, policy, timeout_seconds=wait)
@@ -276,11 +276,6 @@ def mend_files(
         RecordInvalidError: If the record of a cut-off change can't be read.
         FolderUnwritableError: If the system refuses a write.
     """
-    place = git.at(entity.root, trusted=policy.trusted)
-    if place is not None and git_operations.cut_off(entity.root):
-        wait = timeout_seconds
-        with disk.lock(changes.lock_path(entity.root), place=entity.root, timeout_seconds=wait):
-            git_operations.settle(entity.root, place)
     changes.recover(entity.root, timeout_seconds=timeout_seconds)
     changes.sweep(entity.root, timeout_seconds=timeout_seconds)
     commits.catch_up(entity.root, policy, turns=True, timeout_seconds=timeout_seconds)

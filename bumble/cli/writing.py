@@ -11,7 +11,6 @@ import tempfile
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import unified_diff
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, BinaryIO
 
@@ -24,6 +23,7 @@ from bumble.entity import changes, commits, companions, secrets
 from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError, UsageError, UserError
 from bumble.files import disk
 from bumble.records import base
+from bumble.records.kind import changed_lines
 from bumble.text import markdown, words
 
 USUAL_EDITORS = ("nano", "vi", "notepad")
@@ -348,22 +348,18 @@ def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
     parts = zip(*(companions.parted(change.path, data) for data in (before, after)), strict=True)
     # what the record's own file shows; where that stays, what stands beside it
     shown = next(((old, new) for (_, old), (_, new) in parts if old != new), (None, None))
+    old, new = ((data or b"").decode(errors="replace") for data in shown)
     return {
         "path": change.path,
         "why": change.why,
         "action": action(before, after),
-        "diff": _diff(*shown),
+        "diff": list(changed_lines(old, new)),
     }
 
 
 def action(before: bytes | None, after: bytes | None) -> str:
     """Return what is done to a file, by its bytes; None where it isn't there."""
     return "make" if before is None else "remove" if after is None else "change"
-
-
-def _diff(before: bytes | None, after: bytes | None) -> list[str]:
-    old, new = ((data or b"").decode(errors="replace").splitlines() for data in (before, after))
-    return list(unified_diff(old, new, lineterm="", n=1))[2:]
 
 
 def confirm_removal(opened: Opened, what: str, path: str, *, yes: bool, dry_run: bool) -> None:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from difflib import unified_diff
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,6 +25,7 @@ from bumble.files import disk, git
 from bumble.history import remote
 from bumble.jobs import tick
 from bumble.records import automations, base
+from bumble.records.kind import changed_lines
 from bumble.runtime import schedule
 
 MINUTES = 10
@@ -408,7 +408,7 @@ def remove(
     elif chosen == "crontab":
         before = _crontab(opened) or ""
         after = with_block(before, job, "")
-        text = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[3:]
+        text = list(changed_lines(before, after, context=0))[1:]
         if acts and after != before:
             write_crontab(after, opened.shell.environ)
     if not text:

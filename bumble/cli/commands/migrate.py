@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from bumble.bridges.exports import bundle
-from bumble.cli import check_machine, output
+from bumble.cli import check_machine, output, setting_files
 from bumble.cli.command import CheckOption, EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.opening import Opened, identity_of, locate, settle_git
 from bumble.cli.process import Shell
@@ -29,8 +29,7 @@ TAG = "bumble-format-{version}"
 UNION_OF_TRANSCRIPTS = "/sessions/**/*.jsonl merge=union"
 
 
-# The files of a folder that a format is made of, as they are to be; None: there is none.
-Texts = dict[str, str | None]
+Texts = dict[str, str]  # of the files that a format is made of; empty: there is none
 
 
 class Migration(Struct, frozen=True):
@@ -51,9 +50,10 @@ def plan(root: Path) -> Migration:
         NotAnEntityError: If it is no entity's.
         SettingInvalidError: If its entity.yaml can't be read, or a newer bumble made it.
     """
-    before: Texts = {name: _text(root / name) for name in (ENTITY_FILE, ATTRIBUTES, IGNORES)}
+    names = (ENTITY_FILE, ATTRIBUTES, IGNORES)
+    before = {name: setting_files.SettingsFile(root / name, name, root).read() for name in names}
     source = before[ENTITY_FILE]
-    if source is None:
+    if not source:
         raise NotAnEntityError(root)
     version, texts = _version(root, source), before.copy()
     lines = _without_retired(texts, source)
@@ -65,14 +65,14 @@ def plan(root: Path) -> Migration:
     if count := sum(change.alone for change in parted):
         lines.append(f"{companions.FOLDER}/: where {count} files come from, which stood in them")
     planned = [
-        changes.write(name, text, before[name], why)
+        changes.write(name, text, before[name] or None, why)
         for name, text in texts.items()
         if text and text != before[name]
     ]
     if not (parted or planned):
         return Migration(version, source)
     change_set = changes.ChangeSet(f"migrate: {why}", (*parted, *planned))
-    return Migration(version, texts[ENTITY_FILE] or "", tuple(lines), change_set)
+    return Migration(version, texts[ENTITY_FILE], tuple(lines), change_set)
 
 
 def _records(root: Path) -> list[str]:
@@ -142,14 +142,6 @@ def _is_committed(place: git.Git) -> bool:
     return status.code == 0 and not status.out.strip()
 
 
-def _text(path: Path) -> str | None:
-    raw = disk.read_if_there(path)
-    try:
-        return None if raw is None else raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise SettingInvalidError(str(path), "is not UTF-8 text") from error
-
-
 def _version(root: Path, source: str) -> int:
     """Return the format of a folder."""
     place = str(root / ENTITY_FILE)
@@ -179,7 +171,7 @@ def _without_retired(texts: Texts, source: str) -> list[str]:
 
 def _by_meaning(texts: Texts) -> list[str]:
     """Have transcripts merged by meaning, which came with format 2."""
-    attributes = texts[ATTRIBUTES] or ""
+    attributes = texts[ATTRIBUTES]
     by_meaning = UNION_OF_TRANSCRIPTS.replace("union", "bumble")
     texts[ATTRIBUTES] = attributes.replace(UNION_OF_TRANSCRIPTS, by_meaning)
     return [f"{ATTRIBUTES}: {by_meaning}"] if texts[ATTRIBUTES] != attributes else []
@@ -189,13 +181,13 @@ def _completed(texts: Texts) -> list[str]:
     """Name what new kinds of records need of git, and the format."""
     lines = []
     for name in (ATTRIBUTES, IGNORES):
-        text = texts[name] or ""
+        text = texts[name]
         if missing := check_machine.missing_rules(text, name):
             start = text if not text or text.endswith("\n") else f"{text}\n"
             texts[name] = start + "".join(f"{line}\n" for line in missing)
             lines.append(f"{name}: {'; '.join(missing)}")
     version = settings.SCHEMA_VERSION
-    texts[ENTITY_FILE] = yaml_edit.set_value(texts[ENTITY_FILE] or "", [VERSION_KEY], version)
+    texts[ENTITY_FILE] = yaml_edit.set_value(texts[ENTITY_FILE], [VERSION_KEY], version)
     return [*lines, f"{ENTITY_FILE}: {VERSION_KEY}: {version}"]
 
 
