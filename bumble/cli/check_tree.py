@@ -191,8 +191,10 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
         )
     stray = "a temporary file of a killed writer; the file itself is whole"
     for relative in map(entity.relative, changes.stray_files(entity.root)):
-        code = "cache-stray" if relative.startswith(f"{PRIVATE}/") else "file-stray"
-        yield Finding(code, stray, relative, fix=MEND)
+        if relative.startswith(f"{PRIVATE}/"):
+            yield Finding("cache-stray", stray, relative, fix=MEND)
+        else:
+            yield Finding("file-stray", stray, relative, fix=MEND)
 
 
 def _targets(place: Path) -> str:

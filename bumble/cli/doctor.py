@@ -127,10 +127,9 @@ class Checkup(Struct):
             return
         for one in standings:
             if one.language in codes and "write" not in (one.talk, one.memory):
-                code, fix = "model-unable", ""
-                if one.can_be_probed:
-                    code, fix = "model-unprobed", "bumble model probe"
-                yield Finding(code, f"{chosen.model}, {one.line}", fix=fix)
+                said, fix = f"{chosen.model}, {one.line}", "bumble model probe"
+                can_be_probed = Finding("model-unprobed", said, fix=fix)
+                yield can_be_probed if one.can_be_probed else Finding("model-unable", said)
 
 
 def check_review(entity: Entity, read: Settings | None) -> Iterator[Finding]:
