@@ -48,8 +48,9 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
         yield LeftOut(title or talk_id, "conversations that were not to be remembered")
         return
     nodes = mapping(data, "mapping")
-    if not talk_id or not nodes:
-        raise ValueError(f"a conversation without {'messages' if talk_id else 'an id'}")
+    if not nodes:
+        raise ValueError("a conversation without messages")
+    talk_id = talk_id or f"{next(iter(nodes))} {data.get('create_time')}"  # before May 2023
     at = moment(data, "create_time") or moment(data, "update_time")
     said = _said(nodes, data.get("current_node"), text(data, "default_model_slug"))
     yield from ledger.talk(talk_id, title, at, said)
@@ -59,14 +60,16 @@ FILES = Files(
     ("conversations*.json", "*/conversations*.json"),
     frozenset(["mapping"]),
     {"": _conversation, "conversations": _conversation},
-    never=frozenset(["chat_messages", "fragments"]),
+    never=frozenset(["chat_messages", "fragments", "block_ids"]),
 )
 
 
 def _said(nodes: Mapping[str, Any], current: object, model: str) -> Iterator[ImportedMessage]:
     """Yield the messages of the branch that was shown last; of all others what is left out."""
     parents = {node_id: text(node, "parent") for node_id, node in nodes.items()}
-    leaf = current if isinstance(current, str) and current in nodes else _newest_leaf(nodes)
+    times = {one: moment(node, "message", "create_time") for one, node in nodes.items()}
+    is_known = isinstance(current, str) and current in nodes
+    leaf = str(current) if is_known else ledger.newest_leaf(parents, times)
     branch = ledger.branch(parents, leaf)
     document = ""  # the name of the one that was written last
     for node_id in (*branch, *(one for one in nodes if one not in branch)):
@@ -76,7 +79,7 @@ def _said(nodes: Mapping[str, Any], current: object, model: str) -> Iterator[Imp
         own, is_shown = text(message, "author", "role") == "user", node_id in branch
         head = ledger.head(
             text(message, "id") or node_id,
-            moment(message, "create_time"),
+            times[node_id],
             ASSISTANT,
             text(message, "metadata", "model_slug") or model,
             own=own,
@@ -84,13 +87,6 @@ def _said(nodes: Mapping[str, Any], current: object, model: str) -> Iterator[Imp
         document = _document(message) or (document if is_shown else "")
         blocks = _blocks(message, document)
         yield ImportedMessage(head, blocks) if is_shown else ledger.aside(head, blocks)
-
-
-def _newest_leaf(nodes: Mapping[str, Any]) -> str:
-    parents = {text(node, "parent") for node in nodes.values()}
-    leaves = [node_id for node_id in nodes if node_id not in parents] or list(nodes)
-    times = {leaf: moment(nodes[leaf], "message", "create_time") for leaf in leaves}
-    return max(leaves, key=lambda leaf: at.timestamp() if (at := times[leaf]) else 0.0)
 
 
 def _blocks(message: Mapping[str, Any], document: str) -> list[ImportedBlock]:

@@ -45,14 +45,19 @@ _UNSHOWN = re.compile(
 
 def fits(source: ImportSource) -> bool:
     """Whether the files are such an export."""
-    return any(part.shown(source) for part in (TALKS, *_memories({})))
+    return any(
+        part.shown(source) for part in (TALKS, _projects({}, "docs", "is_private"), *_memories({}))
+    )
 
 
 def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read projects, memories and conversations."""
     names: dict[str, str] = {}  # of projects, by id
-    projects = Files(PROJECTS, frozenset(), {"": partial(_project, names)})
-    yield from foreign.read(source, projects, *_memories(names), TALKS)
+    yield from foreign.read(source, _projects(names), *_memories(names), TALKS)
+
+
+def _projects(names: dict[str, str], *keys: str) -> Files:
+    return Files(PROJECTS, frozenset(keys), {"": partial(_project, names)})
 
 
 def _memories(names: Mapping[str, str]) -> tuple[Files, ...]:
@@ -74,6 +79,7 @@ TALKS = Files(
     ("conversations*.json",),
     frozenset(["chat_messages"]),
     {"": _conversation, "conversations": _conversation},
+    never=frozenset(["fragments"]),
 )
 PROJECTS = ("projects.json", "projects/*.json", "*/projects/*.json")
 

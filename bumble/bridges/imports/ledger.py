@@ -91,6 +91,7 @@ Item: TypeAlias = ImportedTalk | Fact | Recipe | ImportedPersona | LeftOut
 
 ASIDE = "on branches that were not shown last"
 CALLS, RESULTS = "calls of tools", "answers of tools"
+CITED = "marks of citations"
 ERRORS, HIDDEN = "errors", "hidden messages"
 MEDIA = "sounds and videos"
 SYSTEM = "messages of the system, and instructions to the assistant"
@@ -150,6 +151,12 @@ def branch(parents: Mapping[str, str], leaf: str) -> dict[str, None]:
         way[leaf] = None
         leaf = parents[leaf]
     return dict.fromkeys(reversed(way))
+
+
+def newest_leaf(parents: Mapping[str, str], times: Mapping[str, datetime | None]) -> str:
+    """Return the last message of a tree of messages: of those without an answer the newest."""
+    leaves = [one for one in parents if one not in set(parents.values())] or list(parents)
+    return max(leaves, key=lambda leaf: at.timestamp() if (at := times[leaf]) else 0.0)
 
 
 def mark(what: str, name: str = "") -> ImportedBlock:
