@@ -196,7 +196,7 @@ def chance_factor(question: str, memory: FeltMemoryConfig) -> Factor:
     def of(hit: Hit) -> float:
         rng = random.Random(hit.id)
         felt = [
-            affects.FeltImprint(rng.choice(EMOTIONS), rng.random(), "")
+            affects.Imprint(rng.choice(EMOTIONS), rng.random(), "")
             for _ in range(rng.randint(1, 2))
         ]
         age = rng.random() * MAX_AGE_DAYS * 86_400

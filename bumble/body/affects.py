@@ -12,8 +12,9 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from bumble.body.bars import FULL, Bars
 from bumble.body.circadian import seconds_between
@@ -25,8 +26,10 @@ from bumble.body.config import (
     RESTLESS_KIN,
     FeltMemoryConfig,
 )
+from bumble.text.schema import Moment, Share
 
 NAME_MAX_CHARS = 24
+Named = Annotated[str, Meta(pattern=r"[^\W_]", description="with a letter in it")]
 HALF_LIFE_MINUTES = 90  # of a feeling's intensity
 FORGET_BELOW = 0.05  # a fainter feeling is gone
 MOST = 8  # feelings held at once, the strongest
@@ -48,9 +51,9 @@ IMPRINT_CAP = 1.5  # most that the imprints of one episode add up to
 class Affect(Struct, frozen=True):
     """One named feeling, as strong as it was at its time."""
 
-    name: str  # a slug of letters, digits and hyphens, at most 24 characters
-    intensity: float  # in [0, 1]
-    at: datetime  # timezone-aware
+    name: Named  # a slug of letters, digits and hyphens, at most 24 characters
+    intensity: Share
+    at: Moment
 
 
 class Mood(Struct, frozen=True):
@@ -60,12 +63,12 @@ class Mood(Struct, frozen=True):
     intensity: float  # in [0, 1]; 0 when neutral
 
 
-class FeltImprint(Struct, frozen=True):
+class Imprint(Struct, frozen=True):
     """The feeling an episode left."""
 
     emotion: str  # one of EMOTIONS; a neutral one counts nothing
     intensity: float  # in [0, 1]
-    trigger: str  # what gave rise to it, a few words
+    trigger: str = ""  # what gave rise to it, a few words
 
 
 def slug(name: str) -> str:
@@ -147,7 +150,7 @@ def affinity(present: str, emotion: str) -> float:
 
 
 def imprint_shares(
-    imprints: Sequence[FeltImprint],
+    imprints: Sequence[Imprint],
     present: str,
     age_seconds: float,
     config: FeltMemoryConfig,
@@ -173,7 +176,7 @@ def imprint_shares(
 
 
 def imprint_factor(
-    imprints: Sequence[FeltImprint],
+    imprints: Sequence[Imprint],
     present: str,
     age_seconds: float,
     config: FeltMemoryConfig,

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body import affects, fields, hormones
+from bumble.body import affects, hormones
 from bumble.body import bars as bars_module
-from bumble.body.affects import NAME_MAX_CHARS, FeltImprint
+from bumble.body.affects import NAME_MAX_CHARS, Imprint
 from bumble.body.config import BAR_NAMES, EMOTIONS, NEUTRAL
 from bumble.body.significance import appraisal_strength
 from bumble.body.soma import FeltLine, Soma
+from bumble.text import schema
 from bumble.text.words import shorten
 
 FELT_MAX_CHARS = 200  # of the line that says what it felt like
@@ -24,7 +25,25 @@ MAX_POINTS = 10  # most that one turn may move a bar, either way
 MAX_AFFECTS = 8  # feelings that one turn may give
 AFFECT_BASE = 0.4  # intensity of a feeling where no bar moved
 AFFECT_SLOPE = 0.5  # what a full appraisal adds to that
+PLACE = "appraisal"  # of an answer that can't be used, in its error
 TRIGGER_MAX_CHARS = 120  # of what an imprint says gave rise to it
+
+
+class _Said(Struct, frozen=True):
+    """What the answer says is left behind."""
+
+    emotion: str
+    intensity: float
+    trigger: str = ""
+
+
+class _Answer(Struct, frozen=True):
+    """What a model says."""
+
+    bars: Mapping[str, float]
+    affects: tuple[str, ...] | None = None
+    felt: str = ""
+    imprint: _Said | None = None
 
 
 class Appraisal(Struct, frozen=True):
@@ -33,10 +52,10 @@ class Appraisal(Struct, frozen=True):
     points: Mapping[str, float]  # by bar, each within ± MAX_POINTS; all five are there
     affects: tuple[str, ...]  # slugs, none twice
     felt: str  # one line, may be empty
-    imprint: FeltImprint | None  # None when nothing is left behind
+    imprint: Imprint | None  # None when nothing is left behind
 
 
-def schema() -> dict[str, object]:
+def form() -> dict[str, object]:
     """Describe the answer as JSON Schema, for constrained decoding; all of it is required.
 
     Points are whole numbers, because grammars keep only those within bounds.
@@ -47,7 +66,7 @@ def schema() -> dict[str, object]:
         "intensity": {"type": "number", "minimum": 0, "maximum": 1},
         "trigger": {"type": "string", "maxLength": TRIGGER_MAX_CHARS},
     }
-    return _closed(
+    return schema.closed(
         {
             # words first: a small model that begins with numbers answers with zeros
             "felt": {"type": "string", "maxLength": FELT_MAX_CHARS},
@@ -56,8 +75,8 @@ def schema() -> dict[str, object]:
                 "items": {"type": "string", "maxLength": NAME_MAX_CHARS},
                 "maxItems": MAX_AFFECTS,
             },
-            "imprint": _closed(imprint),
-            "bars": _closed(dict.fromkeys(BAR_NAMES, points)),
+            "imprint": schema.closed(imprint),
+            "bars": schema.closed(dict.fromkeys(BAR_NAMES, points)),
         }
     )
 
@@ -70,21 +89,16 @@ def parse(answer: object) -> Appraisal:
     Raises:
         ValueError: If `bars` is missing or a value has the wrong type.
     """
-    whole = fields.section(answer, "appraisal")
-    moved = fields.section(fields.entry(whole, "bars", ""), "bars")
-    points = {}
-    for name in BAR_NAMES:
-        value = fields.number(moved.get(name, 0), f"bars.{name}")
-        points[name] = min(MAX_POINTS, max(-MAX_POINTS, value))
-    named = [
-        affects.slug(fields.text(each, f"affects[{index}]"))
-        for index, each in enumerate(fields.items(whole.get("affects"), "affects"))
-    ]
+    whole = schema.build(_Answer, answer, (PLACE,), deep=True)
+    points = {
+        name: min(MAX_POINTS, max(-MAX_POINTS, whole.bars.get(name, 0.0))) for name in BAR_NAMES
+    }
+    named = map(affects.slug, whole.affects or ())
     return Appraisal(
         points=points,
         affects=tuple(dict.fromkeys(filter(None, named)))[:MAX_AFFECTS],
-        felt=shorten(fields.text(whole.get("felt", ""), "felt"), FELT_MAX_CHARS),
-        imprint=_imprint(whole.get("imprint")),
+        felt=shorten(whole.felt, FELT_MAX_CHARS),
+        imprint=_imprint(whole.imprint),
     )
 
 
@@ -115,27 +129,11 @@ def apply(
     )
 
 
-def _imprint(value: object) -> FeltImprint | None:
-    if value is None:
-        return None
-    section = fields.section(value, "imprint")
-    emotion = fields.text(fields.entry(section, "emotion", "imprint"), "imprint.emotion")
-    if (emotion := emotion.strip().casefold()) not in EMOTIONS:
+def _imprint(said: _Said | None) -> Imprint | None:
+    emotion = said.emotion.strip().casefold() if said else NEUTRAL
+    if emotion not in EMOTIONS:
         raise ValueError(f"`imprint.emotion` is not one of {', '.join(EMOTIONS)}: {emotion!r}")
-    raw_intensity = fields.number(
-        fields.entry(section, "intensity", "imprint"), "imprint.intensity"
-    )
-    trigger = fields.text(section.get("trigger", ""), "imprint.trigger")
-    intensity = min(1.0, max(0.0, raw_intensity))
-    if emotion == NEUTRAL or intensity == 0:
+    intensity = min(1.0, max(0.0, said.intensity)) if said else 0.0
+    if said is None or emotion == NEUTRAL or intensity == 0:
         return None
-    return FeltImprint(emotion, intensity, shorten(trigger, TRIGGER_MAX_CHARS))
-
-
-def _closed(properties: dict[str, object]) -> dict[str, object]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return Imprint(emotion, intensity, shorten(said.trigger, TRIGGER_MAX_CHARS))

@@ -22,8 +22,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from bumble.body import circadian
@@ -31,6 +32,7 @@ from bumble.body.config import BAR_NAMES, Temperament
 from bumble.text import moments
 
 FULL = 100.0  # the top of every bar
+Level = Annotated[float, Meta(ge=0, le=FULL)]
 CROSSING_HOURS = 1 / 3600  # how exactly the moment is found at which a coupling begins or ends
 LONGEST = timedelta(days=120)  # a longer absence is lived as this: by then nothing changes any more
 DRIFT_PER_HOUR = 0.005  # share of the gap by which a resting point follows its bar
@@ -78,8 +80,8 @@ CONFLICTS = {"settle_or_search": ("curiosity", "comfort")}
 class Bar(Struct, frozen=True):
     """One bar at one moment."""
 
-    value: float  # in [0, 100]
-    rest: float  # the resting point it moves toward, in [0, 100]
+    value: Level
+    rest: Level  # the resting point it moves toward
 
 
 class Bars(Struct, frozen=True):

@@ -21,17 +21,17 @@ CEILING_INTERACTIONS = 80  # exchanges after which familiarity may be full
 STEP = 0.02  # by which warmth and trust move
 
 
-class Bond(Struct, frozen=True):
-    """What one person is to the entity, each in [0, 1]."""
+class Scores(Struct, frozen=True):
+    """How the entity stands to a person; each in [0, 1]."""
 
-    familiarity: float
-    warmth: float
-    trust: float
+    familiarity: float = 0.0
+    warmth: float = 0.0
+    trust: float = 0.0
+    tension: float = 0.0
+    investment: float = 0.0
 
 
-def stranger() -> Bond:
-    """Give the bond to somebody just met."""
-    return Bond(0.0, FIRST_WARMTH, FIRST_TRUST)
+STRANGER = Scores(warmth=FIRST_WARMTH, trust=FIRST_TRUST)  # to somebody just met
 
 
 def decayed(familiarity: float, silence_hours: float) -> float:
@@ -57,26 +57,26 @@ def direction(bar_deltas: Mapping[str, float]) -> int:
 
 
 def after_exchange(
-    bond: Bond, *, silence_hours: float, interactions: int, meaningful: bool
-) -> Bond:
+    scores: Scores, *, silence_hours: float, interactions: int, meaningful: bool
+) -> Scores:
     """Let one exchange with a person make them more familiar.
 
     Args:
-        bond: As stored after the last exchange.
+        scores: As stored after the last exchange.
         silence_hours: Since then; it fades familiarity first.
         interactions: How many exchanges there have been, this one included.
         meaningful: Whether anything of substance was said or done.
     """
-    faded = decayed(bond.familiarity, silence_hours)
+    faded = decayed(scores.familiarity, silence_hours)
     bump = MEANINGFUL_BUMP if meaningful else PLAIN_BUMP
     risen = max(faded, min(faded + bump, ceiling(interactions)))
-    return replace(bond, familiarity=risen)
+    return replace(scores, familiarity=risen)
 
 
-def felt(bond: Bond, direction: int) -> Bond:
+def felt(scores: Scores, direction: int) -> Scores:
     """Let the good (1) or harm (−1) that an exchange did move warmth and trust by a step."""
     step = STEP * direction
-    return replace(bond, warmth=_clamp(bond.warmth + step), trust=_clamp(bond.trust + step))
+    return replace(scores, warmth=_clamp(scores.warmth + step), trust=_clamp(scores.trust + step))
 
 
 def _clamp(value: float) -> float:

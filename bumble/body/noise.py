@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from bumble.text import moments
+from bumble.text.schema import Moment, Share
 from bumble.text.words import one_line, shorten
 
-THOUGHT, DREAM = "thought", "dream"
+THOUGHT: Final = "thought"
+DREAM: Final = "dream"
+Kind = Literal["thought", "dream"]
 MARK = "[dream]"
 TEXT_MAX_CHARS = 200
 CAPACITY = 8  # thoughts held at once
@@ -26,26 +30,24 @@ class Fragment(Struct, frozen=True):
     """One stray thought."""
 
     text: str  # one line, at most 200 characters
-    kind: str  # `thought` or `dream`
-    salience: float  # how much it stands out, in [0, 1]
-    at: datetime  # timezone-aware
+    kind: Kind
+    salience: Share  # how much it stands out
+    at: Moment
     audience: tuple[str, ...] = ()  # ids of those who may meet it in a prompt; empty: everyone
 
 
 def fragment(
-    text: str, kind: str, salience: float, at: datetime, audience: tuple[str, ...] = ()
+    text: str, kind: Kind, salience: float, at: datetime, audience: tuple[str, ...] = ()
 ) -> Fragment:
     """Make a fragment of what a model wrote: one line, without marks or bullets, cut to length.
 
     Raises:
-        ValueError: If nothing is left, the kind is unknown, or the salience out of range.
+        ValueError: If nothing is left, or the salience is out of range.
     """
     bare = re.sub(r"^(?:\[dream\]|[-*•\s])+", "", one_line(text), flags=re.IGNORECASE)
     plain = shorten(bare, TEXT_MAX_CHARS, at_word=True)
     if not words(plain):
         raise ValueError("a fragment needs words")
-    if kind not in (THOUGHT, DREAM):
-        raise ValueError(f"a fragment is a {THOUGHT} or a {DREAM}, not {kind!r}")
     if not 0 <= salience <= 1:
         raise ValueError("a fragment's salience must be in [0, 1]")
     return Fragment(plain, kind, salience, at, audience)

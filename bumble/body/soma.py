@@ -8,26 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime, tzinfo
+from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, defstruct
+from msgspec.structs import astuple, replace
 
-from bumble.body import affects, bars, fields, hormones, noise
+from bumble.body import affects, bars, hormones, noise
 from bumble.body.affects import Affect
-from bumble.body.bars import FULL, Bar, Bars
+from bumble.body.bars import Bar, Bars
 from bumble.body.config import BAR_NAMES, HORMONE_NAMES, Temperament
 from bumble.body.hormones import Hormones
 from bumble.body.noise import Fragment
+from bumble.text import schema
+from bumble.text.schema import Moment, Share
 
 DECIMALS = 4  # of a stored value; finer than anything shown
 IMPULSE_EVENT = "impulse"  # what an impulse that fires does to the hormones
+
+
+# In the file the time of bars and of hormones stands beside their levels.
+_BARS: Any = defstruct("Bars", [("at", Moment), *((name, Bar) for name in BAR_NAMES)])
+_HORMONES: Any = defstruct("Hormones", [("at", Moment), *((name, Share) for name in HORMONE_NAMES)])
 
 
 class FeltLine(Struct, frozen=True):
     """What the last appraisal said it felt like."""
 
     text: str  # one line
-    at: datetime  # timezone-aware
+    at: Moment
     audience: tuple[str, ...] = ()  # ids of those who may meet it in a prompt; empty: everyone
 
 
@@ -45,6 +53,24 @@ class Soma(Struct, frozen=True):
     def at(self) -> datetime:
         """The time this state stands for."""
         return self.bars.at
+
+
+class _Noise(Struct, frozen=True):
+    """The thoughts in the file."""
+
+    fragments: tuple[Fragment, ...] | None = None
+    ticked_at: Moment | None = None
+
+
+class _File(Struct, frozen=True):
+    """What soma.yaml holds."""
+
+    bars: _BARS
+    hormones: _HORMONES
+    impulses: Mapping[str, Moment] | None = None
+    affects: tuple[Affect, ...] | None = None
+    felt: FeltLine | None = None
+    noise: _Noise = _Noise()
 
 
 def birth(at: datetime, temperament: Temperament) -> Soma:
@@ -166,86 +192,21 @@ def from_mapping(mapping: object) -> Soma:
     Raises:
         ValueError: Naming the field whose value will not do.
     """
-    whole = fields.section(mapping, "soma")
-    sounds = fields.section(whole.get("noise") or {}, "noise")
-    ticked_at, felt = sounds.get("ticked_at"), whole.get("felt")
+    file = schema.build(_File, mapping, deep=True)
     return Soma(
-        bars=_read_bars(whole),
-        hormones=_read_hormones(whole),
-        affects=tuple(
-            _read_affect(each, f"affects[{index}]")
-            for index, each in enumerate(fields.items(whole.get("affects"), "affects"))
+        bars=Bars(
+            at=file.bars.at,
+            levels={name: getattr(file.bars, name) for name in BAR_NAMES},
+            fired=file.impulses or {},
         ),
-        noise=tuple(
-            _read_fragment(each, f"noise.fragments[{index}]")
-            for index, each in enumerate(fields.items(sounds.get("fragments"), "noise.fragments"))
+        hormones=Hormones(
+            file.hormones.at, {name: getattr(file.hormones, name) for name in HORMONE_NAMES}
         ),
-        noise_ticked_at=None if ticked_at is None else fields.moment(ticked_at, "noise.ticked_at"),
-        felt=None if felt is None else _read_felt(felt),
+        affects=tuple(replace(one, name=affects.slug(one.name)) for one in file.affects or ()),
+        noise=tuple(noise.fragment(*astuple(one)) for one in file.noise.fragments or ()),
+        noise_ticked_at=file.noise.ticked_at,
+        felt=file.felt,
     )
-
-
-def _read_bars(whole: Mapping[str, object]) -> Bars:
-    section = fields.section(fields.entry(whole, "bars", ""), "bars")
-    levels = {}
-    for name in BAR_NAMES:
-        place = f"bars.{name}"
-        bar = fields.section(fields.entry(section, name, "bars"), place)
-        value = fields.number(fields.entry(bar, "value", place), f"{place}.value", 0, FULL)
-        rest = fields.number(fields.entry(bar, "rest", place), f"{place}.rest", 0, FULL)
-        levels[name] = Bar(value, rest)
-    fired = fields.section(whole.get("impulses") or {}, "impulses")
-    return Bars(
-        at=fields.moment(fields.entry(section, "at", "bars"), "bars.at"),
-        levels=levels,
-        fired={name: fields.moment(at, f"impulses.{name}") for name, at in fired.items()},
-    )
-
-
-def _read_hormones(whole: Mapping[str, object]) -> Hormones:
-    section = fields.section(fields.entry(whole, "hormones", ""), "hormones")
-    at = fields.moment(fields.entry(section, "at", "hormones"), "hormones.at")
-    levels = {
-        name: fields.number(fields.entry(section, name, "hormones"), f"hormones.{name}", 0, 1)
-        for name in HORMONE_NAMES
-    }
-    return Hormones(at, levels)
-
-
-def _read_affect(value: object, place: str) -> Affect:
-    section = fields.section(value, place)
-    name = fields.text(fields.entry(section, "name", place), f"{place}.name")
-    if not affects.slug(name):
-        raise ValueError(f"`{place}.name` holds no word: {name!r}")
-    return Affect(
-        affects.slug(name),
-        fields.number(fields.entry(section, "intensity", place), f"{place}.intensity", 0, 1),
-        fields.moment(fields.entry(section, "at", place), f"{place}.at"),
-    )
-
-
-def _read_felt(value: object) -> FeltLine:
-    section = fields.section(value, "felt")
-    text = fields.text(fields.entry(section, "text", "felt"), "felt.text")
-    at = fields.moment(fields.entry(section, "at", "felt"), "felt.at")
-    return FeltLine(text, at, _read_audience(section, "felt"))
-
-
-def _read_fragment(value: object, place: str) -> Fragment:
-    section = fields.section(value, place)
-    text = fields.text(fields.entry(section, "text", place), f"{place}.text")
-    kind = fields.text(fields.entry(section, "kind", place), f"{place}.kind")
-    salience = fields.number(fields.entry(section, "salience", place), f"{place}.salience", 0, 1)
-    at = fields.moment(fields.entry(section, "at", place), f"{place}.at")
-    try:
-        return noise.fragment(text, kind, salience, at, _read_audience(section, place))
-    except ValueError as problem:
-        raise ValueError(f"`{place}`: {problem}") from None
-
-
-def _read_audience(section: Mapping[str, object], place: str) -> tuple[str, ...]:
-    listed = fields.items(section.get("audience"), f"{place}.audience")
-    return tuple(fields.text(each, f"{place}.audience") for each in listed)
 
 
 def _rounded(value: float) -> float:

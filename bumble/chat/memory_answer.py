@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import cached_property
 
 from msgspec import Struct
@@ -137,7 +136,9 @@ def answer(
         answers: Says whether a text answers it; None: what is near does.
     """
     asked = session.messages[-1]
-    hits = [hit for hit in _found(runtime, session, asked) if _may_answer(hit, asked, told)]
+    found = _found(runtime, session, asked)
+    told = _with_archives(runtime, told, found)
+    hits = [hit for hit in found if _may_answer(hit, asked, told)]
     near = [hit for hit in hits if _is_near(hit, runtime, asks=asks or answers is not None)]
     best = [hit for hit in near if hit.score >= CLOSE * hits[0].score][:MOST]
     sure = [hit for hit in best if asks and _is_near(hit, runtime, asks=False)]
@@ -179,15 +180,18 @@ def _changed_later(session: Session, told: Told, message: Message) -> str:
     """
     language = words.language(message.text)
     asked = values.read(session.messages[-1].text, language).content
-    counted = {
-        number.unit
-        for number in values.read(message.text, language).numbers
-        if number.kind == "thing" and number.claimed
-    }
-    if not counted & asked:
+    counted, named = set[str](), set[str]()
+    for sentence in words.sentences(message.text):
+        units = {
+            number.unit
+            for number in values.read(sentence, language).numbers
+            if number.kind == "thing" and number.claimed and number.unit in asked
+        }
+        counted |= units
+        named |= set(stop_words.telling_words(sentence)) if units else set()
+    if not counted:
         return ""
-    common = words.common(language, corrections.COMMON_WORDS)
-    names = set(stop_words.telling_words(message.text)) - common
+    names = named - words.common(language, corrections.COMMON_WORDS)
     later = [
         each
         for each in told.messages.values()
@@ -243,6 +247,18 @@ def _found(runtime: Runtime, session: Session, asked: Message) -> Sequence[Hit]:
     )
 
 
+def _with_archives(runtime: Runtime, told: Told, hits: Sequence[Hit]) -> Told:
+    """Add what people said elsewhere, in talks that were imported, as far as it was found."""
+    archived = dict[str, Message]()
+    for session_id in {hit.session for hit in hits if hit.id not in told.messages}:
+        with suppress(UserError):  # doctor says what is wrong with it
+            talk = session_files.find(runtime.entity.sessions, session_id)
+            archived |= {
+                one.id: one for one in talk.messages if talk.imported and one.role == "user"
+            }
+    return Told({**archived, **told.messages}, told.notices) if archived else told
+
+
 def _may_answer(hit: Hit, asked: Message, told: Told) -> bool:
     message = told.messages.get(hit.id)
     return (
@@ -260,14 +276,3 @@ def _is_near(hit: Hit, runtime: Runtime, *, asks: bool) -> bool:
     if not asks:
         return nearness >= SURELY_NEAR
     return nearness >= NEAR or memory_search.is_near(hit, runtime.config)
-
-
-def said_on(
-    runtime: Runtime, told: Told, person: str, start: datetime, end: datetime
-) -> list[Message]:
-    """Return what somebody said between two times, but for what they asked; oldest first."""
-    return [
-        message
-        for message in told.messages.values()
-        if message.speaker == person and start <= message.at < end and told.tells(message.id)
-    ]

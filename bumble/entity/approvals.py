@@ -28,8 +28,6 @@ from bumble.entity import installation
 from bumble.entity.folder import PRIVATE, Approval
 from bumble.errors import HistoryUnreadableError, UnsafePathError
 from bumble.files import disk, git, gitdir
-from bumble.files.git import Git
-from bumble.files.gitdir import Repository
 
 FOLDER = "approvals"  # of this installation: a note for each folder
 HERE = f"{PRIVATE}/here"  # a word by which a folder made here is known where it is moved to
@@ -142,7 +140,7 @@ def _brought(root: Path, paths: Collection[str], held: Held) -> frozenset[str] |
 
 
 def _blobs_from_elsewhere(
-    place: Git, path: str, own: Collection[str], fetched: Sequence[str]
+    place: git.Git, path: str, own: Collection[str], fetched: Sequence[str]
 ) -> list[str] | None:
     """Return the versions of a file in commits from elsewhere; None if git can't say."""
     result = place.call(
@@ -162,14 +160,14 @@ def _blobs_from_elsewhere(
     return [blob for blob in blobs if set(blob) != {"0"}]
 
 
-def _fetched(repository: Repository) -> list[str]:
+def _fetched(repository: gitdir.Repository) -> list[str]:
     """Return the commits that the last fetch brought, be they on a branch or not."""
     rows = (gitdir.content(repository.private / "FETCH_HEAD") or b"").decode(errors="replace")
     names = (row.partition("\t")[0] for row in rows.splitlines())
     return [name for name in names if OBJECT.fullmatch(name)][: git.MAX_NAMES]
 
 
-def _made_here(repository: Repository) -> frozenset[str]:
+def _made_here(repository: gitdir.Repository) -> frozenset[str]:
     """Return the commits that were made in this folder, by hand or by bumble; no merge is one."""
     log = (gitdir.content(repository.private / "logs/HEAD") or b"").decode(errors="replace")
     rows = (line.partition("\t") for line in log.splitlines())
@@ -203,7 +201,7 @@ MOST_UNSEEN = 100_000  # bytes of that log that are read with every command
 UNMERGED = "AUTO_MERGE"  # git leaves it until what conflicted is committed, after a stash too
 
 
-def may_be_half_merged(root: Path, repository: Repository) -> bool:
+def may_be_half_merged(root: Path, repository: gitdir.Repository) -> bool:
     """Whether git has brought something since the last look, or is in the middle of that."""
     return (
         is_open(repository)
@@ -212,12 +210,12 @@ def may_be_half_merged(root: Path, repository: Repository) -> bool:
     )
 
 
-def is_open(repository: Repository) -> bool:
+def is_open(repository: gitdir.Repository) -> bool:
     """Whether git waits for somebody to settle what it could not merge."""
     return bool(repository.under_way) or (repository.private / UNMERGED).exists()
 
 
-def _has_moved(root: Path, repository: Repository) -> bool:
+def _has_moved(root: Path, repository: gitdir.Repository) -> bool:
     """Whether git's log of HEAD has more since the last look than commits that were made here."""
     log = repository.private / "logs" / "HEAD"
     mark = (disk.read_cache(root / SEEN) or b"").strip()
@@ -237,7 +235,7 @@ def _is_plain_commit(line: bytes) -> bool:
     return message.startswith((b"commit:", b"commit (initial):"))
 
 
-def note_look(root: Path, repository: Repository) -> None:
+def note_look(root: Path, repository: gitdir.Repository) -> None:
     """Remember that all that git has brought by now was looked through."""
     log = gitdir.content(repository.private / "logs" / "HEAD") or b""
     disk.write_cache(root / SEEN, str(len(log)).encode())

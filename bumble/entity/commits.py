@@ -24,8 +24,6 @@ from msgspec.structs import asdict, replace
 from bumble.entity import changes, git_operations, installation, write_ahead
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
-from bumble.entity.git_operations import Operation
-from bumble.entity.write_ahead import IntentStep
 from bumble.errors import MergeUnfinishedError, UnsafePathError
 from bumble.files import disk, git
 from bumble.files.git import Git, GitResult
@@ -263,7 +261,7 @@ class Commits:
         """Bring to an end what git was cut off in: a file may become what it was before."""
         git_operations.settle(self.root, self.git)
 
-    def begin(self, change_set: ChangeSet, steps: Sequence[IntentStep]) -> None:
+    def begin(self, change_set: ChangeSet, steps: Sequence[write_ahead.IntentStep]) -> None:
         """Commit what was there before, and note what comes.
 
         Raises:
@@ -433,7 +431,7 @@ class Commits:
         stdin = "\0".join(paths).encode(errors="surrogateescape")
         options = ("-c", "i18n.commitEncoding=UTF-8", "--literal-pathspecs", *command)
         for _ in range(BUSY_TRIES):
-            with git_operations.noted(self.root, Operation("commit")):
+            with git_operations.noted(self.root, git_operations.Operation("commit")):
                 named = (*options, "--pathspec-from-file=-", "--pathspec-file-nul")
                 result = signed(self.git, self.policy, *named, stdin=stdin)
             if result.code == 0 or (result.code == 1 and not result.err):
@@ -507,12 +505,12 @@ def conclude(place: Git, policy: CommitPolicy) -> str:
     return "" if result.code == 0 else result.why
 
 
-def merging(place: Git, incoming: str) -> Operation:
+def merging(place: Git, incoming: str) -> git_operations.Operation:
     """Return what is to be noted of a merge: where it begins, and what is edited there."""
     head, commit = place.call("rev-parse", "HEAD", incoming).text.split()
     status = place.call("--no-optional-locks", *STATUS, "--untracked-files=all")
     edited = tuple(entry.path for entry in _entries(status, "")[1])
-    return Operation(git_operations.MERGE, head=head, incoming=commit, edited=edited)
+    return git_operations.Operation(git_operations.MERGE, head=head, incoming=commit, edited=edited)
 
 
 def merge(place: Git, policy: CommitPolicy, commit: str, key: str, driver: str) -> GitResult:

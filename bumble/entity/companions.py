@@ -21,8 +21,6 @@ from msgspec import Struct
 
 from bumble.files import disk
 from bumble.text import markdown, merge_marks, yaml_edit
-from bumble.text.markdown import BESIDE, Document
-from bumble.text.yaml_edit import Row
 
 FOLDER = "sources"
 LEAST = "imported"  # the trust of what has lost its companion
@@ -280,7 +278,7 @@ def _with_fields(path: str, text: str, companion: str | None) -> str:
     if not fields.strip() or not _is_block(front):
         return text
     newline = markdown.newline_of(text)
-    fields = f"{BESIDE}\n{fields.rstrip()}\n".replace("\r\n", "\n").replace("\n", newline)
+    fields = f"{markdown.BESIDE}\n{fields.rstrip()}\n".replace("\r\n", "\n").replace("\n", newline)
     if not document.meta_start:
         fence, at = markdown.FENCE + newline, document.body_start
         return f"{text[:at]}{fence}{fields}{fence}{text[at:]}"
@@ -347,10 +345,10 @@ def _without_fields(path: str, text: str, now: str | None, companion: str | None
     return RecordFiles(shown, _kept(beside, companion))
 
 
-def _halves(document: Document) -> tuple[str, str, str]:
+def _halves(document: markdown.Document) -> tuple[str, str, str]:
     """Return the fields in front, the line that says where others begin, and those."""
     meta = document.source[document.meta_start : document.meta_end]
-    match = re.search(rf"^{re.escape(BESIDE)}[\r\n]+", meta, re.MULTILINE)
+    match = re.search(rf"^{re.escape(markdown.BESIDE)}[\r\n]+", meta, re.MULTILINE)
     return (meta[: match.start()], match[0], meta[match.end() :]) if match else (meta, "", "")
 
 
@@ -433,7 +431,7 @@ def _without_origins(path: str, text: str, companion: str | None) -> RecordFiles
         meta = dict(part.meta)
         audience = tuple(meta.pop("audience", ()) or ())
         if meta:
-            found[part.key(alone=names.count(part.name) == 1)] = Row(meta)
+            found[part.key(alone=names.count(part.name) == 1)] = yaml_edit.Row(meta)
         pieces.append(part.shown(part.only or audience).text)
     shown = _pointed("".join(pieces), place(path) or "", needed=bool(found))
     return RecordFiles(shown, _kept(yaml_edit.dump(found), companion) if found else None)

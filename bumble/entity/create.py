@@ -14,7 +14,6 @@ from string import Template
 from msgspec import Struct
 
 from bumble.entity import approvals, changes
-from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import RecordExistsError
 from bumble.files import disk
@@ -50,7 +49,7 @@ def template_folder() -> Path:
     return installed if installed.is_dir() else package.parent / "entity-template"
 
 
-def plan(newborn: NewEntity, folder: Path | None = None) -> ChangeSet:
+def plan(newborn: NewEntity, folder: Path | None = None) -> changes.ChangeSet:
     """Plan every file of a new entity; a folder that has a README keeps its own.
 
     Raises:
@@ -67,10 +66,10 @@ def plan(newborn: NewEntity, folder: Path | None = None) -> ChangeSet:
         if relative == ENTITY_FILE or path.suffix == ".md":
             text = Template(text).substitute(slots[path.suffix])
         name = RENAMED.get(relative, relative)
-        planned.append(Change(name, f"make {newborn.name}", text.encode()))
+        planned.append(changes.Change(name, f"make {newborn.name}", text.encode()))
     # entity.yaml last: a folder is an entity from the moment it has one
     planned.sort(key=lambda change: change.path == ENTITY_FILE)
-    return ChangeSet(f"new: {newborn.name}", tuple(planned))
+    return changes.ChangeSet(f"new: {newborn.name}", tuple(planned))
 
 
 def _has_readme(folder: Path) -> bool:
@@ -111,7 +110,7 @@ def create(folder: Path, newborn: NewEntity) -> Entity:
     return made
 
 
-def write(root: Path, planned: ChangeSet) -> Entity:
+def write(root: Path, planned: changes.ChangeSet) -> Entity:
     """Write the files of a new entity, none of which may be there.
 
     What was killed while it made the same is finished.

@@ -18,7 +18,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeGuard
+from typing import Any
 
 from bumble.entity.approvals import Rule, rule
 from bumble.entity.config import OWNERS, YOURS, Config
@@ -26,7 +26,6 @@ from bumble.entity.folder import ENTITY_FILE, Approval, Entity
 from bumble.entity.layers import Layer
 from bumble.errors import SettingInvalidError
 from bumble.files import disk, git, gitdir
-from bumble.files.gitdir import Repository
 from bumble.text import markdown, schema, yaml_edit
 from bumble.text.schema import Keys
 from bumble.text.words import one_line
@@ -65,7 +64,7 @@ def _settings(root: Path, reaching: Mapping[str, Any]) -> Rule:
     return rule(ENTITY_FILE, ENTITY_FILE, summary, reaching, _named(root, root, texts))
 
 
-def _repository(repository: Repository) -> Rule:
+def _repository(repository: gitdir.Repository) -> Rule:
     """Return what the config of a repository may make run, with the files that it includes."""
     texts = [_bytes(place) for place in repository.configs]
     for place, text in zip(repository.configs, tuple(texts), strict=True):
@@ -174,24 +173,19 @@ def folders(listed: object, place: str) -> Trusted:
     Raises:
         SettingInvalidError: If it is no mapping of absolute paths to hashes.
     """
-    # without hashes, as it used to be written, all of a folder is asked for again
-    hashes = {path: ["-"] for path in listed} if _are_texts(listed) else listed or {}
+    hashes = listed or {}
     if not isinstance(hashes, Mapping) or not all(
-        isinstance(path, str) and Path(path).is_absolute() and _are_texts(seen)
+        isinstance(path, str) and Path(path).is_absolute() and isinstance(seen, list)
         for path, seen in hashes.items()
     ):
         problem = f"`{KEY}` must name folders, each path in full, as `bumble config trust` does"
         raise SettingInvalidError(place, problem)
-    return {os.path.realpath(path): frozenset(seen) for path, seen in hashes.items()}
+    return {os.path.realpath(path): frozenset(map(str, seen)) for path, seen in hashes.items()}
 
 
-def _are_texts(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def holds(trusted: Collection[str], folder: Path) -> bool:
+def holds(trusted: Trusted, folder: Path) -> bool:
     """Tell whether a folder is one of the trusted; what lies below a trusted one is not."""
-    return os.path.realpath(folder) in {os.path.realpath(path) for path in trusted}
+    return os.path.realpath(folder) in trusted
 
 
 def seen_in(trusted: Trusted, folder: Path) -> frozenset[str]:
@@ -224,10 +218,7 @@ def plan(source: str, folder: Path, seen: Collection[str]) -> str:
         folder: Which.
         seen: The hashes of what can run there.
     """
-    path, listed = os.path.realpath(folder), yaml_edit.parse_mapping(source).get(KEY)
-    if _are_texts(listed):
-        source = yaml_edit.set_value(source, (KEY,), {name: ["-"] for name in listed})
-    return yaml_edit.set_value(source, (KEY, path), sorted(seen))
+    return yaml_edit.set_value(source, (KEY, os.path.realpath(folder)), sorted(seen))
 
 
 def plan_not(source: str, folder: Path) -> str:

@@ -17,8 +17,6 @@ from msgspec.structs import replace
 
 from bumble.entity import changes, commits, companions, git_operations, installation
 from bumble.entity.changes import ChangeSet, History, Version
-from bumble.entity.commits import CommitPolicy
-from bumble.entity.git_operations import Operation
 from bumble.entity.write_ahead import IntentStep
 from bumble.errors import ReviewError
 from bumble.files import git
@@ -82,7 +80,9 @@ def place_of(root: Path, cycle: str, *, trusted: bool) -> Git:
     return place
 
 
-def make(root: Path, place: Git, name: str, proposed: ChangeSet, policy: CommitPolicy) -> None:
+def make(
+    root: Path, place: Git, name: str, proposed: ChangeSet, policy: commits.CommitPolicy
+) -> None:
     """Make the branch of a proposal; call it with the entity's lock held.
 
     Raises:
@@ -97,7 +97,7 @@ def make(root: Path, place: Git, name: str, proposed: ChangeSet, policy: CommitP
     why = _filtered(place, [version.path for version in versions])
     if not why:
         stream = b"".join(_stream(place, name, versions, commits.message(proposed), policy))
-        with git_operations.noted(root, Operation("review")):
+        with git_operations.noted(root, git_operations.Operation("review")):
             done = place.call("fast-import", "--quiet", "--done", stdin=stream)
         why = f"git refuses: {done.why}" if done.code != 0 else ""
     if why:
@@ -162,7 +162,7 @@ def _filtered(place: Git, paths: Sequence[str]) -> str:
 
 
 def _stream(
-    place: Git, name: str, versions: Sequence[Version], message: str, policy: CommitPolicy
+    place: Git, name: str, versions: Sequence[Version], message: str, policy: commits.CommitPolicy
 ) -> Iterator[bytes]:
     """Yield what `git fast-import` reads: the files as they were, if need be, and the proposal."""
     head = place.call("rev-parse", "--verify", "--quiet", "HEAD^{commit}").text.strip()
@@ -187,7 +187,7 @@ def _commit(
     name: str,
     versions: Sequence[Version],
     message: str,
-    policy: CommitPolicy,
+    policy: commits.CommitPolicy,
     prefix: str,
     parent: str,
 ) -> Iterator[bytes]:
@@ -262,6 +262,6 @@ def drop(root: Path, which: Collection[str]) -> None:
         return
     for name in which:
         if NAME.fullmatch(name):
-            with git_operations.noted(root, Operation("review")):
+            with git_operations.noted(root, git_operations.Operation("review")):
                 options = ("--delete", "--force", "--quiet")
                 place.call("branch", *options, f"{FOLDER}/{name}")

@@ -15,7 +15,6 @@ from msgspec.structs import astuple, replace
 
 from bumble.entity import approvals, folder_trust, layers
 from bumble.entity import layers as setting_layers
-from bumble.entity.approvals import Rule
 from bumble.entity.config import Config, Identity, defaults
 from bumble.entity.folder import ENTITY_FILE, Approval
 from bumble.entity.layers import Layer, Plain
@@ -46,7 +45,7 @@ class Settings(Struct, frozen=True):
     warnings: tuple[str, ...]
     trusted: bool = False  # whether what came with the entity's folder may reach beyond it
     approval: Approval | None = None  # what the user's file says of the folder's rules
-    rules: tuple[Rule, ...] = ()  # in entity.yaml
+    rules: tuple[approvals.Rule, ...] = ()  # in entity.yaml
 
     def get(self, key: str) -> Any:
         """Return a setting or a section as plain data, to be shown: without passwords.
@@ -144,7 +143,7 @@ def load(
     return replace(assembled, trusted=as_it_is, approval=approval, rules=tuple(found))
 
 
-def rules(values: Mapping[str, Any]) -> list[Rule]:
+def rules(values: Mapping[str, Any]) -> list[approvals.Rule]:
     """Return the rules in an entity.yaml, read as plain data.
 
     Raises:
@@ -155,7 +154,7 @@ def rules(values: Mapping[str, Any]) -> list[Rule]:
     return [identity_rule(schema.build(Identity, own)), *acting(plain)]
 
 
-def identity_rule(identity: Identity) -> Rule:
+def identity_rule(identity: Identity) -> approvals.Rule:
     """Return the rule that says who an entity is, and whose."""
     who = identity.identity
     told = (*astuple(replace(who, traits={})), sorted(who.traits.items()), identity.owner.name)
@@ -164,14 +163,14 @@ def identity_rule(identity: Identity) -> Rule:
     return approvals.rule(f"{ENTITY_FILE}: identity", ENTITY_FILE, summary, *told)
 
 
-def acting(values: Mapping[str, Any]) -> list[Rule]:
+def acting(values: Mapping[str, Any]) -> list[approvals.Rule]:
     """Return the rule by which an entity.yaml has the entity act, if it does."""
     told = {name: values[name] for name in ACTING if values.get(name)}
     summary = yaml_edit.inline(told)
     return [approvals.rule(ACTING_RULE, ENTITY_FILE, summary, told)] if told else []
 
 
-def is_acting(rule: Rule) -> bool:
+def is_acting(rule: approvals.Rule) -> bool:
     """Whether a rule of an entity.yaml is that by which the entity acts."""
     return rule.name == ACTING_RULE
 

@@ -29,7 +29,6 @@ from msgspec.structs import replace
 
 from bumble.errors import HistoryUnreadableError
 from bumble.files import gitdir
-from bumble.files.gitdir import Repository
 
 TIMEOUT_SECONDS = 30
 NETWORK_TIMEOUT_SECONDS = 300
@@ -168,7 +167,7 @@ class Programs(Struct, frozen=True):
 class Git(Struct, frozen=True, dict=True):
     """git in one repository, for the time of one change or question."""
 
-    repository: Repository
+    repository: gitdir.Repository
     trusted: bool = False  # whether programs that its own config names may run
 
     def call(

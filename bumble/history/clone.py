@@ -20,13 +20,9 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from bumble.entity import changes, commits, companions, git_operations
-from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.commits import CommitPolicy
-from bumble.entity.git_operations import Operation
 from bumble.errors import FolderUnwritableError, UnsafePathError
 from bumble.files import disk, git, gitdir
 from bumble.files.git import Git
-from bumble.files.gitdir import Repository
 from bumble.history import merge
 from bumble.records import forgotten, kinds
 from bumble.records.kind import Kind
@@ -64,7 +60,7 @@ class Mended(Struct, frozen=True):
         return "\n".join(lines)
 
 
-def mend(root: Path, policy: CommitPolicy, *, timeout_seconds: float) -> Mended:
+def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) -> Mended:
     """Merge by meaning what git left in conflict, and end the merge if nothing else is left.
 
     Marks are settled too where they were committed, or added to be: in the files of records.
@@ -93,7 +89,7 @@ def mend(root: Path, policy: CommitPolicy, *, timeout_seconds: float) -> Mended:
         if path not in settled.left and (change := _without_marks(root, path))
     ]
     if planned:
-        change_set = ChangeSet("git-merge: what a merge left", tuple(planned))
+        change_set = changes.ChangeSet("git-merge: what a merge left", tuple(planned))
         commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
     paths = (*settled.paths, *(change.path for change in planned))
     return Mended(paths, settled.kept, settled.left, place.repository.under_way)
@@ -108,7 +104,9 @@ def waiting(root: Path, *, trusted: bool) -> list[str]:
     return list(dict.fromkeys([*_unmerged(place), *marked]))
 
 
-def _go_on(root: Path, place: Git, policy: CommitPolicy, begun: Mapping[Path, str]) -> Mended:
+def _go_on(
+    root: Path, place: Git, policy: commits.CommitPolicy, begun: Mapping[Path, str]
+) -> Mended:
     """Go on with what git began without us; noted, so that a kill on the way ends nothing.
 
     Args:
@@ -119,7 +117,7 @@ def _go_on(root: Path, place: Git, policy: CommitPolicy, begun: Mapping[Path, st
     """
     merging = place.repository.merging
     head = place.call("rev-parse", "HEAD").text.strip() if merging else ""
-    noted = Operation(git_operations.CONCLUDE, head=head, incoming=merging)
+    noted = git_operations.Operation(git_operations.CONCLUDE, head=head, incoming=merging)
     with git_operations.noted(root, noted):
         settled = mend_conflicts(root, place, policy)
         if merging in begun.values() and not _unmerged(place):
@@ -129,7 +127,7 @@ def _go_on(root: Path, place: Git, policy: CommitPolicy, begun: Mapping[Path, st
     return settled
 
 
-def _conclude(place: Git, policy: CommitPolicy) -> None:
+def _conclude(place: Git, policy: commits.CommitPolicy) -> None:
     """End a merge.
 
     Raises:
@@ -140,7 +138,7 @@ def _conclude(place: Git, policy: CommitPolicy) -> None:
         raise FolderUnwritableError(place.repository.private, why)
 
 
-def mend_conflicts(root: Path, place: Git, policy: CommitPolicy) -> Mended:
+def mend_conflicts(root: Path, place: Git, policy: commits.CommitPolicy) -> Mended:
     """Settle what the index holds several stages of; call it with the entity's lock held."""
     prefix, unmerged = place.repository.prefix, _unmerged(place)
     merged, kept, left, beside = list[str](), list[str](), list[str](), list[str]()
@@ -273,7 +271,7 @@ def _marked(place: Git) -> list[str]:
     return [path for path in result.text.split("\0") if path] if result.code == 0 else []
 
 
-def _without_marks(root: Path, path: str) -> Change | None:
+def _without_marks(root: Path, path: str) -> changes.Change | None:
     """Plan to merge what the marks in a record tell apart; None where that can't be done."""
     kind, old = _kind(path), _there(root, path)
     text = (old or b"").decode(errors="surrogateescape")
@@ -293,7 +291,7 @@ def _without_marks(root: Path, path: str) -> Change | None:
     except ValueError:
         return None
     data = new.encode(errors="surrogateescape")
-    return Change(path, "merge what both sides changed", data, disk.sha256(old), alone=True)
+    return changes.Change(path, "merge what both sides changed", data, disk.sha256(old), alone=True)
 
 
 def _with_both(path: str, text: str) -> str:
@@ -327,7 +325,7 @@ def driver_command() -> str:
 
 def install_driver(root: Path) -> bool:
     """Tell the repository that a folder lies in; whether that worked."""
-    with git_operations.noted(root, Operation("config")):
+    with git_operations.noted(root, git_operations.Operation("config")):
         named = git.run(root, "config", f"merge.{DRIVER}.name", "bumble: by meaning")
         told = (
             named is not None and git.run(root, "config", DRIVER_KEY, driver_command()) is not None
@@ -352,7 +350,7 @@ def has_driver(root: Path) -> bool:
     )
 
 
-def lacks_driver(root: Path, repository: Repository) -> bool:
+def lacks_driver(root: Path, repository: gitdir.Repository) -> bool:
     """Whether a folder's files name our way to merge, and git has not been told what that is."""
     attributes = gitdir.content(root / ".gitattributes") or b""
     if f"merge={DRIVER}".encode() not in attributes:
@@ -370,6 +368,6 @@ def may_have_driver(place: Git) -> bool:
     return is_own(place.repository) and not (place.foreign or place.trap or leads_away)
 
 
-def is_own(repository: Repository) -> bool:
+def is_own(repository: gitdir.Repository) -> bool:
     """Whether nothing but this folder lies in the repository."""
     return repository.top == repository.folder

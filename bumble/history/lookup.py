@@ -21,7 +21,6 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RecordMissingError, UserError
 from bumble.files import disk
 from bumble.records import base, kinds, knowledge, relationships, session_files
-from bumble.records.base import BY_HAND, Provenance
 from bumble.records.kind import Kind, RecordKind, RecordView
 from bumble.records.sessions import Compaction, Message, Session
 
@@ -115,7 +114,7 @@ class LibraryRecord(Struct, frozen=True):
     at: datetime | None = None  # when it was written, said or lived
     path: str = ""  # relative to the entity's folder
     line: int | None = None
-    origin: Provenance = BY_HAND
+    origin: base.Provenance = base.BY_HAND
     sources: tuple[str, ...] = ()  # ids of all it rests on
     speaker: str = ""  # of a message, as shown
     session: str = ""  # the conversation a message belongs to
@@ -319,12 +318,12 @@ class Library:
         )
         if isinstance(record, Compaction):
             covered = tuple(_ids_between(found_message.session.messages, record.first, record.last))
-            origin = Provenance(by="compact", sources=covered, audience=people)
+            origin = base.Provenance(by="compact", sources=covered, audience=people)
             return replace(
                 item, kind="summary", text=record.summary, origin=origin, sources=covered
             )
         model = str(record.extra.get("model", ""))
-        origin = Provenance(model=model, trust=record.trust, audience=people)
+        origin = base.Provenance(model=model, trust=record.trust, audience=people)
         return replace(item, text=record.text, origin=origin, speaker=self._speaker(record))
 
     def _speaker(self, message: Message) -> str:

@@ -15,12 +15,11 @@ from bumble.entity import companions
 from bumble.history import merge_texts
 from bumble.history.merge_texts import Merged
 from bumble.records import base, fields, forgotten, kinds, relationships
-from bumble.records.fields import CLASHED, Values, moment
 from bumble.records.kind import Kind, RecordKind
 from bumble.text import markdown
 
 DATED = f"record_{'0' * 26}"  # an id that has a time: the record's own may stand in its companion
-Rules = Callable[[Values, Values, Values], dict[str, Any]]
+Rules = Callable[[fields.Values, fields.Values, fields.Values], dict[str, Any]]
 Merge = Callable[[str, str, str], Merged]
 
 
@@ -74,7 +73,9 @@ def merger_of(kind: Kind) -> Merge:
 def _mapping_merger(read: Callable[[str, str], object], rules: Rules) -> Merge:
     """Return what merges a file without which nothing works: it never has markers afterwards."""
 
-    def settled(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    def settled(
+        base: fields.Values, current: fields.Values, incoming: fields.Values
+    ) -> dict[str, Any]:
         return _settled(rules(base, current, incoming), current, incoming)
 
     def merge(base: str, current: str, incoming: str) -> Merged:
@@ -119,7 +120,7 @@ def _settled(wanted: Mapping[str, Any], current: Any, incoming: Any) -> dict[str
     decided: dict[str, Any] = {}
     for key, value in wanted.items():
         sides = [side.get(key) for side in (current, incoming) if isinstance(side, Mapping)]
-        if value is CLASHED:
+        if value is fields.CLASHED:
             value = max(sides, key=repr)
         elif isinstance(value, Mapping):
             value = _settled(value, *sides) if len(sides) == 2 else value
@@ -185,7 +186,7 @@ def _later_merger(parse: Callable[[str, str], object]) -> Merge:
     def merge(base: str, current: str, incoming: str) -> Merged:
         for text in (current, incoming):
             parse(text, DATED)
-        times = [moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
+        times = [fields.moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
         if times[0] is None or times[1] is None or times[0] == times[1]:
             return _merge_document((base, current, incoming), fields.origin)
         return Merged(current if times[0] > times[1] else incoming, True)
@@ -218,7 +219,7 @@ def _merge_yaml(texts: tuple[str, str, str], rules: Rules) -> Merged:
     wanted = rules(read[0].values, read[1].values, read[2].values)
     agreed = [_with_values(parsed.source or "", wanted) for parsed in read]
     merged = merge_texts.merge_lines(agreed[0], agreed[1], agreed[2])
-    if CLASHED in _leaves(wanted):
+    if fields.CLASHED in _leaves(wanted):
         return merged
     if merged.clean and _has_values(merged.text, wanted):
         return merged
@@ -239,7 +240,7 @@ def _decided_values(wanted: Mapping[str, Any]) -> dict[str, Any]:
             inner = _decided_values(value)
             if inner:
                 decided[key] = inner
-        elif value is not CLASHED:
+        elif value is not fields.CLASHED:
             decided[key] = value
     return decided
 

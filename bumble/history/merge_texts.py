@@ -14,10 +14,7 @@ from bumble.records import fields, jsonl, sessions
 from bumble.records import journal as journal_store
 from bumble.records import knowledge as knowledge_store
 from bumble.records.base import provenance
-from bumble.records.fields import CLASHED, moment
-from bumble.records.journal import Journal, JournalEntry
 from bumble.records.jsonl import JsonLine
-from bumble.records.knowledge import KnowledgeSection
 from bumble.text import markdown, merge_marks
 
 
@@ -103,21 +100,23 @@ def knowledge(base: str, current: str, incoming: str) -> Merged:
     return Merged(text, clean)
 
 
-def _by_title(sections: tuple[KnowledgeSection, ...]) -> dict[str, KnowledgeSection]:
+def _by_title(
+    sections: tuple[knowledge_store.KnowledgeSection, ...],
+) -> dict[str, knowledge_store.KnowledgeSection]:
     keyed = {knowledge_store.key(section.title): section for section in sections}
     if len(keyed) != len(sections):
         raise ValueError("two sections have the same title")
     return keyed
 
 
-def _with_one_origin(three: list[KnowledgeSection | None]) -> list[str | None]:
+def _with_one_origin(three: list[knowledge_store.KnowledgeSection | None]) -> list[str | None]:
     """Return the sources of a section, those that both sides changed with a joined origin."""
     base, current, incoming = three
     if current is None or incoming is None or current.provenance == incoming.provenance:
         return [section.source if section else None for section in three]
     start = base.provenance.meta() if base else {}
     meta = fields.origin(start, current.provenance.meta(), incoming.provenance.meta())
-    if CLASHED in meta.values():  # nobody may meet both
+    if fields.CLASHED in meta.values():  # nobody may meet both
         return [section.source if section else None for section in three]
     origin = provenance(meta)
     return [knowledge_store.with_origin(section, origin) if section else None for section in three]
@@ -148,7 +147,7 @@ def journal(base: str, current: str, incoming: str) -> Merged:
     return Merged(text, clean)
 
 
-def _same_second(diaries: Sequence[Journal]) -> set[str]:
+def _same_second(diaries: Sequence[journal_store.Journal]) -> set[str]:
     """Return the headings that more than one entry has: of one side, or new on both."""
     texts: list[dict[str, list[str]]] = [{}, {}, {}]
     for diary, by_heading in zip(diaries, texts, strict=True):
@@ -160,13 +159,13 @@ def _same_second(diaries: Sequence[Journal]) -> set[str]:
     return repeated | {heading for heading in new if current[heading] != incoming[heading]}
 
 
-def _heading(entry: JournalEntry) -> str:
+def _heading(entry: journal_store.JournalEntry) -> str:
     return markdown.lines(entry.source)[0].strip()
 
 
 def _numbered(
-    entries: tuple[JournalEntry, ...], same_second: Set[str]
-) -> list[tuple[object, JournalEntry]]:
+    entries: tuple[journal_store.JournalEntry, ...], same_second: Set[str]
+) -> list[tuple[object, journal_store.JournalEntry]]:
     """Tell entries apart: by heading, and by text where two were written within one second."""
     headings = [_heading(entry) for entry in entries]
     return [
@@ -272,5 +271,5 @@ def _behind(side: dict[Key, tuple[JsonLine, str]]) -> dict[Key, Key]:
 def _rank(line: tuple[JsonLine, str]) -> sessions.Rank:
     """Order lines as a transcript does; what was noted of a message stays with it."""
     data = line[0].data
-    at = moment(data.get("at")) or datetime.min.replace(tzinfo=UTC)
+    at = fields.moment(data.get("at")) or datetime.min.replace(tzinfo=UTC)
     return sessions.rank(str(data.get("role", "")), at, str(data.get("id", line[1])))

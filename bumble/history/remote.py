@@ -16,9 +16,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from bumble.entity import approvals, changes, commits, git_operations, settings
-from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import ENTITY_FILE, PRIVATE
-from bumble.entity.git_operations import Operation
 from bumble.errors import (
     FolderOutdatedError,
     HistoryMissingError,
@@ -31,7 +29,6 @@ from bumble.errors import (
 from bumble.files import disk, git
 from bumble.files.git import Git
 from bumble.history import clone
-from bumble.history.clone import Mended
 from bumble.records import forgotten, kinds
 from bumble.text import urls
 
@@ -52,7 +49,7 @@ class Merging(Struct, frozen=True):
     """What a merge brought."""
 
     commits: int  # of other clones
-    mended: Mended
+    mended: clone.Mended
     before: str = ""  # the commit that was merged into; empty: nothing was merged
 
 
@@ -105,7 +102,7 @@ def fetch(root: Path, place: Git, target: Upstream) -> None:
         SyncError: If that fails.
     """
     options = ("--no-recurse-submodules", "--no-auto-maintenance")
-    with git_operations.noted(root, Operation("fetch")):
+    with git_operations.noted(root, git_operations.Operation("fetch")):
         result = place.reach("fetch", *options, target.remote)
         shallow = result.code == 0 and (place.repository.common / "shallow").exists()
         if shallow and place.call("merge-base", "HEAD", target.tracking).code != 0:
@@ -118,7 +115,7 @@ def merge(
     root: Path,
     place: Git,
     target: Upstream,
-    policy: CommitPolicy,
+    policy: commits.CommitPolicy,
     *,
     timeout_seconds: float,
     leaves_open: bool = True,
@@ -139,7 +136,7 @@ def merge(
     """
     count = place.call("rev-list", "--count", f"HEAD..{target.tracking}").text.strip()
     if count == "0":
-        return Merging(0, Mended())
+        return Merging(0, clone.Mended())
     before = place.call("rev-parse", "HEAD").text.strip()
     _check_brought(root, place, target)
     with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
@@ -153,12 +150,12 @@ def merge(
 
 
 def _merged(
-    root: Path, place: Git, target: Upstream, policy: CommitPolicy, *, leaves_open: bool
-) -> Mended:
+    root: Path, place: Git, target: Upstream, policy: commits.CommitPolicy, *, leaves_open: bool
+) -> clone.Mended:
     """Merge, to the end: what this returns is committed."""
     result = commits.merge(place, policy, target.tracking, clone.DRIVER_KEY, clone.driver_command())
     if result.code == 0:
-        return Mended()
+        return clone.Mended()
     if not place.repository.under_way:
         advice = "Nothing was changed. `bumble diff` shows what is not committed."
         if result.killed:
@@ -290,7 +287,7 @@ def push(root: Path, place: Git, target: Upstream) -> None:
 
 
 def _push(root: Path, place: Git, remote: str, branch: str, advice: str) -> None:
-    with git_operations.noted(root, Operation("push")):
+    with git_operations.noted(root, git_operations.Operation("push")):
         result = place.reach("push", "--no-verify", remote, f"HEAD:{branch}")
     if result.code != 0:
         raise SyncError(root, result.why, advice)
@@ -412,7 +409,7 @@ def connect(root: Path, place: Git, target: str, branch: str) -> None:
     ref = f"refs/heads/{branch}"
     if f"\t{ref}" not in heads.text:
         return
-    with git_operations.noted(root, Operation("fetch")):
+    with git_operations.noted(root, git_operations.Operation("fetch")):
         fetched = place.reach("fetch", "--no-recurse-submodules", "--no-auto-maintenance", REMOTE)
     tracking = f"refs/remotes/{REMOTE}/{branch}"
     if fetched.code != 0 or place.call("merge-base", "HEAD", tracking).code != 0:

@@ -18,7 +18,6 @@ from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import CYCLE
 from bumble.errors import RecordMissingError, RefusedError, UsageError
 from bumble.history import log, merge
-from bumble.history.log import Commit
 from bumble.records import kinds, knowledge
 from bumble.runtime import review_queue
 from bumble.text import markdown, merge_marks
@@ -36,7 +35,7 @@ class HeldProposal(Struct, frozen=True):
 
     name: str  # of its branch: `dream-1f0c3a5e`
     at: datetime
-    commit: Commit | None  # None: its branch is in another clone, or was deleted
+    commit: log.Commit | None  # None: its branch is in another clone, or was deleted
     versions: tuple[Version, ...] = ()
     is_own: bool = True  # False: another installation made it, or somebody who says so
 
@@ -173,7 +172,7 @@ def plan_accept(root: Path, proposal: HeldProposal) -> ReviewDecision:
     return ReviewDecision(change_set, tuple(stays))
 
 
-def _whys(proposal: HeldProposal, commit: Commit) -> list[str]:
+def _whys(proposal: HeldProposal, commit: log.Commit) -> list[str]:
     """Return a reason for each file, so that all of them stand in the commit again."""
     last = len(proposal.versions) - 1
     whys = [*commit.body[:last], "; ".join(commit.body[last:])]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,7 +21,6 @@ from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import CYCLE, PendingCommit, Waiting
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.files import disk
 from bumble.history import log, merge
 from bumble.history.log import UNDOES, Commit
 from bumble.records import automations, reminders, sessions, state
@@ -106,16 +106,11 @@ def _is_said(commit: Commit, path: str) -> bool:
 def _adds_messages(version: Version) -> bool:
     if not version.path.endswith(sessions.FILE):
         return False
-    added = (version.after or b"")[
-        len(disk.common_prefix(version.before or b"", version.after or b"")) :
-    ]
-    for line in added.splitlines():
-        try:
+    for line in (version.after or b"").removeprefix(version.before or b"").splitlines():
+        with suppress(ValueError, RecursionError):
             data = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(data, dict) and data.get("type") == "message":
-            return True
+            if isinstance(data, dict) and data.get("type") == "message":
+                return True
     return False
 
 

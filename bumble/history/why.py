@@ -20,7 +20,6 @@ from bumble.errors import HistoryUnreadableError
 from bumble.files import disk
 from bumble.guard import origins
 from bumble.history import log
-from bumble.history.log import Commit
 from bumble.history.lookup import MESSAGE, Library, LibraryRecord
 from bumble.records import base, kinds, relationships
 from bumble.records.kind import Kind
@@ -142,8 +141,8 @@ class SourceNode(Struct, frozen=True):
     resolved: bool = True  # False: nothing of that id is here
     again: bool = False  # it is told above already, and what it rests on
     rests_on: tuple[SourceNode, ...] = ()
-    written: Commit | None = None  # the commit it came with
-    changed: Commit | None = None  # the last commit to its file, where that is another
+    written: log.Commit | None = None  # the commit it came with
+    changed: log.Commit | None = None  # the last commit to its file, where that is another
 
     def walk(self) -> Iterator[SourceNode]:
         """Yield this and everything below it."""
@@ -157,7 +156,7 @@ class SourceNode(Struct, frozen=True):
         return tuple(dict.fromkeys(node.item.id for node in self.walk() if not node.resolved))
 
 
-def _written(root: Path, item: LibraryRecord) -> Commit | None:
+def _written(root: Path, item: LibraryRecord) -> log.Commit | None:
     """Return the commit that a record came with; None where git can't tell."""
     if item.kind in BORN_WHOLE:
         return _commit(root, (item.path,), "--diff-filter=A")
@@ -169,7 +168,7 @@ def _files(item: LibraryRecord) -> tuple[str | None, ...]:
     return item.path, companions.place(item.path)
 
 
-def _commit(root: Path, paths: Iterable[str | None], *options: str) -> Commit | None:
+def _commit(root: Path, paths: Iterable[str | None], *options: str) -> log.Commit | None:
     """Return the last commit that changed some files."""
     wanted = [f":(literal){path}" for path in paths if path]
     with suppress(HistoryUnreadableError):

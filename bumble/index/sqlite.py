@@ -51,8 +51,6 @@ create virtual table words using fts5(
 create virtual table vocabulary using fts5vocab(words, row);
 insert into words (words, rank) values ('secure-delete', 1);
 """
-# A bit for each dimension of a vector, by which many are compared at once.
-_PLACED = "create table placed (id integer primary key, bits blob);\n"
 SCHEMA = (
     """
 create table meta (key text primary key, value text) without rowid;
@@ -78,28 +76,11 @@ create table loose (hash text primary key) without rowid;
 create table tokens (id integer primary key, hash text unique, pieces blob, signs blob);
 create table pieces (piece integer primary key, texts integer);
 create table vectors (id integer primary key, vector blob);
+-- a bit for each dimension of a vector, by which many are compared at once
+create table placed (id integer primary key, bits blob);
 """
-    + _PLACED
     + _WORDS
 )
-# What an index of version 4 had beside these tables stood in a folder of its own, and in blocks.
-_FROM_4 = f"""
-drop table if exists totals;
-alter table chunks drop column timed;
-drop table if exists queue;
-drop table if exists links;
-drop table if exists linked;
-drop table if exists blocks;
-drop table if exists coarse;
-drop table if exists placed;
-drop index if exists chunks_inactive;
-create index chunks_inactive on chunks (id) where active = 0;
-{_PLACED}
-insert into placed select id, vec_quantize_binary(vec_f32(vector)) from vectors;
-{_WORDS}
-insert into words (words) values ('rebuild');
-update meta set value = '{VERSION}' where key = 'schema';
-"""
 
 
 class SqliteStore(Store):
@@ -254,7 +235,7 @@ def open_to_write(path: Path) -> SqliteStore:
     """
     with _writable(path):
         disk.detach(path)
-    return _opened(path, apsw.SQLITE_OPEN_READWRITE, upgrades=True)
+    return _opened(path, apsw.SQLITE_OPEN_READWRITE)
 
 
 def open_to_read(path: Path) -> SqliteStore:
@@ -277,7 +258,7 @@ def open_to_read(path: Path) -> SqliteStore:
         return _opened(place / path.name, apsw.SQLITE_OPEN_READWRITE)
 
 
-def _opened(path: Path, flags: int, *, upgrades: bool = False) -> SqliteStore:
+def _opened(path: Path, flags: int) -> SqliteStore:
     if disk.is_passed_over(path):
         raise IndexUnusableError(path, "git brought it")
     path = disk.settled(path)
@@ -286,7 +267,7 @@ def _opened(path: Path, flags: int, *, upgrades: bool = False) -> SqliteStore:
     with readable(path):
         store = SqliteStore(path, _connect(path, flags))
         try:
-            problem = _problem(store, upgrades=upgrades)
+            problem = _problem(store)
         except (IndexUnusableError, FolderUnwritableError):
             store.close()
             raise
@@ -300,13 +281,10 @@ def _marked(token: str) -> str:
     return f"index {token}"
 
 
-def _problem(store: SqliteStore, *, upgrades: bool) -> str:
+def _problem(store: SqliteStore) -> str:
     """Say why an index is not used: another version of bumble made it, or another installation."""
     if not installation.is_own(_marked(store.meta("token")), store.meta("mark")):
         return "it was not made here"
-    if upgrades and store.meta("schema") == "4":
-        with store.transaction():
-            store.run(_FROM_4)
     if store.meta("schema") != VERSION:
         return "it was made by another version of bumble"
     return ""

@@ -40,7 +40,6 @@ T = TypeVar("T")
 CHUNKS_AT_ONCE = 256  # embedded and committed together
 WAIT_SECONDS = 30.0
 SWEEP = "index-sweep"  # in `.bumble/`: a server has yet to free what was forgotten
-FORMER_WORDS = "fulltext"  # in `.bumble/`: the words lay there before they lay in `memory.db`
 INSTEAD = "the index in the entity's folder is used instead."
 BEHIND = "Another process is bringing the index up to date; what it has yet to reach is not found."
 
@@ -178,8 +177,6 @@ def _sync(
     rebuild: bool,
     note: str = "",
 ) -> SyncReport:
-    if (entity.private / FORMER_WORDS).is_dir():  # of an earlier version
-        disk.clear(entity.private / FORMER_WORDS)
     fresh = rebuild or not at.exists(entity)
     with closing(at.to_write(entity, anew=fresh)) as database:
         if fresh:

@@ -127,7 +127,7 @@ def schema(
     }
     return closed(
         {
-            "appraisal": appraisal.schema(),
+            "appraisal": appraisal.form(),
             "episode": closed(episode),
             "knowledge": array(closed(fact), FACTS),
             "beliefs": array(closed(opinion), BELIEFS),

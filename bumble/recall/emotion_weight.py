@@ -63,11 +63,7 @@ def weight(
     episode = _charged(entity, hit) if hit.kind == "episode" else None
     if episode is None:
         return None
-    felt = [
-        affects.FeltImprint(imprint.emotion, imprint.intensity, imprint.trigger)
-        for imprint in episode.imprints
-    ]
-    age = max(0.0, (at - episode.at).total_seconds())
+    felt, age = episode.imprints, max(0.0, (at - episode.at).total_seconds())
     return Weight(
         _shares(felt, mood, age, memory),
         age / 86_400,
@@ -76,7 +72,7 @@ def weight(
 
 
 def _shares(
-    felt: Sequence[affects.FeltImprint], mood: str, age_seconds: float, memory: FeltMemoryConfig
+    felt: Sequence[affects.Imprint], mood: str, age_seconds: float, memory: FeltMemoryConfig
 ) -> tuple[ImprintShare, ...]:
     decay = math.exp2(-age_seconds / memory.imprint_decay_half_life_seconds)
     counted = affects.imprint_shares(felt, mood, age_seconds, memory)

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
+from bumble.body.affects import Imprint as Imprint
 from bumble.entity.changes import Change
 from bumble.errors import RecordMissingError
 from bumble.records import base
@@ -27,14 +28,6 @@ FOLDER = "episodes"
 UNKNOWN = 0.5  # how much it mattered, where nothing says so
 EXCERPT = "excerpt"  # the value of `summary_source` where it is quotes alone
 REFLECTION = "## Why it mattered"  # the heading of the entity's own reflection
-
-
-class Imprint(Struct, frozen=True):
-    """What the entity felt while it happened."""
-
-    emotion: str
-    intensity: float  # in [0, 1]
-    trigger: str = ""
 
 
 class Telling(Struct, frozen=True):

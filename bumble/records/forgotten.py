@@ -21,7 +21,6 @@ from bumble.entity import changes
 from bumble.errors import RecordInvalidError
 from bumble.files import disk
 from bumble.records import base, fields, jsonl
-from bumble.records.fields import Key, Meta
 from bumble.records.sessions import Message
 from bumble.text.yaml_edit import SourceError
 
@@ -31,11 +30,11 @@ PREFIX = "fgt"
 MET_AFTER = "met_after"  # of a message: ids of lines that name who says it, met anew since
 
 
-def _texts(meta: Meta, key: str) -> frozenset[str]:
+def _texts(meta: fields.Meta, key: str) -> frozenset[str]:
     return frozenset(base.texts(meta, key))
 
 
-def _key(meta: Meta, key: str) -> str:
+def _key(meta: fields.Meta, key: str) -> str:
     return bytes.fromhex(base.field(meta, key, str)).hex()
 
 
@@ -43,10 +42,10 @@ class Forgotten(Struct, frozen=True):
     """One person who was forgotten."""
 
     at: datetime
-    key: Annotated[str, Key(read=_key)]  # of the hashes, hexadecimal
-    people: Annotated[frozenset[str], Key(read=_texts)]  # hashes of their id and names
+    key: Annotated[str, fields.Key(read=_key)]  # of the hashes, hexadecimal
+    people: Annotated[frozenset[str], fields.Key(read=_texts)]  # hashes of their id and names
     # of the messages, conversations and records that went
-    ids: Annotated[frozenset[str], Key(read=_texts)]
+    ids: Annotated[frozenset[str], fields.Key(read=_texts)]
     id: str = ""  # empty: an older version's; then all that was said later is of one met anew
 
     def is_named(self, name: str) -> bool:

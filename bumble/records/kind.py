@@ -23,7 +23,6 @@ from bumble.entity.folder import Entity
 from bumble.errors import UnsafePathError
 from bumble.files import disk
 from bumble.records import base, fields
-from bumble.records.base import BY_HAND, Provenance
 from bumble.records.fields import BODY, GIVEN, Rule, Values
 from bumble.text import markdown, yaml_edit
 
@@ -45,7 +44,7 @@ class RecordView(Struct, frozen=True):
 
     id: str  # a title, for knowledge; a time, for the journal
     text: str
-    origin: Provenance = BY_HAND
+    origin: base.Provenance = base.BY_HAND
     sources: tuple[str, ...] = ()  # ids of all it rests on
     people: tuple[str, ...] = ()  # ids of those who took part, or whom it is for
     at: datetime | None = None  # when it was written, said or lived
@@ -90,7 +89,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
     id: Annotated[str, GIVEN]
     stem: Annotated[str, GIVEN]  # of its file: its id, or what it tells and its id
-    provenance: Annotated[Provenance, GIVEN]
+    provenance: Annotated[base.Provenance, GIVEN]
     source: Annotated[markdown.Document, GIVEN]  # the file as it stands; edits splice its lines
 
     @property
@@ -360,10 +359,12 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         made.check()
         return made
 
-    def new(self, record_id: str, body: str, provenance: Provenance | None, **values: object) -> R:
+    def new(
+        self, record_id: str, body: str, provenance: base.Provenance | None, **values: object
+    ) -> R:
         """Make a record that is not in the folder yet: its values by key, the empty left out."""
         meta = base.filled({key: written(value) for key, value in values.items()})
-        meta |= (provenance or BY_HAND).meta()
+        meta |= (provenance or base.BY_HAND).meta()
         if self.suffix == ".yaml":
             return self.of(markdown.YamlDocument.of(yaml_edit.dump(meta)), record_id)
         made = self.of(markdown.render(meta, body), record_id)

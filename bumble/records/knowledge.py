@@ -38,7 +38,6 @@ from bumble.records.provenance import (
     within,
 )
 from bumble.text import markdown, words
-from bumble.text.words import one_line
 
 RECALLED_SECTIONS = 3  # for one message
 PATH = "knowledge.md"
@@ -374,7 +373,7 @@ def plan_remove(
 def _clean(title: str) -> str:
     """Make a title that reads back as one line of heading."""
     seen = "".join(c for c in title if unicodedata.category(c) != "Cc" or c.isspace())
-    return _bare(one_line(seen)).strip()
+    return _bare(words.one_line(seen)).strip()
 
 
 def _guard(knowledge: Knowledge, title: str, *, by_entity: bool, force_locked: bool) -> None:

@@ -14,7 +14,6 @@ from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.files import disk
 from bumble.records import base
-from bumble.records.base import Provenance
 from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, one_of, told
 from bumble.records.kind import Record, RecordKind
 from bumble.text import markdown
@@ -112,7 +111,9 @@ class Edit(Struct, frozen=True):
     tags: Sequence[str] | None = None
 
 
-def plan_new(title: str, edit: Edit, why: str, *, provenance: Provenance | None = None) -> Change:
+def plan_new(
+    title: str, edit: Edit, why: str, *, provenance: base.Provenance | None = None
+) -> Change:
     """Plan to begin a project.
 
     Args:
@@ -128,13 +129,13 @@ def plan_new(title: str, edit: Edit, why: str, *, provenance: Provenance | None 
         raise UsageError("A project needs a title.")
     meta = {"title": one_line(title), "status": ACTIVE} | _values(edit)
     document = markdown.render(
-        base.filled(meta) | (provenance or Provenance()).meta(), edit.why or ""
+        base.filled(meta) | (provenance or base.Provenance()).meta(), edit.why or ""
     )
     return base.plan_new(path(disk.file_name(title)), document, why)
 
 
 def plan_edit(
-    project: Project, edit: Edit, why: str, *, provenance: Provenance | None = None
+    project: Project, edit: Edit, why: str, *, provenance: base.Provenance | None = None
 ) -> Change | None:
     """Plan to change what a project's file says; None when nothing differs.
 
@@ -154,7 +155,7 @@ def plan_edit(
     if document.text == project.source.text:
         return None
     if provenance is not None:
-        stale = dict.fromkeys(Provenance("x", "x", ("x",), "tool", ("x",)).meta())
+        stale = dict.fromkeys(base.Provenance("x", "x", ("x",), "tool", ("x",)).meta())
         document = base.with_values(document, stale | provenance.meta())
     return base.plan_edit(path(project.id), project.source, document, why)
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Struct
 
 from bumble.entity.changes import Change
-from bumble.records import base
+from bumble.records import base, fields
 from bumble.records.fields import Key, Rule, later, one_of, told
 from bumble.records.kind import Record, RecordKind, unite
 
@@ -28,15 +28,10 @@ MOST_CHANGE = 0.01  # of a trait, either way
 class Item(Struct, frozen=True):
     """One change that is proposed."""
 
-    text: str  # the trait's name, the behaviour or the topic
-    reason: str
-    sources: tuple[str, ...]  # ids of the records it rests on
+    text: str = ""  # the trait's name, the behaviour or the topic
+    reason: str = ""
+    sources: Annotated[tuple[str, ...], Key("from")] = ()  # ids of the records it rests on
     change: float = 0.0  # of a trait
-
-    def meta(self) -> dict[str, Any]:
-        """Return the fields as the file holds them."""
-        change = {"change": self.change} if self.change else {}
-        return {"text": self.text, **change, "reason": self.reason, "from": list(self.sources)}
 
 
 def _items(most: int) -> Callable[[Mapping[str, Any], str], tuple[Item, ...]]:
@@ -48,18 +43,10 @@ def _items(most: int) -> Callable[[Mapping[str, Any], str], tuple[Item, ...]]:
             raise ValueError(f"`{key}` should be {most} at most, not {len(listed)}")
         if not all(isinstance(value, Mapping) for value in listed):
             raise ValueError(f"`{key}` should be a list of mappings")
-        return tuple(item for item in map(_item, listed) if item.text)
+        items = (fields.read_struct(Item, value) for value in listed)
+        return tuple(item for item in items if item.text.strip())
 
     return read
-
-
-def _item(value: Mapping[str, Any]) -> Item:
-    return Item(
-        text=base.field(value, "text", str, "").strip(),
-        reason=base.field(value, "reason", str, ""),
-        sources=base.texts(value, "from"),
-        change=base.field(value, "change", float, 0.0),
-    )
 
 
 class Proposal(Record, frozen=True, kw_only=True):
@@ -143,7 +130,7 @@ def new(
     Raises:
         ValueError: If there are too many of a sort, or one goes too far.
     """
-    listed = {name: [item.meta() for item in changes] for name, changes in items.items()}
+    listed = {name: list(map(fields.write_struct, changes)) for name, changes in items.items()}
     values = {"at": at, "status": OPEN, "interactions": interactions, **listed}
     return PROPOSAL.new(proposal_id, f"```diff\n{diff.rstrip()}\n```", provenance, **values)
 

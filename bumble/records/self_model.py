@@ -5,7 +5,7 @@ One file. Knows nothing of what the tools do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from bumble.entity.changes import Change
-from bumble.records import base
-from bumble.records.base import MappingFile
-from bumble.records.fields import Values, by_kind, mapping
+from bumble.records import base, fields
+from bumble.records.fields import Values
 from bumble.records.kind import Kind
 
 PATH = "self_model.yaml"
@@ -25,9 +24,9 @@ class ToolRecord(Struct, frozen=True):
     """How a tool has served."""
 
     used: int
-    failed: int
     last: datetime  # when it was last used
-    last_failed: datetime | None
+    failed: int = 0
+    last_failed: datetime | None = None
 
     @property
     def failing_share(self) -> float:
@@ -35,7 +34,7 @@ class ToolRecord(Struct, frozen=True):
         return self.failed / self.used if self.used else 0.0
 
 
-def parse(source: str, stem: str = "") -> MappingFile:
+def parse(source: str, stem: str = "") -> base.MappingFile:
     """Read the file from its text.
 
     Raises:
@@ -46,35 +45,25 @@ def parse(source: str, stem: str = "") -> MappingFile:
     return file
 
 
-def read(file: Path) -> MappingFile:
+def read(file: Path) -> base.MappingFile:
     """Read the file; none at all counts as an empty one."""
     return base.read_mapping(file, parse)
 
 
-def tools(file: MappingFile) -> dict[str, ToolRecord]:
+def tools(file: base.MappingFile) -> dict[str, ToolRecord]:
     """Return how each tool has served, by name.
 
     Raises:
         ValueError: If the file does not say so.
     """
     listed = base.field(file.values, "tools", dict, {})
-    return {str(name): _tool(str(name), value) for name, value in listed.items()}
-
-
-def _tool(name: str, value: Any) -> ToolRecord:
-    if not isinstance(value, Mapping):
-        raise ValueError(f"`{name}` should be a mapping")
-    failed_at = value.get("last_failed")
-    return ToolRecord(
-        used=base.field(value, "used", int),
-        failed=base.field(value, "failed", int, 0),
-        last=base.field(value, "last", datetime),
-        last_failed=None if failed_at is None else base.field(value, "last_failed", datetime),
-    )
+    return {
+        str(name): fields.read_struct(ToolRecord, base.field(listed, name, dict)) for name in listed
+    }
 
 
 def plan_used(
-    old: MappingFile, uses: Iterable[tuple[str, bool]], at: datetime, why: str
+    old: base.MappingFile, uses: Iterable[tuple[str, bool]], at: datetime, why: str
 ) -> Change | None:
     """Plan to count some uses; None where there were none.
 
@@ -102,7 +91,7 @@ def plan_used(
 
 def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
     """Merge how tools served: uses of both sides add up."""
-    return mapping(base, current, incoming, {}, by_kind)
+    return fields.mapping(base, current, incoming, {}, fields.by_kind)
 
 
 SELF_MODEL = Kind(

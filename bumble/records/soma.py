@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from bumble.body import affects as feelings
-from bumble.body import fields, noise
+from bumble.body import noise
 from bumble.entity.changes import Change
 from bumble.records import base
 from bumble.records.fields import (
@@ -29,6 +29,7 @@ from bumble.records.fields import (
     unchanged,
 )
 from bumble.records.kind import Kind, Told
+from bumble.text import moments
 
 PATH = "soma.yaml"
 
@@ -67,11 +68,7 @@ def _later_whole(base: Any, current: Any, incoming: Any) -> Any:
 def _affects(base: Any, current: Any, incoming: Any) -> Any:
     """Hold each feeling once, as it was later; one that has faded on a side is gone."""
     sides = [
-        {
-            affect["name"]: affect
-            for affect in fields.items(side or [], "affects")
-            if isinstance(affect, dict)
-        }
+        {affect["name"]: affect for affect in side or [] if isinstance(affect, dict)}
         for side in (base, current, incoming)
     ]
     names = dict.fromkeys((*sides[1], *sides[2]))
@@ -108,7 +105,7 @@ def _fragments(base: Any, current: Any, incoming: Any) -> Any:
 
 
 def _at(fragment: Any) -> datetime:
-    return fields.moment(fields.entry(fragment, "at", "noise"), "noise.at")
+    return moments.read(fragment["at"], "noise.at")
 
 
 def _told(before: str | None, after: str | None) -> Told:

@@ -14,7 +14,6 @@ from typing import Any
 
 from bumble.entity.changes import Change
 from bumble.records import base
-from bumble.records.base import MappingFile
 from bumble.records.fields import (
     ABSENT,
     Rule,
@@ -49,7 +48,7 @@ FORM: Mapping[str, Any] = {  # what is not named is passed over
 }
 
 
-def parse(source: str, stem: str = "") -> MappingFile:
+def parse(source: str, stem: str = "") -> base.MappingFile:
     """Read the state from the text of its file.
 
     Raises:
@@ -74,7 +73,7 @@ def _check(values: Mapping[Any, Any], form: Mapping[str, Any], above: Keys, sour
             _check(value, kind, keys, source)
 
 
-def read(file: Path) -> MappingFile:
+def read(file: Path) -> base.MappingFile:
     """Read the file; none at all counts as an empty mapping."""
     return base.read_mapping(file, parse)
 

@@ -14,7 +14,6 @@ from bumble.body.soma import Soma
 from bumble.entity.changes import Change
 from bumble.records import anchors, base, provenance
 from bumble.records.anchors import Anchor
-from bumble.records.base import Provenance
 from bumble.runtime import body_state
 from bumble.text import moments, words
 
@@ -151,7 +150,7 @@ def plan_counted(
 
 
 def plan_charged(
-    runtime: Runtime, soma: Soma, label: str, quote: str, intensity: float, origin: Provenance
+    runtime: Runtime, soma: Soma, label: str, quote: str, intensity: float, origin: base.Provenance
 ) -> list[Change | None]:
     """Plan the anchor that a charged turn makes by itself; nothing while others cool down.
 

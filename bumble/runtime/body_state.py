@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from bumble.body import affects, bars, ebb
 from bumble.body import soma as body
-from bumble.body.affects import Mood
 from bumble.body.circadian import seconds_between
 from bumble.body.config import Temperament
 from bumble.body.soma import Soma
@@ -71,7 +70,7 @@ def stored(place: Path, file: MappingFile) -> Soma | None:
         raise RecordInvalidError(place, str(error), file.line_of(str(error))) from error
 
 
-def mood(runtime: Runtime, soma: Soma) -> Mood:
+def mood(runtime: Runtime, soma: Soma) -> affects.Mood:
     """Name the mood of a body that was brought to the present."""
     return affects.mood(soma.bars)
 

@@ -15,14 +15,14 @@ from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.records import automations, base, reminders
-from bumble.records.automations import Automation
 from bumble.records.provenance import ITSELF
-from bumble.records.reminders import Reminder
 from bumble.runtime import people, rules, schedule
 from bumble.text import moments
 
 
-def reminders_of(entity: Entity, at: datetime) -> tuple[list[Reminder], int, Sequence[Path]]:
+def reminders_of(
+    entity: Entity, at: datetime
+) -> tuple[list[reminders.Reminder], int, Sequence[Path]]:
     """Return the reminders that are due, how many there are in all, and the broken files."""
     readable, broken = base.load_all(reminders.paths(entity.reminders), reminders.load)
     due = (reminder for reminder in readable if reminder.is_due(at))
@@ -33,7 +33,7 @@ def waits_for(
     entity: Entity,
     identity: Identity,
     config: Config,
-    reminder: Reminder,
+    reminder: reminders.Reminder,
     at: datetime,
     *,
     watched: bool = False,
@@ -62,10 +62,10 @@ def waits_for(
 
 def automations_of(
     entity: Entity, at: datetime, zone: ZoneInfo
-) -> tuple[list[Automation], int, Sequence[Path]]:
+) -> tuple[list[automations.Automation], int, Sequence[Path]]:
     """Return the automations that are due and obeyed, how many there are, and the broken files."""
 
-    def read(path: Path) -> tuple[Automation, bool]:
+    def read(path: Path) -> tuple[automations.Automation, bool]:
         one = automations.load(path)
         return one, one.enabled and runs_next(entity, one, at, zone) <= at
 
@@ -75,7 +75,9 @@ def automations_of(
     return rules.obeyed(entity, waiting, rules.of_automation), len(known), broken
 
 
-def runs_next(entity: Entity, automation: Automation, at: datetime, zone: ZoneInfo) -> datetime:
+def runs_next(
+    entity: Entity, automation: automations.Automation, at: datetime, zone: ZoneInfo
+) -> datetime:
     """Return when an automation is to run next; one that never did counts from today's midnight.
 
     So does one that last ran at a time that is yet to come: a clock was wrong.

@@ -35,6 +35,7 @@ from bumble.records.base import Provenance
 from bumble.runtime import audiences, spoken
 from bumble.runtime.review_queue import HELD_BACK
 from bumble.text import moments
+from bumble.text.schema import closed as closed
 
 if TYPE_CHECKING:
     from bumble.runtime.runtime import Runtime
@@ -344,16 +345,6 @@ def ask(
     """
     asked = request(runtime, purpose, slots, max_tokens=max_tokens, temperature=temperature)
     return structured.answer(runtime.model, asked, schema)
-
-
-def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe an object that has all of some properties, and no other."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def array(item: Mapping[str, Any], most: int, *, least: int = 0) -> dict[str, Any]:

@@ -11,17 +11,15 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from bumble.body import familiarity, significance
-from bumble.body.familiarity import Bond
 from bumble.entity.changes import Change
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
 from bumble.errors import NameUnclearError, RecordInvalidError, UsageError
 from bumble.files import disk
 from bumble.records import base, relationships, session_files
-from bumble.records.base import Provenance
+from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
@@ -96,7 +94,7 @@ def plan_met(
         scores = _after_exchange(runtime, record, at, session)
         why = f"talked with {name}"
         return relationships.plan_met(record, at, why, scores=scores, name=name)
-    origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
+    origin = base.Provenance(by="chat", sources=(session.id,), audience=(person,))
     stub = relationships.new(name, at, provenance=origin, id=person)
     scores = _after_exchange(runtime, stub, at, session)
     met = relationships.plan_met(stub, at, f"meet {name}", scores=scores)
@@ -111,7 +109,7 @@ def plan_heard_of(
     """Plan a file for somebody who hears a talk without speaking; None where there is one."""
     if (runtime.entity.root / relationships.path(person)).exists():
         return None
-    origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
+    origin = base.Provenance(by="chat", sources=(session.id,), audience=(person,))
     stub = relationships.new(name, at, provenance=origin, id=person)
     return relationships.plan_new(stub, f"meet {name}")
 
@@ -151,13 +149,11 @@ def plan_felt(runtime: Runtime, person: str, points: Mapping[str, float]) -> Cha
     record, direction = readable_person(runtime, person), familiarity.direction(points)
     if record is None or not direction or not _is_scalar(runtime, record):
         return None
-    scores = _present(runtime, record)
-    bond = familiarity.felt(_bond(scores), direction)
-    moved = replace(scores, warmth=bond.warmth, trust=bond.trust)
+    scores = _present(record)
     return relationships.plan_update(
         record,
         f"{record.name} left it {'warmer' if direction > 0 else 'cooler'}",
-        scores=moved,
+        scores=familiarity.felt(scores, direction),
         previous_health=health(scores),
     )
 
@@ -165,7 +161,9 @@ def plan_felt(runtime: Runtime, person: str, points: Mapping[str, float]) -> Cha
 def plan_noted(
     person: Relationship, notes: Sequence[PendingNote], *, known: bool, scores: Scores | None = None
 ) -> Change | None:
-    """Plan to keep notes about somebody for the next reflection; each is kept once.
+    """Plan to keep notes about somebody, each once; for the next reflection where there is one.
+
+    Of somebody who never spoke here the page itself says what was told of them.
 
     Args:
         person: As it was read, or a stub.
@@ -175,22 +173,30 @@ def plan_noted(
     """
     waiting = {disk.same_name(note.text) for note in person.pending}
     new = [note for note in notes if disk.same_name(note.text) not in waiting]
-    pending = (*person.pending, *new) if new else None
+    told = [note for note in new if _is_for_page(person, note)]
+    pending = (*person.pending, *(note for note in new if note not in told))
+    page = relationships.told_of(person, told) if told else {}
     why = f"notes on {person.name}" if known else f"hear of {person.name}"
-    change = relationships.plan_update(person, why, pending=pending, scores=scores)
+    change = relationships.plan_update(person, why, pending=pending, scores=scores, **page)
     return change if change is None or known else Change(change.path, why, change.data)
+
+
+def _is_for_page(person: Relationship, note: PendingNote) -> bool:
+    """Whether a note may stand on a page: nobody drew that one yet, and both are for the same."""
+    return (
+        person.interaction_count == 0
+        and set(person.audience) == set(note.provenance.audience)
+        and not is_untrusted(note.provenance.trust)
+    )
 
 
 def _is_scalar(runtime: Runtime, person: Relationship) -> bool:
     return person.last_scored is None or not runtime.config.memory.relational.enabled
 
 
-def _present(runtime: Runtime, person: Relationship) -> Scores:
+def _present(person: Relationship) -> Scores:
     """Return the scores as stored; those of somebody new where there are none yet."""
-    if person.source.meta.get("scores"):
-        return person.scores
-    new = familiarity.stranger()
-    return Scores(new.familiarity, new.warmth, new.trust)
+    return person.scores if person.source.meta.get("scores") else familiarity.STRANGER
 
 
 def _after_exchange(
@@ -199,19 +205,14 @@ def _after_exchange(
     """Return the scores after one more exchange, of which nobody knows yet what good it did."""
     if not _is_scalar(runtime, person):
         return None
-    scores, last = _present(runtime, person), person.last_interaction or at
+    scores, last = _present(person), person.last_interaction or at
     last_text = session.messages[-1].text if session.messages else ""
-    moved = familiarity.after_exchange(
-        _bond(scores),
+    return familiarity.after_exchange(
+        scores,
         silence_hours=max(0.0, (at - last).total_seconds() / 3600),
         interactions=person.interaction_count + 1,
         meaningful=significance.is_meaningful(last_text, used_tool=False),
     )
-    return replace(scores, familiarity=moved.familiarity)
-
-
-def _bond(scores: Scores) -> Bond:
-    return Bond(scores.familiarity, scores.warmth, scores.trust)
 
 
 def interactions(runtime: Runtime) -> int:

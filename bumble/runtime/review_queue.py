@@ -31,14 +31,12 @@ from msgspec.structs import replace
 
 from bumble.entity import changes, commits, companions, review_branch, secrets
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.commits import CommitPolicy
-from bumble.entity.review_branch import Proposing
 from bumble.errors import ChangeUnfinishedError, UserError
 from bumble.files import disk
 from bumble.files.git import Git
 from bumble.records import base, jsonl, kinds, sessions, state
-from bumble.records.base import MappingFile
 from bumble.text import markdown
+from bumble.text.printable import each_text
 
 SECTION, WAITING, DEALT = "review", "waiting", "dealt"
 MOST_DEALT = 2_000  # marks; the oldest go
@@ -70,7 +68,7 @@ def stays(path: str) -> bool:
 
 
 def propose(
-    root: Path, change_set: ChangeSet, policy: CommitPolicy, *, timeout_seconds: float
+    root: Path, change_set: ChangeSet, policy: commits.CommitPolicy, *, timeout_seconds: float
 ) -> list[Path]:
     """Put a change set on a branch of its own, and note in the folder that it waits there.
 
@@ -86,7 +84,7 @@ def propose(
     name = f"{cycle.replace(' ', '-')}-{token_hex(4)}"
     held = tuple(change for change in change_set.changes if not stays(change.path))
     proposed = replace(change_set, changes=held)
-    proposing = Proposing(
+    proposing = review_branch.Proposing(
         partial(_begin, root, place, name, proposed, policy),
         partial(review_branch.drop, root, [name]),
         commits.history(root, policy),
@@ -101,7 +99,9 @@ def propose(
         raise
 
 
-def _begin(root: Path, place: Git, name: str, proposed: ChangeSet, policy: CommitPolicy) -> None:
+def _begin(
+    root: Path, place: Git, name: str, proposed: ChangeSet, policy: commits.CommitPolicy
+) -> None:
     """Make the branch, and take away those that a killed process made and nothing speaks of."""
     review_branch.drop(root, stray(root))
     review_branch.make(root, place, name, proposed, policy)
@@ -121,7 +121,7 @@ def stray(root: Path) -> list[str]:
 
 
 def _noted(
-    root: Path, change_set: ChangeSet, name: str, policy: CommitPolicy
+    root: Path, change_set: ChangeSet, name: str, policy: commits.CommitPolicy
 ) -> tuple[Change, ...]:
     """Plan what is written at once, with the proposal in the list of those that wait."""
     at_once = [change for change in change_set.changes if stays(change.path)]
@@ -182,7 +182,7 @@ def marks(part: str, things: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(mark(part, *thing) for thing in things)
 
 
-def _mapping(file: MappingFile, key: str) -> Mapping[str, Any]:
+def _mapping(file: base.MappingFile, key: str) -> Mapping[str, Any]:
     found = file.get(SECTION, key, default={})
     return found if isinstance(found, Mapping) else {}
 
@@ -197,9 +197,8 @@ def cleared(change_set: ChangeSet, root: Path) -> ChangeSet:
         change_set: What the entity wants written.
         root: Of the entity.
     """
-    renamed: dict[
-        str | None, str | None
-    ] = {}  # hashes of texts that others in the set were planned on
+    # hashes of texts that others in the set were planned on
+    renamed: dict[str | None, str | None] = {}
     changes = []
     for change in change_set.changes:
         new = _cleared(change, root)
@@ -245,33 +244,21 @@ def _clear_lines(text: str, clear: Callable[[str], str]) -> str:
             data = None
         new = data
         if isinstance(data, dict) and data.get("type") not in _SAID:
-            new = _clear_values(data, clear)
+            new = each_text(data, clear)
         lines.append(line if new == data else jsonl.dumped(new).rstrip("\n"))
     return "\n".join(lines)
 
 
 def _clear_mapping(text: str, clear: Callable[[str], str]) -> str:
     file = base.parse_mapping(text)
-    return base.edited_mapping(file, _clear_values(file.values, clear)).source or ""
+    return base.edited_mapping(file, each_text(file.values, clear)).source or ""
 
 
 def _clear_document(text: str, clear: Callable[[str], str]) -> str:
     """Clear front matter by its values, and the text below."""
     document = markdown.parse(text)
     for key, value in document.meta.items():
-        if (new := _clear_values(value, clear)) != value:
+        if (new := each_text(value, clear)) != value:
             document = document.with_meta(key, value=new)
-    source = document.source
-    body = source[document.body_start :]
-    head = source[: document.body_start]
-    return head + clear(body)
-
-
-def _clear_values(value: Any, clear: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return clear(value)
-    if isinstance(value, list):
-        return [_clear_values(element, clear) for element in value]
-    if isinstance(value, Mapping):
-        return {key: _clear_values(inner, clear) for key, inner in value.items()}
-    return value
+    at = document.body_start
+    return document.source[:at] + clear(document.source[at:])

@@ -20,13 +20,8 @@ from bumble.entity.approvals import Rule
 from bumble.entity.changes import Version
 from bumble.entity.config import Identity, Owner, Persona
 from bumble.entity.folder import ENTITY_FILE, Entity
-from bumble.entity.settings import Settings
 from bumble.errors import UserError
 from bumble.records import automations, knowledge, reminders, skills, working
-from bumble.records.automations import Automation
-from bumble.records.knowledge import Knowledge, KnowledgeSection
-from bumble.records.reminders import Reminder
-from bumble.records.skills import Skill
 from bumble.text import markdown, yaml_edit
 from bumble.text.words import one_line, shorten
 
@@ -36,7 +31,7 @@ MOST_NAMED = 5  # in a warning
 MOST_CHARS = 600  # of a rule, where it is shown
 
 
-def of_section(section: KnowledgeSection) -> Rule:
+def of_section(section: knowledge.KnowledgeSection) -> Rule:
     """Return the rule of a locked section."""
     name = f"{knowledge.PATH}: {section.title}"
     origin = section.provenance
@@ -49,25 +44,25 @@ def of_prompt_file(name: str, text: str) -> Rule:
     return approvals.rule(name, name, text, text.strip())
 
 
-def of_skill(skill: Skill) -> Rule:
+def of_skill(skill: skills.Skill) -> Rule:
     """Return the rule that a skill is."""
     told = (skill.name, skill.description, skill.text, skill.provenance.trust)
     return approvals.rule(skill.path, skill.path, skill.description or skill.text, *told)
 
 
-def of_automation(automation: Automation) -> Rule:
+def of_automation(automation: automations.Automation) -> Rule:
     """Return the rule that an automation is while it is on."""
     path, told = automations.path(automation.id), (automation.schedule, automation.prompt)
     return approvals.rule(path, path, f"{automation.schedule} {automation.prompt}", *told)
 
 
-def of_reminder(reminder: Reminder) -> Rule:
+def of_reminder(reminder: reminders.Reminder) -> Rule:
     """Return the rule that a reminder with a command is."""
     path, told = reminders.place(reminder), (reminder.command, reminder.text)
     return approvals.rule(path, path, f"runs {' '.join(reminder.command)}", *told)
 
 
-def read(entity: Entity, known: Settings) -> list[Rule]:
+def read(entity: Entity, known: settings.Settings) -> list[Rule]:
     """Return the rules of an entity; what can't be read is none."""
     found = list(known.rules)
     names = known.config.prompt.bootstrap_files
@@ -157,7 +152,7 @@ def own_identity(entity: Entity, identity: Identity) -> Identity:
     return identity
 
 
-def own_book(entity: Entity, book: Knowledge) -> Knowledge:
+def own_book(entity: Entity, book: knowledge.Knowledge) -> knowledge.Knowledge:
     """Return what an entity knows without the locked sections that don't count."""
     locked = [section for section in book.sections if section.locked]
     own = obeyed(entity, locked, of_section)

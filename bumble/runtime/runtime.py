@@ -13,7 +13,6 @@ from msgspec import Struct, field
 
 from bumble.entity import commits, review_branch
 from bumble.entity.changes import ChangeSet
-from bumble.entity.commits import CommitPolicy
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
@@ -127,7 +126,9 @@ class Runtime(Struct, frozen=True):
             ReviewError: If it is to be reviewed, and there is nowhere to put it.
         """
         autocommit = self.config.git.autocommit
-        policy = CommitPolicy(autocommit, self.identity.name, self.now, self.tell, self.trusted)
+        policy = commits.CommitPolicy(
+            autocommit, self.identity.name, self.now, self.tell, self.trusted
+        )
         timeout = self.config.limits.lock_timeout_seconds
         cleared = review_queue.cleared(change_set, self.entity.root)
         write = review_queue.propose if self.holds_back(cleared) else commits.apply

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.records import base, relationships, session_files, sessions
-from bumble.records.relationships import Relationship
-from bumble.records.sessions import Session
 from bumble.text import languages, moments, words
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ LATEST_CONVERSATIONS = 5  # in which is looked for the languages that are spoken
 AUTO = "auto"  # the setting that leaves it to them
 
 
-def language(runtime: Runtime, session: Session, person: str) -> str:
+def language(runtime: Runtime, session: sessions.Session, person: str) -> str:
     """Return the code of the language somebody speaks, `de`, by their latest messages.
 
     Args:
@@ -36,7 +34,19 @@ def language(runtime: Runtime, session: Session, person: str) -> str:
     return _in_talk(runtime.entity, runtime.config.language, session, person, runtime.now())
 
 
-def _in_talk(entity: Entity, setting: str, session: Session, person: str, now: datetime) -> str:
+def mostly(runtime: Runtime, session: sessions.Session, person: str) -> str:
+    """Return the code of the language in which somebody said most of a conversation lately.
+
+    A question in another one changes what they are answered in, not what their notes are in.
+    """
+    overruled = _overruled(runtime.entity, runtime.config.language, person)
+    said = "\n".join(_texts(session, person))
+    return overruled or languages.language(said) or language(runtime, session, person)
+
+
+def _in_talk(
+    entity: Entity, setting: str, session: sessions.Session, person: str, now: datetime
+) -> str:
     set_language = _overruled(entity, setting, person)
     if set_language:
         return set_language
@@ -89,7 +99,7 @@ def _overruled(entity: Entity, setting: str, person: str) -> str:
     return owners_word or ("" if setting == AUTO else setting)
 
 
-def _record(entity: Entity, person: str) -> Relationship | None:
+def _record(entity: Entity, person: str) -> relationships.Relationship | None:
     """Read the file of a person; None where there is none that can be read."""
     file = entity.root / relationships.path(person)
     with suppress(RecordInvalidError):  # a talk tells of it, and goes on
@@ -97,12 +107,12 @@ def _record(entity: Entity, person: str) -> Relationship | None:
     return None
 
 
-def _texts(session: Session, person: str) -> list[str]:
+def _texts(session: sessions.Session, person: str) -> list[str]:
     texts = [message.text for message in session.messages if message.speaker == person]
     return [text[:MAX_MESSAGE_CHARS] for text in texts[-LATEST_MESSAGES:]]
 
 
-def _here(entity: Entity, session: Session, now: datetime) -> str:
+def _here(entity: Entity, session: sessions.Session, now: datetime) -> str:
     """Return what others last spoke: who is new most likely speaks the language of the house."""
     others = [info for info in session_files.infos(entity.sessions) if info.id != session.id]
     latest = next(reversed(session_files.by_recency(others, now)), None)

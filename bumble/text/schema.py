@@ -13,6 +13,7 @@ import sys
 import types
 import zoneinfo
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -29,14 +30,20 @@ from typing import get_type_hints as hints
 import msgspec
 from msgspec import Meta, Struct, ValidationError
 
-from bumble.text import urls
+from bumble.text import moments, urls
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError as SchemaViolation
 
 T = TypeVar("T")
 Keys = tuple[str, ...]
-KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    datetime: "a time",
+}
 LANGUAGE_CODE = "[a-z]{2,3}"  # of ISO 639
 LARGEST = sys.float_info.max  # keeps infinity out
 SHOWN_CHARS = 60  # of a wrong value in its error
@@ -78,6 +85,24 @@ class TimeZone(Struct, frozen=True):
 
     def __str__(self) -> str:
         return "that names a time zone, like Europe/Berlin"
+
+
+class SaneTime(Struct, frozen=True):
+    """A time that can be calculated with."""
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether it has an offset, and lies in a year that records may name."""
+        try:
+            moments.read(value, "")
+        except ValueError:
+            return False
+        return True
+
+    def __str__(self) -> str:
+        return "like 2026-05-24T03:12:47+02:00"
+
+
+Moment = Annotated[datetime, SaneTime()]
 
 
 @functools.cache
@@ -130,8 +155,14 @@ def _below(kind: Any, key: str, keys: Keys) -> Any:
     return below[key]
 
 
-def build(kind: type[T], value: object, keys: Keys = ()) -> T:
+def build(kind: type[T], value: object, keys: Keys = (), *, deep: bool = False) -> T:
     """Make a struct of a value.
+
+    Args:
+        kind: The struct.
+        value: As YAML gives it.
+        keys: Where the value stands, for errors.
+        deep: Whether Meta can't say all of what stands below its own fields.
 
     Raises:
         ValueProblem: Naming the first place that will not do, or lacks a field; or if values that
@@ -140,7 +171,7 @@ def build(kind: type[T], value: object, keys: Keys = ()) -> T:
     inner = fields(cast("Any", kind)).values() if is_section(kind) else ()
     try:  # most are right: the walk that says what is wrong takes ten times as long
         built = msgspec.convert(value, kind)
-        is_told = any(_zones(bare(below)[1]) for below in inner)
+        is_told = deep or any(_told(bare(below)[1]) for below in inner)
     except ValidationError:
         is_told = True
     if is_told:
@@ -173,7 +204,7 @@ def check(kind: Any, value: object, keys: Keys = (), *, whole: bool = False) -> 
         for number, item in enumerate(value):
             place = (*keys[:-1], f"{keys[-1]}[{number}]")
             check(get_args(inner)[0], item, place, whole=True)
-    elif not _fits(kind, value) or not all(note.holds(value) for note in _zones(notes)):
+    elif not _fits(kind, value) or not all(note.holds(value) for note in _told(notes)):
         raise ValueProblem(keys, f"must be {expected(kind)}, not {shown(value)}")
     if whole and is_section(inner):
         _check_whole(inner, value, keys)
@@ -227,8 +258,8 @@ def _fits(kind: Any, value: object) -> bool:
     return True
 
 
-def _zones(notes: tuple[Any, ...]) -> list[TimeZone]:
-    return [note for note in notes if isinstance(note, TimeZone)]
+def _told(notes: tuple[Any, ...]) -> list[TimeZone | SaneTime]:
+    return [note for note in notes if isinstance(note, TimeZone | SaneTime)]
 
 
 def _required(base: Any) -> Any:
@@ -241,7 +272,7 @@ def expected(kind: Any) -> str:
     """Say what a type allows."""
     base, notes = bare(kind)
     ranges = [_range(note) for note in notes if isinstance(note, Meta)]
-    return " ".join(filter(None, (_expected(base), *ranges, *map(str, _zones(notes)))))
+    return " ".join(filter(None, (_expected(base), *ranges, *map(str, _told(notes)))))
 
 
 def _range(meta: Meta) -> str:
@@ -271,6 +302,16 @@ def shown(value: object) -> str:
         return str(value).lower()
     text = urls.masked(f'"{value}"' if isinstance(value, str) else str(value))
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
+
+
+def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe an object that has all of some properties, and no other."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def schema_error(value: Any, schema: Mapping[str, Any]) -> SchemaViolation | None:

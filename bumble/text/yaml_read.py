@@ -33,7 +33,7 @@ _DECIMAL = re.compile(r"-?\d{1,17}\.\d{1,17}")
 # characters that are neither a line break nor forbidden to any reader
 _CHARACTER = r"\x20\x21\x23-\x5b\x5d-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"
 _QUOTED = rf'"(?:[{_CHARACTER}\U00010000-\U0010ffff]|\\["\\ntr])*"'
-_TOKEN = re.compile(rf' *([\[\]{{}},]|{_QUOTED}|{_KEY}:(?= )|[^\[\]{{}},"]+)')
+_PART = re.compile(rf' *(?:({_KEY}):(?= )|([\[\]{{}},]|{_QUOTED}|[^\[\]{{}},"]+))')
 MISSING: Any = object()  # `read` can't tell
 
 
@@ -79,62 +79,38 @@ def _extended(value: Any, line: re.Match[str]) -> Any:
 def _value(text: str) -> Any:
     if text[0] not in '["{':
         return _scalar(text)
-    tokens, at = list[str](), 0
+    parts, at = list[str](), 0
     while at < len(text):
-        match = _TOKEN.match(text, at)
-        if not match:
+        match = _PART.match(text, at)
+        part = _in_json(*match.groups("")) if match else None
+        if match is None or part is None:
             return MISSING
-        tokens.append(match[1])
+        parts.append(part)
         at = match.end()
-    tokens.reverse()  # the next one is popped from the end
     try:
-        value = _flow(tokens)
-    except (IndexError, RecursionError, _NotPlain):
+        return _FLOW.decode("".join(parts))
+    except (ValueError, RecursionError):  # a comma too many, or a key that stands twice
         return MISSING
-    return value if not tokens else MISSING
 
 
-class _NotPlain(Exception):
-    """The text is more than plain."""
+def _in_json(key: str, part: str) -> str | None:
+    """Write a part of a value on one line as JSON has it; None where it is more than plain."""
+    if key or part in "[]{},":
+        return f'"{key}":' if key else part
+    if part[0] == '"':
+        return part
+    value = _scalar(part.strip(" "))
+    return None if value is MISSING else f'"{value}"' if isinstance(value, str) else part
 
 
-def _flow(tokens: list[str]) -> Any:
-    first = tokens.pop()
-    if first == "[":
-        return _list(tokens)
-    if first == "{":
-        return _mapping(tokens)
-    value = _scalar(first.strip(" "))
-    if value is MISSING:
-        raise _NotPlain
-    return value
-
-
-def _list(tokens: list[str]) -> list[Any]:
-    found: list[Any] = []
-    while tokens[-1] != "]":
-        found.append(_flow(tokens))
-        _pass_comma(tokens, "]")
-    tokens.pop()
+def _mapping(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs) or any(key.lower() in SPECIAL for key in found):
+        raise ValueError("a key stands twice, or is no text to every reader")
     return found
 
 
-def _mapping(tokens: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    while tokens[-1] != "}":
-        token = tokens.pop()
-        key = token.removesuffix(":")
-        if key == token or key in found or key.lower() in SPECIAL:
-            raise _NotPlain
-        found[key] = _flow(tokens)
-        _pass_comma(tokens, "}")
-    tokens.pop()
-    return found
-
-
-def _pass_comma(tokens: list[str], closer: str) -> None:
-    if tokens[-1] != closer and (tokens.pop() != "," or tokens[-1] == closer):
-        raise _NotPlain
+_FLOW = json.JSONDecoder(object_pairs_hook=_mapping)
 
 
 def _scalar(text: str) -> Any:

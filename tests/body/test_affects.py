@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from bumble.body import affects, hormones
-from bumble.body.affects import Affect, FeltImprint, Mood
+from bumble.body.affects import Affect, Imprint, Mood
 from bumble.body.config import EMOTIONS
 from bumble.body.hormones import REST, Hormones
 from tests.support.body_defaults import MEMORY, NOON, bars_at
@@ -64,18 +64,18 @@ def test_the_largest_overshoot_gives_the_mood(values: dict[str, float], expected
 def test_an_imprint_lifts_recall_by_the_formula(
     imprints: list[tuple[str, float]], mood: str, age: float, expected: float
 ) -> None:
-    left = [FeltImprint(emotion, intensity, "") for emotion, intensity in imprints]
+    left = [Imprint(emotion, intensity, "") for emotion, intensity in imprints]
     assert affects.imprint_factor(left, mood, age, MEMORY) == pytest.approx(expected)
 
 
 IMPRINTS = st.lists(
-    st.builds(FeltImprint, st.sampled_from(EMOTIONS), st.floats(0, 1), st.just("")), max_size=5
+    st.builds(Imprint, st.sampled_from(EMOTIONS), st.floats(0, 1), st.just("")), max_size=5
 )
 
 
 @given(IMPRINTS, st.sampled_from(EMOTIONS), st.floats(0, 1e9))
 def test_weight_zero_is_plain_retrieval_exactly(
-    imprints: list[FeltImprint], mood: str, age: float
+    imprints: list[Imprint], mood: str, age: float
 ) -> None:
     plain = replace(MEMORY, imprint_recall_weight=0.0)
     assert affects.imprint_factor(imprints, mood, age, plain) == 1.0
@@ -83,7 +83,7 @@ def test_weight_zero_is_plain_retrieval_exactly(
 
 @given(IMPRINTS, st.sampled_from(EMOTIONS), st.floats(0, 1e9))
 def test_the_factor_is_bounded_and_the_shares_add_up(
-    imprints: list[FeltImprint], mood: str, age: float
+    imprints: list[Imprint], mood: str, age: float
 ) -> None:
     shares = affects.imprint_shares(imprints, mood, age, MEMORY)
     factor = affects.imprint_factor(imprints, mood, age, MEMORY)

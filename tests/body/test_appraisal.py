@@ -21,7 +21,7 @@ ANSWER: dict[str, Any] = {
 
 
 def test_the_schema_is_valid_and_accepts_a_whole_answer_only() -> None:
-    schema = appraisal.schema()
+    schema = appraisal.form()
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
     assert validator.is_valid(ANSWER)
@@ -59,17 +59,17 @@ def test_a_neutral_or_absent_imprint_leaves_nothing() -> None:
     [
         ("fine, thanks", "appraisal"),
         ([ANSWER], "appraisal"),
-        ({"felt": "warm"}, "bars"),
-        ({**ANSWER, "bars": [1, 2]}, "bars"),
-        ({**ANSWER, "bars": {"social": "4"}}, "bars.social"),
-        ({**ANSWER, "bars": {"social": True}}, "bars.social"),
-        ({**ANSWER, "bars": {"social": math.nan}}, "bars.social"),
-        ({**ANSWER, "bars": {"social": math.inf}}, "bars.social"),
-        ({**ANSWER, "affects": "amused"}, "affects"),
-        ({**ANSWER, "affects": [3]}, "affects[0]"),
-        ({**ANSWER, "felt": None}, "felt"),
+        ({"felt": "warm"}, "appraisal.bars"),
+        ({**ANSWER, "bars": [1, 2]}, "appraisal.bars"),
+        ({**ANSWER, "bars": {"social": "4"}}, "appraisal.bars.social"),
+        ({**ANSWER, "bars": {"social": True}}, "appraisal.bars.social"),
+        ({**ANSWER, "bars": {"social": math.nan}}, "appraisal.bars.social"),
+        ({**ANSWER, "bars": {"social": math.inf}}, "appraisal.bars.social"),
+        ({**ANSWER, "affects": "amused"}, "appraisal.affects"),
+        ({**ANSWER, "affects": [3]}, "appraisal.affects[0]"),
+        ({**ANSWER, "felt": None}, "appraisal.felt"),
         ({**ANSWER, "imprint": {"emotion": "giddy", "intensity": 1}}, "imprint.emotion"),
-        ({**ANSWER, "imprint": {"emotion": "amused"}}, "imprint.intensity"),
+        ({**ANSWER, "imprint": {"emotion": "amused"}}, "appraisal.imprint.intensity"),
     ],
 )
 def test_an_answer_that_cannot_be_used_names_the_field(broken: object, field: str) -> None:

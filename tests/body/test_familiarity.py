@@ -6,10 +6,12 @@ from hypothesis import strategies as st
 from msgspec.structs import astuple
 
 from bumble.body import familiarity
-from bumble.body.familiarity import Bond
+from bumble.body.familiarity import STRANGER, Scores
 
 
-def exchange(bond: Bond, interactions: int, hours: float = 0, *, meaningful: bool = True) -> Bond:
+def exchange(
+    bond: Scores, interactions: int, hours: float = 0, *, meaningful: bool = True
+) -> Scores:
     return familiarity.after_exchange(
         bond,
         silence_hours=hours,
@@ -34,21 +36,21 @@ def test_the_ceiling_rises_with_the_count(count: int, limit: float) -> None:
 
 
 def test_an_exchange_of_substance_counts_more() -> None:
-    new = familiarity.stranger()
+    new = STRANGER
     assert exchange(new, 1).familiarity == pytest.approx(0.017)
     assert exchange(new, 1, meaningful=False).familiarity == pytest.approx(0.007)
-    assert astuple(exchange(new, 1)) == pytest.approx((0.017, 0.5, 0.5))
+    assert astuple(exchange(new, 1)) == pytest.approx((0.017, 0.5, 0.5, 0, 0))
 
 
 @pytest.mark.parametrize(("direction", "level"), [(1, 0.52), (0, 0.5), (-1, 0.48)])
 def test_good_and_harm_move_warmth_and_trust_by_a_step(direction: int, level: float) -> None:
-    bond = familiarity.felt(familiarity.stranger(), direction)
-    assert astuple(bond) == pytest.approx((0.0, level, level))
+    bond = familiarity.felt(STRANGER, direction)
+    assert astuple(bond) == pytest.approx((0.0, level, level, 0, 0))
 
 
 @given(st.lists(st.tuples(st.floats(0, 2000), st.booleans()), max_size=300))
 def test_a_bond_stays_in_range_and_under_its_ceiling(exchanges: list[tuple[float, bool]]) -> None:
-    bond = familiarity.stranger()
+    bond = STRANGER
     for count, (hours, meaningful) in enumerate(exchanges, start=1):
         bond = exchange(bond, count, hours, meaningful=meaningful)
         assert 0 <= bond.familiarity <= familiarity.ceiling(count)

@@ -83,22 +83,6 @@ def test_the_users_own_layers_need_no_trust_but_for_programs(eve: Path, tmp_path
     assert settings.load(None, mine, environ).config.tools.run_command
 
 
-def test_a_folder_trusted_before_there_were_hashes_is_asked_for_again(
-    eve: Path, tmp_path: Path
-) -> None:
-    mine = tmp_path / "config.yaml"
-    mine.write_text(f"trusted:\n- {eve.parent}\n- /other\n", "utf-8")
-    loaded = settings.load(eve, mine)
-    assert loaded.config.llm.base_url == ""
-    assert "You trusted it before this was new or changed: entity.yaml" in loaded.warnings[0]
-    mine.write_text(trusting(mine.read_text("utf-8"), eve), "utf-8")
-    assert settings.load(eve, mine).warnings == ()
-    assert set(yaml_edit.parse_mapping(mine.read_text("utf-8"))["trusted"]) == {
-        str(eve.parent.resolve()),
-        "/other",
-    }
-
-
 def test_variables_for_programs_count_from_the_users_own_config_alone(
     eve: Path, tmp_path: Path
 ) -> None:

@@ -122,7 +122,9 @@ def test_each_layer_overrides_the_one_below_in_every_section(section: Keys, tmp_
     dotted = ".".join(keys)
     kind = schema.at(Config, keys)
     first = other(kind, default)
-    mine = user(tmp_path, f"trusted: ['{tmp_path}/ada']\n{yaml_edit.set_value('', keys, first)}")
+    mine = user(
+        tmp_path, f"trusted: {{'{tmp_path}/ada': []}}\n{yaml_edit.set_value('', keys, first)}"
+    )
     path = entity(tmp_path)
     origins, values = [], []
     for level in range(5):

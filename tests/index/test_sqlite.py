@@ -11,7 +11,6 @@ import pytest
 from bumble.errors import FolderUnwritableError, IndexUnusableError
 from bumble.index import rows, sqlite
 from bumble.index.chunks import Chunk
-from tests.support.hashing import HashingEmbedder
 from tests.support.kills import forks, in_child
 from tests.support.notes import Notes
 
@@ -97,29 +96,6 @@ def test_what_a_killed_writer_left_is_read_without_writing(tmp_path: Path) -> No
     with closing(sqlite.open_to_write(path)) as stored:
         assert stored.meta("name") == "Ada"
     assert not names[1].exists()
-
-
-def test_an_index_of_version_4_is_brought_up_to_date_and_loses_no_vector(tmp_path: Path) -> None:
-    notes, embedder = Notes(tmp_path), HashingEmbedder(64)
-    (tmp_path / "entity.yaml").write_text("name: Ada\n")
-    for n in range(8):
-        notes.episode(f"{n}", f"The tide number {n} came with a lantern.", day=n)
-    notes.sync(embedder)
-    before = notes.ranking("lantern tide", embedder)
-    with closing(sqlite.open_to_write(notes.entity.vectors)) as stored:
-        for change in (
-            *("drop table words", "drop table vocabulary", "drop view spoken"),
-            *("drop table placed", "create table placed (id integer primary key, block integer)"),
-            "alter table chunks add column timed integer",
-            *("create table queue (id integer primary key)", "create table blocks (id, ids, bits)"),
-        ):
-            stored.run(change)
-        stored.set_meta("schema", "4")
-    with pytest.raises(IndexUnusableError, match="another version"):
-        sqlite.open_to_read(notes.entity.vectors)
-    assert notes.sync(embedder).embedded == 0
-    assert notes.ranking("lantern tide", embedder) == before
-    assert notes.entity.vectors.exists()
 
 
 def test_words_are_counted_as_in_a_new_index_whatever_was_taken_out(tmp_path: Path) -> None:

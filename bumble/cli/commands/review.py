@@ -18,7 +18,7 @@ from bumble.errors import RefusedError, ReviewError, UsageError, UserError
 from bumble.history import describe
 from bumble.history import review as reviewing
 from bumble.jobs import evolve as cycle
-from bumble.records import base, proposals
+from bumble.records import base, fields, proposals
 from bumble.records.provenance import EVERYTHING
 from bumble.runtime import review_queue as held
 from bumble.runtime import rules
@@ -332,9 +332,9 @@ def _evolve_data(proposal: proposals.Proposal, source: str) -> dict[str, Any]:
         "id": proposal.id,
         "at": proposal.at.isoformat(),
         "status": proposal.status,
-        "traits": [item.meta() for item in proposal.traits],
-        "behaviours": [item.meta() for item in proposal.behaviours],
-        "curiosity": [item.meta() for item in proposal.topics],
+        "traits": [fields.write_struct(item) for item in proposal.traits],
+        "behaviours": [fields.write_struct(item) for item in proposal.behaviours],
+        "curiosity": [fields.write_struct(item) for item in proposal.topics],
         "diff": cycle.difference(source, _applied(proposal, source)) if is_open else "",
         "provenance": proposal.provenance.meta(),
     }
