@@ -103,24 +103,19 @@ def _deepseek(data: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def _of_branches(nodes: Mapping[str, Any]) -> Iterator[ImportedMessage]:
-    """Yield the messages of the newest branch; of all others what is left out."""
     parents = {node_id: text(node, "parent") for node_id, node in nodes.items()}
     times = {one: moment(node, "message", "inserted_at") for one, node in nodes.items()}
-    shown = ledger.branch(parents, ledger.newest_leaf(parents, times))
-    for node_id in (*shown, *(one for one in nodes if one not in shown)):
-        message = mapping(nodes[node_id], "message")
-        fragments = listed(message, "fragments")
+
+    def message(node_id: str) -> ImportedMessage:
+        data = mapping(nodes[node_id], "message")
+        fragments, files = listed(data, "fragments"), listed(data, "files")
         own = any(foreign.at(one, "type") == ASKED for one in fragments)
-        blocks = [
-            *map(_fragment, fragments),
-            *(
-                ledger.mark("file", first(one, "file_name", "name"))
-                for one in listed(message, "files")
-            ),
-        ]
-        model = text(message, "model")
+        named = (ledger.mark("file", first(one, "file_name", "name")) for one in files)
+        model = text(data, "model")
         head = ledger.head(node_id, times[node_id], DEEPSEEK_NAME, model, own=own)
-        yield ImportedMessage(head, blocks) if node_id in shown else ledger.aside(head, blocks)
+        return ImportedMessage(head, [*map(_fragment, fragments), *named])
+
+    return ledger.of_branches(parents, ledger.newest_leaf(parents, times), message)
 
 
 def _fragment(data: object) -> ImportedBlock:

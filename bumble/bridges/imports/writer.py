@@ -49,7 +49,6 @@ BY = "import"
 TRUST = "imported"
 BATCH_FILES, BATCH_BYTES = 64, 6_000_000  # of a change set, which is a commit
 MAX_TEXT_CHARS = 400_000  # of one message
-MAX_MESSAGES = 20_000  # of one conversation
 MAX_TRANSCRIPT_BYTES = 48_000_000
 MAX_TITLE_CHARS, MAX_DESCRIPTION_CHARS, MAX_ID_CHARS = 120, 1000, 200
 MAX_SHOWN_CHARS = 60  # of a title in the report
@@ -233,14 +232,9 @@ class Importer:
             at = self._time(self.now)  # a clock was wrong
         if at is None:
             return []
-        if len(talk.turns) > MAX_MESSAGES:
-            more = sum(turn.blocks for turn in talk.turns[MAX_MESSAGES:])
-            why = f"messages beyond the first {MAX_MESSAGES:,} of a conversation"
-            left = LeftOut(talk.title or key, why, broken=True, count=more, is_block=True)
-            self.report.leave(left)
         at = min(at, next(filter(None, times), None) or at)
         placed, seen = [], dict[str, int]()
-        for turn, time in zip(talk.turns[:MAX_MESSAGES], times, strict=False):
+        for turn, time in zip(talk.turns, times, strict=True):
             if not turn.text.strip():
                 continue
             at = max(at, time or at)  # the order in which they stand is that in which they were
