@@ -109,11 +109,16 @@ def _of_branches(nodes: Mapping[str, Any]) -> Iterator[ImportedMessage]:
     def message(node_id: str) -> ImportedMessage:
         data = mapping(nodes[node_id], "message")
         fragments, files = listed(data, "fragments"), listed(data, "files")
+        if not fragments and text(data, "content").strip():  # of exports before the autumn of 2025
+            is_asked = text(data, "role").casefold() == "user"
+            fragments = [{"type": ASKED if is_asked else ANSWERED[0], **data}]
         own = any(foreign.at(one, "type") == ASKED for one in fragments)
         named = (ledger.mark("file", first(one, "file_name", "name")) for one in files)
         model = text(data, "model")
         head = ledger.head(node_id, times[node_id], DEEPSEEK_NAME, model, own=own)
-        return ImportedMessage(head, [*map(_fragment, fragments), *named])
+        odd = foreign.at(nodes[node_id], "message") if not data else None
+        blocks = [*map(_fragment, fragments), *named, *[ledger.unknown("")] * bool(odd)]
+        return ImportedMessage(head, blocks)
 
     return ledger.of_branches(parents, ledger.newest_leaf(parents, times), message)
 
