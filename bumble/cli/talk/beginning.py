@@ -36,7 +36,7 @@ def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
     if not talk.runtime.writes or talk.person.trust != "owner" or before > MOST_BEFORE:
         return
     able = sayings.for_talk(talk.runtime, words.language(text)) is None
-    if able and not _is_first(talk.opened):
+    if able and not is_first(talk.opened):
         return
     # without a model that writes it reads the message anyway, and may have to be fetched for that
     reads = weights.reader_here(talk.opened) if able else talk.runtime.memory.reader
@@ -60,9 +60,9 @@ def with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
     if not name:
         return opened
     owner, entity = opened.identity.owner.name or "nobody", opened.identity.name
-    place = shlex.quote(str(opened.root))
-    command = f"bumble config set -e {place} {OWNER_NAME} {shlex.quote(name)}"
     if not yes and not opened.shell.interactive:
+        place = shlex.quote(str(opened.root))
+        command = f"bumble config set -e {place} {OWNER_NAME} {shlex.quote(name)}"
         output.say(f"{entity} takes you for {owner}. If it belongs to {name}: {command}")
         return opened
     question = f"{entity} takes you for {owner}. Are you {name}, whom it belongs to?"
@@ -75,7 +75,7 @@ def with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
 
 def _new_name(opened: Opened, name: str) -> str:
     """Return a name that nobody has yet; empty for any other."""
-    if opened.identity.owner.name and not _is_first(opened):
+    if opened.identity.owner.name and not is_first(opened):
         return ""
     if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
         return ""
@@ -85,7 +85,7 @@ def _new_name(opened: Opened, name: str) -> str:
     return "" if relationships.match(people, name) else name
 
 
-def _is_first(opened: Opened) -> bool:
+def is_first(opened: Opened) -> bool:
     """Whether nobody has said anything yet."""
     return next(session_files.infos(opened.entity.sessions), None) is None
 
@@ -122,8 +122,7 @@ def noted(opened: opening.Opened) -> Iterator[None]:
 
 def note(opened: opening.Opened, said: str) -> None:
     """Keep a sentence about the sync of this night for the next talk."""
-    when = f"{opened.now:%Y-%m-%d %H:%M}"
-    text = f"The sync of {when}: {said}"
+    text = f"The sync of {opened.now:%Y-%m-%d %H:%M}: {said}"
     # where it can't be kept, only who reads the scheduler's mail learns of it
     disk.write_cache(opened.entity.private / FILE, installation.signed(FILE, text))
 
