@@ -150,6 +150,16 @@ def test_an_import_is_taken_back_as_long_as_nothing_came_of_it(ada: Run, tmp_pat
     ada.ok("import", str(path))
     done = ada.ok("undo", "--last")
     assert "My landlord is called Rui." in done.out
+    assert "lines more" not in done.out
     assert ada.ok("session", "list", "--json").data == []
     assert "Nothing is wrong" in ada.ok("doctor").out
     assert ada.ok("import", str(path), "--json").data["conversations"]["new"] == 1
+
+
+def test_of_a_long_undo_the_first_lines_are_shown(ada: Run, tmp_path: Path) -> None:
+    said = (exports.gpt_message(f"m{n}", "user", f"Line {n}.") for n in range(90))
+    path = exports.as_json(tmp_path / "conversations.json", [exports.gpt_talk("long", *said)])
+    ada.ok("import", str(path))
+    shown = ada.ok("undo", "--last", "--dry-run").out.splitlines()
+    assert "Line 3." in "\n".join(shown)
+    assert shown[-1].endswith("30 lines more")
