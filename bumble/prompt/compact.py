@@ -79,9 +79,7 @@ def summarize(runtime: Runtime, summary_input: SummaryInput, note: Callable[[str
         text = "\n".join(tokens.cut(line, most) for line in piece)
         values = _ask(runtime, values, text, room)
     grounds = Grounds([*map(str, lines), *earlier.values()], [own, *names.values()])
-    checked = {
-        name: " ".join(grounds.sound(sentences(text))) for name, text in values.items()
-    }
+    checked = {name: " ".join(grounds.sound(sentences(text))) for name, text in values.items()}
     return _whole(runtime, summary_input, checked)
 
 
