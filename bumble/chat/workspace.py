@@ -123,10 +123,8 @@ def run_program(
                 stderr=subprocess.STDOUT if errors else subprocess.DEVNULL,
                 **apart,
             )
-    except OSError as error:
-        return ProgramResult(NO_CODE, "", error.strerror or str(error))
-    except ValueError as error:  # a NUL in an argument
-        return ProgramResult(NO_CODE, "", str(error))
+    except (OSError, ValueError) as error:  # of values, a NUL in an argument
+        return ProgramResult(NO_CODE, "", getattr(error, "strerror", None) or str(error))
     output = _Output(process.stdout)
     problem = ""
     try:

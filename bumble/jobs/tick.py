@@ -118,10 +118,9 @@ def run(
 
 def exit_code(settled_jobs: Iterable[Settled]) -> int:
     """Return the code of the first thing a person has to see to; 0 where there is none."""
-    for settled in settled_jobs:
-        if settled.problem is not None and not isinstance(settled.problem, WAITS):
-            return settled.problem.exit_code
-    return 0
+    problems = (settled.problem for settled in settled_jobs)
+    serious = (each for each in problems if each is not None and not isinstance(each, WAITS))
+    return next((problem.exit_code for problem in serious), 0)
 
 
 def _noted(kind: Pass, events: list[RunEvent]) -> Pass:

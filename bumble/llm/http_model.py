@@ -25,7 +25,6 @@ from bumble.llm.ollama_format import OllamaDialect
 from bumble.llm.openai_format import OpenAIDialect
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.wire import (
-    Dialect,
     HabitFile,
     Habits,
     Piece,
@@ -39,6 +38,7 @@ from bumble.llm.wire import (
 )
 from bumble.text import urls
 
+Dialect = OpenAIDialect | OllamaDialect
 _PROBLEMS = (StatusError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError)
 _ASK_SECONDS = 3.0  # for questions about the model, which only inform
 _ASKED_SECONDS = 10.0  # for all of an answer to one

@@ -341,23 +341,19 @@ def _worded(taken: Survey, start: datetime) -> str:
 def stored_overview(runtime: Runtime, readers: Sequence[str]) -> str | None:
     """Return the overview of the day as it was made; None if it wasn't."""
     raw = disk.read_cache(_place(runtime, readers))
-    try:
-        stored = json.loads(raw) if raw else None
-    except ValueError:
-        return None
-    return stored if isinstance(stored, str) else None
+    return None if raw is None else raw.decode(errors="replace")
 
 
 def keep_overview(runtime: Runtime, readers: Sequence[str], overview: str) -> None:
     """Keep the overview of the day, and drop those of other days."""
     place = _place(runtime, readers)
-    for old in place.parent.glob("*.json"):
+    for old in place.parent.glob("*"):
         if not old.name.startswith(f"{runtime.now():%Y-%m-%d}"):
             disk.remove(old)
-    disk.write_cache(place, json.dumps(overview).encode())
+    disk.write_cache(place, overview.encode(errors="replace"))
 
 
 def _place(runtime: Runtime, readers: Sequence[str]) -> Path:
     key = json.dumps([sorted(readers), MOST_TOKENS])
     digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:12]
-    return runtime.entity.private / FOLDER / f"{runtime.now():%Y-%m-%d}-{digest}.json"
+    return runtime.entity.private / FOLDER / f"{runtime.now():%Y-%m-%d}-{digest}.txt"
