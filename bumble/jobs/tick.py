@@ -50,13 +50,7 @@ def append(path: Path, run: RunRecord) -> None:
     Raises:
         OSError: If it cannot be written.
     """
-    ledger.append_line(path, data(run))
-
-
-def data(run: RunRecord) -> dict[str, Any]:
-    """Return a run as its line holds it."""
-    plain: dict[str, Any] = msgspec.to_builtins(run)
-    return plain
+    ledger.append_line(path, msgspec.to_builtins(run))
 
 
 def read(path: Path) -> Iterator[RunRecord]:

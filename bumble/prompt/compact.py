@@ -226,14 +226,9 @@ class ContextSize(Struct, frozen=True):
         return self.total > self.threshold
 
     @property
-    def crowded(self) -> bool:
-        """Whether it holds too many messages, however short."""
-        return self.messages > MOST_MESSAGES
-
-    @property
     def full(self) -> bool:
-        """Whether the conversation has to be compacted."""
-        return self.long or self.crowded
+        """Whether the conversation has to be compacted: many messages are too, however short."""
+        return self.long or self.messages > MOST_MESSAGES
 
 
 class CompactionSteps(Struct):
