@@ -69,12 +69,11 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
         if now is None or now.last != automation.last:
             return []  # it was taken away, or another process did it
         origin = _origin(runtime, automation)
-        kept: list[Change | None] = []
-        if not failed and sayings.of_owner(runtime) is None:  # what others say is no diary
+        diary = None  # what a model says that may not write is none
+        if not failed and sayings.of_owner(runtime) is None:
             diary = journal.plan_add(at, said, runtime.zone, why, tags=(TAG,), provenance=origin)
-            kept.append(diary)
         noted = automations.plan_ran(now, at, failures, why, enabled=now.enabled and not off)
-        return [*kept, noted, *(write() for write in writes)]
+        return [diary, noted, *(write() for write in writes)]
 
     data = {"automation": automation.id, "failed": failed, "failures": failures, "said": said}
     return JobResult(

@@ -79,16 +79,13 @@ class ToolCache(Struct, frozen=True):
             return
         data = json.dumps({"at": now.isoformat(), "state": list(state), "text": text})
         disk.write_cache(self._place(tool, arguments), data.encode())
-        self._evict()
+        paths = sorted(self.folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
+        for file in paths[: max(0, len(paths) - self.most_entries)]:
+            disk.remove(file)
 
     def _place(self, tool: str, arguments: Mapping[str, Any]) -> Path:
         canonical = json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False)
         return self.folder / f"{disk.sha256(f'{tool} {canonical}'.encode())}.json"
-
-    def _evict(self) -> None:
-        paths = sorted(self.folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
-        for file in paths[: max(0, len(paths) - self.most_entries)]:
-            disk.remove(file)
 
 
 ANSWERS_KEPT, ANSWER_LIFE_SECONDS = 50, 3600  # answers held, as long as nothing is remembered anew

@@ -503,12 +503,8 @@ def _no_more(call: Action) -> Result:
 
 def _refused(call: Action, earlier: Sequence[Action], limit: int) -> Result | None:
     """Refuse a call that was made so often in a row just before."""
-    count = 0
-    for last in reversed(earlier):
-        if (last.name, last.arguments) != (call.name, call.arguments):
-            break
-        count += 1
-    if count < limit:
+    last = [(each.name, each.arguments) for each in earlier[-limit:]]
+    if last != [(call.name, call.arguments)] * limit:
         return None
     text = f"{REFUSED} {call.name} was called like this {limit} times; use its results"
     return Result(text, failed=True)

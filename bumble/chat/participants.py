@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -184,6 +186,7 @@ def _store(
     return sessions.appended(session, messages)
 
 
+UTF_8 = getincrementaldecoder("utf-8")
 MOST_FILES, MOST_BYTES = 4, 12_000  # `@path` in a message; of all of them together
 _REFERENCE = re.compile(r"(?<![\w@/.])@((?:[\w~-]|[./](?=\S))[\w./~-]*)")
 _ENDS = ".,"  # of the sentence, not of the name
@@ -248,12 +251,9 @@ def _text(path: Path, limit: int) -> tuple[str | None, bool]:
             data = stream.read(limit + 1)
     except OSError:
         return None, False
-    whole = data[:limit]
-    if b"\0" in whole:
-        return None, False
-    try:
-        return whole.decode(), len(data) > limit
-    except UnicodeDecodeError as error:
-        if len(data) > limit and error.start >= len(whole) - 3:  # cut within a character
-            return whole[: error.start].decode(), True
-        return None, False
+    goes_on = len(data) > limit
+    with suppress(UnicodeDecodeError):
+        # what is cut within a character ends before it
+        text = UTF_8().decode(data[:limit], final=not goes_on)
+        return (None if "\0" in text else text), goes_on
+    return None, False

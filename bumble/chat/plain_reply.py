@@ -119,17 +119,7 @@ def stable(
 def _monologue(text: str, language: str) -> str:
     """Return what the entity is, for a prompt in a language; in another one it would mislead."""
     alike = words.language(text, default=language) == language
-    return _within(text, MONOLOGUE_TOKENS) if alike else ""
-
-
-def _within(text: str, limit_tokens: int) -> str:
-    """Keep the first sentences of a text, as many as fit; the first is always there."""
-    first, *more = words.sentences(text) or [""]
-    for sentence in more:
-        if tokens.estimate(f"{first} {sentence}") > limit_tokens:
-            break
-        first = f"{first} {sentence}"
-    return first
+    return " ".join(tokens.leading(words.sentences(text), MONOLOGUE_TOKENS)) if alike else ""
 
 
 def view(

@@ -339,22 +339,18 @@ def begin(runtime: Runtime, decision: WakeDecision) -> Wake:
     record = people.find_person(runtime, person) if person else None
     wake = Wake(decision, person, record.name if record else person, ())
     declared = [tool for tool in tool_list.DECLARED if tool.name in ALONE]
-    declared += [tool_list.NOTE, *(tool_list.PROJECTS if _projects(runtime, wake) else ())]
+    # projects that go on, as far as the person it thinks of may meet them
+    has_projects = any(
+        project.status == projects.ACTIVE
+        and not is_untrusted(project.provenance.trust)
+        and is_open(project.provenance.audience, wake.audience)
+        for project in projects.readable(runtime.entity.projects)
+    )
+    declared += [tool_list.NOTE, *(tool_list.PROJECTS if has_projects else ())]
     if _may_address(runtime, person, decision.at):
         declared.append(MESSAGE)
     left = [tool for tool in declared if tool.name not in decision.barred]
     return replace(wake, declared=tuple(left))
-
-
-def _projects(runtime: Runtime, wake: Wake) -> list[projects.Project]:
-    """Return the projects that go on, as far as the person it thinks of may meet them."""
-    return [
-        project
-        for project in projects.readable(runtime.entity.projects)
-        if project.status == projects.ACTIVE
-        and not is_untrusted(project.provenance.trust)
-        and is_open(project.provenance.audience, wake.audience)
-    ]
 
 
 def _person(runtime: Runtime, audience: Sequence[str]) -> str:

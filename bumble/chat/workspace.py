@@ -87,6 +87,12 @@ def environment(
     return passed
 
 
+# In a group of its own, so that all of it can be killed, and Ctrl-C is the talk's alone.
+APART: Mapping[str, Any] = {"start_new_session": True}
+if sys.platform == "win32":
+    APART = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+
+
 def run_program(
     command: Sequence[str],
     *,
@@ -108,10 +114,6 @@ def run_program(
         errors: Whether what it prints as errors is output, too.
         stays: Whether what it leaves running may go on when it has ended in time.
     """
-    # a group of its own, so that all of it can be killed, and Ctrl-C is the talk's alone
-    apart: dict[str, Any] = {"start_new_session": True}
-    if sys.platform == "win32":
-        apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     try:
         with _input(text) as stdin:
             process = subprocess.Popen(
@@ -121,12 +123,10 @@ def run_program(
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT if errors else subprocess.DEVNULL,
-                **apart,
+                **APART,
             )
-    except OSError as error:
-        return ProgramResult(NO_CODE, "", error.strerror or str(error))
-    except ValueError as error:  # a NUL in an argument
-        return ProgramResult(NO_CODE, "", str(error))
+    except (OSError, ValueError) as error:  # of values, a NUL in an argument
+        return ProgramResult(NO_CODE, "", getattr(error, "strerror", None) or str(error))
     output = _Output(process.stdout)
     problem = ""
     try:

@@ -77,10 +77,10 @@ def line(quote: Quote, template: Templates, *, year: bool = True) -> str:
 
 def plain(text: str) -> str:
     """Return a text as one line of a prompt: headings end in a colon, quotes have no mark."""
-    rows = []
-    for row in text.splitlines():
-        heading = _HEADING.fullmatch(row)
-        rows.append(f"{heading[1]}:" if heading else row.removeprefix(MARK.strip()))
+    rows = (
+        f"{heading[1]}:" if (heading := _HEADING.fullmatch(row)) else row.removeprefix(MARK.strip())
+        for row in text.splitlines()
+    )
     return words.one_line(" ".join(rows))
 
 

@@ -36,7 +36,7 @@ from bumble.records import (
 from bumble.runtime import review_queue, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments
+from bumble.text import moments, words
 
 NOTE_TAG = "note"
 DORMANT_BELOW = 0.05  # significance; fainter episodes are found by search, not by recall
@@ -271,15 +271,10 @@ def let_fade(runtime: Runtime, job: Tidying) -> JobResult:
         [episodes.EPISODE.stem(PurePosixPath(one.path)) for one in plan() if one.why == why]
         for why in (FADED, MATTERS)
     )
-    phrases = [f"{counted(len(asleep), 'memory', 'memories')} faded"] if asleep else []
-    phrases += [f"{counted(len(awake), 'memory', 'memories')} came back"] if awake else []
+    phrases = [f"{words.counted(len(asleep), 'memory', 'memories')} faded"] if asleep else []
+    phrases += [f"{words.counted(len(awake), 'memory', 'memories')} came back"] if awake else []
     sentence, data = ", ".join(phrases), {"dormant": asleep, "awake": awake}
     return JobResult(sentence, plan, (f"{sentence[:1].upper()}{sentence[1:]}.",), data)
-
-
-def counted(count: int, singular: str, many: str) -> str:
-    """Write a count with its noun."""
-    return f"{count} {singular if count == 1 else many}"
 
 
 def weak(runtime: Runtime) -> Due[Tidying]:
@@ -289,7 +284,7 @@ def weak(runtime: Runtime) -> Due[Tidying]:
 
 def archive(runtime: Runtime, job: Tidying) -> JobResult:
     """Put away beliefs that nothing has confirmed for long; their files stay."""
-    title = f"{counted(len(job.paths), 'belief', 'beliefs')} archived"
+    title = f"{words.counted(len(job.paths), 'belief')} archived"
     return JobResult(
         title,
         lambda: [change for change in _put_away(runtime) if change.path in job.paths],
@@ -315,7 +310,7 @@ def check_notes(runtime: Runtime) -> Due[Tidying]:
 def move_notes(runtime: Runtime, _: Tidying) -> JobResult:
     """Move the notes of the scratch pad to the journal, all or none."""
     at, count = runtime.now(), len(scratch.lines(runtime.entity.root / scratch.PATH))
-    amount = counted(count, "note", "notes")
+    amount = words.counted(count, "note")
     return JobResult(
         title=f"{amount} to the journal",
         plan=lambda: plan_notes_moved(runtime, at),

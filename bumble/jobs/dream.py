@@ -556,10 +556,11 @@ def _slots(
     chosen: Sequence[Pair],
     asked: questions.OpenQuestion | None,
 ) -> dict[str, str]:
-    lines = []
-    for number, pair in enumerate(chosen, 1):
-        for letter, episode_id in zip("ab", pair.ids, strict=True):
-            lines.append(f"{number}{letter}. {_memory(runtime, pool.episodes[episode_id])}")
+    lines = [
+        f"{number}{letter}. {_memory(runtime, pool.episodes[episode_id])}"
+        for number, pair in enumerate(chosen, 1)
+        for letter, episode_id in zip("ab", pair.ids, strict=True)
+    ]
     if asked is not None:
         text = tokens.cut(one_line(asked.text), MEMORY_TOKENS)
         lines.append(f"{len(chosen) + 1}. (what I could not remember) {text}")

@@ -57,14 +57,6 @@ class LearntFact(Struct, frozen=True):
             yield f"{self.title} {sentence}"
 
 
-class LearntNote(Struct, frozen=True):
-    """What was learnt of somebody who is only spoken of."""
-
-    person: str  # name
-    text: str
-    cited: tuple[int, ...]  # numbers of messages
-
-
 class Memories(Struct, frozen=True):
     """What is to be stored of a stretch, made once and planned as often as need be."""
 
@@ -74,7 +66,7 @@ class Memories(Struct, frozen=True):
     passed_over: str = ""  # why no episode was made
     facts: tuple[LearntFact, ...] = ()
     claims: tuple[belief_strength.Claim, ...] = ()
-    notes: tuple[LearntNote, ...] = ()
+    notes: tuple[tuple[str, ask.Sentence], ...] = ()  # of who is only spoken of, by name
     diary: str = ""
     portraits: tuple[tuple[relationships.Relationship, portrait.PortraitUpdate], ...] = ()
     model: str = ""  # what wrote it; empty: it is quotes
@@ -116,12 +108,12 @@ def of(
     known += [claim.text for claim in claims]
     drawn_names = {person.name for person, _ in drawn}
     notes = [
-        LearntNote(seen.person, sentence.text, shown.numbers(sentence.cites))
+        (seen.person, sentence)
         for seen in whole.people
         for sentence in seen.note
         if seen.person not in drawn_names and not _is_told(sentence.text, known)
     ]
-    known += [note.text for note in notes]
+    known += [sentence.text for _, sentence in notes]
     diary = ask.joined([each for each in whole.journal if not _is_told(each.text, known)])
     return replace(made, facts=facts, claims=claims, notes=tuple(notes), diary=diary)
 
@@ -230,25 +222,29 @@ def _with(old: str, fact: LearntFact, *, is_quoted: bool) -> str:
 
 
 def _plan_notes(
-    runtime: Runtime, shown: Scene, notes: Sequence[LearntNote], at: datetime
+    runtime: Runtime, shown: Scene, notes: Sequence[tuple[str, ask.Sentence]], at: datetime
 ) -> list[changes.Change | None]:
     if not notes:
         return []
     planned: list[changes.Change | None] = []
     everybody = list(relationships.read(runtime.entity.relationships))
-    for name in dict.fromkeys(note.person for note in notes):
-        their_notes = [note for note in notes if note.person == name]
+    for name in dict.fromkeys(name for name, _ in notes):
+        their_notes = [
+            (sentence.text, shown.numbers(sentence.cites))
+            for person, sentence in notes
+            if person == name
+        ]
         file = relationships.match(everybody, name)
         if file is None and relationships.alike(everybody, name):
             continue  # whether they are one, nobody is here to say
         origin = base.Provenance(by=BY, sources=(shown.session.id,), audience=shown.session.people)
         heard = min(
-            (shown.messages[n - 1].at for one in their_notes for n in one.cited), default=at
+            (shown.messages[n - 1].at for _, cited in their_notes for n in cited), default=at
         )
         person = file or relationships.new(name, heard, provenance=origin)
         waiting = [
-            relationships.PendingNote(note.text, at, _provenance(runtime, shown, note.cited))
-            for note in their_notes
+            relationships.PendingNote(text, at, _provenance(runtime, shown, cited))
+            for text, cited in their_notes
         ]
         planned.append(people.plan_noted(person, waiting, known=file is not None))
     return planned

@@ -51,12 +51,6 @@ THOUGHTS: dict[str, Any] = {
 }
 
 
-class StrayThoughtsJob(Struct, frozen=True):
-    """One round of stray thoughts."""
-
-    after: datetime | None  # when a thought was last asked for
-
-
 class ThoughtSeed(Struct, frozen=True):
     """A short text from memory that a stray thought may start from."""
 
@@ -76,7 +70,7 @@ def check_thoughts(runtime: Runtime) -> Due[MusingsJob]:
         f"at least {config.interval_seconds:g} s ago",
         noise.due(ticked_at, at, config.interval_seconds),
     )
-    job = MusingsJob((), StrayThoughtsJob(ticked_at))
+    job = MusingsJob((), thinks=True, after=ticked_at)
     return Due((sayings.writes(runtime), waited), (job,))
 
 
@@ -110,7 +104,7 @@ def choose(
 
 def heard(
     runtime: Runtime,
-    job: StrayThoughtsJob,
+    job: MusingsJob,
     soma: Soma,
     at: datetime,
     seeds: ThoughtSeeds,
@@ -202,7 +196,7 @@ def thought_slots(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> dict[str
 
 
 def _plan(
-    runtime: Runtime, job: StrayThoughtsJob, at: datetime, new: tuple[noise.Fragment, ...]
+    runtime: Runtime, job: MusingsJob, at: datetime, new: tuple[noise.Fragment, ...]
 ) -> Sequence[Change | None]:
     """Plan to hear the thoughts; nothing if another process was faster."""
     if body_state.read(runtime, at).noise_ticked_at != job.after:
@@ -223,7 +217,8 @@ class MusingsJob(Struct, frozen=True):
     """The topics that need questions, and the thoughts that are due."""
 
     drawings: tuple[topic_questions.Drawing, ...]
-    thoughts: StrayThoughtsJob | None
+    thinks: bool = False  # whether thoughts are
+    after: datetime | None = None  # when a thought was last asked for
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -250,14 +245,14 @@ def check(runtime: Runtime, dealt: Collection[str] = ()) -> Due[MusingsJob]:
     drawings.sort(key=lambda one: one.topic.type == "word")  # what has a name goes first
     seeds = _pieces(runtime, body_state.read(runtime, at), at)
     think = found.due and (drawings or next(seeds, None) is not None)
-    job = MusingsJob(tuple(drawings[:TOPICS]), found.jobs[0].thoughts if think else None)
-    return Due((), (job,) if job.drawings or job.thoughts else ())
+    job = replace(found.jobs[0], drawings=tuple(drawings[:TOPICS]), thinks=bool(think))
+    return Due((), (job,) if job.drawings or job.thinks else ())
 
 
 def check_topics(runtime: Runtime, *, name: str = "", force: bool = False) -> Due[MusingsJob]:
     """Find the topics that need questions, a job each; see `topic_questions.check`."""
     found = topic_questions.check(runtime, name=name, force=force)
-    return Due(found.conditions, tuple(MusingsJob((one,), None) for one in found.jobs))
+    return Due(found.conditions, tuple(MusingsJob((one,)) for one in found.jobs))
 
 
 def run(runtime: Runtime, job: MusingsJob) -> JobResult:
@@ -272,7 +267,7 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     soma = body_state.read(runtime, at)
     owner = (people.owner_id(runtime.entity, runtime.identity),)
     drawn_for = owner if job.drawings else None
-    seeds = choose(runtime, soma, at, drawn_for) if job.thoughts else ThoughtSeeds(owner, ())
+    seeds = choose(runtime, soma, at, drawn_for) if job.thinks else ThoughtSeeds(owner, ())
     labels = topic_questions.labelled(job.drawings)
     blocks = [
         f"t{n}: {prompts.harmless(each.topic.name)} ({', '.join(own)})"
@@ -287,25 +282,24 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     # questions by topic, and thoughts
     form_of_one = topic_questions.questions(list(labels))
     form = {f"t{n}": form_of_one for n, _ in enumerate(job.drawings, 1)}
-    form |= {"thoughts": THOUGHTS} if job.thoughts else {}
+    form |= {"thoughts": THOUGHTS} if job.thinks else {}
     try:
         answer = ask(
             runtime, PURPOSE, slots, closed(form), max_tokens=MAX_TOKENS, temperature=TEMPERATURE
         )
     except NO_ANSWER as error:
-        if job.drawings or job.thoughts is None:
+        if job.drawings:
             raise
-        return heard(runtime, job.thoughts, soma, at, seeds, (), str(error).splitlines()[0])
+        return heard(runtime, job, soma, at, seeds, (), str(error).splitlines()[0])
     shown = [text.audience for text in labels.values()]
     shown += [piece.audience for piece in seeds.pieces]
     results = [
         topic_questions.drawn(runtime, each, labels, answer[f"t{n}"], shown)
         for n, each in enumerate(job.drawings, 1)
     ]
-    if job.thoughts is not None:
+    if job.thinks:
         thoughts = [str(text) for text in answer["thoughts"]]
-        told = replace(seeds, read=mentions)
-        results.append(heard(runtime, job.thoughts, soma, at, told, thoughts))
+        results.append(heard(runtime, job, soma, at, replace(seeds, read=mentions), thoughts))
     return results[0] if len(results) == 1 else _together(runtime, results)
 
 

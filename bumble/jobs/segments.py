@@ -106,12 +106,12 @@ def _leaves_topic(
     current: Sequence[Turn], coming: Sequence[Turn], rules: SegmentRules, likeness: Likeness
 ) -> bool:
     """Whether the next turns of substance are all about something else than the segment so far."""
-    turn_texts = [_spoken_text(turn) for turn in coming[:TURNS_AWAY]]
+    turn_texts = [_text(turn, "user") for turn in coming[:TURNS_AWAY]]
     if len(current) < SETTLED_TURNS or len(turn_texts) < TURNS_AWAY:
         return False
     if any(len(stop_words.telling_words(text)) < TELLING_WORDS for text in turn_texts):
         return False
-    before = [_text(turn) for turn in current]
+    before = [_text(turn, "user", "assistant") for turn in current]
     return all(likeness(text, before) < rules.alike_from for text in turn_texts)
 
 
@@ -129,12 +129,8 @@ def _closed_since(
     return ""
 
 
-def _spoken_text(turn: Turn) -> str:
-    return "\n".join(message.text for message in turn if message.role == "user")
-
-
-def _text(turn: Turn) -> str:
-    return "\n".join(message.text for message in turn if message.role != "tool")
+def _text(turn: Turn, *roles: str) -> str:
+    return "\n".join(message.text for message in turn if message.role in roles)
 
 
 def joined(turns: Sequence[Turn]) -> tuple[Message, ...]:

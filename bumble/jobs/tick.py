@@ -50,13 +50,7 @@ def append(path: Path, run: RunRecord) -> None:
     Raises:
         OSError: If it cannot be written.
     """
-    ledger.append_line(path, data(run))
-
-
-def data(run: RunRecord) -> dict[str, Any]:
-    """Return a run as its line holds it."""
-    plain: dict[str, Any] = msgspec.to_builtins(run)
-    return plain
+    ledger.append_line(path, msgspec.to_builtins(run))
 
 
 def read(path: Path) -> Iterator[RunRecord]:
@@ -118,10 +112,9 @@ def run(
 
 def exit_code(settled_jobs: Iterable[Settled]) -> int:
     """Return the code of the first thing a person has to see to; 0 where there is none."""
-    for settled in settled_jobs:
-        if settled.problem is not None and not isinstance(settled.problem, WAITS):
-            return settled.problem.exit_code
-    return 0
+    problems = (settled.problem for settled in settled_jobs)
+    serious = (each for each in problems if each is not None and not isinstance(each, WAITS))
+    return next((problem.exit_code for problem in serious), 0)
 
 
 def _noted(kind: Pass, events: list[RunEvent]) -> Pass:

@@ -191,11 +191,11 @@ def run(runtime: Runtime, job: WorkingMemoryJob) -> JobResult:
     try:
         draft = _asked(runtime, job)
     except AnswerInvalidError as error:
-        return _left(runtime, job, str(error).splitlines()[0], job.fingerprint)
+        return _left(runtime, job, str(error).splitlines()[0])
     after = working.rendered(job.before, draft.lines)
     reason = problem(job.before, after, draft.pointers)
     if reason:
-        return _left(runtime, job, reason, job.fingerprint)
+        return _left(runtime, job, reason)
     return _written(runtime, job, draft)
 
 
@@ -286,7 +286,7 @@ def _written(runtime: Runtime, job: WorkingMemoryJob, draft: PageDraft) -> JobRe
             return JobPlan((), ("Working memory was edited meanwhile, and stays as it is.",))
         page = working.plan_rewrite(job.before, draft.lines, "write working memory anew")
         moved = consolidate.plan_notes_moved(runtime, job.at)
-        return JobPlan((page, *moved, _noted(runtime, job, job.fingerprint)))
+        return JobPlan((page, *moved, _noted(runtime, job)))
 
     told = [f"Working memory: {count} lines."]
     if draft.dropped:
@@ -300,19 +300,19 @@ def _written(runtime: Runtime, job: WorkingMemoryJob, draft: PageDraft) -> JobRe
     )
 
 
-def _left(runtime: Runtime, job: WorkingMemoryJob, reason: str, seen: str) -> JobResult:
+def _left(runtime: Runtime, job: WorkingMemoryJob, reason: str) -> JobResult:
     """Leave the file as it is, and say why; what was seen is not asked about again."""
     return JobResult(
         title=f"working memory: the page stays as it was, {reason}",
-        plan=lambda: (_noted(runtime, job, seen),),
+        plan=lambda: (_noted(runtime, job),),
         lines=(f"Working memory is left as it is: {reason}.",),
         data={"rejected": reason},
         ran=False,
     )
 
 
-def _noted(runtime: Runtime, job: WorkingMemoryJob, seen: str) -> Change | None:
-    values = {STATE: {"at": base.stamp(job.at), "seen": seen}}
+def _noted(runtime: Runtime, job: WorkingMemoryJob) -> Change | None:
+    values = {STATE: {"at": base.stamp(job.at), "seen": job.fingerprint}}
     return state.plan_write(
         state.read(runtime.entity.state), values, "working memory was looked at"
     )

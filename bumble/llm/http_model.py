@@ -25,7 +25,6 @@ from bumble.llm.ollama_format import OllamaDialect
 from bumble.llm.openai_format import OpenAIDialect
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.wire import (
-    Dialect,
     HabitFile,
     Habits,
     Piece,
@@ -39,6 +38,7 @@ from bumble.llm.wire import (
 )
 from bumble.text import urls
 
+Dialect = OpenAIDialect | OllamaDialect
 _PROBLEMS = (StatusError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError)
 _ASK_SECONDS = 3.0  # for questions about the model, which only inform
 _ASKED_SECONDS = 10.0  # for all of an answer to one
@@ -201,7 +201,8 @@ class HttpModel:
         """Send a request, again if it fails before its first token and that may pass."""
         attempt, until = 0, ends_at(request.seconds)
         while True:
-            answer = self._new_answer(request)
+            thinking = ThinkFilter(opened=request.thinking and self._habits.opens_thinking)
+            answer = Answer(thinking, CallText() if request.tools else None)
             try:
                 return self._in_form(request, answer, on_text, until)
             except (*_PROBLEMS, SilentError) as problem:
@@ -212,11 +213,6 @@ class HttpModel:
                 asked_for = problem.wait if isinstance(problem, StatusError) else 0.0
             self._sleep(min(_MOST_WAIT_SECONDS, max(0.5 * 2**attempt, asked_for)))
             attempt += 1
-
-    def _new_answer(self, request: Request) -> Answer:
-        opened = request.thinking and self._habits.opens_thinking
-        acts = bool(request.tools)
-        return Answer(ThinkFilter(opened=opened), CallText() if acts else None)
 
     def _in_form(
         self, request: Request, answer: Answer, on_text: OnText | None, until: float | None

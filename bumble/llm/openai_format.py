@@ -159,7 +159,12 @@ class OpenAIDialect(Struct, frozen=True):
         return replace(habits, schema_mode=SCHEMA_MODES.index(mode) + 1)
 
     def pieces(self, lines: Iterable[bytes]) -> Iterator[Piece]:
-        """Read the events of a stream."""
+        """Read the events of a stream.
+
+        Raises:
+            ValueError: If one can't be read.
+            StatusError: If it tells of a failure.
+        """
         for line in lines:
             data = line.removeprefix(b"data:").strip()
             if not line.startswith(b"data:") or not data:
@@ -226,9 +231,7 @@ def _named(problem: StatusError, body: Mapping[str, Any]) -> str:
         for name in names
         if (match := re.search(rf"(?<!\w){name}(?!\w)", problem.message))
     ]
-    if found:
-        return min(found)[1]
-    return ""
+    return min(found)[1] if found else ""
 
 
 def _left_out(name: str, habits: Habits) -> Habits:

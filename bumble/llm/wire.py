@@ -5,16 +5,16 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from bumble.files import disk
-from bumble.llm.protocol import EnoughError, Request, Usage
+from bumble.llm.protocol import EnoughError, Usage
 
 ToolChoice = Literal["required", "auto", "none"]
 # Where a context window is known from: a setting, the endpoint, the file, a list of families; or it
@@ -126,43 +126,6 @@ def entries(answer: Any, key: str) -> list[dict[str, Any]]:
     """Return the objects that an answer lists under a key; servers fill it as they like."""
     listed = answer.get(key) if isinstance(answer, dict) else None
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-
-
-class Dialect(Protocol):
-    """The form of requests and answers that one kind of server speaks."""
-
-    @property
-    def path(self) -> str:
-        """Where requests go, behind the address."""
-
-    @property
-    def asks_first(self) -> bool:
-        """Whether a request can't be written before the server was asked about the model."""
-
-    def native(self, habits: Habits) -> bool:
-        """Whether requests may carry tools."""
-
-    def learned(self, ask: Ask, habits: Habits) -> Habits:
-        """Return habits with what the server says of the model."""
-
-    def loaded_tokens(self, ask: Ask) -> int | None:
-        """Return the window that the model was loaded with, where that may be another."""
-
-    def body(self, request: Request, habits: Habits, *, thinks: bool) -> dict[str, Any]:
-        """Write the body of a request; `thinks`: whether the model is to reason first."""
-
-    def pieces(self, lines: Iterable[bytes]) -> Iterator[Piece]:
-        """Read the lines of a stream.
-
-        Raises:
-            ValueError: If one can't be read.
-            StatusError: If it tells of a failure.
-        """
-
-    def without(
-        self, problem: StatusError, request: Request, body: Mapping[str, Any], habits: Habits
-    ) -> Habits | None:
-        """Return the habits by which a refused request may pass; None: it is no matter of form."""
 
 
 LIFE = timedelta(days=7)

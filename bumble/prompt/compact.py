@@ -225,14 +225,9 @@ class ContextSize(Struct, frozen=True):
         return self.total > self.threshold
 
     @property
-    def crowded(self) -> bool:
-        """Whether it holds too many messages, however short."""
-        return self.messages > MOST_MESSAGES
-
-    @property
     def full(self) -> bool:
-        """Whether the conversation has to be compacted."""
-        return self.long or self.crowded
+        """Whether the conversation has to be compacted: many messages are too, however short."""
+        return self.long or self.messages > MOST_MESSAGES
 
 
 class CompactionSteps(Struct):
@@ -431,7 +426,10 @@ def _source(summary_input: SummaryInput) -> Mapping[str, Any]:
 
 
 def boundaries(
-    stored: Sequence[sessions.Message], config: HistoryCompressionConfig, tail_tokens: int
+    stored: Sequence[sessions.Message],
+    config: HistoryCompressionConfig,
+    tail_tokens: int,
+    least_tail: int = 0,
 ) -> tuple[int, int] | None:
     """Find the middle that a summary may stand for.
 
@@ -441,12 +439,13 @@ def boundaries(
         stored: All messages.
         config: How many at either end are protected.
         tail_tokens: What the protected end may take beyond its least number of messages.
+        least_tail: That number, where it is more than the settings have.
 
     Returns:
         Its first position and the one behind its last; None if it is shorter than two messages.
     """
     start = _head(stored, config)
-    end = max(start, len(stored) - config.compaction_protect_last_n)
+    end = max(start, len(stored) - max(least_tail, config.compaction_protect_last_n))
     used = _cost(stored[end:])
     while end > start and used + _cost(stored[end - 1 : end]) <= tail_tokens:
         end -= 1
@@ -528,21 +527,15 @@ def leave_out(runtime: Runtime, session: sessions.Session) -> sessions.Compactio
     stored = session.messages
     if len(transcript.shown(session)) <= MOST_MESSAGES:
         return None
-    start = _head(stored, config)
-    tail_length = max(config.compaction_protect_last_n, MOST_MESSAGES // 2)
     roles = ("user", "assistant")
-    recent = [_position_of_nth_last(stored, role, KEPT_A_ROLE) for role in roles]
-    end = min(len(stored) - tail_length, *recent)
-    while end > start and _inside_group(stored, end):
-        end -= 1
-    if end - start < 2:
+    recent = min(_position_of_nth_last(stored, role, KEPT_A_ROLE) for role in roles)
+    bounds = boundaries(stored, config, 0, max(MOST_MESSAGES // 2, len(stored) - recent))
+    if bounds is None:
         return None
-    budget = int(_cost(stored[start:end]) * config.compaction_target_ratio)
-    summary_input = _summary_input(
-        runtime, session, (start, end), max(LEAST_SUMMARY_TOKENS, budget)
-    )
+    budget = int(_cost(stored[slice(*bounds)]) * config.compaction_target_ratio)
+    summary_input = _summary_input(runtime, session, bounds, max(LEAST_SUMMARY_TOKENS, budget))
     text, extra = excerpt_text(runtime, summary_input), _source(summary_input)
-    ends = (stored[start], stored[end - 1])
+    ends = (stored[bounds[0]], stored[bounds[1] - 1])
     return _record(runtime, "summary", ends, summary=text, extra=extra)
 
 

@@ -154,25 +154,13 @@ def _of_memories(runtime: Runtime, session: Session) -> Mapping[str, str]:
     felt = [each.felt for each in session.appraisals.values() if each.felt]
     unanswered = [words.one_line(each.text) for each in session.unanswered[-1:]]
     asked = [text for text in unanswered if text.endswith(words.QUESTION_MARKS)]
-    return (
-        dict.fromkeys(HEADINGS, "")
-        | {
-            "subject": "; ".join(named) or "".join(told[:1]),
-            "state": _end(told),  # the rest is the episode's to tell
-            "open": "".join(text for text in asked if not secrets.find_secret(text)),
-            "mood": "".join(felt[-1:]),
-        }
-    )
-
-
-def _end(told: Sequence[str]) -> str:
-    """Return the last sentences of what was told, as many as have room; one at least."""
-    kept = list(told[-1:])
-    for sentence in reversed(told[:-1]):
-        if tokens.estimate(" ".join((sentence, *kept))) > STATE_TOKENS:
-            break
-        kept.insert(0, sentence)
-    return " ".join(kept)
+    return dict.fromkeys(HEADINGS, "") | {
+        "subject": "; ".join(named) or "".join(told[:1]),
+        # as many of the last as have room; the rest is the episode's to tell
+        "state": " ".join(reversed(tokens.leading(reversed(told), STATE_TOKENS))),
+        "open": "".join(text for text in asked if not secrets.find_secret(text)),
+        "mood": "".join(felt[-1:]),
+    }
 
 
 def _by_form(

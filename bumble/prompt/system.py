@@ -200,7 +200,11 @@ def stable(
 ) -> Stable:
     """Make the system prompt from what the entity's files say."""
     who = identity.identity
-    listed = _listed(skills)
+    listed = tuple(  # a line each; one that is only quoted is not among them
+        Block(skill.name, skill_line(skill))
+        for skill in sorted(skills, key=lambda skill: skill.path)
+        if not provenance.is_untrusted(skill.provenance.trust)
+    )
     parts = {
         "monologue": who.monologue.strip(),
         "voice": who.voice.strip(),
@@ -258,15 +262,6 @@ def skill_line(skill: skills_store.Skill) -> str:
     """Say in one line what a skill is called, where it lies and what it is for."""
     line = f"- {skill.name} ({skill.path})"
     return f"{line}: {skill.description}" if skill.description else line
-
-
-def _listed(skills: Sequence[skills_store.Skill]) -> tuple[Block, ...]:
-    """Say in a line each which skills there are; one that is only quoted is not among them."""
-    return tuple(
-        Block(skill.name, skill_line(skill))
-        for skill in sorted(skills, key=lambda skill: skill.path)
-        if not provenance.is_untrusted(skill.provenance.trust)
-    )
 
 
 def locked(knowledge: knowledge_store.Knowledge) -> str:

@@ -171,15 +171,9 @@ class _Book:
             )
             self._put(None, beliefs.plan_new(new, "believe something new"))
             name = claim.id
-        against = [
-            belief_id for belief_id, verdict in claim.verdicts.items() if verdict == "contradicts"
-        ]
-        for other in (
-            self.now[belief_id]
-            for belief_id in against
-            if belief_id in self.now and belief_id != name
-        ):
-            self._contradict(name, other, claim)
+        for other, verdict in claim.verdicts.items():
+            if verdict == "contradicts" and other in self.now and other != name:
+                self._contradict(name, self.now[other], claim)
 
     def _same(self, claim: Claim) -> beliefs.Belief | None:
         # what was dreamt is not confirmed by being told, nor the other way round
@@ -214,18 +208,15 @@ class _Book:
         self.why[name] = change.why if old is None else self.why.get(name, change.why)
 
     def changes(self) -> list[Change]:
-        planned = []
-        for name, belief in self.now.items():
-            old = self.before.get(name)
-            if old is None:
-                planned.append(beliefs.plan_new(belief, self.why[name]))
-            else:
-                path = beliefs.BELIEF.place(belief)
-                planned += filter(
-                    None,
-                    [base.plan_edit(path, old.source, belief.source, self.why.get(name, ""))],
-                )
-        return planned
+        planned = (
+            beliefs.plan_new(belief, self.why[name])
+            if (old := self.before.get(name)) is None
+            else base.plan_edit(
+                beliefs.BELIEF.place(belief), old.source, belief.source, self.why.get(name, "")
+            )
+            for name, belief in self.now.items()
+        )
+        return [change for change in planned if change is not None]
 
 
 def repeats(claim: Claim, belief: beliefs.Belief) -> bool:

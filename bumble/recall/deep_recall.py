@@ -452,14 +452,12 @@ class _Plan:
 
     def _lines(self, room: int) -> list[str]:
         """Return the places as lines, the newest where there is no room for all; one at least."""
-        lines: list[str] = []
-        for number, place in reversed(list(enumerate(self._places, 1))):
-            line = _line(number, place, READ_TOKENS if number in self._whole else PLACE_TOKENS)
-            room -= tokens.estimate(line) + 1
-            if room < 0 and lines:
-                break
-            lines.insert(0, line)
-        return lines
+        lines = [
+            _line(number, place, READ_TOKENS if number in self._whole else PLACE_TOKENS)
+            for number, place in enumerate(self._places, 1)
+        ]
+        newest = tokens.packed(reversed(lines), lambda line: tokens.estimate(line) + 1, room)[:1]
+        return [line for group in newest for line in reversed(group)]
 
 
 def _line(number: int, source: Hit, limit_tokens: int) -> str:

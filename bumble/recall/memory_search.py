@@ -285,7 +285,11 @@ def answers(
     )
     hits = [hit for hit in hits if stop_words.bare(hit.text) != stop_words.bare(query)]
     clear = [_clearness(hit, period) for hit in hits]
-    telling = (own for own, hit in zip(clear, hits, strict=True) if not _asks(hit))
+    telling = (  # what asks itself tells nothing: it is nearer to a question than its answer is
+        own
+        for own, hit in zip(clear, hits, strict=True)
+        if not (hit.kind == "message" and hit.text.rstrip().endswith(words.QUESTION_MARKS))
+    )
     least = ANSWER_SHARE * max(telling, default=0.0)
     if any(hit.parts.shares for hit in hits):  # by words alone there is no nearness
         least = max(least, ANSWER_NEARNESS)
@@ -296,11 +300,6 @@ def answers(
     ][:MOST_ANSWERS]
     others = sum(hit not in chosen and is_near(hit, config) for hit in hits)
     return QuestionHits(tuple(hits), tuple(chosen), others, period)
-
-
-def _asks(hit: Hit) -> bool:
-    """Whether a hit asks itself: nearer to a question than its answer is, it tells nothing."""
-    return hit.kind == "message" and hit.text.rstrip().endswith(words.QUESTION_MARKS)
 
 
 def _clearness(hit: Hit, period: Period | None) -> float:

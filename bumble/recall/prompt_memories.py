@@ -142,7 +142,7 @@ def _company(runtime: Runtime, session: Session, at: datetime) -> list[Block]:
         standing = people.standing(person, at)
         about = _shared(runtime, person, session.people)
         about = f": {about}" if about else ""
-        turns = f"{person.interaction_count} turn{'' if person.interaction_count == 1 else 's'}"
+        turns = words.counted(person.interaction_count, "turn")
         text = f"- {person.name} ({standing.stage}, {turns} so far){about}"
         lines.append((person.provenance.trust, tokens.cut(text, max(1, line_tokens - 1))))
     return _blocks("relationship", "Who is here:", lines)

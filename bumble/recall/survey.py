@@ -169,8 +169,9 @@ def take(
     ]
     topic_files = [
         file
-        for file in _files(memory, readers)
-        if quoted or not provenance.is_untrusted(file.provenance.trust)
+        for file in topics.read(memory.entity.topics)
+        if (readers is None or base.may_read(file.provenance.audience, readers))
+        and (quoted or not provenance.is_untrusted(file.provenance.trust))
     ]
     return Survey(tuple(of_texts(memory, texts, now, readers)), tuple(topic_files))
 
@@ -184,12 +185,6 @@ def of_texts(
     """Find the topics in some texts of an entity."""
     named = [*_people(memory, texts, readers), *titles(memory, readers)]
     return topic_mining.find(texts, named, now, passing=_passing(memory, texts))
-
-
-def _files(memory: Memory, readers: Collection[str] | None) -> Iterator[TopicFile]:
-    for file in topics.read(memory.entity.topics):
-        if readers is None or base.may_read(file.provenance.audience, readers):
-            yield file
 
 
 def _people(
@@ -306,14 +301,9 @@ def make_overview(runtime: Runtime, readers: Sequence[str]) -> str:
     """Make the overview from the files, as of the start of the day; empty: there are no topics."""
     if runtime.memory.report is None and not runtime.memory.unusable:
         runtime.memory.sync_or_go_without()
-    start = day_start(runtime)
+    start = runtime.now().replace(hour=0, minute=0, second=0, microsecond=0)
     taken = take(runtime.memory, start, readers, until=start, quoted=False)
     return _worded(taken, start)
-
-
-def day_start(runtime: Runtime) -> datetime:
-    """Return when the entity's day began."""
-    return runtime.now().replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _worded(taken: Survey, start: datetime) -> str:
@@ -341,23 +331,19 @@ def _worded(taken: Survey, start: datetime) -> str:
 def stored_overview(runtime: Runtime, readers: Sequence[str]) -> str | None:
     """Return the overview of the day as it was made; None if it wasn't."""
     raw = disk.read_cache(_place(runtime, readers))
-    try:
-        stored = json.loads(raw) if raw else None
-    except ValueError:
-        return None
-    return stored if isinstance(stored, str) else None
+    return None if raw is None else raw.decode(errors="replace")
 
 
 def keep_overview(runtime: Runtime, readers: Sequence[str], overview: str) -> None:
     """Keep the overview of the day, and drop those of other days."""
     place = _place(runtime, readers)
-    for old in place.parent.glob("*.json"):
+    for old in place.parent.glob("*"):
         if not old.name.startswith(f"{runtime.now():%Y-%m-%d}"):
             disk.remove(old)
-    disk.write_cache(place, json.dumps(overview).encode())
+    disk.write_cache(place, overview.encode(errors="replace"))
 
 
 def _place(runtime: Runtime, readers: Sequence[str]) -> Path:
     key = json.dumps([sorted(readers), MOST_TOKENS])
     digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:12]
-    return runtime.entity.private / FOLDER / f"{runtime.now():%Y-%m-%d}-{digest}.json"
+    return runtime.entity.private / FOLDER / f"{runtime.now():%Y-%m-%d}-{digest}.txt"

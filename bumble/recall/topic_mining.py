@@ -301,11 +301,6 @@ class _Usage(Struct):
     language: str = ""  # in which a phrase was met first
 
     @property
-    def noun_share(self) -> float:
-        """The share of its places at which it names a thing."""
-        return 1.0 if self.is_name else self.nouns / self.places
-
-    @property
     def is_name(self) -> bool:
         """Whether it is written as a name is; where all nouns have a capital, no word is one."""
         listed = any(
@@ -348,7 +343,7 @@ def _recurring(
         usage.candidate.expected = sum(
             share * totals[code] for (_, code), share in usage.shares.items()
         )
-        usage.candidate.nouns = usage.noun_share
+        usage.candidate.nouns = 1.0 if usage.is_name else usage.nouns / usage.places
     _weigh_own(singles.values())
     _join_phrases(singles, pairs)
     recurring = [_named(usage) for usage in (*singles.values(), *pairs.values())]
@@ -400,7 +395,9 @@ def _weigh_own(usages: Collection[_Usage]) -> None:
 def _named(usage: _Usage) -> _Candidate:
     """Give a word the name under which it is shown."""
     candidate = usage.candidate
-    candidate.name = _shown(usage.as_noun or usage.surfaces)
+    counts = usage.as_noun or usage.surfaces
+    # the commonest way to write it, the plainer of two that are as common
+    candidate.name = min(counts, key=lambda name: (-counts[name], name.swapcase()))
     if not usage.places:  # a phrase: a name, if each of its words begins as one
         is_name = all(part[:1].isupper() for part in candidate.name.split())
     else:
@@ -454,11 +451,6 @@ def _tells(word: str, language: str, passing: Collection[str]) -> bool:
         and folded not in passing
         and "'" not in word
     )
-
-
-def _shown(surfaces: Counter[str]) -> str:
-    """Return the commonest way to write something, the plainer of two that are as common."""
-    return min(surfaces, key=lambda name: (-surfaces[name], name.swapcase()))
 
 
 def _topic(

@@ -35,6 +35,11 @@ def packed(things: Iterable[T], cost: Callable[[T], int], room: int) -> list[lis
     return groups
 
 
+def leading(sentences: Iterable[str], tokens: int) -> list[str]:
+    """Return the first of some sentences, as many as fit behind one another; one at least."""
+    return (packed(sentences, lambda sentence: len(sentence) + 1, (tokens + 1) * 4) or [[]])[0]
+
+
 def cut(text: str, tokens: int) -> str:
     """Return as much of a text as fits, ended at a word, the cut marked."""
     if estimate(text) <= tokens:

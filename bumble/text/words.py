@@ -161,9 +161,9 @@ def shared(own: set[str], others: set[str]) -> int:
     )
 
 
-def counted(number: int, what: str) -> str:
-    """Say how many of something there are."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def counted(number: int, what: str, many: str = "") -> str:
+    """Say how many of something there are; `many`: what these are called, if not by an s."""
+    return f"{number:,} {what if number == 1 else many or f'{what}s'}"
 
 
 def one_line(text: str) -> str:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
@@ -64,12 +62,6 @@ class Pipe(Struct):
     flooded: bool = False
     tail: bytearray = field(default_factory=bytearray)  # of its errors
 
-    @property
-    def last_words(self) -> str:
-        """The last line that it printed as an error."""
-        lines = bytes(self.tail).decode(errors="replace").strip().splitlines()
-        return lines[-1].strip() if lines else ""
-
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[tuple[Incoming, Outgoing], None]:
         """Start the program; at the end it is ended, with all it started.
@@ -95,13 +87,10 @@ class Pipe(Struct):
                 await _end(process)
 
     async def _start(self) -> Process:
-        apart: dict[str, Any] = {"start_new_session": True}
-        if sys.platform == "win32":
-            apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
         program, *arguments = self.command
         found = shutil.which(program, path=self.environ.get("PATH", os.defpath))
         return await anyio.open_process(
-            [found or program, *arguments], cwd=self.folder, env=self.environ, **apart
+            [found or program, *arguments], cwd=self.folder, env=self.environ, **workspace.APART
         )
 
     async def _read(
@@ -277,7 +266,8 @@ class Link:
             return "answered in a form that can't be read"
         if isinstance(problem, MCPError) and problem.code == REQUEST_TIMEOUT:
             return self._late  # the library's own clock struck first
-        last = one_line(self._pipe.last_words)
+        errors = bytes(self._pipe.tail).decode(errors="replace").strip().splitlines()
+        last = one_line(errors[-1]) if errors else ""
         if isinstance(problem, MCPError) and problem.code == CONNECTION_CLOSED:
             return shorten(f"has ended: {last}" if last else "has ended", PROBLEM_CHARS)
         return shorten(f"failed: {one_line(str(problem))}", PROBLEM_CHARS)

@@ -174,14 +174,11 @@ def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
         repeats = draft.speech.echoes if near or draft.is_named(text) else draft.speech.quotes
         return "" if repeats(view.text) else draft.replace_names(text)
     lines = markdown.lines(text)
-    head = next((n for n, line in enumerate(lines) if not _is_head(line)), len(lines))
+    # lines that are its heading, or say where it comes from
+    is_head = [line.startswith(("#", "<!--")) or not line.strip() for line in lines]
+    head = is_head.index(False) if False in is_head else len(lines)
     body = draft.scrub("".join(lines[head:]), near=near)
     return draft.replace_names("".join(lines[:head])) + body if body.strip() else ""
-
-
-def _is_head(line: str) -> bool:
-    """Whether a line of a part is its heading, or says where it comes from."""
-    return line.startswith(("#", "<!--")) or not line.strip()
 
 
 def forget_portrait(draft: ForgettingDraft, kind: Kind) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -122,18 +122,15 @@ def share(answers: Answers, kind: Kind) -> float:
 
 def tiers(answers: Answers) -> dict[Purpose, Tier]:
     """Return the tier of each purpose, by answers to all cases of a language."""
-    return {"talk": _talk(answers), "memory": _memory(answers)}
 
+    def reach(least: float, kinds: Iterable[Kind]) -> bool:
+        return all(share(answers, kind) >= least for kind in kinds)
 
-def _talk(answers: Answers) -> Tier:
-    if all(share(answers, kind) >= SURE for kind in TALK_KINDS):
-        return "write"
-    draws = all(share(answers, kind) >= DRAWS for kind in ("whose_i", "language"))
-    return "choose" if draws else "none"
-
-
-def _memory(answers: Answers) -> Tier:
-    return "write" if all(share(answers, kind) >= SURE for kind in MEMORY_KINDS) else "none"
+    draws: Tier = "choose" if reach(DRAWS, ("whose_i", "language")) else "none"
+    return {
+        "talk": "write" if reach(SURE, TALK_KINDS) else draws,
+        "memory": "write" if reach(SURE, MEMORY_KINDS) else "none",
+    }
 
 
 SHIPPED = Path(__file__).parent / "shipped"

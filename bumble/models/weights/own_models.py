@@ -148,11 +148,13 @@ def keep(own: Path, entry: CatalogEntry) -> None:
 
 
 def _known(catalog: Catalog, repository: str, path: str) -> CatalogEntry | None:
-    for entry in catalog:
-        for source in entry.sources:
-            if isinstance(source, Hub) and (source.repo, source.path) == (repository, path):
-                return entry
-    return None
+    named = (
+        entry
+        for entry in catalog
+        for source in entry.sources
+        if isinstance(source, Hub) and (source.repo, source.path) == (repository, path)
+    )
+    return next(named, None)
 
 
 def _entry(
