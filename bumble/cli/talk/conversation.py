@@ -276,10 +276,6 @@ class Conversation:
         yield
         self.spent[what] = time.perf_counter() - started
 
-    def timing(self) -> str:
-        """Say where the time went."""
-        return " · ".join(f"{what} {seconds:.2f} s" for what, seconds in self.spent.items())
-
     def status(self) -> list[str]:
         """Say who talks with whom, by which model."""
         names = [self.person.name, *(one.name for one in self.present)]
