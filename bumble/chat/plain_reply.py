@@ -144,7 +144,7 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
     """Have the reader say what a message is; without one nothing is known of it."""
     reader = runtime.memory.reader
     said = notices.read(reader, heard.session, heard.message) if reader else MessageReading()
-    return Reading(language, route.Route("reflex", "plain", 1.0), said)
+    return Reading(language, route.PLAIN, said)
 
 
 def recall(
@@ -215,7 +215,9 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
 
 
 def _is_task(turn: Turn) -> bool:
-    return turn.reading.said.main in TASKS or bool(turn.heard.attached)
+    """Whether something is to be done; what is told beside that is kept all the same."""
+    said = turn.reading.said
+    return said.main in TASKS or said.has(*TASKS) or bool(turn.heard.attached)
 
 
 def _chosen(
@@ -546,7 +548,10 @@ def _unannounced(text: str) -> str:
 def _may_sum(turn: Turn) -> bool:
     """Whether a message may ask for a sum; what the model makes of one that doesn't fails."""
     reading, text = turn.reading.said, turn.heard.message.text
-    if reading.keep > 0 or reading.scores.get("calculate", -9.0) <= PERHAPS:
+    score = reading.scores.get("calculate", -9.0)
+    if score <= (MAY_BE_TASK if _is_task(turn) else PERHAPS):
+        return False
+    if reading.keep > 0 and not _is_task(turn):
         return False
     numbers = values.read(text, turn.reading.language).numbers
     return sum(number.claimed for number in numbers) > 1
@@ -557,8 +562,6 @@ def _may_be_bad(turn: Turn) -> bool:
     reading = turn.reading.said
     unsure = max(reading.scores.values(), default=-1.0) <= 0
     told = (unsure or reading.main in ("tell", "correct")) and not _is_question(turn)
-    if told and unsure and not reading.glad:
-        return True
     return told and IN_DOUBT < reading.burden < SURE and not reading.glad
 
 
@@ -572,20 +575,18 @@ def _is_bad(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> bool:
 def _asked(
     runtime: Runtime, turn: Turn, outcome: LoopOutcome, name: str, text: str, most: int
 ) -> str:
-    """Ask the model about a text, by a prompt of examples, without chance."""
+    """Ask the model about a text, by a prompt of examples, without chance.
+
+    What of it is evaluated once is the same in every conversation.
+    """
     page = prompts.load(name).turns()
     told = PromptMessage("user", text)
     messages = (*(PromptMessage(role, text) for role, text in page), told)
     request = _request(runtime, turn.recalled.session, messages, most)
-    request = replace(request, temperature=0.0, cache_id=_cache(request, name))
+    request = replace(request, temperature=0.0, cache_id=request.cache_id and name)
     completion = runtime.model.complete(route.fitting(runtime, request))
     outcome.completions.append(completion)
     return completion.text
-
-
-def _cache(request: Request, name: str) -> str | None:
-    """Return what a prompt of examples is kept under: the same in every conversation."""
-    return name if request.cache_id else None
 
 
 def _summed(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> str:
