@@ -2,10 +2,10 @@
 
 `uv run python bench/platforms.py` resolves every dependency to wheels for each platform, and prints
 a line each. As root, `--root DIR --suite SUITE` makes a clean Debian there by debootstrap, unless
-one is there, and runs the Debian line of README.md in it: this checkout is copied into it, the
-packages that the line names are installed, and it ends with the first answer. `--user` does it as
-somebody who is not root. The index and certificates are this machine's, and with `--weights` so are
-the weights; else they are fetched, more than 1 GB. `--model` names the one that answers.
+one is there, and runs what README.md tells for Debian in it: this checkout is copied into it, and
+it ends with the commands of tomorrow. `--user` does it as somebody who is not root. The index and
+certificates are this machine's, and with `--weights` so are the weights; else they are fetched,
+more than 1 GB. `--model` names the one that answers. A mirror may be an old copy.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ PLATFORMS = {  # as uv names them
 }
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 LINE = re.compile(r"<!-- debian command -->\n```sh\n(.*?)\n```", re.DOTALL)
+TOOL = re.compile(r"On Debian it is `([^`]+)`")  # makes `bumble` a command
+TOMORROW = re.compile(r"## What you can do tomorrow\n+```sh\n(.*?)\n```", re.DOTALL)
 PASSED = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
 CERTIFICATES = "/opt/certificates.crt"  # beside those of the root's own packages
 NOT_COPIED = (".git", ".venv", "out", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache")
@@ -68,10 +70,7 @@ def answered(root: Path, *, user: bool, weights: Path | None, model: str) -> int
     """Run the Debian line of the README in a clean root; its exit code."""
     home = "/home/sam" if user else "/root"
     copied(root, home, weights)
-    match = LINE.search((ROOT / "README.md").read_text(encoding="utf-8"))
-    if match is None:
-        raise ValueError("README.md has no line for Debian")
-    line = match[1] if user else match[1].replace("sudo ", "")
+    line = told() if user else told().replace("sudo ", "")
     trusted = dict.fromkeys(("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE"), CERTIFICATES)
     carried = {name: value for name, value in os.environ.items() if name in PASSED}
     if model:
@@ -82,13 +81,26 @@ def answered(root: Path, *, user: bool, weights: Path | None, model: str) -> int
     steps = [("root", "apt-get update -q")]
     if user:
         steps.append(("root", AS_USER))
-    steps.append(("sam" if user else "root", f"cd ~/bumble && {line}"))
+    steps.append(("sam" if user else "root", f"set -ex; cd ~/bumble\n{line}"))
     for name, step in steps:
         command = [chroot, f"--userspec={name}:{name}", str(root), "/bin/sh", "-c", step]
         code = subprocess.run(command, env=environ, check=False).returncode
         if code:
             return code
     return 0
+
+
+def told() -> str:
+    """Return what README.md tells somebody on Debian, but for the export that nobody has here."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = [pattern.search(readme) for pattern in (LINE, TOOL, TOMORROW)]
+    if None in found:
+        raise ValueError("README.md has no line for Debian")
+    first, tool, tomorrow = (match[1] for match in found if match)
+    commands = [row for row in tomorrow.splitlines() if not row.startswith("bumble import")]
+    where = "export PATH=~/.local/bin:$PATH BUMBLE_ENTITY=~/ada"
+    dog = 'bumble chat "My dog is called Biscuit. He is afraid of the sea."'
+    return "\n".join([first, tool, where, dog, *commands])
 
 
 AS_USER = (  # somebody who may become root, as whoever set a machine up may
@@ -106,6 +118,7 @@ def copied(root: Path, home: str, weights: Path | None) -> None:
     certificates = Path(os.environ.get("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt"))
     shutil.copy(certificates, root / CERTIFICATES.removeprefix("/"))
     shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
+    (root / "etc/apt/apt.conf.d/mirror").write_text('Acquire::Check-Valid-Until "false";\n')
     if weights is not None:
         there = inside / ".cache" / "bumble" / "weights"
         shutil.copytree(weights, there, dirs_exist_ok=True)

@@ -136,7 +136,9 @@ def answer(
         answers: Says whether a text answers it; None: what is near does.
     """
     asked = session.messages[-1]
-    hits = [hit for hit in _found(runtime, session, asked) if _may_answer(hit, asked, told)]
+    found = _found(runtime, session, asked)
+    told = _with_archives(runtime, told, found)
+    hits = [hit for hit in found if _may_answer(hit, asked, told)]
     near = [hit for hit in hits if _is_near(hit, runtime, asks=asks or answers is not None)]
     best = [hit for hit in near if hit.score >= CLOSE * hits[0].score][:MOST]
     sure = [hit for hit in best if asks and _is_near(hit, runtime, asks=False)]
@@ -243,6 +245,18 @@ def _found(runtime: Runtime, session: Session, asked: Message) -> Sequence[Hit]:
         unasked=False,
         newer=False,
     )
+
+
+def _with_archives(runtime: Runtime, told: Told, hits: Sequence[Hit]) -> Told:
+    """Add what people said elsewhere, in talks that were imported, as far as it was found."""
+    archived = dict[str, Message]()
+    for session_id in {hit.session for hit in hits if hit.id not in told.messages}:
+        with suppress(UserError):  # doctor says what is wrong with it
+            talk = session_files.find(runtime.entity.sessions, session_id)
+            archived |= {
+                one.id: one for one in talk.messages if talk.imported and one.role == "user"
+            }
+    return Told({**archived, **told.messages}, told.notices) if archived else told
 
 
 def _may_answer(hit: Hit, asked: Message, told: Told) -> bool:

@@ -444,7 +444,8 @@ def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:
     for kind in in_folders:
         folder, name = entity.root / kind.folder, kind.folder_file
         for path in sorted(folder.iterdir()) if name and folder.is_dir() else ():
-            if path.is_dir() and not path.name.startswith(".") and not (path / name).exists():
+            is_read = path.name.startswith(".") or not path.is_dir() or (path / name).exists()
+            if not is_read and any(path.iterdir()):  # an empty one is what an undo leaves
                 yield Finding(
                     "file-unread",
                     f"nothing reads this folder: it holds no {name}",

@@ -133,6 +133,7 @@ def action_lines(changes: Sequence[dict[str, Any]]) -> list[str]:
 
 
 LAST = "last"
+LINES_SHOWN = 60  # of what an undo changes; an import is long
 PASSED_SHOWN = 5
 
 
@@ -226,7 +227,8 @@ def undo(
     """Take back one change.
 
     Its files become what they were, in a commit of its own. What was written to them since stays,
-    or the undo is refused with exit code 13. Conversations stay word for word.
+    or the undo is refused with exit code 13. Conversations stay word for word, but for those that
+    an import brought.
     """
     if sum((what is not None, last, bool(cycle))) != 1:
         raise UsageError("Say what to undo: an ID from `bumble log`, --last, or --cycle NAME.")
@@ -252,7 +254,9 @@ def undo(
         "stays": list(plan.stays),
         "passed_over": [commit_data(newer) | {"why": why} for newer, why in passed],
     }
-    lines = [head, *action_lines(rows)] if changes else [f"Nothing of {title} is left."]
+    told = list(action_lines(rows))
+    more = [f"  and {len(told) - LINES_SHOWN} lines more"] if len(told) > LINES_SHOWN else []
+    lines = [head, *told[:LINES_SHOWN], *more] if changes else [f"Nothing of {title} is left."]
     output.result(opened.shell, "undo", data, lines)
     for newer, why in passed[:PASSED_SHOWN]:
         output.say(f'passed over: "{newer.title}" ({newer.short}): {why}')

@@ -20,8 +20,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.fallback import quotes
 from bumble.files import disk
-from bumble.guard import verifier
-from bumble.guard.speakers import Speakers
+from bumble.guard import origins, verifier
 from bumble.history import lookup
 from bumble.prompt import transcript
 from bumble.recall import memory_search
@@ -35,6 +34,7 @@ from bumble.text.stop_words import telling_words
 
 COMPACTED = "compacted"  # the prompt of the very talk whose beginning was summarised
 MARKS = "-*+>[] "  # of lists and quotes
+LEAST_SHARE = 0.3  # of the words of a sentence, in what it rests on: with less it is not of that
 
 
 class CheckOutcome(Struct, frozen=True):
@@ -123,20 +123,23 @@ def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[Writt
         zone: The entity's time zone.
     """
     library = lookup.Library(entity, name=names[0], zone=zone)
-    speakers, listed = Speakers(tuple(names)), []
+    listed = []
     for item in (one for kind in kinds.KINDS if kind.claims for one in library.items(kind)):
         # what came to mind in a dream nobody has to have said
         if item.origin.model and not any(
             one.startswith(f"{dreams.PREFIX}_") for one in item.sources
         ):
-            said = list(_said(library, item))
+            said = tuple(_said(library, item))
+            sources = verifier.ClaimSources(said, names=tuple(names), zone=zone)
+            texts = ["\n".join(one.text for one in said)]
             for sentence in _sentences(item.text):
-                reason = verifier.problem(sentence, said, speakers, messages=said)
-                listed.append(WrittenStatement(item.path, sentence, reason is None))
+                is_of_them = origins.share(sentence, texts, names) >= LEAST_SHARE
+                stands = is_of_them and verifier.check_prose(sentence, sources) == verifier.KEPT
+                listed.append(WrittenStatement(item.path, sentence, stands))
     return listed
 
 
-def _said(library: lookup.Library, item: lookup.LibraryRecord) -> Iterator[str]:
+def _said(library: lookup.Library, item: lookup.LibraryRecord) -> Iterator[verifier.Said]:
     """Yield the messages that a record rests on, through others too, each once."""
     seen, waiting = {item.id}, list(item.sources)
     while waiting:
@@ -147,8 +150,8 @@ def _said(library: lookup.Library, item: lookup.LibraryRecord) -> Iterator[str]:
             source, talk = library.source(record_id), library.messages.session(record_id)
             waiting += [message.id for message in talk.messages] if talk else []
             waiting += source.sources if source else ()
-            if source and source.kind == lookup.MESSAGE:
-                yield source.text
+            if source and source.kind == lookup.MESSAGE and source.at:
+                yield verifier.Said(source.id, source.at, source.speaker, source.text)
 
 
 def _sentences(text: str) -> Iterator[str]:

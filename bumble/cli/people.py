@@ -19,7 +19,7 @@ from bumble.cli.shelf import Shelf, data_of
 from bumble.entity import review_branch
 from bumble.errors import NameUnclearError, RecordExistsError, RecordInvalidError, UsageError
 from bumble.files import disk, git
-from bumble.records import relationships, session_files
+from bumble.records import base, relationships, session_files
 from bumble.text import words
 
 if TYPE_CHECKING:
@@ -139,6 +139,7 @@ def find_session(opened: Opened, session_id: str) -> session_files.SessionInfo:
 
 
 MAX_QUERY_CHARS = 10_000
+SAID_MOST, SAID_CHARS = 3, 100  # of what somebody without a portrait said last
 WAIT_SECONDS = 3.0  # for another process that indexes; then what it has is searched
 
 
@@ -245,7 +246,11 @@ def show(
         ("unresolved", "; ".join(person.unresolved)),
         *(("pending", note.text) for note in person.pending),
     ]
-    text = [f"# {person.name}", "", person.text or "No portrait yet."]
+    text = [
+        f"# {person.name}",
+        "",
+        *([person.text] if person.text else _unportrayed(opened, person)),
+    ]
     silence = bond.silence
     health = {
         "stage": bond.stage,
@@ -254,6 +259,18 @@ def show(
         "silence_seconds": None if silence is None else int(silence.total_seconds()),
     }
     PEOPLE.show(opened, person, (text, rows, ()), language=language, bond=health)
+
+
+def _unportrayed(opened: Opened, person: relationships.Relationship) -> list[str]:
+    """Say of somebody of whom there is no portrait what they said last, and how one is drawn."""
+    last = session_files.newest(opened.entity.sessions, person.id, opened.shell.now())
+    if last is None or not listing.Viewer(opened).may_see(base.Provenance(audience=(person.id,))):
+        return ["No portrait yet."]
+    told = session_files.find(opened.entity.sessions, last.id).messages
+    own = [one for one in told if one.role == "user" and one.speaker == person.id][-SAID_MOST:]
+    said = [f"- {when(one.at, opened)}: {output.shorten(one.text, SAID_CHARS)}" for one in own]
+    how = f"One is drawn at night (`bumble cron install`), or now: `bumble reflect {person.name}`."
+    return [f"No portrait yet. {how}", *(["", "Said last:"] * bool(said)), *said]
 
 
 @app.command()

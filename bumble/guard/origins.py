@@ -2,58 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
-from bumble.guard import speakers
 from bumble.text import stop_words, words
 
-LEAST_SHARE = 0.75  # of the words of a sentence, in one message
-PART_SHARE, PART_WORDS = 0.5, 2  # of a part of it that has so many words of its own
-_PART = re.compile(r"[,;:–—]\s")
-# What joins a sentence, in whatever way it is said.
-_JOINING = """
-named called name names plans planned plan going wants want has have had having does did is was
-works working mentioned explained added also now currently recently still today yesterday tomorrow
-soon whether spoke easy open kindly friendly friend between other others slight each comfortable
-well much enjoy could might must shall would said
-heißt hieß namens genannt plant planen geht hat habe hatte haben möchte will wollte arbeitet
-außerdem jetzt gerade zuletzt heute gestern morgen bald zwischen freundlich freund wurde werden
-"""
-_NEUTRAL = " ".join((speakers.FELT_WORDS, _JOINING, *sorted(speakers.IN_TALK)))
 
-
-@lru_cache(maxsize=16)
-def _neutral(language: str) -> frozenset[str]:
-    return frozenset(words.stems(_NEUTRAL, language))
-
-
-def own_words(
-    sentence: str, names: Iterable[str] = (), language: str = "", *, every_word: bool = False
-) -> set[str]:
+def own_words(sentence: str, names: Iterable[str] = (), language: str = "") -> set[str]:
     """Return the stems of the words of a sentence that say something.
 
     Args:
         sentence: What a model wrote.
         names: Of those who took part; they say nothing by themselves.
         language: Of the sentence; by default as its stop words tell.
-        every_word: Whether words count that only tell how something was felt or said.
     """
     code = language or words.language(sentence)
     called = {stem for name in names for stem in words.stems(name, code)}
-    own = words.stems(sentence, code) - called
-    return own if every_word else own - _neutral(code)
+    return words.stems(sentence, code) - called
 
 
 def share(
-    sentence: str,
-    sources: Iterable[str],
-    names: Iterable[str] = (),
-    language: str = "",
-    *,
-    every_word: bool = False,
+    sentence: str, sources: Iterable[str], names: Iterable[str] = (), language: str = ""
 ) -> float:
     """Return the share of a sentence's words that stand in the one source that has most of them.
 
@@ -62,44 +31,16 @@ def share(
         sources: Messages, each on its own.
         names: Of those who took part; they say nothing by themselves.
         language: Of the sentence; by default as its stop words tell, or those of the sources.
-        every_word: Whether words count that only tell how something was felt or said.
 
     Returns:
         In [0, 1]; 1 for a sentence that says nothing that counts.
     """
     texts = list(sources)
     code = language or words.language(sentence, *texts)
-    own = own_words(sentence, names, code, every_word=every_word)
+    own = own_words(sentence, names, code)
     if not own:
         return 1.0
     return max((len(own & words.stems(text, code)) / len(own) for text in texts), default=0.0)
-
-
-def is_borne_out(
-    sentence: str,
-    sources: Iterable[str],
-    names: Iterable[str] = (),
-    language: str = "",
-    *,
-    least: float = LEAST_SHARE,
-    every_word: bool = False,
-) -> bool:
-    """Whether enough of a sentence, and of each part between commas, stands in one source."""
-    texts, called = list(sources), tuple(names)
-    code = language or words.language(sentence, *texts)
-
-    def shared(part: str, text: str) -> float:
-        return share(part, (text,), called, code, every_word=every_word)
-
-    parts = [
-        part
-        for part in _PART.split(sentence)
-        if len(own_words(part, called, code, every_word=every_word)) >= PART_WORDS
-    ]
-    return any(
-        shared(sentence, text) >= least and all(shared(part, text) >= PART_SHARE for part in parts)
-        for text in texts or ("",)
-    )
 
 
 MOST = 3  # texts that one sentence is traced to
@@ -129,7 +70,7 @@ def nearest(
         return tuple(quoted[:MOST])
     code = language or words.language(sentence, *texts)
     called = tuple(names)
-    wanted = own_words(sentence, called, code, every_word=True)
+    wanted = own_words(sentence, called, code)
     shared = [wanted & words.stems(text, code) for text in texts]
     spread = Counter(stem for stems in shared for stem in stems)
     weights = {stem: 1 / spread[stem] for stem in wanted if spread[stem]}

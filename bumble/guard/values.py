@@ -173,12 +173,22 @@ def calendar_words(language: str) -> Calendar:
 
 
 @cache
-def time_words(code: str) -> Mapping[str, Any]:
-    """Return what `dateparser` knows of a language; nothing of one that it does not read."""
+def _time_words_folder() -> Path:
     package = find_spec("dateparser")
     if package is None or package.origin is None:
         raise ModuleNotFoundError("dateparser")
-    file = Path(package.origin).parent / "data" / "date_translation_data" / f"{code}.py"
+    return Path(package.origin).parent / "data" / "date_translation_data"
+
+
+def time_codes() -> list[str]:
+    """Return the languages of two letters whose times `dateparser` reads."""
+    return sorted(file.stem for file in _time_words_folder().glob("??.py"))
+
+
+@cache
+def time_words(code: str) -> Mapping[str, Any]:
+    """Return what `dateparser` knows of a language; nothing of one that it does not read."""
+    file = _time_words_folder() / f"{code}.py"
     spec = spec_from_file_location(f"dates_{code}", file)
     if not file.is_file() or spec is None or spec.loader is None:
         return {}

@@ -23,7 +23,6 @@ from bumble.entity import secrets
 from bumble.guard import claims, clauses, corrections, number_words, origins, values
 from bumble.guard.clauses import Source, Subject, shares
 from bumble.guard.corrections import may_be
-from bumble.guard.speakers import Speakers, borrowed, given_away, taken_over
 from bumble.guard.values import Number, ReadText
 from bumble.index import form
 from bumble.text import stop_words, words
@@ -538,76 +537,19 @@ LEAST_WORDS = 4  # telling ones of a sentence that one message has to say; a tit
 LEAST_SAID = 0.6  # of the words of a text that somebody is held to have said, in whatever form
 
 
-def problem(
-    sentence: str,
-    sources: Sequence[str],
-    speakers: Speakers,
-    language: str = "",
-    *,
-    messages: Sequence[str] | None = None,
-    least: float = origins.LEAST_SHARE,
-) -> str | None:
-    """Return why a sentence may not stand; None if it may.
-
-    Args:
-        sentence: What a model wrote.
-        sources: Texts that its names, numbers and dates may come from.
-        speakers: Who took part.
-        language: Of the sentence: `de`; by default as its stop words tell, or those of the sources.
-        messages: Texts one of which has to say most of it; None: none has to.
-        least: The share of its words that this one holds, in [0, 1].
-    """
-    code = language or words.language(sentence, *sources)
-    names = speakers.all_names
-    if strange := claims.unsupported(sentence, sources, names, code):
-        return f"nobody said {', '.join(strange)}"
-    if reason := _not_theirs(sentence, speakers, code):
-        return reason
-    if messages is not None and not origins.is_borne_out(
-        sentence, messages, names, code, least=least
-    ):
-        return "most of it was not said, or not together"
-    return None
-
-
-def _not_theirs(sentence: str, speakers: Speakers, language: str) -> str | None:
-    statements = [text for texts in speakers.statements.values() for text in texts]
-    word = borrowed(sentence, statements, language) or taken_over(
-        sentence, speakers.accounts, language
-    )
-    if word is not None:
-        return f"\"{word}\" is another's, not {speakers.entity or 'the entity'}'s"
-    teller = speakers.teller(sentence)
-    if teller is None:
-        return None
-    other_names = [name for name in speakers.statements if name != teller]
-    owner = given_away(sentence, speakers.statements[teller], speakers.entity, other_names)
-    return owner and f"what {teller} told of their own is made {owner}'s"
-
-
 class Grounds(Struct, frozen=True):
     """What the sentences of an answer may rest on."""
 
     texts: Sequence[str]  # that its names, numbers and dates may come from
-    speakers: Speakers
+    names: Sequence[str] = ()  # that need no source
 
     def bear(self, sentence: str) -> bool:
         """Whether a sentence says nothing that nobody said."""
-        return problem(sentence, self.texts, self.speakers) is None
+        return not claims.unsupported(sentence, self.texts, self.names)
 
     def sound(self, sentences: Iterable[str]) -> list[str]:
         """Return the sentences that may stand."""
         return list(filter(self.bear, sentences))
-
-
-def supported(text: str, sources: Sequence[str], names: Sequence[str] = ()) -> str:
-    """Return the sentences of a text that hold no name, number or date of their own."""
-    speakers = Speakers(names)
-    return " ".join(
-        sentence
-        for sentence in words.sentences(text)
-        if problem(sentence, sources, speakers, words.language(sentence, text, *sources)) is None
-    )
 
 
 def was_said(text: str, statements: Sequence[str], known_names: Sequence[str]) -> bool:
@@ -618,14 +560,13 @@ def was_said(text: str, statements: Sequence[str], known_names: Sequence[str]) -
         statements: The person's messages.
         known_names: Names that need not have been said.
     """
-    if problem(text, statements, Speakers(known_names)) is not None:
+    if claims.unsupported(text, statements, known_names):
         return False
-    all_said = "\n".join(statements)
-    if origins.share(text, [all_said], known_names, every_word=True) < LEAST_SAID:
+    if origins.share(text, ["\n".join(statements)], known_names) < LEAST_SAID:
         return False
     # words from here and there can be put together to say what nobody did
     return all(
-        origins.share(part, statements, known_names, every_word=True) >= LEAST_SAID
+        origins.share(part, statements, known_names) >= LEAST_SAID
         for part in words.sentences(text)
         if len(stop_words.telling_words(part)) >= LEAST_WORDS
     )

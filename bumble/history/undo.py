@@ -2,8 +2,8 @@
 
 What has not moved on since goes back to what it was; where something else has been written to the
 same file since, the two are told apart by meaning (`merge`), or the undo is refused. Conversations
-stay word for word, and what the cycles have dealt with stays dealt with: an undo is no wish to have
-the same thing again.
+stay word for word, but for those that an import brought: nobody said them here. What the cycles
+have dealt with stays dealt with: an undo is no wish to have the same thing again.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from bumble.records import automations, reminders, sessions, state
 UNDO = "undo"
 NOTED_IN = {"remind": reminders.FOLDER, "automation": automations.FOLDER}  # that it was done
 NEVER_LAST = ("", "chat", "new", "person forget", UNDO)  # what `--last` passes over
+ARCHIVED = "import"  # makes conversations that were had elsewhere
 SETTLED = Waiting()
 
 
@@ -57,7 +58,7 @@ def plan(root: Path, commit: Commit, *, force: bool = False) -> UndoPlan:
     stays: list[str] = []
     blocked: list[str] = []
     for version in log.versions(root, commit):
-        if not force and _says_something(version):
+        if not force and _is_said(commit, version.path) and _adds_messages(version):
             raise RefusedError(
                 f"{commit.short} holds what was said ({version.path}), and conversations are not "
                 "undone\nTake back what came of it with --force; the words stay."
@@ -97,11 +98,13 @@ def _check_kind(commit: Commit) -> None:
         raise RefusedError(f"{commit.short} made this entity; it can't be undone.")
 
 
-def _says_something(version: Version) -> bool:
-    """Whether messages were added to a transcript."""
-    if not version.path.startswith(f"{sessions.FOLDER}/") or not version.path.endswith(
-        sessions.FILE
-    ):
+def _is_said(commit: Commit, path: str) -> bool:
+    """Whether a file that a commit touched holds what was said to this entity."""
+    return path.startswith(f"{sessions.FOLDER}/") and commit.cycle != ARCHIVED
+
+
+def _adds_messages(version: Version) -> bool:
+    if not version.path.endswith(sessions.FILE):
         return False
     for line in (version.after or b"").removeprefix(version.before or b"").splitlines():
         with suppress(ValueError, RecursionError):
@@ -118,7 +121,7 @@ def _can_be_undone(commit: Commit) -> bool:
 
 def _left_alone(commit: Commit, path: str) -> str:
     """Say why a file is not undone; empty if it is."""
-    if path.startswith(f"{sessions.FOLDER}/"):
+    if _is_said(commit, path):
         return "conversations stay as they are"
     if path == state.PATH or path.startswith(f"{NOTED_IN.get(commit.cycle, path)}/"):
         return "what was dealt with is not done again"

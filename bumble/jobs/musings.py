@@ -17,7 +17,6 @@ from bumble.body import ebb, noise
 from bumble.body.soma import Soma, hear, is_open, shown_to
 from bumble.entity.changes import Change
 from bumble.fallback import sayings
-from bumble.guard.speakers import Speakers
 from bumble.guard.verifier import Grounds
 from bumble.llm import prompts
 from bumble.recall import topic_questions
@@ -126,7 +125,7 @@ def heard(
     known = relationships.read(runtime.entity.relationships)
     names = [name for one in known if one.id in seeds.audience for name in one.names]
     texts = [*pieces, seeds.read, runtime.identity.name, *names]
-    grounds = Grounds(texts, Speakers(accounts=pieces))
+    grounds = Grounds(texts)
     salience = LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(runtime, soma)
     new = tuple(
         noise.fragment(text, noise.THOUGHT, salience, at, seeds.audience)

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard.speakers import Speakers
 from bumble.guard.verifier import Grounds
 from bumble.jobs.episode import significance_now
 from bumble.llm import prompts
@@ -79,7 +78,7 @@ class StorySources(Struct, frozen=True):
             *(belief.text for belief in self.beliefs),
         )
         names = (name for episode in self.episodes for name in episode.people)
-        return Grounds(texts, Speakers([runtime.identity.name, *names]))
+        return Grounds(texts, (runtime.identity.name, *names))
 
 
 def gather(runtime: Runtime) -> StorySources:

@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from bumble.entity.config import HistoryCompressionConfig
 from bumble.fallback import sayings
-from bumble.guard import excerpt, verifier
+from bumble.guard import excerpt
+from bumble.guard.verifier import Grounds
 from bumble.llm import prompts
 from bumble.prompt import transcript
 from bumble.records import base, sessions
@@ -24,7 +25,7 @@ from bumble.runtime import people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Stretch, apply, ask, closed
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
-from bumble.text.words import one_line
+from bumble.text.words import one_line, sentences
 
 HEADINGS = {
     "goal": "Goal",
@@ -77,10 +78,8 @@ def summarize(runtime: Runtime, summary_input: SummaryInput, note: Callable[[str
         note(f"summarising part {n} of {len(pieces)}")
         text = "\n".join(tokens.cut(line, most) for line in piece)
         values = _ask(runtime, values, text, room)
-    sources, known_names = [*map(str, lines), *earlier.values()], [own, *names.values()]
-    checked = {
-        name: verifier.supported(text, sources, known_names) for name, text in values.items()
-    }
+    grounds = Grounds([*map(str, lines), *earlier.values()], [own, *names.values()])
+    checked = {name: " ".join(grounds.sound(sentences(text))) for name, text in values.items()}
     return _whole(runtime, summary_input, checked)
 
 

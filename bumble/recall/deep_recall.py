@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -22,7 +22,7 @@ from bumble.entity.config import DeepRecallConfig
 from bumble.errors import RecordInvalidError, UserError
 from bumble.fallback import sayings
 from bumble.guard import verifier
-from bumble.guard.speakers import Speakers
+from bumble.guard.verifier import ClaimSources, Said
 from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.llm import prompts
@@ -42,7 +42,6 @@ AROUND = 8  # messages on either side of one that is read
 ENOUGH = 0.8  # likeness from which three memories are the answer, without a plan
 ENOUGH_HITS = 3  # so many ordinary hits that are near are the answer
 QUOTES = 10  # places of an answer in quotes
-LEAST_BORNE = 0.6  # of the words of a sentence, in the cited places and the question together
 MESSAGES = (whole_record.MESSAGE,)
 NOWHERE = ("-",)  # no conversation has this id
 
@@ -380,7 +379,7 @@ class _Plan:
             return f"there is no place {unknown[0]}"
         known = [name for person in self._people for name in person.names]
         names = [self.reach.runtime.identity.name, *known]
-        return citation_problem(answer, self._cited(numbers), self.question, names)
+        return citation_problem(answer, self._cited(numbers), names, self.reach.runtime.zone)
 
     def _look(self, look: Mapping[str, Any]) -> None:
         """Carry out a look; what is wrong with it stands in the trail, for the model to see."""
@@ -472,22 +471,17 @@ def _line(number: int, source: Hit, limit_tokens: int) -> str:
     return f"[{number}] {source.kind}{when}{quoted}{who} {text}"
 
 
-def citation_problem(answer: str, cited: Sequence[Hit], question: str, names: Sequence[str]) -> str:
+def citation_problem(answer: str, cited: Sequence[Hit], names: Sequence[str], zone: tzinfo) -> str:
     """Return why an answer may not stand; empty if it may.
 
     Args:
         answer: What a model wrote.
         cited: The places it says it rests on.
-        question: What was asked; its words need no source, its names and numbers do.
         names: Of the entity and of those it knows.
+        zone: The entity's time zone.
     """
     if not cited:
         return "it rests on no place"
-    days = [f"{source.at:%Y-%m-%d %d %B %A}" if source.at else "" for source in cited]
-    texts = [f"{one.speaker}: {one.text} {day}" for one, day in zip(cited, days, strict=True)]
-    borne, speakers = "\n".join((question, *texts)), Speakers(names)
-    for sentence in words.sentences(answer):
-        reason = verifier.problem(sentence, texts, speakers, messages=[borne], least=LEAST_BORNE)
-        if reason is not None:
-            return reason
-    return ""
+    said = tuple(Said(one.id, one.at, one.speaker, one.text) for one in cited if one.at)
+    known = tuple(one.text for one in cited if not one.at)
+    return verifier.check_prose(answer, ClaimSources(said, known, tuple(names), zone)).why

@@ -19,7 +19,6 @@ from msgspec import Struct
 from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.fallback import quotes, sayings
-from bumble.guard.speakers import Speakers
 from bumble.guard.verifier import Grounds
 from bumble.llm import prompts
 from bumble.recall import survey, topic_mining
@@ -144,7 +143,7 @@ def _standing(
     """Return the questions that name nothing of their own, and how many do."""
     names = (runtime.identity.name, job.topic.name, *(text.speaker for text in job.sample))
     keys, own = job.topic.keys, set(labels_of(job, labels))
-    grounds = Grounds([_line(runtime, text, keys) for text in labels.values()], Speakers(names))
+    grounds = Grounds([_line(runtime, text, keys) for text in labels.values()], names)
     catalysts: dict[str, topics.Catalyst] = {}
     for entry in entries:
         question = words.one_line(entry["question"])

@@ -240,18 +240,46 @@ def plan_set(
     """
     title = _clean(title)
     _guard(knowledge, title, by_entity=by_entity, force_locked=force_locked)
-    body = markdown.contained(harmless(text))
-    if not key(title) or not body:
-        raise UsageError("A section of knowledge needs a title and a text.")
+    body = _contained(title, text)
     there = find(knowledge, title)
     if there is None:
-        return _added(knowledge, f"## {title}", _commented(body, provenance), why)
+        return plan_added(knowledge, [new_section(title, text, provenance)], why)
     if _same_text(there.text, body):
         return None
     corrected = _corrected(there, body, provenance)
     change = _replaced(knowledge, there, there.heading, corrected, why)
     # what the entity held true before can still be read
     return replace(change, keeps=True) if change and by_entity else change
+
+
+def _contained(title: str, text: str) -> str:
+    body = markdown.contained(harmless(text))
+    if not key(title) or not body:
+        raise UsageError("A section of knowledge needs a title and a text.")
+    return body
+
+
+def new_section(title: str, text: str, provenance: base.Provenance | None) -> str:
+    """Return the source of a section that is to be added, as `plan_set` makes it.
+
+    Raises:
+        UsageError: If the title or the text is empty.
+    """
+    title = _clean(title)
+    return f"## {title}\n{_commented(_contained(title, text), provenance)}"
+
+
+def plan_added(knowledge: Knowledge, sections: Sequence[str], why: str) -> changes.Change:
+    """Plan to add sections whose titles are new; all of them are one change.
+
+    Raises:
+        RefusedError: If the file would be too large, or something is left open in it.
+    """
+    source = knowledge.source or ""
+    newline = markdown.newline_of(source)
+    gap = "" if not source else newline if source.endswith(("\n", "\r")) else newline * 2
+    new = "\n".join(sections).replace("\n", newline)
+    return _change(knowledge, source + gap + new, len(knowledge.sections) + len(sections), why)
 
 
 def joined(new: base.Provenance, section: KnowledgeSection | None) -> base.Provenance:
@@ -383,14 +411,6 @@ def _corrected(section: KnowledgeSection, body: str, provenance: base.Provenance
     blank = markdown.lines(old[len(old.rstrip()) :])[1:]  # the first ends the text's own line
     new = markdown.lines(_commented(body, provenance))
     return "".join(line.rstrip("\r\n") + newline for line in new) + "".join(blank)
-
-
-def _added(knowledge: Knowledge, heading: str, own: str, why: str) -> changes.Change:
-    source = knowledge.source or ""
-    newline = markdown.newline_of(source)
-    gap = "" if not source else newline if source.endswith(("\n", "\r")) else newline * 2
-    section = f"{heading}\n{own}".replace("\n", newline)
-    return _change(knowledge, source + gap + section, len(knowledge.sections) + 1, why)
 
 
 def _replaced(

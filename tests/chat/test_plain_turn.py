@@ -9,12 +9,15 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.chat import code_answers
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.fallback import templates
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities, Tier
 from bumble.models.embed.reader import MessageReading
-from bumble.records import reminders
+from bumble.records import reminders, sessions
+from bumble.records.sessions import Message
 from bumble.runtime.runtime import Runtime
 from tests.support import turns
 from tests.support.reading import reading, with_reader
@@ -22,6 +25,7 @@ from tests.support.turns import runtime_of
 
 OLIVES = "I can't stand olives"
 ASKED = "what can't I stand?"
+LONG_AGO = datetime(2024, 11, 5, 10, tzinfo=UTC)
 
 
 class Talk:
@@ -502,3 +506,14 @@ def test_a_question_is_no_confidence_whatever_it_looks_like(ada: Entity) -> None
     talk, _ = told(ada, known)
     talk.say(said)
     assert said in talk.say(asked)
+
+
+def test_what_somebody_said_in_a_talk_that_was_imported_answers(ada: Entity) -> None:
+    archive = {"from": "chatgpt", "id": "c1"}
+    session = sessions.new("ses_01JBWSY000Y0C33HTZTK691CDS", LONG_AGO, "sam", imported=archive)
+    said = Message(
+        "msg_01JBWSY000Y0C33HTZTK691CDS", LONG_AGO, "user", OLIVES, speaker="sam", trust="owner"
+    )
+    changes.apply(ada.root, ChangeSet("import", (sessions.plan_whole(session, [said], "x"),)))
+    talk, _ = told(ada, {ASKED: reading("ask_memory")})
+    assert OLIVES in talk.say(ASKED)

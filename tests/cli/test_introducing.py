@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bumble.cli.models import weights
 from bumble.entity import settings
 from tests.support.chatting import act, script
 from tests.support.reading import with_weights
@@ -98,3 +99,11 @@ def test_beside_a_model_that_writes_the_first_message_alone_is_read(
     ada.entity.file.write_text(text.replace("name: Kim", 'name: ""'), encoding="utf-8")
     assert "Dot" not in ada.ok("chat", "--yes", "im dot, i drive the school bus").err
     assert owner(ada) == ""
+
+
+def test_at_a_first_run_the_name_is_read_by_what_is_fetched_for_that(
+    ada: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weights, "reader_here", lambda _: None)  # it comes while the talk begins
+    ada.ok("chat", "--yes", HELLO)
+    assert owner(ada) == "Kim"

@@ -12,7 +12,6 @@ import pytest
 from bumble.bridges.imports import card
 from bumble.chat import code_answers
 from bumble.errors import AnswerInvalidError
-from bumble.guard import speakers
 from bumble.index import form
 from bumble.jobs import portrait
 from bumble.llm import actions, structured
@@ -26,8 +25,6 @@ PATTERNS = [
     (code_answers._SUM, "1 "),
     (code_answers._PERCENT, "1"),
     (handover._FILE, "1."),
-    (speakers._QUOTED, "„"),
-    (speakers._QUOTED, "‘"),
     (card._START, "\n"),
     (form._PARAGRAPH, "\t"),
     (portrait._GAPS, " "),

@@ -72,8 +72,10 @@ class Self(Struct, frozen=True):
     def days(self) -> Mapping[str, str]:
         """Return what happened, by day."""
         texts: dict[str, list[str]] = {}
-        for page in sorted(self.of(kinds.EPISODE, kinds.JOURNAL), key=lambda page: str(page.at)):
-            texts.setdefault(f"{page.at:%Y-%m-%d}", []).append(quoted(page))
+        for page in sorted(
+            self.of(kinds.EPISODE, kinds.JOURNAL), key=lambda page: str(page.view.at)
+        ):
+            texts.setdefault(f"{page.view.at:%Y-%m-%d}", []).append(quoted(page))
         return {day: "\n\n".join(told) for day, told in texts.items()}
 
     def sections(self, *wanted: Kind) -> str:
@@ -84,8 +86,6 @@ class Self(Struct, frozen=True):
 
 def _stays(page: Page) -> bool:
     """Whether a memory is a belief that was put away, or what its owner tells it to do."""
-    if page.view is None:
-        return True
     if page.kind is kinds.KNOWLEDGE:
         _, is_locked = knowledge.unmarked(page.view.source.lstrip("# ").partition("\n")[0])
         return is_locked
@@ -94,7 +94,7 @@ def _stays(page: Page) -> bool:
 
 def quoted(page: Page) -> str:
     """Return the text of a memory; as a quotation where it is not the entity's own."""
-    return quotation(page.origin, page.text.strip())
+    return quotation(page.view.origin, page.text.strip())
 
 
 def _add_skills(made: AgentFiles, own: Self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -50,13 +50,9 @@ class Page(Struct, frozen=True):
     title: str
     text: str  # Markdown, without secrets
     path: str  # within the export, without an ending
-    origin: Provenance
-    at: datetime | None = None
+    view: RecordView
     description: str = ""
-    sources: tuple[str, ...] = ()  # ids of what it rests on
-    people: tuple[str, ...] = ()  # ids
     names: tuple[str, ...] = ()  # of a person
-    view: RecordView | None = None
 
 
 class Pages(Struct):
@@ -150,13 +146,9 @@ def _page(kind: Kind, path: Path, view: RecordView, place: str) -> Page:
         safe(one_line(title)),
         safe(narrative.uncited(view.text) if kind is kinds.NARRATIVE else view.text),
         place,
-        view.origin,
-        view.at,
-        safe(one_line(description)),
-        view.sources,
-        view.people,
-        names,
         view,
+        safe(one_line(description)),
+        names,
     )
 
 
@@ -165,19 +157,8 @@ def _add_session(path: Path, view: RecordView, place: str, name: str, pages: Pag
     imported = session.imported or {}
     title = one_line(str(imported.get("title", ""))) or f"Conversation of {session.at:%Y-%m-%d}"
     text = "\n\n".join(transcript(session, name))
-    pages.add(
-        Page(
-            kinds.SESSION,
-            session.id,
-            safe(title),
-            safe(text),
-            f"{place}/{Path(sessions.FILE).stem}",
-            view.origin,
-            session.at,
-            people=session.people,
-            view=view,
-        )
-    )
+    place = f"{place}/{Path(sessions.FILE).stem}"
+    pages.add(Page(kinds.SESSION, session.id, safe(title), safe(text), place, view))
     for message in session.messages:
         pages.places.setdefault(message.id, f"{pages.places[session.id]}#{message.id}")
 
@@ -234,18 +215,18 @@ def _copied(page: Page, pages: Pages, titles: dict[str, str]) -> str:
         {
             "aliases": list(dict.fromkeys((page.title, *page.names))),
             "tags": [page.kind.name],
-            "date": f"{page.at:%Y-%m-%d}" if page.at else "",
-            "trust": page.origin.trust,
+            "date": f"{page.view.at:%Y-%m-%d}" if page.view.at else "",
+            "trust": page.view.origin.trust,
         }
     )
     parts = [f"# {inert(page.title)}", inert(page.text)]
     if page.description and page.kind is not kinds.BELIEF:
         parts.insert(1, f"*{inert(page.description)}*")
-    people = [person for person in page.people if person in pages.places]
+    people = [person for person in page.view.people if person in pages.places]
     if people:
         linked = (link(pages.places[one], titles[pages.places[one]]) for one in people)
         parts.append(f"With {', '.join(linked)}.")
-    sources = [source for source in page.sources if source in pages.places]
+    sources = [source for source in page.view.sources if source in pages.places]
     if sources:
         lines = (f"- {_linked(pages.places[source], titles)}" for source in sources)
         parts.append("## Rests on\n\n" + "\n".join(lines))

@@ -229,8 +229,11 @@ def _block(data: Mapping[str, Any]) -> Iterator[Item]:
 
 def _skill(data: Mapping[str, Any]) -> Iterator[Item]:
     name, whole = text(data, "name"), first(data, "content") or text(data, "files", "SKILL.md")
-    if not name or not whole.strip():
-        raise ValueError("a skill without a name or a text")
+    if not name:
+        raise ValueError("a skill without a name")
+    if not whole.strip():
+        yield LeftOut(name, "skills of which only the name is there")
+        return
     meta, body = notes.split(whole)
     yield Recipe(name, first(data, "description") or one_line(text(meta, "description")), body)
 

@@ -1,197 +1,32 @@
-"""Exports of other assistants: Gemini's activity from Google Takeout, Grok's conversations."""
+"""Histories of further assistants: Grok's, DeepSeek's, Le Chat's, and SillyTavern's characters."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping
-from datetime import date
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
-from html.parser import HTMLParser
+from pathlib import PurePosixPath
 from typing import Any
 
-from msgspec.structs import replace
-
-from bumble.bridges.imports import foreign, ledger
-from bumble.bridges.imports.foreign import Files, listed, mapping, mappings, moment, several, text
+from bumble.bridges.imports import dates, foreign, ledger
+from bumble.bridges.imports.foreign import (
+    Files,
+    first,
+    listed,
+    mapping,
+    moment,
+    several,
+    text,
+)
 from bumble.bridges.imports.ledger import (
     ImportContext,
     ImportedBlock,
     ImportedMessage,
-    ImportedTalk,
-    ImportedTurn,
     Item,
     LeftOut,
 )
 from bumble.bridges.imports.source import ImportSource
-
-GEMINI_NAME = "Gemini"
-PAGES = ("MyActivity.html", "My Activity.html")
-# What a record's title begins with, where the rest is what somebody said.
-PROMPTED = (
-    *("Prompted with: ", "Asked Gemini: ", "Asked Bard: "),
-    *("Prompted ", "Asked ", "Said ", "Branched ", "Answered "),
-)
-NAMES = ("gemini", "bard")  # one of which is in the labels of a record, in any language
-ATTACHED = {"attachedFiles": "file", "imageFile": "picture", "audioFiles": "file"}
-_BLOCKS = ("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table")
-_UNSEEN = ("script", "style")
-
-
-def fits_gemini(source: ImportSource) -> bool:
-    """Whether the files are such an export."""
-    pages = source.matching(*PAGES)
-    is_shown = any(part.shown(source) for part in (CONVERSATIONS, GEMINI))
-    return is_shown or any("gemini" in name.casefold() for name in pages)
-
-
-def read_gemini(source: ImportSource, context: ImportContext) -> Iterator[Item]:
-    """Read the turns, day by day; they stand newest first."""
-    pages = source.matching(*PAGES)
-    for name in pages:
-        yield LeftOut(name, "the activity as a web page: ask Takeout for JSON", broken=True)
-    day: date | None = None
-    turns: list[ImportedTurn] = []
-    for item in foreign.read(source, CONVERSATIONS, GEMINI, besides=pages):
-        if not isinstance(item, ImportedTalk) or item.id:
-            yield item
-        elif item.at is not None and item.turns:
-            here = item.at.astimezone(context.zone).date()
-            if day is not None and here != day:
-                yield _talk(day, turns)
-                turns = []
-            day = here
-            turns += item.turns
-    if day is not None:
-        yield _talk(day, turns)
-
-
-def _talk(day: date, turns: list[ImportedTurn]) -> ImportedTalk:
-    ordered = sorted(turns, key=lambda turn: turn.at.timestamp() if turn.at else 0.0)
-    return ImportedTalk(f"day {day}", f"{GEMINI_NAME}, {day}", ordered[0].at, tuple(ordered))
-
-
-def _record(data: Mapping[str, Any]) -> Iterator[Item]:
-    at, title = moment(data, "time"), text(data, "title")
-    if at is None:
-        raise ValueError("a record without a time")
-    answers = [_answer(one) for one in listed(data, "safeHtmlItem")]
-    asked, told = _details(data)
-    labels = " ".join([text(data, "header"), *foreign.texts(data, "products")]).casefold()
-    if labels.strip() and not any(name in labels for name in NAMES):
-        yield LeftOut(title[:60], "records of other services", is_block=True)
-        return
-    verb = next(filter(title.startswith, PROMPTED), "")
-    if not (verb or any(block.text for block in answers) or asked or told):
-        yield LeftOut(title[:60], "records that are no prompt", is_block=True)
-        return
-    words = title.removeprefix(verb)
-    key = hashlib.sha256(f"{at.isoformat()} {words}".encode("utf-8", "replace")).hexdigest()[:24]
-    prompt = [ImportedBlock(words)] if words.strip() and not asked else []
-    own = ledger.head(key, at, "", own=True)
-    answer = ledger.head(f"{key} answer", at, GEMINI_NAME, own=False)
-    said = (
-        ImportedMessage(own, [*prompt, *asked, *_attached(data)]),
-        ImportedMessage(answer, [*answers, *told]),
-    )
-    for item in ledger.talk("", "", at, said):
-        yield replace(item, what=title[:60]) if isinstance(item, LeftOut) else item
-
-
-GEMINI = Files(
-    ("MyActivity.json", "My Activity.json", "*Gemini*/*.json"),  # or in the account's language
-    frozenset(["header", "title", "time"]),
-    {"": _record},
-)
-
-
-def _conversation_of_gemini(data: Mapping[str, Any]) -> Iterator[Item]:
-    begun, title = text(data, "creation_time"), text(data, "title")
-    said = (_turn(one, number) for number, one in enumerate(listed(data, "conversation_turns")))
-    yield from ledger.talk(f"{begun} {title}", title, moment(data, "creation_time"), said)
-
-
-def _turn(item: object, number: int) -> ImportedMessage:
-    own, answer = mapping(item, "user_turn"), mapping(item, "system_turn")
-    turn = own or answer
-    at, is_deleted = moment(turn, "turn_last_modified"), bool(turn.get("turn_deleted_time"))
-    blocks = [
-        *([ImportedBlock(text(own, "prompt"))] if text(own, "prompt").strip() else []),
-        *[ledger.left(ledger.THOUGHTS)] * len(listed(answer, "model_thoughts")),
-        *(_piece(one) for part in listed(answer, "text") for one in (part, *listed(part, "cards"))),
-        *(ledger.mark("picture", text(one)) for one in listed(answer, "images")),
-    ] or [ledger.unknown("")]
-    shown = [ledger.left(ledger.HIDDEN)] * len(blocks) if is_deleted else blocks
-    return ImportedMessage(ledger.head(f"turn {number}", at, GEMINI_NAME, own=bool(own)), shown)
-
-
-def _piece(part: object) -> ImportedBlock:
-    """Read a piece of an answer, or a card in it."""
-    words = foreign.first(part, "data", "content")
-    return ImportedBlock(words) if words else ledger.left("answers without words")
-
-
-CONVERSATIONS = Files(
-    ("conversation_*.txt", "conversation_*.json"),  # each holds one, by Takeout for Workspace
-    frozenset(["conversation_turns"]),
-    {"": _conversation_of_gemini},
-)
-
-
-def _answer(item: object) -> ImportedBlock:
-    shown = plain(text(item, "html"))
-    return ImportedBlock(shown) if shown else ledger.left("answers without words")
-
-
-def _details(data: Mapping[str, Any]) -> tuple[list[ImportedBlock], list[ImportedBlock]]:
-    """Read the other two forms of a record: what was asked, and what was answered."""
-    asked, told = list[ImportedBlock](), list[ImportedBlock]()
-    for one in mappings(data, "details"):
-        if words := foreign.first(one, "value"):
-            (asked if one.get("name") == "Request" else told).append(ImportedBlock(words))
-    told += [ledger.unknown("userInteraction")] * len(listed(data, "userInteractions"))
-    return asked, told
-
-
-def _attached(data: Mapping[str, Any]) -> Iterator[ImportedBlock]:
-    """Name the pictures and files that went with a prompt."""
-    for key, kind in ATTACHED.items():
-        for one in several(data, key):
-            yield ledger.mark(kind, text(one) or text(one, "name"))
-
-
-def plain(html: str) -> str:
-    """Return the text of a piece of HTML."""
-    reader = _Plain()
-    reader.feed(html)
-    reader.close()
-    lines = [line.rstrip() for line in "".join(reader.parts).split("\n")]
-    text = "\n".join(line for n, line in enumerate(lines) if line or (n and lines[n - 1]))
-    return foreign.cleaned(text).strip()
-
-
-class _Plain(HTMLParser):
-    """Collects text; blocks begin a line."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-        self.unseen = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.unseen += tag in _UNSEEN
-        self.parts += ["\n"] * (tag in _BLOCKS) + ["- "] * (tag == "li")
-        if tag == "img":
-            shown = dict(attrs)
-            self.parts.append(ledger.marked("picture", shown.get("alt") or shown.get("src") or ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        self.unseen = max(0, self.unseen - (tag in _UNSEEN))
-        self.parts += ["\n"] * (tag in _BLOCKS and tag != "br")
-
-    def handle_data(self, data: str) -> None:
-        if not self.unseen:
-            self.parts.append(data)
-
+from bumble.text.words import one_line, shorten
 
 GROK_NAME = "Grok"
 LEFT = {  # what else stands in an answer
@@ -206,13 +41,13 @@ BESIDE = ("projects", "tasks", "media_posts")  # lists of the file, beside the c
 
 
 def _beside(key: str, data: Mapping[str, Any]) -> Iterator[Item]:
-    what = foreign.first(data, "name", "title", "id")[:60]
+    what = first(data, "name", "title", "id")[:60]
     yield LeftOut(what, f"{key.replace('_', ' ')} of Grok")
 
 
 def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     head = mapping(data, "conversation")
-    talk_id = foreign.first(head, "id", "conversation_id")
+    talk_id = first(head, "id", "conversation_id")
     if not talk_id:
         raise ValueError("a conversation without an id")
     said = (_said(one, number) for number, one in enumerate(listed(data, "responses")))
@@ -222,7 +57,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
 def _said(item: object, number: int) -> ImportedMessage:
     response = mapping(item, "response") or mapping(item)
     head = ledger.head(
-        foreign.first(response, "_id", "id") or str(number),
+        first(response, "_id", "id") or str(number),
         moment(response, "create_time"),
         GROK_NAME,
         text(response, "model"),
@@ -251,3 +86,152 @@ GROK = Files(
     frozenset(["conversation", "responses"]),
     {"conversations": _conversation, **{key: partial(_beside, key) for key in BESIDE}},
 )
+
+
+DEEPSEEK_NAME = "DeepSeek"
+ASKED, ANSWERED = "REQUEST", ("RESPONSE", "TEMPLATE_RESPONSE", "ANSWER")  # kinds of fragments
+SEARCHED = ("SEARCH", "READ_LINK", "TOOL")  # kinds that begin so hold what tools found
+
+
+def _deepseek(data: Mapping[str, Any]) -> Iterator[Item]:
+    nodes, title = mapping(data, "mapping"), text(data, "title")
+    at = moment(data, "inserted_at") or moment(data, "create_time")
+    if not nodes:
+        raise ValueError("a conversation without messages")
+    talk_id = first(data, "id") or f"{at} {title}"
+    yield from ledger.talk(talk_id, title, at, _of_branches(nodes))
+
+
+def _of_branches(nodes: Mapping[str, Any]) -> Iterator[ImportedMessage]:
+    parents = {node_id: text(node, "parent") for node_id, node in nodes.items()}
+    times = {one: moment(node, "message", "inserted_at") for one, node in nodes.items()}
+
+    def message(node_id: str) -> ImportedMessage:
+        data = mapping(nodes[node_id], "message")
+        fragments, files = listed(data, "fragments"), listed(data, "files")
+        if not fragments and text(data, "content").strip():  # of exports before the autumn of 2025
+            is_asked = text(data, "role").casefold() == "user"
+            fragments = [{"type": ASKED if is_asked else ANSWERED[0], **data}]
+        own = any(foreign.at(one, "type") == ASKED for one in fragments)
+        named = (ledger.mark("file", first(one, "file_name", "name")) for one in files)
+        model = text(data, "model")
+        head = ledger.head(node_id, times[node_id], DEEPSEEK_NAME, model, own=own)
+        odd = foreign.at(nodes[node_id], "message") if not data else None
+        blocks = [*map(_fragment, fragments), *named, *[ledger.unknown("")] * bool(odd)]
+        return ImportedMessage(head, blocks)
+
+    return ledger.of_branches(parents, ledger.newest_leaf(parents, times), message)
+
+
+def _fragment(data: object) -> ImportedBlock:
+    kind, words = text(data, "type"), text(data, "content")
+    if kind == "THINK":
+        return ledger.left(ledger.THOUGHTS)
+    if kind.startswith(SEARCHED):
+        return ledger.left(ledger.RESULTS)
+    is_said = kind in (ASKED, *ANSWERED) and words.strip()
+    return ImportedBlock(words) if is_said else ledger.unknown(kind)
+
+
+DEEPSEEK = Files(
+    ("conversations*.json", "*deepseek*.json"),
+    frozenset(["mapping", "fragments"]),
+    {"": _deepseek},
+)
+
+MISTRAL_NAME = "Le Chat"
+MAX_TITLE_CHARS = 60
+
+
+def _le_chat(name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Item]:
+    said = [_of_le_chat(one) for one in rows]
+    words = (one.blocks[0].text for one in said if one.head.by == ledger.PERSON and one.blocks)
+    title = shorten(one_line(next(words, "")), MAX_TITLE_CHARS)
+    talk_id = next(filter(None, (text(one, "chatId") for one in rows)), name)
+    yield from ledger.talk(talk_id, title, None, said)
+
+
+def _of_le_chat(data: Mapping[str, Any]) -> ImportedMessage:
+    chunks = listed(data, "contentChunks")
+    pieces = [one for one in chunks if foreign.at(one, "type") == "text"]
+    words = "".join(text(one, "text") for one in pieces) or text(data, "content")
+    blocks = [
+        *([ImportedBlock(words)] if words.strip() else []),
+        *(_chunk(one) for one in chunks if one not in pieces),
+        *(_canvas(one) for one in listed(data, "canvas")),
+        *(ledger.unknown("quotes") for _ in listed(data, "quotes")),
+        *(_file(one) for one in listed(data, "files")),
+    ]
+    own, turn_id = text(data, "role") == "user", text(data, "id")
+    head = ledger.head(turn_id, moment(data, "createdAt"), MISTRAL_NAME, own=own)
+    return ImportedMessage(head, blocks)
+
+
+def _chunk(data: object) -> ImportedBlock:
+    kind = text(data, "type")
+    if kind == "image_url":
+        return ledger.mark("picture", text(data, "imageUrl").rpartition("/")[2][:80])
+    known = {"reference": ledger.CITED, "tool_call": ledger.CALLS}
+    return ledger.left(known[kind]) if kind in known else ledger.unknown(kind)
+
+
+def _canvas(data: object) -> ImportedBlock:
+    words = text(data, "content")
+    return (
+        ledger.titled("document", text(data, "title"), words) if words else ledger.unknown("canvas")
+    )
+
+
+def _file(data: object) -> ImportedBlock:
+    return ledger.mark("picture" if text(data, "type") == "image" else "file", text(data, "name"))
+
+
+LE_CHAT = Files(("chat-*.json",), frozenset(["chatId", "contentChunks"]), {})
+
+
+def read_le_chat(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+    """Read the talks, a file each."""
+    yield from foreign.read_files(source, LE_CHAT, _le_chat)
+
+
+SILLY = Files(("*.jsonl",), frozenset(["is_user", "mes"]), {})
+
+
+def read_sillytavern(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+    """Read the chats with characters, a file each; in a group each message names who speaks."""
+    yield from foreign.read_files(source, SILLY, partial(_silly, context))
+
+
+def _silly(context: ImportContext, name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Item]:
+    begin = next((one for one in rows if "mes" not in one), {})
+    said = [one for one in rows if "mes" in one]
+    shown = (one for one in said if True not in (one.get("is_user"), one.get("is_system")))
+    names = dict.fromkeys(text(one, "name") for one in shown)
+    title = ", ".join(filter(None, names)) or text(begin, "character_name")
+    stem = PurePosixPath(name).stem
+    begun = _time(begin, "create_date", context) or dates.shown(stem, context.zone)
+    messages = (_of_character(one, number, context) for number, one in enumerate(said))
+    yield from ledger.talk(stem, title, begun, messages)
+
+
+def _time(data: Mapping[str, Any], key: str, context: ImportContext) -> datetime | None:
+    return moment(data, key) or dates.shown(text(data, key), context.zone)
+
+
+def _of_character(data: Mapping[str, Any], number: int, context: ImportContext) -> ImportedMessage:
+    extra, words = mapping(data, "extra"), text(data, "mes")
+    is_hidden = data.get("is_system") is True
+    others = [one for one in foreign.texts(data, "swipes") if one.strip() and one != words]
+    blocks = [
+        *(
+            [ledger.left(ledger.HIDDEN) if is_hidden else ImportedBlock(words)]
+            * bool(words.strip())
+        ),
+        *(ledger.mark("picture", one.rpartition("/")[2]) for one in foreign.texts(extra, "image")),
+        *(ledger.mark("file", first(one, "name", "url")) for one in several(extra, "file")),
+        *[ledger.left(ledger.THOUGHTS)] * bool(text(extra, "reasoning").strip()),
+        *[ledger.left(ledger.ASIDE)] * len(others),
+    ]
+    own, at = data.get("is_user") is True, _time(data, "send_date", context)
+    head = ledger.head(str(number), at, text(data, "name"), text(extra, "model"), own=own)
+    return ImportedMessage(head, blocks)

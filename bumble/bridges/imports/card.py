@@ -89,9 +89,10 @@ def parse(data: Mapping[str, Any]) -> Card:
     Raises:
         ValueError: If it is none.
     """
-    inner = mapping(data, "data") if data.get("spec") in SPECS else data
+    is_named = data.get("spec") in SPECS  # it is one, however little it says
+    inner = mapping(data, "data") if is_named else data
     name = one_line(text(inner, "name"))
-    if not name or not any(text(inner, key) for key in FIRST_FIELDS):
+    if not name or not (is_named or any(text(inner, key) for key in FIRST_FIELDS)):
         raise ValueError("it names no character")
     return Card(name, inner)
 

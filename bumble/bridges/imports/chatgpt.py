@@ -8,7 +8,7 @@ Source: the kinds of content that public readers of such exports name, as of Nov
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bumble.bridges.imports import foreign, ledger
@@ -48,8 +48,9 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
         yield LeftOut(title or talk_id, "conversations that were not to be remembered")
         return
     nodes = mapping(data, "mapping")
-    if not talk_id or not nodes:
-        raise ValueError(f"a conversation without {'messages' if talk_id else 'an id'}")
+    if not nodes:
+        raise ValueError("a conversation without messages")
+    talk_id = talk_id or f"{next(iter(nodes))} {data.get('create_time')}"  # before May 2023
     at = moment(data, "create_time") or moment(data, "update_time")
     said = _said(nodes, data.get("current_node"), text(data, "default_model_slug"))
     yield from ledger.talk(talk_id, title, at, said)
@@ -59,38 +60,29 @@ FILES = Files(
     ("conversations*.json", "*/conversations*.json"),
     frozenset(["mapping"]),
     {"": _conversation, "conversations": _conversation},
-    never=frozenset(["chat_messages", "fragments"]),
+    never=frozenset(["chat_messages", "fragments", "block_ids"]),
 )
 
 
 def _said(nodes: Mapping[str, Any], current: object, model: str) -> Iterator[ImportedMessage]:
     """Yield the messages of the branch that was shown last; of all others what is left out."""
     parents = {node_id: text(node, "parent") for node_id, node in nodes.items()}
-    leaf = current if isinstance(current, str) and current in nodes else _newest_leaf(nodes)
-    branch = ledger.branch(parents, leaf)
-    document = ""  # the name of the one that was written last
-    for node_id in (*branch, *(one for one in nodes if one not in branch)):
-        message = foreign.at(nodes[node_id], "message")
-        if not isinstance(message, dict):  # one piece of nobody's
-            message = {"content": {"odd": message}}
-        own, is_shown = text(message, "author", "role") == "user", node_id in branch
-        head = ledger.head(
-            text(message, "id") or node_id,
-            moment(message, "create_time"),
-            ASSISTANT,
-            text(message, "metadata", "model_slug") or model,
-            own=own,
-        )
-        document = _document(message) or (document if is_shown else "")
-        blocks = _blocks(message, document)
-        yield ImportedMessage(head, blocks) if is_shown else ledger.aside(head, blocks)
+    times = {one: moment(node, "message", "create_time") for one, node in nodes.items()}
+    is_known = isinstance(current, str) and current in nodes
+    leaf = str(current) if is_known else ledger.newest_leaf(parents, times)
 
+    def message(node_id: str) -> ImportedMessage:
+        data = foreign.at(nodes[node_id], "message")
+        if not isinstance(data, dict):  # one piece of nobody's
+            data = {"content": {"odd": data}}
+        turn_id, slug = text(data, "id") or node_id, text(data, "metadata", "model_slug")
+        own = text(data, "author", "role") == "user"
+        head = ledger.head(turn_id, times[node_id], ASSISTANT, slug or model, own=own)
+        way = (foreign.at(nodes[one], "message") for one in ledger.branch(parents, node_id))
+        is_canvas = text(data, "recipient").startswith(CANVAS)
+        return ImportedMessage(head, _blocks(data, _document(way) if is_canvas else ""))
 
-def _newest_leaf(nodes: Mapping[str, Any]) -> str:
-    parents = {text(node, "parent") for node in nodes.values()}
-    leaves = [node_id for node_id in nodes if node_id not in parents] or list(nodes)
-    times = {leaf: moment(nodes[leaf], "message", "create_time") for leaf in leaves}
-    return max(leaves, key=lambda leaf: at.timestamp() if (at := times[leaf]) else 0.0)
+    return ledger.of_branches(parents, leaf, message)
 
 
 def _blocks(message: Mapping[str, Any], document: str) -> list[ImportedBlock]:
@@ -183,10 +175,11 @@ def _worded(mark: re.Match[str]) -> str:
     return f"{mark[1]}[{label}]({fields[1]})" if is_link else f"{mark[1]}{label}"
 
 
-def _document(message: Mapping[str, Any]) -> str:
-    """Return the name of a document that a message begins; empty if it begins none."""
-    begins = text(message, "recipient").startswith(f"{CANVAS}create")
-    return text(parsed(text(message, "content", "text")), "name") if begins else ""
+def _document(way: Iterable[object]) -> str:
+    """Return the name of the document that was begun last on the way to a message."""
+    begun = (one for one in way if text(one, "recipient").startswith(f"{CANVAS}create"))
+    names = [text(parsed(text(one, "content", "text")), "name") for one in begun]
+    return next(filter(None, reversed(names)), "")
 
 
 def _written(words: str, document: str) -> ImportedBlock:

@@ -45,14 +45,19 @@ _UNSHOWN = re.compile(
 
 def fits(source: ImportSource) -> bool:
     """Whether the files are such an export."""
-    return any(part.shown(source) for part in (TALKS, *_memories({})))
+    return any(
+        part.shown(source) for part in (TALKS, _projects({}, "docs", "is_private"), *_memories({}))
+    )
 
 
 def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read projects, memories and conversations."""
     names: dict[str, str] = {}  # of projects, by id
-    projects = Files(PROJECTS, frozenset(), {"": partial(_project, names)})
-    yield from foreign.read(source, projects, *_memories(names), TALKS)
+    yield from foreign.read(source, _projects(names), *_memories(names), TALKS)
+
+
+def _projects(names: dict[str, str], *keys: str) -> Files:
+    return Files(PROJECTS, frozenset(keys), {"": partial(_project, names)})
 
 
 def _memories(names: Mapping[str, str]) -> tuple[Files, ...]:
@@ -74,6 +79,7 @@ TALKS = Files(
     ("conversations*.json",),
     frozenset(["chat_messages"]),
     {"": _conversation, "conversations": _conversation},
+    never=frozenset(["fragments"]),
 )
 PROJECTS = ("projects.json", "projects/*.json", "*/projects/*.json")
 
@@ -94,21 +100,21 @@ def _said(data: Mapping[str, Any]) -> Iterator[ImportedMessage]:
         else numbers.get(parent, f"{n - 1}")
         for n, message in enumerate(messages)
     }  # fmt: skip
-    leaf = numbers.get(text(data, "current_leaf_message_uuid"), f"{len(messages) - 1}")
-    shown = ledger.branch(parents, leaf)
     code = {  # the calls that ran code, whose answers are its output
         text(one, "id")
         for message in messages
         for one in mappings(message, "content")
         if one.get("type") == "tool_use" and text(one, "name") in CODE
     }
-    for number in (*shown, *(one for one in parents if one not in shown)):
-        message = messages[int(number)]
-        own = message.get("sender") == "human"
-        at = moment(message, "created_at")
-        head = ledger.head(text(message, "uuid"), at, ASSISTANT, own=own)
-        blocks = [*_content(message, code), *_files(message)]
-        yield ImportedMessage(head, blocks) if number in shown else ledger.aside(head, blocks)
+
+    def message(number: str) -> ImportedMessage:
+        one = messages[int(number)]
+        at, own = moment(one, "created_at"), one.get("sender") == "human"
+        head = ledger.head(text(one, "uuid"), at, ASSISTANT, own=own)
+        return ImportedMessage(head, [*_content(one, code), *_files(one)])
+
+    leaf = numbers.get(text(data, "current_leaf_message_uuid"), f"{len(messages) - 1}")
+    return ledger.of_branches(parents, leaf, message)
 
 
 def _content(message: Mapping[str, Any], code: Collection[str]) -> Iterator[ImportedBlock]:

@@ -39,6 +39,7 @@ _KEY = re.compile(rb'"([^"\\]{1,80})"\s*:')
 _NEXT = re.compile(rb'((?:[^"\[\]{},]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+)([\[\]{},])', re.DOTALL)
 
 ReadItem = Callable[[Mapping[str, Any]], Iterable[Item]]  # raises ValueError if it is none
+ReadFile = Callable[[str, Sequence[Mapping[str, Any]]], Iterable[Item]]  # likewise, of a name
 
 
 def at(value: object, *path: str) -> Any:
@@ -187,7 +188,9 @@ def keys(source: ImportSource, name: str) -> frozenset[str]:
     return seen if isinstance(seen, frozenset) else frozenset()
 
 
-def read(source: ImportSource, *parts: Files, besides: Sequence[str] = ()) -> Iterator[Item]:
+def read(
+    source: ImportSource, *parts: Files, besides: Sequence[str] = (), alone: bool = True
+) -> Iterator[Item]:
     """Read every item of some JSON files; what can't be read is said, and the rest is read.
 
     Mappings without a list that is wanted are items themselves, one or several after each other.
@@ -196,24 +199,43 @@ def read(source: ImportSource, *parts: Files, besides: Sequence[str] = ()) -> It
         source: The import.
         parts: Which files, and what reads them; of two that name a file, the first.
         besides: Names of files that are dealt with elsewhere.
+        alone: Whether there must be such files: where none shows, those of the names.
     """
     names: dict[str, Mapping[str, ReadItem]] = {}
     for part in parts:
         for name in part.shown(source):
             names.setdefault(name, part.readers)
-    if not names:  # somebody says that it is of this format
+    if not names and alone:  # somebody says that it is of this format
         names = dict.fromkeys(source.matching(*parts[-1].patterns), parts[-1].readers)
     source.wanted = sum(source.members[name].size for name in names)
     for name, readers in names.items():
-        is_object = source.head(name, 100).lstrip(_BLANK)[:1] == b"{"
-        alone = is_object and not keys(source, name) & (set(readers) - {""})
-        try:
-            with source.reading(name) as stream:
-                for number, (key, data) in enumerate(items(stream, *readers, alone=alone), 1):
-                    yield from _read(f"{name}, number {number}", data, readers.get(key, _nothing))
-        except (*UNREADABLE, UnsafePathError) as error:
-            yield LeftOut(name, f"can't be read: {reason(error)}", broken=True)
+        for number, (key, data) in enumerate(_rows(source, name, *readers), 1):
+            yield from _read(f"{name}, number {number}", data, readers.get(key, _nothing))
     yield from others(source, [*names, *besides])
+
+
+def read_files(source: ImportSource, part: Files, make: ReadFile) -> Iterator[Item]:
+    """Read JSON files that hold one talk each: an array of messages, or one after another."""
+    names = part.shown(source) or source.matching(*part.patterns)
+    source.wanted = sum(source.members[name].size for name in names)
+    for name in names:
+        rows = list[Mapping[str, Any]]()
+        for number, (_, data) in enumerate(_rows(source, name, ""), 1):
+            rows += [data] if isinstance(data, dict) else []
+            yield from _read(f"{name}, number {number}", data, _nothing)
+        yield from tried(name, make(name, rows))
+    yield from others(source, names)
+
+
+def _rows(source: ImportSource, name: str, *wanted: str) -> Iterator[tuple[str, Any]]:
+    """Yield the items of a file, and what of it can't be read."""
+    is_object = source.head(name, 100).lstrip(_BLANK)[:1] == b"{"
+    alone = is_object and not keys(source, name) & (set(wanted) - {""})
+    try:
+        with source.reading(name) as stream:
+            yield from items(stream, *wanted, alone=alone)
+    except (*UNREADABLE, UnsafePathError) as error:
+        yield "", LeftOut(name, f"can't be read: {reason(error)}", broken=True)
 
 
 def _nothing(data: Mapping[str, Any]) -> Iterable[Item]:
@@ -228,11 +250,16 @@ def _read(where: str, data: object, item: ReadItem) -> Iterator[Item]:
     elif not isinstance(data, dict):
         yield LeftOut(where, "not a mapping", broken=True)
     else:
-        try:
-            yield from item(data)
-        except ValueError as error:
-            title = first(data, "title", "name")
-            yield LeftOut(f"{where}: {title[:60]}" if title else where, str(error), broken=True)
+        title = first(data, "title", "name")
+        yield from tried(f"{where}: {title[:60]}" if title else where, item(data))
+
+
+def tried(where: str, found: Iterable[Item]) -> Iterator[Item]:
+    """Yield what is read of something; say where it can't be."""
+    try:
+        yield from found
+    except ValueError as error:
+        yield LeftOut(where, str(error), broken=True)
 
 
 def items(stream: BinaryIO, *wanted: str, alone: bool = False) -> Iterator[tuple[str, Any]]:

@@ -13,6 +13,7 @@ from bumble.bridges.imports import (
     chatgpt,
     claude,
     foreign,
+    gemini,
     notes,
 )
 from bumble.bridges.imports.foreign import Files
@@ -27,7 +28,7 @@ class Format(Struct, frozen=True):
 
     name: str  # as `--format` takes it
     title: str  # for people
-    fits: Callable[[ImportSource], bool]
+    fits: Callable[[ImportSource], object]
     read: Callable[[ImportSource, ImportContext], Iterator[Item]]
     holds: str = "conversation"  # what most of it is
 
@@ -47,7 +48,10 @@ FORMATS = (
     _of_files("chatgpt", "ChatGPT", chatgpt.FILES),
     Format("claude", "Claude", claude.fits, claude.read),
     _of_files("grok", "Grok", assistants.GROK),
-    Format("gemini", "Gemini", assistants.fits_gemini, assistants.read_gemini),
+    _of_files("deepseek", "DeepSeek", assistants.DEEPSEEK),
+    Format("mistral", "Le Chat", assistants.LE_CHAT.shown, assistants.read_le_chat),
+    Format("gemini", "Gemini", gemini.fits_gemini, gemini.read_gemini),
+    Format("sillytavern", "SillyTavern", assistants.SILLY.shown, assistants.read_sillytavern),
     Format("card", "a character card", card.fits, card.read),
     Format("lorebook", "a lorebook", card.fits_lorebook, card.read_lorebook),
     Format("obsidian", "an Obsidian vault", notes.fits_vault, notes.read_vault, "note"),

@@ -9,7 +9,7 @@ counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -91,6 +91,7 @@ Item: TypeAlias = ImportedTalk | Fact | Recipe | ImportedPersona | LeftOut
 
 ASIDE = "on branches that were not shown last"
 CALLS, RESULTS = "calls of tools", "answers of tools"
+CITED = "marks of citations"
 ERRORS, HIDDEN = "errors", "hidden messages"
 MEDIA = "sounds and videos"
 SYSTEM = "messages of the system, and instructions to the assistant"
@@ -115,12 +116,6 @@ class ImportedMessage(Struct, frozen=True):
     head: ImportedTurn
     blocks: Sequence[ImportedBlock]
     is_aside: bool = False  # on a branch that was not shown last
-
-
-def aside(head: ImportedTurn, blocks: Sequence[ImportedBlock]) -> ImportedMessage:
-    """Leave out a message of another branch, but for documents, which are nowhere else."""
-    kept = [block if block.is_made else ImportedBlock(why=ASIDE) for block in blocks]
-    return ImportedMessage(head, kept, is_aside=True)
 
 
 def unknown(kind: str) -> ImportedBlock:
@@ -150,6 +145,31 @@ def branch(parents: Mapping[str, str], leaf: str) -> dict[str, None]:
         way[leaf] = None
         leaf = parents[leaf]
     return dict.fromkeys(reversed(way))
+
+
+def of_branches(
+    parents: Mapping[str, str], leaf: str, make: Callable[[str], ImportedMessage]
+) -> Iterator[ImportedMessage]:
+    """Yield the messages of the branch that was shown last; of all others what is left out.
+
+    Documents of the assistant's are taken from whatever branch: they are nowhere else.
+
+    Args:
+        parents: The id that each message follows, by its own.
+        leaf: The last message of that branch.
+        make: Reads a message.
+    """
+    shown = branch(parents, leaf)
+    yield from map(make, shown)
+    for message in (make(one) for one in parents if one not in shown):
+        kept = [block if block.is_made else left(ASIDE) for block in message.blocks]
+        yield ImportedMessage(message.head, kept, is_aside=True)
+
+
+def newest_leaf(parents: Mapping[str, str], times: Mapping[str, datetime | None]) -> str:
+    """Return the last message of a tree of messages: of those without an answer the newest."""
+    leaves = [one for one in parents if one not in set(parents.values())] or list(parents)
+    return max(leaves, key=lambda leaf: at.timestamp() if (at := times[leaf]) else 0.0)
 
 
 def mark(what: str, name: str = "") -> ImportedBlock:

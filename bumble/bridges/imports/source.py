@@ -7,6 +7,7 @@ what grows beyond all measure when it is unpacked is not unpacked. Knows nothing
 from __future__ import annotations
 
 import codecs
+import json
 import lzma
 import os
 import stat
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import BinaryIO, cast
@@ -32,6 +33,7 @@ MAX_DEPTH = 32  # folders within folders
 MAX_FILE_BYTES = 8_000_000_000  # of one file, unpacked
 MAX_RATIO = 400  # deflate reaches 1032 where there is nothing to say; talk reaches 20
 SURE_BYTES = 64_000_000  # up to this many any ratio is fine
+MAX_QUOTED_BYTES = 24_000_000  # of a file that is one text of JSON
 MAX_NOTE_BYTES = 4_000_000  # of a text that is read whole
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 SKIPPED = (".git", ".bumble", "__MACOSX", "node_modules", ".trash")
@@ -141,11 +143,20 @@ class ImportSource(Struct):
 
 
 def _as_utf8(stream: BinaryIO) -> BinaryIO:
-    """Give a file that begins as one of UTF-16 in UTF-8."""
+    """Give a file of UTF-16 in UTF-8, and one that is a text of JSON as that JSON."""
     peeked = cast("BufferedReader", stream).peek(2)[:2]
+    if peeked in (b'"{', b'"['):
+        return BytesIO(_unquoted(stream.read(MAX_QUOTED_BYTES)))
     if peeked not in (b"\xff\xfe", b"\xfe\xff"):
         return stream
     return cast("BinaryIO", codecs.EncodedFile(stream, "utf-8", "utf-16", "replace"))
+
+
+def _unquoted(data: bytes) -> bytes:
+    try:
+        return str(json.loads(data)).encode("utf-8", "replace")
+    except (ValueError, RecursionError):
+        return data
 
 
 def decoded(data: bytes) -> str:

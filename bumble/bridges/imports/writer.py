@@ -49,7 +49,6 @@ BY = "import"
 TRUST = "imported"
 BATCH_FILES, BATCH_BYTES = 64, 6_000_000  # of a change set, which is a commit
 MAX_TEXT_CHARS = 400_000  # of one message
-MAX_MESSAGES = 20_000  # of one conversation
 MAX_TRANSCRIPT_BYTES = 48_000_000
 MAX_TITLE_CHARS, MAX_DESCRIPTION_CHARS, MAX_ID_CHARS = 120, 1000, 200
 MAX_SHOWN_CHARS = 60  # of a title in the report
@@ -103,6 +102,7 @@ class Importer:
         self._there = _imported(entity, form)
         self._forgotten = forgotten.read(entity.root)
         self._book = self._book_read = knowledge.read(entity.knowledge)
+        self._facts: dict[str, str] = {}  # the sources of sections to be added, by their titles
         self._skills: list[Skill] = list(skills.read(entity.skills))
         self._what = ""  # is being taken, in a few words
         self._titles: dict[str, int] = {}  # how many of this import have a title, by its key
@@ -126,6 +126,7 @@ class Importer:
 
     def flush(self) -> None:
         """Write what is planned."""
+        self._add_facts()
         planned = list(self._planned)
         if self._book.source != self._book_read.source and self._book.source is not None:
             why = "what another assistant knew"
@@ -231,14 +232,9 @@ class Importer:
             at = self._time(self.now)  # a clock was wrong
         if at is None:
             return []
-        if len(talk.turns) > MAX_MESSAGES:
-            more = sum(turn.blocks for turn in talk.turns[MAX_MESSAGES:])
-            why = f"messages beyond the first {MAX_MESSAGES:,} of a conversation"
-            left = LeftOut(talk.title or key, why, broken=True, count=more, is_block=True)
-            self.report.leave(left)
         at = min(at, next(filter(None, times), None) or at)
         placed, seen = [], dict[str, int]()
-        for turn, time in zip(talk.turns[:MAX_MESSAGES], times, strict=False):
+        for turn, time in zip(talk.turns, times, strict=True):
             if not turn.text.strip():
                 continue
             at = max(at, time or at)  # the order in which they stand is that in which they were
@@ -299,24 +295,47 @@ class Importer:
         return title if self._titles[key] == 1 else f"{title} {self._titles[key]}"
 
     def _fact(self, fact: Fact) -> None:
-        title = self._unique(shorten(self._safe(one_line(fact.title)), MAX_TITLE_CHARS))
+        told, _ = knowledge.unmarked(self._safe(one_line(fact.title)))  # only the owner locks
+        title = self._unique(shorten(told, MAX_TITLE_CHARS))
         there = knowledge.find(self._book, title)
         if there is not None and there.provenance.by != BY:
             self.report.leave(LeftOut(title, "sections whose title is there already"))
             return
-        origin = self._origin(public=fact.public)
+        text, origin = self._safe(fact.text), self._origin(public=fact.public)
         try:
-            change = knowledge.plan_set(
-                self._book, title, self._safe(fact.text), "", by_entity=True, provenance=origin
-            )
+            if there is None:
+                self._facts[title] = knowledge.new_section(title, text, origin)
+                self._bytes += len(text)
+            else:
+                self._correct(title, text, origin)
         except UserError as error:
             self.report.leave(LeftOut(title, str(error).splitlines()[0]))
-            return
+
+    def _correct(self, title: str, text: str, origin: Provenance) -> None:
+        change = knowledge.plan_set(self._book, title, text, "", by_entity=True, provenance=origin)
         if change is None or change.data is None:
             self.report.same += 1
-            return
-        self._book = knowledge.parse(change.data.decode())
-        self.report.facts += 1
+        else:
+            self._book = knowledge.parse(change.data.decode())
+            self.report.facts += 1
+
+    def _add_facts(self) -> None:
+        """Add the sections that are new, all at once; if they don't fit, those that do."""
+        facts, self._facts = self._facts, {}
+        try:
+            self._add(list(facts.values()))
+        except UserError:
+            for title, section in facts.items():
+                try:
+                    self._add([section])
+                except UserError as error:
+                    self.report.leave(LeftOut(title, str(error).splitlines()[0]))
+
+    def _add(self, sections: Sequence[str]) -> None:
+        change = knowledge.plan_added(self._book, sections, "") if sections else None
+        if change is not None and change.data is not None:
+            self._book = knowledge.parse(change.data.decode())
+            self.report.facts += len(sections)
 
     def _recipe(self, recipe: Recipe) -> None:
         name = self._unique(shorten(self._safe(one_line(recipe.name)), MAX_TITLE_CHARS))

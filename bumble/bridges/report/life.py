@@ -35,7 +35,7 @@ from bumble.records.episodes import Imprint
 from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader
 from bumble.records.relationships import Scores
-from bumble.records.sessions import Session
+from bumble.records.sessions import Compaction, Message, Session
 from bumble.text.printable import clean, whole
 from bumble.text.words import one_line, shorten
 
@@ -47,15 +47,6 @@ FIRST_CHARS = 200  # of the first words of a talk
 MOST_BELOW = 2  # messages shown under an episode that something rests on
 MOST_BASES = 12  # of what one memory rests on
 Progress = Callable[[float, float | None], None]
-
-
-class LifeQuote(Struct, frozen=True):
-    """A message that something rests on."""
-
-    id: str
-    at: datetime
-    speaker: str  # what to call them
-    text: str
 
 
 class Basis(Struct, frozen=True):
@@ -90,7 +81,7 @@ class LifeEntry(Struct, frozen=True):
     marks: tuple[str, ...] = ()  # a few words each
     sources: tuple[str, ...] = ()  # ids of what it rests on
     ground: Ground = Ground()
-    quotes: tuple[LifeQuote, ...] = ()  # of a talk
+    quotes: tuple[Basis, ...] = ()  # of a talk
     imprints: tuple[Imprint, ...] = ()  # of an episode
     weight: float = 0.0  # of an episode: how much it mattered, in [0, 1]
     body: BodyTag | None = None  # of an episode
@@ -176,7 +167,7 @@ class Collector:
         self.entity, self.name, self.reader = entity, shown(name), reader
         self.now = now
         self.life = Life(zone)
-        self.quotes: dict[str, LifeQuote] = {}
+        self.quotes: dict[str, Basis] = {}
         self.places: dict[str, Basis] = {}  # what a source is shown as, by its id
         self.sources: dict[str, tuple[str, ...]] = {}  # of each episode
         self.talks: dict[str, str] = {}  # the conversation of each quote
@@ -376,29 +367,30 @@ class Collector:
             ids = {message.id for message in session.messages}
             self._hidden |= wanted & (ids | {summary.id for summary in session.compactions})
             return
-        quotes = tuple(self._quotes(session, wanted))
-        for quote in quotes:
-            self.quotes.setdefault(quote.id, quote)
-            self.talks.setdefault(quote.id, session.id)
-            self.company.setdefault(quote.id, session.people)
-        self.company[session.id] = session.people
-        self._add(session.id, self._talk(session, quotes))
+        quotes = dict(self._quotes(session, wanted))
+        self.quotes |= quotes
+        self.talks |= dict.fromkeys(quotes, session.id)
+        self.company |= dict.fromkeys((*quotes, session.id), session.people)
+        self._add(session.id, self._talk(session, tuple(quotes.values())))
 
-    def _quotes(self, session: Session, wanted: set[str]) -> Iterator[LifeQuote]:
+    def _quotes(self, session: Session, wanted: set[str]) -> Iterator[tuple[str, Basis]]:
         for message in session.messages:
             if message.id in wanted and message.text.strip() and message.id not in self.quotes:
                 called = shown(one_line(str(message.extra.get("name") or "")))
                 speaker = called or self.names.get(message.speaker) or shown(message.speaker)
                 if message.role != "user":
                     speaker = self.name if message.role == "assistant" else "a tool"
-                text = _cut(shown(message.text.strip()), QUOTE_CHARS)
-                yield LifeQuote(message.id, self._local(message.at), speaker, text)
+                yield message.id, self._quote(message, message.text, speaker)
         for summary in session.compactions:
             if summary.id in wanted and summary.summary.strip() and summary.id not in self.quotes:
-                text = _cut(shown(summary.summary.strip()), QUOTE_CHARS)
-                yield LifeQuote(summary.id, self._local(summary.at), "a summary of the talk", text)
+                told = self._quote(summary, summary.summary, "a summary of the talk")
+                yield summary.id, told
 
-    def _talk(self, session: Session, quotes: tuple[LifeQuote, ...]) -> LifeEntry:
+    def _quote(self, said: Message | Compaction, text: str, speaker: str) -> Basis:
+        told, mark = _cut(shown(text.strip()), QUOTE_CHARS), anchor("message", said.id)
+        return Basis("message", mark, self._local(said.at), told, speaker)
+
+    def _talk(self, session: Session, quotes: tuple[Basis, ...]) -> LifeEntry:
         spoken = [message for message in session.messages if message.role != "tool"]
         first = next((m.text for m in spoken if m.role == "user" and m.text.strip()), "")
         imported = session.imported or {}
@@ -456,8 +448,7 @@ class Collector:
 
     def _quoted(self, source: str) -> Basis:
         quote = self.quotes[source]
-        text = _cut(quote.text, BASIS_CHARS)
-        return Basis("message", anchor("message", source), quote.at, text, quote.speaker)
+        return replace(quote, text=_cut(quote.text, BASIS_CHARS))
 
 
 def _marks(talks: Iterable[str]) -> set[str]:

@@ -38,12 +38,14 @@ def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
     able = sayings.for_talk(talk.runtime, words.language(text)) is None
     if able and not is_first(talk.opened):
         return
-    opened = with_name(talk.opened, text, yes=yes)
+    # without a model that writes it reads the message anyway, and may have to be fetched for that
+    reads = weights.reader_here(talk.opened) if able else talk.runtime.memory.reader
+    opened = with_name(talk.opened, reads.read(text).introduced if reads else "", yes=yes)
     if opened is not talk.opened:
         talk.name_owner(opened)
 
 
-def with_name(opened: Opened, text: str, *, yes: bool) -> Opened:
+def with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
     """Return the entity with the owner's name as a message gives it, if that is agreed to.
 
     At a terminal the person is asked; elsewhere --yes agrees, and without it they are told how.
@@ -51,10 +53,10 @@ def with_name(opened: Opened, text: str, *, yes: bool) -> Opened:
 
     Args:
         opened: The entity.
-        text: What is about to be said.
+        introduced: The name by which somebody introduces themselves; empty where nobody does.
         yes: Whether every question is answered with yes.
     """
-    name = _new_name(opened, text)
+    name = _new_name(opened, introduced)
     if not name:
         return opened
     owner, entity = opened.identity.owner.name or "nobody", opened.identity.name
@@ -71,12 +73,10 @@ def with_name(opened: Opened, text: str, *, yes: bool) -> Opened:
     return renamed
 
 
-def _new_name(opened: Opened, text: str) -> str:
-    """Return the name in a message that nobody has yet; empty where there is none."""
+def _new_name(opened: Opened, name: str) -> str:
+    """Return a name that nobody has yet; empty for any other."""
     if opened.identity.owner.name and not is_first(opened):
         return ""
-    reads = weights.reader_here(opened)
-    name = reads.read(text).introduced if reads else ""
     if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
         return ""
     if _is_part(name, opened.identity.owner.name) or _is_part(opened.identity.owner.name, name):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bumble.bridges.imports import ledger
-from bumble.bridges.imports.ledger import Item, LeftOut
+from bumble.bridges.imports.ledger import ImportedPersona, ImportedTalk, Item, LeftOut
 from bumble.errors import ImportInvalidError
 from tests.support import exports
 from tests.support.importing import items, said
@@ -148,11 +149,94 @@ def test_an_export_that_a_program_of_windows_rewrote_is_read(tmp_path: Path, enc
     assert len(said(read)) == 4
 
 
+def test_of_deepseek_the_newest_branch_is_taken_and_its_thoughts_are_counted(
+    tmp_path: Path,
+) -> None:
+    path = exports.as_json(tmp_path / "conversations.json", [exports.deepseek_talk()])
+    form, read = items(path)
+    assert (form, said(read)) == (
+        "deepseek",
+        [
+            ("person", "", "I keep a parrot.\n\n[file: bird.png]"),
+            ("other", "DeepSeek", "How old is it?"),
+        ],
+    )
+    assert left(read) == {ledger.THOUGHTS: 1, ledger.RESULTS: 1, ledger.ASIDE: 1}
+
+
+def test_of_le_chat_the_pieces_of_an_answer_are_one_text(tmp_path: Path) -> None:
+    form, read = items(exports.zipped(tmp_path / "a.zip", **{"chat-c1_json": exports.le_chat()}))
+    assert (form, [text for *_, text in said(read)]) == (
+        "mistral",
+        [
+            "I grow medlars.\n\n[picture: tree.jpg]",
+            "Plant it in March.\n\n[picture: quince.png]\n\n[document: Plan]\n\nDig.",
+        ],
+    )
+    unknown = "blocks of a kind that is not known: custom_element"
+    assert left(read) == {ledger.CITED: 1, ledger.CALLS: 1, unknown: 1}
+
+
+def test_in_a_group_of_characters_each_is_named_who_speaks(tmp_path: Path) -> None:
+    form, read = items(exports.folder(tmp_path, {"chats/x.jsonl": exports.silly_chat()}))
+    assert (form, said(read)) == (
+        "sillytavern",
+        [
+            ("other", "Ada", "Hm?"),
+            ("person", "", "My owl."),
+            ("other", "Bo", "Its name?\n\n[picture: owl.png]"),
+        ],
+    )
+    assert left(read) == {ledger.ASIDE: 1, ledger.THOUGHTS: 1, ledger.HIDDEN: 1}
+    [talk] = [item for item in read if isinstance(item, ImportedTalk)]
+    assert talk.title == "Ada, Bo"
+    assert [turn.at.minute for turn in talk.turns if turn.at] == [13, 14, 15]
+
+
+def test_a_page_of_gemini_is_read_as_its_json_is(tmp_path: Path) -> None:
+    page = exports.gemini_page(
+        ("Cleared previous feedback", "Sep 2, 2026, 1:26:27 PM PDT<br>"),
+        (
+            "Prompted A boat?<br>1 file.",
+            "Sep 2, 2026, 12:12:52\u202fPM PDT<br><p>A <b>sloop</b>.</p>",
+        ),
+        ("Prompted Of wood?", "2 Smarch 2026, 25:99 XYZ<br><p>Of oak.</p>"),
+    )
+    place = "Takeout/Mes activités/Applications Gemini/MonActivité.html"
+    form, read = items(exports.folder(tmp_path, {place: page, "archive_browser.html": "<p>"}))
+    assert (form, said(read)) == (
+        "gemini",
+        [("person", "", "A boat?\n1 file."), ("other", "Gemini", "A sloop.")],
+    )
+    [talk] = [item for item in read if isinstance(item, ImportedTalk)]
+    assert talk.at == datetime(2026, 9, 2, 19, 12, 52, tzinfo=UTC)
+    assert left(read) == {
+        "records that are no prompt": 1,
+        "a record without a time": 1,
+        "files that hold no conversations": 1,
+    }
+
+
+def test_a_page_in_another_language_loses_only_the_word_for_asking(tmp_path: Path) -> None:
+    page = exports.gemini_page(("Pokyn&nbsp;Kde je loď?", "1. 12. 2026 10:00:00 SEČ<br>Tady."))
+    search = exports.gemini_page(("Searched for&nbsp;boats", "Sep 2, 2026"), product="Search")
+    _, read = items(exports.folder(tmp_path, {"a.html": page, "b/MyActivity.html": search}))
+    assert [text for *_, text in said(read)] == ["Kde je loď?", "Tady."]
+    assert left(read)["a record without a time"] == 1
+
+
+def test_json_within_a_text_of_json_is_read(tmp_path: Path) -> None:
+    path = exports.as_json(tmp_path / "mo.af", json.dumps(exports.letta_agent()))
+    form, read = items(path)
+    assert (form, bool(said(read))) == ("letta", True)
+
+
 def test_what_only_looks_like_an_export_is_not_taken_for_one(tmp_path: Path) -> None:
-    message = {"fragments": [{"type": "REQUEST", "content": "hello"}]}
-    deepseek = {"id": "d", "mapping": {"1": {"id": "1", "parent": None, "message": message}}}
+    agent = {**exports.letta_agent(), "tools": [{"json_schema": {"mapping": {"type": "object"}}}]}
+    assert items(exports.as_json(tmp_path / "tools.af", agent))[0] == "letta"
+    raw = {"chat_messages": [{"message_id": 1, "fragments": []}]}
     with pytest.raises(ImportInvalidError, match="no format that bumble knows"):
-        items(exports.as_json(tmp_path / "conversations.json", [deepseek]))
+        items(exports.as_json(tmp_path / "conversations.json", raw))
 
 
 def test_a_folder_of_archives_says_which_to_import(tmp_path: Path) -> None:
@@ -165,3 +249,19 @@ def test_what_lies_beside_the_notes_of_a_memory_folder_is_named(tmp_path: Path) 
     texts = {**exports.MEMFS, "system/picture.png": "x", "skills/tea/SKILL.md": "Boil water."}
     _, read = items(exports.folder(tmp_path, texts))
     assert left(read) == {"files that are no Markdown": 1}
+
+
+def test_talks_of_exports_that_gave_them_no_ids_are_kept_apart(tmp_path: Path) -> None:
+    told = [exports.gpt_talk("x", exports.gpt_message(f"m{n}", "user", f"{n}")) for n in "ab"]
+    for number, talk in enumerate(told):
+        talk["create_time"] += number
+        for key in ("id", "conversation_id"):
+            talk.pop(key, None)
+    _, read = items(exports.as_json(tmp_path / "conversations.json", told))
+    assert len({item.id for item in read if isinstance(item, ImportedTalk)}) == 2
+
+
+def test_a_card_that_says_nothing_but_its_name_is_one(tmp_path: Path) -> None:
+    card = {"spec": "chara_card_v2", "data": {"name": "Ada", "description": ""}}
+    _, [persona] = items(exports.as_json(tmp_path / "ada.json", card))
+    assert isinstance(persona, ImportedPersona) and persona.name == "Ada"

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 from bumble.entity.changes import ChangeSet
 from bumble.history import clone
 from bumble.records import beliefs, journal, knowledge, soma
+from tests.support import exports
 from tests.support.repository import LISBON, dreamt, git, subjects, write
 from tests.support.running import NOON, Run
 
@@ -141,3 +143,23 @@ def test_a_reminder_that_was_undone_is_not_said_again(ada: Run) -> None:
 @pytest.mark.parametrize("argv", [[], ["--last", "--cycle", "dream"], ["x", "--last"]])
 def test_exactly_one_way_of_naming_it_is_taken(ada: Run, argv: list[str]) -> None:
     assert ada("undo", *argv).code == 2
+
+
+def test_an_import_is_taken_back_as_long_as_nothing_came_of_it(ada: Run, tmp_path: Path) -> None:
+    path = exports.as_json(tmp_path / "conversations.json", [exports.gpt_moving()])
+    ada.ok("import", str(path))
+    done = ada.ok("undo", "--last")
+    assert "My landlord is called Rui." in done.out
+    assert "lines more" not in done.out
+    assert ada.ok("session", "list", "--json").data == []
+    assert "Nothing is wrong" in ada.ok("doctor").out
+    assert ada.ok("import", str(path), "--json").data["conversations"]["new"] == 1
+
+
+def test_of_a_long_undo_the_first_lines_are_shown(ada: Run, tmp_path: Path) -> None:
+    said = (exports.gpt_message(f"m{n}", "user", f"Line {n}.") for n in range(90))
+    path = exports.as_json(tmp_path / "conversations.json", [exports.gpt_talk("long", *said)])
+    ada.ok("import", str(path))
+    shown = ada.ok("undo", "--last", "--dry-run").out.splitlines()
+    assert "Line 3." in "\n".join(shown)
+    assert shown[-1].endswith("30 lines more")

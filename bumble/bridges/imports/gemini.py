@@ -1,0 +1,300 @@
+"""Gemini's history, by Google Takeout: the activity as JSON or as web pages, or a file a talk.
+
+Takeout's activity knows no conversations: a day makes one. Its pages name a time in the words of
+the account's language.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, tzinfo
+from html.parser import HTMLParser
+from typing import Any
+
+from msgspec.structs import replace
+
+from bumble.bridges.imports import dates, foreign, ledger
+from bumble.bridges.imports.foreign import Files, listed, mapping, mappings, moment, several, text
+from bumble.bridges.imports.ledger import (
+    ImportContext,
+    ImportedBlock,
+    ImportedMessage,
+    ImportedTalk,
+    ImportedTurn,
+    Item,
+    LeftOut,
+)
+from bumble.bridges.imports.source import UNREADABLE, ImportSource, reason
+from bumble.errors import UnsafePathError
+
+GEMINI_NAME = "Gemini"
+CELLS = {  # what stands in a part of a record on a page, by its class
+    "header-cell": "labels",
+    "text-right": "beside",
+    "--caption": "labels",
+    "content-cell": "said",
+}
+MAX_TIME_CHARS = 60  # of a line that says when
+# What a record's title begins with, where the rest is what somebody said.
+PROMPTED = (
+    *("Prompted with: ", "Asked Gemini: ", "Asked Bard: "),
+    *("Prompted ", "Asked ", "Said ", "Branched ", "Answered "),
+)
+NAMES = ("gemini", "bard")  # one of which is in the labels of a record, in any language
+ATTACHED = {"attachedFiles": "file", "imageFile": "picture", "audioFiles": "file"}
+_BLOCKS = ("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table")
+_UNSEEN = ("script", "style")
+
+
+def fits_gemini(source: ImportSource) -> bool:
+    """Whether the files are such an export."""
+    return any(part.shown(source) for part in (CONVERSATIONS, GEMINI)) or bool(_pages(source))
+
+
+def _pages(source: ImportSource) -> list[str]:
+    """Return the web pages that hold an activity, whatever they are called."""
+    heads = {name: source.head(name, foreign.HEAD_BYTES) for name in source.matching("*.htm*")}
+    return [name for name, head in heads.items() if b"outer-cell" in head and b"--title" in head]
+
+
+def read_gemini(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+    """Read the turns, day by day; they stand newest first."""
+    pages = _pages(source)
+    for name in pages:
+        yield from _by_day(_page(source, name, context.zone), context.zone)
+    yield from _by_day(
+        foreign.read(source, CONVERSATIONS, GEMINI, besides=pages, alone=not pages), context.zone
+    )
+
+
+def _by_day(items: Iterable[Item], zone: tzinfo) -> Iterator[Item]:
+    """Make a talk of the turns of a day; what has an id of its own stays as it is."""
+    day: date | None = None
+    turns: list[ImportedTurn] = []
+    for item in items:
+        if not isinstance(item, ImportedTalk) or item.id:
+            yield item
+        elif item.at is not None and item.turns:
+            here = item.at.astimezone(zone).date()
+            if day is not None and here != day:
+                yield _talk(day, turns)
+                turns = []
+            day = here
+            turns += item.turns
+    if day is not None:
+        yield _talk(day, turns)
+
+
+def _talk(day: date, turns: list[ImportedTurn]) -> ImportedTalk:
+    ordered = sorted(turns, key=lambda turn: turn.at.timestamp() if turn.at else 0.0)
+    return ImportedTalk(f"day {day}", f"{GEMINI_NAME}, {day}", ordered[0].at, tuple(ordered))
+
+
+def _record(data: Mapping[str, Any]) -> Iterator[Item]:
+    asked, told = _details(data)
+    answers = [_answer(one) for one in listed(data, "safeHtmlItem")]
+    labels = [text(data, "header"), *foreign.texts(data, "products")]
+    yield from _entry(
+        moment(data, "time"),
+        ("" if asked else text(data, "title")),
+        " ".join(labels),
+        [*asked, *_attached(data)],
+        [*answers, *told],
+        is_prompt=bool(asked or told),
+    )
+
+
+def _entry(
+    at: datetime | None,
+    title: str,
+    labels: str,
+    asked: Sequence[ImportedBlock],
+    answers: Sequence[ImportedBlock],
+    *,
+    is_prompt: bool = False,
+) -> Iterator[Item]:
+    """Read a record of an activity: what somebody asked, and what was answered."""
+    if at is None:
+        raise ValueError("a record without a time")
+    if labels.strip() and not any(name in labels.casefold() for name in NAMES):
+        yield LeftOut(title[:60], "records of other services", is_block=True)
+        return
+    verb, words = _parted(title)
+    if not (verb or is_prompt or any(block.text for block in answers)):
+        yield LeftOut(title[:60], "records that are no prompt", is_block=True)
+        return
+    key = hashlib.sha256(f"{at.isoformat()} {words}".encode("utf-8", "replace")).hexdigest()[:24]
+    prompt = [ImportedBlock(words)] if words.strip() else []
+    said = (
+        ImportedMessage(ledger.head(key, at, "", own=True), [*prompt, *asked]),
+        ImportedMessage(ledger.head(f"{key} answer", at, GEMINI_NAME, own=False), answers),
+    )
+    for item in ledger.talk("", "", at, said):
+        yield replace(item, what=title[:60]) if isinstance(item, LeftOut) else item
+
+
+def _parted(title: str) -> tuple[str, str]:
+    """Part what was done, as Google words it, from what was said: a space that never breaks."""
+    plain_title = title.replace("\xa0", " ")
+    done = title.partition("\xa0")[0] if "\xa0" in title[:40] else ""
+    shown = next(filter(plain_title.startswith, PROMPTED), f"{done} " if done else "")
+    verb = shown if len(shown.split()) <= 3 else ""
+    return verb, plain_title.removeprefix(verb)
+
+
+def _page(source: ImportSource, name: str, zone: tzinfo) -> Iterator[Item]:
+    """Read the records of a web page."""
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    page, number = _Page(), 0
+    try:
+        with source.reading(name) as stream:
+            while data := stream.read(foreign.CHUNK_BYTES):
+                page.feed(decode(data))
+                for cells in page.taken():
+                    number += 1
+                    yield from foreign.tried(f"{name}, number {number}", _card(cells, zone))
+    except (*UNREADABLE, UnsafePathError) as error:
+        yield LeftOut(name, f"can't be read: {reason(error)}", broken=True)
+    page.close()
+    for cells in page.taken(least=0):
+        yield from foreign.tried(f"{name}, the last", _card(cells, zone))
+
+
+def _card(cells: Mapping[str, str], zone: tzinfo) -> Iterator[Item]:
+    """Read a record of a page: what was asked, a line that says when, what was answered."""
+    lines = cells["said"].split("\n")
+    times = {n: dates.shown(line, zone) for n, line in enumerate(lines) if _may_be_time(line)}
+    place = next((n for n, at in times.items() if at), 0)
+    told = "\n".join(lines[place + 1 :]).strip()
+    asked = "\n".join(lines[:place]).strip()
+    answers = [ImportedBlock(told)] if told else []
+    yield from _entry(times.get(place), asked or lines[0], cells["labels"], (), answers)
+
+
+def _may_be_time(line: str) -> bool:
+    return len(line) <= MAX_TIME_CHARS and sum(char.isdigit() for char in line) > 6
+
+
+GEMINI = Files(
+    ("MyActivity.json", "My Activity.json", "*Gemini*/*.json"),  # or in the account's language
+    frozenset(["header", "title", "time"]),
+    {"": _record},
+)
+
+
+def _conversation_of_gemini(data: Mapping[str, Any]) -> Iterator[Item]:
+    begun, title = text(data, "creation_time"), text(data, "title")
+    said = (_turn(one, number) for number, one in enumerate(listed(data, "conversation_turns")))
+    yield from ledger.talk(f"{begun} {title}", title, moment(data, "creation_time"), said)
+
+
+def _turn(item: object, number: int) -> ImportedMessage:
+    own, answer = mapping(item, "user_turn"), mapping(item, "system_turn")
+    turn = own or answer
+    at, is_deleted = moment(turn, "turn_last_modified"), bool(turn.get("turn_deleted_time"))
+    blocks = [
+        *([ImportedBlock(text(own, "prompt"))] if text(own, "prompt").strip() else []),
+        *[ledger.left(ledger.THOUGHTS)] * len(listed(answer, "model_thoughts")),
+        *(_piece(one) for part in listed(answer, "text") for one in (part, *listed(part, "cards"))),
+        *(ledger.mark("picture", text(one)) for one in listed(answer, "images")),
+    ] or [ledger.unknown("")]
+    shown = [ledger.left(ledger.HIDDEN)] * len(blocks) if is_deleted else blocks
+    return ImportedMessage(ledger.head(f"turn {number}", at, GEMINI_NAME, own=bool(own)), shown)
+
+
+def _piece(part: object) -> ImportedBlock:
+    """Read a piece of an answer, or a card in it."""
+    words = foreign.first(part, "data", "content")
+    return ImportedBlock(words) if words else ledger.left("answers without words")
+
+
+CONVERSATIONS = Files(
+    ("conversation_*.txt", "conversation_*.json"),  # each holds one, by Takeout for Workspace
+    frozenset(["conversation_turns"]),
+    {"": _conversation_of_gemini},
+)
+
+
+def _answer(item: object) -> ImportedBlock:
+    shown = plain(text(item, "html"))
+    return ImportedBlock(shown) if shown else ledger.left("answers without words")
+
+
+def _details(data: Mapping[str, Any]) -> tuple[list[ImportedBlock], list[ImportedBlock]]:
+    """Read the other two forms of a record: what was asked, and what was answered."""
+    asked, told = list[ImportedBlock](), list[ImportedBlock]()
+    for one in mappings(data, "details"):
+        if words := foreign.first(one, "value"):
+            (asked if one.get("name") == "Request" else told).append(ImportedBlock(words))
+    told += [ledger.unknown("userInteraction")] * len(listed(data, "userInteractions"))
+    return asked, told
+
+
+def _attached(data: Mapping[str, Any]) -> Iterator[ImportedBlock]:
+    """Name the pictures and files that went with a prompt."""
+    for key, kind in ATTACHED.items():
+        for one in several(data, key):
+            yield ledger.mark(kind, text(one) or text(one, "name"))
+
+
+def plain(html: str) -> str:
+    """Return the text of a piece of HTML."""
+    reader = _Plain()
+    reader.feed(html)
+    reader.close()
+    return _tidy(reader.parts)
+
+
+def _tidy(parts: Sequence[str]) -> str:
+    lines = [line.rstrip() for line in "".join(parts).split("\n")]
+    text = "\n".join(line for n, line in enumerate(lines) if line or (n and lines[n - 1]))
+    return foreign.cleaned(text).strip()
+
+
+class _Plain(HTMLParser):
+    """Collects text; blocks begin a line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self.unseen = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.unseen += tag in _UNSEEN
+        self.parts += ["\n"] * (tag in _BLOCKS) + ["- "] * (tag == "li")
+        if tag == "img":
+            shown = dict(attrs)
+            self.parts.append(ledger.marked("picture", shown.get("alt") or shown.get("src") or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.unseen = max(0, self.unseen - (tag in _UNSEEN))
+        self.parts += ["\n"] * (tag in _BLOCKS and tag != "br")
+
+    def handle_data(self, data: str) -> None:
+        if not self.unseen:
+            self.parts.append(data)
+
+
+class _Page(_Plain):
+    """Collects the texts of the records of a page, by what stands in them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[dict[str, list[str]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        classes = (dict(attrs).get("class") or "") if tag == "div" else ""
+        if "outer-cell" in classes:
+            self.records.append({part: [] for part in CELLS.values()})
+        for mark, part in CELLS.items() if self.records else ():
+            if mark in classes:
+                self.parts = self.records[-1][part]
+                break
+        super().handle_starttag(tag, attrs)
+
+    def taken(self, least: int = 1) -> Iterator[Mapping[str, str]]:
+        """Yield the records that are whole; the last may not be."""
+        while len(self.records) > least:
+            yield {part: _tidy(found) for part, found in self.records.pop(0).items()}
