@@ -84,10 +84,6 @@ class Viewer:
             values |= {name: type(getattr(record, name))() for name in empty}
         return replace(record, **values) if values else record  # type: ignore[type-var]
 
-    def seeing(self, load: Callable[[Path], T]) -> Callable[[Path], T]:
-        """Return what loads a file's record as they may see it."""
-        return lambda path: self.seen(load(path))
-
     def body(self, soma: Soma) -> Soma:
         """Return a body without what was felt and thought of for others."""
         felt = soma.felt and self.seen(soma.felt)

@@ -106,32 +106,6 @@ def piece(text: str) -> None:
     _write(shown)
 
 
-class Voice:
-    """Says an answer as it comes; where nobody can hear it, it goes on all the same, to be kept."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
-        self._trouble: ReaderLeftError | UserError | None = None
-
-    def __call__(self, text: str) -> None:
-        """Say a piece."""
-        if self._trouble is None:
-            try:
-                self._say(text)
-            except (ReaderLeftError, UserError) as error:
-                self._trouble = error
-
-    def complain(self) -> None:
-        """Tell what was in the way of saying it.
-
-        Raises:
-            ReaderLeftError: If whoever listened has gone.
-            UserError: If the system refused the output.
-        """
-        if self._trouble is not None:
-            raise self._trouble
-
-
 def flush() -> None:
     """See to it that everything printed has left the process."""
     sign("")
@@ -307,14 +281,18 @@ def agrees(question: str, *, default: bool) -> bool:
 
 
 class Thinking:
-    """A sign on stderr that the entity thinks, while nothing of its answer may be shown yet.
+    """Says an answer as it comes; until then, and in between, a sign that the entity thinks.
 
-    At a terminal a line that goes when the answer comes; elsewhere one that stays.
+    At a terminal the sign is a line that goes when the answer comes; elsewhere one that stays.
+    Where nobody can hear the answer, it goes on all the same, to be kept.
     """
 
-    def __init__(self, name: str, environ: Mapping[str, str] | None = None) -> None:
-        self._name, self._environ = name, environ
+    def __init__(
+        self, name: str, say: Callable[[str], None], environ: Mapping[str, str] | None = None
+    ) -> None:
+        self._name, self._say, self._environ = name, say, environ
         self._begun = False
+        self._trouble: ReaderLeftError | UserError | None = None
 
     def wait(self, what: str) -> None:
         """Show on a terminal what it does: `reads`; nothing elsewhere."""
@@ -330,15 +308,25 @@ class Thinking:
         else:
             say(f"{self._name} is thinking …")
 
-    def until(self, voice: Callable[[str], None]) -> Callable[[str], None]:
-        """Return a voice before which the sign goes."""
+    def speak(self, text: str) -> None:
+        """Say a piece of the answer; the sign goes."""
+        sign("")
+        self._begun = False
+        if self._trouble is None:
+            try:
+                self._say(text)
+            except (ReaderLeftError, UserError) as error:
+                self._trouble = error
 
-        def speak(text: str) -> None:
-            sign("")
-            self._begun = False
-            voice(text)
+    def complain(self) -> None:
+        """Tell what was in the way of saying it.
 
-        return speak
+        Raises:
+            ReaderLeftError: If whoever listened has gone.
+            UserError: If the system refused the output.
+        """
+        if self._trouble is not None:
+            raise self._trouble
 
 
 STOPPED = {

@@ -58,7 +58,8 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         seen: bool = False,
     ) -> listing.Listing[R]:
         """Read what can be read, and warn of the rest; `seen`: as whoever looks may see it."""
-        load = listing.Viewer(opened).seeing(self.kind.load) if seen else self.kind.load
+        viewer, own = listing.Viewer(opened), self.kind.load
+        load = (lambda path: viewer.seen(own(path))) if seen else own
         paths = list(self.paths(opened).values())
         return listing.readable(opened, paths, load, keep=keep, limit=limit)
 

@@ -158,7 +158,7 @@ class Conversation:
     def _answer(
         self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
     ) -> Turn:
-        thinking = output.Thinking(self.opened.identity.name, self.opened.shell.environ)
+        thinking = output.Thinking(self.opened.identity.name, say, self.opened.shell.environ)
         thinking.wait("listens")
         last_spoke = self._last_spoke()
         heard = self._listen(text)
@@ -169,13 +169,13 @@ class Conversation:
             attached = self._attached(text) if typed else participants.Attached()
             message = Heard(heard, self.person, last_spoke, attached.text, attached.notes)
             prepared = turn.prepare(self.runtime, message, asked=_profile_name(think))
-        voice, stops = output.Voice(say), self.opened.shell.stops
+        stops = self.opened.shell.stops
         thinking.wait(self._reading(prepared))
         with self._timed("answer"), stops.held():
-            heard_by = ReplyStream(thinking.until(voice), thinking.begin, stops.open)
+            heard_by = ReplyStream(thinking.speak, thinking.begin, stops.open)
             self.last = turn.answer(self.runtime, prepared, heard_by)
             self.session = self.last.session
-        voice.complain()
+        thinking.complain()
         return self.last
 
     def _reading(self, prepared: Turn) -> str:
@@ -275,10 +275,6 @@ class Conversation:
         started = time.perf_counter()
         yield
         self.spent[what] = time.perf_counter() - started
-
-    def timing(self) -> str:
-        """Say where the time went."""
-        return " · ".join(f"{what} {seconds:.2f} s" for what, seconds in self.spent.items())
 
     def status(self) -> list[str]:
         """Say who talks with whom, by which model."""

@@ -174,10 +174,6 @@ def _keys() -> KeyBindings:
     return keys
 
 
-def _help(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
-    output.say(HELP)
-
-
 def _status(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
     switches = [
         f"/{name} {'on' if value else 'off'}"
@@ -242,7 +238,7 @@ def _new(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
 
 LEAVING = ("quit", "exit")
 COMMANDS: dict[str, Callable[[conversation.Conversation, ReplState, str], None]] = {
-    "help": _help,
+    "help": lambda *_: output.say(HELP),
     "status": _status,
     "me": _me,
     "context": _context,

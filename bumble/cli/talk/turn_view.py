@@ -134,13 +134,6 @@ def finish(
     if debug_prefix:
         output.say(talk.prefix_report(turn))
     talk.finish(turn)
-    tell_more(turn, wishes)
-    if usage:
-        output.say(footer(talk, turn))
-
-
-def tell_more(turn: Turn, wishes: Wishes) -> None:
-    """Say what went on behind an answer, as far as that is wanted."""
     if wishes.reasoning:
         thoughts = [completion.reasoning.strip() for completion in turn.outcome.completions]
         for thought in filter(None, thoughts):
@@ -153,6 +146,8 @@ def tell_more(turn: Turn, wishes: Wishes) -> None:
             for call, result in zip(step.calls, step.results, strict=True):
                 shown = output.shorten(dumps(dict(call.arguments), ensure_ascii=False))
                 output.say(f"[{call.name} {shown}: {output.shorten(result.text)}]")
+    if usage:
+        output.say(footer(talk, turn))
 
 
 def data(turn: Turn) -> dict[str, Any]:
@@ -217,8 +212,8 @@ def footer(talk: Conversation, turn: Turn) -> str:
         )
     blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.composed.blocks)
     lines.append(f"[{turn.reading.route.profile} · before the message: {blocks} tokens]")
-    lines.append(f"[{talk.timing()}]")
-
+    spent = " · ".join(f"{what} {seconds:.2f} s" for what, seconds in talk.spent.items())
+    lines.append(f"[{spent}]")
     lines += conversation.describe(talk)
     return "\n".join(lines)
 

@@ -7,8 +7,8 @@ import pytest
 from tests.support.running import Run
 
 REPLIES = [
-    {"purpose": "noise", "json": {"thoughts": ["do bees queue", "what the rain leaves behind"]}},
-    {"purpose": "noise", "json": {"thoughts": ["Do bees queue?", "a door left open"]}},
+    {"purpose": "musings", "json": {"thoughts": ["do bees queue", "what the rain leaves behind"]}},
+    {"purpose": "musings", "json": {"thoughts": ["Do bees queue?", "a door left open"]}},
 ]
 
 
