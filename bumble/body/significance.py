@@ -84,14 +84,7 @@ def significance(
         familiarity: With the person, in [0, 1].
         appraisal: See `appraisal_strength`; 0 when there was none.
         novelty: See `novelty`.
-
-    Raises:
-        ValueError: If an input is not in [0, 1].
     """
-    inputs = {"familiarity": familiarity, "appraisal": appraisal, "novelty": novelty}
-    for name, value in inputs.items():
-        if not 0 <= value <= 1:
-            raise ValueError(f"`{name}` must be in [0, 1]")
     return Significance(
         base=BASE,
         meaningful=MEANINGFUL_WEIGHT * meaningful,

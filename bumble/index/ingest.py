@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import marshal
 import os
 import stat
@@ -75,12 +74,6 @@ def _add_companions(folder: str, place: str, stamps: dict[str, Stamp]) -> None:
         elif entry.name.endswith(".yaml") and entry.is_file(follow_symlinks=False):
             with suppress(FileNotFoundError):
                 stamps[name] = _stamp(entry.stat(follow_symlinks=False))
-
-
-def digest_of(stamps: dict[str, Stamp]) -> str:
-    """Return what differs if any file, its stamp or their order does."""
-    # of version 2, which says the same of equal values however often they are referred to
-    return hashlib.blake2b(marshal.dumps(stamps, 2), digest_size=32).hexdigest()
 
 
 def kind_of(path: str) -> str:
@@ -172,7 +165,8 @@ def update(entity: Entity, database: Store, reading: IngestReading, tell: Progre
     """Bring files and chunks of the database up to date with the folder."""
     _forget_if_renamed(database, reading)
     scanned = scan(entity)
-    whole = digest_of(scanned) if len(scanned) >= MANY_FILES else ""
+    # of version 2, which says the same of equal values however often they are referred to
+    whole = disk.sha256(marshal.dumps(scanned, 2)) if len(scanned) >= MANY_FILES else ""
     if whole and database.seen() == whole:
         return Filed(0, 0, 0, len(scanned), _problems(entity, database))
     indexed = database.stamps()

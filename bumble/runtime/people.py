@@ -157,22 +157,19 @@ def plan_felt(runtime: Runtime, person: str, points: Mapping[str, float]) -> Cha
     )
 
 
-def plan_noted(
-    person: Relationship, notes: Sequence[PendingNote], *, known: bool, scores: Scores | None = None
-) -> Change | None:
+def plan_noted(person: Relationship, notes: Sequence[PendingNote], *, known: bool) -> Change | None:
     """Plan to keep notes about somebody for the next reflection; each is kept once.
 
     Args:
         person: As it was read, or a stub.
         notes: In order.
         known: Whether there is a file; else there will be one of the stub.
-        scores: Those that the notes ask for, if any.
     """
     waiting = {disk.same_name(note.text) for note in person.pending}
     new = [note for note in notes if disk.same_name(note.text) not in waiting]
     pending = (*person.pending, *new) if new else None
     why = f"notes on {person.name}" if known else f"hear of {person.name}"
-    change = relationships.plan_update(person, why, pending=pending, scores=scores)
+    change = relationships.plan_update(person, why, pending=pending)
     return change if change is None or known else Change(change.path, why, change.data)
 
 
