@@ -6,7 +6,6 @@ Knows nothing of which layers there are.
 from __future__ import annotations
 
 import difflib
-import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -154,15 +153,8 @@ def parse_value(keys: Keys, text: str, *, root: type = Config) -> Any:
 
 def place(name: str, source: str, keys: Keys) -> str:
     """Name the file and the line of the deepest of `keys` that stands in it."""
-    lines, plain = _lines(source), tuple(key.partition("[")[0] for key in keys)  # `hours[3]`
-    deepest_first = (lines.get(plain[:depth]) for depth in range(len(plain), 0, -1))
-    line = next((line for line in deepest_first if line is not None), None)
+    line = yaml_edit.line_of(source, [key.partition("[")[0] for key in keys])  # `hours[3]`
     return name if line is None else f"{name}:{line}"
-
-
-@functools.lru_cache(maxsize=4)
-def _lines(source: str) -> Mapping[Keys, int]:
-    return yaml_edit.lines(source)
 
 
 def sentence(problem: ValueProblem) -> str:
