@@ -179,15 +179,18 @@ def _changed_later(session: Session, told: Told, message: Message) -> str:
     """
     language = words.language(message.text)
     asked = values.read(session.messages[-1].text, language).content
-    counted = {
-        number.unit
-        for number in values.read(message.text, language).numbers
-        if number.kind == "thing" and number.claimed
-    }
-    if not counted & asked:
+    counted, named = set[str](), set[str]()
+    for sentence in words.sentences(message.text):
+        units = {
+            number.unit
+            for number in values.read(sentence, language).numbers
+            if number.kind == "thing" and number.claimed and number.unit in asked
+        }
+        counted |= units
+        named |= set(stop_words.telling_words(sentence)) if units else set()
+    if not counted:
         return ""
-    common = words.common(language, corrections.COMMON_WORDS)
-    names = set(stop_words.telling_words(message.text)) - common
+    names = named - words.common(language, corrections.COMMON_WORDS)
     later = [
         each
         for each in told.messages.values()

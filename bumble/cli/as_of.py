@@ -26,6 +26,7 @@ from bumble.entity import changes, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.settings import SCHEMA_VERSION
 from bumble.errors import (
+    HistoryMissingError,
     NotAnEntityError,
     PastMissingError,
     RecordInvalidError,
@@ -36,7 +37,7 @@ from bumble.files import disk
 from bumble.history import past
 from bumble.history.past import PastCommit
 from bumble.jobs.forgetting import forget
-from bumble.records import forgotten
+from bumble.records import forgotten, kinds
 from bumble.text import moments
 
 MOST_FOLDERS = 8  # of one entity
@@ -48,7 +49,8 @@ class PastFolder(Struct, frozen=True):
     """A folder as it was."""
 
     root: Path
-    commit: PastCommit
+    commit: PastCommit | None  # None: there is no history, so its records' own times tell
+    why: str = ""  # there is no history
     others: tuple[Path, ...] = ()  # further ones that are kept
 
 
@@ -62,30 +64,39 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
         zone: Its time zone.
 
     Raises:
-        HistoryMissingError: If there is no history.
         PastMissingError: If there was nothing then, or somebody can't be forgotten in it.
         HistoryClosedError: If the history belongs to somebody else.
         HistoryUnreadableError: If git can't give all of it.
         FolderUnwritableError: If the system refuses a write.
     """
     names = disk.read_if_there(entity.root / forgotten.PATH) or b""
-    commit = past.find(entity.root, moment)
+    try:
+        commit, why = past.find(entity.root, moment), ""
+    except HistoryMissingError as error:
+        commit, why = None, str(error).split("\n")[0].partition(": ")[2]
 
     def fill(folder: Path) -> None:
-        past.write(entity.root, commit.tree, folder)
-        try:
-            change_set = migrate.plan(folder).change_set
-        except SettingInvalidError as error:
-            why = str(error).split("\n")[0].removeprefix(f"{folder}{os.sep}")
-            raise PastMissingError(entity.root, f"it can't be read: {why}") from error
-        changes.apply(folder, change_set)
+        if commit is not None:
+            past.write(entity.root, commit.tree, folder)
+            try:
+                change_set = migrate.plan(folder).change_set
+            except SettingInvalidError as error:
+                why = str(error).split("\n")[0].removeprefix(f"{folder}{os.sep}")
+                raise PastMissingError(entity.root, f"it can't be read: {why}") from error
+            changes.apply(folder, change_set)
+        else:
+            past.copy_by_times(entity, folder, moment, zone)
+            if not any(kind.paths(Entity(folder)) for kind in kinds.KINDS):
+                raise PastMissingError(entity.root, "none of its records is as old as that")
         _forget(entity.root, folder, names, zone)
 
-    key = f"{SCHEMA_VERSION} {commit.tree}".encode()
-    digest = hashlib.sha256(key + b"\0" + names).hexdigest()
-    root = _made(cache, f"{commit.tree}-{digest[:12]}", fill)
+    key = commit.tree if commit else f"{moment.isoformat()} {past.listing_by_times(entity)}"
+    key = f"{SCHEMA_VERSION} {key}"
+    digest = hashlib.sha256(key.encode(errors="surrogateescape") + b"\0" + names).hexdigest()
+    name = f"{commit.tree}-{digest[:12]}" if commit else f"times-{digest[:32]}"
+    root = _made(cache, name, fill)
     others = [path for path in _folders(cache) if path != root]
-    return PastFolder(root, commit, tuple(others))
+    return PastFolder(root, commit, why, tuple(others))
 
 
 def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
@@ -202,6 +213,20 @@ def open_past(opened: Opened, text: str) -> Opened:
         identity=then.identity,
         donors=tuple(donor.database for donor in donors),
     )
-    when, at = (f"{one.astimezone(past.zone):%Y-%m-%d %H:%M}" for one in (moment, folder.commit.at))
-    output.say(f"As of {when}: commit {folder.commit.id[:COMMIT_CHARS]} of {at}.")
+    _tell(past, moment, folder)
     return past
+
+
+def _tell(past: Opened, moment: datetime, folder: PastFolder) -> None:
+    """Say what is shown, and how sure that is."""
+    zone = past.zone
+    when = f"{moment.astimezone(zone):%Y-%m-%d %H:%M}"
+    if folder.commit is None:
+        output.warn(
+            past.shell,
+            f"As of {when} by the records' own times, since there is no history ({folder.why}): "
+            "what was changed or taken out since is not seen, nor how the body was.",
+        )
+        return
+    at = f"{folder.commit.at.astimezone(zone):%Y-%m-%d %H:%M}"
+    output.say(f"As of {when}: commit {folder.commit.id[:COMMIT_CHARS]} of {at}.")

@@ -54,7 +54,7 @@ AsOfOption = Annotated[
     typer.Option(
         "--as-of",
         metavar="DATE",
-        help="As it was then, from git: a day with all its hours, or a time.",
+        help="As it was then: a day with all its hours, or a time. From git, if there is any.",
     ),
 ]
 SeedOption = Annotated[

@@ -118,18 +118,20 @@ def load(
     if user_file is not None:
         plain, source = _parsed(user_file, _bytes(user_file) or b"")
         trusted = folder_trust.folders(plain.pop(folder_trust.KEY, None), str(user_file))
-        every.append(_layer(user_file, plain, source, name=str(user_file)))
+        users, warnings = _layer(user_file, plain, source, name=str(user_file))
+        every.append(users)
     if entity_file is not None:
         raw = _bytes(entity_file)
         if raw is None:
             raise NotAnEntityError(entity_file.parent)
-        identity, own, warnings = entity_layer(entity_file, raw)
+        identity, own, ignored = entity_layer(entity_file, raw)
+        warnings += ignored
         found = [identity_rule(identity), *acting(own.values)]
         if not acts:
             aside = [(name,) for name in ACTING]
             own = replace(own, values=folder_trust.without(own.values, aside))
         every.append(own)
-    every.append(Layer("environment", layers.from_environment(environ or {})))
+    every.append(Layer("environment", layers.from_environment(environ or {}, warnings.append)))
     every.append(Layer("flag", layers.from_flags(flags or {})))
     if entity_file is None:
         return _assemble(tuple(every), identity, tuple(warnings))
@@ -147,7 +149,7 @@ def rules(values: Mapping[str, Any]) -> list[approvals.Rule]:
     Raises:
         ValueError: If it does not say who the entity is.
     """
-    plain = folder_trust.without(values, folder_trust.marked(values, OWNERS))
+    plain = layers.left(folder_trust.without(values, folder_trust.marked(values, OWNERS)))
     own = {key: plain[key] for key in schema.fields(Identity) if key in plain}
     return [identity_rule(schema.build(Identity, own)), *acting(plain)]
 
@@ -229,9 +231,9 @@ def entity_layer(path: Path, raw: bytes) -> tuple[Identity, Layer, list[str]]:
     """
     plain, source = _parsed(path, raw)
     identity = _take_identity(path, plain, source)
-    layer = _layer(path, plain, source, name=path.name)
+    layer, warnings = _layer(path, plain, source, name=path.name)
     ignored = folder_trust.marked(layer.values, OWNERS)
-    warnings = [
+    warnings += [
         folder_trust.owners_warning(layers.place(str(path), source, keys), keys) for keys in ignored
     ]
     return identity, replace(layer, values=folder_trust.without(layer.values, ignored)), warnings
@@ -277,13 +279,18 @@ def _parsed(path: Path, raw: bytes) -> tuple[Plain, str]:
         raise invalid(str(path), error) from error
 
 
-def _layer(path: Path, plain: Plain, source: str, *, name: str) -> Layer:
-    """Return what a file sets."""
+def _layer(path: Path, plain: Plain, source: str, *, name: str) -> tuple[Layer, list[str]]:
+    """Return what a file sets, and what to say of settings in it that are gone."""
+    warnings = [
+        layers.warning(layers.place(str(path), source, keys), keys, is_users=name != ENTITY_FILE)
+        for keys in layers.found(plain)
+    ]
+    plain = layers.left(plain)
     try:
         schema.check(Config, plain)
     except ValueProblem as problem:
         raise _invalid(path, source, problem.keys, layers.sentence(problem)) from problem
-    return Layer("file", plain, name, source)
+    return Layer("file", plain, name, source), warnings
 
 
 def _invalid(path: Path, source: str, keys: Keys, problem: str) -> SettingInvalidError:
@@ -330,11 +337,12 @@ def plan_unset(source: str, key: str, *, file: str = "entity.yaml") -> str:
         UsageError: If the key is unknown.
         SettingInvalidError: If the file can't be changed in place.
     """
-    keys, root = _find(key)
-    if root is Identity:
+    keys = tuple(key.split("."))
+    gone = layers.reason(keys)
+    if not gone and _find(key)[1] is Identity:
         raise UsageError(f"`{key}` is part of who the entity is; set it instead")
     try:
-        return yaml_edit.remove(source, keys)
+        return layers.removed(source, keys) if gone else yaml_edit.remove(source, keys)
     except yaml_edit.SourceError as error:
         raise invalid(file, error) from error
 

@@ -31,6 +31,7 @@ IN_DOUBT = -1.0  # how far below its cut-off a confidence still counts as one
 SHORT = 8  # words of a request to be silent that is about something said before
 ELSEWHERE = 12  # messages of other conversations that may be put right
 LEAST_NEAR = 0.25  # calibrated similarity from which a message may be meant
+TIED = 0.5  # how much nearer a message is by a value that another one takes the place of
 FAR = -5.0  # how far below its cut-off a message surely puts nothing right
 # How much it says that another value is given for what was told, and from where that is enough.
 BY_VALUE, REPLACES = 4.0, 1.0
@@ -166,7 +167,9 @@ def corrected(
     reading: MessageReading,
     known: Mapping[str, Notice],
 ) -> tuple[str, ...]:
-    """Return the ids of what a message may put right, likeliest first: what is near in meaning.
+    """Return the ids of what a message may put right, likeliest first.
+
+    Likely is what is near in meaning, and for what it gives another value, the more the surer.
 
     What its speaker said just before goes first, where the message surely puts something right. One
     that doesn't look as if it did does so where it gives another value for what was told.
@@ -175,7 +178,9 @@ def corrected(
     earlier = _earlier(runtime, session, message, {**session.notices, **known})
     if embedder is None or not earlier:
         return ()
-    points = likeness(embedder, message.text, earlier)
+    ties = {id_: replaces(message, text) for id_, text in earlier.items()}
+    near = likeness(embedder, message.text, earlier)
+    points = {id_: near[id_] + TIED * ties[id_] for id_ in earlier}
     before = previous(session, message)
     is_sure = reading.scores.get("correct", 0.0) >= SURE
     if is_sure and before and before.id in points and before.id == list(earlier)[-1]:
@@ -187,8 +192,7 @@ def corrected(
     return tuple(
         id_
         for id_ in likely[:CORRECTS]
-        if (tie := replaces(message, earlier[id_])) >= corrections.ENOUGH
-        and doubt + BY_VALUE * tie >= REPLACES
+        if ties[id_] >= corrections.ENOUGH and doubt + BY_VALUE * ties[id_] >= REPLACES
     )
 
 

@@ -238,6 +238,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     unasked: bool = False  # whether it comes to mind without being asked for
     claims: bool = False  # whether what a model wrote in it is told as true
     retells: bool = False  # whether it is made of other records, and tells nothing new
+    of_now: bool = False  # whether it holds the present and nothing else
     explained: bool = False  # whether `why` explains it
     counted: bool = False  # whether `status` counts it
     page: bool = False  # whether exports have pages of it

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from bumble.body.familiarity import Scores as Scores
 from bumble.entity import companions
@@ -39,7 +39,7 @@ from bumble.records.fields import (
     nested,
 )
 from bumble.records.kind import Record, RecordKind, RecordView, written
-from bumble.text import markdown
+from bumble.text import markdown, words
 from bumble.text.schema import LANGUAGE_CODE
 from bumble.text.yaml_edit import Row
 
@@ -376,6 +376,36 @@ def plan_update(
     return base.plan_edit(PERSON.place(person), person.source, document, why)
 
 
+def told_of(person: Relationship, notes: Sequence[PendingNote]) -> dict[str, Any]:
+    """Return what `plan_update` is given for a page that says more of somebody, a line a note."""
+    marks = {line_key(note.text): replace(note.provenance, audience=()) for note in notes}
+    there = set(map(line_key, text_lines(person.text)))
+    new = [words.one_line(note.text) for note in notes if line_key(note.text) not in there]
+    text = "\n".join(filter(None, [person.text.rstrip(), *new]))
+    return {"text": text, "lines": {**(person.lines or {}), **marks}}
+
+
+def _spoke(person: Relationship) -> dict[str, Any]:
+    """Return the same for somebody who speaks at last: what others told of them, they never read.
+
+    Such lines wait as notes, for whom they were told; lines that were written by hand stay.
+    """
+    if person.interaction_count or not person.lines or person.id in person.audience:
+        return {}
+    told = [line for line in text_lines(person.text) if person.origin_of(line).by]
+    notes = [
+        PendingNote(
+            line, person.first_met, replace(person.origin_of(line), audience=person.audience)
+        )
+        for line in told
+    ]
+    rows = [line for line in markdown.lines(person.text) if line.rstrip("\r\n") not in told]
+    left = "".join(rows).strip()
+    theirs = None if left else replace(person.provenance, audience=(person.id,))
+    pending = (*person.pending, *notes)
+    return {"pending": pending, "text": left, "lines": {}, "provenance": theirs}
+
+
 def _with_scores(document: markdown.Document, old: Scores, new: Scores) -> markdown.Document:
     for name, value in asdict(new).items():
         if value != getattr(old, name):
@@ -410,5 +440,11 @@ def plan_met(
     called = {disk.same_name(label) for label in ("", person.id, *person.names)}
     names = None if disk.same_name(name) in called else (name, *person.names)
     return plan_update(
-        person, why, names=names, interaction_count=count, last_interaction=at, scores=scores
+        person,
+        why,
+        names=names,
+        interaction_count=count,
+        last_interaction=at,
+        scores=scores,
+        **_spoke(person),
     )

@@ -106,4 +106,5 @@ SELF_MODEL = Kind(
     forgetting="listed",
     merging="bumble",
     file_name="view of its tools",
+    of_now=True,
 )

@@ -161,4 +161,5 @@ SOMA = Kind(
     forgetting="listed",
     merging="bumble",
     file_name="body",
+    of_now=True,
 )

@@ -142,4 +142,5 @@ STATE = Kind(
     forgetting="values",
     merging="bumble",
     file_name="bookkeeping",
+    of_now=True,
 )

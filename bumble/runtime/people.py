@@ -19,6 +19,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import NameUnclearError, RecordInvalidError, UsageError
 from bumble.files import disk
 from bumble.records import base, relationships, session_files
+from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
@@ -157,8 +158,12 @@ def plan_felt(runtime: Runtime, person: str, points: Mapping[str, float]) -> Cha
     )
 
 
-def plan_noted(person: Relationship, notes: Sequence[PendingNote], *, known: bool) -> Change | None:
-    """Plan to keep notes about somebody for the next reflection; each is kept once.
+def plan_noted(
+    person: Relationship, notes: Sequence[PendingNote], *, known: bool, scores: Scores | None = None
+) -> Change | None:
+    """Plan to keep notes about somebody, each once; for the next reflection where there is one.
+
+    Of somebody who never spoke here the page itself says what was told of them.
 
     Args:
         person: As it was read, or a stub.
@@ -167,10 +172,21 @@ def plan_noted(person: Relationship, notes: Sequence[PendingNote], *, known: boo
     """
     waiting = {disk.same_name(note.text) for note in person.pending}
     new = [note for note in notes if disk.same_name(note.text) not in waiting]
-    pending = (*person.pending, *new) if new else None
+    told = [note for note in new if _is_for_page(person, note)]
+    pending = (*person.pending, *(note for note in new if note not in told))
+    page = relationships.told_of(person, told) if told else {}
     why = f"notes on {person.name}" if known else f"hear of {person.name}"
-    change = relationships.plan_update(person, why, pending=pending)
+    change = relationships.plan_update(person, why, pending=pending, scores=scores, **page)
     return change if change is None or known else Change(change.path, why, change.data)
+
+
+def _is_for_page(person: Relationship, note: PendingNote) -> bool:
+    """Whether a note may stand on a page: nobody drew that one yet, and both are for the same."""
+    return (
+        person.interaction_count == 0
+        and set(person.audience) == set(note.provenance.audience)
+        and not is_untrusted(note.provenance.trust)
+    )
 
 
 def _is_scalar(runtime: Runtime, person: Relationship) -> bool:

@@ -54,7 +54,7 @@ GERMAN_ENDING = re.compile(r"(?:(?<=\w{3})e?t|(?<=\w{3}[aio])s)\Z")
 _LETTER_RUN = re.compile(r"[^\W\d_]+")
 _END = re.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
 _NO_END = re.compile(
-    r"(?:\b(?:[^\W\d_]|dr|mr|mrs|ms|st|prof|sr|sra|dra|hr|fr|bzw|usw|ca|vs|nr|e\.g|i\.e)"
+    r"(?:\b(?:[^\W\d_]|dr|mr|mrs|ms|st|prof|sr|sra|dra|hr|fr|bzw|usw|etc|ca|vs|nr|e\.g|i\.e)"
     r"|\b\d{1,2})\.\s*\Z",
     re.IGNORECASE,
 )
@@ -66,18 +66,19 @@ _COUNTED = re.compile(r"\b(?:im|der|die|das|dem|des|ins|beim)\s+\d{1,2}\.\s*\Z",
 def sentences(text: str) -> list[str]:
     """Split a text into sentences, at full stops and line ends."""
     parts, start = [], 0
+    capitals = text != text.lower()  # where somebody writes none, they begin no sentence
     for end in _END.finditer(text):
         before, behind = text[start : end.end()], text[end.end() :]
-        if "\n" not in end[0] and _goes_on(before, behind):
+        if "\n" not in end[0] and _goes_on(before, behind, capitals=capitals):
             continue
         parts.append(before)
         start = end.end()
     return [part.strip() for part in (*parts, text[start:]) if part.strip()]
 
 
-def _goes_on(before: str, behind: str) -> bool:
+def _goes_on(before: str, behind: str, *, capitals: bool) -> bool:
     """Whether a full stop ends an abbreviation or an ordinal, not the sentence."""
-    if behind[:1].islower():
+    if capitals and behind[:1].islower():
         return before.rstrip().endswith(".")
     if not ends_in_abbreviation(before):
         return False

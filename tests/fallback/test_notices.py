@@ -58,6 +58,19 @@ def test_a_correction_names_what_it_puts_right(ada: Entity) -> None:
     assert found["msg_0"].corrects == ()
 
 
+def test_what_another_value_is_given_for_goes_before_what_was_said_last(ada: Entity) -> None:
+    old = "three hens and a goat. my brother comes on the 12th of december"
+    last, new = (
+        "evening. the fox took our brother of a goat",
+        "my brothers flight, its the 15th now",
+    )
+    known = {text: reading("tell", keep=True) for text in (old, last)}
+    known[new] = reading("correct", "tell", keep=True)
+    runtime = with_reader(runtime_of(ada), known)
+    found = notices.notices(runtime, (session := talk(old, last, new)), session.messages).of
+    assert found["msg_2"].corrects[0] == "msg_0"
+
+
 def test_what_was_only_asked_is_not_put_right(ada: Entity) -> None:
     old, ask, new = "Frank comes on the 12th", "remind me to ring Frank", "Frank: the 15th now"
     known = {

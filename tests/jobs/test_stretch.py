@@ -16,6 +16,7 @@ from bumble.records.base import Provenance
 from bumble.records.relationships import PendingNote, Scores
 from bumble.records.sessions import Session
 from bumble.runtime import cursors
+from bumble.runtime import people as meetings
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
 from bumble.text import titles
@@ -200,6 +201,43 @@ def test_somebody_is_known_from_when_they_were_spoken_of(entity: Entity) -> None
     dealt(entity, makes(note, people=[seen("Rosa", note=note)]))
     rosa = relationships.find(entity.relationships, "rosa")
     assert rosa.first_met == session.messages[0].at < NOON
+
+
+def test_the_page_of_somebody_spoken_of_says_it_until_they_speak_themselves(
+    entity: Entity,
+) -> None:
+    heard(entity, ("sam", "My aunt Rosa sings."))
+    sings = claim("Rosa, Sam's aunt, sings.", "m1", rests=["aunt Rosa sings"])
+    dealt(entity, makes(sings, people=[seen("Rosa", note=sings)]))
+    heard(entity, ("sam", "Rosa fears the sea."), name="ses_2", at=NOON - timedelta(minutes=50))
+    fears = claim("Rosa fears the sea.", "m1", rests=["Rosa fears the sea"])
+    runtime, _ = dealt(entity, makes(fears, people=[seen("Rosa", note=fears)]))
+    rosa = relationships.find(entity.relationships, "rosa")
+    assert rosa.text == f"{sings['text']}\n{fears['text']}"
+    assert (rosa.audience, rosa.pending) == (("sam",), ())
+    assert rosa.origin_of(fears["text"]).sources[0] == "ses_2"
+    session = heard(entity, ("rosa", "Hello, I am Rosa."), name="ses_3")
+    write(entity, meetings.plan_met(runtime, "rosa", "Rosa", NOON, session))
+    rosa = relationships.find(entity.relationships, "rosa")
+    assert (rosa.text, rosa.audience) == ("", ("rosa",))
+    assert [(one.text, one.provenance.audience) for one in rosa.pending] == [
+        (sings["text"], ("sam",)),
+        (fears["text"], ("sam",)),
+    ]
+
+
+def test_a_page_written_by_hand_keeps_its_lines_when_its_person_speaks(entity: Entity) -> None:
+    by_hand = "---\nnames: [Rosa]\naudience: [sam]\n---\n\nMy favourite aunt.\n"
+    (entity.relationships / "rosa.md").write_text(by_hand)
+    heard(entity, ("sam", "My aunt Rosa sings."))
+    sings = claim("Rosa, Sam's aunt, sings.", "m1", rests=["aunt Rosa sings"])
+    runtime, _ = dealt(entity, makes(sings, people=[seen("Rosa", note=sings)]))
+    rosa = relationships.find(entity.relationships, "rosa")
+    assert rosa.text == f"My favourite aunt.\n{sings['text']}"
+    session = heard(entity, ("rosa", "Hello, I am Rosa."), name="ses_3")
+    write(entity, meetings.plan_met(runtime, "rosa", "Rosa", NOON, session))
+    rosa = relationships.find(entity.relationships, "rosa")
+    assert (rosa.text, rosa.audience) == ("My favourite aunt.", ("sam",))
 
 
 def test_a_portrait_takes_in_the_notes_and_none_that_loses_much_is_taken(entity: Entity) -> None:

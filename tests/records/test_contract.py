@@ -30,7 +30,7 @@ from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.files import disk
-from bumble.history import describe, log, lookup, merge, merge_texts, undo
+from bumble.history import describe, log, lookup, merge, merge_texts, past, undo
 from bumble.index import chunks, ingest
 from bumble.index.memory import Memory
 from bumble.jobs.forgetting import forget
@@ -604,9 +604,6 @@ def contents(entity: Entity) -> str:
     )
 
 
-OF_NOW = (kinds.SOMA, kinds.STATE, kinds.SELF_MODEL)  # which show no records
-
-
 @every_kind
 def test_a_kind_knows_its_files(kind: Kind, entity: Entity) -> None:
     file = put(entity, kind)
@@ -623,7 +620,7 @@ def test_a_kind_shows_what_its_records_hold_and_who_may_meet_them(
     file = put(entity, kind)
     kind.parse(file.read_text(), kind.stem(file))
     views = [note for view in kind.read(file, ZONE) for note in (view.notes or (view,))]
-    if kind in OF_NOW:
+    if kind.of_now:
         assert views == []
         return
     assert views[0].origin.audience == ("sam",)
@@ -730,7 +727,7 @@ def test_doctor_reads_a_kind_and_finds_whom_nothing_knows(kind: Kind, entity: En
         if finding.code == "person-missing"
     ]
     knows_them = kind.name in ("session", "handover")  # the talk itself was with them
-    assert strangers == ([] if knows_them or kind in OF_NOW else [entity.relative(file)])
+    assert strangers == ([] if knows_them or kind.of_now else [entity.relative(file)])
     file.write_bytes(b"\xff")
     broken = [
         finding.path
@@ -798,6 +795,15 @@ def test_a_topic_is_looked_for_in_a_kind_that_does_not_retell(kind: Kind, entity
     looked_at = {text.kind for text in survey.mentions(memory) if text.path == path}
     assert looked_at == ({kind.passages} if kind.passages and not kind.retells else set())
     assert looked_at or kind.passages not in topic_questions.DRAWN_FROM
+
+
+@every_kind
+def test_what_holds_only_the_present_is_in_no_folder_of_earlier(
+    kind: Kind, entity: Entity, tmp_path: Path
+) -> None:
+    path = entity.relative(put(entity, kind))
+    past.copy_by_times(entity, tmp_path / "then", AT + timedelta(days=9), ZONE)
+    assert (tmp_path / "then" / path).exists() != kind.of_now
 
 
 @every_kind

@@ -67,3 +67,14 @@ def test_words_that_say_nothing_are_left_out() -> None:
 @given(st.text())
 def test_any_text_has_words_without_spaces(text: str) -> None:
     assert all(word and not any(c.isspace() for c in word) for word in stop_words.words(text))
+
+
+def test_who_writes_no_capitals_ends_sentences_with_full_stops_all_the_same() -> None:
+    assert words.sentences("three hens. my brother comes at 5 p.m. on the 12. he is late") == [
+        "three hens.",
+        "my brother comes at 5 p.m. on the 12.",
+        "he is late",
+    ]
+    assert words.sentences("Three hens approx. twelve years old.") == [
+        "Three hens approx. twelve years old."
+    ]

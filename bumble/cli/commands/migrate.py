@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import datetime
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -16,13 +17,12 @@ from bumble.cli.command import CheckOption, EntityOption, LockTimeoutOption, Now
 from bumble.cli.opening import Opened, locate, settle_git
 from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions, git_operations, layers, settings
-from bumble.entity.config import Config, Identity
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import NotAnEntityError, SettingInvalidError, UnsafePathError
 from bumble.files import disk, git, unfinished
 from bumble.records import kinds, scratch
 from bumble.records.kind import Kind
-from bumble.text import markdown, schema, yaml_edit
+from bumble.text import markdown, yaml_edit
 
 VERSION_KEY = "schema_version"
 ATTRIBUTES, IGNORES = ".gitattributes", ".gitignore"
@@ -71,13 +71,15 @@ def plan(root: Path) -> Migration:
         raise NotAnEntityError(root)
     before = FolderDraft(source, _text(root / ATTRIBUTES), _text(root / IGNORES))
     version = _version(root, before.entity)
-    if version == settings.SCHEMA_VERSION:
+    after = _without_retired(before)
+    if version == settings.SCHEMA_VERSION and after == before:
         return Migration(version, before.entity)
-    after = _without_unknown(before)
     for number in range(version, settings.SCHEMA_VERSION):
         after = STEPS[number](after)
-    after, why = _completed(root, after), f"format {settings.SCHEMA_VERSION}"
-    parted = [change for path in _records(root) for change in _parted(root, path, why)]
+    after = after if version == settings.SCHEMA_VERSION else _completed(root, after)
+    why = f"format {settings.SCHEMA_VERSION}"
+    records = _records(root) if version < settings.SCHEMA_VERSION else []
+    parted = [change for path in records for change in _parted(root, path, why)]
     count = sum(change.alone for change in parted)
     told = f"{companions.FOLDER}/: where {count} files come from, which stood in them"
     texts = (
@@ -182,25 +184,15 @@ def _version(root: Path, source: str) -> int:
     return version
 
 
-def _without_unknown(draft: FolderDraft) -> FolderDraft:
-    """Take out what was a setting then and is none now."""
-    source, lines = draft.entity, [*draft.lines]
-    with suppress(schema.ValueProblem):  # another problem: the owner hears of it when it is opened
-        while keys := _unknown(source):
-            source = yaml_edit.remove(source, keys)
-            lines.append(f"{ENTITY_FILE}: {'.'.join(keys)} goes: it is no setting any more")
-    return replace(draft, entity=source, lines=tuple(lines))
-
-
-def _unknown(source: str) -> schema.Keys:
-    """Return the first key of an entity.yaml that is no setting; empty: there is none."""
-    aside = {*schema.fields(Identity), layers.NOTES}
-    values = yaml_edit.parse_mapping(source).items()
-    try:
-        schema.check(Config, {key: value for key, value in values if key not in aside})
-    except schema.UnknownKeyProblem as problem:
-        return problem.keys
-    return ()
+def _without_retired(draft: FolderDraft) -> FolderDraft:
+    """Drop settings that are gone."""
+    values = yaml_edit.parse_mapping(draft.entity)
+    lines = [
+        f"{ENTITY_FILE}: {'.'.join(keys)}: {reduce(getitem, keys, values)} goes:"
+        f" {layers.reason(keys)}"
+        for keys in layers.found(values)
+    ]
+    return replace(draft, entity=layers.without_retired(draft.entity), lines=(*draft.lines, *lines))
 
 
 def _from_1(draft: FolderDraft) -> FolderDraft:
@@ -293,6 +285,8 @@ def _lines(migration: Migration, kept: str, *, check: bool) -> list[str]:
     if not migration.due:
         return [f"Nothing to do: it is of format {settings.SCHEMA_VERSION}."]
     steps = f"from format {migration.version} to {settings.SCHEMA_VERSION}"
+    if migration.version == settings.SCHEMA_VERSION:
+        steps = f"on within format {settings.SCHEMA_VERSION}"
     if check:
         return [f"Would go {steps}:", *migration.lines]
     return [f"Went {steps}:", *migration.lines, f"What it was is kept as {kept}."]

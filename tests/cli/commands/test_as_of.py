@@ -1,4 +1,4 @@
-"""An entity as it was, from git."""
+"""An entity as it was: from git, and by its records' own times."""
 
 from __future__ import annotations
 
@@ -255,9 +255,26 @@ def test_an_entity_below_the_top_of_a_repository_is_found_there(life: Run, tmp_p
     assert not (shown / "cellar.txt").exists() and (shown / "entity.yaml").is_file()
 
 
-def test_without_a_history_a_sentence_says_so(run: Run) -> None:
-    ran = run("belief", "list", "--as-of", day(-4))
-    assert ran.code == 1 and "has no history: it is in no git repository" in ran.err
+def test_without_git_the_records_own_times_tell(run: Run) -> None:
+    looking.without_models(run)
+    at(run, -5).ok("belief", "add", "Sam likes tea")
+    at(run, -3).ok("belief", "add", "Sam likes oak")
+    at(run, -3).ok("journal", "add", "A day of oak.")
+    known(run.entity, "Bo", "Bo sails.")
+    talk = [("bo", "The tide is low."), ("ada", "I see.")]
+    talked(run.entity, "ses_1", *talk, by="bo", at=NOON - 4 * DAY)
+    talked(run.entity, "ses_2", ("bo", "The tide is high."), by="bo", at=NOON - 2 * DAY)
+    at(run, 0)
+    before = {path: stamp for path, stamp in run.state().items() if ".bumble" not in path}
+    ran = run.ok("belief", "list", "--as-of", day(-4), "--json")
+    assert "tea" in texts(ran.data) and "oak" not in texts(ran.data)
+    assert "by the records' own times" in ran.json["warnings"][0]
+    hits = run.ok("recall", "tide", "--all", "--plain", "--as-of", day(-3), "--json").data["hits"]
+    assert {hit["session"] for hit in hits} == {"ses_1"}
+    assert run.ok("recall", "oak", "--as-of", day(-4), "--json").data["hits"] == []
+    assert run.ok("soma", "--as-of", day(-4)).code == 0
+    after = {path: stamp for path, stamp in run.state().items() if ".bumble" not in path}
+    assert after == before
 
 
 @pytest.fixture
@@ -278,6 +295,8 @@ def migrate(run: Run) -> None:
     shutil.rmtree(root)
     with zipfile.ZipFile(FORMATS / "1.zip") as archive:
         archive.extractall(root)
+    text = run.text("entity.yaml").replace("soma:\n", "soma:\n  ebb: {tag_max_chars: 12}\n", 1)
+    run.write("entity.yaml", text)
     for who in ("AUTHOR", "COMMITTER"):
         run.monkeypatch.setenv(f"GIT_{who}_DATE", "2026-06-01T12:00:00+01:00")
     git(root, "init", "-q", "-b", "main")

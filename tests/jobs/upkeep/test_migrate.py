@@ -134,8 +134,8 @@ def test_settings_that_are_gone_go_and_the_rest_stays(older: Callable[[int], Run
     text = run.text("entity.yaml").replace("soma:\n", "soma:\n  ebb: {tag_max_chars: 12}\n", 1)
     run.write("entity.yaml", f"{text}memory:\n  memory_decay_scale: 2  # slow\n")
     lines = run.ok("migrate").out
-    assert "soma.ebb goes" in lines
-    assert "memory.memory_decay_scale goes" in lines
+    assert "soma.ebb.tag_max_chars: 12" in lines
+    assert "memory.memory_decay_scale: 2" in lines
     assert run.ok("config", "show", "soma.dreams.enabled").out.strip().endswith("true")
     assert "decay_scale" not in run.text("entity.yaml")
     assert "# notes of your own" in run.text("entity.yaml")
@@ -149,7 +149,7 @@ def test_settings_that_are_gone_go_and_the_rest_stays(older: Callable[[int], Run
         ("schema_version: 1", "schema_version: 0", "whole number"),
         ("schema_version: 1", "schema_version: [", "entity.yaml"),
         ("name: Ada", "nmae: Ada", "`name` is missing"),
-        ("settle: wait", "settle: weit", "limits.settle"),
+        ("settle: wait", "setle: wait", "limits.settle"),
     ],
 )
 def test_what_can_not_be_read_is_left_as_it_is(
