@@ -145,10 +145,9 @@ def answer(
     prompt = str(body["messages"][-1]["content"])
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema") or {}
     fields = schema.get("properties", {})
-    if "asleep and dreaming" in str(body["messages"][0]["content"]):
+    if "fragments" in fields:
         dream = next(dreams, None) or plan["dreams"][-1]
-        fragments = "\n".join(f"- {line}" for line in dream["fragments"])
-        return f"FRAGMENTS\n{fragments}\n\nTHREAD\n{dream['thread']}\n\nTITLE\n{dream['title']}\n"
+        return json.dumps(dream, ensure_ascii=False)
     if "thoughts" in fields:
         asked = {name: question(plan, prompt, name) for name in fields if name != "thoughts"}
         return json.dumps(asked | {"thoughts": [next(thoughts)]}, ensure_ascii=False)

@@ -9,14 +9,13 @@ reported; `sealed` only with `--sealed`. Minutes on a GPU, an hour or two on two
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bumble.models.embed import reader
 from bumble.models.weights import catalog, embedders
 from training import head, labels
 from training.features import Features
@@ -124,10 +123,23 @@ def unseen(data: head.Data, right: head.Targets, examples: Sequence[Example], ro
     return said
 
 
+def packed(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Store each matrix as 8-bit numbers with a scale a column; all else as it is."""
+    out: dict[str, Any] = {}
+    for name, values in arrays.items():
+        if values.ndim == 2 and values.size > values.shape[0]:
+            scale = np.maximum(np.abs(values).max(axis=0), 1e-8) / 127
+            out[name] = np.round(values / scale).astype(np.int8)
+            out[f"{name}.scale"] = scale.astype(np.float16)
+        else:
+            out[name] = values
+    return out
+
+
 def stored(params: head.Params, scale: head.Scale, cuts: dict[str, float]) -> dict[str, Any]:
     """Return a head as `models/embed/reader.py` reads it; the kinds were only for learning."""
     weights = {name: part for name, part in head.flat(params).items() if "kind." not in name}
-    small = reader.packed({**weights, "mean": scale.mean, "deviation": scale.deviation})
+    small = packed({**weights, "mean": scale.mean, "deviation": scale.deviation})
     small = {n: v.astype(np.float16) if v.dtype == np.float32 else v for n, v in small.items()}
     return small | {
         "cut_names": np.array(list(cuts)),

@@ -240,7 +240,7 @@ class _Work:
             known=(who.name, runtime.identity.name),
             owner=runtime.identity.owner.name or "its owner",
             read=self.read,
-            outside=tools.Outside(outside, runtime.outside.call) if runtime.outside else None,
+            outside=outside,
         )
 
     def carry_out(self, call: Action) -> tools.Result:

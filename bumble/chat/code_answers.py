@@ -102,8 +102,14 @@ def _known(runtime: Runtime, heard: Heard, language: str, words: Templates) -> s
 def _talked(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:
     told = memory_answer.heard(runtime, heard.session)
     start, end = _period(runtime, heard, language, told)
-    said = memory_answer.said_on(runtime, told, heard.who.id, start, end)
-    said = [message for message in said if message.id != heard.message.id]
+    said = [
+        message
+        for message in told.messages.values()
+        if message.speaker == heard.who.id
+        and start <= message.at < end
+        and told.tells(message.id)
+        and message.id != heard.message.id
+    ]
     return _listed(runtime, words.talked, said[:TALKED], words) if said else words.silent
 
 

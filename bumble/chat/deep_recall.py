@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
@@ -16,10 +17,9 @@ from bumble.entity.changes import Change
 from bumble.errors import RefusedError
 from bumble.fallback import sayings
 from bumble.files import disk
-from bumble.index.search import UNRANKED, Hit
-from bumble.recall.deep_recall import deep
-from bumble.recall.deep_recall.bounds import RecollectionSpending, Scope
-from bumble.recall.deep_recall.deep import Recollection
+from bumble.index.search import Hit
+from bumble.recall import deep_recall as deep
+from bumble.recall.deep_recall import Recollection, Scope
 from bumble.recall.memory_search import Search
 from bumble.recall.prompt_memories import QUOTED_FROM, UNSEARCHED, RecalledAnswer
 from bumble.records import base, provenance, questions
@@ -146,7 +146,7 @@ def ask(
     entry = _read(cache.get(DEEP_RECALL, arguments, state, at))
     result = entry or deep.recall(runtime, search, question, scope, current=outside, calls=calls)
     if entry is None:
-        cache.put(DEEP_RECALL, arguments, state, json.dumps(data(result), ensure_ascii=False), at)
+        cache.put(DEEP_RECALL, arguments, state, msgspec.json.encode(result).decode(), at)
     return DeepRecallAnswer(result, entry is not None, lambda: plan(runtime, result, readers))
 
 
@@ -192,7 +192,7 @@ def plan(runtime: Runtime, result: Recollection, readers: Sequence[str]) -> Chan
 
 
 def data(result: Recollection) -> dict[str, Any]:
-    """Return an answer as JSON holds it, here and in the cache, from which `_read` takes it."""
+    """Return an answer as JSON shows it."""
     sources = [
         {key: getattr(source, key) for key in PLACE}
         | {"at": source.at.isoformat() if source.at else None}
@@ -202,30 +202,11 @@ def data(result: Recollection) -> dict[str, Any]:
 
 
 def _read(text: str | None) -> Recollection | None:
-    """Read an answer as `data` wrote it; None if it is none."""
+    """Read a kept answer; None if it is none."""
     try:
-        values = json.loads(text) if text else None
-        return _of_data(values) if values else None
-    except (ValueError, KeyError, TypeError):
+        return msgspec.json.decode(text, type=Recollection) if text else None
+    except msgspec.MsgspecError:
         return None  # damaged, or of another version: it is only a cache
-
-
-def _of_data(values: Mapping[str, Any]) -> Recollection:
-    sources = tuple(
-        Hit(
-            **{
-                **source,
-                "at": datetime.fromisoformat(source["at"]) if source["at"] else None,
-                "audience": tuple(source["audience"]),
-            },
-            people=(),
-            score=0.0,
-            parts=UNRANKED,
-        )
-        for source in values["sources"]
-    )
-    trail, spent = tuple(values["trail"]), RecollectionSpending(**values["spent"])
-    return Recollection(**{**values, "sources": sources, "trail": trail, "spent": spent})
 
 
 def _cache(runtime: Runtime) -> ToolCache:

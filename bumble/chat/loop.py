@@ -40,6 +40,7 @@ from bumble.text.words import DEFAULT_LANGUAGE, one_line
 
 MOST_REPEATED = 80  # characters of the end that are looked for at the beginning of what follows
 LEAST_REPEATED = 12  # fewer may be chance, unless they are the whole last word
+_LAST_WORD, _FIRST_WORD = re.compile(r"[^\W_]+\Z"), re.compile(r"[^\W_]+")
 
 
 def is_open(text: str) -> bool:
@@ -61,29 +62,16 @@ def joined(before: str, text: str, language: str) -> str:
             return text[length:] if is_word else text
     if not before or before[-1].isspace() or text[:1].isspace():
         return text
-    last, first = _last_word(before), _first_word(text)
+    last, first = _LAST_WORD.search(before), _FIRST_WORD.match(text)
     if not last or not first:
         return text if not last or not text[:1].isalnum() else f" {text}"
-    return text if _is_one_word(last, first, language) else f" {text}"
+    return text if _is_one_word(last[0], first[0], language) else f" {text}"
 
 
 def _is_end(before: str, length: int) -> bool:
     """Whether so many characters are just the last word, or what there is of it."""
-    return length > 1 and len(_last_word(before)) == length
-
-
-def _last_word(text: str) -> str:
-    end = len(text)
-    while end and text[end - 1].isalnum():
-        end -= 1
-    return text[end:]
-
-
-def _first_word(text: str) -> str:
-    end = 0
-    while end < len(text) and text[end].isalnum():
-        end += 1
-    return text[:end]
+    last = _LAST_WORD.search(before)
+    return length > 1 and last is not None and len(last[0]) == length
 
 
 def _is_one_word(last: str, first: str, language: str) -> bool:
@@ -207,28 +195,26 @@ def schema(tools: Sequence[Tool], *, speech_only: bool = False) -> Mapping[str, 
 
 
 class _Speaker:
-    """Streams what is said, and remembers it in case the answer is cut off.
+    """Streams what is said: set apart from what was said before, or right behind what was cut off.
 
-    What only repeats is not shown: what was said before in this turn, as a whole or by one of
-    several actions. An answer that goes round in circles is ended: it would fill its budget with
-    one sentence.
+    An answer that goes round in circles is ended: it would fill its budget with one sentence.
     """
 
     def __init__(
-        self,
-        say: Say,
-        said_before: Sequence[str],
-        each: list[str],
+        self, say: Say, each: list[str], before: str, *, goes_on: bool, language: str
     ) -> None:
         """Begin an answer.
 
         Args:
             say: Hears it.
-            said_before: What was said by earlier answers of this turn.
-            each: Texts that were said; what is said is added.
+            each: Texts that were said in this turn, which are not said again; grows.
+            before: All that was said by earlier answers of this turn.
+            goes_on: Whether it continues that, where it was cut off.
+            language: That is spoken.
         """
         self.reader = SayReader(each)
-        self.say, self.said_before = say, said_before
+        self.say, self.before, self.language = say, before, language
+        self.goes_on = goes_on
         self.heard = ""
         self.shown = False
 
@@ -238,65 +224,22 @@ class _Speaker:
         if len(end) == CIRCLE_CHARS and far.count(end) >= CIRCLE_TIMES:
             raise EnoughError
 
-    def _hear(self, text: str) -> None:
+    def _hear(self, text: str, *, ends: bool = False) -> None:
         self.heard += text
-        if not self.shown:  # what may turn out to be a repetition is held back as long as it may
-            if self._may_repeat():
+        if not self.shown:
+            if not self.heard.strip() or (self.goes_on and is_open(self.heard) and not ends):
                 return
-            text = self._begun()
-        self._show(text)
-
-    def _may_repeat(self) -> bool:
-        return any(before.startswith(self.heard.strip()) for before in self.said_before)
-
-    def _begun(self) -> str:
-        """Return the beginning as it is shown."""
-        return f"{PAUSE}{self.heard}" if self.said_before else self.heard
-
-    def _show(self, text: str) -> None:
+            if self.goes_on:
+                self.heard = joined(self.before, self.heard, self.language)
+            text = self.heard if self.goes_on or not self.before else f"{PAUSE}{self.heard}"
         if text:
             self.shown = True
             self.say(text)
 
     def finish(self) -> str:
-        """Return what was said in all; what was said before in this turn counts as nothing."""
-        self._hear(self.reader.finish())
-        speech = self.heard.strip()
-        if speech in self.said_before:
-            return ""
-        if not self.shown and speech:
-            self._show(self._begun())
-        return speech
-
-
-class _Continuer(_Speaker):
-    """Streams what goes on with speech that was cut off, right behind it."""
-
-    def __init__(self, say: Say, before: str, each: list[str], language: str) -> None:
-        """Begin what follows.
-
-        Args:
-            say: Hears it.
-            before: What was said, to where it was cut.
-            each: As `_Speaker` takes it.
-            language: That is spoken.
-        """
-        super().__init__(say, (), each)
-        self.before, self.language = before, language
-
-    def _may_repeat(self) -> bool:
-        return is_open(self.heard)
-
-    def _begun(self) -> str:
-        self.heard = joined(self.before, self.heard, self.language)
-        return self.heard
-
-    def finish(self) -> str:
-        """Return what was said; the blank at its beginning, if there is one, belongs to it."""
-        self._hear(self.reader.finish())
-        if not self.shown and self.heard.strip():
-            self._show(self._begun())
-        return self.heard.rstrip() if self.heard.strip() else ""
+        """Return what was said; a blank at the beginning of what goes on belongs to it."""
+        self._hear(self.reader.finish(), ends=True)
+        return self.heard.rstrip() if self.goes_on and self.heard.strip() else self.heard.strip()
 
 
 def run(
@@ -344,13 +287,8 @@ def run(
         answers = schema(tools, speech_only=over)
         may = offered(tools, speech_only=over)
         asked = fits(replace(request, messages=tuple(messages), schema=answers, tools=may))
-        speeches = [step.said for step in outcome.steps if step.said]
-        goes_on = tries.cuts > 0 and bool(speeches)
-        speaker = (
-            _Continuer(say, outcome.said, each, language)
-            if goes_on
-            else _Speaker(say, speeches, each)
-        )
+        goes_on = tries.cuts > 0 and bool(outcome.said)
+        speaker = _Speaker(say, each, outcome.said, goes_on=goes_on, language=language)
         done = len(outcome.steps)
         carries = _no_more if over else carry_out  # not every backend keeps to a schema
         try:
@@ -479,7 +417,10 @@ def _back(
         return None
     if step.calls:
         nudge = _nudge(outcome, step, person, gate.message, over=over)
-        results = _results(step)
+        results = tuple(
+            ToolResult(call.id, transcript.result_text(call.name, result.text))
+            for call, result in zip(step.calls, step.results, strict=True)
+        )
         text = "\n\n".join([*(result.text for result in results), nudge])
         # whose model has tools of its own knows what results are for
         has_news = over or any(result.failed for result in step.results)
@@ -571,13 +512,6 @@ def _refused(call: Action, earlier: Sequence[Action], limit: int) -> Result | No
         return None
     text = f"{REFUSED} {call.name} was called like this {limit} times; use its results"
     return Result(text, failed=True)
-
-
-def _results(step: LoopStep) -> tuple[ToolResult, ...]:
-    return tuple(
-        ToolResult(call.id, transcript.result_text(call.name, result.text))
-        for call, result in zip(step.calls, step.results, strict=True)
-    )
 
 
 def _nudge(outcome: LoopOutcome, step: LoopStep, person: str, message: str, *, over: bool) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import cached_property
 
 from msgspec import Struct
@@ -263,14 +262,3 @@ def _is_near(hit: Hit, runtime: Runtime, *, asks: bool) -> bool:
     if not asks:
         return nearness >= SURELY_NEAR
     return nearness >= NEAR or memory_search.is_near(hit, runtime.config)
-
-
-def said_on(
-    runtime: Runtime, told: Told, person: str, start: datetime, end: datetime
-) -> list[Message]:
-    """Return what somebody said between two times, but for what they asked; oldest first."""
-    return [
-        message
-        for message in told.messages.values()
-        if message.speaker == person and start <= message.at < end and told.tells(message.id)
-    ]

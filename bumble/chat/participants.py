@@ -211,7 +211,7 @@ def read_attached(message: str, folder: Path) -> Attached:
     for name in names:
         content = _file(name, folder)
         if isinstance(content, str):
-            if _is_path(name):  # else it may be somebody's name
+            if "/" in name or "." in name:  # else it may be somebody's name
                 notes.append(f"@{name} {content}")
         elif len(parts) == MOST_FILES:
             notes.append(f"@{name} was left out: {len(parts)} files go with a message at most")
@@ -239,10 +239,6 @@ def _file(name: str, folder: Path) -> Path | str:
     if path.is_dir():
         return "is a folder"
     return path if path.is_file() else "is not there"
-
-
-def _is_path(name: str) -> bool:
-    return "/" in name or "." in name
 
 
 def _text(path: Path, limit: int) -> tuple[str | None, bool]:

@@ -144,7 +144,7 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
     """Have the reader say what a message is; without one nothing is known of it."""
     reader = runtime.memory.reader
     said = notices.read(reader, heard.session, heard.message) if reader else MessageReading()
-    return Reading(language, route.Route("reflex", "plain", 1.0), said)
+    return Reading(language, route.PLAIN, said)
 
 
 def recall(
@@ -572,20 +572,18 @@ def _is_bad(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> bool:
 def _asked(
     runtime: Runtime, turn: Turn, outcome: LoopOutcome, name: str, text: str, most: int
 ) -> str:
-    """Ask the model about a text, by a prompt of examples, without chance."""
+    """Ask the model about a text, by a prompt of examples, without chance.
+
+    What of it is evaluated once is the same in every conversation.
+    """
     page = prompts.load(name).turns()
     told = PromptMessage("user", text)
     messages = (*(PromptMessage(role, text) for role, text in page), told)
     request = _request(runtime, turn.recalled.session, messages, most)
-    request = replace(request, temperature=0.0, cache_id=_cache(request, name))
+    request = replace(request, temperature=0.0, cache_id=request.cache_id and name)
     completion = runtime.model.complete(route.fitting(runtime, request))
     outcome.completions.append(completion)
     return completion.text
-
-
-def _cache(request: Request, name: str) -> str | None:
-    """Return what a prompt of examples is kept under: the same in every conversation."""
-    return name if request.cache_id else None
 
 
 def _summed(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> str:

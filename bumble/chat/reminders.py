@@ -66,10 +66,9 @@ def for_talk(runtime: Runtime, session: sessions.Session) -> Delivery:
             message_id = base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng)
             extra = {"unprompted": True, "reminder": reminder.id}
             text = worded(reminder, at)
+            trust = provenance.lowest_untrusted((reminder.provenance.trust,)) or "entity"
             messages.append(
-                sessions.Message(
-                    message_id, at, "assistant", text, trust=_tier(reminder), extra=extra
-                )
+                sessions.Message(message_id, at, "assistant", text, trust=trust, extra=extra)
             )
             noted.append(change)
     return Delivery(tuple(messages), tuple(noted))
@@ -136,11 +135,6 @@ def worded(reminder: reminders.Reminder, at: datetime) -> str:
     if provenance.is_untrusted(reminder.provenance.trust):  # nobody here has said it
         return f'Reminder{due}, left by another program: "{one_line(reminder.text)}"'
     return f"Reminder{due}: {reminder.text}"
-
-
-def _tier(reminder: reminders.Reminder) -> str:
-    """Return how far a reminder that is said is to be trusted."""
-    return provenance.lowest_untrusted((reminder.provenance.trust,)) or "entity"
 
 
 def _why(reminder: reminders.Reminder) -> str:

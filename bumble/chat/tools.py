@@ -40,7 +40,7 @@ from bumble.records.projects import Project
 from bumble.records.sessions import Message, Session
 from bumble.records.skills import Skill
 from bumble.runtime import anchor_recall, body_state, people, rules
-from bumble.runtime.runtime import OutsideResult, OutsideTools, Runtime
+from bumble.runtime.runtime import OutsideTools, Runtime
 from bumble.text import moments, schema, stop_words, tokens, words
 from bumble.text.words import one_line
 
@@ -48,13 +48,6 @@ WHY_TOKENS = 12  # of a reminder, in the title of its commit
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
-
-
-class Outside(Struct, frozen=True):
-    """Tools of other programs that a turn may use."""
-
-    tools: tuple[Tool, ...]
-    call: Callable[[str, Mapping[str, Any]], OutsideResult]
 
 
 class ToolContext(Struct, frozen=True):
@@ -72,7 +65,7 @@ class ToolContext(Struct, frozen=True):
     owner: str = "its owner"  # what the owner is called
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
-    outside: Outside | None = None  # tools of other programs
+    outside: tuple[Tool, ...] = ()  # tools of other programs that may be used
 
     @property
     def entity(self) -> Entity:
@@ -126,20 +119,13 @@ class Result(Struct, frozen=True):
     text: str
     failed: bool = False
     found: bool = False  # whether it is memories, which answer a question
-    plan: Plan | None = None
+    plans: tuple[Plan, ...] = ()  # what it wants written, one file each
     trust: str = ""  # the lowest tier among what it found, if it is a quoted one
-    more: tuple[Plan, ...] = ()  # of further files
-
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        """All it wants written, one file each."""
-        return (*((self.plan,) if self.plan else ()), *self.more)
 
 
 def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
     """Carry out a call; whatever is wrong with it is in the result."""
-    others = context.outside.tools if context.outside else ()
-    known_tools = (*tool_list.declared(context.config), *others)
+    known_tools = (*tool_list.declared(context.config), *context.outside)
     found = next((tool for tool in known_tools if tool.name == name), None)
     if found is None or name in AGENCY:
         known = ", ".join(tool.name for tool in known_tools)
@@ -148,10 +134,12 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
     if problem is not None:
         return Result(f"failed: {problem.message}", failed=True)
     try:
-        if found in others or WORK[name].keeps:
+        outside = context.runtime.outside if found in context.outside else None
+        if outside or WORK[name].keeps:
             secrets.refuse(*(str(value) for value in arguments.values()))
-        if context.outside and found in others:
-            result = _call_outside(context.outside, name, arguments)
+        if outside:
+            answer = outside.call(name, arguments)
+            result = Result(answer.text or "it gave nothing", failed=answer.failed)
         else:
             result = WORK[name].run(dict(arguments), context)
         context.read.update({tier_of(name, result.trust)} - {""})
@@ -160,11 +148,6 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
         return Result(f"failed: {error}", failed=True)
     except OSError as error:  # a name too long for the system, a file where a folder should be
         return Result(f"failed: {error.strerror or error}", failed=True)
-
-
-def _call_outside(outside: Outside, name: str, arguments: Mapping[str, Any]) -> Result:
-    answer = outside.call(name, arguments)
-    return Result(answer.text or "it gave nothing", failed=answer.failed)
 
 
 def _recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -187,7 +170,7 @@ def _deep_recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
         unseen=context.unseen,
     )
     answer = deep_recall.answer(asked)
-    return Result(answer.text, found=answer.is_memory, plan=asked.plan, trust=answer.trust)
+    return Result(answer.text, found=answer.is_memory, plans=(asked.plan,), trust=answer.trust)
 
 
 def _vouch(context: ToolContext, *texts: str) -> None:
@@ -266,7 +249,7 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
         )
 
     new = plan()  # refuses what it would refuse later
-    return Result("saved" if new else "that is already written down", plan=plan)
+    return Result("saved" if new else "that is already written down", plans=(plan,))
 
 
 def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -279,7 +262,7 @@ def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result
         )
 
     plan()  # refuses what it would refuse later
-    return Result("written", plan=plan)
+    return Result("written", plans=(plan,))
 
 
 def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -299,9 +282,8 @@ def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
         provenance=context.provenance,
     )
     why = f"remind: {tokens.cut(text, WHY_TOKENS)}"
-    return Result(
-        f"set for {at:%A, %Y-%m-%d %H:%M}", plan=lambda: reminders.plan_new(reminder, why)
-    )
+    planned = (lambda: reminders.plan_new(reminder, why),)
+    return Result(f"set for {at:%A, %Y-%m-%d %H:%M}", plans=planned)
 
 
 def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -314,7 +296,7 @@ def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:
         return scratch.plan_add(context.at, kind, text, zone, origin, "note it down")
 
     plan()  # refuses what it would refuse later
-    return Result("noted", plan=plan)
+    return Result("noted", plans=(plan,))
 
 
 def _make_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -326,7 +308,7 @@ def _make_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
     levels = soma.hormones.levels
     anchor = anchors.new(label, about, levels, context.at, felt, provenance=origin)
     plans = anchor_recall.plans_new(runtime, anchor, f"make an anchor: {anchor.label}")
-    return Result("kept", more=plans)
+    return Result("kept", plans=plans)
 
 
 def _recall_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -349,7 +331,7 @@ def _recall_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result
     plans = anchor_recall.plans_recall(
         context.runtime, anchor, context.at, f"recall: {anchor.label}"
     )
-    return Result(f"it comes back: {anchor.label}{about}", trust=trust, more=plans)
+    return Result(f"it comes back: {anchor.label}{about}", trust=trust, plans=plans)
 
 
 def _list_projects(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -382,7 +364,7 @@ def _update_project(arguments: Mapping[str, str], context: ToolContext) -> Resul
         return projects.plan_edit(project, edit, note, provenance=_shared(project, context))
 
     new = plan()  # refuses what it would refuse later
-    return Result("saved" if new else "that is already written down", plan=plan)
+    return Result("saved" if new else "that is already written down", plans=(plan,))
 
 
 def _shared(project: Project, context: ToolContext) -> Provenance:
@@ -445,7 +427,7 @@ def _update_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
     old = skills.match(skills.read(context.entity.skills), name)
     if old is not None:
         _keep_most(name, old.text, body, old.provenance, context)
-    return Result("saved" if new else "that is already written down", plan=plan)
+    return Result("saved" if new else "that is already written down", plans=(plan,))
 
 
 def _list_files(arguments: Mapping[str, str], context: ToolContext) -> Result:

@@ -57,6 +57,7 @@ REST = "rest"  # a wake of which nothing comes
 RUT_WINDOW, RUT_TIMES = 14, 3  # so many of the last wakes with one tool bar it
 SALIENCE, AGE_SECONDS = 0.44, 90  # of a stray thought that wakes it
 DREAM_WEIGHT = 1.25  # a dream's fragments count for more
+THOUGHT = ("thought", "a stray thought")
 AGAIN_HOURS = 3  # before the same cause wakes it again
 STRETCH_MINUTES, STRETCH_HOURS = 45, 3  # of the timer, after wakes that came close together
 
@@ -182,25 +183,16 @@ def _causes(
 
 def _thoughts(soma: Soma, at: datetime) -> list[Cause]:
     """Return the stray thoughts that stand out and are not of this minute, the loudest first."""
-    ripe = [
-        (weight, fragment)
-        for fragment in soma.noise
-        if (weight := _weight(fragment)) >= SALIENCE
-        and moments.gap(fragment.at, at).total_seconds() >= AGE_SECONDS
-    ]
-    ripe.sort(key=lambda pair: -pair[0])
-    return [_of_thought(fragment) for _, fragment in ripe]
-
-
-def _of_thought(fragment: noise.Fragment) -> Cause:
-    mark = hashlib.sha256(fragment.text.encode("utf-8", "replace")).hexdigest()[:8]
-    is_dream = fragment.kind == noise.DREAM
-    kind, detail = ("dream", "a dream that lingers") if is_dream else ("thought", "a stray thought")
-    return Cause(kind, detail, f"{kind}:{mark}", fragment)
-
-
-def _weight(fragment: noise.Fragment) -> float:
-    return fragment.salience * (DREAM_WEIGHT if fragment.kind == noise.DREAM else 1)
+    causes: list[tuple[float, Cause]] = []
+    for one in soma.noise:
+        is_dream = one.kind == noise.DREAM
+        weight = one.salience * (DREAM_WEIGHT if is_dream else 1)
+        if weight >= SALIENCE and moments.gap(one.at, at).total_seconds() >= AGE_SECONDS:
+            kind, told = ("dream", "a dream that lingers") if is_dream else THOUGHT
+            mark = hashlib.sha256(one.text.encode("utf-8", "replace")).hexdigest()[:8]
+            causes.append((weight, Cause(kind, told, f"{kind}:{mark}", one)))
+    causes.sort(key=lambda pair: -pair[0])
+    return [cause for _, cause in causes]
 
 
 def _timer(runtime: Runtime, past: Sequence[PastWake]) -> timedelta | None:
@@ -249,11 +241,6 @@ def plan_woke(runtime: Runtime, decision: WakeDecision, did: str) -> Change | No
 def _plan(runtime: Runtime, values: Mapping[str, object], why: str) -> Change | None:
     file = state.read(runtime.entity.state)
     return state.plan_write(file, {WAKE: dict(values)}, why)
-
-
-def is_of_wake(origin: base.Provenance) -> bool:
-    """Whether something was written by the entity when it woke by itself."""
-    return origin.by == WAKE
 
 
 MOST_MESSAGES, MOST_SAYS, MOST_STEPS, MOST_SECONDS = 2, 6, 16, 1200
@@ -392,7 +379,7 @@ def _may_address(runtime: Runtime, person: str, at: datetime) -> bool:
     newest = session_files.newest(runtime.entity.sessions, person, at)
     if newest is None:
         return False
-    if any(is_of_wake(one.provenance) for one in _waiting(runtime, person)):
+    if any(one.provenance.by == WAKE for one in _waiting(runtime, person)):
         return False
     messages = session_files.find(runtime.entity.sessions, newest.id).messages
     return not (messages and messages[-1].unprompted)
@@ -513,9 +500,8 @@ def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> too
         deliver=reminders.SESSION,
         provenance=wake.origin(runtime.model.name),
     )
-    return tools.Result(
-        "left for them", plan=lambda: reminders.plan_new(made, f"leave {wake.name} a message")
-    )
+    planned = (lambda: reminders.plan_new(made, f"leave {wake.name} a message"),)
+    return tools.Result("left for them", plans=planned)
 
 
 def _waiting(runtime: Runtime, person: str) -> list[reminders.Reminder]:

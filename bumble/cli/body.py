@@ -233,7 +233,7 @@ def think(opened: Opened, flags: JobFlags) -> None:
     from bumble.cli import run_job
     from bumble.jobs import musings
 
-    run_job.perform(opened, flags, "noise tick", musings.check_thoughts, musings.think)
+    run_job.perform(opened, flags, "noise tick", musings.check_thoughts, musings.run)
 
 
 anchor_app = group()

@@ -247,8 +247,8 @@ def _sources(entity: Entity, zone: tzinfo) -> Iterator[_Source]:
     for kind in DRAFTED:
         for path in kind.paths(entity):
             for view in kind.read(path, zone):
-                cited = quotes.citations(view.text)
-                sentences = words.sentences(cited[0].words if cited else _unmarked(view.text))
+                cited = quotes.cited(view.text)
+                sentences = words.sentences(cited[0] if cited else _unmarked(view.text))
                 if sentences and (view.origin.by or kind.own_words):
                     titled = kind is kinds.KNOWLEDGE and not cited
                     yield _Source(kind, view, sentences[0], titled)

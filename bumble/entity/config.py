@@ -334,9 +334,8 @@ class SessionConfig(SettingGroup, frozen=True):
 class DeepRecallConfig(SettingGroup, frozen=True):
     """What one deep recall, several searches and readings for one question, may spend."""
 
-    steps: Positive = 15  # actions of one plan
-    sub_calls: Count = 20  # readings of pieces of what is longer than the window
-    step_seconds: Above = 30  # of one step, its readings included
+    steps: Positive = 15  # calls of the model for one plan
+    step_seconds: Above = 30  # of one step
     max_tokens: Count = 60000  # prompts and answers of one plan together
     max_dollars: Amount = 0.5  # of one plan, where llm.prices says what tokens cost
 

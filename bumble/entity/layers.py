@@ -57,7 +57,7 @@ REASONS: Mapping[Keys, str] = {
             evolution.max_step memory.anchors.max_count memory.distillation.max_delta
             memory.memory_decay_scale memory.relational.pending_max memory.working
             recall.deep.max_calls recall.deep.max_cost_usd recall.deep.max_reads
-            recall.deep.timeout_seconds recall.lexical_previous_turns recall.petri
+            recall.deep.sub_calls recall.deep.timeout_seconds recall.lexical_previous_turns recall.petri
             recall.recency_weight recall.vector_previous_turns soma.hormones.anchor_blend
         """,
         WHOLE: """
@@ -65,6 +65,7 @@ REASONS: Mapping[Keys, str] = {
             memory.relational.score_temperature
         """,
         "no link leads out of an entity's folder": "linked",
+        "a deep recall reads in its own steps": "recall.deep.sub_calls",
         "in doubt a message is thought about, and no model is asked first": """
             cognition.router.classifier cognition.router.classifier_max_tokens
             cognition.router.classifier_temperature cognition.router.escalation_threshold

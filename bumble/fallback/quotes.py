@@ -20,7 +20,7 @@ QUOTE_TOKENS = 120  # of one message; of a longer one the sentences that say mos
 MARK = "> "  # before a line that is quoted
 CUT = " … "
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
-_CITED = re.compile(r"> ?([^,:]+)[,:].*?[„“«\"](.+)[“”»\"]")
+_CITED = re.compile(r"> ?[^,:]+[,:].*?[„“«\"](.+)[“”»\"]")
 _STOPPED = re.compile(r"([.!?…][”“»\"]*)\.(?=\s)")  # a full stop behind another
 
 
@@ -84,17 +84,9 @@ def plain(text: str) -> str:
     return words.one_line(" ".join(rows))
 
 
-class Citation(Struct, frozen=True):
-    """A quote as it stands in a text: who said it, and what."""
-
-    name: str
-    words: str
-
-
-def citations(text: str) -> list[Citation]:
-    """Return the quotes in a text, whatever their quotation marks."""
-    matches = (_CITED.match(row) for row in text.splitlines())
-    return [Citation(match[1].strip(), match[2].strip()) for match in matches if match]
+def cited(text: str) -> list[str]:
+    """Return the words that are quoted in a text, whatever their quotation marks."""
+    return [match[1].strip() for row in text.splitlines() if (match := _CITED.match(row))]
 
 
 def since(newer: str, template: Templates) -> str:

@@ -83,22 +83,14 @@ def writes(runtime: Runtime) -> Condition:
 def wording(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Wording | None:
     """Return how the memories of a stretch are worded; None where the model writes them.
 
-    In the language of who speaks first in it, of those whom the model can't write of.
+    In the language in which who speaks first said most of it, if the model can't write of them.
     """
     speakers = [message.speaker or session.by for message in messages if message.role == "user"]
     for person in dict.fromkeys(speakers or [session.by]):
-        worded = in_language(runtime, spoken.language(runtime, session, person))
+        worded = in_language(runtime, spoken.mostly(runtime, session, person))
         if worded is not None:
             return worded
     return None
-
-
-def of_conversation(runtime: Runtime, session: Session) -> Wording | None:
-    """Return how the memories of a whole conversation are worded; None where the model writes them.
-
-    Of the whole, so that every pass decides the same of each part.
-    """
-    return wording(runtime, session, session.messages)
 
 
 def of_person(runtime: Runtime, person: str) -> Wording | None:

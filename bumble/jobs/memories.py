@@ -377,7 +377,7 @@ def _claims(
         verdicts = _verdicts(shown, opinion)
         older = (opinion.puts_right,) if opinion.puts_right else ()
         for sentence in opinion.sentences:
-            if sentence.inference or verdicts or older or not _is_told(sentence.text, known):
+            if sentence.inference or verdicts or not _is_told(sentence.text, known):
                 origin = _provenance(
                     runtime, shown, shown.numbers(sentence.cites), is_quoted=is_quoted, older=older
                 )

@@ -43,8 +43,6 @@ PIECES = 3  # put before the model in one tick
 PIECE_TOKENS = 60
 THOUGHT_CHARS = 100  # fifteen words
 MOST_THOUGHTS = 3
-THOUGHT_TOKENS = 128
-THOUGHT_TEMPERATURE = 0.9  # it should wander
 LEAST_SALIENCE, FELT_SALIENCE = 0.3, 0.4  # of a thought: the more is felt, the more it stands out
 THOUGHTS: dict[str, Any] = {
     "type": "array",
@@ -68,8 +66,8 @@ class ThoughtSeed(Struct, frozen=True):
     fresh: bool = False  # of a dream since the last thought, which comes up first
 
 
-def check_thoughts(runtime: Runtime) -> Due[StrayThoughtsJob]:
-    """Tell whether it is time for a new thought."""
+def check_thoughts(runtime: Runtime) -> Due[MusingsJob]:
+    """Tell whether it is time for new thoughts; asks for nothing else."""
     config, at = runtime.config.soma.noise, runtime.now()
     ticked_at = body_state.read(runtime, at).noise_ticked_at
     since = None if ticked_at is None else moments.gap(ticked_at, at)
@@ -79,28 +77,8 @@ def check_thoughts(runtime: Runtime) -> Due[StrayThoughtsJob]:
         f"at least {config.interval_seconds:g} s ago",
         noise.due(ticked_at, at, config.interval_seconds),
     )
-    return Due((sayings.writes(runtime), waited), (StrayThoughtsJob(ticked_at),))
-
-
-def think(runtime: Runtime, job: StrayThoughtsJob) -> JobResult:
-    """Ask for a few stray thoughts; without a usable answer the ring stays as it is."""
-    at = runtime.now()
-    soma = body_state.read(runtime, at)
-    seeds = choose(runtime, soma, at)
-    thoughts, problem = [], ""
-    try:
-        answer = ask(
-            runtime,
-            "noise",
-            thought_slots(runtime, soma, seeds),
-            closed({"thoughts": THOUGHTS}),
-            max_tokens=THOUGHT_TOKENS,
-            temperature=THOUGHT_TEMPERATURE,
-        )
-        thoughts = [str(thought) for thought in answer["thoughts"]]
-    except NO_ANSWER as error:
-        problem = str(error).splitlines()[0]
-    return heard(runtime, job, soma, at, seeds, thoughts, problem or None)
+    job = MusingsJob((), StrayThoughtsJob(ticked_at))
+    return Due((sayings.writes(runtime), waited), (job,))
 
 
 class ThoughtSeeds(Struct, frozen=True):
@@ -138,10 +116,12 @@ def heard(
     at: datetime,
     seeds: ThoughtSeeds,
     thoughts: Sequence[str],
-    problem: str | None = None,
-    examples: str = "noise",
+    problem: str = "",
 ) -> JobResult:
-    """Keep the thoughts that name nobody and nothing of their own; `examples` is their prompt."""
+    """Keep the thoughts that name nobody and nothing of their own.
+
+    `problem` is why none came; then the next are asked for as long after as if some had.
+    """
     pieces = [piece.text for piece in seeds.pieces]
     known = relationships.read(runtime.entity.relationships)
     names = [name for one in known if one.id in seeds.audience for name in one.names]
@@ -151,9 +131,7 @@ def heard(
     new = tuple(
         noise.fragment(text, noise.THOUGHT, salience, at, seeds.audience)
         for text in thoughts
-        if noise.words(text)
-        and text.strip() not in prompts.load(examples).text  # small models copy its example
-        and grounds.bear(text)
+        if noise.words(text) and grounds.bear(text)
     )
     texts = [fragment.text for fragment in hear(soma, new).noise if fragment in new]
     refused = len(thoughts) - len(texts)
@@ -167,7 +145,7 @@ def heard(
             "thoughts": texts,
             "refused": refused,
             "audience": list(new[0].audience if new else ()),
-            "problem": problem,
+            "problem": problem or None,
         },
         trailers=() if problem else traced([], runtime.model.name if new else ""),
     )
@@ -268,17 +246,25 @@ def check(runtime: Runtime, dealt: Collection[str] = ()) -> Due[MusingsJob]:
     """
     if sayings.of_owner(runtime) is not None:
         return Due((), ())
-    thoughts, at = check_thoughts(runtime), runtime.now()
+    found, at = check_thoughts(runtime), runtime.now()
     drawings = [one for one in topic_questions.check(runtime).jobs if mark(one) not in dealt]
     drawings.sort(key=lambda one: one.topic.type == "word")  # what has a name goes first
     seeds = _pieces(runtime, body_state.read(runtime, at), at)
-    think = thoughts.due and (drawings or next(seeds, None) is not None)
-    job = MusingsJob(tuple(drawings[:TOPICS]), thoughts.jobs[0] if think else None)
+    think = found.due and (drawings or next(seeds, None) is not None)
+    job = MusingsJob(tuple(drawings[:TOPICS]), found.jobs[0].thoughts if think else None)
     return Due((), (job,) if job.drawings or job.thoughts else ())
+
+
+def check_topics(runtime: Runtime, *, name: str = "", force: bool = False) -> Due[MusingsJob]:
+    """Find the topics that need questions, a job each; see `topic_questions.check`."""
+    found = topic_questions.check(runtime, name=name, force=force)
+    return Due(found.conditions, tuple(MusingsJob((one,), None) for one in found.jobs))
 
 
 def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     """Ask for the questions of some topics and for a few thoughts; writes no file.
+
+    Where thoughts alone are asked for and none come, the ring stays as it is.
 
     Raises:
         AnswerInvalidError: If the model's answer can't be used.
@@ -286,7 +272,8 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     at = runtime.now()
     soma = body_state.read(runtime, at)
     owner = (people.owner_id(runtime.entity, runtime.identity),)
-    seeds = choose(runtime, soma, at, owner if job.drawings else None)
+    drawn_for = owner if job.drawings else None
+    seeds = choose(runtime, soma, at, drawn_for) if job.thoughts else ThoughtSeeds(owner, ())
     labels = topic_questions.labelled(job.drawings)
     blocks = [
         f"t{n}: {prompts.harmless(each.topic.name)} ({', '.join(own)})"
@@ -300,25 +287,27 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     }
     # questions by topic, and thoughts
     form_of_one = topic_questions.questions(list(labels))
-    asked = {f"t{n}": form_of_one for n, _ in enumerate(job.drawings, 1)}
-    form = closed({**asked, "thoughts": THOUGHTS})
-    answer = ask(runtime, PURPOSE, slots, form, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
+    form = {f"t{n}": form_of_one for n, _ in enumerate(job.drawings, 1)}
+    form |= {"thoughts": THOUGHTS} if job.thoughts else {}
+    try:
+        answer = ask(
+            runtime, PURPOSE, slots, closed(form), max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+        )
+    except NO_ANSWER as error:
+        if job.drawings or job.thoughts is None:
+            raise
+        return heard(runtime, job.thoughts, soma, at, seeds, (), str(error).splitlines()[0])
     shown = [text.audience for text in labels.values()]
     shown += [piece.audience for piece in seeds.pieces]
     results = [
-        topic_questions.drawn(
-            runtime,
-            each,
-            *topic_questions.standing(runtime, each, labels, answer[f"t{n}"]),
-            shown,
-        )
+        topic_questions.drawn(runtime, each, labels, answer[f"t{n}"], shown)
         for n, each in enumerate(job.drawings, 1)
     ]
     if job.thoughts is not None:
         thoughts = [str(text) for text in answer["thoughts"]]
         told = replace(seeds, read=mentions)
-        results.append(heard(runtime, job.thoughts, soma, at, told, thoughts, None, PURPOSE))
-    return _together(runtime, results)
+        results.append(heard(runtime, job.thoughts, soma, at, told, thoughts))
+    return results[0] if len(results) == 1 else _together(runtime, results)
 
 
 def _together(runtime: Runtime, results: Sequence[JobResult]) -> JobResult:

@@ -191,7 +191,8 @@ def run(runtime: Runtime, job: segments.StretchJob, *, allow_shrink: bool = Fals
     nothing = ask.Draft(ask.StretchAnswer())
     if not shown.labels:
         return _result(runtime, job, shown, nothing, memories.Memories(runtime.now()))
-    wording = sayings.of_conversation(runtime, session)
+    # by the whole conversation, so that each part of it is decided alike
+    wording = sayings.wording(runtime, session, session.messages)
     try:
         draft = ask.draw_quotes(runtime, shown, wording) if wording else ask.draw(runtime, shown)
     except AnswerInvalidError as error:

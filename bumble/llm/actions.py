@@ -29,20 +29,21 @@ def schema(groups: Sequence[Sequence[Tool]]) -> Mapping[str, Any]:
     Args:
         groups: Tools that may be called beside each other; an answer keeps to one group.
     """
+    rows = [
+        {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MAX_ACTIONS,
+            "items": {"anyOf": [_action(tool) for tool in group]},
+        }
+        for group in groups
+        if group
+    ]
     return {
         "type": "object",
-        "properties": {"actions": {"anyOf": [_actions(group) for group in groups if group]}},
+        "properties": {"actions": {"anyOf": rows}},
         "required": ["actions"],
         "additionalProperties": False,
-    }
-
-
-def _actions(tools: Sequence[Tool]) -> Mapping[str, Any]:
-    return {
-        "type": "array",
-        "minItems": 1,
-        "maxItems": MAX_ACTIONS,
-        "items": {"anyOf": [_action(tool) for tool in tools]},
     }
 
 

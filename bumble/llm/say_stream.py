@@ -90,8 +90,9 @@ class SayReader:
             return self._start.strip()
         raw = "".join(self._raw)
         if mode == "plain":
+            is_new = raw.strip() not in self._earlier
             self._earlier.append(raw.strip())
-            return self._spoken(raw)
+            return self._spoken(raw) if is_new else ""
         return raw if mode == "json" and self._may_be_speech() else ""
 
     def _spoken(self, raw: str) -> str:

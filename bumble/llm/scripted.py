@@ -27,7 +27,7 @@ from msgspec import Struct
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.files import disk
 from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
-from bumble.text import yaml_read
+from bumble.text import tokens, yaml_read
 
 ABILITIES = "abilities"
 _KEYS = {"purpose", "contains", "turn", "always", "text", "json", "finish_reason", "reasoning"}
@@ -91,7 +91,8 @@ class ScriptedModel:
         if on_text is not None:
             for start in range(0, len(reply.text), _PIECE_CHARS):
                 on_text(reply.text[start : start + _PIECE_CHARS])
-        usage = Usage(_count(request), None, len(reply.text) // 4 + 1)
+        told = sum(tokens.estimate_message(message.content) for message in request.messages)
+        usage = Usage(told, None, len(reply.text) // 4 + 1)
         return Completion(
             text=reply.text,
             finish_reason=reply.finish_reason,
@@ -198,7 +199,3 @@ def _rule(item: Mapping[str, Any], number: int) -> Reply:
         finish_reason=reason,
         reasoning=str(item.get("reasoning", "")),
     )
-
-
-def _count(request: Request) -> int:
-    return sum(len(message.content) // 4 + 10 for message in request.messages)

@@ -28,6 +28,7 @@ _MOST_CHARS, _MOST_OPENINGS = 200_000, 5_000  # of a text that is repaired
 _CUT = "}" * 8  # what may lack at the end of a text that breaks off: more than any action is deep
 _NUMBERS = ("integer", "number", "boolean")
 _MOST_FENCES = 8  # that are looked into
+_OPENING = re.compile(r"[{\[]")
 
 
 def answer(model: Model, request: Request, schema: Mapping[str, Any]) -> Any:
@@ -153,7 +154,8 @@ def _readings(text: str) -> Iterator[tuple[Any, str]]:
     """Yield every value the text may stand for, the most literal first, with what it lacked."""
     fences = itertools.islice(_FENCE.finditer(text), _MOST_FENCES)
     candidates = [text.strip(), *(match.group(1).strip() for match in fences)]
-    candidates += [text[start:] for start in _openings(text)]
+    # inside prose an object or a list may begin: the first few are tried
+    candidates += [text[one.start() :] for one in itertools.islice(_OPENING.finditer(text), 8)]
     for candidate in dict.fromkeys(candidates):
         for repaired, missing in ((candidate, ""), _mend(candidate)):
             try:
@@ -174,7 +176,7 @@ def _readings(text: str) -> Iterator[tuple[Any, str]]:
 
 def _repaired(text: str) -> Any:
     """Read what a model wrote in a form of its own: Python's, with comments, curly quotes."""
-    if not 0 < len(re.findall(r"[{\[]", text)) <= _MOST_OPENINGS or len(text) > _MOST_CHARS:
+    if not 0 < len(_OPENING.findall(text)) <= _MOST_OPENINGS or len(text) > _MOST_CHARS:
         return None
     import json_repair  # takes a tenth of a second, for what is rare
 
@@ -201,11 +203,6 @@ def _is_deep(value: Any) -> bool:
         if not level:
             return False
     return True
-
-
-def _openings(text: str) -> list[int]:
-    """Find where an object or a list may begin inside prose: the first few of each."""
-    return [match.start() for match in itertools.islice(re.finditer(r"[{\[]", text), 8)]
 
 
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*("?)|[{}\[\],]|[^"{}\[\],]+', re.DOTALL)

@@ -207,7 +207,6 @@ class ContextSize(Struct, frozen=True):
     threshold: int  # total from which it is too long
     target: int  # of the history, once it was compacted
     messages: int  # that are shown
-    most_messages: int
     ratio: float = 1.0  # of these numbers to plain estimates
     summary_most: int | None = None  # what a summary may take, a plain estimate; None: as it fits
 
@@ -229,7 +228,7 @@ class ContextSize(Struct, frozen=True):
     @property
     def crowded(self) -> bool:
         """Whether it holds too many messages, however short."""
-        return self.messages > self.most_messages
+        return self.messages > MOST_MESSAGES
 
     @property
     def full(self) -> bool:
@@ -244,7 +243,6 @@ class CompactionSteps(Struct):
     records: list[sessions.Compaction] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     passes: int = 0
-    obstacle: str = ""  # why no more could be gained
 
     def add(self, record: sessions.Compaction | None) -> None:
         """Add a record, if there is one, and show the conversation with it."""
@@ -277,7 +275,6 @@ def measure(runtime: Runtime, session: sessions.Session, stable_tokens: int) -> 
         limit,
         target,
         len(parts),
-        MOST_MESSAGES,
         learnt,
         summary_most,
     )
@@ -297,7 +294,7 @@ def check(
         "length",
         f"~{size.total} tokens, {share:.0%} of {size.window}"
         f" (always {size.stable}, conversation {size.history} in {size.messages} messages)",
-        f"over {size.threshold}, or over {size.most_messages} messages",
+        f"over {size.threshold}, or over {MOST_MESSAGES} messages",
         size.full,
     )
     return Due((enabled, length), (CompactJob(session, stable_tokens),))
@@ -318,9 +315,9 @@ def _outcome(runtime: Runtime, job: CompactJob, steps: CompactionSteps) -> JobRe
     before = measure(runtime, job.session, job.stable_tokens)
     after = measure(runtime, steps.session, job.stable_tokens)
     kinds = [DID[record.extra.get("summary_source", record.kind)] for record in steps.records]
-    reason = _reason(runtime, job, steps, after)
-    fits = not (reason or job.only_prune)
-    nothing = "it is short enough as it is" if fits else "nothing could be made shorter"
+    fits = after.history <= after.target
+    is_done = fits and not job.only_prune
+    nothing = "it is short enough as it is" if is_done else "nothing could be made shorter"
     did = ", ".join(dict.fromkeys(kinds)) or nothing
     headline = f"~{before.history} tokens of conversation became ~{after.history}: {did}"
     data = {
@@ -328,8 +325,7 @@ def _outcome(runtime: Runtime, job: CompactJob, steps: CompactionSteps) -> JobRe
         "before_tokens": before.history,
         "after_tokens": after.history,
         "target_tokens": after.target,
-        "fits": after.history <= after.target,
-        "why_not": reason or None,
+        "fits": fits,
         "passes": steps.passes,
         "records": [
             {"id": record.id, "kind": record.kind, "first": record.first, "last": record.last}
@@ -342,7 +338,7 @@ def _outcome(runtime: Runtime, job: CompactJob, steps: CompactionSteps) -> JobRe
         why = "show the conversation shorter"
         return [sessions.plan_append(job.session, steps.records, why)] if steps.records else []
 
-    lines = (headline, *steps.notes, *([reason] if reason else []))
+    lines = (headline, *steps.notes, *(() if fits else ("still longer than wanted",)))
     last = next((record.last for record in reversed(steps.records) if record.kind == "summary"), "")
     return JobResult(
         f"compact: {job.session.id}",
@@ -351,27 +347,6 @@ def _outcome(runtime: Runtime, job: CompactJob, steps: CompactionSteps) -> JobRe
         data,
         summarised=Stretch(steps.session.id, last) if last else None,
     )
-
-
-def _reason(runtime: Runtime, job: CompactJob, steps: CompactionSteps, after: ContextSize) -> str:
-    """Say why a conversation is still longer than it should be; empty if it is not."""
-    if after.history <= after.target:
-        return ""
-    config = runtime.config.cognition.history_compression
-    bounds = boundaries(steps.session.messages, config, after.room // 2)
-    protected = len(steps.session.messages) - (bounds[1] - bounds[0] if bounds else 0)
-    reasons = (
-        (job.only_prune, "only tool results and long texts were looked at"),
-        (bool(steps.obstacle), steps.obstacle),
-        (bounds is None, "what is protected at its ends is all there is"),
-        (
-            steps.passes >= config.compaction_max_passes,
-            f"{steps.passes} passes were made, and no more are allowed",
-        ),
-        (True, f"the {protected} protected messages at its ends take most of it"),
-    )
-    why = next(sentence for holds, sentence in reasons if holds)
-    return f"still longer than wanted: {why}"
 
 
 def make(runtime: Runtime, job: CompactJob, note: Listener) -> CompactionSteps:
@@ -411,14 +386,9 @@ def _pass(runtime: Runtime, job: CompactJob, steps: CompactionSteps, note: Liste
     steps.passes += 1
     shorter = measure(runtime, sessions.appended(steps.session, [record]), job.stable_tokens)
     gained = size.history - shorter.history
-    if gained <= 0:  # a summary as long as what it stands for is none
-        steps.obstacle = "a summary came out as long as what it would stand for"
-        return False
-    steps.add(record)
-    enough = gained >= size.history * LEAST_GAIN
-    if not enough:
-        steps.obstacle = f"another pass would gain less than {LEAST_GAIN:.0%}"
-    return enough
+    if gained > 0:  # a summary as long as what it stands for is none
+        steps.add(record)
+    return gained > 0 and gained >= size.history * LEAST_GAIN
 
 
 def _summary_input(

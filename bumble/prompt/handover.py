@@ -105,7 +105,6 @@ def _without(runtime: Runtime) -> list[str]:
 def run(runtime: Runtime, job: HandoverJob) -> JobResult:
     """Write the brief, or say why there is none; the same conversation is looked at only once."""
     session = job.session
-    least = MIN_QUALITY
     data: dict[str, Any] = {"session": session.id, "written": False}
     wording = sayings.wording(runtime, session, session.messages)
     if wording is not None:
@@ -114,9 +113,9 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
         return _later(session, data)
     values = _of_memories(runtime, session)
     quality = round(sum(bool(values[name]) for name in HEADINGS) / len(HEADINGS), 2)
-    data |= {"quality": quality, "least": least}
-    if quality < least:
-        return _none(runtime, session, f"quality {quality:.2f}, wants {least:.2f}", data)
+    data |= {"quality": quality, "least": MIN_QUALITY}
+    if quality < MIN_QUALITY:
+        return _none(runtime, session, f"quality {quality:.2f}, wants {MIN_QUALITY:.2f}", data)
     text = _text(values, touched(session))
     headline = f"left a brief for the next conversation: quality {quality:.2f}"
     origin = base.Provenance(
@@ -149,7 +148,9 @@ def _of_memories(runtime: Runtime, session: Session) -> Mapping[str, str]:
     own = [each for each in episodes.read(runtime.entity.episodes) if each.session == session.id]
     stories = [each.telling.narrative for each in own]
     named = filter(None, map(titles.heading, stories))
-    told = [line for story in stories for line in words.sentences(_prose(story))]
+    rows = [row for story in stories for row in story.splitlines()]
+    prose = "\n".join(row for row in rows if not row.startswith(("#", ">")))
+    told = words.sentences(prose)
     felt = [each.felt for each in session.appraisals.values() if each.felt]
     unanswered = [words.one_line(each.text) for each in session.unanswered[-1:]]
     asked = [text for text in unanswered if text.endswith(words.QUESTION_MARKS)]
@@ -174,10 +175,6 @@ def _end(told: Sequence[str]) -> str:
     return " ".join(kept)
 
 
-def _prose(story: str) -> str:
-    return "\n".join(line for line in story.splitlines() if not line.startswith(("#", ">")))
-
-
 def _by_form(
     runtime: Runtime, session: Session, wording: sayings.Wording, data: Mapping[str, Any]
 ) -> JobResult:
@@ -196,7 +193,7 @@ def _by_form(
     if last.text.rstrip().endswith(words.QUESTION_MARKS) and not secrets.find_secret(last.text):
         line = quotes.line(quotes.of(last, runtime.zone), template, year=False)
         parts.append(f"## {template.asked}\n\n{line}")
-    quoted = f"{len(kept)} quote{'' if len(kept) == 1 else 's'}"
+    quoted = words.counted(len(kept), "quote")
     headline = f"left a brief for the next conversation, by form: {quoted}"
     values = {**data, "written": True, "quotes": len(kept)}
     return _left(runtime, session, "\n\n".join(parts), sources, headline, values, noticed)
@@ -353,8 +350,6 @@ def prompt_text(last_brief: Brief | None, at: datetime) -> str:
     if last_brief is None or not last_brief.fits:
         return ""
     age = at - last_brief.at
-    aged = age > AGED
-    head = f"Your notes from the last conversation ({age.days} days ago)" if aged else (
-        "Your notes from the last conversation"
-    )  # fmt: skip
+    old = f" ({age.days} days ago)" if age > AGED else ""
+    head = f"Your notes from the last conversation{old}"
     return prompts.tagged("memory", f"{head}:\n{last_brief.text}")

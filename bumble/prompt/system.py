@@ -169,13 +169,14 @@ def of_entity(
     story = None
     with suppress(RecordInvalidError):
         story = narrative_store.read(entity.narrative)
+    is_own = story is not None and not provenance.is_untrusted(story.provenance.trust)
     skills = rules.obeyed(entity, skills_store.read(entity.skills), rules.of_skill)
     return stable(
         rules.own_identity(entity, identity),
         tools,
         [skill for skill in skills if base.may_read(skill.provenance.audience, readers)],
         rules.own_book(entity, knowledge_store.readable(entity.knowledge)),
-        narrative_store.told_to(story, readers) if story and _is_told(story) else "",
+        narrative_store.told_to(story, readers) if is_own else "",  # else it is a quotation
         read_own_files(entity, config, readers),
         mood,
         topics,
@@ -245,11 +246,6 @@ def _runtime(identity: Identity, tools: Sequence[Tool], home: str) -> str:
         if any(tool.name == "read_file" for tool in tools):
             lines.append("The files you can read and write lie in its workspace/.")
     return " ".join(lines)
-
-
-def _is_told(story: narrative_store.Narrative) -> bool:
-    """Whether a story is the entity's own, and not a quotation."""
-    return not provenance.is_untrusted(story.provenance.trust)
 
 
 def tool_line(tool: Tool) -> str:

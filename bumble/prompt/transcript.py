@@ -116,15 +116,10 @@ def _visible(session: sessions.Session, *, plain: bool) -> set[str]:
     ids: set[str] = set()
     is_example = True  # the last reply, to whose calls results belong
     for message in session.messages:
-        if message.role == "assistant":
+        if message.role != "tool":
             is_example = message.is_example
-        if message.role == "tool":
-            is_visible = is_example and not plain
-        elif message.role == "assistant":
-            is_visible = is_example and (not plain or bool(message.text))
-        else:
-            is_visible = message.is_example
-        if is_visible:
+        spoken = message.role != "tool" and bool(message.text or message.role == "user")
+        if is_example and (spoken or not plain):
             ids.add(message.id)
     return ids
 

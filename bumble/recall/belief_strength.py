@@ -125,11 +125,6 @@ def superseded(belief: beliefs.Belief, held: Mapping[str, beliefs.Belief], at: d
     )
 
 
-def plan_claim(runtime: Runtime, claim: Claim, at: datetime) -> list[Change]:
-    """Plan what one claim does to what is held; see `plan_claims`."""
-    return plan_claims(runtime, [claim], at)
-
-
 def plan_claims(runtime: Runtime, claims: Sequence[Claim], at: datetime) -> list[Change]:
     """Plan what claims do to what is held, as the files are now: one change a file.
 
@@ -164,7 +159,17 @@ class _Book:
         elif claim.id in self.now:
             return
         else:
-            self._put(None, beliefs.plan_new(_new(claim, self.at), "believe something new"))
+            new = beliefs.new(
+                claim.id,
+                claim.text,
+                claim.category,
+                claim.confidence,
+                self.at,
+                origin=claim.origin,
+                evidence=claim.evidence,
+                provenance=claim.provenance,
+            )
+            self._put(None, beliefs.plan_new(new, "believe something new"))
             name = claim.id
         against = [
             belief_id for belief_id, verdict in claim.verdicts.items() if verdict == "contradicts"
@@ -177,10 +182,14 @@ class _Book:
             self._contradict(name, other, claim)
 
     def _same(self, claim: Claim) -> beliefs.Belief | None:
+        # what was dreamt is not confirmed by being told, nor the other way round
+        is_dreamt = claim.category == beliefs.DREAM_INSIGHT
         judged = [
             self.now[name]
             for name, verdict in claim.verdicts.items()
-            if verdict == "same" and name in self.now and _akin(claim, self.now[name])
+            if verdict == "same"
+            and name in self.now
+            and is_dreamt == (self.now[name].category == beliefs.DREAM_INSIGHT)
         ]
         alike = [belief for belief in self.now.values() if repeats(claim, belief)]
         return next(iter([*alike, *judged]), None)
@@ -228,11 +237,6 @@ def repeats(claim: Claim, belief: beliefs.Belief) -> bool:
     )
 
 
-def _akin(claim: Claim, belief: beliefs.Belief) -> bool:
-    """Whether both were dreamt or neither was: what was dreamt is not confirmed by being told."""
-    return (claim.category == beliefs.DREAM_INSIGHT) == (belief.category == beliefs.DREAM_INSIGHT)
-
-
 def _bare(text: str) -> str:
     return one_line(text).rstrip(".!")
 
@@ -245,16 +249,3 @@ def may_meet(people: Sequence[str], belief: beliefs.Belief) -> bool:
 def same_people(claim: base.Provenance, held: base.Provenance) -> bool:
     """Whether a claim comes from the people a belief came from, or the belief from the owner."""
     return not held.audience or bool(set(claim.audience) & set(held.audience))
-
-
-def _new(claim: Claim, at: datetime) -> beliefs.Belief:
-    return beliefs.new(
-        claim.id,
-        claim.text,
-        claim.category,
-        claim.confidence,
-        at,
-        origin=claim.origin,
-        evidence=claim.evidence,
-        provenance=claim.provenance,
-    )

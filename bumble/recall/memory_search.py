@@ -241,7 +241,7 @@ def find(
         return _without_waiting(memory.entity, found)
 
     hits = look(with_faded=bool(faded))
-    wants_faded = faded is None and not unasked and not _answers(hits, config)
+    wants_faded = faded is None and not unasked and not any(is_near(hit, config) for hit in hits)
     if wants_faded and memory.has_faded():
         hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
     if not newer:
@@ -331,11 +331,6 @@ def standing(entity: Entity, config: Config, search: Search, hits: Sequence[Hit]
     """Return hits as they stand now: without what gave way, with what was put right since."""
     believed = _believed(entity, hits, search.at)
     return beside(entity, believed, search.readers, search.at.tzinfo)
-
-
-def _answers(hits: Sequence[Hit], config: Config) -> bool:
-    """Whether some of what was found is near; without vectors, anything answers."""
-    return any(is_near(hit, config) for hit in hits)
 
 
 def _with_faded(

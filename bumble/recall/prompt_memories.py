@@ -74,7 +74,7 @@ def blocks(
         at,
         session.id,
         unseen,
-        asker=_asker(session),
+        asker=chunks.spoken_name(session.messages[-1].speaker or session.by),
         asking=memory_search.last_turn(session),
     )
     book = _book(runtime)
@@ -225,11 +225,6 @@ def _told(runtime: Runtime, hit: Hit) -> tuple[str, ...]:
     talk = runtime.read_or(lambda: session_files.load(file).messages, nothing)
     before = takewhile(lambda message: message.id != hit.id, talk)
     return tuple(message.id for message in before if message.role == "user")[-1:]
-
-
-def _asker(session: Session) -> str:
-    """Return who speaks to the entity now, as the index names speakers."""
-    return chunks.spoken_name(session.messages[-1].speaker or session.by)
 
 
 def _just_before(

@@ -12,7 +12,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from bumble.index.rows import Row, unpacked
 from bumble.llm import prompts
 from bumble.recall import topic_mining
 from bumble.records import base, kinds, provenance, relationships, topics
-from bumble.records.kind import Kind, RecordView
+from bumble.records.kind import RecordView
 from bumble.records.topics import Catalyst, TopicFile
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
@@ -230,15 +230,11 @@ def titles(memory: Memory, readers: Collection[str] | None) -> Iterator[topic_mi
         kind = kinds.BY_NAME.get(name)
         if kind is None:
             continue
-        views, _ = base.load_all(kind.paths(memory.entity), partial(_views, kind, memory.zone))
+        views, _ = base.load_all(kind.paths(memory.entity), partial(kind.read, zone=memory.zone))
         for view in (view for listed in views for view in listed):
             if readers is None or base.may_read(view.origin.audience, readers):
                 record = (kind.passages, view.id)
                 yield topic_mining.Title(_title(view), topic_type, at=_time(view), record=record)
-
-
-def _views(kind: Kind, zone: tzinfo, path: Path) -> Sequence[RecordView]:
-    return kind.read(path, zone)
 
 
 def _time(view: RecordView) -> datetime | None:

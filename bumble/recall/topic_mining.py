@@ -161,11 +161,8 @@ def find(
         _topic(candidate, texts, days, count, now)
         for candidate in (*candidates.values(), *recurring)
     ]
-    return _related(_ranked(topics))
-
-
-def _ranked(topics: Iterable[Topic]) -> list[Topic]:
-    return sorted(topics, key=lambda topic: (-topic.score, topic.name.casefold(), topic.name))
+    topics.sort(key=lambda topic: (-topic.score, topic.name.casefold(), topic.name))
+    return _related(topics)
 
 
 def key_of(name: str, language: str = words.DEFAULT_LANGUAGE) -> tuple[str, ...]:

@@ -6,11 +6,11 @@ a topic of which nothing is left has none.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
@@ -25,18 +25,16 @@ from bumble.llm import prompts
 from bumble.recall import survey, topic_mining
 from bumble.records import base, kinds, topics
 from bumble.runtime import people, review_queue
-from bumble.runtime.job import Condition, Due, JobResult, array, ask, closed, traced
+from bumble.runtime.job import Condition, Due, JobResult, array, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 
 PURPOSE = "catalysts"
 TOPICS = 20  # that stand out most have catalysts
-LEAST, MOST = 3, 5  # catalysts of a topic
+MOST = 5  # catalysts of a topic
 OF_ERA = 3  # mentions drawn from each third of a topic's life
 MENTION_TOKENS = 80
 QUESTION_CHARS = 240
-ANSWER_TOKENS = 600
-TEMPERATURE = 0.5
 # What a question may come from: records with an id of their own.
 DRAWN_FROM = tuple(
     kind.passages for kind in kinds.KINDS if kind.passages and kind.prefix and not kind.retells
@@ -110,31 +108,9 @@ def _sample(texts: Sequence[topic_mining.Text]) -> Iterator[topic_mining.Text]:
     """Draw mentions from each era: by the hash of their ids, so that new ones change few."""
     dated = [text for text in texts if text.at is not None]
     for era in _eras(dated):
-        drawn = set(sorted({text.id for text in era}, key=_order)[:OF_ERA])
+        by_hash = sorted({text.id for text in era}, key=lambda id_: sha256(id_.encode()).digest())
+        drawn = set(by_hash[:OF_ERA])
         yield from (text for text in era if text.id in drawn)
-
-
-def _order(record_id: str) -> str:
-    return hashlib.sha256(record_id.encode()).hexdigest()
-
-
-def run(runtime: Runtime, job: Drawing) -> JobResult:
-    """Draw the catalysts of a topic.
-
-    Raises:
-        AnswerInvalidError: If the model's answer can't be used.
-    """
-    labels = labelled([job])
-    slots = {
-        "name": runtime.identity.name,
-        "topic": job.topic.name,
-        "mentions": mentioned(runtime, [job], labels),
-        "least": str(LEAST),
-        "most": str(MOST),
-    }
-    form = schema(list(labels))
-    answer = ask(runtime, PURPOSE, slots, form, max_tokens=ANSWER_TOKENS, temperature=TEMPERATURE)
-    return drawn(runtime, job, *standing(runtime, job, labels, answer["questions"]))
 
 
 def labelled(jobs: Sequence[Drawing]) -> dict[str, topic_mining.Text]:
@@ -159,17 +135,13 @@ def mentioned(
     return prompts.tagged("mentions", "\n".join(lines))
 
 
-def standing(
+def _standing(
     runtime: Runtime,
     job: Drawing,
     labels: Mapping[str, topic_mining.Text],
     entries: Sequence[Mapping[str, Any]],
 ) -> tuple[tuple[topics.Catalyst, ...], int]:
-    """Leave out of some questions what names anything that nobody named.
-
-    Returns:
-        What may stand, and how many may not.
-    """
+    """Return the questions that name nothing of their own, and how many do."""
     names = (runtime.identity.name, job.topic.name, *(text.speaker for text in job.sample))
     keys, own = job.topic.keys, set(labels_of(job, labels))
     grounds = Grounds([_line(runtime, text, keys) for text in labels.values()], Speakers(names))
@@ -185,26 +157,6 @@ def standing(
         ):
             catalysts.setdefault(question.casefold(), topics.Catalyst(question, tuple(ids)))
     return tuple(catalysts.values()), len(entries) - len(catalysts)
-
-
-def drawn(
-    runtime: Runtime,
-    job: Drawing,
-    catalysts: Sequence[topics.Catalyst],
-    dropped: int,
-    beside: Sequence[Sequence[str]] = (),
-) -> JobResult:
-    """Return the drawing of a topic; `beside` are audiences of what else its model was shown."""
-    if not catalysts:
-        why = f"{job.topic.name} raises no question."
-        data: dict[str, Any] = {"topic": job.topic.name, "catalysts": [], "dropped": dropped}
-        return JobResult(f"{PURPOSE}: none", tuple, (why,), data, ran=False, in_vain=True)
-    return _outcome(runtime, job, catalysts, dropped, beside)
-
-
-def schema(labels: Sequence[str]) -> dict[str, Any]:
-    """Return what an answer looks like; each question says first what it rests on."""
-    return closed({"questions": questions(labels)})
 
 
 def questions(labels: Sequence[str]) -> dict[str, Any]:
@@ -231,18 +183,36 @@ def _line(runtime: Runtime, text: topic_mining.Text, keys: Collection[tuple[str,
     return f"{day}{who}{tokens.cut(' '.join(naming) or whole, MENTION_TOKENS)}"
 
 
-def _outcome(
+def drawn(
     runtime: Runtime,
     job: Drawing,
-    catalysts: Sequence[topics.Catalyst],
-    dropped: int,
-    beside: Sequence[Sequence[str]],
+    labels: Mapping[str, topic_mining.Text],
+    entries: Sequence[Mapping[str, Any]],
+    shown: Sequence[Sequence[str]],
 ) -> JobResult:
+    """Return the drawing of a topic.
+
+    Args:
+        runtime: Whose.
+        job: The topic.
+        labels: What its model was shown of mentions, by their short names.
+        entries: The questions that it gave.
+        shown: The audiences of all that it was shown.
+    """
+    name, model = job.topic.name, runtime.model.name
+    catalysts, dropped = _standing(runtime, job, labels, entries)
+    data: Mapping[str, Any] = {
+        "topic": name,
+        "catalysts": [catalyst.text for catalyst in catalysts],
+        "dropped": dropped,
+    }
+    if not catalysts:
+        why = f"{name} raises no question."
+        return JobResult(f"{PURPOSE}: none", tuple, (why,), data, ran=False, in_vain=True)
     sources = tuple(dict.fromkeys(id_ for catalyst in catalysts for id_ in catalyst.sources))
     cited = [text for text in job.topic.texts if text.id in sources]
-    model = runtime.model.name
     made = topics.new(
-        job.topic.name,
+        name,
         catalysts,
         job.at,
         fingerprint=job.fingerprint,
@@ -251,21 +221,14 @@ def _outcome(
             model=model,
             sources=sources,
             trust=base.lowest_trust(text.trust for text in cited),
-            audience=_audience([*(text.audience for text in cited), *beside]),
+            audience=_audience([*(text.audience for text in cited), *shown]),
         ),
     )
-    count = f"{len(catalysts)} question{'' if len(catalysts) == 1 else 's'}"
-    lines = [f"Drew {count} that {job.topic.name} keeps raising."]
+    lines = [f"Drew {words.counted(len(catalysts), 'question')} that {name} keeps raising."]
     if dropped:
         lines.append(f"Left out {dropped} with names or numbers nobody gave.")
-    data: Mapping[str, Any] = {
-        "topic": job.topic.name,
-        "catalysts": [catalyst.text for catalyst in catalysts],
-        "dropped": dropped,
-        "summary_source": "model",
-    }
     return JobResult(
-        title=f"{PURPOSE}: {words.one_line(job.topic.name)}",
+        title=f"{PURPOSE}: {words.one_line(name)}",
         plan=partial(_plan, runtime, job, made),
         lines=tuple(lines),
         data=data,

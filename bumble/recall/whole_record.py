@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from datetime import tzinfo
 from pathlib import Path
 
@@ -121,9 +121,5 @@ def everywhere(entity: Entity, reference: str) -> str:
     Raises:
         RecordMissingError: If none has.
     """
-    return original(entity, reference, *_newest_first(entity))
-
-
-def _newest_first(entity: Entity) -> Iterable[Session]:
-    for file in reversed(session_files.paths(entity.sessions)):
-        yield session_files.load(file)
+    files = reversed(session_files.paths(entity.sessions))
+    return original(entity, reference, *map(session_files.load, files))

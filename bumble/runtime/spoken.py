@@ -34,6 +34,16 @@ def language(runtime: Runtime, session: sessions.Session, person: str) -> str:
     return _in_talk(runtime.entity, runtime.config.language, session, person, runtime.now())
 
 
+def mostly(runtime: Runtime, session: sessions.Session, person: str) -> str:
+    """Return the code of the language in which somebody said most of a conversation lately.
+
+    A question in another one changes what they are answered in, not what their notes are in.
+    """
+    overruled = _overruled(runtime.entity, runtime.config.language, person)
+    said = "\n".join(_texts(session, person))
+    return overruled or languages.language(said) or language(runtime, session, person)
+
+
 def _in_talk(
     entity: Entity, setting: str, session: sessions.Session, person: str, now: datetime
 ) -> str:

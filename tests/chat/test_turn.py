@@ -221,14 +221,14 @@ def test_the_entity_looks_deeper_within_a_turn_and_keeps_what_it_missed(ada: Ent
     talk(runtime, "My bees live on the roof.")
     deep = [
         act("deep_recall", question="Where do the bees live?"),
-        Reply('{"action": "search", "query": "bees"}', purpose="deep_recall"),
+        Reply('{"answer": "", "from": [], "look": [{"query": "bees"}]}', purpose="deep_recall"),
         Reply(
-            '{"action": "final", "answer": "The bees live on the roof.", "from": [1]}',
+            '{"answer": "The bees live on the roof.", "from": [1], "look": []}',
             purpose="deep_recall",
         ),
         say("On the roof."),
         act("deep_recall", question="Who taught grandmother Portuguese?"),
-        Reply('{"action": "final", "answer": "", "from": []}', purpose="deep_recall"),
+        Reply('{"answer": "", "from": [], "look": []}', purpose="deep_recall"),
         say("That I don't know."),
     ]
     model = ScriptedModel(deep)

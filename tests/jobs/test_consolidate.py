@@ -29,7 +29,7 @@ from tests.support.nights import (
 from tests.support.story import telling
 
 INTERVAL = timedelta(hours=2)
-MUSED = ("consolidate: musings waits",)  # the scripted model has no thoughts
+MUSED = ("consolidate: noise: no new thought",)  # the scripted model has none
 
 
 @pytest.fixture

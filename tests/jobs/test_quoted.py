@@ -9,10 +9,12 @@ import pytest
 from bumble.entity.folder import Entity
 from bumble.jobs import stretch
 from bumble.records import beliefs, episodes, knowledge, session_files, sessions
+from bumble.records.base import Provenance
 from bumble.records.provenance import BY_FORM
 from bumble.runtime import body_state
 from bumble.runtime.job import Pass
 from tests.support.lives import NOON
+from tests.support.living import write
 from tests.support.noticing import Line, all_of, by_form, talked
 
 PASS = Pass(stretch.NAME, stretch.check, stretch.run)
@@ -79,6 +81,24 @@ def test_a_correction_stands_above_what_it_may_put_right(ada: Entity) -> None:
     text = knowledge.read(ada.knowledge).sections[-1].text
     assert text.count(HENS) == 1
     assert text.index(LESS) < text.index("Before that") < text.index(HENS)
-    (belief,) = beliefs.read(ada.beliefs)
-    assert belief.category == "correction"
-    assert belief.provenance.sources[1:] == ("msg_20", "msg_10")
+    assert not list(beliefs.read(ada.beliefs))  # knowledge says it, and says it once
+
+
+def test_what_puts_right_what_a_belief_rests_on_speaks_against_that_belief(ada: Entity) -> None:
+    settled(ada, Line("Sam", HENS))
+    origin = Provenance("distill", "m", ("ses_1", "msg_10"), "owner", ("sam",))
+    three = beliefs.new(
+        "bel_1",
+        "Sam has three hens.",
+        "world_fact",
+        0.6,
+        NOON,
+        evidence=("msg_10",),
+        provenance=origin,
+    )
+    write(ada, beliefs.plan_new(three, ""))
+    settled(ada, Line("Sam", LESS, corrects=("msg_10",)), name="ses_2", days=1)
+    now = {one.id: one for one in beliefs.read(ada.beliefs)}
+    (other,) = now.keys() - {"bel_1"}
+    assert now["bel_1"].confidence < 0.6
+    assert now[other].category == "correction"

@@ -23,7 +23,7 @@ NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 
 
 def thoughts(*texts: str) -> Reply:
-    return Reply(json.dumps({"thoughts": texts}), purpose="noise")
+    return Reply(json.dumps({"thoughts": texts}), purpose="musings")
 
 
 def ticked(
@@ -34,7 +34,7 @@ def ticked(
     runtime = runtime_of(ada, model, clock)
     found = musings.check_thoughts(runtime)
     assert found.due
-    outcome = musings.think(runtime, found.jobs[0])
+    outcome = musings.run(runtime, found.jobs[0])
     apply(runtime, outcome)
     return runtime, outcome, model.requests[0].messages[-1].content
 
@@ -100,7 +100,7 @@ def test_the_ring_is_capped_and_young_dreams_are_kept(ada: Entity) -> None:
 
 @pytest.mark.parametrize(
     "replies",
-    [[], [Reply("hm", purpose="noise")] * 2, [thoughts("?!")]],
+    [[], [Reply("hm", purpose="musings")] * 2, [thoughts("?!")]],
     ids=["none", "prose", "marks"],
 )
 def test_without_a_usable_answer_nothing_is_thought_and_the_interval_begins_anew(
@@ -137,7 +137,7 @@ def test_thoughts_of_one_persons_secrets_are_for_that_person(ada: Entity) -> Non
         model = ScriptedModel([thoughts(f"thought {'abcdefghijkl'[n]} is new")])
         runtime = runtime_of(ada, model, clock)
         runtime.rng.seed(n)
-        outcome = musings.think(runtime, musings.check_thoughts(runtime).jobs[0])
+        outcome = musings.run(runtime, musings.check_thoughts(runtime).jobs[0])
         apply(runtime, outcome)
         asked = model.requests[0].messages[-1].content
         audience = tuple(outcome.data["audience"])
@@ -169,7 +169,7 @@ def test_a_thought_for_sam_is_not_in_kims_prompt(ada: Entity) -> None:
 def test_the_faster_of_two_ticks_is_heard(ada: Entity) -> None:
     one, other = (runtime_of(ada, ScriptedModel([thoughts(text)])) for text in ("rain", "snow"))
     job = musings.check_thoughts(one).jobs[0]
-    slow = musings.think(other, job)
-    apply(one, musings.think(one, job))
+    slow = musings.run(other, job)
+    apply(one, musings.run(one, job))
     assert apply(other, slow).written == []
     assert [held.text for held in ring(one)] == ["rain"]

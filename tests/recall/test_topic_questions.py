@@ -11,6 +11,7 @@ from bumble.chat import day_prefix
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
+from bumble.jobs import musings
 from bumble.llm.scripted import Reply
 from bumble.models.abilities.tiers import Abilities
 from bumble.recall import catalyze, survey, topic_questions
@@ -61,8 +62,8 @@ def morning(runtime: Runtime) -> None:
 
 
 def draw(runtime: Runtime, name: str = "boat") -> list[topics.TopicFile]:
-    for drawing in topic_questions.check(runtime, name=name).jobs:
-        job.apply(runtime, topic_questions.run(runtime, drawing))
+    for drawing in musings.check_topics(runtime, name=name).jobs:
+        job.apply(runtime, musings.run(runtime, drawing))
     return list(topics.read(runtime.entity.topics))
 
 
@@ -76,7 +77,7 @@ def drawn(entity: Entity) -> Runtime:
 
 def answer(*questions: str) -> Reply:
     listed = [{"uses": ["m1", "m3"], "question": question} for question in questions]
-    return Reply(json.dumps({"questions": listed}))
+    return Reply(json.dumps({"t1": listed}))
 
 
 def test_where_no_model_may_write_none_are_drawn(ada: Entity) -> None:

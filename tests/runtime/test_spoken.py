@@ -44,6 +44,14 @@ def test_a_new_language_is_heard_whatever_was_spoken_before(entity: Entity) -> N
     assert heard(entity, ("sam", ENGLISH)) == "en"
 
 
+def test_a_question_in_another_language_changes_the_answer_and_no_note(entity: Entity) -> None:
+    asked = ("sam", "Was hast du dir denn gestern noch von mir gemerkt?")
+    talk = talked(entity, "ses_1", *[("sam", ENGLISH)] * 4, asked)
+    runtime = runtime_of(entity)
+    assert spoken.language(runtime, talk, "sam") == "de"
+    assert spoken.mostly(runtime, talk, "sam") == "en"
+
+
 def test_the_owners_word_goes_before_the_setting_and_that_before_what_is_heard(
     entity: Entity,
 ) -> None:

@@ -71,11 +71,7 @@ def answer(body: Any) -> str:
     prompt = str(body["messages"][-1]["content"])
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
     if schema is None:
-        return (
-            _dream(prompt)
-            if "asleep and dreaming" in body["messages"][0]["content"]
-            else _reply(prompt)
-        )
+        return _reply(prompt)
     if "enum" in schema:
         return "CHAT"
     fields = schema["properties"]
@@ -206,18 +202,16 @@ def _narrate(prompt: str, _: Any) -> dict[str, Any]:
     return parts
 
 
-def _dream(prompt: str) -> str:
+def _dream(prompt: str, _: Any) -> dict[str, Any]:
     told = [line.partition(") ")[2] for line in _tagged(prompt, "memories")]
     memories = [one.split(". ")[0].rstrip(".…") for one in told]
     ends = [" ".join(one.split()[-3:]) for one in memories]
-    rows = [
-        f"- i carry {one} into {other}" for one, other in zip(ends[::2], ends[1::2], strict=True)
-    ]
-    rows += ["- the door opens on water", "- somebody counts backwards"][: max(0, 3 - len(rows))]
-    return "FRAGMENTS\n" + "\n".join(rows) + f"\n\nTHREAD\n{ends[0]} waits for {ends[-1]}"
+    rows = [f"i carry {one} into {other}" for one, other in zip(ends[::2], ends[1::2], strict=True)]
+    rows += ["the door opens on water", "somebody counts backwards"][: max(0, 3 - len(rows))]
+    return {"fragments": rows, "thread": f"{ends[0]} waits for {ends[-1]}", "title": ""}
 
 
-def _noise(prompt: str, _: Any) -> dict[str, list[str]]:
+def _thoughts(prompt: str) -> dict[str, list[str]]:
     around = [line for line in _tagged(prompt, "around") if line.startswith("- ")]
     words = around[-1].split()[-4:] if around else ["something"]
     return {"thoughts": [f"and then {' '.join(words).rstrip('.').lower()}, as if"]}
@@ -225,8 +219,10 @@ def _noise(prompt: str, _: Any) -> dict[str, list[str]]:
 
 def _musings(prompt: str, fields: Any) -> dict[str, Any]:
     topics = [name for name in fields if name != "thoughts"]
-    asked = {name: [{"uses": [f"{name}m1"], "question": "what is it like now?"}] for name in topics}
-    return asked | _noise(prompt, fields)
+    first = dict(re.findall(r"^(t\d+): .*\((m\d+)[^()]*\)$", prompt, re.MULTILINE))
+    question = "what is it like now?"
+    asked = {name: [{"uses": [first[name]], "question": question}] for name in topics}
+    return asked | (_thoughts(prompt) if "thoughts" in fields else {})
 
 
 def _handover(prompt: str, fields: Any) -> dict[str, str]:
@@ -247,11 +243,12 @@ _MAKERS: dict[str, Any] = {  # by a field that only this answer has
     "narrative": _remember,
     "about": _portrait,
     "happening": _narrate,
+    "fragments": _dream,
     "thoughts": _musings,
     "subject": _handover,
     "next_steps": _summary,
     "phenotype": lambda _, fields: {key: [] for key in fields},  # nothing it would note for itself
-    "questions": lambda *_: {"questions": [{"uses": ["m1"], "question": "what is it like now?"}]},
+    "t1": _musings,
     "traits": lambda _, fields: {name: [] for name in fields},
     "verdict": lambda *_: {"verdict": "DONE", "missing": ""},
 }

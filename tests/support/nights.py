@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -33,9 +34,16 @@ TEXTS = (
     "Sam baked bread that would not rise.",
     "I learnt what a fugue is.",
 )
-DREAM = (
-    "FRAGMENTS\n- i plant whales behind the shed\n- the bread hums a fugue\n"
-    "- zero leaves for the north\n\nTHREAD\nwhat will not rise is what leaves"
+DREAM = json.dumps(
+    {
+        "fragments": [
+            "i plant whales behind the shed",
+            "the bread hums a fugue",
+            "zero leaves for the north",
+        ],
+        "thread": "what will not rise is what leaves",
+        "title": "",
+    }
 )
 WROTE = Reply(DREAM, purpose="dream", always=True)
 ON: dict[str, Any] = {"soma.dreams.enabled": True}

@@ -38,7 +38,8 @@ from mcp_types import (
 from msgspec import Struct, field
 
 from bumble.chat import workspace
-from bumble.chat.mcp_client.servers import ListedTool, ServerFailedError, ToolAnswer
+from bumble.chat.mcp_client.servers import ListedTool, ServerFailedError
+from bumble.runtime.runtime import OutsideResult
 from bumble.text.words import one_line, shorten
 
 MAX_BYTES = 4_000_000  # that a server may send for one message of ours
@@ -226,7 +227,7 @@ class Link:
         """The version of the protocol that is spoken."""
         return self._client.protocol_version if self._client else ""
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+    def call(self, name: str, arguments: Mapping[str, Any]) -> OutsideResult:
         """Call a tool.
 
         Raises:
@@ -235,16 +236,16 @@ class Link:
         if self._client is None:
             raise ServerFailedError("has listed no tools")
         calling = self._portal.start_task_soon(self._call, self._client, name, dict(arguments))
-        answer: ToolAnswer = self._waited(calling, calling.cancel)
+        answer: OutsideResult = self._waited(calling, calling.cancel)
         return answer
 
-    async def _call(self, client: Client, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+    async def _call(self, client: Client, name: str, arguments: dict[str, Any]) -> OutsideResult:
         try:
             return _answer(await client.call_tool(name, arguments))
         except MCPError as error:
             if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
                 raise
-            return ToolAnswer(error.message, failed=True)  # it is there, and says no
+            return OutsideResult(error.message, failed=True)  # it is there, and says no
 
     def _waited(
         self, future: Future[T], cancel: Callable[[], object], seconds: float | None = None
@@ -310,7 +311,7 @@ async def _listed(client: Client) -> list[ListedTool]:
     return tools
 
 
-def _answer(result: CallToolResult) -> ToolAnswer:
+def _answer(result: CallToolResult) -> OutsideResult:
     """Return the text of a result; what is no text is named."""
     texts: list[str] = []
     for block in result.content:
@@ -325,4 +326,4 @@ def _answer(result: CallToolResult) -> ToolAnswer:
     text = "\n".join(texts)
     if len(text) > MAX_RESULT_CHARS:
         text = f"{text[:MAX_RESULT_CHARS]}\n(it gave more; the rest was dropped)"
-    return ToolAnswer(text, bool(result.is_error))
+    return OutsideResult(text, bool(result.is_error))

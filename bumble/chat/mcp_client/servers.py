@@ -132,7 +132,8 @@ class _Closing:
             if isinstance(reference := given.get("$ref"), str):
                 given = self.definitions.get(reference.rpartition("/")[2])
             elif isinstance(several := given.get("anyOf") or given.get("oneOf"), list):
-                given = next((one for one in several if not _is_null(one)), None)
+                shapes = [one for one in several if isinstance(one, Mapping)]
+                given = next((one for one in shapes if one.get("type") != "null"), None)
             elif isinstance(kinds := given.get("type"), list):
                 return {**given, "type": next((one for one in kinds if one != "null"), None)}
             else:
@@ -140,10 +141,6 @@ class _Closing:
             if isinstance(given, Mapping):
                 given = {**given, **above}
         return {}
-
-
-def _is_null(shape: object) -> bool:
-    return isinstance(shape, Mapping) and shape.get("type") == "null"
 
 
 def _numbers(shape: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -165,13 +162,6 @@ class ListedTool(Struct, frozen=True):
     description: str
     schema: Mapping[str, Any]
     reads: bool  # whether the server says that it changes nothing
-
-
-class ToolAnswer(Struct, frozen=True):
-    """What a call gave."""
-
-    text: str
-    failed: bool
 
 
 MOST_TOOLS = 24  # of all servers in one turn; a prompt has little room
@@ -300,11 +290,10 @@ class Servers:
             for own, tool in server.tools.items():
                 if tool.name == name and server.link is not None:
                     try:
-                        answer = server.link.call(own, arguments)
+                        return server.link.call(own, arguments)
                     except ServerFailedError as error:
                         self._fail(server, str(error))
                         return OutsideResult(f"failed: {server.name} {error}", failed=True)
-                    return OutsideResult(answer.text, answer.failed)
         return OutsideResult(f"failed: {name} is not there any more", failed=True)
 
     def _fail(self, server: Running, problem: str) -> None:

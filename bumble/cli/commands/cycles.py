@@ -44,10 +44,10 @@ def catalysts(
 
     They come from what was said in all the times of a topic, by a model that is trusted to write.
     """
-    from bumble.recall import topic_questions as job
+    from bumble.jobs import musings as job
 
-    check = partial(job.check, name=topic or "", force=force)
-    run_job.perform(opened, flags, job.PURPOSE, check, job.run)
+    check = partial(job.check_topics, name=topic or "", force=force)
+    run_job.perform(opened, flags, "catalysts", check, job.run)
 
 
 @runs_job

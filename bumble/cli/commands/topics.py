@@ -16,7 +16,7 @@ from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.index.search import Hit
-from bumble.recall.deep_recall.bounds import RecollectionSpending, Scope
+from bumble.recall.deep_recall import RecollectionSpending, Scope
 from bumble.records import topics
 from bumble.records.kinds import RECALLED
 from bumble.runtime.runtime import Runtime
@@ -234,9 +234,7 @@ def deep_recall(
     ] = "all",
     budget_calls: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", min=0, help="Calls of the model at most, sub-calls included; 0: none."
-        ),
+        typer.Option(metavar="N", min=0, help="Calls of the model at most; 0: none."),
     ] = None,
     speaker: AsOption = None,
     explain: Annotated[
@@ -247,8 +245,8 @@ def deep_recall(
 ) -> None:
     """Answer a question by several looks into memory, with what it rests on.
 
-    If three memories are near enough, they are the answer. Otherwise the model plans: it searches,
-    finds words, reads, notes and answers, within the limits under `recall.deep`; each place it
+    If three memories are near enough, they are the answer. Otherwise the model answers by what was
+    found, or searches and reads on first, within the limits under `recall.deep`; each place it
     cites is checked. A model that may not write isn't asked: what is recalled is quoted. What
     nothing answers is kept in questions/ until something does; with --dry-run it isn't.
     """
@@ -277,7 +275,7 @@ def deep_recall(
         output.say("Nothing in memory answers that." + ("" if dry_run else " It stays open."))
 
 
-_LIMITS = ("steps", "sub_calls", "step_seconds", "max_tokens", "max_dollars")
+_LIMITS = ("steps", "step_seconds", "max_tokens", "max_dollars")
 
 
 def _deep_recall_lines(asked: deep.DeepRecallAnswer) -> Iterator[str]:
@@ -299,7 +297,6 @@ def _explained(runtime: Runtime, asked: deep.DeepRecallAnswer) -> Iterator[str]:
     yield from (f"step {n:<3} {line}" for n, line in enumerate(result.trail, 1))
     yield from (
         f"steps    {spent.steps} of {config.steps}",
-        f"calls    {spent.sub_calls} sub-calls of {config.sub_calls}",
         f"seconds  {spent.longest_step_seconds:.1f} of {config.step_seconds:g} in one step",
         f"tokens   {spent.tokens:,} of {config.max_tokens:,}",
         f"dollars  {_dollars(spent, config.max_dollars)}",

@@ -27,11 +27,7 @@ from bumble.text import stop_words, words
 
 def holds(text: str, pattern: str) -> bool:
     """Whether one of the words of a text begins as a pattern says; case and accents don't count."""
-    return bool(pattern) and bool(re.search(rf"\b(?:{_plain(pattern)})", _plain(text)))
-
-
-def _plain(text: str) -> str:
-    return words.folded(text)
+    return bool(pattern) and bool(re.search(rf"\b(?:{words.folded(pattern)})", words.folded(text)))
 
 
 def is_fact(text: str, right: str, wrong: str) -> bool:
@@ -66,7 +62,7 @@ def is_in(text: str, language: str, message: str) -> bool:
 
 
 def _letters(text: str) -> str:
-    return " ".join(re.findall(r"\w+", _plain(text)))
+    return " ".join(re.findall(r"\w+", words.folded(text)))
 
 
 def is_filled(text: str, schema: Mapping[str, Any], right: Mapping[str, str]) -> bool:

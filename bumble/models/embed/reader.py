@@ -25,8 +25,7 @@ FOLDER = resources.files(__package__).joinpath("readers")
 GRAMS = 1024  # buckets that character 3- and 4-grams are hashed into
 MOST_TOKENS = 96  # of a message: what follows is not read
 HEADS = 4
-SPANS = ("name", "when", "what")
-SPAN_FROM = (-1.0, -1.0, -1.0)  # above it a token belongs to a span, by span
+SPAN_FROM = (-1.0, -1.0, -1.0)  # above it a token is of a name, a time, a purpose
 NAME_FROM = -2.5  # likewise, of a name where somebody surely says theirs
 IN_DOUBT = -0.5  # how far below its cut-off an introduction may still be one
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
@@ -219,21 +218,8 @@ def weights(model: str) -> Mapping[str, Any] | None:
         return unpacked({name: stored[name] for name in stored.files})
 
 
-def packed(arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Store each matrix as 8-bit numbers with a scale a column; all else as it is."""
-    out: dict[str, Any] = {}
-    for name, values in arrays.items():
-        if values.ndim == 2 and values.size > values.shape[0]:
-            scale = np.maximum(np.abs(values).max(axis=0), 1e-8) / 127
-            out[name] = np.round(values / scale).astype(np.int8)
-            out[f"{name}.scale"] = scale.astype(np.float16)
-        else:
-            out[name] = values
-    return out
-
-
 def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `packed` stored as floats."""
+    """Return stored weights as floats: a matrix is 8-bit numbers with a scale a column."""
     arrays = {}
     for name, values in stored.items():
         if name.endswith(".scale"):

