@@ -23,7 +23,7 @@ from typing import Any
 from bumble.entity.approvals import Rule, rule
 from bumble.entity.config import YOURS, Config, Mark
 from bumble.entity.folder import ENTITY_FILE, Approval, Entity
-from bumble.entity.layers import Layer, Plain
+from bumble.entity.layers import Layer, Plain, value_at
 from bumble.errors import SettingInvalidError
 from bumble.files import disk, git, gitdir
 from bumble.text import markdown, schema, yaml_edit
@@ -211,7 +211,7 @@ def plan_not(source: str, folder: Path) -> str:
 
 def reaching(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of an entity.yaml that count only where the folder is trusted."""
-    return {".".join(keys): _value(values, keys) for keys in marked(values, YOURS)}
+    return {".".join(keys): value_at(values, keys) for keys in marked(values, YOURS)}
 
 
 def marked(values: Mapping[str, Any], mark: Mark) -> list[Keys]:
@@ -221,7 +221,7 @@ def marked(values: Mapping[str, Any], mark: Mark) -> list[Keys]:
 
 def starting(values: Mapping[str, Any]) -> list[Keys]:
     """Name the settings that let programs start."""
-    return [keys for keys in _among(values, PROGRAMS) if _value(values, keys)]
+    return [keys for keys in _among(values, PROGRAMS) if value_at(values, keys)]
 
 
 def without(values: Mapping[str, Any], ignored: Collection[Keys], above: Keys = ()) -> Plain:
@@ -231,10 +231,6 @@ def without(values: Mapping[str, Any], ignored: Collection[Keys], above: Keys = 
         for key, value in values.items()
         if (*above, key) not in ignored
     }
-
-
-def _value(values: Mapping[str, Any], keys: Keys) -> Any:
-    return functools.reduce(lambda inner, key: inner[key], keys, values)
 
 
 def _among(values: Mapping[str, Any], wanted: Collection[Keys]) -> list[Keys]:
