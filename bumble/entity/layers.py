@@ -59,7 +59,8 @@ REASONS: Mapping[Keys, str] = {
             memory.memory_decay_scale memory.relational.pending_max memory.working
             recall.deep.max_calls recall.deep.max_cost_usd recall.deep.max_reads
             recall.deep.sub_calls recall.deep.timeout_seconds recall.lexical_previous_turns
-            recall.petri recall.recency_weight recall.vector_previous_turns soma.hormones.anchor_blend
+            recall.petri recall.recency_weight recall.vector_previous_turns
+            soma.hormones.anchor_blend
         """,
         WHOLE: """
             memory.relational.amendment_max_lines memory.relational.amendment_max_share

@@ -237,11 +237,6 @@ def named_elsewhere(root: Path, path: str) -> set[str]:
     return set(result.text.split())
 
 
-def branches(root: Path) -> list[str]:
-    """Return the same as git names them."""
-    return [f"{FOLDER}/{name}" for name in names(root)]
-
-
 def drop(root: Path, which: Collection[str]) -> None:
     """Remove branches of proposals; one that is checked out somewhere stays."""
     place = git.at(root)

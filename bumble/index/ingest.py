@@ -17,7 +17,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.index import chunks
-from bumble.index.rows import FileRow, Stamp, file_id
+from bumble.index.rows import FileRow, Stamp, passage_id
 from bumble.index.store import Store
 from bumble.records import kinds
 
@@ -238,7 +238,7 @@ def _update_file(
     (mtime_ns, ctime_ns, size), of_kind = stamp, kind_of(path)
     settled = _is_settled(stamp, reading)
     new = FileRow(
-        row.id if row else file_id(path),
+        row.id if row else passage_id(path),
         of_kind,
         mtime_ns if settled else -1,
         ctime_ns,

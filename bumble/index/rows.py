@@ -77,18 +77,8 @@ class FileRow(NamedTuple):  # ten thousand of them are read before each search
         return self._replace(problem=problem.problem, problem_line=problem.line)
 
 
-def chunk_id(path: str, chunk: Chunk) -> int:
-    """Return the id of a chunk: 63 bits that depend on the files alone."""
-    return passage_id(path, chunk.record, chunk.ordinal)
-
-
-def file_id(path: str) -> int:
-    """Return the id of a file that is new."""
-    return passage_id(path, "", 0)
-
-
-def passage_id(path: str, record: str, ordinal: int) -> int:
-    """Return the id of the chunk that is a record's passage of this number."""
+def passage_id(path: str, record: str = "", ordinal: int = 0) -> int:
+    """Return the id of a record's passage of a number, or of a file: 63 bits of those alone."""
     key = f"{path}\0{record}\0{ordinal}".encode("utf-8", "replace")
     return int.from_bytes(hashlib.sha256(key).digest()[:8], "big") >> 1
 

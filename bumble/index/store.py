@@ -23,9 +23,9 @@ from bumble.index.rows import (
     Filter,
     Row,
     Stamp,
-    chunk_id,
     differences,
     packed,
+    passage_id,
     recipe_of,
     row_of,
     texts_of,
@@ -341,7 +341,10 @@ class Store(ABC):
         self, file: int, path: str, chunks: Sequence[Chunk], *, is_new: bool = False
     ) -> None:
         """Make these the chunks of a file; what is as it was is not touched."""
-        new = {chunk_id(path, chunk): (row_of(file, chunk), texts_of(chunk)) for chunk in chunks}
+        new = {
+            passage_id(path, chunk.record, chunk.ordinal): (row_of(file, chunk), texts_of(chunk))
+            for chunk in chunks
+        }
         old = {} if is_new else self._chunks_of(file)
         changed = differences(old, new)
         with self.transaction():
