@@ -218,7 +218,7 @@ def _relax(
         for link in acting:
             if link.target == name:
                 rate *= link.factor
-        later = solve(bar, hours, rate, DRIFT_PER_HOUR, IDLE_PER_HOUR.get(name, 0.0))
+        later = _solve(bar, hours, rate, IDLE_PER_HOUR.get(name, 0.0))
         rest = _in_band(later.rest, bar.rest, temperament[name].initial)
         relaxed[name] = replace(later, rest=rest)
     return relaxed
@@ -230,29 +230,24 @@ def _in_band(rest: float, before: float, began: float) -> float:
     return min(high, max(low, rest))
 
 
-def solve(bar: Bar, hours: float, rate: float, drift: float, push: float) -> Bar:
+def _solve(bar: Bar, hours: float, rate: float, push: float) -> Bar:
     """Solve the two equations of one bar with constant coefficients.
 
     Args:
         bar: Where it stands.
         hours: Time to pass, >= 0.
         rate: Share of the gap that the value closes, per hour, >= 0.
-        drift: Share of the gap that the resting point closes, per hour, >= 0.
         push: Points per hour that act on the value throughout.
 
     Returns:
         Value and resting point, each held in [0, 100].
     """
-    gap, speed = bar.value - bar.rest, rate + drift
-    if speed > 0:
-        settled = push / speed  # the gap at which push and pull balance
-        fallen = -math.expm1(-speed * hours)  # 1 - exp(-x), exact for small x
-        gap_then = settled + (gap - settled) * (1 - fallen)
-        gap_hours = settled * hours + (gap - settled) * fallen / speed
-    else:
-        gap_then = gap + push * hours
-        gap_hours = gap * hours + push * hours * hours / 2
-    rest = bar.rest + drift * gap_hours
+    gap, speed = bar.value - bar.rest, rate + DRIFT_PER_HOUR
+    settled = push / speed  # the gap at which push and pull balance
+    fallen = -math.expm1(-speed * hours)  # 1 - exp(-x), exact for small x
+    gap_then = settled + (gap - settled) * (1 - fallen)
+    gap_hours = settled * hours + (gap - settled) * fallen / speed
+    rest = bar.rest + DRIFT_PER_HOUR * gap_hours
     return Bar(_clamp(rest + gap_then), _clamp(rest))
 
 

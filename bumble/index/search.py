@@ -174,12 +174,8 @@ def search(
         scored = [candidate for candidate in scored if fits(_hit(candidate, mean, 1.0))]
     factors = _factors(scored, factor, limit, mean)
     best = (_hit(candidate, mean, weight) for candidate, weight in _best(scored, factors))
-    return _with_ends(index, list(islice(_standing(index, best), limit)))
-
-
-def _standing(index: Index, hits: Iterable[Hit]) -> Iterator[Hit]:
-    """Yield the hits whose text stands in its file now: no other is shown."""
-    return filter(index.standing.holds, hits)
+    standing = filter(index.standing.holds, best)  # no text is shown that its file doesn't say
+    return _with_ends(index, list(islice(standing, limit)))
 
 
 def _is_comparable(index: Index, embedder: Embedder) -> bool:
