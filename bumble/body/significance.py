@@ -23,27 +23,18 @@ DECAY_SCALE = 10  # multiplies `memory_decay_rate`
 
 
 class Significance(Struct, frozen=True):
-    """A significance with the shares it is made of, each already weighted."""
+    """A significance with the shares it is made of."""
 
-    base: float
-    meaningful: float
-    familiarity: float
-    appraisal: float
-    novelty: float
+    shares: Mapping[str, float]  # by what each is of, already weighted
 
     @property
     def total(self) -> float:
         """The significance, in [0, 1]."""
-        shares = (self.base, self.meaningful, self.familiarity, self.appraisal, self.novelty)
-        return min(1.0, sum(shares))
+        return min(1.0, sum(self.shares.values()))
 
     def sentence(self, threshold: float) -> str:
         """Say for the ledger whether this is enough for an episode, and why."""
-        shares = (
-            f"base {self.base:.2f}, meaningful {self.meaningful:.2f}, "
-            f"familiarity {self.familiarity:.2f}, appraisal {self.appraisal:.2f}, "
-            f"novelty {self.novelty:.2f}"
-        )
+        shares = ", ".join(f"{name} {share:.2f}" for name, share in self.shares.items())
         relation = "below" if self.total < threshold else "at or above"
         return f"significance {self.total:.2f} is {relation} {threshold:.2f} ({shares})"
 
@@ -86,11 +77,13 @@ def significance(
         novelty: See `novelty`.
     """
     return Significance(
-        base=BASE,
-        meaningful=MEANINGFUL_WEIGHT * meaningful,
-        familiarity=FAMILIARITY_WEIGHT * familiarity,
-        appraisal=APPRAISAL_WEIGHT * appraisal,
-        novelty=NOVELTY_WEIGHT * novelty,
+        {
+            "base": BASE,
+            "meaningful": MEANINGFUL_WEIGHT * meaningful,
+            "familiarity": FAMILIARITY_WEIGHT * familiarity,
+            "appraisal": APPRAISAL_WEIGHT * appraisal,
+            "novelty": NOVELTY_WEIGHT * novelty,
+        }
     )
 
 

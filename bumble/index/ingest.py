@@ -135,14 +135,18 @@ FILES_TOLD = 500  # after so many it is told how far it is
 SETTLED_NS = 2_000_000_000  # the coarsest clock of a file system: a younger file may change unseen
 
 
-class Filed(Struct, frozen=True):
-    """What became of the files."""
+class SyncReport(Struct, frozen=True):
+    """What a sync did."""
 
-    added: int
-    changed: int
-    removed: int
-    unchanged: int
-    problems: tuple[RecordInvalidError, ...]  # of every file that can't be read, by path
+    added: int = 0  # files
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    embedded: int = 0  # texts that went through the embedder
+    waiting: int = 0  # chunks that have no vector yet: words alone find them
+    problems: tuple[RecordInvalidError, ...] = ()  # files that can't be read; not in the index
+    notes: tuple[str, ...] = ()  # what the user should hear
+    complete: bool = True  # False: another process was at it, the index may be behind
 
 
 class IngestReading(Struct, frozen=True):
@@ -161,14 +165,14 @@ def changes(scanned: dict[str, Stamp], indexed: dict[str, Stamp]) -> tuple[list[
     return sorted(changed), sorted(indexed.keys() - scanned.keys())
 
 
-def update(entity: Entity, database: Store, reading: IngestReading, tell: Progress) -> Filed:
+def update(entity: Entity, database: Store, reading: IngestReading, tell: Progress) -> SyncReport:
     """Bring files and chunks of the database up to date with the folder."""
     _forget_if_renamed(database, reading)
     scanned = scan(entity)
     # of version 2, which says the same of equal values however often they are referred to
     whole = disk.sha256(marshal.dumps(scanned, 2)) if len(scanned) >= MANY_FILES else ""
     if whole and database.seen() == whole:
-        return Filed(0, 0, 0, len(scanned), _problems(entity, database))
+        return SyncReport(unchanged=len(scanned), problems=_problems(entity, database))
     indexed = database.stamps()
     changed, removed = changes(scanned, indexed)
     if removed:
@@ -195,7 +199,8 @@ def update(entity: Entity, database: Store, reading: IngestReading, tell: Progre
         with database.transaction():
             database.set_seen(whole)
     problems = _problems(entity, database)
-    return Filed(added, really - added, len(removed), len(scanned) - really, problems)
+    unchanged = len(scanned) - really
+    return SyncReport(added, really - added, len(removed), unchanged, problems=problems)
 
 
 def _problems(entity: Entity, database: Store) -> tuple[RecordInvalidError, ...]:

@@ -187,10 +187,10 @@ def test_significance_is_what_its_parts_say(ada: Entity) -> None:
     read = episode.conversation(runtime, session.id)
     assert read is not None
     weight = episode.weigh(runtime, read, job)
-    assert weight.meaningful == pytest.approx(0.15)
-    assert weight.familiarity == pytest.approx(0.05)
-    assert weight.appraisal == pytest.approx(0.35 * (4 + 8) / 40)
-    assert weight.novelty == pytest.approx(0.3)
+    assert weight.shares["meaningful"] == pytest.approx(0.15)
+    assert weight.shares["familiarity"] == pytest.approx(0.05)
+    assert weight.shares["appraisal"] == pytest.approx(0.35 * (4 + 8) / 40)
+    assert weight.shares["novelty"] == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(("curiosity", "felt_then"), [(70, ()), (95, ("curious",))])

@@ -15,12 +15,12 @@ from bumble.cli.command import AsOption, TagOption, looks_back, reads
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError
+from bumble.index.ingest import SyncReport
 from bumble.index.memory import Memory
 from bumble.index.place import Place
 from bumble.index.rerank import Parts
 from bumble.index.rows import Period
 from bumble.index.search import Hit
-from bumble.index.sync import SyncReport
 from bumble.models.embed.protocol import Embedder
 from bumble.recall import emotion_weight, memory_search
 from bumble.records import base
