@@ -144,13 +144,6 @@ class RerankTurn(Struct, frozen=True):
     turn: int  # counted from 0
 
 
-class RankShare(Struct, frozen=True):
-    """A part of a score."""
-
-    name: str  # `tokens`, `before`, or a field of `Shares`
-    value: float
-
-
 class Parts(Struct, frozen=True):
     """What a score is made of: relevance times factor.
 
@@ -166,7 +159,8 @@ class Parts(Struct, frozen=True):
     matched: tuple[str, ...] = ()  # terms of the query in it, or in the turns before it
     complete: bool = False  # whether these are all terms of the query
     relevance: float = 0.0  # in [0, 1]
-    shares: tuple[RankShare, ...] = ()  # empty by words alone
+    # by `tokens`, `before`, or a field of `Shares`; empty by words alone
+    shares: Mapping[str, float] = {}
     asked: float = 0.0  # how much the query says, counted in tokens that stand nowhere
     usual: float = 0.0  # the cosine of the query with any text of the index
 
@@ -181,7 +175,7 @@ class Parts(Struct, frozen=True):
         """
         if self.cosine is None or not self.shares:
             return self.calibrated
-        match = sum(share.value for share in self.shares if share.name in MATCHES)
+        match = sum(self.shares[name] for name in MATCHES)
         matching = MATCH_WEIGHT * match * min(self.asked, MOST_ASKED)
         above = (self.cosine - self.usual) / (1 - self.usual)
         return NEARNESS_SCALE * (above + matching)
@@ -341,7 +335,7 @@ def _ranked(
                 bm25_scaled=float(words[n]),
                 matched=tuple(compress(matcher.question.terms, loaded.stands[:, n])),
                 complete=bool(matcher.question.terms) and bool(loaded.stands[:, n].all()),
-                shares=tuple(RankShare(name, float(column[n])) for name, column in columns.items()),
+                shares={name: float(column[n]) for name, column in columns.items()},
                 asked=matcher.asked,
             ),
         )

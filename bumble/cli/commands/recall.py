@@ -265,12 +265,12 @@ def _explained(parts: Parts) -> Iterator[str]:
     if not parts.shares:
         matched = ", ".join(parts.matched) or "no word of the query"
         yield f"words    BM25 {parts.bm25:.3f}: {matched}"
-    for share in parts.shares:
-        if round(share.value, 3):
-            name, note = SHARES[share.name]
+    for share, value in parts.shares.items():
+        if round(value, 3):
+            name, note = SHARES[share]
             more = {"tokens": f"; {_near(parts)}", "words": f": {', '.join(parts.matched)}"}
-            yield f"{name:8} {share.value:+.3f}   {note}{more.get(share.name, '')}"
-    total = sum(share.value for share in parts.shares) if parts.shares else parts.bm25
+            yield f"{name:8} {value:+.3f}   {note}{more.get(share, '')}"
+    total = sum(parts.shares.values()) if parts.shares else parts.bm25
     yield f"together {total:+.3f}   {parts.relevance:.3f} from the worst candidate to the best"
     whole = parts.relevance * parts.factor
     yield f"score    {parts.relevance:.3f} × {parts.factor:.3f} = {whole:.3f}"
@@ -298,7 +298,7 @@ def _data(
             "calibrated": parts.calibrated,
             "nearness": parts.nearness,
             "relevance": parts.relevance,
-            "shares": {share.name: share.value for share in parts.shares},
+            "shares": dict(parts.shares),
             "factor": parts.factor,
             "imprints": [asdict(share) for share in felt.shares] if felt else [],
             "matched": list(parts.matched),
