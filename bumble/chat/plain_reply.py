@@ -215,7 +215,9 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
 
 
 def _is_task(turn: Turn) -> bool:
-    return turn.reading.said.main in TASKS or bool(turn.heard.attached)
+    """Whether something is to be done; what is told beside that is kept all the same."""
+    said = turn.reading.said
+    return said.main in TASKS or said.has(*TASKS) or bool(turn.heard.attached)
 
 
 def _chosen(
@@ -546,7 +548,10 @@ def _unannounced(text: str) -> str:
 def _may_sum(turn: Turn) -> bool:
     """Whether a message may ask for a sum; what the model makes of one that doesn't fails."""
     reading, text = turn.reading.said, turn.heard.message.text
-    if reading.keep > 0 or reading.scores.get("calculate", -9.0) <= PERHAPS:
+    score = reading.scores.get("calculate", -9.0)
+    if score <= (MAY_BE_TASK if _is_task(turn) else PERHAPS):
+        return False
+    if reading.keep > 0 and not _is_task(turn):
         return False
     numbers = values.read(text, turn.reading.language).numbers
     return sum(number.claimed for number in numbers) > 1
@@ -557,8 +562,6 @@ def _may_be_bad(turn: Turn) -> bool:
     reading = turn.reading.said
     unsure = max(reading.scores.values(), default=-1.0) <= 0
     told = (unsure or reading.main in ("tell", "correct")) and not _is_question(turn)
-    if told and unsure and not reading.glad:
-        return True
     return told and IN_DOUBT < reading.burden < SURE and not reading.glad
 
 

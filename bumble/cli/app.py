@@ -160,15 +160,6 @@ BUG_EXIT_CODE = 70
 INTERRUPTED_EXIT_CODE = 130
 
 
-def _with_json(command: Any, option: Any) -> Any:
-    """Let a command take --json that has no such option, and those below it."""
-    if not any("--json" in param.opts for param in command.params):
-        command.params.append(option)
-    for below in getattr(command, "commands", {}).values():
-        _with_json(below, option)
-    return command
-
-
 def _command_at(place: str, line: str) -> Any:
     """Import a subcommand: a group of commands, to which a line of help is given, or a function."""
     module, _, name = place.rpartition(".")
@@ -198,8 +189,8 @@ class LazyGroup(TyperGroup):
             command.params = [param for param in command.params if param.name not in OF_THE_ROOT]
             option = copy(next(param for param in self.params if param.name == "json"))
             option.expose_value = False  # the process knows it already, from its arguments
-            whole = command_help.quicken(_with_json(command, option))
-            self.commands[cmd_name] = command_help.explain(whole, cmd_name)
+            command_help.prepare(command, cmd_name, option)
+            self.commands[cmd_name] = command
         return self.commands[cmd_name]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,15 +18,15 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.cli import output
+from bumble.bridges.exports import destination
+from bumble.cli import listing, output
 from bumble.cli.commands import migrate
-from bumble.cli.opening import Opened
+from bumble.cli.opening import Opened, identity_of
 from bumble.entity import changes, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.settings import SCHEMA_VERSION
 from bumble.errors import (
     HistoryMissingError,
-    NotAnEntityError,
     PastMissingError,
     RecordInvalidError,
     SettingInvalidError,
@@ -38,11 +37,9 @@ from bumble.history import past
 from bumble.history.past import PastCommit
 from bumble.jobs.forgetting import forget
 from bumble.records import forgotten, kinds
-from bumble.text import moments
 
 MOST_FOLDERS = 8  # of one entity
 IN_USE_SECONDS = 600  # a folder that was used so lately may be in use
-DRAFT = "draft-"
 
 
 class PastFolder(Struct, frozen=True):
@@ -126,34 +123,23 @@ def _made(cache: Path, name: str, fill: Callable[[Path], None]) -> Path:
             os.utime(target)
         return target
     _evict(cache)
-    with disk.translate_os_errors(cache):
-        disk.make_folder(cache)
-        draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=cache))  # its owner's alone
-    try:
+    with destination.folder(target) as draft:
         fill(draft)
-        with disk.translate_os_errors(target):
-            try:
-                draft.rename(target)
-            except OSError:
-                if not (target / ENTITY_FILE).is_file():  # else another process was quicker
-                    raise
-    finally:
-        disk.clear(draft)
     return target
 
 
 def _folders(cache: Path) -> list[Path]:
     """Return the folders that are whole, the latest used first."""
     with suppress(OSError):
-        whole = [path for path in cache.iterdir() if not path.name.startswith(DRAFT)]
+        whole = [path for path in cache.iterdir() if not path.name.startswith(".")]
         return sorted(whole, key=lambda path: -path.stat().st_mtime)
     return []
 
 
 def _evict(cache: Path) -> None:
-    """Make room for one more: those that were used longest ago go, and what kills left."""
+    """Make room for one more: those that were used longest ago go."""
     old = time.time() - IN_USE_SECONDS
-    for path in (*cache.glob(f"{DRAFT}*"), *_folders(cache)[MOST_FOLDERS - 1 :]):
+    for path in _folders(cache)[MOST_FOLDERS - 1 :]:
         with suppress(OSError):
             if path.stat().st_mtime < old:
                 disk.clear(path)
@@ -168,17 +154,8 @@ def moment_of(opened: Opened, text: str) -> datetime:
     Raises:
         UsageError: If it is neither, or lies ahead.
     """
-    zone, now = opened.zone, opened.shell.now()
+    at, now = listing.moment(text, opened, "--as-of"), opened.shell.now()
     is_day = len(text) <= len("2026-05-24")
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(
-            f"--as-of {text}: neither a day like 2026-05-24 nor a time like 2026-05-24T03:12"
-        ) from None
-    if not moments.is_sane(at):
-        raise UsageError(f"--as-of {text}: {moments.YEARS}")
-    at = at if at.tzinfo else at.replace(tzinfo=zone)
     if at > now:
         raise UsageError(f"--as-of {text}: that {'day ' if is_day else ''}has yet to come")
     return min(at + timedelta(days=1) - timedelta(seconds=1), now) if is_day else at
@@ -200,17 +177,13 @@ def open_past(opened: Opened, text: str) -> Opened:
     # What was is for this process: its index lies beside it, and never on a server.
     flags = opened.settings.flags() | {"index.backend": "sqlite"}
     then = settings.load(entity.file, shell.user_file, shell.environ, flags, home=live.root)
-    if then.identity is None:
-        raise NotAnEntityError(folder.root)
-    for warning in then.warnings:
-        output.warn(shell, warning)
-    shell.now_given, shell.entity_name = moment, then.identity.name
+    identity, shell.now_given = identity_of(shell, folder.root, then), moment
     donors = (place.of(live), *(place.of(Entity(other)) for other in folder.others))
     past = replace(
         opened,
         entity=entity,
         settings=then,
-        identity=then.identity,
+        identity=identity,
         donors=tuple(donor.database for donor in donors),
     )
     _tell(past, moment, folder)
@@ -219,8 +192,7 @@ def open_past(opened: Opened, text: str) -> Opened:
 
 def _tell(past: Opened, moment: datetime, folder: PastFolder) -> None:
     """Say what is shown, and how sure that is."""
-    zone = past.zone
-    when = f"{moment.astimezone(zone):%Y-%m-%d %H:%M}"
+    when = listing.when(moment, past)
     if folder.commit is None:
         output.warn(
             past.shell,
@@ -228,5 +200,5 @@ def _tell(past: Opened, moment: datetime, folder: PastFolder) -> None:
             "what was changed or taken out since is not seen, nor how the body was.",
         )
         return
-    at = f"{folder.commit.at.astimezone(zone):%Y-%m-%d %H:%M}"
-    output.say(f"As of {when}: commit {folder.commit.id[:COMMIT_CHARS]} of {at}.")
+    commit = folder.commit.id[:COMMIT_CHARS]
+    output.say(f"As of {when}: commit {commit} of {listing.when(folder.commit.at, past)}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -14,10 +14,9 @@ from bumble.body import affects, bars, ebb, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.noise import Fragment
-from bumble.body.soma import Soma, advance, birth
+from bumble.body.soma import Soma
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
-from bumble.cli.listing import Listing, show_list, when
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf, data_of
 from bumble.errors import RecordExistsError
@@ -45,13 +44,11 @@ def look(opened: Opened) -> Presence:
     Raises:
         RecordInvalidError: If the file does not hold a body.
     """
-    temperament, zone = opened.config.soma.bars.levels, opened.zone
-    place = opened.within(opened.entity.soma)
-    stored = body_state.stored(place, soma.read(place))
-    at = opened.now
-    if stored is None:
-        return Presence(birth(at, temperament), None)
-    return Presence(advance(stored, at, zone, temperament), stored.at)
+    place, temperament = opened.within(opened.entity.soma), opened.config.soma.bars.levels
+    file = soma.read(place)
+    present = body_state.present(place, file, opened.now, opened.zone, temperament)
+    stored = body_state.stored(place, file)
+    return Presence(present, stored.at if stored else None)
 
 
 def fragment_data(held: Fragment) -> dict[str, Any]:
@@ -172,20 +169,13 @@ def _lines(opened: Opened, presence: Presence, data: dict[str, Any]) -> list[str
 
 
 def _title(opened: Opened, presence: Presence) -> str:
-    name, at = opened.identity.name, listing.when(opened.shell.now(), opened)
-    if presence.stored_at is None:
-        return f"{name}'s body, {at}; as it is born, nothing has moved it yet"
-    return f"{name}'s body, {at}; last written {_ago(opened, presence.stored_at)}"
-
-
-def _ago(opened: Opened, at: datetime) -> str:
-    passed = opened.shell.now() - at
-    if passed < timedelta(0):
-        return f"at {listing.when(at, opened)}, later than that: it is shown as it was then"
-    minutes = int(passed.total_seconds() // 60)
-    if minutes < 120:
-        return f"{minutes} min ago"
-    return f"{minutes // 60} h ago" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days ago"
+    name, now, at = opened.identity.name, opened.shell.now(), presence.stored_at
+    written = f"last written {listing.when(at, opened)}"
+    if at is None:
+        written = "as it is born, nothing has moved it yet"
+    elif at > now:
+        written += ", later than that: it is shown as it was then"
+    return f"{name}'s body, {listing.when(now, opened)}; {written}"
 
 
 def _draw_bar(value: float, rest: float) -> str:
@@ -220,10 +210,9 @@ def list_(opened: Opened) -> None:
 
     def line(fragment: noise.Fragment) -> list[str]:
         only = f"  (only for {', '.join(fragment.audience)})" if fragment.audience else ""
-        return [when(fragment.at, opened), f"{noise.line(fragment)}{only}"]
+        return [listing.when(fragment.at, opened), f"{noise.line(fragment)}{only}"]
 
-    listing = Listing(held, broken=0, more=False)
-    show_list(opened, "noise", listing, fragment_data, line, NONE)
+    listing.show_list(opened, "noise", listing.Listing(held), fragment_data, line, NONE)
 
 
 @noise_app.command("tick")
@@ -348,18 +337,15 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
 
     temperament = opened.config.soma.bars.levels
     moved = body_state.plan_moved(opened.entity, at, opened.zone, temperament, move, why)
-    planned = [moved, anchors.plan_recalled(anchor, at, why, stirred=False)]
-    sentence = "\n".join([f"{anchor.label}:", *formula(opened, now, anchor, hormones.ASKED)])
-    levels = hormones.blend(now.hormones, anchor.levels, hormones.ASKED).levels
     writing.commit(
         opened,
         "anchor recall",
-        planned,
-        sentence,
+        [moved, anchors.plan_recalled(anchor, at, why, stirred=False)],
+        "\n".join([f"{anchor.label}:", *formula(opened, now, anchor, hormones.ASKED)]),
         dry_run=dry_run,
         id=anchor.id,
         before=_rounded(now.hormones.levels),
-        after=_rounded(levels),
+        after=_rounded(hormones.blend(now.hormones, anchor.levels, hormones.ASKED).levels),
     )
 
 

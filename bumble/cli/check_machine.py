@@ -1,4 +1,4 @@
-"""Doctor's checks around the folder: settings, index, weights, git, versions, secrets.
+"""Doctor's checks around the folder: settings, index, weights, git, secrets.
 
 Reads only. What is derived can be mended by `bumble doctor --fix`, the rest has its own command.
 """
@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 
 from bumble.entity import commits, create, git_operations, settings
@@ -23,6 +21,7 @@ from bumble.errors import (
     UnsafePathError,
     UsageError,
     UserError,
+    WeightsMissingError,
 )
 from bumble.files import disk, git, gitdir
 from bumble.history import clone
@@ -36,32 +35,6 @@ from bumble.text.words import one_line
 
 OTHER_USERS = 0o077  # the permission bits of everybody else
 REBUILD = "bumble index --rebuild"
-PACKAGES = (
-    "bumble-entity",
-    "apsw",
-    "sqlite-vec",
-    "tantivy",
-    "psycopg",
-    "numpy",
-    "onnxruntime",
-    "tokenizers",
-    "xllamacpp",
-    "openai",
-    "ollama",
-    "typer",
-)
-
-
-def versions() -> dict[str, str | None]:
-    """Return what runs here, by name; None for what is not installed. The first part of apsw's
-    version is that of its SQLite."""
-    installed: dict[str, str | None] = {"python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            installed[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            installed[name] = None
-    return installed
 
 
 def check_settings(
@@ -84,14 +57,11 @@ def check_settings(
             findings.append(Finding("settings-invalid", sentence, name, line, fix))
     try:
         settings.load(environ=environ)
-    except UserError as error:
-        findings.append(Finding("settings-invalid", str(error).splitlines()[0]))
-    if findings:
+        read = None if findings else settings.load(entity_file, user_file, environ)
+    except UserError as error:  # each may be right by itself, but not together
+        return None, [*findings, Finding("settings-invalid", str(error).splitlines()[0])]
+    if read is None:
         return None, findings
-    try:
-        read = settings.load(entity_file, user_file, environ)
-    except UserError as error:  # each is right by itself, but not together
-        return None, [Finding("settings-invalid", str(error).splitlines()[0])]
     for warning in read.warnings:
         sentence, line = _split_place(warning, entity_file)
         fix = f"bumble config trust {shlex.quote(str(entity_file.parent))}"
@@ -212,7 +182,12 @@ def check_weights(
                 fix=f"bumble model pull {stored.name}",
             )
         elif stored.name in by_name:
-            yield from _find_damage(place, by_name[stored.name])
+            try:
+                store.find(folder, by_name[stored.name])
+            except WeightsMissingError as error:
+                path, _, sentence = str(error).splitlines()[0].partition(": ")
+                fix = f"bumble model pull {stored.name}"
+                yield Finding("weights-damaged", sentence, path, fix=fix)
     if wanted and embedding_model(wanted, folder) is None:
         name = min(wanted, key=lambda entry: entry.bytes).name
         yield Finding(
@@ -221,26 +196,6 @@ def check_weights(
             str(folder),
             fix=f"bumble model pull {name}",
         )
-
-
-def _find_damage(place: Path, entry: CatalogEntry) -> Iterator[Finding]:
-    try:
-        manifest = json.loads((place / store.MANIFEST).read_bytes())
-        stamps = {row["name"]: (row["bytes"], row["mtime_ns"]) for row in manifest["files"]}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        stamps = {}
-    for file in entry.files:
-        path = place / file.name
-        why = ""
-        if not path.is_file():
-            why = "is gone"
-        else:
-            stat = path.stat()
-            looks_right = stamps.get(file.name) == (stat.st_size, stat.st_mtime_ns)
-            if not looks_right and store.sha256(path) != file.sha256:
-                why = "is not the file that the catalog names: its SHA-256 differs"
-        if why:
-            yield Finding("weights-damaged", why, str(path), fix=f"bumble model pull {entry.name}")
 
 
 def check_engine() -> Iterator[Finding]:

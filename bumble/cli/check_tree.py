@@ -154,7 +154,9 @@ def _check_kind(root: Path, prefix: str, name: str) -> Iterator[Finding]:
 
 def check_leftovers(entity: Entity) -> Iterator[Finding]:
     """Yield what killed writers left; while somebody writes nothing can be told from their work."""
-    if _leads_out(entity.root / changes.FOLDER):
+    try:
+        disk.settled(entity.root / changes.FOLDER)
+    except UnsafePathError:
         return  # what the link is, is said elsewhere
     if disk.is_locked(changes.lock_path(entity.root)):
         yield Finding(
@@ -195,14 +197,6 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
             yield Finding("file-stray", stray, relative, fix=MEND)
 
 
-def _leads_out(path: Path) -> bool:
-    try:
-        disk.settled(path)
-    except UnsafePathError:
-        return True
-    return False
-
-
 def _targets(place: Path) -> str:
     """Name the files that an intent or a note is about."""
     paths: list[str] = []
@@ -210,9 +204,7 @@ def _targets(place: Path) -> str:
         if place.is_dir():
             paths = [str(step["path"]) for step in json.loads(disk.read(place / INTENT))["steps"]]
         else:
-            paths = [
-                str(path) for path in json.loads(json.loads(disk.read(place))["note"])["after"]
-            ]
+            paths = list(map(str, json.loads(json.loads(disk.read(place))["note"])["after"]))
     shown = ", ".join(disk.readable(path[:200]) for path in paths[:MOST_SHOWN])
     more = f" and {len(paths) - MOST_SHOWN} more" if len(paths) > MOST_SHOWN else ""
     return f"of {shown}{more}" if paths else "of no file"

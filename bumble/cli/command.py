@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from inspect import Parameter
 from pathlib import Path
 from types import MappingProxyType
@@ -142,39 +143,19 @@ def plain(body: Body) -> Body:
     return _signed(command, body)
 
 
-def reads(body: Body) -> Body:
-    """Make a command that looks at an entity."""
-    return _command(body, READING)
-
-
-def shows(body: Body) -> Body:
-    """Make a command that shows what an entity keeps, of which some may be for others alone."""
-    return _command(body, SHOWING)
-
-
-def looks_back(body: Body) -> Body:
-    """Make a command that shows what an entity keeps, or kept then."""
-    return _command(body, LOOKING_BACK)
-
-
-def writes(body: Body) -> Body:
-    """Make a command that changes an entity's files."""
-    return _command(body, WRITING)
-
-
 def runs_job(body: Body) -> Body:
     """Make a command that runs a job; its second parameter is the `JobFlags`."""
 
     def with_flags(opened: object, **values: Any) -> None:
         body(opened, JobFlags(**{name: values.pop(name) for name in FLAGS}), **values)
 
-    return _command(with_flags, JOB, signed_by=body, leading=2)
+    return _command(with_flags, options=JOB, signed_by=body, leading=2)
 
 
 def _command(
     body: Body,
-    options: dict[str, tuple[Any, Any]],
     *,
+    options: dict[str, tuple[Any, Any]],
     signed_by: Body | None = None,
     leading: int = 1,
 ) -> Body:
@@ -198,12 +179,11 @@ def _command(
         shell.set_now(values.pop("now"))
         shell.set_seed(values.pop("seed", None))
         shell.everything = values.pop("everything", False)
-        wait = values.pop("lock_timeout", None)
         opened = open_entity(
             shell,
             values.pop("entity"),
             reads="seed" not in options,
-            limits__lock_timeout_seconds=wait,
+            limits__lock_timeout_seconds=values.pop("lock_timeout", None),
         )
         if then is not None:
             from bumble.cli.as_of import open_past  # it loads history, which few commands need
@@ -212,6 +192,13 @@ def _command(
         body(opened, **values)
 
     return _signed(command, signed_by or body, options, leading)
+
+
+reads = partial(_command, options=READING)  # makes a command that looks at an entity
+# One that shows what it keeps, of which some may be for others alone; and one that shows what it
+# kept then, too.
+shows, looks_back = partial(_command, options=SHOWING), partial(_command, options=LOOKING_BACK)
+writes = partial(_command, options=WRITING)  # one that changes its files
 
 
 def _signed(

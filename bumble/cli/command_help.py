@@ -229,8 +229,18 @@ def words(path: str, command: Any, ctx: Any) -> list[tuple[str, str]]:
     return explained("\n".join(said))
 
 
-def explain(command: Any, path: str) -> Any:
-    """Let the help of a command, and of those below it, begin with an example."""
+def prepare(command: Any, path: str, option: Any) -> None:
+    """Let a command, and those below it, take --json, be quick, and be told with an example."""
+    if not any("--json" in param.opts for param in command.params):
+        command.params.append(option)
+    quicken(command)
+    explain(command, path)
+    for name, below in getattr(command, "commands", {}).items():
+        prepare(below, f"{path} {name}", option)
+
+
+def explain(command: Any, path: str) -> None:
+    """Let the help of a command begin with an example, and end with the words it uses."""
     written = command.format_help
 
     def format_help(ctx: Any, formatter: Any) -> None:
@@ -241,9 +251,6 @@ def explain(command: Any, path: str) -> Any:
                 formatter.write_dl(found)
 
     command.format_help = format_help
-    for name, below in getattr(command, "commands", {}).items():
-        explain(below, f"{path} {name}")
-    return command
 
 
 def nearest(typed: str) -> list[str]:
@@ -262,7 +269,7 @@ def nearest(typed: str) -> list[str]:
 
 
 def quicken(command: Any) -> Any:
-    """Let the parameters of a command, and of those below it, take plain values as they are."""
+    """Let the parameters of a command take plain values as they are."""
     listed = command.get_params  # the option --help is only made when it is asked for these
 
     def get_params(ctx: Any) -> list[Any]:
@@ -273,9 +280,6 @@ def quicken(command: Any) -> Any:
         return params
 
     command.get_params = get_params
-    for below in getattr(command, "commands", {}).values():
-        if below is not None:
-            quicken(below)
     return command
 
 

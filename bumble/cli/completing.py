@@ -124,8 +124,7 @@ def _root(entity: str) -> Path | None:
 def _below(root: Path, folder: str, pattern: str) -> list[Path]:
     """Return files of a folder; none of one that leads out of the entity's."""
     top = root / folder
-    real = os.path.realpath(top)
-    if not f"{real}{os.sep}".startswith(os.path.realpath(root) + os.sep):
+    if not f"{os.path.realpath(top)}{os.sep}".startswith(os.path.realpath(root) + os.sep):
         return []
     try:
         return list(top.glob(pattern))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import tzinfo
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
@@ -22,13 +22,12 @@ from bumble.cli import (
 )
 from bumble.cli.command import EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.models import weights
-from bumble.cli.opening import Opened, locate
+from bumble.cli.opening import Opened, locate, settle_git
 from bumble.cli.process import Shell
-from bumble.entity import changes, commits, git_operations, review_branch
+from bumble.entity import changes, commits, review_branch
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.errors import LockedError, RecordInvalidError, ReviewError, UserError
-from bumble.files import disk, git
 from bumble.history import clone
 from bumble.history.findings import Finding, guarded
 from bumble.index import place
@@ -38,9 +37,6 @@ from bumble.models.weights.catalog import CatalogEntry
 from bumble.records import relationships, state
 from bumble.runtime import review_queue
 from bumble.text import words
-
-if TYPE_CHECKING:
-    from bumble.cli.models.abilities import ModelStanding
 
 DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
 HALF_MERGED = "conflict-marker"  # what of these git brought, mending settles
@@ -131,13 +127,9 @@ class Checkup(Struct):
             return
         for one in standings:
             if one.language in codes and "write" not in (one.talk, one.memory):
-                yield _unable(chosen.model, one)
-
-
-def _unable(model: str, standing: ModelStanding) -> Finding:
-    if standing.can_be_probed:
-        return Finding("model-unprobed", f"{model}, {standing.line}", fix="bumble model probe")
-    return Finding("model-unable", f"{model}, {standing.line}")
+                said, fix = f"{chosen.model}, {one.line}", "bumble model probe"
+                can_be_probed = Finding("model-unprobed", said, fix=fix)
+                yield can_be_probed if one.can_be_probed else Finding("model-unable", said)
 
 
 def check_review(entity: Entity, read: Settings | None) -> Iterator[Finding]:
@@ -196,7 +188,6 @@ class DoctorReport(Struct, frozen=True):
     checkup: Checkup
     findings: tuple[Finding, ...]  # problems first, else in the order of the checks
     files: int  # that hold records
-    versions: Mapping[str, str | None]  # of what runs here
 
     @property
     def problems(self) -> tuple[Finding, ...]:
@@ -218,8 +209,7 @@ def examine(
     checkup = Checkup(shell, entity, report_progress)
     found = [finding for check in checks for finding in guarded(partial(check, checkup))]
     ordered = sorted(dict.fromkeys(found), key=lambda finding: finding.level != "problem")
-    count, versions = check_records.count(entity), check_machine.versions()
-    return DoctorReport(checkup, tuple(ordered), count, versions)
+    return DoctorReport(checkup, tuple(ordered), check_records.count(entity))
 
 
 def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> None:
@@ -239,6 +229,7 @@ def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> N
     wait = wait if lock_timeout is None else lock_timeout
     policy = setting_files.policy_of(shell, read, unread=False)
     try:
+        settle_git(shell, root, timeout_seconds=wait)
         mend_files(checkup.entity, policy, timeout_seconds=wait, adopts=adopts)
         if report.has(HALF_MERGED, "git-cut-off"):
             clone.mend(root, policy, timeout_seconds=wait)
@@ -265,8 +256,7 @@ def _mend_index(report: DoctorReport) -> None:
         output.warn(report.checkup.shell, "The index was left as it is: mend the settings first.")
         return
     broken = report.has("index-unusable", "index-orphans")
-    at = report.checkup.index_at
-    index_place.synced(opened, weights.embedder(opened), at, rebuild=broken)
+    index_place.synced(opened, weights.embedder(opened), report.checkup.index_at, rebuild=broken)
 
 
 def mend_files(
@@ -285,11 +275,6 @@ def mend_files(
         RecordInvalidError: If the record of a cut-off change can't be read.
         FolderUnwritableError: If the system refuses a write.
     """
-    place = git.at(entity.root, trusted=policy.trusted)
-    if place is not None and git_operations.cut_off(entity.root):
-        wait = timeout_seconds
-        with disk.lock(changes.lock_path(entity.root), place=entity.root, timeout_seconds=wait):
-            git_operations.settle(entity.root, place)
     changes.recover(entity.root, timeout_seconds=timeout_seconds)
     changes.sweep(entity.root, timeout_seconds=timeout_seconds)
     commits.catch_up(entity.root, policy, turns=True, timeout_seconds=timeout_seconds)
@@ -367,8 +352,7 @@ def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[st
     index = report.checkup.index
     if index and index.server:
         orphans = words.counted(index.orphans, "orphaned row")
-        on = index_place.described(index.server)
-        lines.append(f"The index stands on {on}, with {orphans}.")
+        lines.append(f"The index stands on {index_place.described(index.server)}, with {orphans}.")
     problems = len(report.problems)
     read = f"{words.counted(report.files, 'file')} read"
     lines.append(
@@ -404,7 +388,6 @@ def _data(report: DoctorReport, mended: Sequence[Finding], aim: str) -> dict[str
         "findings": [data(finding) for finding in report.findings],
         "mended": [data(finding) for finding in mended],
         "files": report.files,
-        "versions": dict(report.versions),
         "index": index
         and {
             "exists": index.exists,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -12,8 +11,8 @@ from msgspec.structs import replace
 from bumble.cli import listing, output, people, writing
 from bumble.cli.command import DryRunOption, LimitOption, shows, writes
 from bumble.cli.opening import Opened
-from bumble.entity import commits, companions
-from bumble.entity.changes import Change, Version
+from bumble.entity import commits
+from bumble.entity.changes import Version, wholes
 from bumble.errors import RecordMissingError, UsageError
 from bumble.history import describe, lookup
 from bumble.history import log as commit_log
@@ -36,8 +35,10 @@ def look(opened: Opened) -> commits.Waiting:
         HistoryClosedError: If it belongs to somebody else.
     """
     commit_log.require(opened.root)
-    timeout = opened.config.limits.lock_timeout_seconds
-    return commits.catch_up(opened.root, opened.commit_policy, timeout_seconds=timeout)
+    return commits.catch_up(
+        *(opened.root, opened.commit_policy),
+        timeout_seconds=opened.config.limits.lock_timeout_seconds,
+    )
 
 
 def seen(opened: Opened, found: Sequence[commit_log.Commit]) -> list[commit_log.Commit]:
@@ -84,12 +85,15 @@ def commit_line(
     opened: Opened, commit: commit_log.Commit, undone: Collection[str] = ()
 ) -> list[str]:
     """Return a commit as the cells of a line."""
-    holds = describe.list_kinds([file.path for file in commit.touched])
-    more = "; ".join(filter(None, [holds, commit.trailer("Model")]))
+    told = sentence(commit.title, [file.path for file in commit.touched], commit.trailer("Model"))
     marks = " [undone]" if commit.id in undone else ""
-    title = output.shorten(commit.title, 70)
-    sentence = f"{title}{marks} ({more})" if more else f"{title}{marks}"
-    return [commit.short, listing.when(commit.at, opened), sentence]
+    return [commit.short, listing.when(commit.at, opened), f"{told}{marks}"]
+
+
+def sentence(title: str, paths: Sequence[str], model: str) -> str:
+    """Say what a commit is, or would be: its title, what it holds, and who wrote that."""
+    more = "; ".join(filter(None, [describe.list_kinds(paths), model]))
+    return f"{output.shorten(title, 70)} ({more})" if more else output.shorten(title, 70)
 
 
 def pathspecs(opened: Opened, what: str) -> list[str]:
@@ -103,30 +107,18 @@ def pathspecs(opened: Opened, what: str) -> list[str]:
     return [f":(literal){relationships.path(person.id)}"] if person else commit_log.pathspecs(what)
 
 
-def versions_of(opened: Opened, changes: Sequence[Change]) -> list[Version]:
-    """Return planned changes as what the files were, and are to be."""
-    before = partial(companions.read, opened.root)
-    return [Version(change.path, before(change.path), change.data) for change in changes]
-
-
 def actions(versions: Sequence[Version], reader: Reader) -> list[dict[str, Any]]:
     """Return what changed in some files as data, as far as a reader may see it."""
     return [
         {
             "path": audiences.named(version.path, audiences.hides(reader, [version])),
             "holds": describe.kind_names(version.path)[0],
-            "action": _action(version),
+            "action": writing.action(version.before, version.after),
             "said": describe.describe(version, reader),
         }
         for version in versions
         if version.before != version.after
     ]
-
-
-def _action(version: Version) -> str:
-    if version.before is None:
-        return "make"
-    return "remove" if version.after is None else "change"
 
 
 def action_lines(changes: Sequence[dict[str, Any]]) -> list[str]:
@@ -245,7 +237,7 @@ def undo(
     passed = [(commit, why) for commit, (_, why) in zip(shown, over, strict=True)]
     plan = undoing.plan(root, chosen, force=force)
     changes = plan.change_set.changes
-    rows = actions(versions_of(opened, changes), listing.reader(opened))
+    rows = actions(wholes(root, changes), listing.reader(opened))
     if changes and not dry_run:
         # what comes back may be what a pull once brought
         writing.apply(opened, plan.change_set, trusts=False)
@@ -301,9 +293,7 @@ def why(
     what wrote it, and all it rests on, down to the words that were said. Of a
     sentence, the messages that say it: the nearest first.
     """
-    query = " ".join(what).strip()
-    if not query:
-        raise UsageError("There is nothing to look for: the id is empty.")
+    query = people.text_of(what)
     kind = kind and listing.choice("kind of record", kind, lookup.KINDS)
     shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opened.zone)
     viewer = listing.Viewer(opened)

@@ -56,8 +56,8 @@ def place_of(entity: Entity, config: IndexConfig, donors: tuple[Path, ...] = ())
         from bumble.index.postgres_server import PostgresServer
     except ModuleNotFoundError as error:
         raise PostgresMissingError from error
-    server = PostgresServer(config.url)
-    return replace(local, server=server, local=local if config.fallback == "local" else None)
+    fallback = local if config.fallback == "local" else None
+    return replace(local, server=PostgresServer(config.url), local=fallback)
 
 
 def described(server: Mapping[str, Any]) -> str:
@@ -100,10 +100,8 @@ def up_to_date(
         disk.make_folder(at.database.parent)
         output.warn(opened.shell, f"{reason}\nThe index is kept in {at.database.parent} instead.")
         report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
-    for note in report.notes:
+    for note in (*report.notes, *map(str, report.problems)):
         output.warn(opened.shell, note)
-    for problem in report.problems:
-        output.warn(opened.shell, str(problem))
     return report, at.settled()
 
 

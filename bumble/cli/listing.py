@@ -36,9 +36,7 @@ BODIES = (
 
 def reader(opened: Opened) -> Reader:
     """Return who looks: the owner, or whoever asked for everything."""
-    if opened.shell.everything:
-        return EVERYTHING
-    return Reader(opened.owner_id, is_owner=True)
+    return EVERYTHING if opened.shell.everything else Reader(opened.owner_id, is_owner=True)
 
 
 def origin_of(record: Any) -> base.Provenance:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import tzinfo
-from pathlib import Path
 from statistics import fmean
 
 from msgspec import Struct
@@ -23,9 +22,10 @@ from bumble.fallback import quotes
 from bumble.files import disk
 from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
+from bumble.history import lookup
 from bumble.prompt import transcript
 from bumble.recall import memory_search
-from bumble.records import base, checks, dreams, kinds, session_files
+from bumble.records import base, checks, dreams, kinds
 from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import body_state
@@ -119,70 +119,42 @@ def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[Writt
 
     Args:
         entity: Whose memory.
-        names: Of the entity and of people; they need not have been said.
+        names: Of the entity first, and of people; they need not have been said.
         zone: The entity's time zone.
     """
-    library = _Library(entity, zone)
-    speakers = Speakers(tuple(names))
-    listed = []
-    for path, view in library.claiming:
-        sources = list(library.said(view))
-        for sentence in _sentences(view.text):
-            reason = verifier.problem(sentence, sources, speakers, messages=sources)
-            listed.append(WrittenStatement(entity.relative(path), sentence, reason is None))
+    library = lookup.Library(entity, name=names[0], zone=zone)
+    speakers, listed = Speakers(tuple(names)), []
+    for item in (one for kind in kinds.KINDS if kind.claims for one in library.items(kind)):
+        # what came to mind in a dream nobody has to have said
+        if item.origin.model and not any(
+            one.startswith(f"{dreams.PREFIX}_") for one in item.sources
+        ):
+            said = list(_said(library, item))
+            for sentence in _sentences(item.text):
+                reason = verifier.problem(sentence, said, speakers, messages=said)
+                listed.append(WrittenStatement(item.path, sentence, reason is None))
     return listed
 
 
-class _Library:
-    """What models wrote as true, and the messages it goes back to."""
-
-    def __init__(self, entity: Entity, zone: tzinfo) -> None:
-        views: dict[str, RecordView] = {}
-        self.claiming: list[tuple[Path, RecordView]] = []
-        for kind in kinds.KINDS:
-            for path in kind.paths(entity) if kind.prefix or kind.claims else ():
-                if kind is kinds.SESSION:
-                    continue
-                with suppress(RecordInvalidError):  # doctor tells of it
-                    read = kind.read(path, zone)
-                    views |= {view.id: view for view in read}
-                    if kind.claims:
-                        claims = (view for view in read if view.origin.model)
-                        # what came to mind in a dream nobody has to have said
-                        self.claiming += [
-                            (path, view)
-                            for view in claims
-                            if not any(one.startswith(f"{dreams.PREFIX}_") for one in view.sources)
-                        ]
-        self._views: Mapping[str, RecordView] = views
-        self._messages: dict[str, str] = {}
-        self._sessions: dict[str, list[str]] = {}
-        for path in session_files.paths(entity.sessions):
-            with suppress(RecordInvalidError):
-                session = session_files.load(path)
-                self._messages |= {message.id: message.text for message in session.messages}
-                self._sessions[session.id] = [message.id for message in session.messages]
-
-    def said(self, view: RecordView) -> Iterator[str]:
-        """Yield the messages that a record rests on, through others too, each once."""
-        seen = {view.id}
-        waiting = list(view.sources)
-        while waiting:
-            record_id = waiting.pop()
-            if record_id in seen:
-                continue
-            seen.add(record_id)
-            if record_id in self._messages:
-                yield self._messages[record_id]
-            waiting += self._sessions.get(record_id, ())
-            waiting += self._views[record_id].sources if record_id in self._views else ()
+def _said(library: lookup.Library, item: lookup.LibraryRecord) -> Iterator[str]:
+    """Yield the messages that a record rests on, through others too, each once."""
+    seen, waiting = {item.id}, list(item.sources)
+    while waiting:
+        if (record_id := waiting.pop()) in seen:
+            continue
+        seen.add(record_id)
+        with suppress(RecordInvalidError):  # doctor tells of it
+            source, talk = library.source(record_id), library.messages.session(record_id)
+            waiting += [message.id for message in talk.messages] if talk else []
+            waiting += source.sources if source else ()
+            if source and source.kind == lookup.MESSAGE:
+                yield source.text
 
 
 def _sentences(text: str) -> Iterator[str]:
     """Yield the sentences of a record; headings are none."""
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            yield from words.sentences(line.lstrip(MARKS))
+    for line in _unmarked(text).splitlines():
+        yield from words.sentences(line)
 
 
 def summarize(outcomes: Sequence[CheckOutcome], told: Sequence[WrittenStatement]) -> Summary:

@@ -29,14 +29,8 @@ if TYPE_CHECKING:
 
 
 DEFAULT_ARCHETYPE = "curious"
-
-
 MAX_NAME_CHARS = 100
-
-
 NAMELESS = "Friend"  # an owner of whom neither git nor the system knows a name
-
-
 JOINER = "\u200d"  # part of many emoji, though it prints nothing by itself
 
 
@@ -49,7 +43,6 @@ def make(
     owner: str | None = None,
     timezone: str | None = None,
     use_git: bool = True,
-    introduced: str = "",
     asks: bool = True,
 ) -> dict[str, Any]:
     """Make an entity, asking on a terminal for what was not given.
@@ -62,7 +55,6 @@ def make(
         owner: Whom it belongs to.
         timezone: Where it lives.
         use_git: Whether to make it a repository.
-        introduced: The name by which the owner has introduced themselves, if they have.
         asks: Whether to ask at all.
 
     Returns:
@@ -76,13 +68,12 @@ def make(
     choose = partial(_choose, asks=asks and shell.interactive)
     named = root.name.strip("._- ") or "bee"
     called = named[:1].upper() + named[1:]
-    user = introduced or _user_name(shell)
     which, where = f"What is it like ({', '.join(kinds)})?", "Which time zone does it live in?"
     kind = partial(_one_of, choices=kinds)
     newborn = create.NewEntity(
         name=choose("--name", "What is it called?", name, called, _line),
         archetype=choose("--archetype", which, archetype, DEFAULT_ARCHETYPE, kind),
-        owner=choose("--owner", "And what is your name?", owner, user, _line),
+        owner=choose("--owner", "And what is your name?", owner, _user_name(shell), _line),
         timezone=choose("--timezone", where, timezone, _local_zone(), _zone),
     )
     above = find(root.parent)

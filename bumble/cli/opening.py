@@ -6,6 +6,7 @@ uses.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
@@ -36,27 +37,6 @@ from bumble.text.printable import HALF
 
 FORGOTTEN = "forgotten.jsonl"
 CLONE_MARK = "clone"  # in `.bumble/`: that it was said that git does not know how to merge
-
-
-class Configured(Protocol):
-    """A process with settings: those of an entity, or of the user alone."""
-
-    @property
-    def shell(self) -> Shell: ...
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def config(self) -> Config: ...
-
-    @property
-    def root(self) -> Path | None:
-        """The entity's folder."""
-
-    @property
-    def spoken(self) -> Sequence[str]:
-        """The languages that people spoke lately, the newest first."""
 
 
 class WithoutEntity(Struct, frozen=True):
@@ -128,6 +108,13 @@ class Opened(Struct, frozen=True):
             self.settings.trusted,
         )
 
+    def cached(self, name: str) -> Any:
+        """Return what lies as JSON in the entity's cache; None: nothing that can be read."""
+        raw = disk.read_cache(self.entity.private / "cache" / name)
+        with suppress(ValueError, RecursionError):
+            return json.loads(raw) if raw else None
+        return None
+
     def with_settings(self, **flags: object) -> Opened:
         """Return it with settings overridden, as further flags of its command would."""
         loaded, entity = _settings(self.shell, self.entity, self.settings.flags() | flags)
@@ -143,6 +130,9 @@ class Opened(Struct, frozen=True):
         return path
 
 
+Configured = Opened | WithoutEntity  # a process with settings: of an entity, or the user's alone
+
+
 def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
     """Return the entity folder that is meant, and why that one.
 
@@ -150,29 +140,22 @@ def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
         NotAnEntityError: If there is none.
         RefusedError: If the path to it is no text.
     """
-    named = folder_name or shell.entity
-    variable = shell.environ.get("BUMBLE_ENTITY")
-    if named is not None:
-        root, why = named, "--entity"
-    elif variable:
-        root, why = Path(variable), "BUMBLE_ENTITY"
-    else:
-        place = folder.find(shell.cwd)
-        if place is None:
-            raise NotAnEntityError(shell.cwd, "neither it nor a folder above has an entity.yaml")
-        named_in_text(place)
-        _enclose(shell, place)
-        return place, "the nearest entity.yaml from here upward"
-    root = named_in_text(shell.real_path(root))
+    typed, variable = folder_name or shell.entity, shell.environ.get("BUMBLE_ENTITY")
+    named = typed or (Path(variable) if variable else None)
+    why = "--entity" if typed else "BUMBLE_ENTITY"
+    found = shell.real_path(named) if named else folder.find(shell.cwd)
+    if found is None:
+        raise NotAnEntityError(shell.cwd, "neither it nor a folder above has an entity.yaml")
+    root = named_in_text(found)
     if not (root / folder.ENTITY_FILE).is_file():
-        why = "it has no entity.yaml" if root.is_dir() else "no such folder"
+        lacks = "it has no entity.yaml" if root.is_dir() else "no such folder"
         if os.path.lexists(root / folder.ENTITY_FILE):
-            why = (
+            lacks = (
                 f"its {folder.ENTITY_FILE} is no file that can be opened; put back the one you had"
             )
-        raise NotAnEntityError(root, "it is a file" if root.is_file() else why)
+        raise NotAnEntityError(root, "it is a file" if root.is_file() else lacks)
     _enclose(shell, root)
-    return root, why
+    return root, why if named else "the nearest entity.yaml from here upward"
 
 
 def named_in_text(root: Path) -> Path:
@@ -255,19 +238,28 @@ def open_entity(
     changes.recover(root, timeout_seconds=timeout)
     is_settled = settle_git(shell, root, timeout_seconds=timeout, reads=reads or incognito)
     _tell_of_foreign(shell, root)
-    settings_of_entity, entity = _settings(shell, folder.Entity(root), flags)
-    for warning in settings_of_entity.warnings:
+    read, entity = _settings(shell, folder.Entity(root), flags)
+    opened = Opened(shell, entity, why, read, identity_of(shell, root, read))
+    if incognito:
+        return opened
+    if is_settled:
+        _check_merges(opened) if reads else settle_merges(opened)
+        _teach_git(opened)
+    return _with_rules(opened, flags)
+
+
+def identity_of(shell: Shell, root: Path, read: Settings) -> Identity:
+    """Return whose settings were read, and have the process know it; say what is wrong with them.
+
+    Raises:
+        NotAnEntityError: If they are nobody's.
+    """
+    for warning in read.warnings:
         output.warn(shell, warning)
-    if settings_of_entity.identity is None:
+    if read.identity is None:
         raise NotAnEntityError(root)
-    shell.entity_name = settings_of_entity.identity.name
-    opened = Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
-    if not incognito:
-        if is_settled:
-            _check_merges(opened) if reads else settle_merges(opened)
-            _teach_git(opened)
-        return _with_rules(opened, flags)
-    return opened
+    shell.entity_name = read.identity.name
+    return read.identity
 
 
 def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
@@ -278,7 +270,7 @@ def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
     waiting = rules.pending(opened.entity, rules.read(opened.entity, opened.settings), whole=True)
     if not waiting:
         return opened
-    if shell.interactive and not shell.json and approvals.are_new(root, waiting):
+    if shell.asks and approvals.are_new(root, waiting):
         output.say(f"Came to {root} from elsewhere, and counts only if you say so:")
         for rule in waiting:
             output.say(f"  {rules.line(rule)}")

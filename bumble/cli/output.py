@@ -22,6 +22,7 @@ if sys.platform != "win32":
     import tty
 
 ENDED = "\x04"  # Ctrl-D
+BAR_WIDTH = 24  # characters
 MOST_OF_A_LINE = 1000  # characters of a message, which may quote whatever was typed
 
 
@@ -96,13 +97,13 @@ def say(text: str) -> None:
         abandon(stream)
 
 
-def piece(text: str, stream: TextIO | None = None) -> None:
+def piece(text: str) -> None:
     """Print part of a line at once, as tokens come."""
     sign("")
     shown = clean(text)
-    if shown and stream is None and sys.stdout is not None:
+    if shown and sys.stdout is not None:
         _LINE.begun = not shown.endswith("\n") and sys.stdout.isatty()
-    _write(shown, stream or sys.stdout)
+    _write(shown)
 
 
 class Voice:
@@ -135,15 +136,16 @@ def flush() -> None:
     """See to it that everything printed has left the process."""
     sign("")
     _LINE.begun = False
-    _write("", sys.stdout)
+    _write("")
 
 
 def _print(text: str) -> None:
     sign("")
-    _write(text + "\n", sys.stdout)
+    _write(text + "\n")
 
 
-def _write(text: str, stream: TextIO | None) -> None:
+def _write(text: str) -> None:
+    stream = sys.stdout
     if stream is None:  # closed before bumble began: nobody wants to hear it
         return
     try:
@@ -212,7 +214,8 @@ class Progress:
         """Show `count` of `total`; None where the end is not known."""
         amount = size(count) if in_bytes else f"{count:,.0f}"
         whole = "" if not total else f" of {size(total) if in_bytes else f'{total:,.0f}'}"
-        bar = f" {_bar(count / total)}" if total else ""
+        filled = round(max(0.0, min(1.0, count / total)) * BAR_WIDTH) if total else 0
+        bar = f" {'█' * filled}{'░' * (BAR_WIDTH - filled)}" if total else ""
         sign(f"{self.what}:{bar} {amount}{whole}", self._environ)
 
     def clear(self) -> None:
@@ -277,8 +280,7 @@ def key(question: str, keys: str) -> str:
     sign("")
     with _keyboard() as pressed:
         typer.echo(f"{question}: ", err=True, nl=False)
-        typed = (one for one in iter(pressed, ENDED) if one and one in keys)
-        chosen = next(typed, keys[-1])
+        chosen = next((one for one in iter(pressed, ENDED) if one and one in keys), keys[-1])
     say(chosen)
     return chosen
 
@@ -314,12 +316,6 @@ class Thinking:
         self._name, self._environ = name, environ
         self._begun = False
 
-    def __enter__(self) -> Thinking:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end()
-
     def wait(self, what: str) -> None:
         """Show on a terminal what it does: `reads`; nothing elsewhere."""
         sign(f"{self._name} {what} …", self._environ)
@@ -334,23 +330,15 @@ class Thinking:
         else:
             say(f"{self._name} is thinking …")
 
-    def _end(self) -> None:
-        sign("")
-        self._begun = False
-
     def until(self, voice: Callable[[str], None]) -> Callable[[str], None]:
         """Return a voice before which the sign goes."""
 
         def speak(text: str) -> None:
-            self._end()
+            sign("")
+            self._begun = False
             voice(text)
 
         return speak
-
-
-def _bar(share: float, width: int = 24) -> str:
-    filled = round(max(0.0, min(1.0, share)) * width)
-    return "█" * filled + "░" * (width - filled)
 
 
 STOPPED = {

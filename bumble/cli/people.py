@@ -40,9 +40,8 @@ def speaking(opened: Opened, name: str | None) -> Person:
     try:
         return speaker(opened.entity, opened.identity, name)
     except NameUnclearError as unclear:
-        shell, question = opened.shell, f"Is {unclear.name} the same as {unclear.known}?"
-        asks = shell.interactive and not shell.json
-        if not asks or not output.agrees(question, default=False):
+        question = f"Is {unclear.name} the same as {unclear.known}?"
+        if not opened.shell.asks or not output.agrees(question, default=False):
             raise
         return speaker(opened.entity, opened.identity, unclear.known)
 
@@ -67,7 +66,8 @@ class PeopleShelf(Shelf[relationships.Relationship], frozen=True, kw_only=True):
             return self.kind.load(opened.within(named))
         people = self.listed(opened).records
         person = relationships.match(people, name)
-        person = person or relationships.match(people, _owner(opened, name))
+        if disk.same_name(name) == disk.same_name(opened.identity.owner.name):
+            person = person or relationships.match(people, opened.owner_id)
         if person is None:
             raise listing.missing(
                 "person", name, [n for person in people for n in (person.id, *person.names)]
@@ -98,21 +98,7 @@ PEOPLE = PeopleShelf(
 )
 
 
-def everybody(opened: Opened) -> listing.Listing[relationships.Relationship]:
-    """Read everybody whose file can be read; a warning tells of the rest."""
-    return PEOPLE.listed(opened)
-
-
-def find(opened: Opened, name: str) -> relationships.Relationship:
-    """Return one person by id or any name; see `PeopleShelf.find`."""
-    return PEOPLE.find(opened, name)
-
-
-def _owner(opened: Opened, name: str) -> str:
-    """Return the owner's id if they are called so now; else the name."""
-    if disk.same_name(name) != disk.same_name(opened.identity.owner.name):
-        return name
-    return opened.owner_id
+everybody, find = PEOPLE.listed, PEOPLE.find
 
 
 def id_of(opened: Opened, name: str) -> str:
@@ -153,8 +139,6 @@ def find_session(opened: Opened, session_id: str) -> session_files.SessionInfo:
 
 
 MAX_QUERY_CHARS = 10_000
-
-
 WAIT_SECONDS = 3.0  # for another process that indexes; then what it has is searched
 
 
@@ -172,9 +156,9 @@ def text_of(words: Sequence[str]) -> str:
     """
     text = writing.standard_input() if list(words) == ["-"] else " ".join(words)
     if not text.strip():
-        raise UsageError("There is nothing to look for: the query is empty.")
+        raise UsageError("There is nothing to look at: the text is empty.")
     if len(text) > MAX_QUERY_CHARS:
-        raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
+        raise UsageError(f"That text is longer than {MAX_QUERY_CHARS:,} characters.")
     return text.strip()
 
 
@@ -332,7 +316,6 @@ def forget(
     The one command that rewrites conversations. What others share loses the name; what may still
     tell of them is named as undecided. Earlier versions in git are not touched.
     """
-    from bumble.jobs.forgetting import forget
     from bumble.jobs.forgetting import forget as forgetting
 
     listing = everybody(opened)
@@ -347,15 +330,14 @@ def forget(
         question = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
         writing.confirm(opened.shell, question, "Say --yes, or look first with --dry-run.", yes=yes)
         # first: after a kill nobody would come back to it
-        forget.drop_caches(opened.entity, caches)
-    sentence = f"Forgot {name}: {plan.summary}."
+        forgetting.drop_caches(opened.entity, caches)
     key = secrets.token_hex(16)  # nobody may foresee it
     record = forgetting.plan_record(plan, opened.shell.now(), key) if plan.changes else None
     writing.commit(
         opened,
         "person forget",
         (*plan.changes, record),
-        sentence,
+        f"Forgot {name}: {plan.summary}.",
         unchanged=f"Nothing to do: there is nothing of {name}.",
         dry_run=dry_run,
         id=person_id,
@@ -364,11 +346,10 @@ def forget(
         undecided=[asdict(entry) for entry in plan.undecided],
     )
     if plan.changes and not dry_run:
-        forget.drop_caches(opened.entity, caches)
+        forgetting.drop_caches(opened.entity, caches)
         at = index_place.place_of(opened.entity, opened.config.index)
-        identity = opened.identity
-        for left in forget.scrub_traces(
-            opened.entity, [plan], at, name=identity.name, zone=opened.zone
+        for left in forgetting.scrub_traces(
+            opened.entity, [plan], at, name=opened.identity.name, zone=opened.zone
         ):
             output.say(left)
         _tell_of_copies(opened)

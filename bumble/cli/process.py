@@ -262,23 +262,17 @@ class Shell(Struct):
         account = self.environ.get("USER") or self.environ.get("USERNAME") or ""
         if account.casefold() in ACCOUNTS_OF_NOBODY:
             return ""
-        name = _full_name(account) or account
-        return name.capitalize() if name.islower() else name
+        return account.capitalize() if account.islower() else account
 
     @property
     def interactive(self) -> bool:
         """Whether a person sits at both ends, so that a question makes sense."""
         return sys.stdin.isatty() and sys.stderr.isatty()
 
-
-def _full_name(account: str) -> str:
-    """Return the full name that the system has of an account; empty where it has none."""
-    try:
-        import pwd
-
-        return pwd.getpwnam(account).pw_gecos.split(",")[0].strip()
-    except (ImportError, KeyError):  # Windows has no such list, and a container may have no entry
-        return ""
+    @property
+    def asks(self) -> bool:
+        """Whether a question may be asked: a program that reads --json is asked nothing."""
+        return self.interactive and not self.json
 
 
 def local(at: datetime) -> datetime:

@@ -16,7 +16,6 @@ from typing import Any
 
 import typer
 
-from bumble import errors
 from bumble.bridges.exports import memories
 from bumble.bridges.imports import formats
 from bumble.cli import app, command_help, completing, output, registry
@@ -188,8 +187,7 @@ def _words_entry(path: str, command: Any, below: list[str]) -> dict[str, Any]:
             arguments.append(takes)
         else:
             plain = param.is_flag or param.count
-            spelt = (*param.opts, *param.secondary_opts)
-            options |= dict.fromkeys(spelt, "" if plain else takes)
+            options |= dict.fromkeys((*param.opts, *param.secondary_opts), "" if plain else takes)
     return {"commands": below, "options": options, "arguments": arguments}
 
 
@@ -234,12 +232,6 @@ MEANINGS = {
     app.INTERRUPTED_EXIT_CODE: "interrupted",
     143: "told to end while the entity answered; what was shown is kept",
 }
-
-
-def exit_codes() -> set[int]:
-    """Return every exit code the code can end with by an error of its own."""
-    kinds = [member for member in vars(errors).values() if isinstance(member, type)]
-    return {kind.exit_code for kind in kinds if issubclass(kind, errors.UserError)}
 
 
 def commands_page() -> str:

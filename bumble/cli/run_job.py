@@ -82,17 +82,18 @@ def carry_out(
     ran = False
     runs: list[dict[str, Any]] = []
     lines: list[str] = []
-    for settled in _settled(opened, runtime, command, due, run, limit, dry_run=flags.dry_run):
+    passes = [job.Pass(command.split(maxsplit=1)[0], lambda _: due, run)] if due.due else []
+    written = partial(_written, opened)
+    for settled in settle(opened, runtime, command, passes, limit, written, dry_run=flags.dry_run):
         if settled.outcome is None:
             raise settled.problem or TypeError("a command's job is not held back")
         outcome = seen(opened, settled.outcome)
         late = {"late": list(outcome.late)} if outcome.late else {}
         held = {"review": True} if outcome.held else {}
-        data = {**outcome.report, **late, **held}
-        runs.append({**data, "changes": outcome.written})
+        runs.append({**outcome.report, **late, **held, "changes": outcome.written})
         ran = ran or outcome.ran  # a job may find that there was nothing in it
         lines += outcome.told
-        lines += described(outcome.written) if flags.dry_run else []
+        lines += writing.described(outcome.written) if flags.dry_run else []
     if not due.due:
         lines = [f"Nothing to do: {why_not(due)}."]
     data = {"ran": ran, "dry_run": flags.dry_run, "gates": gates(due), "done": runs}
@@ -100,25 +101,23 @@ def carry_out(
     finish(due.due, exit_code=flags.exit_code)
 
 
-def _settled(
+def settle(
     opened: Opened,
     runtime: Runtime,
     command: str,
-    due: job.Due[Any],
-    run: Run,
+    passes: Sequence[job.Pass],
     limit: int | None,
+    write: job.Apply = job.apply,
     *,
     dry_run: bool,
+    held: job.Held = job.never,
 ) -> Iterator[job.Settled]:
-    """Run the jobs that were due at the beginning; what is written is a line of the run ledger."""
+    """Run what passes find due: what is written is a line of the run ledger; a dry run shows it."""
     from bumble.jobs import tick
 
-    passes = [job.Pass(command.split(maxsplit=1)[0], lambda _: due, run)]
-    if not due.due:
-        return iter(())
-    if dry_run:
-        return job.settle(runtime, passes, limit, partial(planned, opened))
-    return tick.run(runtime, command, passes, limit, partial(_written, opened))
+    if dry_run or not passes:
+        return job.settle(runtime, passes, limit, partial(planned, opened), held=held)
+    return tick.run(runtime, command, passes, limit, write, held=held)
 
 
 def planned(opened: Opened, runtime: Runtime, outcome: job.JobResult) -> job.JobResult:
@@ -160,21 +159,11 @@ def _written(opened: Opened, runtime: Runtime, outcome: job.JobResult) -> job.Jo
     return replace(job.apply(runtime, outcome), written=list(map(writing.without_diff, shown)))
 
 
-def described(changes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the lines of planned changes."""
-    return [
-        line
-        for change in changes
-        for line in (f"{change['path']}: {change['why']}", *change["diff"])
-    ]
-
-
 def tell(
     opened: Opened, command: str, data: dict[str, Any], lines: Sequence[str], *, verbose: bool
 ) -> None:
     """Print what was done: nothing where nobody watches and nobody asked."""
-    watched = verbose or sys.stdout.isatty()
-    if opened.shell.json or watched:
+    if opened.shell.json or verbose or sys.stdout.isatty():
         output.result(opened.shell, command, data, list(lines))
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from difflib import unified_diff
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.settings import Settings
 from bumble.errors import FileChangedError, SettingInvalidError, UsageError, UserError
 from bumble.files import disk
+from bumble.records.kind import changed_lines
 from bumble.runtime import rules
 from bumble.text import schema, urls, yaml_edit
 
@@ -187,8 +187,7 @@ def warn_if_idle(
 
 def diff(before: str, after: str) -> list[str]:
     """Return the lines that change, with those around them, without passwords in addresses."""
-    lines = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1))[2:]
-    return [urls.masked(line) for line in lines]
+    return [urls.masked(line) for line in changed_lines(before, after)]
 
 
 class Trusted(Struct, frozen=True):

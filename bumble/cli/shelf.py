@@ -1,4 +1,4 @@
-"""The records of a kind as commands show them: found, listed, told, added, edited, removed.
+"""The records of a kind as commands show them: found, listed, told, edited, removed.
 
 What a record is made of says its declaration (`records/NAME.py`), how it looks says its `Shelf`.
 """
@@ -128,31 +128,17 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         text, rows, after = face
         known = [*rows, ("written", listing.origin(record.provenance)), ("file", place)]
         lines = [*text, "", *listing.details(known), *after]
-        data = self.data(opened, record) | more
-        output.result(opened.shell, f"{self.group} show", data, lines)
-
-    def new_id(self, opened: Opened, at: datetime) -> str:
-        """Make an id for a record of a time."""
-        return base.new_id(self.kind.prefix, at, opened.shell.rng)
-
-    def add(
-        self,
-        opened: Opened,
-        record_id: str,
-        change: Change,
-        sentence: str = "",
-        *,
-        dry_run: bool,
-        **data: Any,
-    ) -> None:
-        """Put a record into the folder, as it was planned."""
-        command, told = f"{self.group} add", sentence or f"Added {record_id}."
-        writing.commit(opened, command, [change], told, dry_run=dry_run, id=record_id, **data)
+        output.result(opened.shell, f"{self.group} show", self.data(opened, record) | more, lines)
 
     def edit(self, opened: Opened, name: str, *, source: str | None, dry_run: bool) -> None:
         """Let the user edit a record's file."""
-        path, command = self.path(opened, name), f"{self.group} edit"
-        writing.edit_record(opened, command, path, self.kind.parse, source=source, dry_run=dry_run)
+        path = self.path(opened, name)
+        writing.edit(
+            *(opened, f"{self.group} edit", opened.entity.relative(path)),
+            lambda text: self.kind.parse(text, path.stem),
+            source=source,
+            dry_run=dry_run,
+        )
 
     def remove(
         self,

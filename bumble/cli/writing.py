@@ -9,9 +9,8 @@ import subprocess
 import sys
 import tempfile
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import unified_diff
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, BinaryIO
 
@@ -24,6 +23,7 @@ from bumble.entity import changes, commits, companions, secrets
 from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError, UsageError, UserError
 from bumble.files import disk
 from bumble.records import base
+from bumble.records.kind import changed_lines
 from bumble.text import markdown, words
 
 USUAL_EDITORS = ("nano", "vi", "notepad")
@@ -299,13 +299,9 @@ def commit(
         **data,
         "changes": shown if dry_run else [without_diff(change) for change in shown],
     }
-    lines = [unchanged if not wanted else sentence]
+    lines = [sentence if wanted else unchanged]
     if wanted and dry_run:
-        lines = [
-            line
-            for change in shown
-            for line in (f"{change['path']}: {change['why']}", *change["diff"])
-        ]
+        lines = described(shown)
     output.result(opened.shell, command, answer, lines)
     if wanted and dry_run:
         output.say("Nothing was written: --dry-run.")
@@ -325,6 +321,15 @@ def apply(opened: Opened, change_set: changes.ChangeSet, *, trusts: bool = True)
         commits.apply(root, change_set, opened.commit_policy, timeout_seconds=timeout)
 
 
+def described(changes: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the lines of planned changes."""
+    return [
+        line
+        for change in changes
+        for line in (f"{change['path']}: {change['why']}", *change["diff"])
+    ]
+
+
 def without_diff(shown: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in shown.items() if key != "diff"}
 
@@ -340,21 +345,21 @@ def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
             f"{change.path}: it would grow to {len(after):,} bytes; bumble reads up to {limit:,}\n"
             "Nothing was written. Keep the text in a file of its own."
         )
-    action = "change" if before is not None else "make"
     parts = zip(*(companions.parted(change.path, data) for data in (before, after)), strict=True)
     # what the record's own file shows; where that stays, what stands beside it
     shown = next(((old, new) for (_, old), (_, new) in parts if old != new), (None, None))
+    old, new = ((data or b"").decode(errors="replace") for data in shown)
     return {
         "path": change.path,
         "why": change.why,
-        "action": "remove" if after is None else action,
-        "diff": _diff(*shown),
+        "action": action(before, after),
+        "diff": list(changed_lines(old, new)),
     }
 
 
-def _diff(before: bytes | None, after: bytes | None) -> list[str]:
-    old, new = ((data or b"").decode(errors="replace").splitlines() for data in (before, after))
-    return list(unified_diff(old, new, lineterm="", n=1))[2:]
+def action(before: bytes | None, after: bytes | None) -> str:
+    """Return what is done to a file, by its bytes; None where it isn't there."""
+    return "make" if before is None else "remove" if after is None else "change"
 
 
 def confirm_removal(opened: Opened, what: str, path: str, *, yes: bool, dry_run: bool) -> None:
@@ -375,31 +380,11 @@ def confirm(shell: Shell, question: str, advice: str, *, yes: bool) -> None:
     """
     if yes:
         return
-    if shell.json or not shell.interactive:
+    if not shell.asks:
         nobody = "With --json nobody is asked." if shell.json else "Nobody is here to answer."
         raise RefusedError(f"{question} {nobody}\n{advice}")
     if not output.agrees(question, default=False):
         raise RefusedError("Nothing was changed.")
-
-
-def edit_record(
-    opened: Opened,
-    command: str,
-    path: Path,
-    parse: Callable[[str, str], object],
-    *,
-    source: str | None,
-    dry_run: bool,
-) -> None:
-    """Let the user edit a record that has a file to itself, named for it; see `edit`."""
-    edit(
-        opened,
-        command,
-        opened.entity.relative(path),
-        lambda text: parse(text, path.stem),
-        source=source,
-        dry_run=dry_run,
-    )
 
 
 def edit(
@@ -441,9 +426,11 @@ def edit(
     def write(text: str) -> None:
         edited = companions.of_file(file, text)
         planned = [changes.write(path, edited, whole, f"edit {path} by hand")]
-        unchanged = f"Nothing to do: {path} is as it was."
-        changed = planned if text != before else []
-        commit(opened, command, changed, f"Wrote {path}.", unchanged=unchanged, dry_run=dry_run)
+        commit(
+            *(opened, command, planned if text != before else [], f"Wrote {path}."),
+            unchanged=f"Nothing to do: {path} is as it was.",
+            dry_run=dry_run,
+        )
 
     if source is not None:
         text = from_file(opened.shell, source)

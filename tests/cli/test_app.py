@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import typer
 
+from bumble import errors
 from bumble.cli import app, reference
 from bumble.cli.process import Shell
 from bumble.entity.folder import Entity
@@ -49,9 +50,11 @@ def command(name: str) -> Any:
 
 
 def test_every_exit_code_of_the_code_has_a_meaning() -> None:
-    assert reference.exit_codes() <= set(reference.MEANINGS)
+    kinds = [member for member in vars(errors).values() if isinstance(member, type)]
+    codes = {kind.exit_code for kind in kinds if issubclass(kind, errors.UserError)}
+    assert codes <= set(reference.MEANINGS)
     of_the_shell = {0, 2, 4, app.BUG_EXIT_CODE, app.INTERRUPTED_EXIT_CODE, 129, 143}
-    assert set(reference.MEANINGS) == reference.exit_codes() | of_the_shell
+    assert set(reference.MEANINGS) == codes | of_the_shell
 
 
 @pytest.mark.parametrize("name", app.COMMANDS)

@@ -15,7 +15,7 @@ from bumble.errors import WeightsMissingError
 from bumble.index.sync import sync
 from bumble.llm.scripted import ScriptedModel
 from bumble.models.weights import catalog
-from bumble.models.weights.catalog import Catalog, Hub, Wheel, Wheels
+from bumble.models.weights.catalog import CatalogEntry, Hub, Wheel, Wheels
 from bumble.models.weights.store import PullOptions
 from tests.support.hashing import HashingEmbedder
 from tests.support.serving import FakeHub, entry, hub, index_environment, wheel
@@ -45,25 +45,25 @@ def shell(fake: FakeHub, tmp_path: Path) -> Shell:
     return made
 
 
-def both() -> Catalog:
-    return Catalog((LARGE, SMALL))
+def both() -> list[CatalogEntry]:
+    return [LARGE, SMALL]
 
 
 def test_a_model_that_was_offered_and_did_not_come_makes_way_for_the_next(
     shell: Shell, fake: FakeHub
 ) -> None:
     fake.files[URL] = CONTENT[::-1]  # not the file it should be
-    assert weights.chat_model(shell, both(), yes=True).name == "small"
+    assert weights.fetch(shell, both(), yes=True).entry.name == "small"
 
 
 def test_a_pull_that_broke_off_does_not_end_in_a_lesser_model(shell: Shell, fake: FakeHub) -> None:
     fake.files[URL] = CONTENT
     fake.cut_after = [1000] + [0] * 20
     with pytest.raises(WeightsMissingError, match="stopped at 1000"):
-        weights.chat_model(shell, both(), yes=True)
+        weights.fetch(shell, both(), yes=True)
     fake.cut_after = []
     shell.means = PullOptions(endpoint=fake.endpoint)
-    assert weights.chat_model(shell, both(), yes=True).name == "large"
+    assert weights.fetch(shell, both(), yes=True).entry.name == "large"
 
 
 @pytest.mark.parametrize(
@@ -125,4 +125,4 @@ def test_an_index_goes_on_with_the_model_that_made_it(ada: Entity, shell: Shell)
 
 def test_what_no_source_has_is_an_error_that_says_what_to_do(shell: Shell) -> None:
     with pytest.raises(WeightsMissingError, match="model pull large --from PATH"):
-        weights.chat_model(shell, Catalog((LARGE,)), yes=True)
+        weights.fetch(shell, [LARGE], yes=True)

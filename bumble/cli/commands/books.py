@@ -224,14 +224,12 @@ def _write(
         change = knowledge.plan_set(
             book, title, body, why, by_entity=False, force_locked=force_locked
         )
-        sentence = f'{"Changed" if existing else "Added"} "{shown}".'
-        unchanged = f'Nothing to do: "{shown}" says so already.'
         writing.commit(
             opened,
             "knowledge set",
             [change],
-            sentence,
-            unchanged=unchanged,
+            f'{"Changed" if existing else "Added"} "{shown}".',
+            unchanged=f'Nothing to do: "{shown}" says so already.',
             dry_run=dry_run,
             title=shown,
         )
@@ -244,8 +242,7 @@ def _read(opened: Opened) -> knowledge.Knowledge:
 def _find(book: knowledge.Knowledge, title: str) -> knowledge.KnowledgeSection:
     section = knowledge.find(book, title)
     if section is None:
-        titles = [section.title for section in book.sections]
-        raise listing.missing("section", title, titles)
+        raise listing.missing("section", title, [section.title for section in book.sections])
     return section
 
 
@@ -268,7 +265,6 @@ def _keeps_locked(before: str, after: str) -> None:
 
 journal_app = group()
 NO_ENTRIES = 'No entries. Write one with `bumble journal add "..."`.'
-NO_MATCH = "No entry has these words."
 EXCERPT_CHARS = 100
 TAG = re.compile(r"[^\s#]+")
 
@@ -284,7 +280,7 @@ def list_entries(
 ) -> None:
     """List entries, a line each, the newest last."""
     shown = _entries(opened, since, tag, limit)
-    listing.show_list(opened, "journal list", shown, _journal_data, _line, _empty(since, tag))
+    listing.show_list(opened, "journal list", shown, _journal_data, _line, NO_ENTRIES)
 
 
 @journal_app.command("show")
@@ -297,8 +293,8 @@ def show_entries(
     limit: listing.LimitOption = 10,
 ) -> None:
     """Show entries, the newest last."""
-    shown, empty = _entries(opened, since, tag, limit), _empty(since, tag)
-    listing.show_list(opened, "journal show", shown, _journal_data, _whole, empty, whole=True)
+    shown = _entries(opened, since, tag, limit)
+    listing.show_list(opened, "journal show", shown, _journal_data, _whole, NO_ENTRIES, whole=True)
 
 
 @journal_app.command()
@@ -322,7 +318,7 @@ def search(
         place = f"{journal.PATH}:{entry.line}"
         return [place, f"{entry.at:%Y-%m-%d %H:%M}", _excerpt(entry, wanted[0])]
 
-    listing.show_list(opened, "journal search", shown, _journal_data, line, NO_MATCH)
+    listing.show_list(opened, "journal search", shown, _journal_data, line, NO_ENTRIES)
 
 
 @journal_app.command()
@@ -377,7 +373,7 @@ def _entries(
     file = opened.within(opened.entity.journal)
     start = listing.moment(since, opened, "--since") if since is not None else None
     wanted = {_tag(tag).casefold() for tag in tags or ()}
-    entries = map(listing.Viewer(opened).seen, journal.read(file, opened.zone).entries)
+    entries = [*map(listing.Viewer(opened).seen, journal.read(file, opened.zone).entries)]
     found = [
         entry
         for entry in entries
@@ -386,11 +382,7 @@ def _entries(
         and _has(entry, words)
     ]
     newest = sorted(found, key=lambda entry: entry.at)[-limit:]
-    return listing.Listing(tuple(newest), more=len(found) > limit)
-
-
-def _empty(since: str | None, tags: Sequence[str] | None) -> str:
-    return "No such entries." if since or tags else NO_ENTRIES
+    return listing.Listing(tuple(newest), more=len(found) > limit, others=len(entries) - len(found))
 
 
 def _tag(text: str) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import Struct, field
 
 from bumble.cli import output
 from bumble.cli.command import (
@@ -20,13 +19,12 @@ from bumble.cli.command import (
     shell_of,
 )
 from bumble.cli.models import chat_model
-from bumble.cli.opening import Opened, open_entity
+from bumble.cli.opening import open_entity
 from bumble.cli.process import Shell
 from bumble.cli.talk import beginning, turn_view
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
 from bumble.files import disk
-from bumble.records import session_files
 
 if TYPE_CHECKING:
     from bumble.cli.talk.conversation import Conversation
@@ -134,15 +132,15 @@ def chat(
         cognition__loop__max_tool_rounds=max_tool_rounds,
         limits__lock_timeout_seconds=lock_timeout,
     )
-    if not (yes or incognito) and chat_model.is_open(opened) and not _has_talked(opened):
+    if not (yes or incognito) and chat_model.is_open(opened) and beginning.is_first(opened):
         from bumble.cli.models import model_view
 
         opened = opened.with_settings() if model_view.ask(opened) else opened
     if not incognito:
         beginning.tell(opened)
     output.sign(f"{opened.identity.name} wakes …", shell.environ)
-    typed = message is not None and message != ["-"]
-    first = None if text is None else _parse_input(text, typed=typed)
+    typed = message is not None and message != ["-"]  # else it is nothing but text
+    first = None if text is None else _parse_input(text) if typed else turn_view.Typed(text)
     from bumble.cli import people
     from bumble.cli.talk import conversation
 
@@ -154,13 +152,19 @@ def chat(
     with opening as talk:
         wanted = session and people.find_session(opened, session).id
         talk.begin(session_id=wanted, new=new_session)
-        settles = _talk(talk, first, yes=yes, usage=usage, debug_prefix=debug_prefix)
+        settles = _talk(talk, first, typed=typed, yes=yes, usage=usage, debug_prefix=debug_prefix)
     if settles:
         conversation.in_background(opened)
 
 
 def _talk(
-    talk: Conversation, first: ChatInput | None, *, yes: bool, usage: bool, debug_prefix: bool
+    talk: Conversation,
+    first: turn_view.Typed | None,
+    *,
+    typed: bool,
+    yes: bool,
+    usage: bool,
+    debug_prefix: bool,
 ) -> bool:
     """Answer one message, or go on until the person leaves; whether something is left to settle."""
     if first is None:
@@ -171,12 +175,8 @@ def _talk(
     from bumble.cli.talk import conversation
 
     beginning.introduce(talk, first.text, yes=yes)
-    answer(talk.opened, talk, first, usage=usage, debug_prefix=debug_prefix)
+    answer(talk, first, typed=typed, usage=usage, debug_prefix=debug_prefix)
     return conversation.after_answer(talk)
-
-
-def _has_talked(opened: Opened) -> bool:
-    return next(session_files.infos(opened.entity.sessions), None) is not None
 
 
 def _make_if_missing(shell: Shell, entity: Path | None, text: str, *, yes: bool) -> None:
@@ -208,22 +208,12 @@ def _message(words: list[str] | None) -> str | None:
     return text.strip("\n")
 
 
-class ChatInput(Struct, frozen=True):
-    """One message, as it was given."""
-
-    text: str  # without the directives
-    typed: bool  # else it came on standard input, and is nothing but text
-    wishes: turn_view.Wishes = field(default_factory=turn_view.Wishes)
-
-
-def _parse_input(text: str, *, typed: bool) -> ChatInput:
+def _parse_input(text: str) -> turn_view.Typed:
     """Take the directives out of a typed message, and refuse what is a command of conversations.
 
     Raises:
         UsageError: If it is one, or there is no such command, or nothing is left to say.
     """
-    if not typed:
-        return ChatInput(text, typed)
     name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
     parsed = turn_view.parse(text, shortcuts=True)
     if name in ELSEWHERE:
@@ -241,19 +231,19 @@ def _parse_input(text: str, *, typed: bool) -> ChatInput:
         output.say(f"/{ignored} has no effect here.")
     for shortcut, _ in parsed.shortcuts:
         output.say(f"/{shortcut} has no effect inside a message; here: {ELSEWHERE[shortcut]}")
-    return ChatInput(parsed.text, typed, parsed.wishes)
+    return parsed
 
 
 def answer(
-    opened: Opened, talk: Conversation, message: ChatInput, *, usage: bool, debug_prefix: bool
+    talk: Conversation, message: turn_view.Typed, *, typed: bool, usage: bool, debug_prefix: bool
 ) -> None:
     """Answer one message and print the answer as it comes."""
     from bumble.cli.talk import conversation
 
-    shell, wishes = opened.shell, message.wishes
+    shell = talk.opened.shell
     turn_view.tell_unheard(talk)
-    say = (lambda _: None) if shell.json else output.Speech(opened.identity.name)
-    turn = talk.answer(message.text, say, think=wishes.think, typed=message.typed)
+    say = (lambda _: None) if shell.json else output.Speech(talk.opened.identity.name)
+    turn = talk.answer(message.text, say, think=message.wishes.think, typed=typed)
     if not shell.json:
         output.piece("\n" if turn.outcome.said else "")
     for note in turn.notes:
@@ -264,7 +254,7 @@ def answer(
             shell, "chat", turn_view.data(turn) | {"pending": conversation.pending(talk)}, ""
         )
     shell.stops.obey()
-    turn_view.finish(talk, turn, wishes, usage=usage, debug_prefix=debug_prefix)
+    turn_view.finish(talk, turn, message.wishes, usage=usage, debug_prefix=debug_prefix)
     if turn.outcome.stopped == "interrupted":
         raise KeyboardInterrupt
     if turn.outcome.problem is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,10 +15,8 @@ from bumble.cli.process import Shell
 from bumble.entity import folder_trust, layers, settings
 from bumble.entity.config import OWNERS, Identity
 from bumble.entity.folder import ENTITY_FILE
-from bumble.errors import NotAnEntityError, UnsafePathError, UsageError, UserError
-from bumble.files import disk
+from bumble.errors import NotAnEntityError, UsageError, UserError
 from bumble.llm import providers
-from bumble.models.weights.choice import SCRIPT
 from bumble.runtime import rules
 from bumble.text import schema, urls, yaml_edit
 
@@ -161,8 +158,6 @@ def set_(
                         f"`{'.'.join(keys)}` would not count in a folder: only your own config may"
                         " set it. Add --user."
                     )
-            if key in ("llm", "llm.model"):
-                _refuse_outside(place.path.parent, planned)
         return planned
 
     if key == "schema_version":
@@ -179,17 +174,17 @@ def set_(
 def _check_model(shell: Shell, entity: Path | None, key: str, *, user: bool) -> None:
     """Say what is wrong with the model that is set now, as far as that can be told."""
     from bumble.cli.models import chat_model
+    from bumble.llm import scripted
 
     try:
         opened = opening.without_entity(shell) if user else opening.configured(shell, entity)
         chosen = chat_model.choose_model(opened)
         facts = chat_model.look(opened, chosen)
+        if chosen.script is not None:
+            scripted.read(chat_model.script_of(opened, chosen))
     except UserError as error:
         output.warn(shell, str(error))
         return
-    script = chosen.model.removeprefix(SCRIPT)
-    if script != chosen.model and not ((opened.root or shell.cwd) / script).is_file():
-        output.warn(shell, f"{chosen.model}: there is no such file, so no talk can be answered")
     if problem := chat_model.missing(chosen, facts.names):
         output.warn(shell, f"{chosen.model}: {problem}")
     config, known = opened.config.llm, providers.named(opened.config.llm.provider)
@@ -240,26 +235,6 @@ def _place(
     except NotAnEntityError as error:
         error.args = (f"{error}\nTo set it for all entities, in your own config, add --user.",)
         raise
-
-
-def _refuse_outside(root: Path, planned: str) -> None:
-    """See to it that a folder names no script outside of it: no talk would open that.
-
-    Raises:
-        UsageError: If it would.
-    """
-    llm = yaml_edit.parse_mapping(planned).get("llm")
-    model = str(llm.get("model", "")) if isinstance(llm, dict) else ""
-    script = model.removeprefix(SCRIPT)
-    if script == model:
-        return
-    try:
-        disk.inside(root, os.path.relpath(root / script, root))
-    except UnsafePathError as error:
-        raise UsageError(
-            f"{model} lies outside of the entity's folder, and only your own config may name such a"
-            " script. Add --user, or copy it into the folder."
-        ) from error
 
 
 def _report(

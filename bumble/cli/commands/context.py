@@ -12,7 +12,7 @@ from bumble.chat import context_report
 from bumble.chat import route as router
 from bumble.chat.context_report import ContextReport
 from bumble.chat.reply_writer import Turn
-from bumble.cli import listing, output, people, run_job, writing
+from bumble.cli import listing, output, people, run_job
 from bumble.cli.command import AsOption, group, looks_back, reads
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation, turn_view
@@ -103,8 +103,7 @@ def _report(
     """Return the report of the last request if that is asked for and there is one."""
     if not estimate and message is None and speaker is None:
         of = people.find_session(opened, session).id if session is not None else ""
-        stored = conversation.last_report(opened.entity, of)
-        if stored is not None:
+        if (stored := conversation.last_report(opened, of)) is not None:
             return stored
     return _estimated(opened, speaker, message, session)[0]
 
@@ -161,9 +160,7 @@ def route(
 
     Says by which rule, and how sure that is; no model is asked.
     """
-    message = writing.standard_input() if text == ["-"] else " ".join(text)
-    if not message.strip():
-        raise UsageError("There is nothing to route: the message is empty.")
+    message = people.text_of(text)
     with run_job.open_runtime(opened, "route", needs_model=False) as runtime:
         config, now = runtime.config, runtime.now()
         before = spoken.by_person(runtime.entity, config.language, opened.owner_id, now)

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from difflib import unified_diff
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,6 +25,7 @@ from bumble.files import disk, git
 from bumble.history import remote
 from bumble.jobs import tick
 from bumble.records import automations, base
+from bumble.records.kind import changed_lines
 from bumble.runtime import schedule
 
 MINUTES = 10
@@ -86,19 +86,13 @@ def block(job: Job) -> str:
     return "\n".join((f"{_BEGIN}{job.root}", *lines, f"{_END}{job.root}", ""))
 
 
-def with_block(crontab: str, job: Job) -> str:
-    """Return a crontab with an entity's block, at its end if it is new; all else stays."""
+def with_block(crontab: str, job: Job, text: str) -> str:
+    """Return a crontab with a text as an entity's block, else at its end; the rest stays."""
     lines, span = _split(crontab, job)
     if span is None:
-        gap = "" if not crontab or crontab.endswith("\n") else "\n"
-        return crontab + gap + block(job)
-    return "".join([*lines[: span[0]], block(job), *lines[span[1] :]])
-
-
-def without_block(crontab: str, job: Job) -> str:
-    """Return a crontab without an entity's block; all else stays."""
-    lines, span = _split(crontab, job)
-    return crontab if span is None else "".join([*lines[: span[0]], *lines[span[1] :]])
+        gap = "" if not (crontab and text) or crontab.endswith("\n") else "\n"
+        return crontab + gap + text
+    return "".join([*lines[: span[0]], text, *lines[span[1] :]])
 
 
 def _split(crontab: str, job: Job) -> tuple[list[str], tuple[int, int] | None]:
@@ -360,7 +354,7 @@ def install(
         ]
     else:
         before = _crontab(opened)
-        after = with_block(before or "", job)
+        after = with_block(before or "", job, block(job))
         if acts and after != before:
             write_crontab(after, opened.shell.environ)
         text = [block(job)]
@@ -375,11 +369,11 @@ def _offer_review(opened: Opened) -> None:
     from bumble.cli.models import abilities
 
     shell, root = opened.shell, opened.entity.root
-    if not shell.interactive or shell.json or opened.config.git.review or git.at(root) is None:
+    if not shell.asks or opened.config.git.review or git.at(root) is None:
         return
-    if not abilities.may_remember(opened, None):
-        return
-    if not output.agrees("Shall what it makes of your talks wait for your word?", default=True):
+    if not abilities.may_remember(opened, None) or not output.agrees(
+        "Shall what it makes of your talks wait for your word?", default=True
+    ):
         return
     value = f"[{', '.join(registry.reviewed())}]"
     setting_files.edit(
@@ -413,15 +407,18 @@ def remove(
             remove_units(job, _units(opened), opened.shell.environ)
     elif chosen == "crontab":
         before = _crontab(opened) or ""
-        after = without_block(before, job)
-        text = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[3:]
+        after = with_block(before, job, "")
+        text = list(changed_lines(before, after, context=0))[1:]
         if acts and after != before:
             write_crontab(after, opened.shell.environ)
     if not text:
         output.result(opened.shell, "cron remove", {"changed": False}, "There is nothing of it.")
         return
-    sentence = f"{chosen} runs no tick any more."
-    _say(opened, "cron remove", chosen, text, acts=acts, sentence=sentence)
+    _say(
+        *(opened, "cron remove", chosen, text),
+        acts=acts,
+        sentence=f"{chosen} runs no tick any more.",
+    )
 
 
 @app.command()

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, people, run_job
+from bumble.cli import listing, output, people, run_job, writing
 from bumble.cli.command import JobFlags, runs_job
 from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened
@@ -115,9 +115,9 @@ def dream(
     if memory:
         check = partial(working_memory.check, force=force)
         run_job.perform(opened, flags, "dream", check, working_memory.run)
-        return
-    due = partial(job.check, force=force, seed=opened.shell.seed)
-    run_job.perform(opened, flags, "dream", due, job.run, more=_pairs)
+    else:
+        due = partial(job.check, force=force, seed=opened.shell.seed)
+        run_job.perform(opened, flags, "dream", due, job.run, more=_pairs)
 
 
 def _pairs(runtime: Runtime) -> tuple[dict[str, object], str]:
@@ -192,8 +192,7 @@ def wake(opened: Opened, flags: JobFlags) -> None:
     """
     from bumble.chat import wake as job
 
-    check = job.check if flags.check else job.check_tick
-    run_job.perform(opened, flags, "wake", check, job.run)
+    run_job.perform(opened, flags, "wake", job.check if flags.check else job.check_tick, job.run)
 
 
 @runs_job
@@ -221,8 +220,8 @@ def tick(
     Never asks a model while somebody talks, unless --settle says so. Run it as often as you like:
     where nothing is due, nothing changes.
     """
-    from bumble.cli import registry, run_job
-    from bumble.cli.models import abilities, chat_model
+    from bumble.cli import registry
+    from bumble.cli.models import abilities
     from bumble.jobs import tick as upkeep
 
     dreaming = chat_model.dreaming(opened)
@@ -256,7 +255,9 @@ def tick(
                     _asking(model.instead(asleep), able, each, "dream") for each in wanted
                 )
             runtime = replace(runtime, model=model, writes=not flags.dry_run)
-            run = _run(opened, runtime, command, wanted, limit, held, dry_run=flags.dry_run)
+            run = run_job.settle(
+                *(opened, runtime, command, wanted, limit), dry_run=flags.dry_run, held=held
+            )
             settled_jobs = list(_warned(opened, run))
     _tell(opened, settled_jobs, dry_run=flags.dry_run, verbose=flags.verbose)
     code = upkeep.exit_code(settled_jobs)
@@ -291,24 +292,6 @@ def _asking(model: Model, abilities: Abilities, each: Pass, name: str) -> Pass:
         check=lambda runtime: each.check(with_it(runtime)),
         run=lambda runtime, job: each.run(with_it(runtime), job),
     )
-
-
-def _run(
-    opened: Opened,
-    runtime: Runtime,
-    command: str,
-    wanted: Sequence[Pass],
-    limit: int | None,
-    held: Held,
-    *,
-    dry_run: bool,
-) -> Iterator[Settled]:
-    from bumble.jobs import tick as upkeep
-    from bumble.runtime import job
-
-    if dry_run:
-        return job.settle(runtime, wanted, limit, partial(run_job.planned, opened), held=held)
-    return upkeep.run(runtime, command, wanted, limit, held=held)
 
 
 def _warned(opened: Opened, run: Iterator[Settled]) -> Iterator[Settled]:
@@ -374,7 +357,7 @@ def _run_data(
     ]
     if dry_run:
         data["changes"] = outcome.written
-        lines += run_job.described(outcome.written)
+        lines += writing.described(outcome.written)
     return {**data, "lines": lines}
 
 

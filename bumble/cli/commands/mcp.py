@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,7 +25,6 @@ from bumble.errors import McpMissingError
 if TYPE_CHECKING:
     from bumble.bridges.mcp_server.desk import Desk
     from bumble.chat.mcp_client.servers import Running, Servers
-    from bumble.index.memory import Memory
     from bumble.runtime.people import Person
 
 LIBRARIES = ("mcp", "mcp_types")
@@ -148,10 +147,12 @@ def mcp(
     if print_config is not None:
         _print_config(opened, print_config, speaker, write=write)
         return
-    serve = _serving(opened, speaker, write=write)
+    with library():
+        from bumble.bridges.mcp_server import server
+    served = server.make(desk_of(opened, people.speaking(opened, speaker)), writes=write)
     # Ctrl-C ends it at once: the library would wait for a line more. Writes outlive a kill.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    serve()
+    server.serve(served)
 
 
 def _list_servers(opened: Opened) -> None:
@@ -190,14 +191,6 @@ def _server_lines(server: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _serving(opened: Opened, speaker: str | None, *, write: bool) -> Callable[[], None]:
-    with library():
-        from bumble.bridges.mcp_server import server
-
-    desk = desk_of(opened, people.speaking(opened, speaker))
-    return partial(server.serve, server.make(desk, writes=write))
-
-
 def desk_of(opened: Opened, who: Person) -> Desk:
     """Return what a reader may ask; no model is asked for it."""
     from bumble.bridges.mcp_server.desk import Desk
@@ -206,13 +199,8 @@ def desk_of(opened: Opened, who: Person) -> Desk:
 
     model = lazy_model(opened, "mcp", yes=False, needed=False)
     runtime = run_job.make_runtime(opened, None, model, yes=False, writes=True)
-    return Desk(runtime, who, _memory(opened))
-
-
-def _memory(opened: Opened) -> Callable[[], Memory]:
-    """Return what gives the memory with its index brought up to date; the model stays open."""
-    embedder = cache(lambda: weights.embedder(opened))
-    return lambda: people.memory_of(opened, embedder())
+    embedder = cache(lambda: weights.embedder(opened))  # the model stays open
+    return Desk(runtime, who, lambda: people.memory_of(opened, embedder()))
 
 
 def _print_config(opened: Opened, name: str, speaker: str | None, *, write: bool) -> None:

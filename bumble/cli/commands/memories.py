@@ -156,11 +156,12 @@ def add(
     moment = moment.astimezone(opened.zone)
     who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
     with writing.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
-        episode_id = EPISODES.new_id(opened, max(moment, EPOCH))
+        episode_id = base.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)
         tags = tag_words.distinct_tags((*(tag or ()), *tag_words.tags_in(draft)))
         episode = episodes.new(episode_id, moment, significance, draft, people=who, tags=tags)
         change = episodes.plan_new(episode, f"remember: {output.shorten(draft, 50)}")
-        EPISODES.add(opened, episode_id, change, dry_run=dry_run)
+        told = f"Added {episode_id}."
+        writing.commit(opened, "episode add", [change], told, dry_run=dry_run, id=episode_id)
 
 
 EPISODES.offers(
@@ -244,8 +245,7 @@ def list_beliefs(
         is_shown = archived or not belief.archived
         return is_of_talk and is_shown and category in (None, belief.category)
 
-    listed = BELIEFS.listed(opened, wanted, limit=limit, seen=True)
-    BELIEFS.list(opened, listed, newest_first=True)
+    BELIEFS.list(opened, BELIEFS.listed(opened, wanted, limit=limit, seen=True), newest_first=True)
 
 
 BELIEFS.offers(
@@ -291,13 +291,15 @@ def add_belief(
             )
             return
         belief = beliefs.new(
-            *(BELIEFS.new_id(opened, opened.now), claim, category, confidence, opened.now),
+            base.new_id(beliefs.PREFIX, opened.now, opened.shell.rng),
+            *(claim, category, confidence, opened.now),
             evidence=rests_on,
             origin=source,
             provenance=base.Provenance(by="belief add"),
         )
         change = beliefs.plan_new(belief, f"believe: {output.shorten(claim, 50)}")
-        BELIEFS.add(opened, belief.id, change, dry_run=dry_run)
+        told = f"Added {belief.id}."
+        writing.commit(opened, "belief add", [change], told, dry_run=dry_run, id=belief.id)
 
 
 BELIEFS.offers(belief_app, edit="Edit a belief's file in $VISUAL or $EDITOR.")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import reduce
 from operator import getitem
 from pathlib import Path
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle
-from bumble.cli import check_machine, output
+from bumble.cli import check_machine, output, setting_files
 from bumble.cli.command import CheckOption, EntityOption, LockTimeoutOption, NowOption, plain
-from bumble.cli.opening import Opened, locate, settle_git
+from bumble.cli.opening import Opened, identity_of, locate, settle_git
 from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions, git_operations, layers, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
@@ -31,16 +29,7 @@ TAG = "bumble-format-{version}"
 UNION_OF_TRANSCRIPTS = "/sessions/**/*.jsonl merge=union"
 
 
-class FolderDraft(Struct, frozen=True):
-    """The files of a folder that a format is made of, as they would be; None: there is none."""
-
-    entity: str
-    attributes: str | None
-    ignores: str | None
-    lines: tuple[str, ...] = ()  # what is to change, for people
-
-
-Step = Callable[[FolderDraft], FolderDraft]
+Texts = dict[str, str]  # of the files that a format is made of; empty: there is none
 
 
 class Migration(Struct, frozen=True):
@@ -53,11 +42,6 @@ class Migration(Struct, frozen=True):
         default_factory=lambda: changes.ChangeSet("migrate: nothing", ())
     )
 
-    @property
-    def due(self) -> bool:
-        """Whether there is anything to change."""
-        return bool(self.change_set)
-
 
 def plan(root: Path) -> Migration:
     """Plan what brings a folder to the present format; writes nothing.
@@ -66,30 +50,29 @@ def plan(root: Path) -> Migration:
         NotAnEntityError: If it is no entity's.
         SettingInvalidError: If its entity.yaml can't be read, or a newer bumble made it.
     """
-    source = _text(root / ENTITY_FILE)
-    if source is None:
+    names = (ENTITY_FILE, ATTRIBUTES, IGNORES)
+    before = {name: setting_files.SettingsFile(root / name, name, root).read() for name in names}
+    source = before[ENTITY_FILE]
+    if not source:
         raise NotAnEntityError(root)
-    before = FolderDraft(source, _text(root / ATTRIBUTES), _text(root / IGNORES))
-    version = _version(root, before.entity)
-    after = _without_retired(before)
-    if version == settings.SCHEMA_VERSION and after == before:
-        return Migration(version, before.entity)
-    for number in range(version, settings.SCHEMA_VERSION):
-        after = STEPS[number](after)
-    after = after if version == settings.SCHEMA_VERSION else _completed(root, after)
-    why = f"format {settings.SCHEMA_VERSION}"
-    records = _records(root) if version < settings.SCHEMA_VERSION else []
-    parted = [change for path in records for change in _parted(root, path, why)]
-    count = sum(change.alone for change in parted)
-    told = f"{companions.FOLDER}/: where {count} files come from, which stood in them"
-    texts = (
-        (ENTITY_FILE, before.entity, after.entity),
-        (ATTRIBUTES, before.attributes, after.attributes),
-        (IGNORES, before.ignores, after.ignores),
-    )
-    planned = [changes.write(name, new, old, why) for name, old, new in texts if new and new != old]
+    version, texts = _version(root, source), before.copy()
+    lines = _without_retired(texts, source)
+    why, parted = f"format {settings.SCHEMA_VERSION}", list[changes.Change]()
+    if version < settings.SCHEMA_VERSION:
+        lines += _by_meaning(texts) if version == 1 else []
+        lines += _completed(texts)
+        parted = [change for path in _records(root) for change in _parted(root, path, why)]
+    if count := sum(change.alone for change in parted):
+        lines.append(f"{companions.FOLDER}/: where {count} files come from, which stood in them")
+    planned = [
+        changes.write(name, text, before[name] or None, why)
+        for name, text in texts.items()
+        if text and text != before[name]
+    ]
+    if not (parted or planned):
+        return Migration(version, source)
     change_set = changes.ChangeSet(f"migrate: {why}", (*parted, *planned))
-    return Migration(version, after.entity, (*after.lines, *([told] if count else [])), change_set)
+    return Migration(version, texts[ENTITY_FILE], tuple(lines), change_set)
 
 
 def _records(root: Path) -> list[str]:
@@ -108,8 +91,7 @@ def _parted(root: Path, path: str, why: str) -> list[changes.Change]:
         pair = companions.split(path, text) if companions.is_made(path, text) else None
         if kind is None or pair is None or pair.companion is None:
             return []
-        whole = companions.joined(path, pair.text, pair.companion)
-        if _told(kind, text) != _told(kind, whole):
+        if _told(kind, text) != _told(kind, companions.joined(path, pair.text, pair.companion)):
             return []
     except (UnsafePathError, OSError, ValueError):  # whoever reads it says what is wrong with it
         return []
@@ -160,14 +142,6 @@ def _is_committed(place: git.Git) -> bool:
     return status.code == 0 and not status.out.strip()
 
 
-def _text(path: Path) -> str | None:
-    raw = disk.read_if_there(path)
-    try:
-        return None if raw is None else raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise SettingInvalidError(str(path), "is not UTF-8 text") from error
-
-
 def _version(root: Path, source: str) -> int:
     """Return the format of a folder."""
     place = str(root / ENTITY_FILE)
@@ -184,49 +158,37 @@ def _version(root: Path, source: str) -> int:
     return version
 
 
-def _without_retired(draft: FolderDraft) -> FolderDraft:
-    """Drop settings that are gone."""
-    values = yaml_edit.parse_mapping(draft.entity)
-    lines = [
+def _without_retired(texts: Texts, source: str) -> list[str]:
+    """Drop settings that are gone; return what changes, for people."""
+    values = yaml_edit.parse_mapping(source)
+    texts[ENTITY_FILE] = layers.without_retired(source)
+    return [
         f"{ENTITY_FILE}: {'.'.join(keys)}: {reduce(getitem, keys, values)} goes:"
         f" {layers.reason(keys)}"
         for keys in layers.found(values)
     ]
-    return replace(draft, entity=layers.without_retired(draft.entity), lines=(*draft.lines, *lines))
 
 
-def _from_1(draft: FolderDraft) -> FolderDraft:
-    """Have transcripts merged by meaning."""
-    lines = []
-    attributes = draft.attributes
-    if attributes is not None and UNION_OF_TRANSCRIPTS in attributes.splitlines():
-        by_meaning = UNION_OF_TRANSCRIPTS.replace("union", "bumble")
-        attributes = attributes.replace(UNION_OF_TRANSCRIPTS, by_meaning)
-        lines.append(f"{ATTRIBUTES}: {by_meaning}")
-    return replace(draft, attributes=attributes, lines=(*draft.lines, *lines))
+def _by_meaning(texts: Texts) -> list[str]:
+    """Have transcripts merged by meaning, which came with format 2."""
+    attributes = texts[ATTRIBUTES]
+    by_meaning = UNION_OF_TRANSCRIPTS.replace("union", "bumble")
+    texts[ATTRIBUTES] = attributes.replace(UNION_OF_TRANSCRIPTS, by_meaning)
+    return [f"{ATTRIBUTES}: {by_meaning}"] if texts[ATTRIBUTES] != attributes else []
 
 
-def _from_2(draft: FolderDraft) -> FolderDraft:
-    """Leave the files of the format as they are: what changes are the records."""
-    return draft
-
-
-STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}
-
-
-def _completed(root: Path, draft: FolderDraft) -> FolderDraft:
+def _completed(texts: Texts) -> list[str]:
     """Name what new kinds of records need of git, and the format."""
-    lines = [*draft.lines]
-    named: dict[str, str | None] = {ATTRIBUTES: draft.attributes, IGNORES: draft.ignores}
-    for name, text in named.items():
-        missing = check_machine.missing_rules(text or "", name)
-        if missing:
+    lines = []
+    for name in (ATTRIBUTES, IGNORES):
+        text = texts[name]
+        if missing := check_machine.missing_rules(text, name):
             start = text if not text or text.endswith("\n") else f"{text}\n"
-            named[name] = (start or "") + "".join(f"{line}\n" for line in missing)
+            texts[name] = start + "".join(f"{line}\n" for line in missing)
             lines.append(f"{name}: {'; '.join(missing)}")
-    source = yaml_edit.set_value(draft.entity, [VERSION_KEY], settings.SCHEMA_VERSION)
-    lines.append(f"{ENTITY_FILE}: {VERSION_KEY}: {settings.SCHEMA_VERSION}")
-    return FolderDraft(source, named[ATTRIBUTES], named[IGNORES], tuple(lines))
+    version = settings.SCHEMA_VERSION
+    texts[ENTITY_FILE] = yaml_edit.set_value(texts[ENTITY_FILE], [VERSION_KEY], version)
+    return [*lines, f"{ENTITY_FILE}: {VERSION_KEY}: {version}"]
 
 
 @plain
@@ -251,14 +213,14 @@ def migrate(
         settle_git(shell, root, timeout_seconds=wait)
     planned = plan(root)
     kept = ""
-    if planned.due and not check:
+    if planned.change_set and not check:
         after = _opened_after(shell, root, planned)
         kept = keep(Entity(root), planned.version, shell.now(), git.at(root))
         commits.apply(root, planned.change_set, after.commit_policy, timeout_seconds=wait)
     data = {
         "format": planned.version,
         "wanted": settings.SCHEMA_VERSION,
-        "changed": planned.due and not check,
+        "changed": bool(planned.change_set) and not check,
         "check": check,
         "changes": list(planned.lines),
         "backup": kept or None,
@@ -275,14 +237,12 @@ def _opened_after(shell: Shell, root: Path, migration: Migration) -> Opened:
     with unfinished.temporary_folder() as folder:
         file = folder / ENTITY_FILE
         file.write_text(migration.entity, encoding="utf-8")
-        settings_after = settings.load(file, shell.user_file, shell.environ, {})
-    if settings_after.identity is None:
-        raise NotAnEntityError(root)
-    return Opened(shell, Entity(root), "", settings_after, settings_after.identity)
+        read = settings.load(file, shell.user_file, shell.environ, {})
+    return Opened(shell, Entity(root), "", read, identity_of(shell, root, read))
 
 
 def _lines(migration: Migration, kept: str, *, check: bool) -> list[str]:
-    if not migration.due:
+    if not migration.change_set:
         return [f"Nothing to do: it is of format {settings.SCHEMA_VERSION}."]
     steps = f"from format {migration.version} to {settings.SCHEMA_VERSION}"
     if migration.version == settings.SCHEMA_VERSION:

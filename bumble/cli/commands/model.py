@@ -15,13 +15,7 @@ from bumble.cli import listing, opening, output, writing
 from bumble.cli.command import DryRunOption, EntityOption, YesOption, group, plain
 from bumble.cli.models import abilities, chat_model, model_view, weights
 from bumble.cli.process import Shell
-from bumble.entity import settings
-from bumble.entity.folder import ENTITY_FILE
-from bumble.entity.settings import Settings
 from bumble.errors import (
-    NotAnEntityError,
-    RecordMissingError,
-    SettingInvalidError,
     UsageError,
     WeightsMissingError,
 )
@@ -30,7 +24,6 @@ from bumble.llm import detect
 from bumble.models.abilities.tiers import ModelResult
 from bumble.models.weights import choice, own_models, store
 from bumble.models.weights.catalog import (
-    Catalog,
     CatalogEntry,
     FileSource,
     Hub,
@@ -58,42 +51,39 @@ class ModelState(Struct, frozen=True):
     problem: str  # why what lies here can't be used; empty if it can, or nothing does
     unfinished_bytes: int  # that an unfinished pull has brought
 
-    def word(self, in_use: bool) -> str:
+    @property
+    def word(self) -> str:
         """Say it for a list."""
-        if self.here:
-            return "here, in use" if in_use else "here"
-        if self.problem:
-            return self.problem
-        if self.unfinished_bytes:
-            part = output.size(self.unfinished_bytes)
-            return f"unfinished: {part} of {output.size(self.entry.bytes)}"
-        return ""
+        if self.here or self.problem:
+            return self.problem or "here"
+        part = output.size(self.unfinished_bytes)
+        whole = output.size(self.entry.bytes)
+        return f"unfinished: {part} of {whole}" if self.unfinished_bytes else ""
 
 
 @app.command("list")
 @plain
-def list_(shell: Shell, *, entity: EntityOption = None) -> None:
+def list_(shell: Shell) -> None:
     """List the models bumble knows, and which are here."""
-    catalog = weights.catalog_of(shell)
+    catalog, memory = weights.catalog_of(shell), weights.memory_mb()
     states = [_state(shell, entry) for entry in catalog]
-    used = _used(shell, entity, [state.entry for state in states if state.here])
-    memory, known = weights.memory_mb(), {entry.name for entry in catalog}
+    known = {entry.name for entry in catalog}
     unknown = [one for one in sorted(_sizes(shell).items()) if one[0] not in known]
-    rows = [_row(state, used, memory) for state in states]
+    rows = [_row(state, memory) for state in states]
     data = {
         "folder": str(shell.weights),
         "models": rows,
-        "in_use": used,
         "unknown": [{"name": name, "bytes": size} for name, size in unknown],
     }
     output.result(shell, "model list", data, output.table(list(map(_cells, states, rows))))
-    if not shell.json:
-        _explain(shell, used, unknown)
+    for name, size in () if shell.json else unknown:
+        output.say(
+            f"{shell.weights / name}: {output.size(size)} of no model in the catalog; "
+            f"`bumble model remove {name}` deletes it."
+        )
 
 
-def _row(
-    state: ModelState, used: Mapping[str, Mapping[str, str]], memory: int | None
-) -> dict[str, Any]:
+def _row(state: ModelState, memory: int | None) -> dict[str, Any]:
     entry = state.entry
     return {
         "name": entry.name,
@@ -107,28 +97,14 @@ def _row(
         "here": state.here is not None,
         "problem": state.problem or None,
         "unfinished_bytes": state.unfinished_bytes,
-        "in_use": used[entry.kind]["model"] == entry.name,
     }
 
 
 def _cells(state: ModelState, row: Mapping[str, Any]) -> list[str]:
-    entry, word = state.entry, state.word(row["in_use"])
-    if not word and not row["fits"]:
-        word = f"wants {entry.memory_mb / 1000:g} GB of memory"
+    entry, wants = state.entry, f"wants {state.entry.memory_mb / 1000:g} GB of memory"
+    word = state.word or ("" if row["fits"] else wants)
     context = f"{entry.context_tokens:,} tokens"
     return [entry.name, entry.kind, output.size(entry.bytes), context, entry.licence, word]
-
-
-def _explain(
-    shell: Shell, used: Mapping[str, Mapping[str, str]], unknown: Sequence[tuple[str, int]]
-) -> None:
-    for kind, use in used.items():
-        output.say(f"{kind}: {use['model'] or 'none'} ({use['why']})")
-    for name, size in unknown:
-        output.say(
-            f"{shell.weights / name}: {output.size(size)} of no model in the catalog; "
-            f"`bumble model remove {name}` deletes it."
-        )
 
 
 def _state(shell: Shell, entry: CatalogEntry) -> ModelState:
@@ -152,54 +128,6 @@ def _sizes(shell: Shell) -> Counter[str]:
     for item in store.stored(shell.weights):
         sizes[item.name] += item.bytes
     return sizes
-
-
-def _used(
-    shell: Shell, entity: Path | None, here: Sequence[CatalogEntry]
-) -> dict[str, dict[str, str]]:
-    """Say which model talks and which embeds, by the settings and by what is here, and why."""
-    settings = _settings(shell, entity)
-    embeds, why = settings.config.embedding.model, settings.origin("embedding.model")
-    why = f"embedding.model, {why}"
-    if embeds == weights.AUTO:
-        embeds = next((entry.name for entry in here if entry.kind == "embedding"), "")
-        why = "the first that is here" if embeds else "none is here: words alone find memories"
-    talks, reason = _talks(settings, weights.catalog_of(shell), here)
-    return {
-        "chat": {"model": talks, "why": reason},
-        "embedding": {"model": "" if embeds == "none" else embeds, "why": why},
-    }
-
-
-def _talks(settings: Settings, catalog: Catalog, here: Sequence[CatalogEntry]) -> tuple[str, str]:
-    """Say which model talks, and why; no file is read for that."""
-    config, chat = settings.config.llm, [entry for entry in here if entry.kind == "chat"]
-    addresses = detect.addresses(config.ollama_url, config.probe_urls)
-    origin = settings.origin("llm.model")
-    try:
-        chosen = choice.choose(config, catalog, chat, lambda: detect.servers(addresses), origin)
-    except (UsageError, RecordMissingError) as error:
-        return "", str(error).splitlines()[0]
-    if chosen.entry is None or chosen.entry in chat:
-        return chosen.model, chosen.why
-    if config.model == weights.AUTO:
-        return "", "none is here: the first `bumble chat` fetches one"
-    return chosen.model, f"{chosen.why}; not here"
-
-
-def _settings(shell: Shell, entity: Path | None) -> Settings:
-    """Read the settings of the entity, if one is meant, else the user's."""
-    file = None
-    try:
-        file = opening.locate(shell, entity)[0] / ENTITY_FILE
-    except NotAnEntityError:
-        if entity or shell.entity:
-            raise
-    try:
-        return settings.load(file, shell.user_file, shell.environ)
-    except SettingInvalidError as error:  # weights can be seen to all the same
-        output.warn(shell, str(error))
-        return settings.load()
 
 
 @app.command()
@@ -283,7 +211,7 @@ def _shown(
         ("size", f"{output.size(entry.bytes)} ({entry.bytes:,} bytes)"),
         ("context", f"{entry.context_tokens:,} tokens"),
         ("memory", f"{entry.memory_mb:,} MB to run at ease"),
-        ("here", f"{here.place}, from {here.source}" if here else state.word(False) or "no"),
+        ("here", f"{here.place}, from {here.source}" if here else state.word or "no"),
     ]
     run = entry.embedding or entry.chat
     rows += [(name, _plain(value)) for name, value in asdict(run).items()] if run else []

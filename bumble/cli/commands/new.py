@@ -176,13 +176,9 @@ def _month(opened: opening.Opened, life: Mapping[str, Any]) -> Iterator[changes.
         yield changes.ChangeSet(f"chat: {told.person.title()} and {NAME}", (change,))
     for kind, make in MAKERS.items():
         for entry in life[kind]:
+            title = entry.get("title") or entry.get("name") or output.shorten(entry["text"], 50)
             if made := make(opened, entry, talks):
-                yield changes.ChangeSet(f"{VERBS[kind]}: {_title(entry)}", (made,))
-
-
-def _title(entry: Mapping[str, Any]) -> str:
-    """Return what a commit says of an entry."""
-    return str(entry.get("title") or entry.get("name") or output.shorten(entry["text"], 50))
+                yield changes.ChangeSet(f"{VERBS[kind]}: {title}", (made,))
 
 
 def _at(opened: opening.Opened, entry: Mapping[str, Any]) -> datetime:
@@ -277,9 +273,8 @@ def _person(
 def _entry(
     opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
 ) -> changes.Change:
-    at = _at(opened, entry)
     return journal.plan_add(
-        at, entry["text"], UTC, "write", provenance=base.Provenance(by="reflect")
+        _at(opened, entry), entry["text"], UTC, "write", provenance=base.Provenance(by="reflect")
     )
 
 

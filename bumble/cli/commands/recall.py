@@ -265,21 +265,18 @@ def _explained(parts: Parts) -> Iterator[str]:
     if not parts.shares:
         matched = ", ".join(parts.matched) or "no word of the query"
         yield f"words    BM25 {parts.bm25:.3f}: {matched}"
+    near = "no vector"
+    if parts.cosine is not None:
+        near = f"cosine {parts.cosine:.3f}, calibrated {parts.calibrated:.3f}"
     for share, value in parts.shares.items():
         if round(value, 3):
             name, note = SHARES[share]
-            more = {"tokens": f"; {_near(parts)}", "words": f": {', '.join(parts.matched)}"}
+            more = {"tokens": f"; {near}", "words": f": {', '.join(parts.matched)}"}
             yield f"{name:8} {value:+.3f}   {note}{more.get(share, '')}"
     total = sum(parts.shares.values()) if parts.shares else parts.bm25
     yield f"together {total:+.3f}   {parts.relevance:.3f} from the worst candidate to the best"
     whole = parts.relevance * parts.factor
     yield f"score    {parts.relevance:.3f} × {parts.factor:.3f} = {whole:.3f}"
-
-
-def _near(parts: Parts) -> str:
-    if parts.cosine is None:
-        return "no vector"
-    return f"cosine {parts.cosine:.3f}, calibrated {parts.calibrated:.3f}"
 
 
 def _data(

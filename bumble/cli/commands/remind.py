@@ -104,7 +104,7 @@ def add(
     with writing.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:
             reminder = reminders.new(
-                REMINDERS.new_id(opened, made_at),
+                base.new_id(reminders.PREFIX, made_at, opened.shell.rng),
                 due,
                 draft,
                 repeat=cron or "",
@@ -118,7 +118,9 @@ def add(
         why = f"remind: {output.shorten(reminder.text, 50)}"
         told = f"{reminders.place(reminder)} is due {listing.when(reminder.at, opened)}."
         change, stamp = reminders.plan_new(reminder, why), base.stamp(reminder.at)
-        REMINDERS.add(opened, reminder.id, change, told, dry_run=dry_run, at=stamp)
+        writing.commit(
+            opened, "remind add", [change], told, dry_run=dry_run, id=reminder.id, at=stamp
+        )
     if how == reminders.COMMAND and not opened.config.tools.run_command:
         output.warn(
             opened.shell,

@@ -15,7 +15,6 @@ from bumble.cli.writing import apply
 from bumble.entity import changes, review_branch
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RefusedError, ReviewError, UsageError, UserError
-from bumble.history import describe
 from bumble.history import review as reviewing
 from bumble.jobs import evolve as cycle
 from bumble.records import base, fields, proposals
@@ -46,7 +45,7 @@ def review(opened: opening.Opened) -> None:
     last. Cycles that the setting git.review names write onto branches of their own; nothing of that
     is in a prompt or found before it is accepted.
     """
-    if opened.shell.interactive and not opened.shell.json:
+    if opened.shell.asks:
         _one_by_one(opened)
     else:
         _list(opened)
@@ -84,15 +83,13 @@ def list_(opened: opening.Opened) -> None:
 
 def _list(opened: opening.Opened) -> None:
     def line(proposal: reviewing.HeldProposal) -> list[str]:
-        holds = describe.list_kinds([version.path for version in proposal.versions])
         model = proposal.commit.trailer("Model") if proposal.commit else ""
-        more = "; ".join(filter(None, [holds, model]))
-        title = output.shorten(proposal.title, 70)
-        when = listing.when(proposal.at, opened)
-        sentence = f"{title} ({more})" if more else title
-        return [proposal.name, when, sentence if proposal.is_own else f"{sentence} {NOT_OURS}"]
+        paths = [version.path for version in proposal.versions]
+        told = history.sentence(proposal.title, paths, model)
+        mark = "" if proposal.is_own else f" {NOT_OURS}"
+        return [proposal.name, listing.when(proposal.at, opened), f"{told}{mark}"]
 
-    everything = listing.Listing(tuple(_waiting(opened)), broken=0, more=False)
+    everything = listing.Listing(tuple(_waiting(opened)))
     listing.show_list(opened, "review list", everything, partial(_data, opened), line, NONE)
 
 
@@ -105,7 +102,7 @@ def show(
     every: AllOption = False,
 ) -> None:
     """Show proposals in memories rather than lines: what each would change, why, and from what."""
-    chosen = _chosen(opened, names, every=every)
+    chosen = reviewing.choose(_waiting(opened), names or (), every=every)
     lines = [line for proposal in chosen for line in (*_whole(opened, proposal), "")]
     output.result(opened.shell, "review show", [_data(opened, each) for each in chosen], lines[:-1])
     if not chosen:
@@ -171,11 +168,11 @@ def _decide(
     done: list[dict[str, Any]] = []
     refused: list[UserError] = []
     lines: list[str] = []
-    for proposal in _chosen(opened, names, every=every):
+    for proposal in reviewing.choose(_waiting(opened), names or (), every=every):
         try:
             decision = plan(root, proposal)
             written = [one for one in decision.change_set.changes if not held.stays(one.path)]
-            versions = history.versions_of(opened, written)
+            versions = changes.wholes(root, written)
             if not dry_run:
                 apply(opened, decision.change_set, trusts=False)
         except RefusedError as error:
@@ -203,12 +200,6 @@ def _decide(
         output.say("Nothing was written: --dry-run.")
     if refused:
         raise typer.Exit(refused[0].exit_code)
-
-
-def _chosen(
-    opened: opening.Opened, names: Sequence[str] | None, *, every: bool
-) -> list[reviewing.HeldProposal]:
-    return reviewing.choose(_waiting(opened), names or (), every=every)
 
 
 def _waiting(opened: opening.Opened) -> list[reviewing.HeldProposal]:

@@ -58,13 +58,11 @@ def list_(
     short = listing.short_ids([record.id for record in listed.records], ids)
 
     def line(session: sessions.Session) -> list[str]:
-        spoken = ", ".join(names.get(person, person) for person in session.people)
-        count = words.counted(_length(session), "message")
         return [
             short[session.id],
             listing.when(session.last_at, opened),
-            spoken,
-            count,
+            ", ".join(names.get(person, person) for person in session.people),
+            words.counted(_length(session), "message"),
             _state(session),
         ]
 
@@ -330,11 +328,10 @@ def _compact(runtime: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
 def _undo(runtime: Runtime, talk: sessions.Session) -> JobResult:
     last = talk.compactions[-1]
     line = sessions.Undo(runtime.now(), last.id)
-    sentence = f"Took back {last.id}: {last.first} to {last.last} are shown again as before it."
     return JobResult(
         f"compact: take back {last.id}",
         lambda: [sessions.plan_append(talk, [line], "show the conversation as it was")],
-        (sentence,),
+        (f"Took back {last.id}: {last.first} to {last.last} are shown again as before it.",),
         {"session": talk.id, "undone": last.id},
     )
 

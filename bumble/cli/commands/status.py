@@ -76,15 +76,13 @@ class Look:
 
     @cached_property
     def infos(self) -> tuple[session_files.SessionInfo, ...]:
-        """The conversations."""
-        paths = session_files.paths(self.opened.entity.sessions)
-        return listing.readable(self.opened, paths, session_files.read_info).records
+        """The conversations, the one that went on last at the end."""
+        return people.talks(self.opened).records
 
     @cached_property
     def talks(self) -> list[sessions.Session]:
         """The newest conversation of each of the people who spoke last, the newest first."""
-        lived = [info for info in self.infos if info.imported is None]
-        newest = session_files.by_recency(lived, self.opened.shell.now())[::-1]
+        newest = [info for info in self.infos[::-1] if info.imported is None]
         by_person = {info.by: info.id for info in reversed(newest)}
         chosen = [info.id for info in newest if by_person[info.by] == info.id][:PEOPLE_LOOKED_AT]
         wanted = [self.opened.entity.sessions / talk_id / sessions.FILE for talk_id in chosen]
@@ -100,11 +98,6 @@ class Look:
         """What is known of that model."""
         chosen = self.chosen
         return self.at(lambda: chat_model.look(self.opened, chosen), None) if chosen else None
-
-    @cached_property
-    def spoken(self) -> list[str]:
-        """The languages that are spoken."""
-        return self.opened.spoken
 
 
 def _model(look: Look) -> Part:
@@ -134,8 +127,9 @@ def _abilities(look: Look) -> Part:
     """Say how far the model is trusted, in the languages that are spoken."""
     if look.chosen is None or not weights.is_here(look.opened, look.chosen):
         return [], ""
-    standings = abilities.standings(look.opened, look.chosen, look.spoken)
-    known = [one for one in standings if one.language in look.spoken]
+    spoken = look.opened.spoken
+    standings = abilities.standings(look.opened, look.chosen, spoken)
+    known = [one for one in standings if one.language in spoken]
     return [asdict(one) | {"line": one.line} for one in known], [one.line for one in known]
 
 

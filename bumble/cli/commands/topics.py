@@ -16,7 +16,7 @@ from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.index.search import Hit
-from bumble.recall.deep_recall import RecollectionSpending, Scope
+from bumble.recall.deep_recall import Scope
 from bumble.records import topics
 from bumble.records.kinds import RECALLED
 from bumble.runtime.runtime import Runtime
@@ -292,18 +292,14 @@ def _deep_recall_lines(asked: deep.DeepRecallAnswer) -> Iterator[str]:
 def _explained(runtime: Runtime, asked: deep.DeepRecallAnswer) -> Iterator[str]:
     """Say what was done, why it ended, and what it spent of what it might."""
     result, config = asked.recollection, runtime.config.recall.deep
-    spent = result.spent
+    spent, dollars = result.spent, "not known: llm.prices names none"
+    if spent.dollars is not None:
+        dollars = f"{spent.dollars:.4f} of {config.max_dollars:g}"
     yield f"way      {result.way}{', cached' if asked.cached else ''}; {result.ended}"
     yield from (f"step {n:<3} {line}" for n, line in enumerate(result.trail, 1))
     yield from (
         f"steps    {spent.steps} of {config.steps}",
         f"seconds  {spent.longest_step_seconds:.1f} of {config.step_seconds:g} in one step",
         f"tokens   {spent.tokens:,} of {config.max_tokens:,}",
-        f"dollars  {_dollars(spent, config.max_dollars)}",
+        f"dollars  {dollars}",
     )
-
-
-def _dollars(spent: RecollectionSpending, most: float) -> str:
-    if spent.dollars is None:
-        return "not known: llm.prices names none"
-    return f"{spent.dollars:.4f} of {most:g}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,6 @@ from bumble.bridges.imports import foreign, formats, source, writer
 from bumble.bridges.imports.ledger import ImportContext, ImportReport
 from bumble.cli import listing, opening, output, people, writing
 from bumble.cli.command import DryRunOption, reads, writes
-from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.files import disk
@@ -69,8 +69,7 @@ def export(
     target = Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
     destination.check(target, opened.root, force=force)
     reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
-    asked = ExportRequest(form, target, reader, picture)
-    data, lines = WRITERS[form](opened, asked)
+    data, lines = WRITERS[form](opened, ExportRequest(form, target, reader, picture))
     data = {"form": form, "to": str(target), "for": reader.id or None, **data}
     output.result(opened.shell, "export", data, [f"Wrote {target}", *lines])
 
@@ -210,37 +209,22 @@ def import_(
             opened.entity,
             writer.Speaker(who.id, who.name, who.trust),
             wanted.name,
-            lambda planned: _apply(opened, planned, dry_run=dry_run),
+            (lambda _: None) if dry_run else partial(writing.apply, opened, trusts=False),
             opened.shell.now(),
             first,
         )
         try:
-            report = _run(files, wanted, importer, ImportContext(opened.zone, who.name))
+            report = writer.run(wanted.read(files, ImportContext(opened.zone, who.name)), importer)
         finally:
             progress.clear()
+        for item in files.left_out:
+            report.leave(item)
     if not dry_run:
         opening.forget_again(opened, brought_by="The import")
     if not report.read and report.broken:
         broken = [passed for passed in report.left_out.values() if passed.broken]
         raise ImportInvalidError(place, f"nothing in it could be read: {broken[0].why}")
     _show(opened, wanted, report, dry_run=dry_run)
-
-
-def _apply(opened: opening.Opened, planned: ChangeSet, *, dry_run: bool) -> None:
-    if not dry_run:
-        writing.apply(opened, planned, trusts=False)
-
-
-def _run(
-    files: source.ImportSource,
-    wanted: formats.Format,
-    importer: writer.Importer,
-    context: ImportContext,
-) -> ImportReport:
-    report = writer.run(wanted.read(files, context), importer)
-    for item in files.left_out:
-        report.leave(item)
-    return report
 
 
 def _show(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -118,7 +117,7 @@ def _unmeasured(opened: Configured, chosen: choice.Choice) -> tuple[Tier, str]:
 
     One that its owner named at an endpoint writes, unless the endpoint says that it is small.
     """
-    parameters = chat_model.parameters(opened, chosen)
+    parameters = chat_model.look(opened, chosen).parameters
     if parameters is not None:
         return by_size(parameters), f"by its size, {parameters / 1e9:.1f} billion parameters"
     if chosen.entry is None:
@@ -180,14 +179,7 @@ def _reason(
         return f"its script{overruling}"
     if result is None or not result.is_whole:
         return f"not probed; {_unmeasured(opened, chosen)[1]}{overruling}"
-    return f"{measured_on(result)}{overruling}"
-
-
-def measured_on(result: tiers.LanguageResult | None) -> str:
-    """Say when a language was probed."""
-    if result is None or not result.is_whole:
-        return "not probed"
-    return f"probed {result.at}"
+    return f"probed {result.at}{overruling}"
 
 
 def summary(result: tiers.LanguageResult) -> str:
@@ -222,31 +214,23 @@ def say_once(
 
     if sayings.for_talk(runtime, code) is None:
         return
-    place = opened.entity.private / "cache" / NOTICES
-    seen = _notices(place)
+    kept = opened.cached(NOTICES)
+    seen = kept if isinstance(kept, list) else []  # damaged: it is said again
     notice = [identity_of(chosen), code]
     if notice in seen:
         return
     output.say(_notice(opened, chosen, code))
     if runtime.writes:
+        place = opened.entity.private / "cache" / NOTICES
         disk.write_cache(place, json.dumps([*seen, notice]).encode())
-
-
-def _notices(place: Path) -> list[Any]:
-    raw = disk.read_cache(place)
-    try:
-        seen = json.loads(raw) if raw else []
-    except (ValueError, RecursionError):
-        return []  # damaged: it is said again
-    return seen if isinstance(seen, list) else []
 
 
 def _notice(opened: Opened, chosen: choice.Choice, code: str) -> str:
     name, shell = probe.name(code), opened.shell
     result = result_of(shell, chosen).languages.get(code)
     if result is not None and result.is_whole:
-        first = f"{chosen.model} was measured, and can't be trusted to write {name} "
-        first += f"({measured_on(result)})"
+        first = f"{chosen.model} was measured, and can't be trusted to write {name}"
+        first += f" (probed {result.at})"
     else:
         first = f"{chosen.model} is a small model, so it isn't trusted to write {name} unchecked"
     then = "what you tell it is kept in your own words, and it says little"
@@ -305,12 +289,6 @@ def _place(opened: Configured, purpose: Purpose, code: str) -> str:
     return opened.settings.origin(f"llm.abilities.{purpose}.{code}")
 
 
-class ProbeJob(Struct, frozen=True):
-    """One language to be probed by `tick`."""
-
-    language: str
-
-
 class StoppedError(Exception):
     """Somebody talks: the rest of a probe waits."""
 
@@ -364,10 +342,8 @@ def measure(
 
     def keep(part: tiers.LanguageResult) -> None:
         if part.is_whole or before is None or not before.is_whole:
-            others = tiers.own(identity, folder)
-            tiers.save(
-                tiers.ModelResult(identity, chosen.model, {**others, language: part}), folder
-            )
+            languages = {**tiers.own(identity, folder), language: part}
+            tiers.save(tiers.ModelResult(identity, chosen.model, languages), folder)
         note(part)
 
     return probe.run(model, probe.left(language, result), result, keep)
@@ -375,21 +351,21 @@ def measure(
 
 def as_pass(opened: Opened) -> Pass:
     """Return the pass of a tick that probes the entity's model in the languages spoken to it."""
-
     return Pass("probe", partial(_check, opened), partial(_run, opened))
 
 
-def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
+def _check(opened: Opened, runtime: Runtime) -> Due[str]:
+    """Find the languages to be probed, by their codes."""
     if not runtime.writes:  # a dry run: the answers would be lost
         return Due((), ())
     try:
         chosen = chat_model.choose_model(opened)
         reason = _obstacle(opened, chosen)
     except UserError as error:
-        return Due((_ready(str(error).splitlines()[0]),), ())
+        reason = str(error).splitlines()[0]
     if reason:
         return Due((_ready(reason),), ())
-    known = tiers.load(identity_of(chosen), chosen.model, opened.shell.abilities)
+    known = result_of(opened.shell, chosen)
     missing = [
         code
         for code in unmeasured(known, probe.languages()) and opened.spoken
@@ -397,7 +373,7 @@ def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
     ]
     value = ", ".join(missing) or "none"
     languages = Condition("languages", value, "one that is spoken, not probed", bool(missing))
-    return Due((_ready(""), languages), tuple(map(ProbeJob, missing)))
+    return Due((_ready(""), languages), tuple(missing))
 
 
 def _is_overruled(opened: Opened, code: str) -> bool:
@@ -422,16 +398,15 @@ def _obstacle(opened: Opened, chosen: choice.Choice) -> str:
     return "" if is_free(opened, chosen) else "it may cost money: `bumble model probe` asks it"
 
 
-def _run(opened: Opened, runtime: Runtime, job: ProbeJob) -> JobResult:
-    name = probe.name(job.language)
-    chosen = chat_model.choose_model(opened)
+def _run(opened: Opened, runtime: Runtime, code: str) -> JobResult:
+    name, chosen = probe.name(code), chat_model.choose_model(opened)
 
     def note(_: tiers.LanguageResult) -> None:
         if locks.is_turn_running(opened.entity):
             raise StoppedError
 
     try:
-        result = measure(opened, chosen, runtime.model, job.language, note)
+        result = measure(opened, chosen, runtime.model, code, note)
     except StoppedError:
         return _result(f"{name}: somebody talks, the rest waits")
     except NO_ANSWER as error:

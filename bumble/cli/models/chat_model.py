@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -57,10 +58,12 @@ def choose_model(opened: Configured, *, yes: bool | None = None) -> choice.Choic
     if chosen.entry is None or chosen.entry in here or yes is None:
         return chosen
     weights.require_engine()
-    if config.model == weights.AUTO:
-        entry = weights.chat_model(shell, catalog, yes=yes)
-    else:
-        entry = weights.fetch(shell, [catalog.entry(chosen.model)], yes=yes).entry
+    wanted = [catalog.entry(chosen.model)]
+    if config.model == weights.AUTO:  # the best that this machine can run and a source offers
+        wanted = catalog.of_kind("chat", weights.memory_mb())
+    if not wanted:
+        raise UserError("This machine has too little memory for any chat model in the catalog.")
+    entry = weights.fetch(shell, wanted, yes=yes).entry
     return choice.Choice("embedded", entry.name, "it was just fetched", entry=entry)
 
 
@@ -69,7 +72,7 @@ def is_open(opened: Configured) -> bool:
     config = opened.config.llm
     known = providers.named(config.provider)
     said = config.model != weights.AUTO or config.base_url or known is not None
-    return opened.shell.interactive and not opened.shell.json and not said
+    return opened.shell.asks and not said
 
 
 def window(opened: Configured) -> int:
@@ -260,20 +263,15 @@ def look(opened: Configured, chosen: choice.Choice) -> Facts:
         return _of_file(opened, chosen.entry)
     if chosen.script is not None:
         return _facts(opened, None, "default")
-    endpoint = open_endpoint(opened, chosen, writes=True)
-    try:
-        tokens, source = endpoint.window
+    with closing(open_endpoint(opened, chosen, writes=True)) as endpoint:
         return _facts(
             opened,
-            tokens,
-            source,
+            *endpoint.window,
             most=endpoint.context_tokens,
             parameters=endpoint.parameters,
             prices=prices_of(opened, endpoint),
             names=endpoint.other_names,
         )
-    finally:
-        endpoint.close()
 
 
 def has_key(shell: Shell, name: str) -> bool:
@@ -303,17 +301,6 @@ def _read(
         return look(opened.shell.weights / entry.name / entry.files[0].name)
     except (OSError, ValueError):
         return None  # not here, or damaged: what is wrong with it is said when it is loaded
-
-
-def parameters(opened: Configured, chosen: choice.Choice) -> int | None:
-    """Return how many parameters a model has, where its file or its server says it."""
-    if chosen.entry is not None:
-        return _read(opened, chosen.entry, gguf.parameters)
-    endpoint = open_endpoint(opened, chosen, writes=True)
-    try:
-        return endpoint.parameters
-    finally:
-        endpoint.close()
 
 
 def _facts(

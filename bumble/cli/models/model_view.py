@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -72,14 +73,12 @@ def _place(opened: opening.Configured, chosen: Choice, *, has_key: bool) -> Rows
 
 def _facts(chosen: Choice, facts: chat_model.Facts) -> Rows:
     size = f"{facts.parameters / 1e9:.1f} billion" if facts.parameters else ""
-    costs = ""
-    if facts.prices is not None:
-        costs = "${:g} a million tokens read, ${:g} written".format(*facts.prices)
+    costs = "${:g} a million tokens read, ${:g} written"
     return [
         ("lacks", chat_model.missing(chosen, facts.names)),
         ("window", facts.window_line),
         ("parameters", size),
-        ("prices", costs),
+        ("prices", costs.format(*facts.prices) if facts.prices else ""),
     ]
 
 
@@ -118,12 +117,9 @@ def probe_model(
             "Say --yes to ask it without being asked.",
             yes=yes,
         )
-    model = chat_model.open_model(opened, chosen, writes=False)
-    try:
+    with closing(chat_model.open_model(opened, chosen, writes=False)) as model:
         for code in missing:
             _measure(opened, chosen, model, code, again=again)
-    finally:
-        model.close()
     result = abilities.result_of(shell, chosen)
     shown = {**probed_data(result), "probed": missing}
     measured = output.table(probed_rows(result), indent="  ")
@@ -144,10 +140,8 @@ def _choose(opened: opening.Configured, name: str | None, *, yes: bool) -> Choic
 def _measure(
     opened: opening.Configured, chosen: Choice, model: Model, code: str, *, again: bool
 ) -> None:
-    name = probe.name(code)
-    total = len(probe.load(code))
-    bar = output.Progress(name, opened.shell.environ)
-    started = time.monotonic()
+    name, total = probe.name(code), len(probe.load(code))
+    bar, started = output.Progress(name, opened.shell.environ), time.monotonic()
 
     def note(part: LanguageResult) -> None:
         bar(sum(map(len, part.answers.values())), total)
@@ -155,7 +149,6 @@ def _measure(
     try:
         result = abilities.measure(opened, chosen, model, code, note, again=again)
     except KeyboardInterrupt:
-        bar.clear()
         output.say(f"{name}: what is done is kept; `bumble model probe` goes on from there.")
         raise
     finally:
@@ -170,7 +163,7 @@ def probed_rows(result: ModelResult) -> list[tuple[str, str]]:
     return [
         (
             probe.name(code),
-            f"{abilities.measured_on(one)}: {abilities.summary(one)}",
+            f"{f'probed {one.at}' if one.is_whole else 'not probed'}: {abilities.summary(one)}",
         )
         for code, one in sorted(result.languages.items())
     ]
@@ -266,11 +259,9 @@ def _of_servers(opened: opening.Configured) -> tuple[list[Option], list[Option]]
 
 def _of_server(server: detect.LocalServer, name: str, *, stays: bool) -> Option:
     size = f", {output.size(server.sizes[name])}" if name in server.sizes else ""
-    where = f"{HERE}{size}"
-    if not stays:
-        is_here = urls.is_loopback(server.base_url)
-        cloud = "Ollama's cloud" if is_here else urls.shown(server.base_url)
-        where = f"{LEAVES} {cloud}, which may cost money"
+    is_here = urls.is_loopback(server.base_url)
+    cloud = "Ollama's cloud" if is_here else urls.shown(server.base_url)
+    where = f"{HERE}{size}" if stays else f"{LEAVES} {cloud}, which may cost money"
     settings = {"llm.model": f"{OLLAMA}{name}"}
     if server.address.kind != "ollama":  # nobody meant a key for it
         settings = {"llm.base_url": server.base_url, "llm.api_key_env": "", "llm.model": name}

@@ -66,7 +66,7 @@ def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[CatalogEntry,
     path = Path(os.path.abspath(shell.path(Path(name))))  # noqa: PTH100  (links stay as they are)
     known = catalog_of(shell)
     if path.is_file() and (anew or own_models.of_file(known, path) is None):
-        output.say(f"MessageReading {path} once, for its hash.")
+        output.say(f"Reading {path} once, for its hash.")
     return own_models.adopt(path, known, shell.weights, _own_catalog(shell), anew=anew), path
 
 
@@ -81,8 +81,9 @@ def on_hub(shell: Shell, reference: str) -> CatalogEntry:
 
     name, wanted = hub.parse(reference)
     repository = hub.look_up(name, means(shell))
-    file = hub.choose(repository, wanted, memory_mb())
-    return own_models.from_hub(catalog_of(shell), repository, file)
+    return own_models.from_hub(
+        catalog_of(shell), repository, hub.choose(repository, wanted, memory_mb())
+    )
 
 
 def fetch_own(shell: Shell, entry: CatalogEntry, *, yes: bool) -> store.Installed:
@@ -204,7 +205,6 @@ def bring(shell: Shell, entry: CatalogEntry, own: Path | None = None) -> store.I
     try:
         result = pull.pull(entry, shell.weights, means(shell, bar), own=own)
     except KeyboardInterrupt:
-        bar.clear()
         output.say(f"What has come is kept: `bumble model pull {entry.name}` goes on from there.")
         raise
     finally:
@@ -266,9 +266,8 @@ def embedder(
         if lacking and fetch_with_yes is not None:
             here = [fetch(shell, lacking, yes=fetch_with_yes).entry, *here]
     except WeightsMissingError as error:
-        otherwise = "words alone find memories, not their meaning"
-        if here:
-            otherwise = f"{here[0].name} is used, which knows English"
+        alone = "words alone find memories, not their meaning"
+        otherwise = f"{here[0].name} is used, which knows English" if here else alone
         output.warn(shell, f"{error}\nUntil then {otherwise}.")
     if not here:
         if fetch_with_yes is None:
@@ -282,8 +281,7 @@ def embedder(
     entry = here[0]
     widths = entry.embedding.dimensions if entry.embedding else ()
     asked = opened.config.memory.embedding_dimensions
-    warn = partial(output.warn, shell)
-    return _opened(shell, entry, warn, asked if asked in widths else None)
+    return _opened(shell, entry, partial(output.warn, shell), asked if asked in widths else None)
 
 
 def _opened(
@@ -401,18 +399,6 @@ def _lacking(
 
 def _is_multilingual(entry: CatalogEntry) -> bool:
     return entry.embedding is not None and entry.embedding.multilingual
-
-
-def chat_model(shell: Shell, catalog: Catalog, *, yes: bool) -> CatalogEntry:
-    """Fetch the best chat model that this machine can run and a source offers.
-
-    Raises:
-        WeightsMissingError: If nobody said yes, or there is none.
-    """
-    fitting = catalog.of_kind("chat", memory_mb())
-    if not fitting:
-        raise UserError("This machine has too little memory for any chat model in the catalog.")
-    return fetch(shell, fitting, yes=yes).entry
 
 
 def is_here(opened: Configured, chosen: Choice) -> bool:

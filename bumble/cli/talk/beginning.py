@@ -36,7 +36,7 @@ def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
     if not talk.runtime.writes or talk.person.trust != "owner" or before > MOST_BEFORE:
         return
     able = sayings.for_talk(talk.runtime, words.language(text)) is None
-    if able and not _is_first(talk.opened):
+    if able and not is_first(talk.opened):
         return
     opened = with_name(talk.opened, text, yes=yes)
     if opened is not talk.opened:
@@ -58,9 +58,9 @@ def with_name(opened: Opened, text: str, *, yes: bool) -> Opened:
     if not name:
         return opened
     owner, entity = opened.identity.owner.name or "nobody", opened.identity.name
-    place = shlex.quote(str(opened.root))
-    command = f"bumble config set -e {place} {OWNER_NAME} {shlex.quote(name)}"
     if not yes and not opened.shell.interactive:
+        place = shlex.quote(str(opened.root))
+        command = f"bumble config set -e {place} {OWNER_NAME} {shlex.quote(name)}"
         output.say(f"{entity} takes you for {owner}. If it belongs to {name}: {command}")
         return opened
     question = f"{entity} takes you for {owner}. Are you {name}, whom it belongs to?"
@@ -73,9 +73,10 @@ def with_name(opened: Opened, text: str, *, yes: bool) -> Opened:
 
 def _new_name(opened: Opened, text: str) -> str:
     """Return the name in a message that nobody has yet; empty where there is none."""
-    if opened.identity.owner.name and not _is_first(opened):
+    if opened.identity.owner.name and not is_first(opened):
         return ""
-    name = name_in(opened, text)
+    reads = weights.reader_here(opened)
+    name = reads.read(text).introduced if reads else ""
     if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
         return ""
     if _is_part(name, opened.identity.owner.name) or _is_part(opened.identity.owner.name, name):
@@ -84,15 +85,9 @@ def _new_name(opened: Opened, text: str) -> str:
     return "" if relationships.match(people, name) else name
 
 
-def _is_first(opened: Opened) -> bool:
+def is_first(opened: Opened) -> bool:
     """Whether nobody has said anything yet."""
     return next(session_files.infos(opened.entity.sessions), None) is None
-
-
-def name_in(opened: Opened, text: str) -> str:
-    """Return the name by which somebody introduces themselves; empty where nobody does."""
-    reads = weights.reader_here(opened)
-    return reads.read(text).introduced if reads else ""
 
 
 def _is_part(name: str, whole: str) -> bool:
@@ -127,8 +122,7 @@ def noted(opened: opening.Opened) -> Iterator[None]:
 
 def note(opened: opening.Opened, said: str) -> None:
     """Keep a sentence about the sync of this night for the next talk."""
-    when = f"{opened.now:%Y-%m-%d %H:%M}"
-    text = f"The sync of {when}: {said}"
+    text = f"The sync of {opened.now:%Y-%m-%d %H:%M}: {said}"
     # where it can't be kept, only who reads the scheduler's mail learns of it
     disk.write_cache(opened.entity.private / FILE, installation.signed(FILE, text))
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -19,7 +18,6 @@ from bumble.cli import output, people, run_job
 from bumble.cli.commands import mcp
 from bumble.cli.models import abilities, chat_model
 from bumble.cli.opening import Opened
-from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
 from bumble.llm.protocol import AbsentModel, Model, Request
@@ -30,7 +28,7 @@ from bumble.records.sessions import Session
 from bumble.runtime import body_state, locks
 from bumble.runtime.job import apply
 from bumble.runtime.people import Person, speaker
-from bumble.runtime.runtime import OutsideTools, ProfileName, Runtime
+from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
 
 
@@ -173,7 +171,7 @@ class Conversation:
             prepared = turn.prepare(self.runtime, message, asked=_profile_name(think))
         voice, stops = output.Voice(say), self.opened.shell.stops
         thinking.wait(self._reading(prepared))
-        with self._timed("answer"), stops.held(), thinking:
+        with self._timed("answer"), stops.held():
             heard_by = ReplyStream(thinking.until(voice), thinking.begin, stops.open)
             self.last = turn.answer(self.runtime, prepared, heard_by)
             self.session = self.last.session
@@ -324,7 +322,7 @@ class Conversation:
     def report(self) -> context_report.ContextReport | None:
         """Say what the last request was made of: of this process, else of this conversation."""
         if self.last is None:
-            return last_report(self.opened.entity, self.session.id)
+            return last_report(self.opened, self.session.id)
         return context_report.of(self.runtime, self.last, "run")
 
     def _keep_request(self, done: Turn) -> None:
@@ -343,7 +341,7 @@ class Conversation:
 
     def prefix_report(self, done: Turn) -> str:
         """Say how much of this request the one before had already, and where they part."""
-        before = last_request(self.opened.entity)
+        before = last_request(self.opened)
         if not before:
             return "prefix: there is no earlier request to compare with"
         now = [(one.role, one.content) for one in done.composed.request.messages]
@@ -364,27 +362,18 @@ def _profile_name(think: bool | None) -> ProfileName | None:
     return None if think is None else "deliberate" if think else "reflex"
 
 
-def last_request(entity: Entity) -> list[tuple[str, str]]:
+def last_request(opened: Opened) -> list[tuple[str, str]]:
     """Return role and content of each message of the last request; nothing if it is not kept."""
-    found = _cached(entity, LAST_REQUEST)
     try:
-        return [(str(role), str(content)) for role, content in found or ()]
+        return [(str(role), str(content)) for role, content in opened.cached(LAST_REQUEST) or ()]
     except (TypeError, ValueError):
         return []  # damaged: it is only a cache
 
 
-def last_report(entity: Entity, session_id: str = "") -> context_report.ContextReport | None:
+def last_report(opened: Opened, session_id: str = "") -> context_report.ContextReport | None:
     """Return the report of the last request, or of the last in a conversation; None: not kept."""
-    found = _cached(entity, f"{REPORTS}/{session_id}.json" if session_id else LAST_REPORT)
+    found = opened.cached(f"{REPORTS}/{session_id}.json" if session_id else LAST_REPORT)
     return context_report.from_data(found) if isinstance(found, dict) else None
-
-
-def _cached(entity: Entity, name: str) -> Any:
-    raw = disk.read_cache(entity.private / "cache" / name)
-    try:
-        return json.loads(raw) if raw else None
-    except (ValueError, RecursionError):
-        return None
 
 
 @contextmanager
@@ -406,7 +395,9 @@ def open_to_talk(
     model = chat_model.recorded(opened, backend, "chat", writes=writes)
     try:
         runtime = run_job.make_runtime(opened, chosen, model, yes=yes, writes=writes, talks=True)
-        runtime = replace(runtime, outside=_servers(opened) if writes else None)
+        if writes and opened.config.tools.servers:  # those of the owner's config
+            outside = mcp.servers(opened.config, opened.shell, partial(output.warn, opened.shell))
+            runtime = replace(runtime, outside=outside)
         talk = Conversation(opened, runtime, person, chosen, others)
     except BaseException:
         model.close()
@@ -440,13 +431,6 @@ def open_to_look(
         yield talk
     finally:
         model.close()
-
-
-def _servers(opened: Opened) -> OutsideTools | None:
-    """Return the MCP servers of the owner's config, if there are any."""
-    if not opened.config.tools.servers:
-        return None
-    return mcp.servers(opened.config, opened.shell, lambda text: output.warn(opened.shell, text))
 
 
 def pending(talk: Conversation) -> dict[str, int]:

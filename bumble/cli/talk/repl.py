@@ -89,7 +89,9 @@ def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:
     if name in COMMANDS:
         words = text.removeprefix(f"/{name}").strip()
         if words and name != "model" and words not in turn_view.SHORTCUTS.get(name, ()):
-            output.say(_unknown_words(name))
+            known = sorted(turn_view.SHORTCUTS.get(name, ()))
+            takes = f"takes {' or '.join(known)}" if known else "stands alone"
+            output.say(f"/{name} {takes}. Nothing was sent.")
             return False
         COMMANDS[name](talk, state, words)
         return name in LEAVING
@@ -110,13 +112,6 @@ def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:
         state.wishes = typed.wishes.over(state.wishes)
         _confirm(typed.wishes)
     return False
-
-
-def _unknown_words(name: str) -> str:
-    """Say which words a command takes."""
-    words = sorted(turn_view.SHORTCUTS.get(name, ()))
-    takes = f"takes {' or '.join(words)}" if words else "stands alone"
-    return f"/{name} {takes}. Nothing was sent."
 
 
 def _confirm(wishes: turn_view.Wishes) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bumble.cli import as_of
+from bumble.files import unfinished
 from tests.support import looking, newborns
 from tests.support.living import known, talked
 from tests.support.repository import git
@@ -145,8 +146,6 @@ def test_the_cache_is_bounded_and_leaves_what_is_in_use(
     assert len(folders(life)) == 3  # each was used just now
     for folder in folders(life):
         os.utime(folder, (1, 1))
-    (cache(life) / folders(life)[0].parent.name / "draft-of-a-kill").mkdir()
-    os.utime(cache(life) / folders(life)[0].parent.name / "draft-of-a-kill", (1, 1))
     life.ok("belief", "list", "--as-of", day(-2))
     assert len(folders(life)) == 2
 
@@ -362,7 +361,7 @@ def test_a_day_whose_format_is_none_is_a_sentence(
     ran = migrated("belief", "list", "--as-of", "2026-12-02")
     assert ran.code == 1
     assert says in ran.err
-    assert "draft-" not in ran.err and folders(migrated) == []
+    assert unfinished.SUFFIX not in ran.err and folders(migrated) == []
 
 
 @needs_git

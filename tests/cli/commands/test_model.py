@@ -47,15 +47,13 @@ def test_the_list_names_every_model_of_the_catalogs_the_users_first(own: Run) ->
     assert lines[0].split() == ["tiny", "chat", "115", "kB", "4,096", "tokens", "MIT"]
 
 
-def test_a_model_that_was_pulled_is_here_and_in_use(own: Run) -> None:
-    assert "none is here" in own.ok("model", "list").err
+def test_a_model_that_was_pulled_is_here(own: Run) -> None:
     ran = own.ok("model", "pull", "tiny", "--yes")
     assert ran.out == f"tiny: fetched from {weights(own).parents[2]}/.config/bumble/weights.bin\n"
     assert (weights(own) / "tiny" / "model.gguf").read_bytes() == CONTENT
-    tiny = listed(own, "tiny")
-    assert (tiny["here"], tiny["in_use"]) == (True, True)
-    assert own.ok("model", "list").out.splitlines()[0].endswith("MIT         here, in use")
-    assert not listed(own, "wheeled")["in_use"]
+    assert listed(own, "tiny")["here"]
+    assert own.ok("model", "list").out.splitlines()[0].endswith("MIT         here")
+    assert not listed(own, "wheeled")["here"]
 
 
 def test_a_pull_needs_a_yes_where_nobody_can_be_asked(own: Run) -> None:
@@ -115,9 +113,7 @@ def test_the_list_works_where_there_is_no_entity_and_where_its_settings_are_brok
 ) -> None:
     assert own("model", "list", cwd=tmp_path).code == 0
     own.write("entity.yaml", "schema_version: 3\nname: Ada\nllm:\n  modle: x\n")
-    ran = own.ok("model", "list")
-    assert "llm.modle" in ran.err
-    assert own("model", "list", "-e", str(tmp_path), cwd=tmp_path).code == 10
+    assert own("model", "list").code == 0
 
 
 def test_folders_of_no_model_are_listed_and_can_be_removed(own: Run) -> None:

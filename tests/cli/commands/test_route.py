@@ -27,5 +27,5 @@ def test_in_doubt_it_is_thought_about_and_a_setting_of_earlier_is_said_to_be_gon
 def test_an_empty_message_is_refused(run: Run, words: list[str], stdin: str) -> None:
     ran = run("route", *words, stdin=stdin)
     assert ran.code == 2
-    assert "the message is empty" in ran.err
+    assert "the text is empty" in ran.err
     assert run("route").code == 2

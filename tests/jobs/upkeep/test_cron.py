@@ -25,22 +25,23 @@ def test_the_line_names_everything_in_full_and_survives_a_shell() -> None:
 
 
 def test_only_its_own_block_is_touched() -> None:
-    one = cron.with_block(MINE, ADA)
-    both = cron.with_block(one, BO)
+    one = cron.with_block(MINE, ADA, cron.block(ADA))
+    both = cron.with_block(one, BO, cron.block(BO))
     assert both == MINE + cron.block(ADA) + cron.block(BO)
-    assert cron.with_block(both, ADA) == both
+    assert cron.with_block(both, ADA, cron.block(ADA)) == both
     moved = Job(ADA.root, "Ada", "/new/python")
-    assert cron.with_block(both, moved) == MINE + cron.block(moved) + cron.block(BO)
-    assert cron.without_block(both, ADA) == MINE + cron.block(BO)
-    assert cron.without_block(cron.without_block(both, ADA), BO) == MINE
-    assert cron.without_block(MINE, ADA) == MINE
+    again = cron.with_block(both, moved, cron.block(moved))
+    assert again == MINE + cron.block(moved) + cron.block(BO)
+    assert cron.with_block(both, ADA, "") == MINE + cron.block(BO)
+    assert cron.with_block(cron.with_block(both, ADA, ""), BO, "") == MINE
+    assert cron.with_block(MINE, ADA, "") == MINE
 
 
 def test_half_a_block_is_left_to_its_owner() -> None:
     half = "\n".join(cron.block(ADA).splitlines()[:2]) + "\n"
-    for change in (cron.with_block, cron.without_block):
+    for text in (cron.block(ADA), ""):
         with pytest.raises(RefusedError, match="crontab -e"):
-            change(half, ADA)
+            cron.with_block(half, ADA, text)
 
 
 def test_units_have_names_of_their_own_and_quote_what_systemd_would_read() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli.commands import migrate
 from bumble.entity import changes, companions
 from bumble.entity.settings import SCHEMA_VERSION
 from bumble.files import disk
@@ -50,7 +49,6 @@ def older(run: Run) -> Callable[[int], Run]:
 
 def test_a_folder_of_every_earlier_format_is_kept() -> None:
     assert list(range(1, SCHEMA_VERSION)) == KEPT
-    assert set(migrate.STEPS) == set(KEPT)
 
 
 @pytest.mark.parametrize("version", KEPT)
