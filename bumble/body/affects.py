@@ -98,13 +98,7 @@ def faded(affects: Iterable[Affect], now: datetime) -> tuple[Affect, ...]:
 def feel(
     affects: Iterable[Affect], names: Iterable[str], intensity: float, now: datetime
 ) -> tuple[Affect, ...]:
-    """Add feelings at `now`; one already there grows: i ← i + (1 − i) · intensity.
-
-    Raises:
-        ValueError: If the intensity is not in [0, 1].
-    """
-    if not 0 <= intensity <= 1:
-        raise ValueError("an affect's intensity must be in [0, 1]")
+    """Add feelings at `now`; one already there grows: i ← i + (1 − i) · intensity, in [0, 1]."""
     held = {affect.name: affect for affect in faded(affects, now)}
     for name in dict.fromkeys(filter(None, map(slug, names))):
         before = held[name].intensity if name in held else 0.0

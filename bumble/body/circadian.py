@@ -52,10 +52,5 @@ def in_hours(at: datetime, tz: tzinfo, hours: Collection[int]) -> bool:
     """Tell whether the local clock shows one of these hours; a list may wrap midnight.
 
     An hour that DST skips never comes, one that it repeats comes twice.
-
-    Raises:
-        ValueError: If an hour is not in 0 to 23.
     """
-    if any(not 0 <= hour <= 23 for hour in hours):
-        raise ValueError("hours must be in 0 to 23")
     return at.astimezone(tz).hour in hours

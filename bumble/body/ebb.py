@@ -36,12 +36,6 @@ OPENINGS: Mapping[Tier, str] = {
     "normal": "Body: stirring",
     "high": "Body: loud",
 }
-ADVICE: Mapping[Tier, str] = {
-    "quiet": "",
-    "normal": "Let it colour how you speak, without reciting it.",
-    "high": "It is hard to ignore: let it shape pace, length and choice of words, "
-    "without reciting it.",
-}
 
 
 class BodyTag(Struct, frozen=True):
@@ -98,7 +92,6 @@ def body_block(
     *,
     max_chars: int = BLOCK_MAX_CHARS,
     with_mood: bool = True,
-    with_advice: bool = True,
 ) -> str:
     """Put the body into words for a prompt: one line when quiet, all of it when high.
 
@@ -109,23 +102,15 @@ def body_block(
         level: How loud it is.
         max_chars: Of the block.
         with_mood: False where another part of the prompt names the mood.
-        with_advice: False where another part says what to do with it all.
     """
     present = f" Mood: {_mood_words(mood(soma.bars))}." if with_mood else ""
-    lines = [f"{OPENINGS[level]}.{present}"]
-    advice = [ADVICE[level]] if with_advice else []
-    if level == "normal":
-        lines += [f"Bars: {_bar_words(soma, least_away=5)}.", *advice]
-        lines += _pulls(soma)
-        lines += _feelings(soma, 3)
-        lines += _noise_lines(soma, 2)
-    elif level == "high":
-        lines += [f"Bars: {_bar_words(soma, least_away=0)}.", *advice]
-        lines += _pulls(soma)
-        lines += _feelings(soma, len(soma.affects))
-        if soma.felt and soma.affects:  # a line whose feelings have all faded is history
+    lines, is_high = [f"{OPENINGS[level]}.{present}"], level == "high"
+    if level != "quiet":
+        lines += [f"Bars: {_bar_words(soma, least_away=0 if is_high else 5)}.", *_pulls(soma)]
+        lines += _feelings(soma, len(soma.affects) if is_high else 3)
+        if is_high and soma.felt and soma.affects:  # where all feelings have faded it is history
             lines.append(f"It felt like this: {soma.felt.text}")
-        lines += _noise_lines(soma, len(soma.noise))
+        lines += _noise_lines(soma, len(soma.noise) if is_high else 2)
     return _fit(lines, max_chars)
 
 
@@ -196,11 +181,9 @@ def _bar_words(soma: Soma, least_away: float) -> str:
 
 def _pulls(soma: Soma) -> list[str]:
     ready = bars_module.ready_impulses(soma.bars)
-    torn = bars_module.conflicts(soma.bars)
-    lines = [f"Urge: {', '.join(name.replace('_', ' ') for name in ready)}."] if ready else []
-    for name in torn:
-        lines.append(f"Torn: {' against '.join(bars_module.CONFLICTS[name])}.")
-    return lines
+    urges = [f"Urge: {', '.join(name.replace('_', ' ') for name in ready)}."] if ready else []
+    torn = (bars_module.CONFLICTS[name] for name in bars_module.conflicts(soma.bars))
+    return [*urges, *(f"Torn: {' against '.join(pair)}." for pair in torn)]
 
 
 def _feelings(soma: Soma, most: int) -> list[str]:

@@ -178,17 +178,16 @@ def section(levels: Hormones, *, phenotype: str, interactions: int, named: bool)
         f"{shown_name(name, named=named)} {levels.levels[name]:.2f} ({named_levels[name]})"
         for name in HORMONE_NAMES
     )
-    lines = [
+    sentence = phenotype_sentence(phenotype, PHENOTYPE_MAX_CHARS)
+    lines = (
         "## Endocrine State",
         f"Levels: {level_words}.",
         f"Tone: {tone(levels)}.",
-    ]
-    lines.append(EMBODY)
-    if sentence := phenotype_sentence(phenotype, PHENOTYPE_MAX_CHARS):
-        lines.append(f"Self: {sentence}")
-    if note := young_note(interactions):
-        lines.append(note)
-    return "\n".join(lines)
+        EMBODY,
+        f"Self: {sentence}" if sentence else "",
+        young_note(interactions),
+    )
+    return "\n".join(filter(None, lines))
 
 
 MOST = 20  # anchors at once; the next one drops the weakest

@@ -74,11 +74,6 @@ def due(ticked_at: datetime | None, now: datetime, interval_seconds: float) -> b
     return ticked_at is None or moments.gap(ticked_at, now).total_seconds() >= interval_seconds
 
 
-def is_duplicate(ring: tuple[Fragment, ...], text: str) -> bool:
-    """Tell whether a text says nearly what a held fragment says."""
-    return any(jaccard(held.text, text) >= DUPLICATE_JACCARD for held in ring)
-
-
 def push(
     ring: tuple[Fragment, ...], new: Fragment, capacity: int = CAPACITY
 ) -> tuple[Fragment, ...]:
@@ -88,7 +83,7 @@ def push(
         The ring, oldest first; the very same ring if the fragment was refused, because it is a near
         duplicate or because all that is held is protected.
     """
-    if is_duplicate(ring, new.text):
+    if any(jaccard(held.text, new.text) >= DUPLICATE_JACCARD for held in ring):
         return ring
     held = list(ring)
     while len(held) >= capacity:

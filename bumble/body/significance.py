@@ -23,27 +23,18 @@ DECAY_SCALE = 10  # multiplies `memory_decay_rate`
 
 
 class Significance(Struct, frozen=True):
-    """A significance with the shares it is made of, each already weighted."""
+    """A significance with the shares it is made of."""
 
-    base: float
-    meaningful: float
-    familiarity: float
-    appraisal: float
-    novelty: float
+    shares: Mapping[str, float]  # by what each is of, already weighted
 
     @property
     def total(self) -> float:
         """The significance, in [0, 1]."""
-        shares = (self.base, self.meaningful, self.familiarity, self.appraisal, self.novelty)
-        return min(1.0, sum(shares))
+        return min(1.0, sum(self.shares.values()))
 
     def sentence(self, threshold: float) -> str:
         """Say for the ledger whether this is enough for an episode, and why."""
-        shares = (
-            f"base {self.base:.2f}, meaningful {self.meaningful:.2f}, "
-            f"familiarity {self.familiarity:.2f}, appraisal {self.appraisal:.2f}, "
-            f"novelty {self.novelty:.2f}"
-        )
+        shares = ", ".join(f"{name} {share:.2f}" for name, share in self.shares.items())
         relation = "below" if self.total < threshold else "at or above"
         return f"significance {self.total:.2f} is {relation} {threshold:.2f} ({shares})"
 
@@ -84,20 +75,15 @@ def significance(
         familiarity: With the person, in [0, 1].
         appraisal: See `appraisal_strength`; 0 when there was none.
         novelty: See `novelty`.
-
-    Raises:
-        ValueError: If an input is not in [0, 1].
     """
-    inputs = {"familiarity": familiarity, "appraisal": appraisal, "novelty": novelty}
-    for name, value in inputs.items():
-        if not 0 <= value <= 1:
-            raise ValueError(f"`{name}` must be in [0, 1]")
     return Significance(
-        base=BASE,
-        meaningful=MEANINGFUL_WEIGHT * meaningful,
-        familiarity=FAMILIARITY_WEIGHT * familiarity,
-        appraisal=APPRAISAL_WEIGHT * appraisal,
-        novelty=NOVELTY_WEIGHT * novelty,
+        {
+            "base": BASE,
+            "meaningful": MEANINGFUL_WEIGHT * meaningful,
+            "familiarity": FAMILIARITY_WEIGHT * familiarity,
+            "appraisal": APPRAISAL_WEIGHT * appraisal,
+            "novelty": NOVELTY_WEIGHT * novelty,
+        }
     )
 
 

@@ -92,14 +92,7 @@ def advance(soma: Soma, now: datetime, tz: tzinfo, temperament: Temperament) -> 
 
 
 def apply_event(soma: Soma, event: str) -> Soma:
-    """Let something that happened move bars and hormones; advance the body to its time first.
-
-    Raises:
-        ValueError: If neither table knows the event.
-    """
-    events = {*bars.EVENTS, *hormones.EVENTS}
-    if event not in events:
-        raise ValueError(f"`{event}` is not an event; the events are {', '.join(sorted(events))}")
+    """Let something that happened move bars and hormones; advance the body to its time first."""
     return replace(
         soma,
         bars=bars.apply_event(soma.bars, event),
@@ -156,14 +149,16 @@ def to_mapping(soma: Soma) -> dict[str, object]:
             {"name": each.name, "intensity": _rounded(each.intensity), "at": each.at.isoformat()}
             for each in soma.affects
         ],
-        "felt": _felt_mapping(soma.felt) if soma.felt else None,
+        # the audience is written also when it is empty, or the one of an earlier line would stay
+        "felt": {
+            "text": soma.felt.text,
+            "at": soma.felt.at.isoformat(),
+            "audience": list(soma.felt.audience),
+        }
+        if soma.felt
+        else None,
         "noise": _noise_mapping(soma) if soma.noise_ticked_at or soma.noise else None,
     }
-
-
-def _felt_mapping(felt: FeltLine) -> dict[str, object]:
-    # the audience is written also when it is empty, or the one of an earlier line would stay
-    return {"text": felt.text, "at": felt.at.isoformat(), "audience": list(felt.audience)}
 
 
 def _noise_mapping(soma: Soma) -> dict[str, object]:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from bumble.cli.opening import Opened
     from bumble.entity.config import IndexConfig
     from bumble.entity.folder import Entity
+    from bumble.index.ingest import SyncReport
     from bumble.index.place import Place
-    from bumble.index.sync import SyncReport
     from bumble.models.embed.protocol import Embedder
 
 
@@ -148,4 +148,4 @@ def _still_good(opened: Opened, embedder: Embedder | None, at: Place) -> SyncRep
     wanted = rows.encoded(embedder.identity) if embedder else state.identity
     if not state.exists or state.stale or state.identity != wanted:
         return None
-    return sync.SyncReport(unchanged=len(ingest.scan(opened.entity)), waiting=state.waiting)
+    return ingest.SyncReport(unchanged=len(ingest.scan(opened.entity)), waiting=state.waiting)

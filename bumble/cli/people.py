@@ -382,7 +382,8 @@ def _tell_of_copies(opened: Opened) -> None:
         return
     where = f"git -C {shlex.quote(str(place.repository.top))}"
     branch = (git.run(opened.entity.root, "branch", "--show-current") or "").strip() or "main"
-    others = "".join(f" {one}" for one in review_branch.branches(opened.entity.root))
+    proposed = review_branch.names(opened.entity.root)
+    others = "".join(f" {review_branch.FOLDER}/{name}" for name in proposed)
     output.say(
         "git's history still holds the old bytes. This begins it anew with the folder as it is,\n"
         "and drops all earlier versions; clones and servers have to be made anew, too:\n"

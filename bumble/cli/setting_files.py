@@ -270,10 +270,9 @@ def _seen_and_there(shell: Shell, root: Path) -> tuple[frozenset[str], dict[str,
     try:
         listed = yaml_edit.parse_mapping(users(shell).read()).get(folder_trust.KEY)
         trusted = folder_trust.folders(listed, str(shell.user_file))
-        if not folder_trust.holds(trusted, root):
+        approved = folder_trust.approval(trusted, root)
+        if not approved.is_listed:
             return None
-        return folder_trust.seen_in(trusted, root), {
-            item.file: item.digest for item in to_trust(shell, root).runnable
-        }
+        return approved.digests, {item.file: item.digest for item in to_trust(shell, root).runnable}
     except (UserError, ValueError):
         return None  # what can't be read was not trusted, so there is nothing to renew

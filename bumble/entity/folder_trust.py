@@ -21,9 +21,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bumble.entity.approvals import Rule, rule
-from bumble.entity.config import OWNERS, YOURS, Config
+from bumble.entity.config import YOURS, Config, Mark
 from bumble.entity.folder import ENTITY_FILE, Approval, Entity
-from bumble.entity.layers import Layer
+from bumble.entity.layers import Layer, Plain, value_at
 from bumble.errors import SettingInvalidError
 from bumble.files import disk, git, gitdir
 from bumble.text import markdown, schema, yaml_edit
@@ -183,31 +183,10 @@ def folders(listed: object, place: str) -> Trusted:
     return {os.path.realpath(path): frozenset(map(str, seen)) for path, seen in hashes.items()}
 
 
-def holds(trusted: Trusted, folder: Path) -> bool:
-    """Tell whether a folder is one of the trusted; what lies below a trusted one is not."""
-    return os.path.realpath(folder) in trusted
-
-
-def seen_in(trusted: Trusted, folder: Path) -> frozenset[str]:
-    """Return the hashes of what could run in a folder when the user trusted it."""
-    return trusted.get(os.path.realpath(folder), frozenset())
-
-
 def approval(trusted: Trusted, folder: Path) -> Approval:
-    """Return what the user's config says of the rules of a folder."""
-    return Approval(folder, holds(trusted, folder), seen_in(trusted, folder))
-
-
-def unseen(trusted: Trusted, folder: Path, values: Mapping[str, Any]) -> list[Rule]:
-    """Return what can run in a trusted folder and could not, so, when the user trusted it.
-
-    Args:
-        trusted: The folders that are, this one among them.
-        folder: The entity's.
-        values: Its entity.yaml.
-    """
-    seen = seen_in(trusted, folder)
-    return [item for item in read(folder, reaching(values)) if item.digest not in seen]
+    """Return what the user's config says of a folder; what lies below a trusted one is not."""
+    real = os.path.realpath(folder)
+    return Approval(folder, real in trusted, trusted.get(real, frozenset()))
 
 
 def plan(source: str, folder: Path, seen: Collection[str]) -> str:
@@ -232,37 +211,26 @@ def plan_not(source: str, folder: Path) -> str:
 
 def reaching(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of an entity.yaml that count only where the folder is trusted."""
-    settings = {}
-    for keys in _among(values, yours()):
-        value: Any = values
-        for name in keys:
-            value = value[name]
-        settings[".".join(keys)] = value
-    return settings
+    return {".".join(keys): value_at(values, keys) for keys in marked(values, YOURS)}
 
 
-def without(values: Mapping[str, Any], ignored: Collection[Keys]) -> dict[str, Any]:
-    """Take settings out."""
-    return _without(values, (), set(ignored))
-
-
-def only_yours(values: Mapping[str, Any]) -> list[Keys]:
-    """Name the settings that only a trusted folder may make."""
-    return _among(values, yours())
-
-
-def only_owners(values: Mapping[str, Any]) -> list[Keys]:
-    """Name the settings that no folder may make."""
-    return _among(values, _marked(OWNERS))
+def marked(values: Mapping[str, Any], mark: Mark) -> list[Keys]:
+    """Name those settings of a file that have a mark."""
+    return _among(values, _marked(mark))
 
 
 def starting(values: Mapping[str, Any]) -> list[Keys]:
     """Name the settings that let programs start."""
+    return [keys for keys in _among(values, PROGRAMS) if value_at(values, keys)]
 
-    def value(keys: Keys) -> Any:
-        return functools.reduce(lambda inner, key: inner[key], keys, values)
 
-    return [keys for keys in _among(values, PROGRAMS) if value(keys)]
+def without(values: Mapping[str, Any], ignored: Collection[Keys], above: Keys = ()) -> Plain:
+    """Take settings out."""
+    return {
+        key: without(value, ignored, (*above, key)) if isinstance(value, Mapping) else value
+        for key, value in values.items()
+        if (*above, key) not in ignored
+    }
 
 
 def _among(values: Mapping[str, Any], wanted: Collection[Keys]) -> list[Keys]:
@@ -270,13 +238,8 @@ def _among(values: Mapping[str, Any], wanted: Collection[Keys]) -> list[Keys]:
     return [keys for keys in wanted if layer.depth(keys) == len(keys)]
 
 
-def yours() -> tuple[Keys, ...]:
-    """Return the settings that reach beyond the entity's folder."""
-    return _marked(YOURS)
-
-
 @functools.cache
-def _marked(mark: object) -> tuple[Keys, ...]:
+def _marked(mark: Mark) -> tuple[Keys, ...]:
     return tuple(keys for keys, kind in schema.walk(Config) if mark in schema.bare(kind)[1])
 
 
@@ -288,9 +251,11 @@ def doubt(trusted: Trusted, folder: Path, values: Mapping[str, Any]) -> str | No
         folder: The entity's.
         values: Its entity.yaml.
     """
-    if not holds(trusted, folder):
+    approved = approval(trusted, folder)
+    if not approved.is_listed:
         return "If you trust what is in it"
-    changed = unseen(trusted, folder, values)
+    runnable = read(folder, reaching(values))
+    changed = [item for item in runnable if item.digest not in approved.digests]
     if not changed:
         return None
     paths = ", ".join(item.file for item in changed[:SHOWN]) + (", …" if changed[SHOWN:] else "")
@@ -317,11 +282,3 @@ def owners_warning(place: str, keys: Keys) -> str:
     """Say that a setting is nothing for an entity's folder."""
     key = ".".join(keys)
     return f"{place}: `{key}` is ignored: only your own config may set it, with --user"
-
-
-def _without(values: Mapping[str, Any], above: Keys, ignored: set[Keys]) -> dict[str, Any]:
-    return {
-        key: _without(value, (*above, key), ignored) if isinstance(value, Mapping) else value
-        for key, value in values.items()
-        if (*above, key) not in ignored
-    }

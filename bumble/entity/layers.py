@@ -89,25 +89,18 @@ def warning(place: str, keys: Keys, *, is_users: bool) -> str:
     return f"{place}: `{key}` is no setting any more: {reason(keys)}. Take it out: bumble {undo}"
 
 
-def found(values: Mapping[str, Any], above: Keys = ()) -> Iterator[Keys]:
-    """Yield the retired settings that a file of settings holds."""
-    for name, below in values.items():
-        keys = (*above, str(name))
-        inside = list(found(below, keys)) if isinstance(below, Mapping) else []
-        if inside:
-            yield from inside
-        elif reason(keys):
-            yield keys
+def found(values: Mapping[str, Any]) -> list[Keys]:
+    """Return the retired settings that a file of settings holds."""
+    every = (tuple(map(str, keys)) for keys, _ in leaves(values))
+    return [keys for keys in every if reason(keys)]
 
 
-def left(values: Mapping[str, Any], above: Keys = ()) -> dict[str, Any]:
+def left(values: Mapping[str, Any]) -> Plain:
     """Return what a file of settings holds without those that are gone."""
-    kept = {}
-    for name, below in values.items():
-        keys = (*above, str(name))
-        inside = left(below, keys) if isinstance(below, Mapping) else below
-        if not reason(keys) and (inside or not below):
-            kept[name] = inside
+    kept: Plain = {}
+    for keys, value in leaves(values):
+        if not reason(keys):
+            _put(kept, keys, value)
     return kept
 
 
@@ -117,7 +110,7 @@ def without_retired(source: str) -> str:
     Raises:
         SourceError: If the file can't be changed in place.
     """
-    for keys in list(found(yaml_edit.parse_mapping(source))):
+    for keys in found(yaml_edit.parse_mapping(source)):
         source = removed(source, keys)
     return source
 
@@ -125,16 +118,14 @@ def without_retired(source: str) -> str:
 def removed(source: str, keys: Keys) -> str:
     """Return the text without a setting, and without the sections that it leaves empty."""
     source = yaml_edit.remove(source, keys)
-    while len(keys := keys[:-1]) and not _value(source, keys):
+    while len(keys := keys[:-1]) and not value_at(yaml_edit.parse_mapping(source), keys):
         source = yaml_edit.remove(source, keys)
     return source
 
 
-def _value(source: str, keys: Keys) -> object:
-    value: object = yaml_edit.parse_mapping(source)
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
+def value_at(values: Mapping[str, Any], keys: Keys) -> Any:
+    """Return what stands under some keys, which must be there."""
+    return functools.reduce(lambda inner, key: inner[key], keys, values)
 
 
 NOTES = "x"  # free notes of an entity.yaml, never read
@@ -289,15 +280,8 @@ def parse_value(keys: Keys, text: str, *, root: type = Config) -> Any:
 
 def place(name: str, source: str, keys: Keys) -> str:
     """Name the file and the line of the deepest of `keys` that stands in it."""
-    lines, plain = _lines(source), tuple(key.partition("[")[0] for key in keys)  # `hours[3]`
-    deepest_first = (lines.get(plain[:depth]) for depth in range(len(plain), 0, -1))
-    line = next((line for line in deepest_first if line is not None), None)
+    line = yaml_edit.line_of(source, [key.partition("[")[0] for key in keys])  # `hours[3]`
     return name if line is None else f"{name}:{line}"
-
-
-@functools.lru_cache(maxsize=4)
-def _lines(source: str) -> Mapping[Keys, int]:
-    return yaml_edit.lines(source)
 
 
 def sentence(problem: ValueProblem) -> str:

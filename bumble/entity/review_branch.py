@@ -89,12 +89,14 @@ def make(
         FileChangedError: If a file moved on since the proposal was planned.
         ReviewError: If git can't hold it.
     """
-    versions = _named_for_git(root, place, proposed)
+    versions = _named(root, place, proposed, changes.versions(root, proposed.changes))
     records = _named(root, place, proposed, changes.wholes(root, proposed.changes))
     own = installation.mark(_marked(name, records))
     if own is not None:
         proposed = replace(proposed, trailers=(*proposed.trailers, (MARK, own)))
-    why = _filtered(place, [version.path for version in versions])
+    why = ""
+    for path, name in place.filtered([version.path for version in versions]):
+        why = f"{path} goes through git's filter `{name}`, and a proposal would not"
     if not why:
         stream = b"".join(_stream(place, name, versions, commits.message(proposed), policy))
         with git_operations.noted(root, git_operations.Operation("review")):
@@ -126,18 +128,14 @@ def _marked(name: str, versions: Sequence[Version]) -> str:
     return repr((name, told))
 
 
-def _named_for_git(root: Path, place: Git, proposed: ChangeSet) -> list[Version]:
-    """Return what a proposal makes of each file, named as git names it.
+def _named(
+    root: Path, place: Git, proposed: ChangeSet, versions: Sequence[Version]
+) -> list[Version]:
+    """Return what a proposal makes of each file, or record, named as git names it.
 
     Raises:
         ReviewError: If one of them is never committed.
     """
-    return _named(root, place, proposed, changes.versions(root, proposed.changes))
-
-
-def _named(
-    root: Path, place: Git, proposed: ChangeSet, versions: Sequence[Version]
-) -> list[Version]:
     named = []
     for version in versions:
         if version.path.startswith(f"{changes.HISTORY}/"):  # the branch has the earlier version
@@ -148,17 +146,6 @@ def _named(
             raise ReviewError(root, cycle, why, "Put the file where the link leads from")
         named.append(Version(path, version.before, version.after))
     return named
-
-
-def _filtered(place: Git, paths: Sequence[str]) -> str:
-    """Say which file git would store in another form than it has here; empty if none."""
-    stdin = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
-    result = place.call("check-attr", "-z", "--stdin", "filter", stdin=stdin)
-    rows = result.text.split("\0")
-    for path, name in zip(rows[::3], rows[2::3], strict=False):
-        if name not in ("unspecified", "unset", "set"):
-            return f"{path} goes through git's filter `{name}`, and a proposal would not"
-    return f"git refuses: {result.why}" if result.code != 0 else ""
 
 
 def _stream(
@@ -248,11 +235,6 @@ def named_elsewhere(root: Path, path: str) -> set[str]:
     options = ("--no-color", "-h", "-o", "-E", "-e", NAME.pattern)
     result = git.call(root, "grep", *options, *heads[: git.MAX_NAMES], "--", f"./{path}")
     return set(result.text.split())
-
-
-def branches(root: Path) -> list[str]:
-    """Return the same as git names them."""
-    return [f"{FOLDER}/{name}" for name in names(root)]
 
 
 def drop(root: Path, which: Collection[str]) -> None:

@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from bumble.entity import approvals, folder_trust, layers
-from bumble.entity import layers as setting_layers
-from bumble.entity.config import Config, Identity, defaults
+from bumble.entity.config import OWNERS, YOURS, Config, Identity, defaults
 from bumble.entity.folder import ENTITY_FILE, Approval
 from bumble.entity.layers import Layer, Plain
 from bumble.errors import (
@@ -71,7 +70,7 @@ class Settings(Struct, frozen=True):
 
         The values are to be shown: passwords in addresses are not among them.
         """
-        for keys, value in setting_layers.leaves(self.values):
+        for keys, value in layers.leaves(self.values):
             yield ".".join(keys), urls.masked(value), self._origin(keys)
 
     def flags(self) -> dict[str, object]:
@@ -80,7 +79,7 @@ class Settings(Struct, frozen=True):
             ".".join(keys): value
             for layer in self.layers
             if layer.kind == "flag"
-            for keys, value in setting_layers.leaves(layer.values)
+            for keys, value in layers.leaves(layer.values)
         }
 
     def _origin(self, keys: Keys) -> str:
@@ -112,32 +111,33 @@ def load(
         SettingInvalidError: If a file or the environment has a name or value that is no setting.
         UsageError: If a flag has.
     """
-    layers = [Layer("default", defaults())]
+    every = [Layer("default", defaults())]
     trusted: folder_trust.Trusted = {}
     identity: Identity | None = None
     warnings: list[str] = []
     if user_file is not None:
-        plain, source = _read(user_file) or ({}, "")
+        plain, source = _parsed(user_file, _bytes(user_file) or b"")
         trusted = folder_trust.folders(plain.pop(folder_trust.KEY, None), str(user_file))
         users, warnings = _layer(user_file, plain, source, name=str(user_file))
-        layers.append(users)
+        every.append(users)
     if entity_file is not None:
-        identity, own, ignored = _entity_layer(entity_file)
+        raw = _bytes(entity_file)
+        if raw is None:
+            raise NotAnEntityError(entity_file.parent)
+        identity, own, ignored = entity_layer(entity_file, raw)
         warnings += ignored
         found = [identity_rule(identity), *acting(own.values)]
         if not acts:
             aside = [(name,) for name in ACTING]
             own = replace(own, values=folder_trust.without(own.values, aside))
-        layers.append(own)
-    layers.append(
-        Layer("environment", setting_layers.from_environment(environ or {}, warnings.append))
-    )
-    layers.append(Layer("flag", setting_layers.from_flags(flags or {})))
+        every.append(own)
+    every.append(Layer("environment", layers.from_environment(environ or {}, warnings.append)))
+    every.append(Layer("flag", layers.from_flags(flags or {})))
     if entity_file is None:
-        return _assemble(tuple(layers), identity, tuple(warnings))
+        return _assemble(tuple(every), identity, tuple(warnings))
     home = home or entity_file.parent
-    layers, doubts = _as_trusted(layers, own, entity_file, home, trusted)
-    assembled = _assemble(tuple(layers), identity, (*warnings, *doubts))
+    every, doubts = _as_trusted(every, own, entity_file, home, trusted)
+    assembled = _assemble(tuple(every), identity, (*warnings, *doubts))
     as_it_is = folder_trust.doubt(trusted, home, own.values) is None
     approval = folder_trust.approval(trusted, home) if user_file else None
     return replace(assembled, trusted=as_it_is, approval=approval, rules=tuple(found))
@@ -149,7 +149,7 @@ def rules(values: Mapping[str, Any]) -> list[approvals.Rule]:
     Raises:
         ValueError: If it does not say who the entity is.
     """
-    plain = layers.left(folder_trust.without(values, folder_trust.only_owners(values)))
+    plain = layers.left(folder_trust.without(values, folder_trust.marked(values, OWNERS)))
     own = {key: plain[key] for key in schema.fields(Identity) if key in plain}
     return [identity_rule(schema.build(Identity, own)), *acting(plain)]
 
@@ -176,32 +176,32 @@ def is_acting(rule: approvals.Rule) -> bool:
 
 
 def _as_trusted(
-    layers: list[Layer], own: Layer, path: Path, home: Path, trusted: folder_trust.Trusted
+    every: list[Layer], own: Layer, path: Path, home: Path, trusted: folder_trust.Trusted
 ) -> tuple[list[Layer], list[str]]:
     """Take out what does not count in an entity's folder, and say so.
 
     Args:
-        layers: All of them.
+        every: All of them.
         own: The one that is the entity's own.
         path: Of its entity.yaml.
         home: The folder whose trust counts.
         trusted: The folders that the user trusts, as they were.
     """
     asking = [
-        folder_trust.only_yours(layer.values)
+        folder_trust.marked(layer.values, YOURS)
         if layer is own
         else folder_trust.starting(layer.values)
-        for layer in layers
+        for layer in every
     ]
     doubt = folder_trust.doubt(trusted, home, own.values) if any(asking) else None
     if doubt is None:
-        return layers, []
+        return every, []
     left, warnings = [], []
-    for layer, ignored in zip(layers, asking, strict=True):
+    for layer, ignored in zip(every, asking, strict=True):
         left.append(replace(layer, values=folder_trust.without(layer.values, ignored)))
         for keys in ignored:
             if layer is own:
-                place = setting_layers.place(str(path), layer.source, keys)
+                place = layers.place(str(path), layer.source, keys)
                 warnings.append(folder_trust.warning(place, keys, home, doubt))
             else:
                 place = layer.origin(keys)
@@ -210,31 +210,31 @@ def _as_trusted(
 
 
 def _assemble(
-    layers: tuple[Layer, ...], identity: Identity | None, warnings: tuple[str, ...]
+    every: tuple[Layer, ...], identity: Identity | None, warnings: tuple[str, ...]
 ) -> Settings:
     nothing: Plain = {}
-    values = functools.reduce(setting_layers.merge, (layer.values for layer in layers), nothing)
+    values = functools.reduce(layers.merge, (layer.values for layer in every), nothing)
     try:
         config = schema.build(Config, values)
     except ValueProblem as problem:
         keys = problem.keys
-        deepest = max(reversed(layers[1:]), key=lambda layer: layer.depth(keys))
+        deepest = max(reversed(every[1:]), key=lambda layer: layer.depth(keys))
         raise SettingInvalidError(deepest.origin(keys), str(problem)) from problem
-    return Settings(config, identity, values, layers, warnings)
+    return Settings(config, identity, values, every, warnings)
 
 
-def _entity_layer(path: Path) -> tuple[Identity, Layer, list[str]]:
-    """Read entity.yaml: who it is, the settings in it, and what to say of those no folder makes."""
-    read = _read(path)
-    if read is None:
-        raise NotAnEntityError(path.parent)
-    plain, source = read
+def entity_layer(path: Path, raw: bytes) -> tuple[Identity, Layer, list[str]]:
+    """Read entity.yaml: who it is, the settings in it, and what to say of those no folder makes.
+
+    Raises:
+        SettingInvalidError: If it can't be read as that.
+    """
+    plain, source = _parsed(path, raw)
     identity = _take_identity(path, plain, source)
     layer, warnings = _layer(path, plain, source, name=path.name)
-    ignored = folder_trust.only_owners(layer.values)
+    ignored = folder_trust.marked(layer.values, OWNERS)
     warnings += [
-        folder_trust.owners_warning(setting_layers.place(str(path), source, keys), keys)
-        for keys in ignored
+        folder_trust.owners_warning(layers.place(str(path), source, keys), keys) for keys in ignored
     ]
     return identity, replace(layer, values=folder_trust.without(layer.values, ignored)), warnings
 
@@ -242,7 +242,7 @@ def _entity_layer(path: Path) -> tuple[Identity, Layer, list[str]]:
 def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
     """Take out of entity.yaml what is not a setting, and read it."""
     own = {key: plain.pop(key) for key in list(plain) if key in schema.fields(Identity)}
-    plain.pop(setting_layers.NOTES, None)
+    plain.pop(layers.NOTES, None)
     if folder_trust.KEY in plain:
         raise _invalid(path, source, (folder_trust.KEY,), "a folder can't trust itself")
     version = own.get("schema_version")
@@ -254,27 +254,15 @@ def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
     try:
         return schema.build(Identity, own)
     except ValueProblem as problem:
-        raise _invalid(path, source, problem.keys, setting_layers.sentence(problem)) from problem
+        raise _invalid(path, source, problem.keys, layers.sentence(problem)) from problem
 
 
-def _read(path: Path) -> tuple[Plain, str] | None:
-    """Read a YAML file as plain data and as text; None where there is none."""
+def _bytes(path: Path) -> bytes | None:
+    """Read a file; None where there is none."""
     try:
-        raw = disk.read_if_there(path)
+        return disk.read_if_there(path)
     except OSError as error:
         raise UserError(f"{path}: could not be read: {error.strerror}") from error
-    return None if raw is None else _parsed(path, raw)
-
-
-def check_entity(path: Path, raw: bytes) -> None:
-    """Check what an entity.yaml is to hold.
-
-    Raises:
-        SettingInvalidError: If it can't be read as that.
-    """
-    plain, source = _parsed(path, raw)
-    _take_identity(path, plain, source)
-    _layer(path, plain, source, name=path.name)
 
 
 def _parsed(path: Path, raw: bytes) -> tuple[Plain, str]:
@@ -288,28 +276,25 @@ def _parsed(path: Path, raw: bytes) -> tuple[Plain, str]:
         if marks := merge_marks.line_of(source):
             problem = "a merge is open: its two sides stand here; keep one, then `git add` it"
             raise SettingInvalidError(f"{path}:{marks}", problem) from error
-        place = str(path) if error.line is None else f"{path}:{error.line}"
-        raise SettingInvalidError(place, error.problem) from error
+        raise invalid(str(path), error) from error
 
 
 def _layer(path: Path, plain: Plain, source: str, *, name: str) -> tuple[Layer, list[str]]:
     """Return what a file sets, and what to say of settings in it that are gone."""
     warnings = [
-        layers.warning(
-            setting_layers.place(str(path), source, keys), keys, is_users=name != ENTITY_FILE
-        )
+        layers.warning(layers.place(str(path), source, keys), keys, is_users=name != ENTITY_FILE)
         for keys in layers.found(plain)
     ]
     plain = layers.left(plain)
     try:
         schema.check(Config, plain)
     except ValueProblem as problem:
-        raise _invalid(path, source, problem.keys, setting_layers.sentence(problem)) from problem
+        raise _invalid(path, source, problem.keys, layers.sentence(problem)) from problem
     return Layer("file", plain, name, source), warnings
 
 
 def _invalid(path: Path, source: str, keys: Keys, problem: str) -> SettingInvalidError:
-    return SettingInvalidError(setting_layers.place(str(path), source, keys), problem)
+    return SettingInvalidError(layers.place(str(path), source, keys), problem)
 
 
 def _path(key: str, values: Mapping[str, Any]) -> Keys:
@@ -319,7 +304,7 @@ def _path(key: str, values: Mapping[str, Any]) -> Keys:
     try:
         schema.at(Config, keys)
     except UnknownKeyProblem as problem:
-        raise UsageError(setting_layers.sentence(problem)) from problem
+        raise UsageError(layers.sentence(problem)) from problem
     raise UsageError(f"`{key}` is not set")  # an entry of a mapping that nobody made
 
 
@@ -338,11 +323,9 @@ def plan_set(source: str, key: str, value_text: str, *, file: str = "entity.yaml
     """
     keys, root = _find(key)
     try:
-        value = layers.parse_value(keys, value_text, root=root)
+        return yaml_edit.set_value(source, keys, layers.parse_value(keys, value_text, root=root))
     except ValueProblem as problem:
         raise UsageError(layers.sentence(problem)) from problem
-    try:
-        return yaml_edit.set_value(source, keys, value)
     except yaml_edit.SourceError as error:
         raise invalid(file, error) from error
 

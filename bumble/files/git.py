@@ -83,6 +83,7 @@ READS_FILES = frozenset(
     ("add", "commit", "diff", "status", "merge", "reset", "checkout-index", "hash-object")
 )  # by filters, where there are some
 MOVES_BRANCHES = frozenset(("fast-import", "branch"))  # which a hook may be told of
+NO_FILTER = ("unspecified", "unset", "set")
 NAMING = (b"filter", b"include", b"hook", b"lfs")  # in what else names programs for these
 OWNERS_OWN = ("system", "global", "command")  # the scopes of settings that came with no folder
 # Ends of settings that name a program, or send git elsewhere, where it reaches out or merges.
@@ -307,14 +308,7 @@ class Git(Struct, frozen=True, dict=True):
         named = self.repository.attributes_mention(paths, (b"filter",))
         if not named and not self.programs.aside:
             return None
-        stdin = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
-        result = self.call("check-attr", "-z", "--stdin", "filter", stdin=stdin)
-        rows = result.text.split("\0")
-        needs = [
-            (path, name)
-            for path, name in zip(rows[::3], rows[2::3], strict=False)
-            if name not in ("unspecified", "unset", "set")
-        ]
+        needs = self.filtered(paths)
         if not needs:
             return None
         listed = self._listed()
@@ -322,6 +316,13 @@ class Git(Struct, frozen=True, dict=True):
         if listed is not None and self.trusted:
             usable |= listed.aside
         return next(((path, name) for path, name in needs if name not in usable), None)
+
+    def filtered(self, paths: Sequence[str]) -> list[tuple[str, str]]:
+        """Return those of some paths that git stores by a filter, each with its name."""
+        stdin = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
+        rows = self.call("check-attr", "-z", "--stdin", "filter", stdin=stdin).text.split("\0")
+        pairs = zip(rows[::3], rows[2::3], strict=False)
+        return [(path, name) for path, name in pairs if name not in NO_FILTER]
 
     @property
     def strays(self) -> Path | None:
@@ -415,8 +416,8 @@ def _start(
     if alone:
         around["GIT_DIR"] = os.devnull
     command = ["git", "-C", str(folder), "--no-pager", *_settings(OFF), *arguments]
-    held = _holding.get()
-    kept = () if held is None or held.descriptor is None else (held.descriptor,)
+    held = _holding.get() or Holding()
+    kept = () if held.descriptor is None else (held.descriptor,)
     try:
         with subprocess.Popen(
             command,
@@ -438,20 +439,13 @@ def _start(
     except FileNotFoundError as error:
         return GitResult(NOT_INSTALLED, b"", str(error))
     except subprocess.TimeoutExpired as error:
-        if held is not None:
-            held.killed = True
-        silent = error.timeout == silence_seconds
-        why = (
-            f"nothing came for {error.timeout:g} s"
-            if silent
-            else (f"git took longer than {error.timeout:g} s")
-        )
-        return GitResult(1, b"", why, killed=True)
+        held.killed = True
+        what = "nothing came for" if error.timeout == silence_seconds else "git took longer than"
+        return GitResult(1, b"", f"{what} {error.timeout:g} s", killed=True)
     except OSError as error:
         return GitResult(1, b"", str(error))
     killed = process.returncode < 0  # by somebody
-    if killed and held is not None:
-        held.killed = True
+    held.killed = held.killed or killed
     return GitResult(process.returncode, out, err.decode(errors="replace"), killed)
 
 
@@ -539,9 +533,7 @@ def tracked(folder: Path, *below: str) -> dict[str, str]:
     if place is None or not _names(place.repository.private / "index", below):
         return {}
     result = place.call("--literal-pathspecs", "ls-files", "--stage", "-z", "--", *below)
-    rows = (
-        [row.partition("\t") for row in result.text.split("\0") if row] if result.code == 0 else []
-    )
+    rows = (row.partition("\t") for row in result.text.split("\0") if row and result.code == 0)
     return {path: about.split(" ")[1] for about, _, path in rows}
 
 
@@ -627,8 +619,7 @@ def blobs(folder: Path, names: Sequence[str]) -> list[bytes | None]:
     result = call(folder, "cat-file", "--batch", stdin=stdin)
     if result.code != 0:
         raise HistoryUnreadableError(folder, result.why)
-    contents: list[bytes | None] = []
-    at = 0
+    contents, at = list[bytes | None](), 0
     for _ in names:
         end = result.out.find(b"\n", at)
         head = result.out[at:end].split(b" ")

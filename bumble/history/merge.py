@@ -50,7 +50,11 @@ def _merger_for(path: str) -> Merge:
         if inner == forgotten.PATH:
             return merge_texts.merge_notes
         if record := companions.record_of(inner):
-            return _companion_merger(kinds.of_path(record))
+            # no markers are left in what nobody reads by eye
+            of_record = kinds.of_path(record)
+            return _mapping_merger(
+                base.parse_mapping, of_record.join if of_record else fields.origin
+            )
         if kind and PurePosixPath(kind.patterns[0]).suffix == PurePosixPath(path).suffix:
             merger = merger_of(kind)
             return _shown_merger(inner, merger) if inner in companions.SECTIONS else merger
@@ -100,11 +104,6 @@ def _shown_merger(path: str, merger: Merge) -> Merge:
         return Merged(companions.closed(path, merged.text, pointed=pointed), merged.clean)
 
     return merge
-
-
-def _companion_merger(kind: Kind | None) -> Merge:
-    """Return what merges companions: no markers are left in what nobody reads by eye."""
-    return _mapping_merger(base.parse_mapping, kind.join if kind else fields.origin)
 
 
 def _is_readable(read: Callable[[str, str], object], text: str) -> bool:

@@ -265,7 +265,7 @@ def _broken(root: Path, target: Upstream, name: str) -> str:
     kind = kinds.of_path(name)
     try:
         if kind is None:
-            settings.check_entity(Path(name), data)
+            settings.entity_layer(Path(name), data)
         else:
             kind.parse(data.decode("utf-8"), "")
     except FolderOutdatedError:  # an older clone's, which the merge brings along

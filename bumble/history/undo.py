@@ -114,11 +114,6 @@ def _adds_messages(version: Version) -> bool:
     return False
 
 
-def _can_be_undone(commit: Commit) -> bool:
-    """Whether it touched anything that an undo does not leave alone."""
-    return any(not _left_alone(commit, touched.path) for touched in commit.touched)
-
-
 def _left_alone(commit: Commit, path: str) -> str:
     """Say why a file is not undone; empty if it is."""
     if _is_said(commit, path):
@@ -164,7 +159,8 @@ def choose(
         every = log.read(root, cycle=cycle)
         for commit in every:
             fits = commit.cycle not in NEVER_LAST if last else bool(commit.cycle)
-            if fits and commit.id not in undone and _can_be_undone(commit):
+            moves = any(not _left_alone(commit, touched.path) for touched in commit.touched)
+            if fits and moves and commit.id not in undone:
                 return commit
         raise UserError(f"There is no {cycle or 'change'} to undo.")
     try:

@@ -38,15 +38,15 @@ def find(library: Library, query: str, kind: str | None) -> list[LibraryRecord]:
     """
     if len(stop_words.words(query)) < LEAST_WORDS:
         return []
-    searched = [each for each in kinds.KINDS if _is_searched(each) and kind in (None, each.name)]
+    searched = [
+        each
+        for each in kinds.KINDS  # a talk's messages are looked through, last
+        if each.explained and each is not kinds.SESSION and kind in (None, each.name)
+    ]
     # what tells of somebody first, then what else is told as true
     holders = sorted(searched, key=lambda each: (each is not kinds.PERSON, not each.claims))
     items = [item for each in holders for item in _holding(library, each, query)]
     return items or (list(_messages(library, query)) if kind in (None, MESSAGE) else [])
-
-
-def _is_searched(kind: Kind) -> bool:
-    return kind.explained and kind is not kinds.SESSION  # its messages are looked through, last
 
 
 def _holding(library: Library, kind: Kind, query: str) -> Iterator[LibraryRecord]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import marshal
 import os
 import stat
@@ -18,7 +17,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.index import chunks
-from bumble.index.rows import FileRow, Stamp, file_id
+from bumble.index.rows import FileRow, Stamp, passage_id
 from bumble.index.store import Store
 from bumble.records import kinds
 
@@ -75,12 +74,6 @@ def _add_companions(folder: str, place: str, stamps: dict[str, Stamp]) -> None:
         elif entry.name.endswith(".yaml") and entry.is_file(follow_symlinks=False):
             with suppress(FileNotFoundError):
                 stamps[name] = _stamp(entry.stat(follow_symlinks=False))
-
-
-def digest_of(stamps: dict[str, Stamp]) -> str:
-    """Return what differs if any file, its stamp or their order does."""
-    # of version 2, which says the same of equal values however often they are referred to
-    return hashlib.blake2b(marshal.dumps(stamps, 2), digest_size=32).hexdigest()
 
 
 def kind_of(path: str) -> str:
@@ -142,14 +135,18 @@ FILES_TOLD = 500  # after so many it is told how far it is
 SETTLED_NS = 2_000_000_000  # the coarsest clock of a file system: a younger file may change unseen
 
 
-class Filed(Struct, frozen=True):
-    """What became of the files."""
+class SyncReport(Struct, frozen=True):
+    """What a sync did."""
 
-    added: int
-    changed: int
-    removed: int
-    unchanged: int
-    problems: tuple[RecordInvalidError, ...]  # of every file that can't be read, by path
+    added: int = 0  # files
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    embedded: int = 0  # texts that went through the embedder
+    waiting: int = 0  # chunks that have no vector yet: words alone find them
+    problems: tuple[RecordInvalidError, ...] = ()  # files that can't be read; not in the index
+    notes: tuple[str, ...] = ()  # what the user should hear
+    complete: bool = True  # False: another process was at it, the index may be behind
 
 
 class IngestReading(Struct, frozen=True):
@@ -168,13 +165,14 @@ def changes(scanned: dict[str, Stamp], indexed: dict[str, Stamp]) -> tuple[list[
     return sorted(changed), sorted(indexed.keys() - scanned.keys())
 
 
-def update(entity: Entity, database: Store, reading: IngestReading, tell: Progress) -> Filed:
+def update(entity: Entity, database: Store, reading: IngestReading, tell: Progress) -> SyncReport:
     """Bring files and chunks of the database up to date with the folder."""
     _forget_if_renamed(database, reading)
     scanned = scan(entity)
-    whole = digest_of(scanned) if len(scanned) >= MANY_FILES else ""
+    # of version 2, which says the same of equal values however often they are referred to
+    whole = disk.sha256(marshal.dumps(scanned, 2)) if len(scanned) >= MANY_FILES else ""
     if whole and database.seen() == whole:
-        return Filed(0, 0, 0, len(scanned), _problems(entity, database))
+        return SyncReport(unchanged=len(scanned), problems=_problems(entity, database))
     indexed = database.stamps()
     changed, removed = changes(scanned, indexed)
     if removed:
@@ -201,7 +199,8 @@ def update(entity: Entity, database: Store, reading: IngestReading, tell: Progre
         with database.transaction():
             database.set_seen(whole)
     problems = _problems(entity, database)
-    return Filed(added, really - added, len(removed), len(scanned) - really, problems)
+    unchanged = len(scanned) - really
+    return SyncReport(added, really - added, len(removed), unchanged, problems=problems)
 
 
 def _problems(entity: Entity, database: Store) -> tuple[RecordInvalidError, ...]:
@@ -244,7 +243,7 @@ def _update_file(
     (mtime_ns, ctime_ns, size), of_kind = stamp, kind_of(path)
     settled = _is_settled(stamp, reading)
     new = FileRow(
-        row.id if row else file_id(path),
+        row.id if row else passage_id(path),
         of_kind,
         mtime_ns if settled else -1,
         ctime_ns,

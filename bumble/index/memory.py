@@ -15,12 +15,11 @@ from zoneinfo import ZoneInfo
 from bumble.entity.folder import Entity
 from bumble.errors import FolderUnwritableError, IndexServerError, IndexUnusableError, UserError
 from bumble.index import search, sync
-from bumble.index.ingest import Progress
+from bumble.index.ingest import Progress, SyncReport
 from bumble.index.place import Place
 from bumble.index.rerank import RerankTurn
 from bumble.index.rows import Filter, Period
 from bumble.index.search import Factor, Hit, Index
-from bumble.index.sync import SyncReport
 from bumble.models.embed import reader
 from bumble.models.embed.protocol import Embedder
 from bumble.models.embed.reader import MessageReader

@@ -110,6 +110,8 @@ LEG = 128  # candidates of each leg that are matched, where there are more
 SURROUNDED = 40  # of these, and at least SURROUNDED_FACTOR for each hit wanted, with surroundings
 SURROUNDED_FACTOR = 2
 LEAST_RANKED, RANKED_FACTOR = 100, 5  # returned, and what relevance is scaled by
+MATCH_WEIGHT, MOST_ASKED = 0.3, 3.0  # of the match by tokens in nearness, and how far it grows
+NEARNESS_SCALE = 0.72
 MATCHES = ("tokens", "before")  # the shares that say how well the texts themselves match
 
 
@@ -142,11 +144,41 @@ class RerankTurn(Struct, frozen=True):
     turn: int  # counted from 0
 
 
-class RankShare(Struct, frozen=True):
-    """A part of a score."""
+class Parts(Struct, frozen=True):
+    """What a score is made of: relevance times factor.
 
-    name: str  # `tokens`, `before`, or a field of `Shares`
-    value: float
+    Relevance is the sum of the shares, or BM25 alone, on a scale from the worst of the candidates
+    to the best.
+    """
+
+    bm25: float = 0.0
+    bm25_scaled: float = 0.0  # in [0, 1], among the candidates of this query
+    cosine: float | None = None  # None: no embedder, or no vector yet
+    calibrated: float | None = None  # the cosine on a scale where unrelated texts lie at 0
+    factor: float = 1.0  # what the caller multiplied in; 1 for plain retrieval
+    matched: tuple[str, ...] = ()  # terms of the query in it, or in the turns before it
+    complete: bool = False  # whether these are all terms of the query
+    relevance: float = 0.0  # in [0, 1]
+    # by `tokens`, `before`, or a field of `Shares`; empty by words alone
+    shares: Mapping[str, float] = {}
+    asked: float = 0.0  # how much the query says, counted in tokens that stand nowhere
+    usual: float = 0.0  # the cosine of the query with any text of the index
+
+    @property
+    def nearness(self) -> float | None:
+        """Say how near it is by itself, whatever else there is; None without a vector.
+
+        A greeting is like other greetings, but says little: what little it says can't bring much
+        to mind. What any text of the index is to the query counts as nothing: to a model of
+        another language all that is in this one is alike. On the scale of calibrated cosines
+        (docs/log.md).
+        """
+        if self.cosine is None or not self.shares:
+            return self.calibrated
+        match = sum(self.shares[name] for name in MATCHES)
+        matching = MATCH_WEIGHT * match * min(self.asked, MOST_ASKED)
+        above = (self.cosine - self.usual) / (1 - self.usual)
+        return NEARNESS_SCALE * (above + matching)
 
 
 class Ranked(Struct, frozen=True):
@@ -154,11 +186,7 @@ class Ranked(Struct, frozen=True):
 
     id: int
     total: float  # the sum of its shares
-    shares: tuple[RankShare, ...]
-    bm25: float
-    bm25_scaled: float
-    matched: tuple[str, ...]  # terms of the query that stand in it, or in the turns before it
-    asked: float  # how much the query says, counted in tokens that stand nowhere
+    parts: Parts  # as far as they are known here
 
 
 class _Loaded(Struct, frozen=True):
@@ -302,11 +330,14 @@ def _ranked(
         Ranked(
             int(loaded.rows[n][0]),
             totals[n],
-            tuple(RankShare(name, float(column[n])) for name, column in columns.items()),
-            float(loaded.bm25[n]),
-            float(words[n]),
-            tuple(compress(matcher.question.terms, loaded.stands[:, n])),
-            matcher.asked,
+            Parts(
+                bm25=float(loaded.bm25[n]),
+                bm25_scaled=float(words[n]),
+                matched=tuple(compress(matcher.question.terms, loaded.stands[:, n])),
+                complete=bool(matcher.question.terms) and bool(loaded.stands[:, n].all()),
+                shares={name: float(column[n]) for name, column in columns.items()},
+                asked=matcher.asked,
+            ),
         )
         for n in _ordered(loaded, totals, allowed)[:most]
         if not matcher.question.is_asked_in(loaded.rows[n])

@@ -1,4 +1,4 @@
-"""The rows of an index, alike in every store: a file's, a chunk's, what changed, which are met.
+"""The rows of an index, alike in every store: a file's, a chunk's, and which are met.
 
 Ids are hashes of path, record and ordinal, the same in every index of the same files.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ CHUNK_COLUMNS = (
     *("own", "hash", "recipe"),
 )
 TEXT_COLUMNS = ("text", "embedded", "terms", "around")
-_HASH = -2  # where a row of a chunk has its hash, counted from the end
+HASH = -2  # where a row of a chunk has its hash, counted from the end
 ALL_TEXTS = -1  # the row of `pieces` that counts the texts themselves
 Row = tuple[Any, ...]
 # Of a file: when it was written, when it was changed in any way, both in ns, and its size. So many
@@ -77,18 +77,8 @@ class FileRow(NamedTuple):  # ten thousand of them are read before each search
         return self._replace(problem=problem.problem, problem_line=problem.line)
 
 
-def chunk_id(path: str, chunk: Chunk) -> int:
-    """Return the id of a chunk: 63 bits that depend on the files alone."""
-    return passage_id(path, chunk.record, chunk.ordinal)
-
-
-def file_id(path: str) -> int:
-    """Return the id of a file that is new."""
-    return passage_id(path, "", 0)
-
-
-def passage_id(path: str, record: str, ordinal: int) -> int:
-    """Return the id of the chunk that is a record's passage of this number."""
+def passage_id(path: str, record: str = "", ordinal: int = 0) -> int:
+    """Return the id of a record's passage of a number, or of a file: 63 bits of those alone."""
     key = f"{path}\0{record}\0{ordinal}".encode("utf-8", "replace")
     return int.from_bytes(hashlib.sha256(key).digest()[:8], "big") >> 1
 
@@ -150,32 +140,3 @@ def storable(value: str) -> str:
 def recipe_of(text: str) -> tuple[tuple[str, float], ...]:
     """Read of which texts, by hash, a vector is made, and how much each counts."""
     return tuple((str(key), float(weight)) for key, weight in json.loads(text))
-
-
-class Differences(Struct, frozen=True):
-    """What is other in the chunks of a file than it was."""
-
-    gone: list[int]
-    loose: list[str]  # hashes of texts that a chunk let go of
-    remixed: list[int]  # whose vector is made of other texts
-    reworded: list[int]  # new, or of other terms
-    put: list[tuple[int, Row, Row]]  # new or changed, with its row and its texts
-
-
-def differences(
-    old: Mapping[int, tuple[Row, Row]], new: Mapping[int, tuple[Row, Row]]
-) -> Differences:
-    """Compare the chunks of a file, each by id with its row and its texts, with what they were."""
-    stay = old.keys() & new.keys()
-    changed = [key for key in new if old.get(key) != new[key]]
-    return Differences(
-        gone=sorted(old.keys() - stay),
-        loose=[
-            row[_HASH]
-            for key, (row, _) in old.items()
-            if key not in stay or row[_HASH] != new[key][0][_HASH]
-        ],
-        remixed=[key for key in changed if key in stay and old[key][0][-1] != new[key][0][-1]],
-        reworded=[key for key in changed if key not in stay or old[key][1][2:] != new[key][1][2:]],
-        put=[(key, *new[key]) for key in changed],
-    )

@@ -25,6 +25,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
 from bumble.index import place, rerank, terms
 from bumble.index.late import Shares
+from bumble.index.rerank import Parts
 from bumble.index.rows import Filter, Period, encoded, passage_id, unpacked
 from bumble.index.standing import Standing
 from bumble.index.store import Store
@@ -32,47 +33,9 @@ from bumble.models.embed.protocol import Embedder, Floats, QueryTokens
 
 LEAST_DEPTH = 200  # candidates of each leg
 DEPTH_FACTOR = 5  # and at least this many for each hit wanted
-MATCH_WEIGHT, MOST_ASKED = 0.3, 3.0  # of the match by tokens in nearness, and how far it grows
-NEARNESS_SCALE = 0.72
 SAMPLE = 128  # texts that say how near any text of an index is to a query
 UNSEEN = 4  # unrelated texts that are counted with them, for an index that is all about one thing
 _SHARES = Shares()
-
-
-class Parts(Struct, frozen=True):
-    """What a score is made of: relevance times factor.
-
-    Relevance is the sum of the shares, or BM25 alone, on a scale from the worst of the candidates
-    to the best.
-    """
-
-    bm25: float = 0.0
-    bm25_scaled: float = 0.0  # in [0, 1], among the candidates of this query
-    cosine: float | None = None  # None: no embedder, or no vector yet
-    calibrated: float | None = None  # the cosine on a scale where unrelated texts lie at 0
-    factor: float = 1.0  # what the caller multiplied in; 1 for plain retrieval
-    matched: tuple[str, ...] = ()  # terms of the query in it, or in the turns before it
-    complete: bool = False  # whether these are all terms of the query
-    relevance: float = 0.0  # in [0, 1]
-    shares: tuple[rerank.RankShare, ...] = ()  # empty by words alone
-    asked: float = 0.0  # how much the query says, counted in tokens that stand nowhere
-    usual: float = 0.0  # the cosine of the query with any text of the index
-
-    @property
-    def nearness(self) -> float | None:
-        """Say how near it is by itself, whatever else there is; None without a vector.
-
-        A greeting is like other greetings, but says little: what little it says can't bring much
-        to mind. What any text of the index is to the query counts as nothing: to a model of
-        another language all that is in this one is alike. On the scale of calibrated cosines
-        (docs/log.md).
-        """
-        if self.cosine is None or not self.shares:
-            return self.calibrated
-        match = sum(share.value for share in self.shares if share.name in rerank.MATCHES)
-        matching = MATCH_WEIGHT * match * min(self.asked, MOST_ASKED)
-        above = (self.cosine - self.usual) / (1 - self.usual)
-        return NEARNESS_SCALE * (above + matching)
 
 
 UNRANKED = Parts()
@@ -211,12 +174,8 @@ def search(
         scored = [candidate for candidate in scored if fits(_hit(candidate, mean, 1.0))]
     factors = _factors(scored, factor, limit, mean)
     best = (_hit(candidate, mean, weight) for candidate, weight in _best(scored, factors))
-    return _with_ends(index, list(islice(_standing(index, best), limit)))
-
-
-def _standing(index: Index, hits: Iterable[Hit]) -> Iterator[Hit]:
-    """Yield the hits whose text stands in its file now: no other is shown."""
-    return filter(index.standing.holds, hits)
+    standing = filter(index.standing.holds, best)  # no text is shown that its file doesn't say
+    return _with_ends(index, list(islice(standing, limit)))
 
 
 def _is_comparable(index: Index, embedder: Embedder) -> bool:
@@ -388,30 +347,10 @@ def _by_token(
     return [
         _Scored(
             rows[candidate.id],
-            _parts(candidate, question, near.get(candidate.id), scaled, usual),
+            replace(candidate.parts, cosine=near.get(candidate.id), relevance=scaled, usual=usual),
         )
         for candidate, scaled in zip(ranked, relevance, strict=True)
     ]
-
-
-def _parts(
-    candidate: rerank.Ranked,
-    question: rerank.RerankQuestion,
-    cosine: float | None,
-    relevance: float,
-    usual: float,
-) -> Parts:
-    return Parts(
-        bm25=candidate.bm25,
-        bm25_scaled=candidate.bm25_scaled,
-        cosine=cosine,
-        matched=candidate.matched,
-        complete=0 < len(question.terms) == len(candidate.matched),
-        relevance=relevance,
-        shares=candidate.shares,
-        asked=candidate.asked,
-        usual=usual,
-    )
 
 
 def _factors(

@@ -18,14 +18,14 @@ from bumble.index.chunks import Chunk
 from bumble.index.rows import (
     ALL_TEXTS,
     CHUNK_COLUMNS,
+    HASH,
     TEXT_COLUMNS,
     FileRow,
     Filter,
     Row,
     Stamp,
-    chunk_id,
-    differences,
     packed,
+    passage_id,
     recipe_of,
     row_of,
     texts_of,
@@ -341,17 +341,28 @@ class Store(ABC):
         self, file: int, path: str, chunks: Sequence[Chunk], *, is_new: bool = False
     ) -> None:
         """Make these the chunks of a file; what is as it was is not touched."""
-        new = {chunk_id(path, chunk): (row_of(file, chunk), texts_of(chunk)) for chunk in chunks}
+        new = {
+            passage_id(path, chunk.record, chunk.ordinal): (row_of(file, chunk), texts_of(chunk))
+            for chunk in chunks
+        }
         old = {} if is_new else self._chunks_of(file)
-        changed = differences(old, new)
+        gone = sorted(old.keys() - new.keys())
+        changed = [key for key in new if old.get(key) != new[key]]
+        remixed = [key for key in changed if key in old and old[key][0][-1] != new[key][0][-1]]
+        reworded = [key for key in changed if key not in old or old[key][1][2:] != new[key][1][2:]]
+        loose = [  # hashes of texts that a chunk let go of
+            (row[HASH],)
+            for key, (row, _) in old.items()
+            if key not in new or row[HASH] != new[key][0][HASH]
+        ]
         with self.transaction():
-            self.drop_words([key for key in (*changed.gone, *changed.reworded) if key in old])
-            self.drop_vectors([*changed.gone, *changed.remixed])
-            for table in ("chunks", "texts") if changed.gone else ():
-                self.run(f"delete from {table} where @own and id in ??", (changed.gone,))
-            self.put("loose", ("hash",), [(key,) for key in changed.loose])
-            self._chunks += changed.put
-            self._worded += [(key, new[key][1]) for key in changed.reworded]
+            self.drop_words([key for key in (*gone, *reworded) if key in old])
+            self.drop_vectors([*gone, *remixed])
+            for table in ("chunks", "texts") if gone else ():
+                self.run(f"delete from {table} where @own and id in ??", (gone,))
+            self.put("loose", ("hash",), loose)
+            self._chunks += [(key, *new[key]) for key in changed]
+            self._worded += [(key, new[key][1]) for key in reworded]
 
     def _chunks_of(self, file: int) -> dict[int, tuple[Row, Row]]:
         """Return the chunks of a file by id, each with its row and its texts."""

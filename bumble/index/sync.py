@@ -28,7 +28,6 @@ from bumble.errors import (
     IndexServerError,
     IndexUnusableError,
     LockedError,
-    RecordInvalidError,
 )
 from bumble.files import disk
 from bumble.index import chunks, ingest, place, sqlite
@@ -42,20 +41,6 @@ WAIT_SECONDS = 30.0
 SWEEP = "index-sweep"  # in `.bumble/`: a server has yet to free what was forgotten
 INSTEAD = "the index in the entity's folder is used instead."
 BEHIND = "Another process is bringing the index up to date; what it has yet to reach is not found."
-
-
-class SyncReport(Struct, frozen=True):
-    """What a sync did."""
-
-    added: int = 0  # files
-    changed: int = 0
-    removed: int = 0
-    unchanged: int = 0
-    embedded: int = 0  # texts that went through the embedder
-    waiting: int = 0  # chunks that have no vector yet: words alone find them
-    problems: tuple[RecordInvalidError, ...] = ()  # files that can't be read; not in the index
-    notes: tuple[str, ...] = ()  # what the user should hear
-    complete: bool = True  # False: another process was at it, the index may be behind
 
 
 class IndexState(Struct, frozen=True):
@@ -83,7 +68,7 @@ def sync(
     progress: ingest.Progress | None = None,
     wait_seconds: float = WAIT_SECONDS,
     shreds: bool = False,
-) -> SyncReport:
+) -> ingest.SyncReport:
     """Bring the index up to date with the files.
 
     Args:
@@ -104,13 +89,13 @@ def sync(
     shreds = shreds or (at.server is not None and owes_sweep(entity))
     making = _Making(embedder, shreds=shreds)
 
-    def bring(at: place.Place, note: str = "") -> SyncReport:
+    def bring(at: place.Place, note: str = "") -> ingest.SyncReport:
         try:
             with at.held(entity, wait_seconds):
                 reading = ingest.IngestReading(name, zone, _now_ns(at))
                 report = _whole(entity, making, at, reading, progress or _quiet, rebuild=rebuild)
         except LockedError:
-            report = SyncReport(notes=(BEHIND,), complete=False)
+            report = ingest.SyncReport(notes=(BEHIND,), complete=False)
         return replace(report, notes=(note, *report.notes)) if note else report
 
     try:
@@ -158,7 +143,7 @@ def _whole(
     tell: ingest.Progress,
     *,
     rebuild: bool,
-) -> SyncReport:
+) -> ingest.SyncReport:
     """Bring the index up to date; where it can't be used as it is, make it anew."""
     try:
         return _sync(entity, making, at, reading, tell, rebuild=rebuild)
@@ -176,7 +161,7 @@ def _sync(
     *,
     rebuild: bool,
     note: str = "",
-) -> SyncReport:
+) -> ingest.SyncReport:
     fresh = rebuild or not at.exists(entity)
     with closing(at.to_write(entity, anew=fresh)) as database:
         if fresh:
@@ -197,15 +182,11 @@ def _sync(
         if at.server:
             disk.remove(entity.private / SWEEP)
         database.settle()
-        return SyncReport(
-            filed.added,
-            filed.changed,
-            filed.removed,
-            filed.unchanged,
-            embedded,
-            database.waiting(),
-            filed.problems,
-            tuple(filter(None, (note, remains))),
+        return replace(
+            filed,
+            embedded=embedded,
+            waiting=database.waiting(),
+            notes=tuple(filter(None, (note, remains))),
         )
 
 

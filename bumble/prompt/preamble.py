@@ -79,7 +79,7 @@ def body_text(
 def _body_block(runtime: Runtime, soma: Soma, level: ebb.Tier, room: int) -> str:
     """Put bars and feelings into words; what to do with them the tone says."""
     room, with_mood = min(room, ebb.BLOCK_MAX_CHARS), not runtime.config.prompt.mood_in_system
-    return ebb.body_block(soma, level, max_chars=room, with_mood=with_mood, with_advice=False)
+    return ebb.body_block(soma, level, max_chars=room, with_mood=with_mood)
 
 
 def _within(room: int, *texts: str) -> str:

@@ -280,13 +280,10 @@ def _skills(entity: Entity, session: Session) -> list[Block]:
         for skill in rules.obeyed(entity, skills.read(entity.skills), rules.of_skill)
         if base.may_read(skill.provenance.audience, session.people)
     ]
-    hits = skills.query(readable, recent, limit=MOST_SKILLS)
+    found = skills.query(readable, recent, limit=MOST_SKILLS)
     lines = [
-        (
-            hit.skill.provenance.trust,
-            f"- {hit.skill.name}: {skills.excerpt(hit.skill.text, SKILL_CHARS)}",
-        )
-        for hit in hits
+        (one.provenance.trust, f"- {one.name}: {skills.excerpt(one.text, SKILL_CHARS)}")
+        for one in found
     ]
     return _blocks("skills", "[Procedural memory that may help right now]", lines)
 

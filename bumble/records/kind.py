@@ -418,13 +418,10 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         """Plan to put a new record into the folder."""
         return base.plan_new(self.place(record), record.source, why)
 
-    def plan_edit(
-        self, record: R, values: Mapping[str, Any], why: str, *, body: str | None = None
-    ) -> Change | None:
+    def plan_edit(self, record: R, values: Mapping[str, Any], why: str) -> Change | None:
         """Plan to change some values by key, None takes one out; all other bytes stay."""
         stored = {key: None if value is None else written(value) for key, value in values.items()}
         document = base.with_values(record.source, stored)
-        document = document if body is None else document.with_body(body)
         return base.plan_edit(self.place(record), record.source, document, why)
 
     def plan_forget(self, record: R, why: str) -> Change:

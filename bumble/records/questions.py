@@ -9,7 +9,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, ClassVar
 
-from bumble.entity.changes import Change
 from bumble.records.base import Provenance
 from bumble.records.fields import BODY
 from bumble.records.kind import Record, RecordKind
@@ -60,6 +59,4 @@ def new(question_id: str, at: datetime, text: str, provenance: Provenance) -> Op
     return QUESTION.new(question_id, one_line(text), provenance, at=at)
 
 
-def plan_answered(question: OpenQuestion, why: str) -> Change:
-    """Plan to remove a question that has an answer now."""
-    return QUESTION.plan_forget(question, why)
+plan_answered = QUESTION.plan_forget  # a question that has an answer now goes

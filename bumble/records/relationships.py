@@ -9,7 +9,6 @@ or of how scores are found.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -20,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bumble.body.familiarity import Scores as Scores
+from bumble.entity import companions
 from bumble.entity.changes import Change
 from bumble.errors import NameUnclearError, RecordMissingError
 from bumble.files import disk
@@ -44,7 +44,7 @@ from bumble.text.schema import LANGUAGE_CODE
 from bumble.text.yaml_edit import Row
 
 FOLDER = "relationships"
-LINE_KEY_DIGITS = 12  # of a hash; a portrait has a few dozen lines
+line_key = companions.key_of  # what a line is marked by
 MAX_PENDING = 12  # notes that wait for the next reflection; the oldest go first
 
 
@@ -217,11 +217,6 @@ class Relationship(Record, frozen=True, kw_only=True):
         if self.lines is None:
             return self.provenance
         return self.lines.get(line_key(line), base.BY_HAND)
-
-
-def line_key(line: str) -> str:
-    """Return what a line is marked by: a hash of its words, whatever space is between them."""
-    return "h" + hashlib.sha256(" ".join(line.split()).encode()).hexdigest()[:LINE_KEY_DIGITS]
 
 
 def text_lines(text: str) -> list[str]:

@@ -363,13 +363,8 @@ def path(session_id: str) -> str:
     return f"{FOLDER}/{session_id}/{FILE}"
 
 
-def plan_start(session: Session, why: str) -> changes.Change:
+def plan_start(session: Session, why: str, new_records: Iterable[Record] = ()) -> changes.Change:
     """Plan to make the transcript of a new session; the same set may append to it."""
-    return changes.write(path(session.id), session.source, None, why)
-
-
-def plan_whole(session: Session, new_records: Iterable[Record], why: str) -> changes.Change:
-    """Plan to make the transcript of a new session with all that is in it."""
     lines = "".join(map(render, _linked(session, new_records)))
     return changes.write(path(session.id), session.source + lines, None, why)
 

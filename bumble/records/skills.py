@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
@@ -28,8 +27,6 @@ from bumble.text.words import one_line
 
 FOLDER = "skills"
 FOLDER_FILE = "SKILL.md"
-MAX_HITS = 3
-EXCERPT_CHARS = 900
 K1, B = 1.2, 0.75  # BM25's saturation and length normalisation, as its authors advise
 NAME_WEIGHT, DESCRIPTION_WEIGHT = (
     4,
@@ -59,14 +56,6 @@ class Skill(Record, frozen=True, kw_only=True):
     def slug(self) -> str:
         """The file's stem, or its folder's name."""
         return self.id
-
-
-class SkillHit(Struct, frozen=True):
-    """A skill that shares words with a text."""
-
-    skill: Skill
-    score: float  # > 0; comparable within one query only
-    excerpt: str  # the start of the text, at most EXCERPT_CHARS
 
 
 class _SkillKind(RecordKind[Skill], frozen=True, kw_only=True):
@@ -147,7 +136,7 @@ def plan_set(
     return base.plan_edit(there.path, there.source, document.with_body(text), why)
 
 
-def query(skills: Iterable[Skill], text: str, *, limit: int = MAX_HITS) -> list[SkillHit]:
+def query(skills: Iterable[Skill], text: str, *, limit: int) -> list[Skill]:
     """Find the skills that share telling words with a text: BM25, the name counting most.
 
     Returns:
@@ -163,7 +152,7 @@ def query(skills: Iterable[Skill], text: str, *, limit: int = MAX_HITS) -> list[
         for count, skill in zip(counts, everything, strict=True)
     ]
     best = sorted((pair for pair in scored if pair[0] > 0), key=lambda p: (-p[0], p[1].slug))
-    return [SkillHit(skill, score, excerpt(skill.text)) for score, skill in best[:limit]]
+    return [skill for _, skill in best[:limit]]
 
 
 def _weighted_words(skill: Skill) -> Sequence[str]:
@@ -186,7 +175,7 @@ def _bm25(count: Counter[str], frequency: dict[str, int], total: int, mean: floa
     )
 
 
-def excerpt(text: str, max_chars: int = EXCERPT_CHARS) -> str:
+def excerpt(text: str, max_chars: int) -> str:
     """Return the start of a text, cut at a line or a word, with `…` where it was cut."""
     if len(text) <= max_chars:
         return text

@@ -18,14 +18,13 @@ from bumble.records import base
 from bumble.records.fields import (
     ABSENT,
     BOTH,
-    Clash,
     Rule,
     Values,
     joined,
     later,
     mapping,
-    moment,
     nested,
+    newer,
     unchanged,
 )
 from bumble.records.kind import Kind, Told
@@ -51,18 +50,9 @@ def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
 
 
 def _later_whole(base: Any, current: Any, incoming: Any) -> Any:
-    """Take the mapping whose `at` is later."""
-    if ABSENT in (current, incoming) or None in (current, incoming):
-        return incoming if current is ABSENT or current is None else current
-    at = [
-        moment(side.get("at")) if isinstance(side, Mapping) else None
-        for side in (current, incoming)
-    ]
-    if at[0] is None or at[1] is None:
-        raise Clash
-    if at[0] == at[1]:
-        return max(current, incoming, key=repr)
-    return current if at[0] > at[1] else incoming
+    """Take the mapping whose `at` is later; one that is there, where the other is none."""
+    there = [side for side in (current, incoming) if isinstance(side, Mapping)]
+    return newer(there[0], there[-1], "at") if there else max(current, incoming, key=repr)
 
 
 def _affects(base: Any, current: Any, incoming: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -111,12 +112,8 @@ def plans_new(
     surplus = dropped(listed, anchor.at)
     return (
         lambda: anchors.plan_new(anchor, why),
-        *(_forgetting(weak, f"{why}: the weakest goes") for weak in surplus),
+        *(partial(anchors.plan_forget, weak, f"{why}: the weakest goes") for weak in surplus),
     )
-
-
-def _forgetting(anchor: Anchor, why: str) -> Callable[[], Change | None]:
-    return lambda: anchors.plan_forget(anchor, why)
 
 
 def dropped(listed: Sequence[Anchor], at: datetime) -> list[Anchor]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bumble.body import affects, bars, ebb
 from bumble.body import soma as body
@@ -22,9 +21,6 @@ from bumble.records import soma as store
 from bumble.records.base import MappingFile
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
-
-if TYPE_CHECKING:
-    from bumble.runtime.runtime import Runtime
 
 REACH_OUT, EXPLORE = "reach_out", "explore_something"
 TOOL_EVENTS = ("tool", "tool_failed")

@@ -128,10 +128,6 @@ class JobResult(Struct, frozen=True):
         changes = tuple(filter(None, plan.changes))
         return result, ChangeSet(self.title, changes, self.trailers, marks=self.marks)
 
-    def change_set(self) -> ChangeSet:
-        """Return the changes to make, planned on the files as they are now."""
-        return self.planned()[1]
-
     @property
     def report(self) -> dict[str, Any]:
         """What `--json` says of it."""

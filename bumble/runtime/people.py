@@ -169,7 +169,6 @@ def plan_noted(
         person: As it was read, or a stub.
         notes: In order.
         known: Whether there is a file; else there will be one of the stub.
-        scores: Those that the notes ask for, if any.
     """
     waiting = {disk.same_name(note.text) for note in person.pending}
     new = [note for note in notes if disk.same_name(note.text) not in waiting]

@@ -198,8 +198,10 @@ def check(kind: Any, value: object, keys: Keys = (), *, whole: bool = False) -> 
         return
     if _has_keys(inner):
         value = _mapping(value, keys)
+        is_open = is_section(inner) and not inner.__struct_config__.forbid_unknown_fields
         for key, below in value.items():
-            check(_below(inner, key, (*keys, key)), below, (*keys, key), whole=whole)
+            if not is_open or key in fields(inner):
+                check(_below(inner, key, (*keys, key)), below, (*keys, key), whole=whole)
     elif get_origin(inner) is tuple and isinstance(value, list):
         for number, item in enumerate(value):
             place = (*keys[:-1], f"{keys[-1]}[{number}]")
@@ -240,7 +242,7 @@ def _without_empty(kind: Any, value: object) -> object:
     return {
         key: _without_empty(kinds[key], below)
         for key, below in value.items()
-        if below is not None or not _has_keys(bare(kinds[key])[0])
+        if key in kinds and (below is not None or not _has_keys(bare(kinds[key])[0]))
     }
 
 

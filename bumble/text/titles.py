@@ -65,13 +65,13 @@ def _cut(title: str) -> str:
     if len(title) <= MAX_CHARS:
         return title
     taken = title.split()
-    while taken and (len(" ".join(taken)) > MAX_CHARS or _leads_on(taken[-1])):
+    while taken and (
+        len(" ".join(taken)) > MAX_CHARS
+        or taken[-1].isdigit()  # it leads on to something
+        or taken[-1].casefold() in stop_words.WORDS
+    ):
         taken.pop()
     return " ".join(taken) or words.shorten(title, MAX_CHARS)
-
-
-def _leads_on(word: str) -> bool:
-    return word.isdigit() or word.casefold() in stop_words.WORDS
 
 
 def clause(texts: Iterable[str], names: Iterable[str]) -> str:

@@ -14,14 +14,13 @@ from typing import Any
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from bumble.text import yaml_read
-from bumble.text.yaml_read import SourceError, line_of, lines, parse, parse_mapping
+from bumble.text.yaml_read import SourceError, line_of, parse, parse_mapping
 
 __all__ = [
     "SourceError",
     "dump",
     "inline",
     "line_of",
-    "lines",
     "parse",
     "parse_mapping",
     "remove",

@@ -303,24 +303,7 @@ def line_of(source: str, keys: Sequence[Any]) -> int | None:
     return line
 
 
-def lines(source: str) -> dict[tuple[str, ...], int]:
-    """Return the line, from 1, of every key, under its path; keys inside lists are left out."""
-    found: dict[tuple[str, ...], int] = {}
-    seen: set[int] = set()  # an alias may point at what it stands in
-
-    def walk(node: Any, keys: tuple[str, ...]) -> None:
-        if not isinstance(node, MappingNode) or id(node) in seen:
-            return
-        seen.add(id(node))
-        for key, value in node.value:
-            path = (*keys, str(key.value))
-            found[path] = key.start_mark.line + 1
-            walk(value, path)
-
-    walk(compose(source), ())
-    return found
-
-
+@lru_cache(maxsize=4)  # whoever asks for one line of a file asks for others
 def compose(source: str) -> Any:
     """Return the nodes of a text, with their places in it; None where it can't be read."""
     if len(source) > MAX_CHARACTERS:

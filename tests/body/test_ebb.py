@@ -56,7 +56,6 @@ def test_a_stirring_body() -> None:
     assert ebb.body_block(STIRRED, "normal") == (
         "Body: stirring. Mood: content (0.47).\n"
         "Bars: social 85 (rest 50), curiosity 74 (rest 45), comfort 71 (rest 65).\n"
-        "Let it colour how you speak, without reciting it.\n"
         "Urge: reach out.\n"
         "Torn: curiosity against comfort.\n"
         "Feelings: amused (0.6), a-little-proud (0.4).\n"
@@ -71,8 +70,6 @@ def test_a_loud_body() -> None:
         "Body: loud. Mood: content (0.47).\n"
         "Bars: social 85 (rest 50), curiosity 74 (rest 45), creative 40 (rest 40), "
         "tension 15 (rest 15), comfort 71 (rest 65).\n"
-        "It is hard to ignore: let it shape pace, length and choice of words, "
-        "without reciting it.\n"
         "Urge: reach out.\n"
         "Torn: curiosity against comfort.\n"
         "Feelings: amused (0.6), a-little-proud (0.4).\n"

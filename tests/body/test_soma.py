@@ -61,9 +61,12 @@ SOMAS = st.builds(
 @given(SOMAS)
 @settings(deadline=None)
 def test_a_body_survives_its_file(state: Soma) -> None:
-    text = yaml_edit.dump(soma.to_mapping(state))
-    assert soma.from_mapping(yaml_edit.parse_mapping(text)) == state
-    assert soma.from_mapping(json.loads(json.dumps(soma.to_mapping(state)))) == state
+    mapping = soma.to_mapping(state)
+    assert soma.from_mapping(yaml_edit.parse_mapping(yaml_edit.dump(mapping))) == state
+    assert soma.from_mapping(json.loads(json.dumps(mapping))) == state
+    assert isinstance(mapping["hormones"], dict)
+    mapping["hormones"]["x_mine"] = 2
+    assert soma.from_mapping({"x_mine": [1], **mapping}) == state
 
 
 def test_the_file_of_a_body_is_plain_and_every_value_has_its_time() -> None:

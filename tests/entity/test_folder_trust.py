@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bumble.entity import folder_trust, settings
+from bumble.entity.config import YOURS, defaults
 from bumble.errors import SettingInvalidError
 from bumble.text import yaml_edit
 
@@ -41,7 +42,7 @@ def trusting(source: str, file: Path) -> str:
 def test_a_folder_nobody_trusts_reaches_nothing_beyond_itself(eve: Path) -> None:
     loaded = settings.load(eve)
     plain = settings.load()
-    for keys in folder_trust.yours():
+    for keys in folder_trust.marked(defaults(), YOURS):
         assert loaded.get(".".join(keys)) == plain.get(".".join(keys))
         assert loaded.origin(".".join(keys)) == "default"
     assert loaded.config.llm.model == "big"
@@ -49,7 +50,7 @@ def test_a_folder_nobody_trusts_reaches_nothing_beyond_itself(eve: Path) -> None
 
 def test_every_setting_that_was_ignored_is_told_with_its_line(eve: Path) -> None:
     warnings = settings.load(eve).warnings
-    assert len(warnings) == len(folder_trust.yours()) == 6
+    assert len(warnings) == len(folder_trust.marked(defaults(), YOURS)) == 6
     assert warnings[0] == (
         f"{eve}:5: `llm.base_url` is ignored, because it reaches beyond this folder. "
         f"If you trust what is in it: bumble config trust {eve.parent}"

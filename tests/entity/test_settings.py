@@ -11,7 +11,7 @@ import pytest
 
 import bumble
 from bumble.entity import folder_trust, layers, settings
-from bumble.entity.config import Config, defaults
+from bumble.entity.config import OWNERS, Config, defaults
 from bumble.errors import SettingInvalidError, UserError
 from bumble.text import schema, yaml_edit
 from bumble.text.schema import Keys
@@ -103,9 +103,11 @@ def other(kind: Any, value: Any) -> Any:
 
 # An empty mapping takes nothing away: entries of layers join. What is its owner's alone has no
 # layer of the entity's: tests of their own try these.
-OWNERS = folder_trust.only_owners(defaults())
+OF_OWNERS = folder_trust.marked(defaults(), OWNERS)
 LEAVES = [
-    (keys, value) for keys, value in layers.leaves(defaults()) if value != {} and keys not in OWNERS
+    (keys, value)
+    for keys, value in layers.leaves(defaults())
+    if value != {} and keys not in OF_OWNERS
 ]
 SECTIONS = sorted({keys[:depth] for keys, _ in LEAVES for depth in range(1, len(keys))})
 

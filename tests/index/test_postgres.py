@@ -18,10 +18,11 @@ from bumble.cli import check_machine
 from bumble.errors import IndexServerError, UsageError
 from bumble.index import place, postgres_server
 from bumble.index import postgres as postgres_index
+from bumble.index.ingest import SyncReport
 from bumble.index.postgres import MIGRATIONS, TABLES
 from bumble.index.postgres_server import PostgresServer
 from bumble.index.search import opened
-from bumble.index.sync import INSTEAD, SyncReport, state, sync
+from bumble.index.sync import INSTEAD, state, sync
 from tests.support.hashing import HashingEmbedder
 from tests.support.notes import Notes
 from tests.support.postgres import Postgres, free_port, running

@@ -40,7 +40,7 @@ def filled(notes: Notes, embedder: HashingEmbedder) -> Notes:
 def shares(notes: Notes, query: str, id_: str) -> dict[str, float]:
     found = notes.search(query, HashingEmbedder(64), limit=50)
     (hit,) = [hit for hit in found if hit.id == id_]
-    return {share.name: share.value for share in hit.parts.shares}
+    return dict(hit.parts.shares)
 
 
 def counted(database: Path) -> list[tuple[int, int]]:
@@ -62,12 +62,7 @@ def test_i_in_a_query_is_whoever_asks(filled: Notes, embedder: HashingEmbedder) 
         kims = search(index, "What did I say of the tide?", embedder, asker="Kim")
 
     def named(hits: list[Hit]) -> set[str]:
-        return {
-            hit.speaker
-            for hit in hits
-            for share in hit.parts.shares
-            if share.name == "named" and share.value and hit.kind == "message"
-        }
+        return {hit.speaker for hit in hits if hit.parts.shares["named"] and hit.kind == "message"}
 
     assert named(anybody) == {"Sam", "Kim"}
     assert named(kims) == {"Kim"}
@@ -75,7 +70,7 @@ def test_i_in_a_query_is_whoever_asks(filled: Notes, embedder: HashingEmbedder) 
 
 def test_the_shares_add_up_to_the_order(filled: Notes, embedder: HashingEmbedder) -> None:
     hits = filled.search("the lantern and the tide", embedder, limit=30)
-    sums = [sum(share.value for share in hit.parts.shares) for hit in hits]
+    sums = [sum(hit.parts.shares.values()) for hit in hits]
     assert sums == sorted(sums, reverse=True)
     assert [hit.score for hit in hits] == [round(hit.parts.relevance, 6) for hit in hits]
 
@@ -127,7 +122,7 @@ def test_what_asks_is_no_answer_and_says_nothing_of_the_turns_around_it(
     def scores(asking: RerankTurn | None) -> dict[str, float]:
         with opened(notes.entity, notes.at) as index:
             hits = search(index, asked, embedder, asking=asking)
-        return {hit.id: sum(share.value for share in hit.parts.shares) for hit in hits}
+        return {hit.id: sum(hit.parts.shares.values()) for hit in hits}
 
     without, there = scores(None), scores(RerankTurn("sessions/ses_b/messages.jsonl", 2))
     assert max(without, key=without.__getitem__) == "msg_b2"

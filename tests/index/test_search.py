@@ -38,7 +38,7 @@ def test_a_hit_says_where_it_stands_and_what_its_score_is_made_of(
     assert (hit.kind, hit.id, hit.path) == ("episode", "ep_1", "episodes/2026/05/ep_1.md")
     assert parts.matched == ("lantern",)
     assert parts.cosine is not None
-    assert sum(share.value for share in parts.shares) > 0
+    assert sum(parts.shares.values()) > 0
     assert hit.score == pytest.approx(parts.relevance * parts.factor, abs=1e-6)
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from bumble.errors import FolderUnwritableError, IndexUnusableError
 from bumble.index import rows, sqlite
-from bumble.index.chunks import Chunk
 from tests.support.kills import forks, in_child
 from tests.support.notes import Notes
 
@@ -45,17 +44,11 @@ def test_among_many_rows_bits_choose_what_floats_would(
     assert len({one for one, _ in coarse} & {one for one, _ in exact}) >= 7
 
 
-def test_the_id_of_a_chunk_depends_on_its_file_record_and_place() -> None:
-    chunk = Chunk("episode", "ep_1", 0, 1, "a", "a", ())
-    ids = {
-        rows.chunk_id("a.md", chunk),
-        rows.chunk_id("b.md", chunk),
-        rows.chunk_id("a.md", Chunk("episode", "ep_2", 0, 1, "a", "a", ())),
-        rows.chunk_id("a.md", Chunk("episode", "ep_1", 1, 1, "a", "a", ())),
-    }
+def test_the_id_of_a_passage_depends_on_its_file_record_and_place() -> None:
+    places = [("a.md", "ep_1", 0), ("b.md", "ep_1", 0), ("a.md", "ep_2", 0), ("a.md", "ep_1", 1)]
+    ids = {rows.passage_id(*place) for place in places}
     assert len(ids) == 4
     assert all(0 <= one < 2**63 for one in ids)
-    assert rows.chunk_id("a.md", Chunk("episode", "ep_1", 0, 9, "b", "b", ())) in ids
 
 
 def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:

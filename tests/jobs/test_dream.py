@@ -287,7 +287,7 @@ def test_a_kill_at_any_call_leaves_a_whole_dream_or_none(
     ada: Entity, done: bool, step: int
 ) -> None:
     runtime = runtime_of(ada, [WROTE], overrides=ON)
-    planned = dream.run(runtime, dream.check(runtime).jobs[0]).change_set()
+    planned = dream.run(runtime, dream.check(runtime).jobs[0]).planned()[1]
     assert len(planned.changes) == 5
     before = truth(ada.root)
     after = _applied(ada, planned, before)

@@ -105,7 +105,7 @@ def test_the_same_stretch_is_the_same_episode_in_every_process(ada: Entity) -> N
     mine, theirs = stretch.run(first, job), stretch.run(second, job)
     apply(first, mine)
     before = (ada.root / "state.yaml").exists() and (ada.root / "state.yaml").read_bytes()
-    assert not theirs.change_set()
+    assert not theirs.planned()[1]
     assert apply(second, theirs).written == []
     assert len(list(episodes.read(ada.episodes))) == 1
     assert ((ada.root / "state.yaml").exists() and (ada.root / "state.yaml").read_bytes()) == before
@@ -119,7 +119,7 @@ def test_a_faster_process_between_plan_and_write_is_noticed(ada: Entity) -> None
     planned: list[bool] = []
 
     def plan_late() -> Sequence[changes.Change]:
-        planned_now = theirs.change_set().changes
+        planned_now = theirs.planned()[1].changes
         if not planned:
             planned.append(True)
             apply(runtime, mine)
@@ -187,10 +187,10 @@ def test_significance_is_what_its_parts_say(ada: Entity) -> None:
     read = episode.conversation(runtime, session.id)
     assert read is not None
     weight = episode.weigh(runtime, read, job)
-    assert weight.meaningful == pytest.approx(0.15)
-    assert weight.familiarity == pytest.approx(0.05)
-    assert weight.appraisal == pytest.approx(0.35 * (4 + 8) / 40)
-    assert weight.novelty == pytest.approx(0.3)
+    assert weight.shares["meaningful"] == pytest.approx(0.15)
+    assert weight.shares["familiarity"] == pytest.approx(0.05)
+    assert weight.shares["appraisal"] == pytest.approx(0.35 * (4 + 8) / 40)
+    assert weight.shares["novelty"] == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(("curiosity", "felt_then"), [(70, ()), (95, ("curious",))])

@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.index import place
+from bumble.index.ingest import SyncReport
 from bumble.index.place import Place
 from bumble.index.rows import Filter
 from bumble.index.search import Hit, opened, search
-from bumble.index.sync import SyncReport, sync
+from bumble.index.sync import sync
 from bumble.models.embed.protocol import Embedder
 
 START = datetime(2026, 5, 1, 9, 0, tzinfo=UTC)

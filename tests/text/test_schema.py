@@ -11,12 +11,12 @@ from bumble.text import schema
 from bumble.text.schema import TimeZone
 
 
-class Leg(Struct, frozen=True):
+class Leg(Struct, frozen=True, forbid_unknown_fields=True):
     joints: Annotated[int, Meta(ge=1, le=7)]
     kind: Literal["walking", "jumping"]
 
 
-class Insect(Struct, frozen=True):
+class Insect(Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     legs: tuple[Leg, ...]
     weight: float

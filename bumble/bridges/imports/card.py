@@ -386,4 +386,4 @@ def _greeting(persona: ImportedPersona, now: datetime, person: str) -> Change:
         trust="imported",
         extra={"unprompted": True},
     )
-    return sessions.plan_whole(session, [message], f"a first message of {persona.name}")
+    return sessions.plan_start(session, f"a first message of {persona.name}", [message])

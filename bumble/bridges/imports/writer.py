@@ -190,7 +190,7 @@ class Importer:
         session_id = base.stable_id(sessions.PREFIX, placed[0].at, f"{self.form}:{key}")
         origin = base.filled({"from": self.form, "id": key, "title": title})
         session = sessions.new(session_id, messages[0].at, self.speaker.id, imported=origin)
-        change = sessions.plan_whole(session, messages, why)
+        change = sessions.plan_start(session, why, messages)
         if len(change.data or b"") > MAX_TRANSCRIPT_BYTES:
             return self._too_large(title or key)
         self._there[key] = session_id

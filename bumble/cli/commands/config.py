@@ -13,7 +13,7 @@ from bumble.cli.command import DryRunOption, EntityOption, LockTimeoutOption, gr
 from bumble.cli.models import weights
 from bumble.cli.process import Shell
 from bumble.entity import folder_trust, layers, settings
-from bumble.entity.config import Identity
+from bumble.entity.config import OWNERS, Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import NotAnEntityError, UsageError, UserError
 from bumble.llm import providers
@@ -152,7 +152,7 @@ def set_(
     def plan(source: str, file: str) -> str:
         planned = settings.plan_set(source, key, value, file=file)
         if not user:
-            for keys in folder_trust.only_owners(yaml_edit.parse_mapping(planned)):
+            for keys in folder_trust.marked(yaml_edit.parse_mapping(planned), OWNERS):
                 if keys[: key.count(".") + 1] == tuple(key.split(".")):
                     raise UsageError(
                         f"`{'.'.join(keys)}` would not count in a folder: only your own config may"

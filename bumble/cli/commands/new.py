@@ -172,7 +172,7 @@ def _month(opened: opening.Opened, life: Mapping[str, Any]) -> Iterator[changes.
     for told in talks:
         session_id = base.stable_id(sessions.PREFIX, told.at, "demo")
         session = sessions.new(session_id, told.at, told.person)
-        change = sessions.plan_whole(session, told.messages, "a talk")
+        change = sessions.plan_start(session, "a talk", told.messages)
         yield changes.ChangeSet(f"chat: {told.person.title()} and {NAME}", (change,))
     for kind, make in MAKERS.items():
         for entry in life[kind]:

@@ -15,11 +15,12 @@ from bumble.cli.command import AsOption, TagOption, looks_back, reads
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError
+from bumble.index.ingest import SyncReport
 from bumble.index.memory import Memory
 from bumble.index.place import Place
+from bumble.index.rerank import Parts
 from bumble.index.rows import Period
-from bumble.index.search import Hit, Parts
-from bumble.index.sync import SyncReport
+from bumble.index.search import Hit
 from bumble.models.embed.protocol import Embedder
 from bumble.recall import emotion_weight, memory_search
 from bumble.records import base
@@ -267,12 +268,12 @@ def _explained(parts: Parts) -> Iterator[str]:
     near = "no vector"
     if parts.cosine is not None:
         near = f"cosine {parts.cosine:.3f}, calibrated {parts.calibrated:.3f}"
-    for share in parts.shares:
-        if round(share.value, 3):
-            name, note = SHARES[share.name]
+    for share, value in parts.shares.items():
+        if round(value, 3):
+            name, note = SHARES[share]
             more = {"tokens": f"; {near}", "words": f": {', '.join(parts.matched)}"}
-            yield f"{name:8} {share.value:+.3f}   {note}{more.get(share.name, '')}"
-    total = sum(share.value for share in parts.shares) if parts.shares else parts.bm25
+            yield f"{name:8} {value:+.3f}   {note}{more.get(share, '')}"
+    total = sum(parts.shares.values()) if parts.shares else parts.bm25
     yield f"together {total:+.3f}   {parts.relevance:.3f} from the worst candidate to the best"
     whole = parts.relevance * parts.factor
     yield f"score    {parts.relevance:.3f} × {parts.factor:.3f} = {whole:.3f}"
@@ -294,7 +295,7 @@ def _data(
             "calibrated": parts.calibrated,
             "nearness": parts.nearness,
             "relevance": parts.relevance,
-            "shares": {share.name: share.value for share in parts.shares},
+            "shares": dict(parts.shares),
             "factor": parts.factor,
             "imprints": [asdict(share) for share in felt.shares] if felt else [],
             "matched": list(parts.matched),

@@ -128,7 +128,7 @@ def test_nothing_that_was_told_is_left_in_any_file(entity: Entity) -> None:
     write(entity, state.plan_write(state.read(entity.state), waits, ""))
     (job, *_) = stretch.check(runtime, force=True).jobs
     runtime.apply(
-        stretch.run(runtime, job).change_set()
+        stretch.run(runtime, job).planned()[1]
     )  # an earlier portrait lies in .history now
     forgotten(entity)
     for path in entity.root.rglob("*"):
