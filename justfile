@@ -24,7 +24,7 @@ slow *args:
 
 # The generated pages still say what the code does.
 docs:
-    uv run python -m release.reference --check docs
+    uv run python -m bumble.cli.reference --check docs
 
 # Build, look into, install and try what would be released; uploads nothing.
 release *args:

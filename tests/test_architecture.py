@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from release import reference
+from bumble.cli import reference
 from tests.support.rooms import ROOMS, modules
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -93,6 +93,20 @@ def explained(text: str) -> list[tuple[str, str]]:
     return [(term, said) for term, said in TERMS.items() if pattern(term).search(text)]
 
 
+def page() -> str:
+    """Return docs/words.md."""
+    lines = [
+        "# Words",
+        "",
+        "Written by `python -m bumble.cli.reference docs`; do not edit by hand.",
+        "`bumble COMMAND --help` explains the words it uses in the same sentences.",
+    ]
+    for title, group in GROUPS.items():
+        lines += ["", f"## {title}", ""]
+        lines += [f"- **{term}**: {text}" for term, text in group.items()]
+    return "\n".join(lines) + "\n"
+
+
 EXAMPLES = {
     "anchor add": 'bumble anchor add calm "The evening by the sea."',
     "belief add": 'bumble belief add "Sam drinks green tea."',

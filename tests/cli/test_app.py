@@ -14,10 +14,9 @@ import pytest
 import typer
 
 from bumble import errors
-from bumble.cli import app
+from bumble.cli import app, reference
 from bumble.cli.process import Shell
 from bumble.entity.folder import Entity
-from release import reference
 from tests.support.command_line import modules_of
 from tests.support.running import Run
 

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.cli import command_help
+from bumble.cli import command_help, reference
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, DAILY, SECTIONS
-from release import reference
 from tests.support.chatting import script
 from tests.support.command_line import leaves
 from tests.support.running import Run

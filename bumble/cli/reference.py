@@ -1,6 +1,6 @@
 """The generator of the pages on commands, words and settings, and of the tree of modules.
 
-`python -m release.reference docs` writes them, with `--check` it only compares.
+`python -m bumble.cli.reference docs` writes them, with `--check` it only compares.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any
 
 import typer
 
-import bumble
 from bumble.bridges.exports import memories
 from bumble.bridges.imports import formats
 from bumble.cli import app, command_help, completing, output, registry
@@ -30,7 +29,7 @@ from bumble.text import schema, yaml_edit
 HEAD = """\
 # Settings
 
-Written by `python -m release.reference docs` from `bumble/entity/config.py`, which says where
+Written by `python -m bumble.cli.reference docs` from `bumble/entity/config.py`, which says where
 settings may stand; do not edit by hand. Settings marked (yours) reach beyond the entity's folder:
 in an entity.yaml they count only if your own config trusts that folder, `bumble config trust DIR`.
 Programs run only in folders that you trust, whoever names them. Those marked (yours alone) never
@@ -87,20 +86,6 @@ def settings_page() -> str:
         is_section = isinstance(value, dict) and value
         shown = "" if is_section else f"`{yaml_edit.inline(value)}`"
         lines.append(f"| `{'.'.join(keys)}` | {shown} | {said.replace('|', chr(92) + '|')} |")
-    return "\n".join(lines) + "\n"
-
-
-def words_page() -> str:
-    """Return docs/words.md."""
-    lines = [
-        "# Words",
-        "",
-        "Written by `python -m release.reference docs`; do not edit by hand.",
-        "`bumble COMMAND --help` explains the words it uses in the same sentences.",
-    ]
-    for title, group in command_help.GROUPS.items():
-        lines += ["", f"## {title}", ""]
-        lines += [f"- **{term}**: {text}" for term, text in group.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -224,7 +209,7 @@ def _values() -> dict[str, list[str]]:
     }
 
 
-PACKAGE = Path(bumble.__path__[0])
+PACKAGE = Path(__file__).parent.parent
 DATA = (".md", ".yaml", ".json", ".npz")  # files that the package reads
 BEGIN, END = "<!-- tree -->", "<!-- end -->"
 MEANINGS = {
@@ -254,7 +239,7 @@ def commands_page() -> str:
     lines = [
         "# Commands",
         "",
-        "Written by `python -m release.reference docs`; do not edit by hand.",
+        "Written by `python -m bumble.cli.reference docs`; do not edit by hand.",
         "",
         "`bumble [-e DIR] COMMAND`. The entity is `-e/--entity`, else `$BUMBLE_ENTITY`, else the",
         "nearest folder with an `entity.yaml` from here upward. Results go to standard output,",
@@ -364,7 +349,7 @@ def pages(folder: Path) -> dict[Path, str]:
         completing.WORDS: words(),
         folder / "commands.md": commands_page(),
         folder / "settings.md": settings_page(),
-        folder / "words.md": words_page(),
+        folder / "words.md": command_help.page(),
         architecture: with_tree(architecture.read_text(encoding="utf-8")),
     }
 
@@ -379,7 +364,7 @@ def main(argv: list[str]) -> int:
     }
     for place, text in stale.items():
         if "--check" in argv:
-            advice = f"python -m release.reference {folder}"
+            advice = f"python -m bumble.cli.reference {folder}"
             output.say(f"{place} no longer says what the code does: {advice}")
         else:
             place.write_text(text, encoding="utf-8")
