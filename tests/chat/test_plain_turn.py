@@ -514,6 +514,6 @@ def test_what_somebody_said_in_a_talk_that_was_imported_answers(ada: Entity) -> 
     said = Message(
         "msg_01JBWSY000Y0C33HTZTK691CDS", LONG_AGO, "user", OLIVES, speaker="sam", trust="owner"
     )
-    changes.apply(ada.root, ChangeSet("import", (sessions.plan_whole(session, [said], "x"),)))
+    changes.apply(ada.root, ChangeSet("import", (sessions.plan_start(session, "x", [said]),)))
     talk, _ = told(ada, {ASKED: reading("ask_memory")})
     assert OLIVES in talk.say(ASKED)
