@@ -134,7 +134,7 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
     """Have the reader say what a message is; without one nothing is known of it."""
     reader = runtime.memory.reader
     said = notices.read(reader, heard.session, heard.message) if reader else MessageReading()
-    return Reading(language, route.PLAIN, said)
+    return Reading(language, route.Route("reflex", "plain", 1.0), said)
 
 
 def recall(
