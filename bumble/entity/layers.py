@@ -66,6 +66,7 @@ REASONS: Mapping[Keys, str] = {
             memory.relational.score_temperature
         """,
         "no link leads out of an entity's folder": "linked",
+        "a deep recall reads in its own steps": "recall.deep.sub_calls",
         "in doubt a message is thought about, and no model is asked first": """
             cognition.router.classifier cognition.router.classifier_max_tokens
             cognition.router.classifier_temperature cognition.router.escalation_threshold
