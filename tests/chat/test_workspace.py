@@ -143,9 +143,9 @@ def calls(*results: Result) -> Callable[[Action], Result]:
 
 def test_a_file_is_written_by_one_call() -> None:
     call = calls(
-        Result("kept", plan=writing("a.md")),
-        Result("kept", plan=writing("b.md")),
-        Result("kept", plan=writing("a.md")),
+        Result("kept", plans=(writing("a.md"),)),
+        Result("kept", plans=(writing("b.md"),)),
+        Result("kept", plans=(writing("a.md"),)),
     )
     assert [call(CALL).failed for _ in range(3)] == [False, False, True]
 
