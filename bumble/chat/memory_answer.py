@@ -22,7 +22,8 @@ from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.recall import memory_search
 from bumble.recall.memory_search import Search
-from bumble.records import base, session_files
+from bumble.records import base, knowledge, session_files
+from bumble.records.provenance import BY_FORM
 from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime import body_state
 from bumble.runtime.runtime import Runtime
@@ -158,6 +159,27 @@ def answer(
     return tuple(quotes.of(message, runtime.zone) for message in few)
 
 
+def written(runtime: Runtime, session: Session, answers: Callable[[str], bool] | None) -> str:
+    """Return what stands in `knowledge.md` on the last message, as it stands; empty: nothing.
+
+    Locked sections are what it obeys, and of those that quote the messages themselves answer.
+
+    Args:
+        runtime: Whose memory.
+        session: The conversation.
+        answers: As `answer` takes it.
+    """
+    book = runtime.read_or(lambda: knowledge.read(runtime.entity.knowledge), knowledge.EMPTY)
+    for hit in _found(runtime, session, session.messages[-1], "knowledge")[:LOOKED_AT]:
+        section = knowledge.find(book, hit.id)
+        if section is None or section.locked or section.provenance.by.endswith(BY_FORM):
+            continue
+        told = f"{section.title}: {quotes.words_of(section.text)}"
+        if _is_near(hit, runtime, asks=answers is not None) and (answers is None or answers(told)):
+            return told
+    return ""
+
+
 def _later(
     runtime: Runtime,
     session: Session,
@@ -230,7 +252,9 @@ def _same_later(runtime: Runtime, session: Session, told: Told, message: Message
     return max(same, key=lambda id_: told.messages[id_].at, default="")
 
 
-def _found(runtime: Runtime, session: Session, asked: Message) -> Sequence[Hit]:
+def _found(
+    runtime: Runtime, session: Session, asked: Message, kind: str = "message"
+) -> Sequence[Hit]:
     at = runtime.now()
     mood = body_state.mood(runtime, body_state.read(runtime, at)).name
     asker = chunks.spoken_name(asked.speaker)
@@ -240,7 +264,7 @@ def _found(runtime: Runtime, session: Session, asked: Message) -> Sequence[Hit]:
         runtime.config,
         search,
         asked.text,
-        kinds=("message",),
+        kinds=(kind,),
         limit=SEARCHED,
         unasked=False,
         newer=False,

@@ -286,6 +286,8 @@ def _remembered(
     if found:
         rows = [_quoted(each, heard, template) for each in found]
         return CodeReply("\n".join((template.told, *rows)), "ask_memory")
+    if kept := memory_answer.written(runtime, heard.session, answers if outcome else None):
+        return CodeReply(kept, "ask_memory")
     return CodeReply(template.unknown, "ask_memory") if asks else by_code
 
 

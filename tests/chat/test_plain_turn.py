@@ -123,9 +123,9 @@ def test_what_only_shares_a_word_with_a_question_is_quoted_if_the_model_says_so(
 ) -> None:
     said, ask = "an old grey dog barked at that dentist", "when am I due, dentist?"
     known = {said: reading("tell", keep=True), ask: reading("ask_memory")}
-    for says, answer in (("no", templates.load("en").unknown), ("yes", said)):
-        talk, _ = told(ada, known, says, tier="choose")
-        talk.say(said)
+    talk, _ = told(ada, known, "no", "yes", tier="choose")
+    talk.say(said)
+    for answer in (templates.load("en").unknown, said):
         assert answer in talk.say(ask)
 
 
@@ -517,3 +517,13 @@ def test_what_somebody_said_in_a_talk_that_was_imported_answers(ada: Entity) -> 
     changes.apply(ada.root, ChangeSet("import", (sessions.plan_start(session, "x", [said]),)))
     talk, _ = told(ada, {ASKED: reading("ask_memory")})
     assert OLIVES in talk.say(ASKED)
+
+
+def test_what_its_owner_wrote_by_hand_answers_as_it_stands(ada: Entity) -> None:
+    by_hand = "\n## Boiler\n\nServiced each May by Hansel, on the left of the cellar.\n"
+    ada.knowledge.write_text(f"{ada.knowledge.read_text()}{by_hand}")
+    ask, other = "who serviced the boiler in May", "which shoes do I wear"
+    known = {text: reading("ask_memory") for text in (ask, other)}
+    talk, _ = told(ada, known)
+    assert talk.say(ask) == "Boiler: Serviced each May by Hansel, on the left of the cellar."
+    assert talk.say(other) == templates.load("en").unknown
