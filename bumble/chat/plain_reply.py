@@ -83,7 +83,7 @@ NO_QUESTIONS = (
     "introduce",
 )
 PERHAPS, MAY_BE_TASK = -2.0, -3.5  # scores from which a sum is tried, and a task is one perhaps
-IN_DOUBT, SURE = -3.5, 1.5  # how far from its cut-off a burden may be none, and a message one
+IN_DOUBT, SURE = -1.5, 1.5  # how far from its cut-off a burden may be none, and a message one
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = re.compile(r"(?<!\d)[.!?]\s|[。！？\n]")  # not behind "4." of a list
 LIST_SIGN = re.compile(r"\A\s*(?:\d+[.)]|[-*•])\s+")
@@ -288,7 +288,8 @@ def _remembered(
         return CodeReply("\n".join((template.told, *rows)), "ask_memory")
     if kept := memory_answer.written(runtime, heard.session, answers if outcome else None):
         return CodeReply(kept, "ask_memory")
-    return CodeReply(template.unknown, "ask_memory") if asks else by_code
+    surely = asks and turn.reading.said.main in ASKS_MEMORY
+    return CodeReply(template.unknown, "ask_memory") if surely else by_code
 
 
 def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:
@@ -334,9 +335,10 @@ def _may_ask(turn: Turn, *, judged: bool = False) -> bool:
     reading = turn.reading.said
     if reading.keep > 0 or reading.has(*NO_QUESTIONS):
         return False
-    if judged and reading.main in notices.QUESTIONS:
+    asks = reading.main in notices.QUESTIONS
+    if judged and asks:
         return True
-    unsure = max(reading.scores.values(), default=-1.0) <= 0
+    unsure = asks and max(reading.scores.values(), default=-1.0) <= 0
     return not reading.has("ask_world", "ask_entity") and (
         unsure or _is_question(turn) or reading.main == "ask_time"
     )

@@ -73,7 +73,7 @@ def make(
     newborn = create.NewEntity(
         name=choose("--name", "What is it called?", name, called, _line),
         archetype=choose("--archetype", which, archetype, DEFAULT_ARCHETYPE, kind),
-        owner=choose("--owner", "And what is your name?", owner, _user_name(shell), _line),
+        owner=choose("--owner", "And what is your name?", owner, user_name(shell), _line),
         timezone=choose("--timezone", where, timezone, _local_zone(), _zone),
     )
     above = find(root.parent)
@@ -200,7 +200,7 @@ def _zone(text: str) -> str:
         raise ValueError(f"there is no time zone {text!r}; one is called Europe/Lisbon") from None
 
 
-def _user_name(shell: Shell) -> str:
+def user_name(shell: Shell) -> str:
     """Return what the user is called, as far as git or the system has been told."""
     for name in (git.user_name(), shell.account_name):
         if any(map(str.isdigit, name)):

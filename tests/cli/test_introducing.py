@@ -68,6 +68,13 @@ def test_an_entity_made_on_the_way_belongs_to_who_says_hello(ada: Run, tmp_path:
     assert ada.ok("person", "show", "-e", str(tmp_path / "bee"), "Kim").out.startswith("# Kim")
 
 
+def test_who_is_called_as_their_account_may_say_later_who_they_are(ada: Run) -> None:
+    ada.environ["USER"] = "sam"
+    ada.ok("chat", "hello, does this work?")
+    ran = ada.ok("chat", "im dot, i drive the school bus")
+    assert "takes you for Sam. If it belongs to Dot" in ran.err
+
+
 def test_whose_owner_has_no_name_hears_it_in_a_later_message_too(ada: Run) -> None:
     text = ada.entity.file.read_text(encoding="utf-8")
     ada.entity.file.write_text(text.replace("name: Sam", 'name: ""'), encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bumble.cli import opening, output, setting_files
+from bumble.cli import new_entity, opening, output, setting_files
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.entity import installation, settings
@@ -49,7 +49,8 @@ def with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
     """Return the entity with the owner's name as a message gives it, if that is agreed to.
 
     At a terminal the person is asked; elsewhere --yes agrees, and without it they are told how.
-    Who has a name isn't asked again: from then on there is a first message.
+    Who has a name isn't asked again: from then on there is a first message. That of the account
+    alone is none, for whoever is called `root` says who they are when it suits them.
 
     Args:
         opened: The entity.
@@ -75,7 +76,8 @@ def with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
 
 def _new_name(opened: Opened, name: str) -> str:
     """Return a name that nobody has yet; empty for any other."""
-    if opened.identity.owner.name and not is_first(opened):
+    said = opened.identity.owner.name not in ("", new_entity.user_name(opened.shell))
+    if said and not is_first(opened):
         return ""
     if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
         return ""
