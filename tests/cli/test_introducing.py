@@ -78,8 +78,8 @@ def test_who_is_called_as_their_account_may_say_later_who_they_are(ada: Run) -> 
 def test_whose_owner_has_no_name_hears_it_in_a_later_message_too(ada: Run) -> None:
     text = ada.entity.file.read_text(encoding="utf-8")
     ada.entity.file.write_text(text.replace("name: Sam", 'name: ""'), encoding="utf-8")
-    ada.ok("chat", "--yes", "hello")
-    assert "knows you as Dot" in ada.ok("chat", "--yes", "im dot, i drive the school bus").err
+    ada.ok("chat", "hello")
+    assert "knows you as Dot" in ada.ok("chat", "im dot, i drive the school bus").err
     assert owner(ada) == "Dot"
 
 

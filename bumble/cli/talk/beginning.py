@@ -49,6 +49,7 @@ def with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
     """Return the entity with the owner's name as a message gives it, if that is agreed to.
 
     At a terminal the person is asked; elsewhere --yes agrees, and without it they are told how.
+    Who has no name yet is not asked there: nothing is lost.
     Who has a name isn't asked again: from then on there is a first message. That of the account
     alone is none, for whoever is called `root` says who they are when it suits them.
 
@@ -61,13 +62,15 @@ def with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
     if not name:
         return opened
     owner, entity = opened.identity.owner.name or "nobody", opened.identity.name
-    if not yes and not opened.shell.interactive:
+    is_named = owner not in ("nobody", new_entity.NAMELESS)
+    if not yes and not opened.shell.interactive and is_named:
         place = shlex.quote(str(opened.root))
         command = f"bumble config set -e {place} {OWNER_NAME} {shlex.quote(name)}"
         output.say(f"{entity} takes you for {owner}. If it belongs to {name}: {command}")
         return opened
     question = f"{entity} takes you for {owner}. Are you {name}, whom it belongs to?"
-    if not yes and not output.agrees(question, default=True):
+    asks = not yes and opened.shell.interactive
+    if asks and not output.agrees(question, default=True):
         return opened
     renamed = _renamed(opened, name)
     output.say(f"{entity} knows you as {name} from now on; {OWNER_NAME} in entity.yaml says so.")
