@@ -145,9 +145,10 @@ def answer(
     prompt = str(body["messages"][-1]["content"])
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema") or {}
     fields = schema.get("properties", {})
-    if "fragments" in fields:
+    if "asleep and dreaming" in str(body["messages"][0]["content"]):
         dream = next(dreams, None) or plan["dreams"][-1]
-        return json.dumps(dream, ensure_ascii=False)
+        fragments = "\n".join(f"- {line}" for line in dream["fragments"])
+        return f"FRAGMENTS\n{fragments}\n\nTHREAD\n{dream['thread']}\n\nTITLE\n{dream['title']}\n"
     if "thoughts" in fields:
         asked = {name: question(plan, prompt, name) for name in fields if name != "thoughts"}
         return json.dumps(asked | {"thoughts": [next(thoughts)]}, ensure_ascii=False)

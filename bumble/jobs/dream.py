@@ -25,11 +25,12 @@ from bumble.body import ebb, noise
 from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, hear, is_open
 from bumble.entity.changes import Change
-from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.guard import claims
 from bumble.jobs.episode import significance_now
 from bumble.llm import prompts
+from bumble.llm.marks import ThinkFilter
+from bumble.llm.protocol import PromptMessage, Request
 from bumble.models.embed import protocol
 from bumble.recall.belief_strength import Claim, plan_claims
 from bumble.records import (
@@ -52,11 +53,9 @@ from bumble.runtime.job import (
     Due,
     JobPlan,
     JobResult,
-    array,
-    ask,
-    closed,
+    cache_id,
+    messages,
     silence,
-    text,
     traced,
 )
 from bumble.runtime.runtime import Runtime
@@ -382,28 +381,104 @@ def _scaled(runtime: Runtime, cosine: protocol.Floats) -> protocol.Floats:
 
 
 MIN_FRAGMENTS, MAX_FRAGMENTS = 3, 6
-FRAGMENT_MAX_CHARS, THREAD_MAX_CHARS, TITLE_MAX_CHARS = 240, 500, titles.MAX_CHARS
-SCHEMA = closed(
-    {
-        "fragments": array(text(FRAGMENT_MAX_CHARS), MAX_FRAGMENTS, least=MIN_FRAGMENTS),
-        "thread": {**text(THREAD_MAX_CHARS), "minLength": 1},
-        "title": text(TITLE_MAX_CHARS),
-    }
+FRAGMENT_MAX_CHARS = 240
+THREAD_MAX_CHARS = 500
+_HEADING = re.compile(
+    r"[\W\d_]*(?:the |hidden |dream |part \d\W*)*(fragments?|threads?|titles?)\b"
+    r"(?:\s*\([^)]*\))?[\s*_\])]*(?:[:：]|\s[-–—]\s|$)[\s*_]*(.*)",
+    re.IGNORECASE,
 )
+_MARKER = re.compile(
+    r"(?:[-*+•·–—>#|]+\s+|\(?\d{1,2}[.)]\s+|\[?fragment\s*\d{1,2}\]?[.:)\s-]*|\[dream\]\s*|[•·—–])",
+    re.IGNORECASE,
+)
+_QUOTES = "\"'“”‘’«»„`*_ \t"
 
 
 class Dreamt(Struct, frozen=True):
-    """What a model dreamt."""
+    """The two parts, as far as they are there."""
 
-    fragments: tuple[str, ...]  # a line each
-    thread: str  # one line
-    title: str
+    fragments: tuple[str, ...] = ()  # at most MAX_FRAGMENTS, a line each
+    thread: str = ""  # one line, at most THREAD_MAX_CHARS
+    title: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether both parts are there as they were asked for."""
+        return len(self.fragments) >= MIN_FRAGMENTS and bool(self.thread)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to keep."""
+        return not self.fragments and not self.thread
+
+    def filled(self, other: Dreamt) -> Dreamt:
+        """Return this dream with what it lacks taken from another try."""
+        longer = max(self.fragments, other.fragments, key=len)
+        enough = self.fragments if len(self.fragments) >= MIN_FRAGMENTS else longer
+        return Dreamt(enough, self.thread or other.thread, self.title or other.title)
+
+
+def parse(text: str) -> Dreamt:
+    """Read the parts of an answer; a part that is not there is empty."""
+    parts: dict[str, list[str]] = {"": [], "fragment": [], "thread": [], "title": []}
+    part = ""
+    for line in _visible(text).splitlines():
+        heading = _HEADING.fullmatch(line.strip())
+        if heading:
+            part = heading[1].casefold().removesuffix("s")
+            line = heading[2]
+        if line.strip():
+            parts[part].append(line.strip())
+        elif part == "thread" and parts[part]:
+            part = ""  # what follows the sentence is talk about it
+    listed = [line for line in parts[""] if _MARKER.match(line)]  # no heading, but a list
+    rows = parts["fragment"] or (listed if parts["thread"] else [])
+    title = titles.named(_plain(" ".join(parts["title"][:1])), " ".join(rows))
+    return Dreamt(_fragments(rows), _thread(parts["thread"]), title)
+
+
+def _visible(text: str) -> str:
+    """Return what is not reasoning; all of it, if the reasoning was never closed."""
+    tags = ThinkFilter()
+    tags.feed(text)
+    tags.finish()
+    return tags.text
+
+
+def _fragments(rows: Sequence[str]) -> tuple[str, ...]:
+    plain = (
+        shorten(_plain(row), FRAGMENT_MAX_CHARS, at_word=True)
+        for row in rows
+        if not row.startswith("```")
+    )
+    return tuple(dict.fromkeys(line for line in plain if re.search(r"\w", line)))[:MAX_FRAGMENTS]
+
+
+def _thread(rows: Sequence[str]) -> str:
+    line = _plain(" ".join(row for row in rows if not row.startswith("```")))
+    return (
+        shorten(line.replace("*", ""), THREAD_MAX_CHARS, at_word=True)
+        if re.search(r"\w", line)
+        else ""
+    )
+
+
+def _plain(line: str) -> str:
+    """Strip bullets, numbers, emphasis and quotation marks, however they are nested."""
+    line, before = one_line(re.sub(r"(\*{1,3}|__)(.+?)\1", r"\2", line)), ""
+    while line != before:
+        before = line
+        line = _MARKER.sub("", line, count=1) if _MARKER.match(line) else line
+        line = line.strip(_QUOTES).lstrip("#>-+=|<~ ")
+    return line
 
 
 TAGS = ("dream", "consolidation")
 REMEMBERED_DREAMS = 60  # whose pairs are not dreamt again while others are left
 MEMORY_TOKENS = 90  # of one memory in the prompt
 SALIENCE = 0.7  # of a dream's fragment in the noise
+RETRY_TEMPERATURE = 0.8  # a second answer is to keep the form
 TITLE_CHARS = 60
 BETWEEN = " · "  # the titles of two memories
 TIME_ALONE = "no embedding model is here, so only time decided which memories met"
@@ -465,9 +540,8 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
         why = "no two memories are far enough apart"
         return _nothing(runtime, job, why, details, notes)
     asked = _question(runtime, [pool.episodes[id_] for pair in chosen for id_ in pair.ids], rng)
-    try:
-        dreamt = _dreamt(replace(runtime, rng=rng), job, pool, chosen, asked)
-    except AnswerInvalidError:
+    dreamt = _dreamt(runtime, job, pool, chosen, asked, seed)
+    if dreamt.empty:
         why = f"{runtime.model.name} wrote no dream"
         return _nothing(runtime, job, why, details, notes)
     night = _night(runtime, job, pool, chosen, asked, dreamt, rng, seed)
@@ -478,10 +552,11 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
         "fragments": list(dreamt.fragments),
         "thread": dreamt.thread,
     }
+    gist = dreamt.thread or dreamt.fragments[0]
     return JobResult(
-        title=f"dream: {shorten(dreamt.thread, TITLE_CHARS)}",
+        title=f"dream: {shorten(gist, TITLE_CHARS)}",
         plan=partial(_plan, runtime, job, night),
-        lines=(f"Dreamt: {dreamt.thread}", *notes),
+        lines=(f"Dreamt: {gist}", *notes),
         data=details,
         record=night.id,
         trailers=traced(night.provenance.sources, night.provenance.model),
@@ -529,24 +604,42 @@ def _dreamt(
     pool: DreamPool,
     chosen: Sequence[Pair],
     asked: questions.OpenQuestion | None,
+    seed: int,
 ) -> Dreamt:
-    """Ask for a dream.
-
-    Raises:
-        AnswerInvalidError: If what comes is none, and not at the second try either.
-    """
-    config, slots = runtime.config.soma.dreams, _slots(runtime, job, pool, chosen, asked)
-    answer = ask(
-        runtime,
-        "dream",
-        slots,
-        SCHEMA,
+    """Ask for a dream, and once more if a part is missing."""
+    config = runtime.config.soma.dreams
+    request = Request(
+        messages=messages("dream", _slots(runtime, job, pool, chosen, asked)),
+        purpose="dream",
         max_tokens=config.max_tokens,
         temperature=config.temperature,
+        seed=seed % 2**31,
+        cache_id=cache_id("dream"),
     )
-    fragments = tuple(dict.fromkeys(map(one_line, answer["fragments"])))
-    title = titles.named(one_line(answer["title"]), " ".join(fragments))
-    return Dreamt(fragments, one_line(answer["thread"]), title)
+    first = runtime.model.complete(request).text
+    dreamt = _read(first)
+    if dreamt.whole:
+        return dreamt
+    lacking = "FRAGMENTS" if len(dreamt.fragments) < MIN_FRAGMENTS else "THREAD"
+    advice = f"The part {lacking} is missing. Write both parts, FRAGMENTS and THREAD, as asked."
+    again = replace(
+        request,
+        messages=(
+            *request.messages,
+            PromptMessage("assistant", first or "(nothing)"),
+            PromptMessage("user", advice),
+        ),
+        temperature=min(config.temperature, RETRY_TEMPERATURE),
+    )
+    return dreamt.filled(_read(runtime.model.complete(again).text))
+
+
+def _read(text: str) -> Dreamt:
+    """Read an answer, without what the smallest models copy from the example."""
+    dreamt, example = parse(text), prompts.load("dream").text
+    fragments = tuple(fragment for fragment in dreamt.fragments if fragment not in example)
+    thread, title = ("" if one in example else one for one in (dreamt.thread, dreamt.title))
+    return Dreamt(fragments, thread, title)
 
 
 def _slots(
@@ -603,7 +696,7 @@ def _night(
         title=_of_both(met) if unnamed else dreamt.title,
         pairs=chosen,
         dreamt=dreamt,
-        believable=not strange,
+        believable=bool(dreamt.thread) and not strange,
         provenance=base.Provenance(
             by=EVENT,
             model=runtime.model.name,

@@ -61,7 +61,13 @@ def test_the_diary_leads_to_the_dream_and_does_not_tell_it_again(tmp_path: Path)
     for n in range(4):
         remember(entity, n, TEXTS[n], 9 - 2 * n, audience=())
     entity.journal.write_bytes(b"# Journal\n")
-    night(entity)
+    wrote = (
+        "FRAGMENTS\n- consciousness flows like water through invisible channels\n"
+        "- the tide pulls at thoughts the same way it pulls at shorelines\n"
+        "- i keep looking for patterns in the current\n\nTHREAD\nawareness moves in tides — "
+        "sometimes the pull is felt before the wave arrives"
+    )
+    night(entity, reply=Reply(wrote))
     assert entity.journal.read_bytes().decode() == (
         "---\nsources: sources/journal.yaml\n---\n\n"
         "# Journal\n"
@@ -78,12 +84,12 @@ def test_a_dream_is_called_for_what_it_shows_else_for_the_memories_that_met(
     tmp_path: Path,
 ) -> None:
     for number, (own, title) in enumerate(
-        [("The fugue in the bread", "The fugue in the bread"), ("", "Whales · Norway")]
+        [("\n\nTITLE\nThe fugue in the bread", "The fugue in the bread"), ("", "Whales · Norway")]
     ):
         entity = newborn(tmp_path / str(number))
         remember(entity, 1, f"# Whales\n\n{TEXTS[1]}", 9)
         remember(entity, 2, f"# Norway\n\n{TEXTS[2]}", 5)
-        night(entity, reply=Reply(json.dumps(json.loads(DREAM) | {"title": own})))
+        night(entity, reply=Reply(DREAM + own))
         dreamt = only_dream(entity)
         assert dreamt.title == title
         assert f"*[dream: {title}]({dreams.DREAM.place(dreamt)})*" in entity.journal.read_text()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -34,16 +33,9 @@ TEXTS = (
     "Sam baked bread that would not rise.",
     "I learnt what a fugue is.",
 )
-DREAM = json.dumps(
-    {
-        "fragments": [
-            "i plant whales behind the shed",
-            "the bread hums a fugue",
-            "zero leaves for the north",
-        ],
-        "thread": "what will not rise is what leaves",
-        "title": "",
-    }
+DREAM = (
+    "FRAGMENTS\n- i plant whales behind the shed\n- the bread hums a fugue\n"
+    "- zero leaves for the north\n\nTHREAD\nwhat will not rise is what leaves"
 )
 WROTE = Reply(DREAM, purpose="dream", always=True)
 ON: dict[str, Any] = {"soma.dreams.enabled": True}

@@ -34,7 +34,7 @@ from bumble.fallback import quotes
 from bumble.guard import claims
 from bumble.history import merge
 from bumble.index import chunks, form
-from bumble.jobs import tick
+from bumble.jobs import dream, tick
 from bumble.llm import actions, ledger, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
 from bumble.llm.marks import ThinkFilter
@@ -360,6 +360,7 @@ READERS: Mapping[str, Reader] = {
     "structured answer": of_text(
         lambda text: structured.read(text, SCHEMA), '```json\n{"beliefs": ["I sail"]}\n```'
     ),
+    "dream": of_text(dream.parse, "## Fragments\n- a wave\n- a door\n## Thread\nAll returns."),
     "event": of_json(
         openai_format.read_event,
         {"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}], "usage": {}},
