@@ -27,7 +27,7 @@ from bumble.guard.values import Number, ReadText, Times
 from bumble.records import base, reminders
 from bumble.records.sessions import Message
 from bumble.runtime.runtime import Runtime
-from bumble.text.words import folded
+from bumble.text.words import folded, sentences
 
 NOON = 12  # where hours begin anew
 MORNING = 9  # the hour of a reminder for which none was named
@@ -169,7 +169,7 @@ def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates
     """Plan a reminder at the time that was named; without one say how to set it."""
     at, text, when = runtime.now(), heard.message.text, reading.said.when
     due = time_of(text, when, reading.language, at, wakes=not reading.said.what)
-    what = reading.said.what or text
+    what = _whole(reading.said.what, when, text) or text
     what = (what.replace(when, " ") if when else what).strip(" ,.;:!?") or text
     if due is None:
         return CodeReply(words.no_reminder.format(what=what.replace('"', "'")), "remind")
@@ -188,6 +188,15 @@ def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates
         "remind",
         lambda: reminders.plan_new(reminder, "remind them"),
     )
+
+
+def _whole(what: str, when: str, text: str) -> str:
+    """Return what somebody is to be reminded of: all of its sentence where the time has another.
+
+    Who asks for it in a sentence of its own says in the one before what there is to do.
+    """
+    holding = next((one for one in sentences(text) if what and what in one), "")
+    return what if not holding or not when or when in holding else holding
 
 
 def time_of(

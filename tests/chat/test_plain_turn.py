@@ -221,6 +221,13 @@ def test_a_reminder_is_set_and_said_back_with_its_time(ada: Entity) -> None:
     assert (made.text, made.person) == ("to ring the vet", "sam")
 
 
+def test_what_a_reminder_is_for_may_be_said_in_the_sentence_before(ada: Entity) -> None:
+    text = "I must ring them about the pills. Tell me tomorrow at 9, ok?"
+    read = reading("remind", when="tomorrow at 9", what="the pills")
+    talk, _ = told(ada, {text: read})
+    assert talk.say(text).endswith("25 May, 09:00: I must ring them about the pills")
+
+
 def test_no_reminder_is_promised_that_is_not_set(ada: Entity) -> None:
     text = "remind me when the kettle boils"
     talk, _ = told(ada, {text: reading("remind", what="the kettle")})
