@@ -83,9 +83,10 @@ NO_QUESTIONS = (
     "introduce",
 )
 PERHAPS, MAY_BE_TASK = -2.0, -3.5  # scores from which a sum is tried, and a task is one perhaps
-IN_DOUBT, SURE = -1.5, 1.5  # how far from its cut-off a burden may be none, and a message one
+SURE = 1.5  # how far above its cut-off a burden is one without doubt
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = re.compile(r"(?<!\d)[.!?]\s|[。！？\n]")  # not behind "4." of a list
+PLACEHOLDER = re.compile(r"\[[^\W\d_][\w '’-]*\]")  # "[Your Name]", which says nothing
 LIST_SIGN = re.compile(r"\A\s*(?:\d+[.)]|[-*•])\s+")
 _OWN_NAME = r"\A\s*{name}\s*:\s*"
 
@@ -231,7 +232,7 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
     """
     if _is_task(turn) or _is_in_doubt(turn):
         request, heard = _task(runtime, turn), _Sentences(say, runtime)
-    elif turn.reading.said.has("ask_entity") or _is_question(turn):
+    elif turn.reading.said.has("ask_entity") or _is_question(turn) or _asks_in_jest(turn):
         if not has(turn.reading.language):
             return False
         request = turn.composed.request
@@ -308,6 +309,12 @@ def _introduces(turn: Turn) -> bool:
 
 def _is_question(turn: Turn) -> bool:
     return turn.heard.message.text.rstrip().endswith(words.QUESTION_MARKS)
+
+
+def _asks_in_jest(turn: Turn) -> bool:
+    """Whether what looks like a joke asks something: a laugh would be no answer."""
+    is_joke = turn.reading.said.main == "joke"
+    return is_joke and any(sign in turn.heard.message.text for sign in words.QUESTION_MARKS)
 
 
 def _asks_memory(turn: Turn) -> bool:
@@ -483,7 +490,7 @@ class _Sentences:
         again = len(item.split()) >= LEAST_AGAIN and item in self.said
         if again or secrets.find_secret(self.said + ready):
             raise EnoughError
-        if ready:
+        if ready and not PLACEHOLDER.fullmatch(item):
             self._tell(ready)
 
     def _begun(self, text: str) -> str:
@@ -556,7 +563,7 @@ def _may_be_bad(turn: Turn) -> bool:
     reading = turn.reading.said
     unsure = max(reading.scores.values(), default=-1.0) <= 0
     told = (unsure or reading.main in ("tell", "correct")) and not _is_question(turn)
-    return told and IN_DOUBT < reading.burden < SURE and not reading.glad
+    return told and 0 < reading.burden < SURE and not reading.glad
 
 
 def _is_bad(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> bool:

@@ -421,7 +421,7 @@ def test_who_only_tells_something_is_answered_without_the_model(ada: Entity) -> 
 
 def test_whether_it_is_bad_news_the_model_says_where_the_reader_is_in_doubt(ada: Entity) -> None:
     said = "flop is gone, only flip is left"
-    doubt = reading("tell", keep=True, burden=-1.0)
+    doubt = reading("tell", keep=True, burden=0.7)
     talk, runtime = told(ada, {said: doubt}, "bad", tier="choose")
     assert talk.say(said) == templates.load("en").sorry[1]
     (asked,) = runtime.model.requests  # type: ignore[attr-defined]
@@ -437,6 +437,18 @@ def test_nobody_laughs_at_what_is_perhaps_no_joke(ada: Entity) -> None:
     assert talk.say("wet fish haha") in templates.load("en").laugh
     assert talk.say("he comes on the 11th") in templates.load("en").see
     assert talk.say("i married a fish") in templates.load("en").laugh
+
+
+def test_a_laugh_is_no_answer_to_a_question(ada: Entity) -> None:
+    said = "do you sleep, or wait there in the dark? poor you"
+    talk, _ = told(ada, {said: reading("joke")}, "I don't sleep.", tier="choose")
+    assert talk.say(said) == "I don't sleep."
+
+
+def test_an_answer_that_is_only_a_placeholder_is_none(ada: Entity) -> None:
+    known = {"write a card for renate": reading("task")}
+    talk, _ = told(ada, known, "[Here is the card]", tier="choose")
+    assert "bumble model list" in talk.say("write a card for renate")
 
 
 def test_what_looks_like_a_task_but_names_a_time_is_a_reminder(ada: Entity) -> None:
