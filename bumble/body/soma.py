@@ -150,15 +150,16 @@ def to_mapping(soma: Soma) -> dict[str, object]:
             for each in soma.affects
         ],
         # the audience is written also when it is empty, or the one of an earlier line would stay
-        "felt": {
-            "text": soma.felt.text,
-            "at": soma.felt.at.isoformat(),
-            "audience": list(soma.felt.audience),
-        }
-        if soma.felt
-        else None,
+        "felt": felt_mapping(soma.felt),
         "noise": _noise_mapping(soma) if soma.noise_ticked_at or soma.noise else None,
     }
+
+
+def felt_mapping(felt: FeltLine | None) -> dict[str, object] | None:
+    """Return what was felt as it is stored and shown; None where nothing was."""
+    if felt is None:
+        return None
+    return {"text": felt.text, "at": felt.at.isoformat(), "audience": list(felt.audience)}
 
 
 def _noise_mapping(soma: Soma) -> dict[str, object]:

@@ -159,8 +159,10 @@ def answer(
     return tuple(quotes.of(message, runtime.zone) for message in few)
 
 
-def written(runtime: Runtime, session: Session, answers: Callable[[str], bool] | None) -> str:
-    """Return what stands in `knowledge.md` on the last message, as it stands; empty: nothing.
+def written(
+    runtime: Runtime, session: Session, answers: Callable[[str], bool] | None
+) -> tuple[str, str] | None:
+    """Return the title and words of `knowledge.md` that answer the last message; None: none do.
 
     Locked sections are what it obeys, and of those that quote the messages themselves answer.
 
@@ -174,10 +176,12 @@ def written(runtime: Runtime, session: Session, answers: Callable[[str], bool] |
         section = knowledge.find(book, hit.id)
         if section is None or section.locked or section.provenance.by.endswith(BY_FORM):
             continue
-        told = f"{section.title}: {quotes.words_of(section.text)}"
-        if _is_near(hit, runtime, asks=answers is not None) and (answers is None or answers(told)):
-            return told
-    return ""
+        if secrets.find_secret(section.text):
+            continue
+        text, near = quotes.words_of(section.text), _is_near(hit, runtime, asks=answers is not None)
+        if near and (answers is None or answers(f"{section.title}: {text}")):
+            return section.title, text
+    return None
 
 
 def _later(

@@ -288,7 +288,8 @@ def _remembered(
         rows = [_quoted(each, heard, template) for each in found]
         return CodeReply("\n".join((template.told, *rows)), "ask_memory")
     if kept := memory_answer.written(runtime, heard.session, answers if outcome else None):
-        return CodeReply(kept, "ask_memory")
+        title, text = kept
+        return CodeReply(f"{title}: {quotes.marked(text, template)}", "ask_memory")
     surely = asks and turn.reading.said.main in ASKS_MEMORY
     return CodeReply(template.unknown, "ask_memory") if surely else by_code
 

@@ -14,7 +14,7 @@ from bumble.body import affects, bars, ebb, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.noise import Fragment
-from bumble.body.soma import Soma
+from bumble.body.soma import Soma, felt_mapping
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
 from bumble.cli.opening import Opened
@@ -116,13 +116,7 @@ def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
         "impulses": list(bars.ready_impulses(soma.bars)),
         "fired": {name: at.isoformat() for name, at in soma.bars.fired.items()},
         "conflicts": list(bars.conflicts(soma.bars)),
-        "felt": {
-            "text": soma.felt.text,
-            "at": soma.felt.at.isoformat(),
-            "audience": list(soma.felt.audience),
-        }
-        if soma.felt
-        else None,
+        "felt": felt_mapping(soma.felt),
         "noise": [fragment_data(fragment) for fragment in soma.noise],
         "maturity": round(hormones.maturity(met), 4),
     }

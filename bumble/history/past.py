@@ -31,6 +31,7 @@ from bumble.records import base, kinds
 from bumble.records.kind import Kind, RecordView
 
 MOST_BYTES = 1_000_000_000  # of the files of one tree
+BATCH_BYTES = 32_000_000  # that are asked of git at once
 PLAIN = ("100644", "100755")  # how git marks files; links and submodules are none
 # Derived, or of one machine: where git keeps it all the same, it is not used.
 PASSED_OVER = (PRIVATE, ".git", ".history", "memory.db")
@@ -119,8 +120,7 @@ def write(root: Path, tree: str, folder: Path) -> None:
         raise PastMissingError(root, f"there was no {ENTITY_FILE} in it yet")
     if sum(entry.size for entry in entries) > MOST_BYTES:
         raise PastMissingError(root, f"its files had more than {MOST_BYTES / 1e9:.0f} GB then")
-    for start in range(0, len(entries), git.MAX_NAMES):
-        batch = entries[start : start + git.MAX_NAMES]
+    for batch in _batches(entries):
         contents = git.blobs(root, [entry.blob for entry in batch])
         for entry, data in zip(batch, contents, strict=True):
             if data is None:
@@ -164,6 +164,19 @@ def _entries(root: Path, tree: str) -> Iterator[_Entry]:
             if not fields[3].isdigit():
                 raise HistoryUnreadableError(root, f"{name} of then is missing")
             yield _Entry(path, fields[2], int(fields[3]))
+
+
+def _batches(entries: Sequence[_Entry]) -> Iterator[list[_Entry]]:
+    batch: list[_Entry] = []
+    size = 0
+    for entry in entries:
+        if batch and (size + entry.size > BATCH_BYTES or len(batch) >= git.MAX_NAMES):
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += entry.size
+    if batch:
+        yield batch
 
 
 MOST_PLAIN_BYTES = 4_000_000  # of a file that no kind of record reads

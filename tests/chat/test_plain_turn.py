@@ -544,5 +544,5 @@ def test_what_its_owner_wrote_by_hand_answers_as_it_stands(ada: Entity) -> None:
     ask, other = "who serviced the boiler in May", "which shoes do I wear"
     known = {text: reading("ask_memory") for text in (ask, other)}
     talk, _ = told(ada, known)
-    assert talk.say(ask) == "Boiler: Serviced each May by Hansel, on the left of the cellar."
+    assert talk.say(ask) == "Boiler: “Serviced each May by Hansel, on the left of the cellar.”"
     assert talk.say(other) == templates.load("en").unknown

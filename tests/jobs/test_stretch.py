@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from bumble.entity import changes
 from bumble.entity.folder import Entity
 from bumble.jobs import ask, stretch
+from bumble.jobs.forgetting import forget
 from bumble.llm import openai_format
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, journal, knowledge, relationships, state
@@ -344,3 +346,17 @@ def test_a_title_is_no_beginning_of_what_was_dropped(entity: Entity) -> None:
     assert sections(entity) == {"Sam has a dog": HAS_DOG["text"]}
     (episode,) = episodes.read(entity.episodes)
     assert episodes.title(episode) == "Sam has a dog"
+
+
+def test_who_is_forgotten_leaves_no_word_on_the_page_of_somebody_they_spoke_of(
+    entity: Entity,
+) -> None:
+    heard(entity, ("sam", "My aunt Rosa sings."))
+    sings = claim("Rosa, Sam's aunt, sings.", "m1", rests=["aunt Rosa sings"])
+    dealt(entity, makes(sings, people=[seen("Rosa", note=sings)]))
+    plan = forget.plan(entity, "sam", ["Sam"], UTC)
+    changes.apply(entity.root, changes.ChangeSet("forget", plan.changes))
+    files = [file for file in entity.root.rglob("*.*") if file.is_file() and file.suffix != ".db"]
+    texts = [file.read_text(errors="replace") for file in files]
+    assert texts
+    assert not any("sings" in text for text in texts)

@@ -79,10 +79,10 @@ def with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
 
 def _new_name(opened: Opened, name: str) -> str:
     """Return a name that nobody has yet; empty for any other."""
+    if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
+        return ""
     said = opened.identity.owner.name not in ("", new_entity.user_name(opened.shell))
     if said and not is_first(opened):
-        return ""
-    if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
         return ""
     if _is_part(name, opened.identity.owner.name) or _is_part(opened.identity.owner.name, name):
         return ""
