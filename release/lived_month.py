@@ -224,6 +224,8 @@ def person(each: Mapping[str, Any]) -> dict[str, Any]:
         "portrait": each.get("portrait", "").strip(),
         "scores": {**scores, **rest} if scores else None,
         "note": claim(*each["note"]) if "note" in each else None,
+        "replaces": [],
+        "was": "",
     }
 
 

@@ -9,7 +9,8 @@ have enough words in common, the rarer the surer; so does one that denies the va
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from itertools import pairwise
@@ -67,6 +68,7 @@ class Value(Struct, frozen=True):
 
 _Places = Sequence[Sequence[Found]]  # by source and clause
 _Read = Sequence[Sequence[Clause]]
+Names = Collection[str]
 
 
 def newer(subject: Subject, sources: Sequence[Source]) -> str:
@@ -78,6 +80,33 @@ def newer(subject: Subject, sources: Sequence[Source]) -> str:
     """
     best = max(scored(subject, sources), default=(0.0, 0))
     return sources[best[1]].text if best[0] >= ENOUGH else ""
+
+
+def replaces(earlier: str, text: str, at: datetime, *, who: str = "", names: Names = ()) -> float:
+    """Return how surely a text gives another value in the place of one that was told before.
+
+    Args:
+        earlier: What was told before.
+        text: What is told now.
+        at: When that is.
+        who: Whoever tells it; empty: it is known.
+        names: Of people, which tie nothing: all is about them.
+    """
+    language = words.language(earlier, text)
+    read = values.read(earlier, language)
+    called = {stem for name in names for stem in words.stems(name, language)}
+    subject = Subject(earlier, read, read.content - called, language)
+    told = Source(text, who, values.read(text, language), at)
+    return max(scored(subject, (Source(earlier, who, read, at), told)), default=(0.0, 0))[0]
+
+
+def outdated(known: str, text: str, at: datetime, names: Names = ()) -> list[str]:
+    """Return the sentences of what is known for which a text has another value."""
+    return [
+        sentence
+        for sentence in words.sentences(known)
+        if any(replaces(sentence, one, at, names=names) >= ENOUGH for one in words.sentences(text))
+    ]
 
 
 def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float, int]]:
