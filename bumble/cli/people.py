@@ -235,7 +235,7 @@ def show(
     rows = [
         ("bond", bond.line),
         ("language", language + (", as set" if person.language else "")),
-        ("names", ", ".join(person.names or (person.id,))),
+        ("also", ", ".join(person.names[1:])),
         ("scores", ", ".join(f"{score} {value:.2f}" for score, value in scores)),
         ("talks", str(person.interaction_count)),
         ("met", when(person.first_met, opened)),

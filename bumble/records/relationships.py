@@ -250,6 +250,22 @@ def _note_meta(note: PendingNote) -> Any:
     return {"text": note.text} | base.filled({"at": at}) | note.provenance.meta()
 
 
+def circle(people: Mapping[str, Relationship], audience: Sequence[str]) -> str:
+    """Name who alone hears a text; empty where nobody else is there to hear it.
+
+    Args:
+        people: All who are known, by id.
+        audience: Ids of who hears it; none: everyone.
+    """
+    others = any(
+        one.interaction_count or one.id in one.audience
+        for one in people.values()
+        if one.id not in audience
+    )
+    named = (people[one].name if one in people else one for one in audience)
+    return ", ".join(named) if others else ""
+
+
 def person_id(name: str) -> str:
     """Return the id of a person met under a name: safe as a file name on every system."""
     return disk.file_name(name)
