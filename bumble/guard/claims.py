@@ -148,7 +148,7 @@ def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
         return f"@{month}" in source_forms
     if dated := values.read(plain, language).times.dated:
         return any({f"@{month}", f"#{day}"} <= source_forms for month, day in dated)
-    numbers, _ = values.forms(plain, language)
+    numbers, _ = values.forms(word, language)
     if (one := number_words.value(plain)) is not None:
         numbers.add(one)
     if numbers:
@@ -210,7 +210,7 @@ def strange(
     places = {
         one
         for one in _PLACED.findall(text)
-        if one.casefold() not in words.common("de", _COMMON_NOUNS)
+        if words.folded(one) not in words.common("de", _COMMON_NOUNS)
     }
     for word in unsupported(text, grounds, known_names, language):
         may_be_noun = (language == "de" and word not in places) or words.folded(word) in first

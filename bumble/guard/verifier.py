@@ -31,7 +31,7 @@ Verdict = Literal["keep", "inference", "mend"]
 _CLAUSE = re.compile(r"[,;:!?()–—\n]|\.(?!\d)")
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
-ENTITYS_OWN = 1.2  # weight of words that only the entity said, from which on they tell something
+ENTITYS_OWN = 0.6  # weight of words that only the entity said, from which on they tell something
 _OLDEST, _MOST_PARTS = 120, 6
 # Words before a round number that stands for one near it.
 _ABOUTS = """
@@ -103,29 +103,37 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     for rests in claim.rests_on:
         if f" {stop_words.bare(rests)} " not in said_words:
             return SourceVerdict("mend", f'the messages it cites do not say "{rests}"')
-    if only := _said_by_entity(claim.text, sources, own):
+    if only := _said_by_entity(claim.text, cited, sources, own):
         return SourceVerdict("mend", f"only {sources.entity} said {only}")
     found = _held(claim.text, cited, said, sources, is_told=True)
     return SourceVerdict("inference") if found == KEPT and claim.inference else found
 
 
-def _said_by_entity(text: str, sources: ClaimSources, entity: str) -> str:
-    """Return the words of a sentence that only the entity said, if they tell something."""
+def _said_by_entity(text: str, cited: Sequence[Said], sources: ClaimSources, entity: str) -> str:
+    """Return the words of a sentence that only the entity said, if they are most of what it tells.
+
+    Names tell whom it is about.
+    """
     language = words.language(text, *(one.text for one in sources.window))
+    names = (*sources.names, *(one.who for one in sources.window), *claims.claims(text, language))
+    called = {stem for name in names for stem in words.stems(name, language)}
+    told = clauses.weigh(clauses.tokens_of(text), language)
+    told = {stem: weight for stem, weight in told.items() if stem not in called}
     theirs = [one.text for one in sources.window if words.folded(one.who) != entity]
-    ours = [one.text for one in sources.window if words.folded(one.who) == entity]
-    if not ours:
-        return ""
-    said, own = (
-        {stem for one in texts for stem in clauses.weigh(clauses.tokens_of(one), language)}
-        for texts in ((*theirs, *sources.known), ours)
-    )
-    only = {
-        stem: weight
-        for stem, weight in clauses.weigh(clauses.tokens_of(text), language).items()
-        if stem in own and not shares([stem], said)
-    }
-    return ", ".join(only) if sum(only.values()) >= ENTITYS_OWN else ""
+    said = _stems([*theirs, *sources.known], language)
+    shared = _stems((one.text for one in cited), language)
+    by_them = sum(weight for stem, weight in told.items() if shares([stem], shared))
+    for one in sources.window:
+        if words.folded(one.who) == entity:
+            own = _stems([one.text], language)
+            only = [stem for stem in told if stem in own and not shares([stem], said)]
+            if sum(told[stem] for stem in only) > max(ENTITYS_OWN, by_them):
+                return ", ".join(only)
+    return ""
+
+
+def _stems(texts: Iterable[str], language: str) -> set[str]:
+    return {stem for one in texts for stem in clauses.weigh(clauses.tokens_of(one), language)}
 
 
 def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
