@@ -190,6 +190,11 @@ def weigh(tokens: Iterable[str], language: str) -> dict[str, float]:
     }
 
 
+def stems_of(texts: Iterable[str], language: str) -> set[str]:
+    """Return the stems of all words of some texts, folded."""
+    return {words.stem(token, language) for text in texts for token in tokens_of(text)}
+
+
 def _beside_values(tokens: Sequence[str]) -> set[str]:
     return {
         token

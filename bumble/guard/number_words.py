@@ -150,7 +150,7 @@ def runs(tokens: Sequence[str], language: str, small: Set[str]) -> Iterator[Run]
             joint = tokens[index] in JOINTS and index + 1 < len(tokens)
             word = tokens[index + joint]
             following = value(word, language, is_name=word not in small)
-            if following == _DOZEN and word in OTHERS and not joint:
+            if following == _DOZEN and word in OTHERS and tokens[start] not in OTHERS:
                 total, index = total * following, index + 1
                 break
             if following is None or word[0].isdigit() or word in OTHERS:

@@ -9,7 +9,6 @@ and is held to names, numbers and dates alone. No share of words in common is as
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
@@ -28,10 +27,11 @@ from bumble.index import form
 from bumble.text import stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
-_CLAUSE = re.compile(r"[,;:!?()–—\n]|\.(?!\d)")
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
-ENTITYS_OWN = 0.6  # weight of words that only the entity said, from which on they tell something
+# Weight of words of one message that only the entity said: from which on they tell something, how
+# many times that of what the cited messages say of it, and enough by themselves.
+ENTITYS_OWN, ENTITYS_TIMES, ENTITYS_MOST = 0.6, 4, 1.2
 _OLDEST, _MOST_PARTS = 120, 6
 # Words before a round number that stands for one near it.
 _ABOUTS = """
@@ -47,6 +47,7 @@ _COMPARED = frozenset(_COMPARED_BY.split())
 _EACH = frozenset(["each", "je", "jeweils", "cada", "chaque", "ogni", "elk"])
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
+_THOUSAND = 1000
 _LEAST_SUM = 20  # a number that counts nothing told, from which on it may be a sum
 
 
@@ -110,24 +111,25 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
 
 
 def _said_by_entity(text: str, cited: Sequence[Said], sources: ClaimSources, entity: str) -> str:
-    """Return the words of a sentence that only the entity said, if they are most of what it tells.
+    """Return the words of a sentence that only the entity said; empty: they tell nothing of it.
 
     Names tell whom it is about.
     """
     language = words.language(text, *(one.text for one in sources.window))
     names = (*sources.names, *(one.who for one in sources.window), *claims.claims(text, language))
-    called = {stem for name in names for stem in words.stems(name, language)}
+    called = clauses.stems_of(names, language)
     told = clauses.weigh(clauses.tokens_of(text), language)
     told = {stem: weight for stem, weight in told.items() if stem not in called}
     theirs = [one.text for one in sources.window if words.folded(one.who) != entity]
     said = _stems([*theirs, *sources.known], language)
     shared = _stems((one.text for one in cited), language)
     by_them = sum(weight for stem, weight in told.items() if shares([stem], shared))
+    enough = min(ENTITYS_MOST, max(ENTITYS_OWN, by_them * ENTITYS_TIMES))
     for one in sources.window:
         if words.folded(one.who) == entity:
             own = _stems([one.text], language)
             only = [stem for stem in told if stem in own and not shares([stem], said)]
-            if sum(told[stem] for stem in only) > max(ENTITYS_OWN, by_them):
+            if sum(told[stem] for stem in only) >= enough:
                 return ", ".join(only)
     return ""
 
@@ -207,8 +209,8 @@ def _source(said: Said, zone: tzinfo, language: str, *, is_cited: bool) -> Sourc
 
 def _sentence(text: str, people: Sequence[str], language: str, *, cites: bool = True) -> Subject:
     read = values.read(text, language)
-    called = {stem for name in people for stem in words.stems(name, language)}
-    return Subject(text, read, read.content - called, language, cites)
+    subjects = read.content - clauses.stems_of(people, language)
+    return Subject(text, read, subjects, language, cites)
 
 
 def _only(sentence: Subject, sources: Sequence[Source]) -> str:
@@ -343,6 +345,9 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         for one in (*source.read.numbers, *(sentence.read.numbers if few else ()))
         if one.claimed and one.value not in {number.value, *source.read.times.ordinals}
     ]
+    if any(one.value >= _THOUSAND for one in given):  # "20 thousand, and we've got 63"
+        bare = [one for one in given if one.value < _THOUSAND and one.kind in ("", "thing")]
+        given += [replace(one, value=one.value * _THOUSAND, kind="") for one in bare]
     at = [source.at for source in bearing if source.at is not None]
     if any(not _EACH.isdisjoint(clauses.tokens_of(one.text)) for one in bearing) and any(
         one.kind == number.kind == "time" and one.value * 2 == number.value for one in given
@@ -402,7 +407,8 @@ def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterato
     for source in sources:
         for one_number in source.read.numbers:
             if one_number.kind == "time" and one_number.unit_days:
-                yield one_number.value * Decimal(one_number.unit_days) / unit
+                span = one_number.value * Decimal(one_number.unit_days) / unit
+                yield from (span, Decimal(int(span)), Decimal(round(span)))  # three decades and one
 
 
 def _adds_up(number: Number, other: Number, *, loosely: bool) -> bool:
@@ -442,7 +448,7 @@ def _by_products(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
     """Yield what so many of something cost, and half of it; what is left of one number by two."""
     if number.kind == "money" or number.value >= corrections.LARGE:
         for one, other in combinations(given, 2):
-            if {"money", ""} & {one.kind, other.kind}:
+            if number.value >= corrections.LARGE or {"money", ""} & {one.kind, other.kind}:
                 product, (small, large) = one.value * other.value, sorted((one.value, other.value))
                 yield from (product, product / 2, large / small, Decimal(round(large / small)))
             if values.PERCENT in (one.unit, other.unit):
@@ -513,9 +519,8 @@ def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool =
         if source.at is None:
             days |= values.days_of(source.read.times, datetime(2000, 1, 1, tzinfo=UTC))
             continue
-        near = _near_times(sentence, source)
-        days |= values.days_of(near, source.at, vaguely=vaguely)
-        if not any(last < 0 for _, last in near.offsets):
+        days |= values.days_of(source.read.times, source.at, vaguely=vaguely)
+        if not any(last < 0 for _, last in source.read.times.offsets):
             days |= values.today_of(source.at)
         for clause in clauses.of(source.text, sentence.language) if vaguely else ():
             start = values.days_of(clause.times_near, source.at) or values.today_of(source.at)
@@ -524,21 +529,6 @@ def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool =
             for month in months:
                 days |= values.near(source.at.date(), month, day)
     return days
-
-
-def _near_times(sentence: Subject, source: Source) -> values.Times:
-    """Return the times of the parts of a message that share a subject, if they have any."""
-    parts = [
-        values.read(part, sentence.language) for part in _CLAUSE.split(source.text) if part.strip()
-    ]
-    near = list[values.Times]()
-    lacks_time = False
-    for part in parts:
-        is_shared = shares(sentence.subjects, part.content)
-        if part.times.are_there and (is_shared or lacks_time):  # "her 80th? 6 march"
-            near.append(part.times)
-        lacks_time = is_shared and not part.times.are_there
-    return values.joined_times(near) if near else source.read.times
 
 
 LEAST_WORDS = 4  # telling ones of a sentence that one message has to say; a title has fewer
