@@ -56,8 +56,8 @@ _NOWS = (
 )
 _NOW = frozenset(_NOWS.split())
 _FORMER = """
-first originally initially formerly before once zuerst erst anfangs ursprunglich fruher vorher
-abord initialement avant antes inicialmente primero prima inizialmente primeiro eerst aanvankelijk
+first originally initially formerly once zuerst erst anfangs ursprunglich fruher vorher
+abord initialement inicialmente primero inizialmente primeiro eerst aanvankelijk
 """
 FORMERLY = frozenset(_FORMER.split())
 _MORE = frozenset(["more", "longer", "mehr", "plus", "mas", "piu", "mais", "meer"])

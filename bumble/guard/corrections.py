@@ -187,7 +187,7 @@ def _is_of_another(read: _Read, places: _Places, place: tuple[int, int], tie: fl
     """Whether another older value of its kind is more surely what a clause replaces."""
     new = read[place[0]][place[1]]
     return any(
-        found.rival is not None
+        (found.rival or 0.0) > 0
         and not found.gives
         and _tie(dict.fromkeys(older.near, BY_NEAR) | dict.fromkeys(older.weights, 1.0), new)
         > tie + MARGIN
@@ -229,7 +229,7 @@ def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
     told = [one for one in subject.read.numbers if one.value > 1]
     for number in told:
         is_listed = values.are_listed(subject.text, number)
-        if number.value not in values.YEARS and number.value not in days and not is_listed:
+        if number.value not in days and not is_listed:
             look = partial(_look_for_number, number, told, subject.read.content)
             yield Value("number", "", look)
     told_on = {(one.at.month, one.at.day) for one in sources if one.is_cited and one.at}
