@@ -79,12 +79,25 @@ class SourceVerdict(Struct, frozen=True):
 class ClaimSources(Struct, frozen=True):
     """What the sentences about a stretch of talk may rest on."""
 
-    window: tuple[Said, ...]
+    window: tuple[Said, ...] = ()
     known: tuple[str, ...] = ()  # sentences that are remembered already
     names: tuple[str, ...] = ()  # that need no source: of those who took part, and the entity
     zone: tzinfo = UTC
     entity: str = ""  # its name: what it said itself bears out nothing
     own: tuple[Said, ...] = ()  # but numbers and dates of what it tells of itself
+
+    @property
+    def texts(self) -> list[str]:
+        """All that was said, and is known."""
+        return [*(each.text for each in self.window), *self.known]
+
+    def bear(self, text: str) -> bool:
+        """Whether prose holds nothing that nobody gave."""
+        return check_prose(text, self).verdict != "mend"
+
+    def sound(self, sentences: Iterable[str]) -> list[str]:
+        """Return the sentences that may stand."""
+        return list(filter(self.bear, sentences))
 
 
 KEPT = SourceVerdict("keep")
@@ -531,40 +544,12 @@ def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool =
     return days
 
 
-LEAST_WORDS = 4  # telling ones of a sentence that one message has to say; a title has fewer
-LEAST_SAID = 0.6  # of the words of a text that somebody is held to have said, in whatever form
+LEAST_SAID = 0.6  # of the words of a sentence that somebody is held to have said, in whatever form
 
 
-class Grounds(Struct, frozen=True):
-    """What the sentences of an answer may rest on."""
-
-    texts: Sequence[str]  # that its names, numbers and dates may come from
-    names: Sequence[str] = ()  # that need no source
-
-    def bear(self, sentence: str) -> bool:
-        """Whether a sentence says nothing that nobody said."""
-        return not claims.unsupported(sentence, self.texts, self.names)
-
-    def sound(self, sentences: Iterable[str]) -> list[str]:
-        """Return the sentences that may stand."""
-        return list(filter(self.bear, sentences))
-
-
-def was_said(text: str, statements: Sequence[str], known_names: Sequence[str]) -> bool:
-    """Whether a text says no more than somebody did, in whatever form; every word counts.
-
-    Args:
-        text: What is to be written down.
-        statements: The person's messages.
-        known_names: Names that need not have been said.
-    """
-    if claims.unsupported(text, statements, known_names):
-        return False
-    if origins.share(text, ["\n".join(statements)], known_names) < LEAST_SAID:
-        return False
-    # words from here and there can be put together to say what nobody did
-    return all(
-        origins.share(part, statements, known_names) >= LEAST_SAID
+def was_said(text: str, sources: ClaimSources) -> bool:
+    """Whether each sentence says no more than one of its sources does; every word counts."""
+    return sources.bear(text) and all(
+        origins.share(part, sources.texts, sources.names) >= LEAST_SAID
         for part in words.sentences(text)
-        if len(stop_words.telling_words(part)) >= LEAST_WORDS
     )
