@@ -32,7 +32,9 @@ _GROUPED = re.compile(r"(?<=\d)[ \u00a0\u202f'’](?=\d{3}(?!\d))")  # 3 200, 3'
 _LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")  # read beside the text's own
 MONTH_NAMES = tuple(month.casefold() for month in calendar.month_name[1:])
 _WEEKDAY_NAMES = tuple(day.casefold() for day in calendar.day_name)
-_DECADES = "decade decades jahrzehnt jahrzehnte jahrzehnten decada decadas decennie decennies decennio"
+_DECADES = (
+    "decade decades jahrzehnt jahrzehnte jahrzehnten decada decadas decennie decennies decennio"
+)
 UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
 _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day

@@ -83,8 +83,8 @@ class ClaimSources(Struct, frozen=True):
     known: tuple[str, ...] = ()  # sentences that are remembered already
     names: tuple[str, ...] = ()  # that need no source: of those who took part, and the entity
     zone: tzinfo = UTC
-    entity: str = ""  # its name: what it said itself bears out nothing
-    own: tuple[Said, ...] = ()  # but numbers and dates of what it tells of itself
+    # Its name: what it said itself bears out only numbers and dates of what it tells of itself.
+    entity: str = ""
 
     @property
     def texts(self) -> list[str]:
@@ -129,6 +129,8 @@ def _said_by_entity(text: str, cited: Sequence[Said], sources: ClaimSources, ent
     Names tell whom it is about.
     """
     language = words.language(text, *(one.text for one in sources.window))
+    if _is_of_itself(text, language):
+        return ""
     names = (*sources.names, *(one.who for one in sources.window), *claims.claims(text, language))
     called = clauses.stems_of(names, language)
     told = clauses.weigh(clauses.tokens_of(text), language)
@@ -196,9 +198,9 @@ def _held(
     ]
     stands = [source for source in talk if source.is_cited]
     word, counted = _made_up(sentence, [*known, *stands])
-    if word and sources.own and (not is_told or _is_of_itself(text, language)):
-        own = [_source(each, sources.zone, language, is_cited=False) for each in sources.own]
-        word, counted = _made_up(replace(sentence, cites=False), [*known, *talk, *own])[0], True
+    if word and is_told and _is_of_itself(text, language):
+        own = [_source(each, sources.zone, language, is_cited=False) for each in sources.window]
+        word, counted = _made_up(replace(sentence, cites=False), [*known, *own])[0], True
     if word:
         return SourceVerdict("mend", f"nobody said {word} of it")
     if is_told and (mood := _only(sentence, stands)):

@@ -116,13 +116,13 @@ class Scene(Struct, frozen=True, dict=True):
     def sources(self) -> ClaimSources:
         """What a sentence about the stretch may rest on."""
         said = [self._said(label, n) for label, n in self.labels.items()]
-        own = [self._said("", n) for n in self.places if self.messages[n - 1].role == "assistant"]
+        said += [self._said("", n) for n in self.places if self.messages[n - 1].role == "assistant"]
         known = [f"{each.title}: {each.text}" for each in self.known.values()]
         known += [belief.text for belief in self.beliefs.values()]
         for person in self.portraits.values():
             known += [person.text, *(note.text for note in portrait.notes(person))]
         names = (self.entity, *self.names.values())
-        return ClaimSources(tuple(said), tuple(known), names, self.zone, own=tuple(own))
+        return ClaimSources(tuple(said), tuple(known), names, self.zone, self.entity)
 
     def _said(self, label: str, number: int) -> Said:
         message = self.messages[number - 1]
