@@ -39,12 +39,6 @@ about almost nearly around over under roughly etwa fast rund knapp gut uber mitt
 circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
 """
 _ABOUT = frozenset(_ABOUTS.split())
-_COMPARED_BY = """
-more less fewer older younger mehr weniger alter junger fruher spater teurer billiger plus moins
-mas menos piu meno mais meer minder later earlier cheaper dearer
-"""
-_COMPARED = frozenset(_COMPARED_BY.split())
-_EACH = frozenset(["each", "je", "jeweils", "cada", "chaque", "ogni", "elk"])
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
 _THOUSAND = 1000
@@ -364,10 +358,6 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         bare = [one for one in given if one.value < _THOUSAND and one.kind in ("", "thing")]
         given += [replace(one, value=one.value * _THOUSAND, kind="") for one in bare]
     at = [source.at for source in bearing if source.at is not None]
-    if any(not _EACH.isdisjoint(clauses.tokens_of(one.text)) for one in bearing) and any(
-        one.kind == number.kind == "time" and one.value * 2 == number.value for one in given
-    ):
-        return True  # there and back
     if number.kind != "money" and number.value in _by_years(number, given, at):
         return True
     if number.unit_days >= 1 and number.value in _by_days(number, bearing, few=few):
@@ -377,7 +367,6 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
     derived = {
         *_by_sums(parts),
         *_by_products(number, given),
-        *_by_comparison(number, sentence, given),
     }
     near = {one.value for one in given if may_be(number, one, loosely=True)}
     return number.value in derived or _is_about(number, sentence, derived | near)
@@ -436,14 +425,6 @@ def _adds_up(number: Number, other: Number, *, loosely: bool) -> bool:
     if not other.kind:
         return number.kind == "time" and other.value >= _LEAST_SUM
     return number.kind == other.kind == "time" and number.unit_days == other.unit_days
-
-
-def _by_comparison(number: Number, sentence: Subject, given: Sequence[Number]) -> Iterator[Decimal]:
-    """Yield by how much two numbers differ, where a sentence says how much more something is."""
-    tokens = clauses.tokens_of(sentence.text)
-    place = tokens.index(number.word) if number.word in tokens else len(tokens)
-    if not _COMPARED.isdisjoint(tokens[place + 1 : place + 4]):
-        yield from (abs(one.value - other.value) for one, other in combinations(given, 2))
 
 
 def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
