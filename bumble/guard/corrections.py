@@ -36,10 +36,8 @@ FOR_NOTHING = 0.9  # that the sentence cites the newer message, and has nothing 
 MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.5
 DENIED_WORD, DENIED, DENIED_RARE = 0.4, 0.8, 1.2  # a word, a value, a name or large number
 TELLING = 0.3  # weight of a word that is denied by itself
-KNOWN = 0.85  # of what a newer message was first to say, in a sentence that knows of it
 LEAST_TIE = 0.01
 BARE, BY_BARE = 0.5, 0.8  # weight of a clause's own words; how much its neighbours tie it then
-UNSURE_NAME = 0.2  # less sure than of a number, that a name stands in another's place
 NAME_OF_DAY = 0.5  # how much a name ties days: much happens to one person
 SAME_UNIT, SAME_KIND, OTHER_UNIT, OTHER_FORM = 0.8, 0.4, 1.0, 0.3
 OTHER_MONTH = 0.5
@@ -112,30 +110,13 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
                 continue
             gives = any(one.gives for one in places[n])
             is_drawn_on = value.kind == "word" and subject.cites and sources[n].is_cited
-            if n not in known and (gives or not (is_drawn_on or _knows(subject, sources, n))):
-                yield like - UNSURE_NAME * (value.kind == "name"), n
+            if n not in known and (gives or not is_drawn_on):
+                yield like, n
 
 
 def _first(places: _Places) -> int:
     """Return the source that was the first to give a value; -1: none does."""
     return next((n for n, part in enumerate(places) if any(one.gives for one in part)), -1)
-
-
-def _knows(subject: Subject, sources: Sequence[Source], n: int) -> bool:
-    """Whether a sentence has two telling words that a message was the first to say."""
-    earlier, newer = (
-        [clause for one in part for clause in clauses.of(one.text, subject.language)]
-        for part in (sources[:n], sources[n : n + 1])
-    )
-    said = {stem for clause in earlier for stem in clause.weights}
-    denied = {words.stem(word, subject.language) for clause in newer for word in clause.denied}
-    new = {
-        stem: weight
-        for clause in newer
-        for stem, weight in clause.weights.items()
-        if stem in subject.subjects and stem not in said | denied
-    }
-    return sum(new.values()) >= KNOWN
 
 
 def _replacing(

@@ -479,13 +479,8 @@ def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
     is_all = not sentence.cites or _are_few(sources)
     given = sources if is_all else _bearing(sentence, sources)
     days = _given_days(sentence, given)
-    spans = {one.value for source in given for one in source.read.numbers}
-    there = {one for one in days if (one.month, one.day) in times.dated}
     for month, day in sorted(times.dated):
-        if not any(
-            (one.month, one.day) == (month, day) or _is_after(one, (month, day), there, spans)
-            for one in days
-        ):
+        if not any((one.month, one.day) == (month, day) for one in days):
             return f"{day} {date(2000, month, 1):%B}"
     named = {month for source in given for month in source.read.times.months}
     if strange := times.full_months - named - {one.month for one in days}:
@@ -495,16 +490,6 @@ def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
     if strange := times.full_weekdays - weekdays:
         return f"{date(2000, 1, 3 + min(strange)):%A}"
     return ""
-
-
-def _is_after(near: date, wanted: tuple[int, int], there: set[date], spans: set[Decimal]) -> bool:
-    """Whether a day lies so many days from another of its sentence as a message says."""
-    return any(
-        abs((day - start).days) in spans
-        for day in values.near(near, *wanted)
-        for start in there
-        if abs((day - start).days) <= values.MOST_DAYS
-    )
 
 
 def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool = True) -> set[date]:
