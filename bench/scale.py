@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from bumble.entity.settings import SCHEMA_VERSION
 from bumble.index.sqlite import open_to_read
 from bumble.models.embed.protocol import DocumentTokens, Embedder, Floats
 
@@ -122,7 +123,8 @@ def make(folder: Path, turns: Turns, count: int, episodes: int) -> None:
     """Write an entity folder with so many memories, some of them episodes."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    (folder / "entity.yaml").write_text("schema_version: 2\nname: Ada\n")
+    head = f"schema_version: {SCHEMA_VERSION}\nname: Ada\nowner: {{name: Sam}}\n"
+    (folder / "entity.yaml").write_text(head)
     rng, start = random.Random(7), datetime(2020, 1, 1, 8, tzinfo=UTC)
     for n in range(episodes):
         at = start + timedelta(hours=5 * n)

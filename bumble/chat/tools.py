@@ -179,7 +179,8 @@ def _vouch(context: ToolContext, *texts: str) -> None:
     Raises:
         RefusedError: If it was not.
     """
-    if not context.read or verifier.was_said("\n".join(texts), context.said, context.known):
+    sources = verifier.ClaimSources(known=tuple(context.said), names=tuple(context.known))
+    if not context.read or verifier.was_said("\n".join(texts), sources):
         return
     raise RefusedError(
         "that was only read, and nobody here said so; "

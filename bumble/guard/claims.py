@@ -148,7 +148,7 @@ def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
         return f"@{month}" in source_forms
     if dated := values.read(plain, language).times.dated:
         return any({f"@{month}", f"#{day}"} <= source_forms for month, day in dated)
-    numbers, _ = values.forms(plain, language)
+    numbers, _ = values.forms(word, language)
     if (one := number_words.value(plain)) is not None:
         numbers.add(one)
     if numbers:
@@ -180,10 +180,9 @@ _OWN_SHARE = 4.0  # times as common in its own language as in any other
 _COMMON = 2e-5  # share of a noun that is known without another form of it
 _ENDINGS = ("en", "es", "e", "n", "s")
 _VOWELS = (("a", "ä"), ("o", "ö"), ("u", "ü"))
-_SHARED, _SHARED_PART = 4, 0.6  # letters that words share of which one is derived; their part
+_SHARED, _END_LETTERS = 4, 4  # letters that words share of which one is derived; of their ends
 _COMMON_PARTS = 8000  # words of a language that are parts of a rare noun
 _PLACED = re.compile(r"\b(?:in|aus|nach|bei|von) ([A-ZÄÖÜ][\wäöüß]+)")  # a noun has its article
-_COMMON_NOUNS = 20000
 _MOST_COMMON = 2000  # words, from which no name is derived
 _TOWNS = ("ingen", "hausen", "kirchen", "furt")
 _MAKING_NOUNS = ("ung", "heit", "keit", "schaft", "nis", "tion", "tät")  # endings of German nouns
@@ -207,14 +206,11 @@ def strange(
         words.folded(sentence.split()[0].strip("\"'“„«(")) for sentence in _named_sentences(text)
     }
     found = []
-    places = {
-        one
-        for one in _PLACED.findall(text)
-        if one.casefold() not in words.common("de", _COMMON_NOUNS)
-    }
+    placed = {one.casefold() for one in _PLACED.findall(text)} if language == "de" else set()
     for word in unsupported(text, grounds, known_names, language):
-        may_be_noun = (language == "de" and word not in places) or words.folded(word) in first
+        may_be_noun = language == "de" or words.folded(word) in first
         is_noun = may_be_noun and _is_noun(word.casefold(), language)
+        is_noun = is_noun and (word.casefold() not in placed or _has_forms(word.casefold()))
         is_known = values.is_value(word) or _is_derived(word, grounds, language)
         if len(word) > 1 and not is_known and not is_noun:
             found.append(word)
@@ -227,7 +223,7 @@ def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:
     return any(
         other not in common
         and (shared := words.shared_start(plain, other)) >= _SHARED
-        and shared >= _SHARED_PART * min(len(plain), len(other))
+        and max(len(plain), len(other)) - shared <= _END_LETTERS
         for ground in grounds
         for other in map(words.folded, stop_words.WORD.findall(ground))
     )
@@ -299,6 +295,11 @@ def _forms(word: str) -> set[str]:
     bare = {word.removesuffix(ending) for ending in _ENDINGS}
     stems = bare | {new.join(stem.rsplit(old, 1)) for stem in bare for old, new in _VOWELS}
     return {stem + ending for stem in stems for ending in ("", *_ENDINGS)} - {word}
+
+
+def _has_forms(word: str) -> bool:
+    """Whether a German noun has a form beside its genitive: tears have one, a town has none."""
+    return any(words.is_listed(form, "de") for form in _forms(word) if form != f"{word}s")
 
 
 def is_noun(word: str, language: str) -> bool:

@@ -56,8 +56,8 @@ _NOWS = (
 )
 _NOW = frozenset(_NOWS.split())
 _FORMER = """
-first originally initially formerly before once zuerst erst anfangs ursprunglich fruher vorher
-abord initialement avant antes inicialmente primero prima inizialmente primeiro eerst aanvankelijk
+first originally initially formerly once zuerst erst anfangs ursprunglich fruher vorher
+abord initialement inicialmente primero inizialmente primeiro eerst aanvankelijk
 """
 FORMERLY = frozenset(_FORMER.split())
 _MORE = frozenset(["more", "longer", "mehr", "plus", "mas", "piu", "mais", "meer"])
@@ -188,6 +188,11 @@ def weigh(tokens: Iterable[str], language: str) -> dict[str, float]:
         if len(token) > _SHORT or words.is_listed(token, language)  # dialect's little words
         for rarity in (-math.log10(words.frequency(token, language)),)
     }
+
+
+def stems_of(texts: Iterable[str], language: str) -> set[str]:
+    """Return the stems of all words of some texts, folded."""
+    return {words.stem(token, language) for text in texts for token in tokens_of(text)}
 
 
 def _beside_values(tokens: Sequence[str]) -> set[str]:

@@ -79,8 +79,9 @@ def read(tokens: Sequence[str], run: Run, language: str, found: Sequence[Run]) -
     if is_sure and after and after[0] in minutes and tokens[after[0]].isdigit():  # 8 Uhr 30
         return Clock(_of_day(run.value + minutes[after[0]]), True, frozenset(after[:1]))
     for places, sides in ((after, _HOUR_FIRST), (ahead, _HOUR_LAST)):
-        if len(places) > 1 and (side := sides.get(tokens[places[0]])):
-            return _aside(tokens, run, side, places, minutes)
+        side = sides.get(tokens[places[0]]) if len(places) > 1 else None
+        if side and (aside := _aside(tokens, run, side, places, minutes)) is not None:
+            return aside
     hours = _of_day(run.value)
     if last.isalpha() and not words.is_listed(last, language):
         hours |= _of_day(run.value + (-_HALF if language in _BEFORE_HOUR else _HALF))  # in dialect
@@ -97,12 +98,12 @@ def _aside(
     side: int,
     places: Sequence[int],
     minutes: Mapping[int, Decimal],
-) -> Clock:
-    """Read what stands on one side of an hour: "quarter to", "menos diez"."""
+) -> Clock | None:
+    """Read what stands on one side of an hour: "quarter to", "menos diez"; None: no minutes do."""
     if part := PARTS.get(tokens[places[1]]):
         return Clock(_of_day(run.value + side * part), is_sure=True)
     if (part := minutes.get(places[1])) is None:
-        return Clock(_of_day(run.value))
+        return None
     time = _of_day(run.value + side * part)
     first, last = min(run.start, places[1]), max(run.end, places[1] + 1)
     named = not _NAMING.isdisjoint(tokens[first : last + 1])

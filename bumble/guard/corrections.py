@@ -37,11 +37,8 @@ FOR_NOTHING = 0.9  # that the sentence cites the newer message, and has nothing 
 MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.5
 DENIED_WORD, DENIED, DENIED_RARE = 0.4, 0.8, 1.2  # a word, a value, a name or large number
 TELLING = 0.3  # weight of a word that is denied by itself
-KNOWN = 0.85  # of what a newer message was first to say, in a sentence that knows of it
 LEAST_TIE = 0.01
-MARGIN = 0.2  # by which a newer value must be tied better to another older one, to be of that
 BARE, BY_BARE = 0.5, 0.8  # weight of a clause's own words; how much its neighbours tie it then
-UNSURE_NAME = 0.2  # less sure than of a number, that a name stands in another's place
 NAME_OF_DAY = 0.5  # how much a name ties days: much happens to one person
 SAME_UNIT, SAME_KIND, OTHER_UNIT, OTHER_FORM = 0.8, 0.4, 1.0, 0.3
 OTHER_MONTH = 0.5
@@ -123,7 +120,6 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
         ]
         for value in told
     ]
-    about = _about(subject, sources)
     names = set(_names(subject))
     drawn_on = {_first(places) for places in found}  # messages that it has something from
     for value, places in zip(told, found, strict=True):
@@ -133,7 +129,7 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
             if one.kind == value.kind and _first(other) > _first(places)
         }
         of_name = NAME_OF_DAY if value.kind in ("day", "name") else 1.0
-        ours = {stem: of_name if stem in names else 1.0 for stem in about - {value.stem}}
+        ours = {stem: of_name if stem in names else 1.0 for stem in subject.subjects - {value.stem}}
         last = max((n for n, _, one in _every(places) if one.gives), default=-1)
         first = _first(places) if last >= 0 else len(sources)
         for like, n in _replacing(ours, sources, read, places):
@@ -143,39 +139,13 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
                 continue
             gives = any(one.gives for one in places[n])
             is_drawn_on = value.kind == "word" and subject.cites and sources[n].is_cited
-            if n not in known and (gives or not (is_drawn_on or _knows(subject, sources, n))):
-                yield like - UNSURE_NAME * (value.kind == "name"), n
-
-
-def _about(subject: Subject, sources: Sequence[Source]) -> frozenset[str]:
-    """Return what a sentence is about, with what is known of it by name: "her sister"."""
-    about = subject.subjects
-    for known in (one.read.content for one in sources if one.at is None):
-        if len(known & subject.read.content) > 1 and len(known - subject.read.content) <= 2:
-            about |= known
-    return about
+            if n not in known and (gives or not is_drawn_on):
+                yield like, n
 
 
 def _first(places: _Places) -> int:
     """Return the source that was the first to give a value; -1: none does."""
     return next((n for n, part in enumerate(places) if any(one.gives for one in part)), -1)
-
-
-def _knows(subject: Subject, sources: Sequence[Source], n: int) -> bool:
-    """Whether a sentence has two telling words that a message was the first to say."""
-    earlier, newer = (
-        [clause for one in part for clause in clauses.of(one.text, subject.language)]
-        for part in (sources[:n], sources[n : n + 1])
-    )
-    said = {stem for clause in earlier for stem in clause.weights}
-    denied = {words.stem(word, subject.language) for clause in newer for word in clause.denied}
-    new = {
-        stem: weight
-        for clause in newer
-        for stem, weight in clause.weights.items()
-        if stem in subject.subjects and stem not in said | denied
-    }
-    return sum(new.values()) >= KNOWN
 
 
 def _replacing(
@@ -204,25 +174,11 @@ def _replacing(
         new = read[n][k]
         if new.is_asked or new.is_unreal:
             continue
-        if n == last[0] or not _is_of_another(read, places, (n, k), _tie(ties, new)):
-            yield one.rival + _strength(ours, ties, old, new, (n, k), last), n
+        yield one.rival + _strength(ours, ties, old, new, (n, k), last), n
 
 
 def _every(places: _Places) -> Iterator[tuple[int, int, Found]]:
     return ((n, k, one) for n, part in enumerate(places) for k, one in enumerate(part))
-
-
-def _is_of_another(read: _Read, places: _Places, place: tuple[int, int], tie: float) -> bool:
-    """Whether another older value of its kind is more surely what a clause replaces."""
-    new = read[place[0]][place[1]]
-    return any(
-        found.rival is not None
-        and not found.gives
-        and _tie(dict.fromkeys(older.near, BY_NEAR) | dict.fromkeys(older.weights, 1.0), new)
-        > tie + MARGIN
-        for part, row in zip(read[: place[0]], places, strict=False)
-        for older, found in zip(part, row, strict=True)
-    )
 
 
 def _tie(ties: Weights, clause: Clause) -> float:
@@ -258,7 +214,7 @@ def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
     told = [one for one in subject.read.numbers if one.value > 1]
     for number in told:
         is_listed = values.are_listed(subject.text, number)
-        if number.value not in values.YEARS and number.value not in days and not is_listed:
+        if number.value not in days and not is_listed:
             look = partial(_look_for_number, number, told, subject.read.content)
             yield Value("number", "", look)
     told_on = {(one.at.month, one.at.day) for one in sources if one.is_cited and one.at}

@@ -122,7 +122,7 @@ HALVES = frozenset(_HALF_WORDS.split())
 _LEAST_LETTERS, _MOST_APART = 3, 0.26  # of a dialect's word; letters that it changes
 _INTRUDES = 1e-5  # a number of another language is rarer than that in a language's texts
 _TENS = range(20, 100, 10)
-_LARGE = (100, 1000)
+_LARGE, _DOZEN = (100, 1000), 12
 JOINTS = ("and", "und", "et", "y", "e")
 
 
@@ -139,16 +139,20 @@ def runs(tokens: Sequence[str], language: str, small: Set[str]) -> Iterator[Run]
     """Find the numbers in a text, by its folded tokens; `small` have no capital: no names."""
     index = 0
     while index < len(tokens):
-        start, total = index, value(tokens[index], language)
-        if total is None and tokens[index] in small:
-            total = _dialect(tokens[index], language)
+        word = tokens[index]
+        start, total = index, value(word, language, is_name=word not in small)
+        if total is None and word in small:
+            total = _dialect(word, language)
         index += 1
         if total is None:
             continue
         while index < len(tokens):
             joint = tokens[index] in JOINTS and index + 1 < len(tokens)
-            following = value(tokens[index + joint], language)
             word = tokens[index + joint]
+            following = value(word, language, is_name=word not in small)
+            if following == _DOZEN and word in OTHERS and tokens[start] not in OTHERS:
+                total, index = total * following, index + 1
+                break
             if following is None or word[0].isdigit() or word in OTHERS:
                 break
             if following in _LARGE and total < following and not joint:
@@ -229,17 +233,18 @@ def _step(total: Decimal) -> int:
     return next((step for step in (1000, 100, 10) if total % step == 0), 1)
 
 
-def value(word: str, language: str = "") -> Decimal | None:
+def value(word: str, language: str = "", *, is_name: bool = False) -> Decimal | None:
     """Return the number a word stands for, in digits, as a word or as an ordinal; None: none.
 
     Args:
         word: Folded.
         language: Of its text, `de`; by default a word of any counts.
+        is_name: Whether it may be one, so that only a word of that language counts: Cem, Due.
     """
     word = _without_hissing(word, language)
-    found = _value(word, language)
+    found = _value(word, language, is_name=is_name)
     if found is None and len(stem := _ORDINAL_ENDING.sub("", word)) in range(3, len(word)):
-        found = value(stem, language)
+        found = value(stem, language, is_name=is_name)
     for large in ("tausend", "hundert"):  # dreihundertzwanzig
         before, joint, behind = word.partition(large)
         if found is None and joint and (before or behind):
@@ -263,7 +268,7 @@ def _compound(word: str, language: str) -> Decimal | None:
     return None
 
 
-def _value(word: str, language: str) -> Decimal | None:
+def _value(word: str, language: str, *, is_name: bool = False) -> Decimal | None:
     """Return the number a word stands for: its digits, or what it says."""
     if digits := _DIGITS.match(word):
         plain = _THOUSANDS.sub("", digits[0]).replace(",", ".")
@@ -276,7 +281,7 @@ def _value(word: str, language: str) -> Decimal | None:
         return None
     if language and _HOMOGRAPHS.get(plain, language) != language:
         return None
-    is_own = words.frequency(plain, language) > _INTRUDES if language else False
+    is_own = is_name or words.frequency(plain, language) > _INTRUDES if language else False
     for table in ({} if is_own else _ANY, ORDINALS, OTHERS):
         if plain in table:
             return Decimal(table[plain])

@@ -32,6 +32,9 @@ _GROUPED = re.compile(r"(?<=\d)[ \u00a0\u202f'’](?=\d{3}(?!\d))")  # 3 200, 3'
 _LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")  # read beside the text's own
 MONTH_NAMES = tuple(month.casefold() for month in calendar.month_name[1:])
 _WEEKDAY_NAMES = tuple(day.casefold() for day in calendar.day_name)
+_DECADES = (
+    "decade decades jahrzehnt jahrzehnte jahrzehnten decada decadas decennie decennies decennio"
+)
 UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
 _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day
@@ -48,6 +51,7 @@ _STOPS = frozenset(".!?…\n")
 _BREAKS = _STOPS | frozenset(",;:()–—")
 _ENDING = r"(?:st|nd|rd|th|ste|t[ae][nrsm]?|de|[eè]me|er|re|e|[ºª])"
 _ENDINGS = re.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
+_HALF_OF_DAY = re.compile(r"(?<=\d|\s)([ap])\.\s?m\b\.?", re.IGNORECASE)
 _FULL_DATE = re.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _SHORT_DATE = re.compile(
@@ -166,6 +170,7 @@ def calendar_words(language: str) -> Calendar:
         for name, days in UNIT_DAYS.items():
             units |= {words.folded(word): days for word in info.get(name, ()) if len(word) > 1}
         units |= {"fortnight": 14, "fortnights": 14} | dict.fromkeys(_NIGHTS.split(), 1)
+        units |= dict.fromkeys(_DECADES.split(), 10 * YEAR_DAYS)
         for said, told in info.get("relative-type", {}).items():
             if found := _RELATIVE.fullmatch(said):
                 relative |= {words.folded(one): _offset(said, *found.groups()) for one in told}
@@ -319,7 +324,7 @@ def unread(text: str, language: str) -> list[str]:
 
 def plain(text: str) -> str:
     """Return a text with its thousands written without spaces, and days without endings."""
-    return _GROUPED.sub("", _ENDINGS.sub(r"\1", text))
+    return _GROUPED.sub("", _ENDINGS.sub(r"\1", _HALF_OF_DAY.sub(r"\1m", text)))
 
 
 def with_days(text: str) -> str:

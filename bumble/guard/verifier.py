@@ -9,7 +9,6 @@ and is held to names, numbers and dates alone. No share of words in common is as
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
@@ -28,10 +27,11 @@ from bumble.index import form
 from bumble.text import stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
-_CLAUSE = re.compile(r"[,;:!?()–—\n]|\.(?!\d)")
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
-ENTITYS_OWN = 1.2  # weight of words that only the entity said, from which on they tell something
+# Weight of words of one message that only the entity said: from which on they tell something, how
+# many times that of what the cited messages say of it, and enough by themselves.
+ENTITYS_OWN, ENTITYS_TIMES, ENTITYS_MOST = 0.6, 4, 1.2
 _OLDEST, _MOST_PARTS = 120, 6
 # Words before a round number that stands for one near it.
 _ABOUTS = """
@@ -39,14 +39,9 @@ about almost nearly around over under roughly etwa fast rund knapp gut uber mitt
 circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
 """
 _ABOUT = frozenset(_ABOUTS.split())
-_COMPARED_BY = """
-more less fewer older younger mehr weniger alter junger fruher spater teurer billiger plus moins
-mas menos piu meno mais meer minder later earlier cheaper dearer
-"""
-_COMPARED = frozenset(_COMPARED_BY.split())
-_EACH = frozenset(["each", "je", "jeweils", "cada", "chaque", "ogni", "elk"])
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
+_THOUSAND = 1000
 _LEAST_SUM = 20  # a number that counts nothing told, from which on it may be a sum
 
 
@@ -78,12 +73,25 @@ class SourceVerdict(Struct, frozen=True):
 class ClaimSources(Struct, frozen=True):
     """What the sentences about a stretch of talk may rest on."""
 
-    window: tuple[Said, ...]
+    window: tuple[Said, ...] = ()
     known: tuple[str, ...] = ()  # sentences that are remembered already
     names: tuple[str, ...] = ()  # that need no source: of those who took part, and the entity
     zone: tzinfo = UTC
-    entity: str = ""  # its name: what it said itself bears out nothing
-    own: tuple[Said, ...] = ()  # but numbers and dates of what it tells of itself
+    # Its name: what it said itself bears out only numbers and dates of what it tells of itself.
+    entity: str = ""
+
+    @property
+    def texts(self) -> list[str]:
+        """All that was said, and is known."""
+        return [*(each.text for each in self.window), *self.known]
+
+    def bear(self, text: str) -> bool:
+        """Whether prose holds nothing that nobody gave."""
+        return check_prose(text, self).verdict != "mend"
+
+    def sound(self, sentences: Iterable[str]) -> list[str]:
+        """Return the sentences that may stand."""
+        return list(filter(self.bear, sentences))
 
 
 KEPT = SourceVerdict("keep")
@@ -103,29 +111,40 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     for rests in claim.rests_on:
         if f" {stop_words.bare(rests)} " not in said_words:
             return SourceVerdict("mend", f'the messages it cites do not say "{rests}"')
-    if only := _said_by_entity(claim.text, sources, own):
+    if only := _said_by_entity(claim.text, cited, sources, own):
         return SourceVerdict("mend", f"only {sources.entity} said {only}")
     found = _held(claim.text, cited, said, sources, is_told=True)
     return SourceVerdict("inference") if found == KEPT and claim.inference else found
 
 
-def _said_by_entity(text: str, sources: ClaimSources, entity: str) -> str:
-    """Return the words of a sentence that only the entity said, if they tell something."""
+def _said_by_entity(text: str, cited: Sequence[Said], sources: ClaimSources, entity: str) -> str:
+    """Return the words of a sentence that only the entity said; empty: they tell nothing of it.
+
+    Names tell whom it is about.
+    """
     language = words.language(text, *(one.text for one in sources.window))
-    theirs = [one.text for one in sources.window if words.folded(one.who) != entity]
-    ours = [one.text for one in sources.window if words.folded(one.who) == entity]
-    if not ours:
+    if _is_of_itself(text, language):
         return ""
-    said, own = (
-        {stem for one in texts for stem in clauses.weigh(clauses.tokens_of(one), language)}
-        for texts in ((*theirs, *sources.known), ours)
-    )
-    only = {
-        stem: weight
-        for stem, weight in clauses.weigh(clauses.tokens_of(text), language).items()
-        if stem in own and not shares([stem], said)
-    }
-    return ", ".join(only) if sum(only.values()) >= ENTITYS_OWN else ""
+    names = (*sources.names, *(one.who for one in sources.window), *claims.claims(text, language))
+    called = clauses.stems_of(names, language)
+    told = clauses.weigh(clauses.tokens_of(text), language)
+    told = {stem: weight for stem, weight in told.items() if stem not in called}
+    theirs = [one.text for one in sources.window if words.folded(one.who) != entity]
+    said = _stems([*theirs, *sources.known], language)
+    shared = _stems((one.text for one in cited), language)
+    by_them = sum(weight for stem, weight in told.items() if shares([stem], shared))
+    enough = min(ENTITYS_MOST, max(ENTITYS_OWN, by_them * ENTITYS_TIMES))
+    for one in sources.window:
+        if words.folded(one.who) == entity:
+            own = _stems([one.text], language)
+            only = [stem for stem in told if stem in own and not shares([stem], said)]
+            if sum(told[stem] for stem in only) >= enough:
+                return ", ".join(only)
+    return ""
+
+
+def _stems(texts: Iterable[str], language: str) -> set[str]:
+    return {stem for one in texts for stem in clauses.weigh(clauses.tokens_of(one), language)}
 
 
 def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
@@ -173,9 +192,9 @@ def _held(
     ]
     stands = [source for source in talk if source.is_cited]
     word, counted = _made_up(sentence, [*known, *stands])
-    if word and sources.own and (not is_told or _is_of_itself(text, language)):
-        own = [_source(each, sources.zone, language, is_cited=False) for each in sources.own]
-        word, counted = _made_up(replace(sentence, cites=False), [*known, *talk, *own])[0], True
+    if word and is_told and _is_of_itself(text, language):
+        own = [_source(each, sources.zone, language, is_cited=False) for each in sources.window]
+        word, counted = _made_up(replace(sentence, cites=False), [*known, *own])[0], True
     if word:
         return SourceVerdict("mend", f"nobody said {word} of it")
     if is_told and (mood := _only(sentence, stands)):
@@ -199,8 +218,8 @@ def _source(said: Said, zone: tzinfo, language: str, *, is_cited: bool) -> Sourc
 
 def _sentence(text: str, people: Sequence[str], language: str, *, cites: bool = True) -> Subject:
     read = values.read(text, language)
-    called = {stem for name in people for stem in words.stems(name, language)}
-    return Subject(text, read, read.content - called, language, cites)
+    subjects = read.content - clauses.stems_of(people, language)
+    return Subject(text, read, subjects, language, cites)
 
 
 def _only(sentence: Subject, sources: Sequence[Source]) -> str:
@@ -335,11 +354,10 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         for one in (*source.read.numbers, *(sentence.read.numbers if few else ()))
         if one.claimed and one.value not in {number.value, *source.read.times.ordinals}
     ]
+    if any(one.value >= _THOUSAND for one in given):  # "20 thousand, and we've got 63"
+        bare = [one for one in given if one.value < _THOUSAND and one.kind in ("", "thing")]
+        given += [replace(one, value=one.value * _THOUSAND, kind="") for one in bare]
     at = [source.at for source in bearing if source.at is not None]
-    if any(not _EACH.isdisjoint(clauses.tokens_of(one.text)) for one in bearing) and any(
-        one.kind == number.kind == "time" and one.value * 2 == number.value for one in given
-    ):
-        return True  # there and back
     if number.kind != "money" and number.value in _by_years(number, given, at):
         return True
     if number.unit_days >= 1 and number.value in _by_days(number, bearing, few=few):
@@ -349,7 +367,6 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
     derived = {
         *_by_sums(parts),
         *_by_products(number, given),
-        *_by_comparison(number, sentence, given),
     }
     near = {one.value for one in given if may_be(number, one, loosely=True)}
     return number.value in derived or _is_about(number, sentence, derived | near)
@@ -394,7 +411,8 @@ def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterato
     for source in sources:
         for one_number in source.read.numbers:
             if one_number.kind == "time" and one_number.unit_days:
-                yield one_number.value * Decimal(one_number.unit_days) / unit
+                span = one_number.value * Decimal(one_number.unit_days) / unit
+                yield from (span, Decimal(int(span)), Decimal(round(span)))  # three decades and one
 
 
 def _adds_up(number: Number, other: Number, *, loosely: bool) -> bool:
@@ -407,14 +425,6 @@ def _adds_up(number: Number, other: Number, *, loosely: bool) -> bool:
     if not other.kind:
         return number.kind == "time" and other.value >= _LEAST_SUM
     return number.kind == other.kind == "time" and number.unit_days == other.unit_days
-
-
-def _by_comparison(number: Number, sentence: Subject, given: Sequence[Number]) -> Iterator[Decimal]:
-    """Yield by how much two numbers differ, where a sentence says how much more something is."""
-    tokens = clauses.tokens_of(sentence.text)
-    place = tokens.index(number.word) if number.word in tokens else len(tokens)
-    if not _COMPARED.isdisjoint(tokens[place + 1 : place + 4]):
-        yield from (abs(one.value - other.value) for one, other in combinations(given, 2))
 
 
 def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
@@ -434,7 +444,7 @@ def _by_products(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
     """Yield what so many of something cost, and half of it; what is left of one number by two."""
     if number.kind == "money" or number.value >= corrections.LARGE:
         for one, other in combinations(given, 2):
-            if {"money", ""} & {one.kind, other.kind}:
+            if number.value >= corrections.LARGE or {"money", ""} & {one.kind, other.kind}:
                 product, (small, large) = one.value * other.value, sorted((one.value, other.value))
                 yield from (product, product / 2, large / small, Decimal(round(large / small)))
             if values.PERCENT in (one.unit, other.unit):
@@ -469,13 +479,8 @@ def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
     is_all = not sentence.cites or _are_few(sources)
     given = sources if is_all else _bearing(sentence, sources)
     days = _given_days(sentence, given)
-    spans = {one.value for source in given for one in source.read.numbers}
-    there = {one for one in days if (one.month, one.day) in times.dated}
     for month, day in sorted(times.dated):
-        if not any(
-            (one.month, one.day) == (month, day) or _is_after(one, (month, day), there, spans)
-            for one in days
-        ):
+        if not any((one.month, one.day) == (month, day) for one in days):
             return f"{day} {date(2000, month, 1):%B}"
     named = {month for source in given for month in source.read.times.months}
     if strange := times.full_months - named - {one.month for one in days}:
@@ -487,16 +492,6 @@ def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
     return ""
 
 
-def _is_after(near: date, wanted: tuple[int, int], there: set[date], spans: set[Decimal]) -> bool:
-    """Whether a day lies so many days from another of its sentence as a message says."""
-    return any(
-        abs((day - start).days) in spans
-        for day in values.near(near, *wanted)
-        for start in there
-        if abs((day - start).days) <= values.MOST_DAYS
-    )
-
-
 def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool = True) -> set[date]:
     """Return the days that sources give of what a sentence is about."""
     days = set[date]()
@@ -505,9 +500,8 @@ def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool =
         if source.at is None:
             days |= values.days_of(source.read.times, datetime(2000, 1, 1, tzinfo=UTC))
             continue
-        near = _near_times(sentence, source)
-        days |= values.days_of(near, source.at, vaguely=vaguely)
-        if not any(last < 0 for _, last in near.offsets):
+        days |= values.days_of(source.read.times, source.at, vaguely=vaguely)
+        if not any(last < 0 for _, last in source.read.times.offsets):
             days |= values.today_of(source.at)
         for clause in clauses.of(source.text, sentence.language) if vaguely else ():
             start = values.days_of(clause.times_near, source.at) or values.today_of(source.at)
@@ -518,55 +512,12 @@ def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool =
     return days
 
 
-def _near_times(sentence: Subject, source: Source) -> values.Times:
-    """Return the times of the parts of a message that share a subject, if they have any."""
-    parts = [
-        values.read(part, sentence.language) for part in _CLAUSE.split(source.text) if part.strip()
-    ]
-    near = list[values.Times]()
-    lacks_time = False
-    for part in parts:
-        is_shared = shares(sentence.subjects, part.content)
-        if part.times.are_there and (is_shared or lacks_time):  # "her 80th? 6 march"
-            near.append(part.times)
-        lacks_time = is_shared and not part.times.are_there
-    return values.joined_times(near) if near else source.read.times
+LEAST_SAID = 0.6  # of the words of a sentence that somebody is held to have said, in whatever form
 
 
-LEAST_WORDS = 4  # telling ones of a sentence that one message has to say; a title has fewer
-LEAST_SAID = 0.6  # of the words of a text that somebody is held to have said, in whatever form
-
-
-class Grounds(Struct, frozen=True):
-    """What the sentences of an answer may rest on."""
-
-    texts: Sequence[str]  # that its names, numbers and dates may come from
-    names: Sequence[str] = ()  # that need no source
-
-    def bear(self, sentence: str) -> bool:
-        """Whether a sentence says nothing that nobody said."""
-        return not claims.unsupported(sentence, self.texts, self.names)
-
-    def sound(self, sentences: Iterable[str]) -> list[str]:
-        """Return the sentences that may stand."""
-        return list(filter(self.bear, sentences))
-
-
-def was_said(text: str, statements: Sequence[str], known_names: Sequence[str]) -> bool:
-    """Whether a text says no more than somebody did, in whatever form; every word counts.
-
-    Args:
-        text: What is to be written down.
-        statements: The person's messages.
-        known_names: Names that need not have been said.
-    """
-    if claims.unsupported(text, statements, known_names):
-        return False
-    if origins.share(text, ["\n".join(statements)], known_names) < LEAST_SAID:
-        return False
-    # words from here and there can be put together to say what nobody did
-    return all(
-        origins.share(part, statements, known_names) >= LEAST_SAID
+def was_said(text: str, sources: ClaimSources) -> bool:
+    """Whether each sentence says no more than one of its sources does; every word counts."""
+    return sources.bear(text) and all(
+        origins.share(part, sources.texts, sources.names) >= LEAST_SAID
         for part in words.sentences(text)
-        if len(stop_words.telling_words(part)) >= LEAST_WORDS
     )

@@ -184,7 +184,8 @@ class SqliteStore(Store):
             asked, met = [*asked, '"' + term.replace('"', '""') + '"'], met + count
         if not asked:
             return []
-        inside = f" and rowid in (select id from @chunks where {where})" if where else ""
+        # The sign keeps SQLite from asking the full text anew for each of these ids.
+        inside = f" and +rowid in (select id from @chunks where {where})" if where else ""
         return self.ids(
             f"select rowid from words where words match ?{inside}"
             f" order by round(rank, 6), rowid limit {int(depth)}",

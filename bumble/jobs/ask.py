@@ -1,13 +1,12 @@
 """Asking what a stretch of talk comes to: one request, its sentences checked, what fails sent back.
 
-A sentence that fails goes back once, with the reason, together with the others that failed; what
-fails again is dropped, and marked in `state.yaml`, so that it is not sent back when a later pass
-writes it once more.
+A sentence that fails goes back once, together with the others that failed, each with its reason
+and the messages it cites, without the rest of the talk. What fails again is dropped, and marked in
+`state.yaml`, so that it is not sent back when a later pass writes it once more.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from itertools import count
@@ -17,17 +16,18 @@ from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from bumble.body import appraisal
+from bumble.entity import secrets
 from bumble.fallback import notices, quotes, sayings
 from bumble.guard import verifier
 from bumble.jobs import scene
 from bumble.jobs.portrait import FIELDS as SCORES
 from bumble.llm import structured
-from bumble.llm.protocol import PromptMessage, Request
+from bumble.llm.protocol import Request
 from bumble.recall.belief_strength import CORRECTION
 from bumble.records import base, beliefs, episodes, state
 from bumble.records.sessions import Message
 from bumble.runtime import review_queue
-from bumble.runtime.job import NO_ANSWER, array, closed, messages, request, text
+from bumble.runtime.job import NO_ANSWER, array, cache_id, closed, messages, request, text
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, titles, words
 
@@ -302,15 +302,14 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
     )
     labels = (list(shown.labels), list(shown.known), list(shown.beliefs))
     form = schema(*labels, episodes.REFLECTION_MAX_CHARS)
-    data = structured.answer(runtime.model, question, form)
-    whole = read(data)
+    whole = read(structured.answer(runtime.model, question, form))
     refused = state.read(runtime.entity.state).get(REFUSED, default={})
     answer, failed = _held(whole, shown, refused)
     if not failed:
         return Draft(answer)
     # what was refused before isn't sent back
     new = {name: pair for name, pair in failed.items() if mark(pair[0].text) not in refused}
-    again = _asked_again(runtime, question, data, new, shown) if new else {}
+    again = _asked_again(runtime, question, new, shown) if new else {}
     merged = sifted(whole, lambda one: again.get(one.place) if one.place in failed else one)
     answer, failed_again = _held(merged, shown, refused)
     lost = {name: pair for name, pair in failed.items() if name not in again} | failed_again
@@ -353,21 +352,21 @@ def _found(
 
 
 def _asked_again(
-    runtime: Runtime,
-    question: Request,
-    data: Any,
-    failed: Failed,
-    shown: scene.Scene,
+    runtime: Runtime, question: Request, failed: Failed, shown: scene.Scene
 ) -> dict[str, Sentence]:
-    """Send sentences back with the reasons; what comes again, by place."""
-    reasons = "\n".join(
-        f"{place} ({'claim' if sentence.claims else 'reading'}): {sentence.text}\n  {finding.why}"
-        for place, (sentence, finding) in failed.items()
+    """Send sentences back with the reasons and what they cite; what comes again, by place."""
+    slots = {
+        "name": shown.entity,
+        "reasons": scene.lines(_sent_back(*pair) for pair in failed.values()),
+        "messages": scene.conversation(runtime, shown, _cited(failed, shown)),
+    }
+    asked = replace(
+        question,
+        messages=messages(MEND, slots),
+        purpose=MEND,
+        max_tokens=MEND_TOKENS,
+        cache_id=cache_id(MEND),
     )
-    written = json.dumps(data, ensure_ascii=False)
-    back = messages(MEND, {"reasons": reasons.replace("$", "$$")})
-    turns = (*question.messages, PromptMessage("assistant", written), *back)
-    asked = replace(question, messages=turns, purpose=MEND, max_tokens=MEND_TOKENS)
     schema = mended_schema(list(failed), list(shown.labels))
     try:
         raw_list = structured.answer(runtime.model, asked, schema)["mended"]
@@ -378,6 +377,21 @@ def _asked_again(
         for raw in raw_list
         if raw["text"].strip()
     }
+
+
+def _sent_back(sentence: Sentence, finding: verifier.SourceVerdict) -> str:
+    kind = f"claim, cites {', '.join(sentence.cites)}" if sentence.claims else "reading"
+    return f"{sentence.place} ({kind}): {sentence.text}\n  {secrets.redacted(finding.why)}"
+
+
+def _cited(failed: Failed, shown: scene.Scene) -> set[int]:
+    """Return the messages that sentences can be mended by: those cited, and quoted as reasons."""
+    found = set[int]()
+    for sentence, finding in failed.values():
+        if sentence.claims:
+            found.update(shown.numbers(sentence.cites) or shown.places)
+        found.update(n for n in shown.places if shown.messages[n - 1].text in finding.why)
+    return found
 
 
 # what was refused

@@ -26,7 +26,7 @@ from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, hear, is_open
 from bumble.entity.changes import Change
 from bumble.fallback import sayings
-from bumble.guard import claims
+from bumble.guard.verifier import ClaimSources
 from bumble.jobs.episode import significance_now
 from bumble.llm import prompts
 from bumble.llm.marks import ThinkFilter
@@ -687,8 +687,8 @@ def _night(
     days = (one.at.astimezone(runtime.zone) for one in met)
     told = [f"{day:%d %B %Y %Y-%m-%d} {one.text}" for day, one in zip(days, met, strict=True)]
     told += [asked.text] if asked else []
-    strange = claims.unsupported(dreamt.thread, told, known_names)
-    unnamed = not dreamt.title or claims.unsupported(dreamt.title, told, known_names)
+    sources = ClaimSources(known=tuple(told), names=known_names)
+    unnamed = not dreamt.title or not sources.bear(dreamt.title)
     return Night(
         id=dreams.new_id(runtime.entity.dreams, job.at, rng),
         belief_id=base.new_id(beliefs.PREFIX, job.at, rng),
@@ -696,7 +696,7 @@ def _night(
         title=_of_both(met) if unnamed else dreamt.title,
         pairs=chosen,
         dreamt=dreamt,
-        believable=bool(dreamt.thread) and not strange,
+        believable=bool(dreamt.thread) and sources.bear(dreamt.thread),
         provenance=base.Provenance(
             by=EVENT,
             model=runtime.model.name,

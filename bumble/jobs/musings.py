@@ -17,7 +17,7 @@ from bumble.body import ebb, noise
 from bumble.body.soma import Soma, hear, is_open, shown_to
 from bumble.entity.changes import Change
 from bumble.fallback import sayings
-from bumble.guard.verifier import Grounds
+from bumble.guard.verifier import ClaimSources
 from bumble.llm import prompts
 from bumble.recall import topic_questions
 from bumble.records import base, dreams, episodes, narrative, questions, relationships
@@ -118,8 +118,7 @@ def heard(
     pieces = [piece.text for piece in seeds.pieces]
     known = relationships.read(runtime.entity.relationships)
     names = [name for one in known if one.id in seeds.audience for name in one.names]
-    texts = [*pieces, seeds.read, runtime.identity.name, *names]
-    grounds = Grounds(texts)
+    grounds = ClaimSources(known=(*pieces, seeds.read), names=(runtime.identity.name, *names))
     salience = LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(runtime, soma)
     new = tuple(
         noise.fragment(text, noise.THOUGHT, salience, at, seeds.audience)

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard.verifier import Grounds
+from bumble.guard.verifier import ClaimSources
 from bumble.jobs.episode import significance_now
 from bumble.llm import prompts
 from bumble.recall.belief_strength import strength
@@ -67,7 +67,7 @@ class StorySources(Struct, frozen=True):
         sources = (*self.episodes, *self.people, *self.beliefs)
         return base.lowest_trust(one.provenance.trust for one in sources)
 
-    def grounds(self, runtime: Runtime, *more: str) -> Grounds:
+    def grounds(self, runtime: Runtime, *more: str) -> ClaimSources:
         """Return what a sentence made of them, and of some texts, may rest on; dreams are none."""
         days = [(one, one.at.astimezone(runtime.zone)) for one in self.episodes]
         texts = (
@@ -78,7 +78,7 @@ class StorySources(Struct, frozen=True):
             *(belief.text for belief in self.beliefs),
         )
         names = (name for episode in self.episodes for name in episode.people)
-        return Grounds(texts, (runtime.identity.name, *names))
+        return ClaimSources(known=texts, names=(runtime.identity.name, *names))
 
 
 def gather(runtime: Runtime) -> StorySources:

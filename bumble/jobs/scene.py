@@ -6,7 +6,7 @@ where several talk, what one of them told in private stays out of it. Asks no mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 from functools import cached_property
 
@@ -122,13 +122,13 @@ class Scene(Struct, frozen=True, dict=True):
     def sources(self) -> ClaimSources:
         """What a sentence about the stretch may rest on."""
         said = [self._said(label, n) for label, n in self.labels.items()]
-        own = [self._said("", n) for n in self.places if self.messages[n - 1].role == "assistant"]
+        said += [self._said("", n) for n in self.places if self.messages[n - 1].role == "assistant"]
         known = [f"{each.title}: {each.text}" for each in self.known.values()]
         known += [belief.text for belief in self.beliefs.values()]
         for person in self.portraits.values():
             known += [person.text, *(note.text for note in portrait.notes(person))]
         names = (self.entity, *self.names.values())
-        return ClaimSources(tuple(said), tuple(known), names, self.zone, own=tuple(own))
+        return ClaimSources(tuple(said), tuple(known), names, self.zone, self.entity)
 
     def _said(self, label: str, number: int) -> Said:
         message = self.messages[number - 1]
@@ -213,13 +213,13 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
         "people": scene.people,
         "day": scene.day,
         "body": ebb.reflection_line(soma),
-        "known": _lines(
+        "known": lines(
             f"{label}: {each.title}: {each.text}" for label, each in scene.known.items()
         ),
-        "beliefs": _lines(f"{label}: {each.text}" for label, each in scene.beliefs.items()),
-        "portrait": _lines(_seen(person) for person in scene.portraits.values()),
-        "before": _lines(_before(scene)),
-        "messages": _conversation(runtime, scene),
+        "beliefs": lines(f"{label}: {each.text}" for label, each in scene.beliefs.items()),
+        "portrait": lines(_seen(person) for person in scene.portraits.values()),
+        "before": lines(_before(scene)),
+        "messages": conversation(runtime, scene, scene.places),
         "points": str(appraisal.MAX_POINTS),
     }
 
@@ -238,8 +238,8 @@ def _before(scene: Scene) -> list[str]:
     return [f"{scene.speaker(one)}: {tokens.cut(text, BEFORE_TOKENS)}" for one, text in last]
 
 
-def _conversation(runtime: Runtime, scene: Scene) -> str:
-    """Write out who said what, each with its label, its time, and what tools were used."""
+def conversation(runtime: Runtime, scene: Scene, places: Container[int]) -> str:
+    """Write out who said what in some of its messages, each with its label and its time."""
     limit = runtime.config.memory.distillation.context_char_budget
     most = max(LEAST_CHARS, runtime.window_tokens * 2)
     shown = {
@@ -249,14 +249,15 @@ def _conversation(runtime: Runtime, scene: Scene) -> str:
     limit = min(limit, most // len(shown)) if over else limit
     rows = []
     for n, message in enumerate(scene.messages, 1):
-        if message.role == "tool" or not message.text.strip():
+        if n not in places or message.role == "tool" or not message.text.strip():
             continue
         at = message.at.astimezone(runtime.zone)
         text = tokens.cut(shown[n], max(1, limit // 4))
         label = f"m{n}" if f"m{n}" in scene.labels else "–"
         rows.append(f"[{label}] {at:%H:%M} {scene.speaker(message)}: {text}")
-    return _lines(rows)
+    return lines(rows)
 
 
-def _lines(rows: Iterable[str]) -> str:
+def lines(rows: Iterable[str]) -> str:
+    """Join lines so that they end no tag that they stand in."""
     return "\n".join(rows).replace("</", "‹/") or "(nothing)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -165,16 +165,32 @@ def check_length(chars: int, max_tokens: int) -> None:
         raise TooMuchError(f"it sent more than {limit:,} characters and was cut off")
 
 
-def stop(response: httpx2.Response | None) -> None:
-    """End a response that another thread is reading, so that the server sees it and stops too."""
-    if response is None:
-        return
-    network = response.extensions.get("network_stream")
-    raw = network.get_extra_info("socket") if network is not None else None
-    if raw is not None:
-        # Closing alone would wait until the other thread's read returns.
-        with contextlib.suppress(OSError):
-            raw.shutdown(socket.SHUT_RDWR)
+class Line:
+    """What one request goes over, so that another thread can end it, whatever it waits for."""
+
+    def __init__(self, streams: list[Any]) -> None:
+        """Set up.
+
+        Args:
+            streams: Of the connections that the client has made; one may be used again.
+        """
+        self._streams, self._is_ended = streams, False
+
+    def trace(self, _: str, told: Mapping[str, Any]) -> None:
+        """Hear of a connection as it is made; httpx's `trace`."""
+        if hasattr(told.get("return_value"), "get_extra_info"):
+            self._streams.append(told["return_value"])
+            if self._is_ended:
+                self.end()
+
+    def end(self) -> None:
+        """End it, so that the server sees it and stops too."""
+        self._is_ended = True
+        while self._streams:
+            raw = self._streams.pop().get_extra_info("socket")
+            # Closing alone would wait until the other thread's read returns.
+            with contextlib.suppress(OSError):
+                raw.shutdown(socket.SHUT_RDWR)
 
 
 # What a refusal is about, by what the server said in small letters: the first that fits.

@@ -91,6 +91,7 @@ class HttpModel:
         self._habit_file = habits or HabitFile(None, "", lambda: datetime.max.replace(tzinfo=UTC))
         self._kept: Habits | None = None
         self._asked = False  # whether it was since the last request
+        self._connections: list[Any] = []  # made by the client
 
     @cached_property
     def _client(self) -> httpx2.Client:
@@ -272,15 +273,15 @@ class HttpModel:
         self._learn(habits)
 
     def _stream(self, body: dict[str, Any], until: float | None) -> Generator[Piece, None, None]:
-        opened: list[httpx2.Response] = []
+        line = http_errors.Line(self._connections)
 
         def read() -> Generator[Piece, None, None]:
             headers = {"Content-Type": "application/json", "Accept": "text/event-stream, */*"}
             url = self._peer.url + self._dialect.path
+            told = {"trace": line.trace}
             with self._client.stream(
-                "POST", url, content=_encoded(body), headers=headers
+                "POST", url, content=_encoded(body), headers=headers, extensions=told
             ) as response:
-                opened.append(response)
                 if not response.is_success:
                     raise _status_error(response)
                 if response.headers.get("content-type", "").startswith("application/json"):
@@ -291,7 +292,7 @@ class HttpModel:
         return paced(
             read,
             is_token=lambda piece: piece.is_token,
-            stop=lambda: http_errors.stop(opened[0] if opened else None),
+            stop=line.end,
             problems=_PROBLEMS,
             timeouts=self._timeouts,
             until=until,
@@ -318,11 +319,17 @@ class HttpModel:
     def _ask(self, path: str, post: Any) -> Any:
         """Ask the server about its models; None where it can't be reached, {} where it refuses."""
         url = path if "://" in path else self._peer.url + path
+        line = http_errors.Line(self._connections)
 
         def ask() -> Any:
             method, headers = "GET" if post is None else "POST", self._list_headers
             answer = self._client.request(
-                method, url, json=post, headers=headers, timeout=_ASK_SECONDS
+                method,
+                url,
+                json=post,
+                headers=headers,
+                timeout=_ASK_SECONDS,
+                extensions={"trace": line.trace},
             )
             return answer.raise_for_status().json()
 
@@ -333,6 +340,9 @@ class HttpModel:
             return {}
         except (*problems, TimeoutError):
             return None
+        except KeyboardInterrupt:
+            line.end()
+            raise
 
 
 def _client(peer: http_errors.Peer, timeouts: Timeouts) -> httpx2.Client:

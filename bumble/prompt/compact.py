@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from bumble.entity.config import HistoryCompressionConfig
 from bumble.fallback import sayings
 from bumble.guard import excerpt
-from bumble.guard.verifier import Grounds
+from bumble.guard.verifier import ClaimSources
 from bumble.llm import prompts
 from bumble.prompt import transcript
 from bumble.records import base, sessions
@@ -78,7 +78,8 @@ def summarize(runtime: Runtime, summary_input: SummaryInput, note: Callable[[str
         note(f"summarising part {n} of {len(pieces)}")
         text = "\n".join(tokens.cut(line, most) for line in piece)
         values = _ask(runtime, values, text, room)
-    grounds = Grounds([*map(str, lines), *earlier.values()], [own, *names.values()])
+    told = (*map(str, lines), *earlier.values())
+    grounds = ClaimSources(known=told, names=(own, *names.values()))
     checked = {name: " ".join(grounds.sound(sentences(text))) for name, text in values.items()}
     return _whole(runtime, summary_input, checked)
 

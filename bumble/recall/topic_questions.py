@@ -20,7 +20,7 @@ from msgspec import Struct
 from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.fallback import quotes, sayings
-from bumble.guard.verifier import Grounds
+from bumble.guard.verifier import ClaimSources
 from bumble.llm import prompts
 from bumble.recall import survey, topic_mining
 from bumble.records import base, kinds, topics
@@ -149,7 +149,8 @@ def _standing(
     """Return the questions that name nothing of their own, and how many do."""
     names = (runtime.identity.name, job.topic.name, *(text.speaker for text in job.sample))
     keys, own = job.topic.keys, set(labels_of(job, labels))
-    grounds = Grounds([_line(runtime, text, keys) for text in labels.values()], names)
+    told = tuple(_line(runtime, text, keys) for text in labels.values())
+    sources = ClaimSources(known=told, names=names)
     catalysts: dict[str, topics.Catalyst] = {}
     for entry in entries:
         question = words.one_line(entry["question"])
@@ -157,7 +158,7 @@ def _standing(
         if (
             ids
             and _QUESTION.search(question)
-            and grounds.bear(question)
+            and sources.bear(question)
             and secrets.find_secret(question) is None
         ):
             catalysts.setdefault(question.casefold(), topics.Catalyst(question, tuple(ids)))

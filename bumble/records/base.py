@@ -13,8 +13,10 @@ import random
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -292,21 +294,23 @@ def paths(folder: Path, pattern: str) -> list[Path]:
         top = os.path.realpath(disk.settled(folder))
     except UnsafePathError:  # the folder itself is such a link
         return []
-    inside: dict[Path, bool] = {}  # by folder, because resolving each file takes too long
-    found = []
-    for path in sorted(folder.glob(pattern)):
-        if not all(map(disk.is_text, path.relative_to(folder).parts)):
-            continue
-        if path.parent not in inside:
-            inside[path.parent] = _is_below(os.path.realpath(path.parent), top)
-        if inside[path.parent] and not (
-            path.is_symlink() and not _is_below(os.path.realpath(path), top)
-        ):
-            found.append(path)
-    return found
+    found = [os.fspath(folder)]
+    for part in pattern.split("/"):
+        found = [path for place in found for path in _matching(place, part, top)]
+    return list(map(Path, found))
 
 
-def _is_below(place: str, top: str) -> bool:
+def _matching(folder: str, pattern: str, top: str) -> Iterator[str]:
+    """Yield what lies in a folder under a name of a pattern, and below a top one."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            is_meant = fnmatchcase(entry.name, pattern) and disk.is_text(entry.name)
+            if is_meant and not (entry.is_symlink() and not _is_below(entry.path, top)):
+                yield entry.path
+
+
+def _is_below(link: str, top: str) -> bool:
+    place = os.path.realpath(link)
     return place == top or place.startswith(top + os.sep)
 
 

@@ -1,7 +1,7 @@
 """The harness of every job between turns: gather, ask, verify, plan, apply.
 
 `check` of a job gathers what is due, with its conditions. `ask` asks the model once, by the prompt
-of the job, which holds the answer to its `Grounds` (`guard/verifier`). The result plans on the
+of the job, which holds the answer to its `ClaimSources` (`guard/verifier`). The result plans on the
 files as they are when it is applied, so a hand edit in between is neither lost nor a reason to ask
 again. `settle` runs jobs until nothing is due.
 """

@@ -143,7 +143,7 @@ REPLY = Said("", AT, "Ada", "Eleven and 19 make 30; he'll play on Friday.")
 def test_a_number_the_entity_gave_itself_stands_in_what_it_tells_of_itself(
     text: str, verdict: str
 ) -> None:
-    sources = ClaimSources(WINDOW, names=("Ada", "Ona", "Tibor"), own=(REPLY,))
+    sources = ClaimSources((*WINDOW, REPLY), names=("Ada", "Ona", "Tibor"), entity="Ada")
     claim = CitedClaim(text, ("m1",), ("Tibor is eleven",))
     assert verifier.check(claim, sources).verdict == verdict
     reading = verifier.check_prose(text, sources).verdict

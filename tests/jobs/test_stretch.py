@@ -83,7 +83,7 @@ def test_one_answer_goes_where_each_part_belongs_and_the_cursor_moves(entity: En
 
 
 def test_what_fails_goes_back_once_with_the_reason_and_the_rest_stands(entity: Entity) -> None:
-    heard(entity, DOG)
+    heard(entity, DOG, TEA)
     again = {"place": "s2", "text": "Sam has a pet.", "cites": ["m1"], "rests_on": ["I have a dog"]}
     runtime, outcome = dealt(
         entity, makes(HAS_DOG, INVENTED, reflection="I was glad."), mends(again)
@@ -92,8 +92,9 @@ def test_what_fails_goes_back_once_with_the_reason_and_the_rest_stands(entity: E
     told = "# Sam has a dog\n\nSam has a dog, Biscuit. Sam has a pet."
     assert episode.telling.narrative == told
     back = model_of(runtime).requests[1].messages[-1].content
-    assert "s2 (claim): Sam has a cat called Mitzi.\n  nobody said Mitzi" in back
+    assert "Sam has a cat called Mitzi.\n  nobody said Mitzi" in back
     assert HAS_DOG["text"] not in back
+    assert DOG[1] in back and TEA[1] not in back  # only what it cites
     assert (outcome.data["mended"], outcome.data["dropped"]) == (1, [])
     assert all(openai_format.is_closed(one.schema) for one in model_of(runtime).requests)
     assert state.read(entity.state).get(ask.REFUSED) is None

@@ -294,6 +294,29 @@ def test_an_interrupt_that_does_not_end_the_wait_is_heard(server: FakeServer) ->
     assert server.left.wait(10)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals to threads there")
+@pytest.mark.parametrize("is_warm", [False, True])
+def test_an_interrupt_before_the_first_header_disconnects_at_once(
+    server: FakeServer, is_warm: bool
+) -> None:
+    def respond(exchange: Exchange) -> None:
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        exchange.hang(server)
+
+    model = connect(server)
+    if is_warm:  # by a connection that was made for another question
+        server.routes[f"{CHAT.removesuffix('/chat/completions')}/models"] = lambda exchange: (
+            exchange.json({"data": [{"id": "m", "max_model_len": 9}]})
+        )
+        assert model.context_tokens == 9
+    server.routes[CHAT] = respond
+    with Stops().watched(), pytest.raises(KeyboardInterrupt):
+        model.complete(REQUEST)
+    assert server.left.wait(3)
+    server.routes[CHAT] = hello()
+    assert model.complete(REQUEST).text == "Hello"
+
+
 @pytest.mark.parametrize(
     ("models", "props", "tokens"),
     [

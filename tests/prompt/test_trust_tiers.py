@@ -270,5 +270,6 @@ def test_nobody_overwrites_what_somebody_said_in_private(ada: Entity) -> None:
     ],
 )
 def test_a_text_was_said_if_its_words_were(text: str, expected: bool) -> None:
-    said = ["I live in Lisbon, with my dog."]
-    assert verifier.was_said(text, said, ["Sam", "Ada"]) is expected
+    said = ("I live in Lisbon, with my dog.",)
+    sources = verifier.ClaimSources(known=said, names=("Sam", "Ada"))
+    assert verifier.was_said(text, sources) is expected
