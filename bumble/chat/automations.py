@@ -18,7 +18,7 @@ from bumble.fallback import sayings
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool
 from bumble.records import automations, base, journal, sessions
-from bumble.runtime import due, people
+from bumble.runtime import people, schedule
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text.words import one_line, shorten
@@ -26,7 +26,7 @@ from bumble.text.words import one_line, shorten
 
 def check(runtime: Runtime) -> Due[automations.Automation | Path]:
     """Find the automations whose time has come; then the files that are none."""
-    ready, known, broken = due.automations_of(runtime.entity, runtime.now(), runtime.zone)
+    ready, known, broken = schedule.due_automations(runtime.entity, runtime.now(), runtime.zone)
     told = f"{len(ready)} of {known}" + (f", {len(broken)} can't be read" if broken else "")
     return Due((Condition("due", told, "at least 1", bool(ready or broken)),), (*ready, *broken))
 
@@ -44,7 +44,9 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
     """
     at = runtime.now()
     automation = automations.load(job) if isinstance(job, Path) else job
-    due.runs_next(runtime.entity, automation, at, runtime.zone)  # says so if its schedule is none
+    schedule.runs_next(
+        runtime.entity, automation, at, runtime.zone
+    )  # says so if its schedule is none
     try:
         done = _think(runtime, automation, at)
         if done.problem is not None:

@@ -18,7 +18,7 @@ from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RefusedError, UserError
 from bumble.files import disk
 from bumble.records import base, journal, provenance, reminders, sessions
-from bumble.runtime import due, schedule
+from bumble.runtime import schedule
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text.words import one_line
@@ -34,7 +34,7 @@ def check(runtime: Runtime, *, watched: bool = False) -> Due[reminders.Reminder 
         runtime: Whose reminders.
         watched: Whether the owner sees what is printed.
     """
-    there, readable, broken = due.reminders_of(runtime.entity, runtime.now())
+    there, readable, broken = schedule.due_reminders(runtime.entity, runtime.now())
     ready = tuple(one for one in there if waits_for(runtime, one, watched=watched) is None)
     waiting = len(there) - len(ready)
     summary = f"{len(ready)} of {readable}"
@@ -49,7 +49,7 @@ def for_talk(runtime: Runtime, session: sessions.Session) -> Delivery:
     at = runtime.now()
     messages: list[sessions.Message] = []
     noted: list[Change] = []
-    for reminder in due.reminders_of(runtime.entity, at)[0] if runtime.writes else ():
+    for reminder in schedule.due_reminders(runtime.entity, at)[0] if runtime.writes else ():
         is_private = not base.may_read(reminder.provenance.audience, session.people)
         if (
             reminder.deliver != reminders.SESSION
@@ -79,7 +79,7 @@ def waits_for(
 ) -> str | None:
     """Say what a reminder that is due still waits for; None: nothing."""
     given = (runtime.entity, runtime.identity, runtime.config)
-    return due.waits_for(*given, reminder, runtime.now(), watched=watched)
+    return schedule.waits_for(*given, reminder, runtime.now(), watched=watched)
 
 
 def run(

@@ -408,7 +408,10 @@ class Commits:
 
     def _untrusted(self, paths: Sequence[str]) -> str:
         """Say what a commit would need that came with the folder; empty if nothing."""
-        path, name = self.git.unfiltered(paths) or ("", "")
+        try:
+            path, name = self.git.unfiltered(paths) or ("", "")
+        except ValueError as error:
+            return str(error)
         if not path:
             return ""
         if self.policy.trusted:

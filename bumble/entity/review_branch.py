@@ -95,8 +95,11 @@ def make(
     if own is not None:
         proposed = replace(proposed, trailers=(*proposed.trailers, (MARK, own)))
     why = ""
-    for path, name in place.filtered([version.path for version in versions]):
-        why = f"{path} goes through git's filter `{name}`, and a proposal would not"
+    try:
+        for path, name in place.filtered([version.path for version in versions]):
+            why = f"{path} goes through git's filter `{name}`, and a proposal would not"
+    except ValueError as error:
+        why = str(error)
     if not why:
         stream = b"".join(_stream(place, name, versions, commits.message(proposed), policy))
         with git_operations.noted(root, git_operations.Operation("review")):

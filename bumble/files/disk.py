@@ -117,10 +117,14 @@ def settled(path: Path) -> Path:
 
 def _settled(path: Path, top: str) -> tuple[str, str]:
     """Return the home that a path lies in, and its way from there."""
+    home = _enclosures[top]
+    way = os.fspath(path)[len(top) :].lstrip("/")
+    if _is_straight(home, way):
+        _refuse_private(way, str(path), named=way)
+        return home, way or os.curdir
     real = os.path.realpath(path)
     if os.path.islink(real):  # noqa: PTH114
         raise UnsafePathError(str(path), f"it is a link that leads round to itself; {_ADVICE}")
-    home = _enclosures[top]
     if real != home and not real.startswith(home.rstrip(os.sep) + os.sep):
         raise UnsafePathError(str(path), f"it leads out of the entity folder; {_ADVICE}")
     rest = os.path.relpath(real, home)
@@ -128,15 +132,33 @@ def _settled(path: Path, top: str) -> tuple[str, str]:
     return home, rest
 
 
+def _is_straight(home: str, way: str) -> bool:
+    """Whether no link lies on a way from a home: it is looked at alone, not all that is above."""
+    parts = way.split("/") if way else []
+    if os.name != "posix" or not {"", os.curdir, os.pardir}.isdisjoint(parts):
+        return False
+    place = home
+    try:
+        for part in ("", *parts):
+            place = f"{place}/{part}" if part else place
+            if stat.S_ISLNK(os.lstat(place).st_mode):
+                return False
+    except FileNotFoundError:  # nothing below it can be a link
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def _refuse_private(rest: str, path: str, *, named: str = "") -> None:
     """Refuse what is git's, and what is bumble's own unless it is named as that.
 
     Tokens stand in the one, and in the other what was said to others.
     """
-    parts = Path(rest.casefold()).parts
+    parts = rest.casefold().split(os.sep)  # noqa: PTH206
     if ".git" in parts:
         raise UnsafePathError(path, "it leads to what is git's own")
-    if parts[:1] == (PRIVATE,) and not named.casefold().startswith(PRIVATE):
+    if parts[0] == PRIVATE and not named.casefold().startswith(PRIVATE):
         raise UnsafePathError(path, "it leads to what is bumble's own")
 
 

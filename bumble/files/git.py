@@ -302,7 +302,11 @@ class Git(Struct, frozen=True, dict=True):
         return Programs(owners - aside, aside, frozenset(hooks), collects)
 
     def unfiltered(self, paths: Sequence[str]) -> tuple[str, str] | None:
-        """Return a path that needs a filter which may not run or is not there, and its name."""
+        """Return a path that needs a filter which may not run or is not there, and its name.
+
+        Raises:
+            ValueError: If git can't tell.
+        """
         if self.programs is None or not paths:
             return None
         named = self.repository.attributes_mention(paths, (b"filter",))
@@ -318,9 +322,16 @@ class Git(Struct, frozen=True, dict=True):
         return next(((path, name) for path, name in needs if name not in usable), None)
 
     def filtered(self, paths: Sequence[str]) -> list[tuple[str, str]]:
-        """Return those of some paths that git stores by a filter, each with its name."""
+        """Return those of some paths that git stores by a filter, each with its name.
+
+        Raises:
+            ValueError: If git can't tell.
+        """
         stdin = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
-        rows = self.call("check-attr", "-z", "--stdin", "filter", stdin=stdin).text.split("\0")
+        result = self.call("check-attr", "-z", "--stdin", "filter", stdin=stdin)
+        if result.code != 0:
+            raise ValueError(f"git can't tell which filters its files go through: {result.why}")
+        rows = result.text.split("\0")
         pairs = zip(rows[::3], rows[2::3], strict=False)
         return [(path, name) for path, name in pairs if name not in NO_FILTER]
 

@@ -1,15 +1,27 @@
-"""Schedules of reminders and automations: cron expressions in the entity's time zone.
+"""What is set for a time: reminders, automations by cron expressions, and what of them is due.
 
 Weekdays are 0 to 7 or SUN to SAT, Sunday being 0 and 7. What cron does when clocks change is done
-here too: a time that is skipped comes a little later, one that comes twice counts once.
+here too: a time that is skipped comes a little later, one that comes twice counts once. Saying the
+ones and doing the others is for `chat`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
+
+from bumble.body.circadian import in_hours
+from bumble.entity.config import Config, Identity
+from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError
+from bumble.records import automations, base, reminders
+from bumble.records.provenance import ITSELF
+from bumble.runtime import people, rules
+from bumble.text import moments
 
 FIELDS = "minute hour day month weekday"
 
@@ -38,3 +50,78 @@ def following(expression: str, after: datetime, zone: ZoneInfo) -> datetime:
         raise ValueError(f"`{expression}` is no schedule: {problem} ({FIELDS})") from error
     except StopIteration:
         raise ValueError(f"`{expression}` is a schedule of days that never come") from None
+
+
+def due_reminders(
+    entity: Entity, at: datetime
+) -> tuple[list[reminders.Reminder], int, Sequence[Path]]:
+    """Return the reminders that are due, how many there are in all, and the broken files."""
+    readable, broken = base.load_all(reminders.paths(entity.reminders), reminders.load)
+    due = (reminder for reminder in readable if reminder.is_due(at))
+    return sorted(due, key=lambda one: (one.at, one.id)), len(readable), broken
+
+
+def waits_for(
+    entity: Entity,
+    identity: Identity,
+    config: Config,
+    reminder: reminders.Reminder,
+    at: datetime,
+    *,
+    watched: bool = False,
+) -> str | None:
+    """Say what a reminder that is due still waits for; None: nothing.
+
+    Args:
+        entity: Whose reminder.
+        identity: Who that is.
+        config: Its settings.
+        reminder: The reminder.
+        at: The present.
+        watched: Whether the owner sees what is printed.
+    """
+    zone, quiet_hours = ZoneInfo(identity.timezone), config.wake.quiet_hours
+    if reminder.provenance.by == ITSELF and in_hours(at, zone, quiet_hours):
+        return "these are quiet hours, and nobody asked for it"
+    if reminder.deliver == reminders.SESSION and not (
+        watched and reminder.person == people.owner_id(entity, identity)
+    ):
+        return f"a talk with {reminder.person}"
+    if reminder.deliver == reminders.COMMAND and not config.tools.run_command:
+        return "tools.run_command is off, or the folder is not trusted: `bumble config trust`"
+    return None
+
+
+def due_automations(
+    entity: Entity, at: datetime, zone: ZoneInfo
+) -> tuple[list[automations.Automation], int, Sequence[Path]]:
+    """Return the automations that are due and obeyed, how many there are, and the broken files."""
+
+    def read(path: Path) -> tuple[automations.Automation, bool]:
+        one = automations.load(path)
+        return one, one.enabled and runs_next(entity, one, at, zone) <= at
+
+    paths = automations.paths(entity.automations)[: automations.MOST]
+    known, broken = base.load_all(paths, read)
+    waiting = [one for one, is_due in known if is_due]
+    return rules.obeyed(entity, waiting, rules.of_automation), len(known), broken
+
+
+def runs_next(
+    entity: Entity, automation: automations.Automation, at: datetime, zone: ZoneInfo
+) -> datetime:
+    """Return when an automation is to run next; one that never did counts from today's midnight.
+
+    So does one that last ran at a time that is yet to come: a clock was wrong.
+
+    Raises:
+        RecordInvalidError: If its schedule is none.
+    """
+    midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    last = automation.last
+    begins = midnight if last is None or moments.is_ahead(last, at) else last
+    try:
+        return following(automation.schedule, begins, zone)
+    except ValueError as error:
+        path = entity.root / automations.path(automation.id)
+        raise RecordInvalidError(path, str(error), automation.source.line_of("schedule")) from error

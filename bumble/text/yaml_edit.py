@@ -199,7 +199,7 @@ def _with(data: Mapping[str, Any], keys: Sequence[str], value: Any, *, removing:
 
 
 def _plain_splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> str | None:
-    """Make the edit in a text of plain lines where it stays on one line; None elsewhere.
+    """Make the edit in a text of plain lines where it stays on one line, or adds a key; else None.
 
     What bumble writes is such a text, and finding a line costs a hundredth of composing nodes.
     """
@@ -210,11 +210,24 @@ def _plain_splice(source: str, keys: Sequence[str], value: Any, *, removing: boo
         line = re.compile(rf"^{indent}{re.escape(key)}:(?: (.+?))?(?=\r?$)", re.MULTILINE)
         match = line.search(source, at)
         if not match or (indent and re.search(r"^\S", source[at : match.start()], re.MULTILINE)):
-            return None  # there is no such line, or it stands under another key
+            # there is no such line, or it stands under another key
+            return None if removing else _further_line(source, keys[depth:], value, indent, at)
         if match[1] is not None:
             return _on_line(source, match, keys[depth + 1 :], value, removing=removing)
         indent, at = indent + "  ", match.end() + 1
     return None
+
+
+def _further_line(source: str, keys: Sequence[str], value: Any, indent: str, at: int) -> str | None:
+    """Add a key behind the lines of a block; None where it is not plain which line is its last."""
+    block = re.compile(rf"(?:{indent}[^\s#-][^\r\n]*\n)+").match(source, at) if indent else None
+    end = block.end() if block else len(source)
+    last = source[:end].removesuffix("\n").rpartition("\n")[2]
+    if "\r" in source or (indent and block is None) or not last or last.startswith("#"):
+        return None
+    if source.startswith(("\n", "#"), end):  # what stands there may belong to the block
+        return None
+    return _open_line(source[:end], "\n") + nested(keys, value, len(indent)) + source[end:]
 
 
 def _on_line(

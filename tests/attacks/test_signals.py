@@ -117,7 +117,7 @@ def told(run: Run) -> list[dict[str, object]]:
     return [one for one in lines if one.get("role") == "assistant"]
 
 
-@pytest.mark.parametrize("number", CODES, ids=str)
+@pytest.mark.parametrize("number", turns(len(CODES), CODES), ids=str)
 def test_what_was_shown_by_then_is_stored(run: Run, server: FakeServer, number: int) -> None:
     slow = Slow(server, spoken(SHOWN))
     process = talking(run, server, "What do the bees do?")
@@ -184,7 +184,9 @@ def wait_for(terminal: int, text: str) -> None:
         heard += os.read(terminal, 4096)
 
 
-@pytest.mark.parametrize("words", [["What do the bees do?"], []], ids=["one", "conversation"])
+@pytest.mark.parametrize(
+    "words", turns(2, [["What do the bees do?"], []]), ids=["one", "conversation"]
+)
 def test_the_terminal_is_closed(run: Run, server: FakeServer, words: list[str]) -> None:
     slow = Slow(server, spoken(SHOWN))
     process, terminal = at_terminal(run, server, *words)

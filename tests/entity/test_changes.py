@@ -22,6 +22,7 @@ from bumble.errors import (
 )
 from bumble.files import disk
 from tests.support.kills import every_call, forks, in_child
+from tests.support.sweeps import turns
 
 
 @pytest.fixture
@@ -110,7 +111,7 @@ def test_of_two_sets_that_note_the_same_and_add_a_line_the_second_is_refused(roo
 
 
 @forks
-@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("done", turns(2, [False, True]), ids=["before", "after"])
 def test_a_kill_at_any_call_leaves_all_or_nothing(root: Path, done: bool) -> None:
     before = truth(root)
     ends = []
@@ -132,7 +133,7 @@ def test_a_kill_at_any_call_leaves_all_or_nothing(root: Path, done: bool) -> Non
 
 
 @forks
-@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("done", turns(2, [False, True]), ids=["before", "after"])
 @pytest.mark.parametrize(
     "change",
     [

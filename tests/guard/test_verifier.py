@@ -8,6 +8,7 @@ import pytest
 from bench.truth_able import judged, of_talks
 from bumble.guard import verifier
 from bumble.guard.verifier import CitedClaim, ClaimSources, Said
+from tests.support.sweeps import turns
 
 AT = datetime(2027, 3, 3, 21, tzinfo=UTC)
 WINDOW = (
@@ -102,7 +103,9 @@ SEEN_BY_RULES = {"number", "name", "date", "outdated", "own"}
 LEAST = 0.92
 
 
-@pytest.mark.parametrize("path", sorted(STATEMENTS.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", turns(3, sorted(STATEMENTS.glob("*.yaml"))), ids=lambda path: path.stem
+)
 def test_what_is_true_stands_and_what_nobody_said_does_not(path: Path) -> None:
     statements = of_talks(path)
     kept = {each["id"] for each in statements if judged(each)["verdict"] != "mend"}

@@ -21,6 +21,7 @@ from tests.support.clones import check_whole, lived
 from tests.support.git_kills import GitKiller, needs_killer
 from tests.support.repository import git
 from tests.support.running import Run
+from tests.support.sweeps import WHOLE, sampled, turn
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -89,7 +90,7 @@ def check_ended(life: Run, before: dict[str, bytes], *, merges: bool) -> None:
 
 
 def some(calls: list[tuple[str, str]]) -> list[int]:
-    """Choose calls: one of each kind of moment in a merge."""
+    """Choose a call: of each kind of moment in a merge, one at each commit has its turn."""
 
     def first(fits: Callable[[str, str], bool]) -> int:
         return next((n for n, call in enumerate(calls, 1) if fits(*call)), 0)
@@ -102,7 +103,8 @@ def some(calls: list[tuple[str, str]]) -> list[int]:
         last(lambda name, path: "/.git/" not in path and ".merge_file" not in path),
         last(lambda name, path: path.endswith("MERGE_HEAD")),
     }
-    return sorted(chosen - {0})
+    ordered = sorted(chosen - {0})
+    return ordered if WHOLE else [ordered[turn() % len(ordered)]]
 
 
 def sweep(
@@ -125,6 +127,7 @@ def sweep(
 
 
 @needs_killer
+@sampled
 def test_a_merge_that_is_cut_off_is_taken_back_and_done_again(life: Run, tmp_path: Path) -> None:
     lived(life.entity.root, 1)
     sweep(life, git_kills.made(tmp_path / "killer"), some, tmp_path / "aside", merges=True)

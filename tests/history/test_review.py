@@ -169,6 +169,13 @@ def test_no_branch_that_came_with_a_clone_changes_settings_or_what_is_locked(roo
     assert "entity.yaml: no cycle writes it" in decision.stays
 
 
+def test_where_git_can_not_tell_the_filters_nothing_is_written(root: Path) -> None:
+    (root / ".git" / "index").write_bytes(b"no index")
+    with pytest.raises(ReviewError, match="git can't tell which filters its files go through"):
+        propose(root, known(root, "tea", "coffee"))
+    assert not (root / state.PATH).exists()
+
+
 def test_where_git_can_not_hold_it_nothing_is_written(root: Path, tmp_path: Path) -> None:
     (root / ".gitattributes").write_text("*.md filter=crypt\n")
     git(root, "config", "filter.crypt.clean", "tr a-z b-za")

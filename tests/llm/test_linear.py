@@ -19,6 +19,7 @@ from bumble.llm.marks import ThinkFilter
 from bumble.llm.say_stream import MOST_DEEP, SayReader
 from bumble.prompt import handover
 from bumble.records import narrative
+from tests.support.sweeps import turns
 
 CHARS = 20_000
 PATTERNS = [
@@ -55,7 +56,8 @@ def fed(reader: SayReader | ThinkFilter, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "form", ['{{"actions":[{{"tool":"say","arguments":{{"text":"{}', '{{"x":"{}', "{}", "[{}"]
+    "form",
+    turns(2, ['{{"actions":[{{"tool":"say","arguments":{{"text":"{}', '{{"x":"{}', "{}", "[{}"]),
 )
 def test_a_stream_of_twice_the_length_takes_twice_the_time(form: str) -> None:
     short, long = (form.format("1,2 " * (chars // 4)) for chars in (40_000, 160_000))

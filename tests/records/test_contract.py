@@ -67,7 +67,7 @@ from tests.support import newborns
 from tests.support.kills import every_call, forks, in_child
 from tests.support.kind_samples import AT, BODY, SERVED, record
 from tests.support.repository import git
-from tests.support.sweeps import kill_steps
+from tests.support.sweeps import kill_steps, turns
 
 ZONE = ZoneInfo("Europe/Berlin")
 FROM_MODEL = Provenance("distill", "qwen3:4b", ("msg_1", "msg_2"), "person", ("sam",))
@@ -347,6 +347,7 @@ CASES = {
     ),
 }
 every_store = pytest.mark.parametrize("name", CASES)
+stores_in_turn = pytest.mark.parametrize("name", turns(2, CASES))
 HAND = "# by hand", "x_mine: {a: [1.10, yes]}  # keep", ""
 
 
@@ -377,7 +378,7 @@ def edited_by_hand(draw: st.DrawFn, sample: str) -> str:
     return draw(st.sampled_from([text, text.rstrip("\r\n"), "\ufeff" + text]))
 
 
-@every_store
+@stores_in_turn
 @given(data=st.data())
 def test_a_record_gives_its_bytes_back_whatever_a_person_did(
     name: str, data: st.DataObject
@@ -387,7 +388,7 @@ def test_a_record_gives_its_bytes_back_whatever_a_person_did(
     assert case.text(case.parse(source, "x")) == source
 
 
-@every_store
+@stores_in_turn
 @given(data=st.data())
 def test_an_edit_changes_its_own_lines_and_no_others(name: str, data: st.DataObject) -> None:
     case = CASES[name]

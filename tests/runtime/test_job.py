@@ -11,15 +11,13 @@ from bumble.records import journal, state
 from bumble.runtime import job
 from bumble.runtime.job import JobResult
 from tests.support.living import NOON, ada, runtime_of
-from tests.support.repository import git, subjects
+from tests.support.repository import begun, subjects
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_a_commit_that_only_moves_cursors_on_says_that_it_is_housekeeping(tmp_path: Path) -> None:
     entity = ada(tmp_path)
-    git(entity.root, "init", "-q")
-    git(entity.root, "add", "-A")
-    git(entity.root, "commit", "-qm", "born")
+    begun(entity.root)
     runtime = runtime_of(entity)
     values = iter(({"consolidate": {"count": 1}}, {"consolidate": {"count": 2}}))
 
@@ -35,6 +33,6 @@ def test_a_commit_that_only_moves_cursors_on_says_that_it_is_housekeeping(tmp_pa
     assert subjects(entity.root) == [
         "consolidate: a thought",
         "housekeeping: memory is in order",
-        "born",
+        "start",
     ]
     assert [one.cycle for one in log.read(entity.root)] == ["consolidate", "consolidate", ""]

@@ -24,7 +24,7 @@ from bumble.models.weights import catalog as catalogs
 from bumble.models.weights import choice, store
 from bumble.prompt import transcript
 from bumble.records import kinds, session_files, sessions, state
-from bumble.runtime import cursors, due, review_queue
+from bumble.runtime import cursors, review_queue, schedule
 from bumble.text import tokens, urls, words
 
 MEASURED_ON = "all-minilm-l6-v2"  # the embedding model that ranking weights were chosen on
@@ -258,10 +258,10 @@ def _pending(look: Look) -> Part:
 def _due(look: Look) -> Part:
     """Count the reminders and automations whose time has come."""
     opened, now = look.opened, look.opened.now
-    waiting, _, broken = due.reminders_of(opened.entity, now)
+    waiting, _, broken = schedule.due_reminders(opened.entity, now)
     given = (opened.entity, opened.identity, opened.config)
-    said = len(broken) + sum(due.waits_for(*given, one, now) is None for one in waiting)
-    ready, _, unread = due.automations_of(opened.entity, now, opened.zone)
+    said = len(broken) + sum(schedule.waits_for(*given, one, now) is None for one in waiting)
+    ready, _, unread = schedule.due_automations(opened.entity, now, opened.zone)
     done = len(ready) + len(unread)
     named = (("reminder", said), ("automation", done))
     parts = [words.counted(count, name) for name, count in named if count]

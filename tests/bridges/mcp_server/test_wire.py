@@ -15,6 +15,7 @@ from mcp.client.stdio import StdioServerParameters
 from bumble.bridges import mcp_server
 from tests.support.running import Run
 from tests.support.served import READING, command, truth
+from tests.support.sweeps import turns
 
 
 async def _look_at_all(full: Run, mode: Any) -> tuple[str, dict[str, Any]]:
@@ -45,7 +46,9 @@ async def _look_at_all(full: Run, mode: Any) -> tuple[str, dict[str, Any]]:
         return client.protocol_version, texts
 
 
-@pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
+@pytest.mark.parametrize(
+    ("mode", "version"), turns(2, [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
+)
 def test_a_client_of_either_era_reads_all_and_changes_nothing(
     full: Run, mode: str, version: str
 ) -> None:

@@ -17,6 +17,7 @@ from tests.support import looking, newborns
 from tests.support.living import known, talked
 from tests.support.repository import git
 from tests.support.running import NOON, Run
+from tests.support.sweeps import turns
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 DAY = timedelta(days=1)
@@ -309,15 +310,18 @@ def migrate(run: Run) -> None:
 @needs_git
 @pytest.mark.parametrize(
     "argv",
-    [
-        ["recall", "boat"],
-        ["belief", "list"],
-        ["person", "list"],
-        ["episode", "list"],
-        ["knowledge", "list"],
-        ["soma"],
-        ["context", "list"],
-    ],
+    turns(
+        3,
+        [
+            ["recall", "boat"],
+            ["belief", "list"],
+            ["person", "list"],
+            ["episode", "list"],
+            ["knowledge", "list"],
+            ["soma"],
+            ["context", "list"],
+        ],
+    ),
 )
 def test_a_day_before_the_migration_is_shown_in_the_present_format(
     migrated: Run, argv: list[str]
