@@ -465,17 +465,17 @@ def test_who_only_tells_something_is_answered_without_the_model(ada: Entity) -> 
 
 def test_the_reader_chooses_what_a_friend_would_say(ada: Entity) -> None:
     said = "flop is gone, only flip is left"
-    known = {said: reading("tell", keep=True, replies={"noted": 0.1, "sorry": 0.7, "laugh": -2.0})}
+    known = {said: reading("tell", keep=True, replies={"noted": 0.1, "sorry": 2.7, "laugh": -2.0})}
     talk, _ = told(ada, known)
     assert talk.say(said) in replies("sorry")
 
 
 def test_a_reply_that_says_what_is_done_with_a_message_is_true(ada: Entity) -> None:
-    claims = {"noted": 2.0, "secret": 1.0, "wow": 0.0}
+    claims = {"noted": 2.0, "secret": 3.0, "wow": 0.0}
     known = {
         "a cup fell": reading("tell", replies=claims),
         "i live in a mill": reading("tell", keep=True, replies=claims),
-        "nobody knows i left": reading("confide", keep=True, replies=claims | {"noted": 0.5}),
+        "nobody knows i left": reading("confide", keep=True, replies=claims | {"noted": 1.0}),
     }
     talk, _ = told(ada, known)
     assert talk.say("a cup fell") in replies("wow")

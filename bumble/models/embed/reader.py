@@ -130,15 +130,6 @@ class HeadReader:
         name, when, what = spans(text, offsets, out["spans"], least)
         return MessageReading(keep, scores, heavy, glad, name, when, what, out["replies"])
 
-    def features(self, text: str, previous: str = "") -> Floats | None:
-        """Return what short replies are chosen by, shape (features,); None for an empty text."""
-        states, offsets = self._embedder.states(text)
-        if not offsets:
-            return None
-        out = self._forward(states[:MOST_TOKENS], self._before(previous), grams(text))
-        features: Floats = out["features"]
-        return features
-
     def _before(self, previous: str) -> Floats | None:
         if not previous.strip():
             return None
@@ -149,8 +140,8 @@ class HeadReader:
         """Run the head. Shapes: states (t, hidden), before (hidden,), counts (GRAMS,)."""
         w, mean, deviation = self._weights, self._weights["mean"], self._weights["deviation"]
         first = w["none"] if before is None else self._dense("before", (before - mean) / deviation)
-        states = (states - mean) / deviation
-        h = np.concatenate([np.reshape(first, (1, -1)), self._dense("in", states)])
+        rest = self._dense("in", (states - mean) / deviation)
+        h = np.concatenate([np.reshape(first, (1, -1)), rest])
         layer = 0
         while f"layers.{layer}.qkv.w" in w:
             h = self._layer(h, f"layers.{layer}.")
@@ -159,14 +150,10 @@ class HeadReader:
         attention = _softmax(self._dense("pool", h)[:, 0])
         gram = _gelu(self._dense("grams", counts))
         last = np.concatenate([attention @ h, h.mean(axis=0), gram])
-        features = np.concatenate([last, states.mean(axis=0)])
-        names = map(str, w.get("replies", ()))
-        replies = map(float, self._dense("reply", features) if "reply.w" in w else ())
         out = {
             "keep": self._dense("keep", last)[0],
             "spans": self._dense("span", h[1:]),
-            "features": features,
-            "replies": dict(zip(names, replies, strict=True)),
+            "replies": dict(zip(map(str, w["replies"]), self._dense("reply", last), strict=True)),
             **dict(zip(map(str, w["intents"]), self._dense("intent", last), strict=True)),
         }
         return out | dict(zip(GRADES, self._dense("grade", last), strict=True))
