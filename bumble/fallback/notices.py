@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
-from bumble.guard import corrections, values
+from bumble.guard import clauses, corrections, values
 from bumble.guard.clauses import Source, Subject
 from bumble.models.embed.protocol import Embedder
 from bumble.models.embed.reader import MessageReader, MessageReading
@@ -35,6 +35,7 @@ TIED = 0.5  # how much nearer a message is by a value that another one takes the
 FAR = -5.0  # how far below its cut-off a message surely puts nothing right
 # How much it says that another value is given for what was told, and from where that is enough.
 BY_VALUE, REPLACES = 4.0, 1.0
+DENIES = 1.3  # likewise, that it denies one that was told
 SURE = 2.0  # how far above its cut-off a correction is sure
 CORRECTS = 3  # ids at most that are told
 QUESTIONS = frozenset(
@@ -201,6 +202,10 @@ def replaces(message: Message, earlier: str) -> float:
     language = words.language(earlier, message.text)
     who = message.speaker
     read = values.read(earlier, language)
+    denied = (" ".join(clause.denied) for clause in clauses.of(message.text, language))
+    not_so = {number.value for each in denied for number in values.read(each, language).numbers}
+    if not_so & {number.value for number in read.numbers}:  # "460, not 640"
+        return DENIES
     subject = Subject(earlier, read, read.content, language)
     told = Source(message.text, who, values.read(message.text, language), message.at)
     before = Source(earlier, who, read, message.at)
