@@ -106,6 +106,7 @@ class Mind:
             "beliefs": [{**belief, "claim": claim} for claim in claims[-2:]],
             "people": [
                 {"person": who, "portrait": portrait, "scores": self._scores(), "note": None}
+                | {"replaces": [], "was": ""}
             ],
             "journal": REFLECTION[:200],
         }

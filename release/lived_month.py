@@ -181,9 +181,11 @@ def part(written: Mapping[str, Any], titled: Mapping[str, str]) -> dict[str, Any
 
 def question(plan: Mapping[str, Any], prompt: str, label: str) -> list[dict[str, Any]]:
     """Return what a topic raises, which its first mention is cited for; often nothing."""
-    named = re.search(rf"^{label}: (.+)$", prompt, re.M)
-    texts = plan["questions"].get(named[1].casefold() if named else "", [])
-    return [{"uses": [f"{label}m1"], "question": text} for text in texts]
+    named = re.search(rf"^{label}: (.+) \((m\d+)[^)]*\)$", prompt, re.M)
+    if named is None:
+        return []
+    texts = plan["questions"].get(named[1].casefold(), [])
+    return [{"uses": [named[2]], "question": text} for text in texts]
 
 
 def remembered(one: Mapping[str, Any], prompt: str) -> dict[str, Any]:
@@ -224,6 +226,8 @@ def person(each: Mapping[str, Any]) -> dict[str, Any]:
         "portrait": each.get("portrait", "").strip(),
         "scores": {**scores, **rest} if scores else None,
         "note": claim(*each["note"]) if "note" in each else None,
+        "replaces": [],
+        "was": "",
     }
 
 

@@ -193,6 +193,11 @@ def main() -> None:
         data = head.data_of(features, scale)
         softened = right.softened(rows, unseen(data, right, examples, rows))
         heads = head.train(data, softened, rows, examples, epochs=given.epochs)
+    known = np.array([row for row, one in enumerate(examples) if one.replies is not None])
+    known = known[[examples[row].split in ("train", "choose") for row in known]]
+    read = head.predict(heads, data, known)[0]["features"]
+    fitted = head.fit_replies(read, right.reply[known, :, 0])
+    heads["reply"] = {name: values[None] for name, values in fitted.items()}
     named = ["choose", "test", *(["sealed"] if given.sealed else [])]
     splits = {name: rows_of(examples, name) for name in named}
     outs = {name: head.predict(heads, data, part)[0] for name, part in splits.items()}

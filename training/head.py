@@ -28,6 +28,7 @@ LONGEST = 64  # tokens of a message that are trained on
 CHUNK = 256  # messages that are predicted at once
 # What each output counts in the loss.
 WEIGHTS = {"keep": 1.0, "kind": 0.7, "intent": 1.0, "grade": 0.5, "span": 0.5, "reply": 2.0}
+REPLY_RATE, REPLY_STEPS, REPLY_DECAY = 0.01, 400, 100.0
 SECOND = 0.7  # how surely a short reply fits that is not the best
 
 
@@ -123,7 +124,7 @@ def initial(key: Any, hidden: int) -> Params:
         "intent": dense(last, len(INTENTS)),
         "grade": dense(last, len(GRADES)),
         "span": dense(WIDTH, len(SPANS)),
-        "reply": dense(last, len(REPLIES)),
+        "reply": dense(last + hidden, len(REPLIES)),
     }
 
 
@@ -170,7 +171,10 @@ def forward(p: Params, x: Any, mask: Any, before: Any, grams: Any, key: Any, *, 
     mean = (h * whole[..., None]).sum(1) / whole.sum(1, keepdims=True)
     gram = jax.nn.gelu(_dense(p["grams"], _drop(next(keys), grams, 0.3, on=on)))
     last = _drop(next(keys), jnp.concatenate([pooled, mean, gram], axis=-1), LAST_DROPOUT, on=on)
-    out = {name: _dense(p[name], last) for name in ("keep", "kind", "intent", "grade", "reply")}
+    out = {name: _dense(p[name], last) for name in ("keep", "kind", "intent", "grade")}
+    states = (x * mask[..., None]).sum(1) / jnp.maximum(mask.sum(1, keepdims=True), 1)
+    features = jnp.concatenate([last, states], axis=-1)
+    out |= {"reply": _dense(p["reply"], features), "features": features}
     return out | {"span": _dense(p["span"], h[:, 1:])}
 
 
@@ -341,7 +345,9 @@ def predict(params: Params, data: Data, rows: NDArray[np.int64]) -> list[Params]
         b = _batch(data, {}, taken)
         given = (b["x"], b["mask"], b["before"], b["grams"])
         out = forward(params, *given, jax.random.PRNGKey(0), on=False)
-        return {name: out[name] for name in ("keep", "kind", "intent", "grade", "reply")}
+        return {
+            name: out[name] for name in ("keep", "kind", "intent", "grade", "reply", "features")
+        }
 
     run = jax.jit(jax.vmap(one, in_axes=(0, None, None)))
     padded = np.concatenate([rows, np.zeros(-len(rows) % CHUNK, np.int64)])
@@ -353,6 +359,30 @@ def predict(params: Params, data: Data, rows: NDArray[np.int64]) -> list[Params]
     }
     count = len(next(iter(whole.values())))
     return [{name: values[n] for name, values in whole.items()} for n in range(count)]
+
+
+def fit_replies(features: NDArray[np.float32], right: NDArray[np.float32]) -> Params:
+    """Fit the output of short replies to its end, over what the head reads: few are labelled.
+
+    Shapes: features (n, features), right (n, replies), how surely each fits.
+    """
+    mean, deviation = features.mean(0), features.std(0) + 1e-6
+    scaled = jnp.asarray((features - mean) / deviation)
+    params = {"w": jnp.zeros((features.shape[1], right.shape[1])), "b": jnp.zeros(right.shape[1])}
+    optimizer = optax.adam(optax.cosine_decay_schedule(REPLY_RATE, REPLY_STEPS))
+
+    def wrong(p: Params) -> Any:
+        return _sigmoid_loss(_dense(p, scaled), right).sum() + REPLY_DECAY * (p["w"] ** 2).sum()
+
+    def step(carry: Any, _: Any) -> tuple[Any, None]:
+        params, state = carry
+        update, state = optimizer.update(jax.grad(wrong)(params), state)
+        return (optax.apply_updates(params, update), state), None
+
+    carry = (params, optimizer.init(params))
+    (fitted, _), _ = jax.jit(lambda c: jax.lax.scan(step, c, None, length=REPLY_STEPS))(carry)
+    w = np.asarray(fitted["w"]) / deviation[:, None]
+    return {"w": w, "b": np.asarray(fitted["b"]) - mean @ w}
 
 
 def single(params: Params, place: int) -> Params:

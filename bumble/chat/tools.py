@@ -20,7 +20,7 @@ from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.guard import verifier
+from bumble.guard import corrections, verifier
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories
@@ -239,6 +239,7 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
         if there is not None and not there.locked:
             _may_correct(there.provenance, title, context)
         gone = arguments.get("gone", "").splitlines()
+        gone += corrections.outdated(there.text, body, context.at) if there else []
         return knowledge.plan_set(
             book,
             title,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from bumble.cli import output
 from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
-from bumble.records import base
+from bumble.records import base, relationships
 from bumble.records.provenance import EVERYTHING, Reader, withheld
 from bumble.text import moments, printable, words
 
@@ -295,15 +295,15 @@ def details(pairs: Iterable[tuple[str, str]]) -> list[str]:
     return output.table([(name, text) for name, text in pairs if text], indent="  ")
 
 
-def origin(provenance: base.Provenance) -> str:
-    """Say where a text comes from; nothing for what a person wrote."""
-    meta = provenance.meta()
-    if not meta:
-        return ""
-    parts = [str(meta.get("by", "")), str(meta.get("model", "")), str(meta.get("trust", ""))]
-    sources = f"from {', '.join(provenance.sources)}" if provenance.sources else ""
-    audience = f"only for {', '.join(provenance.audience)}" if provenance.audience else ""
-    return "; ".join(filter(None, [", ".join(filter(None, parts)), sources, audience]))
+def origin(opened: Opened, provenance: base.Provenance) -> str:
+    """Say what wrote a text, and who alone hears it where somebody else is there; else nothing.
+
+    On what it rests, `why` says.
+    """
+    people = {one.id: one for one in relationships.read(opened.entity.relationships)}
+    circle = relationships.circle(people, provenance.audience)
+    written = ", ".join(filter(None, (provenance.by, provenance.model, provenance.trust)))
+    return "; ".join(filter(None, (written, f"only for {circle}" if circle else "")))
 
 
 def imports(infos: Iterable[SessionInfo]) -> dict[str, int]:

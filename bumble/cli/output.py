@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -154,6 +155,19 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+_LINK = re.compile(r"\[([^\]\n]+)\]\([^()\n]*\)")
+_STARS = re.compile(r"(?<![\w*])\*{1,2}([^*\n]+)\*{1,2}(?![\w*])")
+_LEAD = re.compile(r"^(?:> ?|- )", re.MULTILINE)
+
+
+def plain(text: str) -> str:
+    """Return Markdown as one line: its heading, a colon, what is below; links by their words."""
+    head, _, rest = text.strip().partition("\n")
+    head = head.lstrip("# ") + ":" * bool(head.startswith("#") and rest.strip())
+    told = _STARS.sub(r"\1", _LINK.sub(r"\1", f"{head}\n{rest}"))
+    return " ".join(_LEAD.sub("", told).split())
 
 
 def shorten(text: str, width: int = 80) -> str:

@@ -75,6 +75,19 @@ class PeopleShelf(Shelf[relationships.Relationship], frozen=True, kw_only=True):
         return person
 
 
+def is_acquainted(person: relationships.Relationship) -> bool:
+    """Whether somebody talked here, or was introduced; else they were only spoken of."""
+    return bool(person.interaction_count) or person.provenance.by != "distill"
+
+
+def _standing(opened: Opened, person: relationships.Relationship) -> list[str]:
+    if not is_acquainted(person):
+        return ["heard of", "", ""]
+    talks = words.counted(person.interaction_count, "talk")
+    last = f"last {listing.when(person.last_interaction, opened)}"
+    return [talks, last, f"familiarity {person.scores.familiarity:.2f}"]
+
+
 PEOPLE = PeopleShelf(
     kind=relationships.PERSON,
     group="person",
@@ -83,10 +96,8 @@ PEOPLE = PeopleShelf(
     title=lambda person: person.name,
     cells=lambda opened, person: [
         person.name,
-        words.counted(person.interaction_count, "talk"),
-        f"last {listing.when(person.last_interaction, opened)}",
-        f"familiarity {person.scores.familiarity:.2f}",
-        output.shorten(person.dynamic),
+        *_standing(opened, person),
+        output.shorten(person.dynamic or ("" if is_acquainted(person) else person.text)),
     ],
     data=lambda _, person: data_of(
         person,
@@ -232,15 +243,18 @@ def show(
     )
     bond = standings.standing(person, opened.shell.now())
     scores = asdict(person.scores).items()
-    rows = [
+    how = [
         ("bond", bond.line),
         ("language", language + (", as set" if person.language else "")),
-        ("names", ", ".join(person.names or (person.id,))),
         ("scores", ", ".join(f"{score} {value:.2f}" for score, value in scores)),
         ("talks", str(person.interaction_count)),
         ("met", when(person.first_met, opened)),
         ("last talk", when(person.last_interaction, opened)),
         ("reflected", when(person.last_reflection, opened)),
+    ]
+    rows = [
+        ("also", ", ".join(person.names[1:])),
+        *(how if is_acquainted(person) else [("heard of", when(person.first_met, opened))]),
         ("dynamic", person.dynamic),
         ("topics", ", ".join(person.topics)),
         ("unresolved", "; ".join(person.unresolved)),

@@ -127,7 +127,7 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         file = self._file(opened, record) if record.id else None  # else it isn't for who looks
         place = opened.entity.relative(file) if file else ""
         text, rows, after = face
-        known = [*rows, ("written", listing.origin(record.provenance)), ("file", place)]
+        known = [*rows, ("written", listing.origin(opened, record.provenance)), ("file", place)]
         lines = [*text, "", *listing.details(known), *after]
         output.result(opened.shell, f"{self.group} show", self.data(opened, record) | more, lines)
 

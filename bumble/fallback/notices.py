@@ -15,15 +15,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
-from bumble.guard import clauses, corrections, values
-from bumble.guard.clauses import Source, Subject
+from bumble.guard import corrections
 from bumble.models.embed.protocol import Embedder
 from bumble.models.embed.reader import MessageReader, MessageReading
 from bumble.records import sessions
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments, words
+from bumble.text import moments
 
 NEAR = timedelta(minutes=15)  # between a message and what it may take up
 HUSHED = timedelta(minutes=5)  # between a request to be silent and what it is about
@@ -35,7 +34,6 @@ TIED = 0.5  # how much nearer a message is by a value that another one takes the
 FAR = -5.0  # how far below its cut-off a message surely puts nothing right
 # How much it says that another value is given for what was told, and from where that is enough.
 BY_VALUE, REPLACES = 4.0, 1.0
-DENIES = 1.3  # likewise, that it denies one that was told
 SURE = 2.0  # how far above its cut-off a correction is sure
 CORRECTS = 3  # ids at most that are told
 QUESTIONS = frozenset(
@@ -179,7 +177,10 @@ def corrected(
     earlier = _earlier(runtime, session, message, {**session.notices, **known})
     if embedder is None or not earlier:
         return ()
-    ties = {id_: replaces(message, text) for id_, text in earlier.items()}
+    ties = {
+        id_: corrections.replaces(text, message.text, message.at, who=message.speaker)
+        for id_, text in earlier.items()
+    }
     near = likeness(embedder, message.text, earlier)
     points = {id_: near[id_] + TIED * ties[id_] for id_ in earlier}
     before = previous(session, message)
@@ -195,21 +196,6 @@ def corrected(
         for id_ in likely[:CORRECTS]
         if ties[id_] >= corrections.ENOUGH and doubt + BY_VALUE * ties[id_] >= REPLACES
     )
-
-
-def replaces(message: Message, earlier: str) -> float:
-    """Return how surely a message gives another value in the place of one that was told before."""
-    language = words.language(earlier, message.text)
-    who = message.speaker
-    read = values.read(earlier, language)
-    denied = (" ".join(clause.denied) for clause in clauses.of(message.text, language))
-    not_so = {number.value for each in denied for number in values.read(each, language).numbers}
-    if not_so & {number.value for number in read.numbers}:  # "460, not 640"
-        return DENIES
-    subject = Subject(earlier, read, read.content, language)
-    told = Source(message.text, who, values.read(message.text, language), message.at)
-    before = Source(earlier, who, read, message.at)
-    return max(corrections.scored(subject, (before, told)), default=(0.0, 0))[0]
 
 
 def likeness(embedder: Embedder, text: str, others: Mapping[str, str]) -> dict[str, float]:

@@ -9,7 +9,8 @@ have enough words in common, the rarer the surer; so does one that denies the va
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from itertools import pairwise
@@ -35,6 +36,7 @@ BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.2
 FOR_NOTHING = 0.9  # that the sentence cites the newer message, and has nothing from it
 MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.5
 DENIED_WORD, DENIED, DENIED_RARE = 0.4, 0.8, 1.2  # a word, a value, a name or large number
+DENIES = 1.3  # that a message denies a number which was told
 TELLING = 0.3  # weight of a word that is denied by itself
 KNOWN = 0.85  # of what a newer message was first to say, in a sentence that knows of it
 LEAST_TIE = 0.01
@@ -67,6 +69,7 @@ class Value(Struct, frozen=True):
 
 _Places = Sequence[Sequence[Found]]  # by source and clause
 _Read = Sequence[Sequence[Clause]]
+Names = Collection[str]
 
 
 def newer(subject: Subject, sources: Sequence[Source]) -> str:
@@ -78,6 +81,37 @@ def newer(subject: Subject, sources: Sequence[Source]) -> str:
     """
     best = max(scored(subject, sources), default=(0.0, 0))
     return sources[best[1]].text if best[0] >= ENOUGH else ""
+
+
+def replaces(earlier: str, text: str, at: datetime, *, who: str = "", names: Names = ()) -> float:
+    """Return how surely a text gives another value in the place of one that was told before.
+
+    Args:
+        earlier: What was told before.
+        text: What is told now.
+        at: When that is.
+        who: Whoever tells it; empty: it is known.
+        names: Of people, which tie nothing: all is about them.
+    """
+    language = words.language(earlier, text)
+    read = values.read(earlier, language)
+    called = {stem for name in names for stem in words.stems(name, language)}
+    denied = (" ".join(clause.denied) for clause in clauses.of(text, language))
+    not_so = {number.value for each in denied for number in values.read(each, language).numbers}
+    if not_so & {number.value for number in read.numbers}:  # "460, not 640"
+        return DENIES
+    subject = Subject(earlier, read, read.content - called, language)
+    told = Source(text, who, values.read(text, language), at)
+    return max(scored(subject, (Source(earlier, who, read, at), told)), default=(0.0, 0))[0]
+
+
+def outdated(known: str, text: str, at: datetime, names: Names = ()) -> list[str]:
+    """Return the sentences of what is known for which a text has another value."""
+    return [
+        sentence
+        for sentence in words.sentences(known)
+        if any(replaces(sentence, one, at, names=names) >= ENOUGH for one in words.sentences(text))
+    ]
 
 
 def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float, int]]:

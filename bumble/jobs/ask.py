@@ -74,6 +74,8 @@ class PersonView(Struct, frozen=True):
     portrait: tuple[tuple[Sentence, ...], ...] = ()  # by line; empty: it stays as it is
     scores: Mapping[str, Any] = {}  # as the model gave them
     note: tuple[Sentence, ...] = ()
+    replaces: tuple[str, ...] = ()  # labels of known sentences that the note takes the place of
+    was: str = ""  # the name they went by, where somebody put it right
 
 
 class StretchAnswer(Struct, frozen=True):
@@ -124,6 +126,8 @@ def schema(
         "portrait": text(PORTRAIT_CHARS),
         "scores": {"anyOf": [closed(SCORES), {"type": "null"}]},
         "note": {"anyOf": [_claim(messages), {"type": "null"}]},
+        "replaces": _labels(known),
+        "was": text(TITLE_CHARS),
     }
     return closed(
         {
@@ -204,6 +208,8 @@ def read(data: Mapping[str, Any]) -> StretchAnswer:
                 lines(raw["portrait"]),
                 raw["scores"] or {},
                 claimed(raw["note"]),
+                tuple(raw["replaces"]),
+                words.one_line(raw["was"]),
             )
             for raw in data["people"]
         ),

@@ -18,8 +18,8 @@ from bumble.body.config import EMOTIONS
 from bumble.entity import changes
 from bumble.errors import UserError
 from bumble.fallback import sayings
-from bumble.guard import verifier
-from bumble.jobs import ask, episode, portrait
+from bumble.guard import corrections, verifier
+from bumble.jobs import ask, episode, portrait, renaming
 from bumble.jobs.scene import Scene
 from bumble.jobs.segments import StretchJob
 from bumble.recall import belief_strength
@@ -57,6 +57,16 @@ class LearntFact(Struct, frozen=True):
             yield f"{self.title} {sentence}"
 
 
+class HeardOf(Struct, frozen=True):
+    """What was told of somebody who isn't there."""
+
+    name: str
+    notes: tuple[ask.Sentence, ...] = ()
+    gone: tuple[str, ...] = ()  # what was told before, and is no longer so
+    cites: tuple[str, ...] = ()  # labels of the messages that say so
+    was: str = ""  # the name they went by, where it was put right
+
+
 class Memories(Struct, frozen=True):
     """What is to be stored of a stretch, made once and planned as often as need be."""
 
@@ -66,10 +76,15 @@ class Memories(Struct, frozen=True):
     passed_over: str = ""  # why no episode was made
     facts: tuple[LearntFact, ...] = ()
     claims: tuple[belief_strength.Claim, ...] = ()
-    notes: tuple[tuple[str, ask.Sentence], ...] = ()  # of who is only spoken of, by name
+    heard: tuple[HeardOf, ...] = ()  # of who is only spoken of
     diary: str = ""
     portraits: tuple[tuple[relationships.Relationship, portrait.PortraitUpdate], ...] = ()
     model: str = ""  # what wrote it; empty: it is quotes
+
+    @property
+    def notes(self) -> list[ask.Sentence]:
+        """What was told of people who weren't there."""
+        return [note for one in self.heard for note in one.notes]
 
 
 def of(
@@ -106,16 +121,30 @@ def of(
     # a fact stands in one record: what knowledge says is no belief and no note beside it
     claims = tuple(_claims(runtime, shown, draft, known, at))
     known += [claim.text for claim in claims]
-    drawn_names = {person.name for person, _ in drawn}
-    notes = [
-        (seen.person, sentence)
-        for seen in whole.people
-        for sentence in seen.note
-        if seen.person not in drawn_names and not _is_told(sentence.text, known)
-    ]
-    known += [sentence.text for _, sentence in notes]
+    heard = tuple(_heard(shown, whole, known, {person.name for person, _ in drawn}))
+    known += [note.text for one in heard for note in one.notes]
     diary = ask.joined([each for each in whole.journal if not _is_told(each.text, known)])
-    return replace(made, facts=facts, claims=claims, notes=tuple(notes), diary=diary)
+    return replace(made, facts=facts, claims=claims, heard=heard, diary=diary)
+
+
+def _heard(
+    shown: Scene, whole: ask.StretchAnswer, known: Sequence[str], drawn: Set[str]
+) -> Iterator[HeardOf]:
+    """Yield what was told of people, and what of it was told before."""
+    stands = _standing(shown)
+    for seen in whole.people:
+        was = seen.was if stands(seen.person) else ""
+        if seen.person not in drawn and (seen.note or was):
+            new = tuple(each for each in seen.note if not _is_told(each.text, known))
+            gone = tuple(one.text for one in shown.told(seen.replaces))
+            yield HeardOf(seen.person, new, gone, _cites(seen.note), was)
+    for fact in whole.knowledge:  # what stands in knowledge from now on, stood on somebody's page
+        for one in shown.told(fact.replaces) if fact.sentences else ():
+            yield HeardOf(one.title, gone=(one.text,), cites=_cites(fact.sentences))
+
+
+def _cites(sentences: Sequence[ask.Sentence]) -> tuple[str, ...]:
+    return tuple(label for sentence in sentences for label in sentence.cites)
 
 
 # knowledge
@@ -141,7 +170,8 @@ def _provenance(
 def _facts(shown: Scene, whole: ask.StretchAnswer, between: str) -> Iterator[LearntFact]:
     """Yield what is to be known; an inference is believed, not known."""
     for fact in whole.knowledge:
-        replaced = [shown.known[label] for label in fact.replaces if label in shown.known]
+        known = (shown.known[label] for label in fact.replaces if label in shown.known)
+        replaced = [each for each in known if not each.person]
         said = [sentence for sentence in fact.sentences if not sentence.inference]
         text = between.join(each.text for each in said)
         # named for what is kept of it: a title may be the beginning of what was dropped
@@ -156,7 +186,7 @@ def _facts(shown: Scene, whole: ask.StretchAnswer, between: str) -> Iterator[Lea
 
 
 def _plan_facts(
-    runtime: Runtime, shown: Scene, memories: Memories
+    runtime: Runtime, shown: Scene, memories: Memories, renamings: Sequence[renaming.Renaming]
 ) -> tuple[changes.Change | None, tuple[str, ...]]:
     refused = list[str]()
     before = knowledge.read(runtime.entity.knowledge)
@@ -169,7 +199,7 @@ def _plan_facts(
             change = knowledge.plan_set(
                 book,
                 fact.title,
-                _with(section.text, fact, is_quoted=is_quoted) if section else fact.text,
+                _with(shown, section.text, fact, memories) if section else fact.text,
                 f"know about {fact.title}",
                 by_entity=True,
                 provenance=knowledge.joined(origin, section),
@@ -179,6 +209,7 @@ def _plan_facts(
             continue
         if change is not None and change.data is not None:
             book, last = knowledge.parse(change.data.decode()), change
+    last = renaming.plan_knowledge(renamings, book) or last
     return whole(before, last), tuple(refused)
 
 
@@ -210,44 +241,79 @@ def _may_correct(
         raise UserError("the owner's word stands there")
 
 
-def _with(old: str, fact: LearntFact, *, is_quoted: bool) -> str:
+def _with(shown: Scene, old: str, fact: LearntFact, memories: Memories) -> str:
     """Return a section's text with a fact; quotes stand one below the other, newest first.
 
     A quote that the new ones name again, behind what may put it right, stands there alone.
     """
-    if not is_quoted:
-        return knowledge.corrected(old, fact.text, fact.replaces)
+    if memories.model:
+        gone = corrections.outdated(old, fact.text, memories.at, shown.names.values())
+        return knowledge.corrected(old, fact.text, (*fact.replaces, *gone))
     kept = [row for row in old.split("\n\n") if row.strip() and row not in fact.text]
     return "\n\n".join((fact.text, *kept))
 
 
-def _plan_notes(
-    runtime: Runtime, shown: Scene, notes: Sequence[tuple[str, ask.Sentence]], at: datetime
+def _plan_heard(
+    runtime: Runtime, shown: Scene, heard: Sequence[HeardOf], at: datetime
 ) -> list[changes.Change | None]:
-    if not notes:
-        return []
-    planned: list[changes.Change | None] = []
+    """Plan to write what was told of people, each of whom has one file."""
     everybody = list(relationships.read(runtime.entity.relationships))
-    for name in dict.fromkeys(name for name, _ in notes):
-        their_notes = [
-            (sentence.text, shown.numbers(sentence.cites))
-            for person, sentence in notes
-            if person == name
-        ]
+    planned: list[changes.Change | None] = []
+    for name in dict.fromkeys(one.name for one in heard):
+        own = [one for one in heard if one.name == name]
         file = relationships.match(everybody, name)
-        if file is None and relationships.alike(everybody, name):
+        renamings = _renamings(shown, own, everybody)
+        old = renaming.known_as(renamings[0], everybody) if renamings else None
+        if file is None and old is None and relationships.alike(everybody, name):
             continue  # whether they are one, nobody is here to say
-        origin = base.Provenance(by=BY, sources=(shown.session.id,), audience=shown.session.people)
-        heard = min(
-            (shown.messages[n - 1].at for _, cited in their_notes for n in cited), default=at
-        )
-        person = file or relationships.new(name, heard, provenance=origin)
-        waiting = [
-            relationships.PendingNote(text, at, _provenance(runtime, shown, cited))
-            for text, cited in their_notes
+        notes = [
+            relationships.PendingNote(
+                note.text, at, _provenance(runtime, shown, shown.numbers(note.cites))
+            )
+            for one in own
+            for note in one.notes
         ]
-        planned.append(people.plan_noted(person, waiting, known=file is not None))
+        if file is None and old is None and not notes:
+            continue
+        cited = shown.numbers([label for one in own for label in one.cites])
+        origin = base.Provenance(by=BY, sources=(shown.session.id,), audience=shown.session.people)
+        met = min((shown.messages[n - 1].at for n in cited), default=at)
+        person = file or old or relationships.new(name, met, provenance=origin)
+        gone = _outdated(shown, person, notes, at)
+        gone |= {text for one in own for text in one.gone}
+        gone &= _may_go(shown, person, shown.trust(cited))
+        if old is None:
+            planned.append(people.plan_noted(person, notes, gone, known=file is not None))
+        else:
+            planned += renaming.plan_person(renamings[0], old, file, notes, gone)
     return planned
+
+
+def _renamings(
+    shown: Scene, heard: Iterable[HeardOf], everybody: Sequence[relationships.Relationship]
+) -> list[renaming.Renaming]:
+    """Return the names that were put right of somebody who is known by the wrong one."""
+    circle = shown.session.people
+    found = (renaming.Renaming(one.was, one.name, circle) for one in heard if one.was)
+    return [one for one in found if renaming.known_as(one, everybody)]
+
+
+def _may_go(shown: Scene, person: relationships.Relationship, spoken_trust: str) -> set[str]:
+    """Return what was told of somebody that who speaks may put right: the owner's word stays."""
+    told = relationships.heard(person, shown.session.people)
+    return {one.text for one in told if one.provenance.trust != "owner" or spoken_trust == "owner"}
+
+
+def _outdated(
+    shown: Scene,
+    person: relationships.Relationship,
+    notes: Sequence[relationships.PendingNote],
+    at: datetime,
+) -> set[str]:
+    """Return what the same people told of somebody that notes have another value for."""
+    names, new = (*shown.names.values(), *person.names), " ".join(note.text for note in notes)
+    told = relationships.heard(person, shown.session.people)
+    return {one.text for one in told if corrections.outdated(one.text, new, at, names)}
 
 
 # the body
@@ -474,11 +540,15 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
             )
             planned.append(portrait.plan(runtime, "reflect", given, update, memories.at))
             touched.add(person.id)
-    section, refused = _plan_facts(runtime, shown, memories) if memories.facts else (None, ())
-    noted = _plan_notes(runtime, shown, memories.notes, memories.at)
+    everybody = list(relationships.read(runtime.entity.relationships))
+    renamings = _renamings(shown, memories.heard, everybody)
+    section, refused = _plan_facts(runtime, shown, memories, renamings)
+    noted = _plan_heard(runtime, shown, memories.heard, memories.at)
     planned += [section, *noted]
     claims = memories.claims
     planned += belief_strength.plan_claims(runtime, claims, memories.at) if claims else ()
+    taken = {change.path for change in planned if change is not None}
+    planned += renaming.plan_beliefs(renamings, runtime.entity, taken) if renamings else ()
     if memories.diary:
         origin = _provenance(runtime, shown, shown.places)
         planned.append(

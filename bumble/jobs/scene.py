@@ -6,7 +6,7 @@ where several talk, what one of them told in private stays out of it. Asks no mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 from functools import cached_property
 
@@ -36,10 +36,11 @@ LEAST_CHARS = 24_000  # of a stretch that is shown whole, however small the wind
 
 
 class KnownSentence(Struct, frozen=True):
-    """A sentence of a section of knowledge."""
+    """A sentence of a section of knowledge, or what was told of somebody who isn't there."""
 
     title: str
     text: str
+    person: str = ""  # id of who it was told of
 
 
 class Scene(Struct, frozen=True, dict=True):
@@ -112,6 +113,11 @@ class Scene(Struct, frozen=True, dict=True):
         """Return the numbers of cited messages."""
         return tuple(sorted({self.labels[label] for label in labels if label in self.labels}))
 
+    def told(self, labels: Sequence[str]) -> list[KnownSentence]:
+        """Return those of some known sentences that were told of somebody who isn't there."""
+        found = (self.known[label] for label in labels if label in self.known)
+        return [one for one in found if one.person]
+
     @cached_property
     def sources(self) -> ClaimSources:
         """What a sentence about the stretch may rest on."""
@@ -161,8 +167,21 @@ def _known(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, Kn
         for section in sections
         if not section.locked
         for sentence in words.sentences(section.text)
-    ]
-    return {f"k{n}": each for n, each in enumerate(sentences[:KNOWN_SENTENCES], 1)}
+    ][:KNOWN_SENTENCES]
+    told = [*_told(runtime, query, readers)][:KNOWN_SENTENCES]
+    return {f"k{n}": each for n, each in enumerate((*sentences, *told), 1)}
+
+
+def _told(runtime: Runtime, query: str, readers: Sequence[str]) -> Iterator[KnownSentence]:
+    """Yield what the readers told of somebody who isn't there, where it has to do with a query."""
+    hits = runtime.memory.search(
+        query, kinds=("person",), limit=knowledge.RECALLED_SECTIONS, audience=readers
+    )
+    for person in dict.fromkeys(hit.id for hit in hits if hit.id not in readers):
+        record = people.readable_person(runtime, person)
+        if record is not None:
+            told = relationships.heard(record, readers)
+            yield from (KnownSentence(record.name, note.text, record.id) for note in told)
 
 
 def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, held.Belief]:

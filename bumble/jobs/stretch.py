@@ -314,7 +314,7 @@ def _lines(
 def _data(job: segments.StretchJob, draft: ask.Draft, made: memories.Memories) -> dict[str, Any]:
     """Return the same for JSON."""
     kept = [("knowledge", one.title, one.text) for one in made.facts]
-    kept += [("relational", "", one.text) for _, one in made.notes]
+    kept += [("relational", "", one.text) for one in made.notes]
     kept += [("belief", "", one.text) for one in made.claims]
     return {
         "session": job.session_id,

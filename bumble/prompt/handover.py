@@ -244,9 +244,9 @@ def _of(session: Session) -> str:
 
 
 def _text(values: Mapping[str, str], things: list[str]) -> str:
-    parts = [f"## {title}\n{values[name]}" for name, title in HEADINGS.items() if values[name]]
+    parts = [f"## {title}\n\n{values[name]}" for name, title in HEADINGS.items() if values[name]]
     if things:
-        parts.append(f"## {TOUCHED}\n{', '.join(things)}")
+        parts.append(f"## {TOUCHED}\n\n{', '.join(things)}")
     return "\n\n".join(parts)
 
 
@@ -315,7 +315,7 @@ def _last_words(talk: Session) -> str:
         for message in shown[-LEAST_MESSAGES:]
     ]
     rows = [tokens.cut(words.one_line(line), LINE_TOKENS) for line in lines]
-    return "\n".join((f"## {LAST}", *rows)) if rows else ""
+    return "\n".join((f"## {LAST}\n", *rows)) if rows else ""
 
 
 def _likeness(embedder: protocol.Embedder | None, text: str, message: str) -> float | None:

@@ -107,6 +107,16 @@ class Survey(Struct, frozen=True):
             (file for file in self.files if topic_mining.key_of(file.name) in topic.keys), None
         )
 
+    def others(self, topic: topic_mining.Topic, own: TopicFile | None) -> tuple[TopicFile, ...]:
+        """Return the files that a program drew of what is the same topic by now."""
+        return tuple(
+            file
+            for file in self.files
+            if (own is None or file.id != own.id)
+            and file.provenance.by
+            and topic_mining.key_of(file.name) in topic.keys
+        )
+
     def catalysts(self, topic: topic_mining.Topic) -> tuple[Catalyst, ...]:
         """Return the questions that a topic keeps raising."""
         file = self.file_of(topic)
@@ -132,16 +142,11 @@ class Survey(Struct, frozen=True):
 
         def relation(topic: topic_mining.Topic) -> float:
             shared = sum(scores.get((text.kind, text.id), 0.0) for text in topic.texts)
-            named = any(holds(asked, key) for key in topic.keys)
+            named = any(topic_mining.holds(asked, key) for key in topic.keys)
             return shared / math.sqrt(max(topic.frequency, 1)) + NAMED * named
 
         ranked = sorted(enumerate(self.topics), key=lambda pair: (-relation(pair[1]), pair[0]))
         return [topic for _, topic in ranked if relation(topic) > 0]
-
-
-def holds(stems: Sequence[str], key: Sequence[str]) -> bool:
-    """Whether a name stands among some words, both as stems."""
-    return any(tuple(stems[place : place + len(key)]) == tuple(key) for place in range(len(stems)))
 
 
 def take(
@@ -273,7 +278,7 @@ def tags_of(memory: Memory, texts: Sequence[str], readers: Collection[str]) -> t
         own = title.name.rpartition(topic_mining.PARENT)[2]
         key = topic_mining.key_of(own, language)
         tells = stop_words.telling_words(own)
-        if key and tells and any(holds(each, key) for each in stems):
+        if key and tells and any(topic_mining.holds(each, key) for each in stems):
             named.append(own)
     return words.distinct_tags((*written, *named))[:MOST_TAGS]
 

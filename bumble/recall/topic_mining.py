@@ -38,6 +38,7 @@ STANDS_OUT = 2.0  # times as often as the language has it
 EVEN = 0.1  # what a title counts that is spread as chance would
 NOUN_WEIGHT = 1.0  # of standing as a noun, beside coming in lumps
 OWN_GROWTH = 2.0  # how it grows with how much oftener people say it of their own life
+ONE_SHARE = 0.5  # of what tells of a title, from which one that holds its name is the same topic
 PHRASE_SHARE = 0.4  # of the rarer word of two, from which they are a phrase
 TITLE_WEIGHT = 2.0  # what somebody named on purpose counts more
 # What a word counts that comes up on less than a share of all days; on so many it is enough anyhow.
@@ -174,6 +175,11 @@ def key_of(name: str, language: str = words.DEFAULT_LANGUAGE) -> tuple[str, ...]
     return tuple(words.stem(part, language) for part in parts)
 
 
+def holds(stems: Sequence[str], key: Sequence[str]) -> bool:
+    """Whether a name stands among some words, both as stems."""
+    return any(tuple(stems[place : place + len(key)]) == tuple(key) for place in range(len(stems)))
+
+
 def _tokens(text: Text) -> list[_Token]:
     """Return the words of a text, and of each whether its sentence is of who says it."""
     rules = form.rules_of(text.language)
@@ -211,19 +217,25 @@ def _titled(
 ) -> dict[str, _Candidate]:
     """Return what has a name in the folder, with the texts that mention it."""
     candidates: dict[str, _Candidate] = {}
+    named: dict[str, _Candidate] = {}  # by title
+    languages = {text.language for text in texts} or {words.DEFAULT_LANGUAGE}
     for title in titles:
-        own = title.name.rpartition(PARENT)[2]
-        candidate = candidates.setdefault(
-            title.name.casefold(), _Candidate(title.name, title.type, at=title.at)
-        )
-        languages = {text.language for text in texts} or {words.DEFAULT_LANGUAGE}
-        for name in (own, *title.aliases):
-            candidate.keys |= {key for code in languages if (key := key_of(name, code))}
+        keys = {
+            key
+            for code in languages
+            for name in (title.name.rpartition(PARENT)[2], *title.aliases)
+            if (key := key_of(name, code))
+        }
+        made = _Candidate(title.name, title.type, keys, at=title.at)
+        same = candidates.get(title.name.casefold()) or _same(made, candidates.values())
+        candidate = same or candidates.setdefault(title.name.casefold(), made)
+        candidate.keys |= keys
+        named[title.name.casefold()] = candidate
     starts: dict[str, list[tuple[tuple[str, ...], _Candidate]]] = defaultdict(list)
     for candidate in candidates.values():
         for key in candidate.keys:
             starts[key[0]].append((key, candidate))
-    owners = {title.record: candidates[title.name.casefold()] for title in titles if title.record}
+    owners = {title.record: named[title.name.casefold()] for title in titles if title.record}
     for number, (text, tokens) in enumerate(zip(texts, read_texts, strict=True)):
         stems = [token.stem for token in tokens]
         for place, stem in enumerate(stems):
@@ -233,7 +245,42 @@ def _titled(
         owner = owners.get((text.kind, text.id))
         if owner is not None and number not in owner.texts:  # what stands under a title is about it
             owner.mention(number)
+    _join_titles(candidates)
     return candidates
+
+
+def _same(made: _Candidate, others: Iterable[_Candidate]) -> _Candidate | None:
+    """Return what has a name of something already: `The Alma` is Alma; no two people are one."""
+    return next(
+        (
+            one
+            for one in others
+            if PARENT not in made.name + one.name
+            and not made.type == one.type == "person"
+            and not made.keys.isdisjoint(one.keys)
+        ),
+        None,
+    )
+
+
+def _join_titles(candidates: dict[str, _Candidate]) -> None:
+    """Let a title be one topic with one that it names, where most texts of that are of both.
+
+    Of `Hens` and `Hen house` only the first is there, if what tells of hens tells of their house.
+    """
+    for name, long in list(candidates.items()):
+        for short in list(candidates.values()):
+            is_named = short is not long and any(
+                len(key) < len(other) and holds(other, key)
+                for key in short.keys
+                for other in long.keys
+            )
+            both = len(long.texts.keys() & short.texts.keys())
+            may_be_one = long.type != "person" and PARENT not in long.name + short.name
+            if is_named and may_be_one and both and both >= ONE_SHARE * len(short.texts):
+                short.keys |= long.keys
+                del candidates[name]
+                break
 
 
 def _leave_out_present(candidates: Iterable[_Candidate], texts: Sequence[Text]) -> None:

@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -49,6 +50,13 @@ class Drawing(Struct, frozen=True):
     sample: tuple[topic_mining.Text, ...]  # oldest first
     before: topics.TopicFile | None
     fingerprint: str
+    others: tuple[topics.TopicFile, ...] = ()  # that give way to it
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it was never drawn, twice, or of something else."""
+        drawn = self.before.fingerprint if self.before else None
+        return drawn != self.fingerprint or bool(self.others)
 
 
 def check(runtime: Runtime, *, name: str = "", force: bool = False) -> Due[Drawing]:
@@ -73,28 +81,26 @@ def check(runtime: Runtime, *, name: str = "", force: bool = False) -> Due[Drawi
     drawings = [
         drawing
         for topic in wanted
-        if (drawing := _drawing(at, topic, taken.file_of(topic))) is not None
-        and (force or drawing.before is None or drawing.before.fingerprint != drawing.fingerprint)
+        if (drawing := _drawing(at, topic, taken)) is not None and (force or drawing.is_due)
     ]
     count = Condition("topics", str(len(wanted)), "at least 1", bool(wanted))
     news = "nothing new" if not drawings else f"{len(drawings)} to draw"
     return Due((count, Condition("mentions", news, "new ones", bool(drawings))), tuple(drawings))
 
 
-def _drawing(
-    at: datetime, topic: topic_mining.Topic, before: topics.TopicFile | None
-) -> Drawing | None:
+def _drawing(at: datetime, topic: topic_mining.Topic, taken: survey.Survey) -> Drawing | None:
     """Prepare the catalysts of a topic; None where there is nothing to draw them from.
 
     A file of the owner's hand stays as it is.
     """
+    before = taken.file_of(topic)
     if before is not None and not before.provenance.by:
         return None
     sample = tuple(_sample([text for text in topic.texts if text.kind in DRAWN_FROM]))
     if not sample:
         return None
     digest = review_queue.mark(*(f"{text.id} {text.text}" for text in sample))
-    return Drawing(at, topic, sample, before, digest)
+    return Drawing(at, topic, sample, before, digest, taken.others(topic, before))
 
 
 def _eras(texts: Sequence[topic_mining.Text]) -> list[Sequence[topic_mining.Text]]:
@@ -177,7 +183,9 @@ def _line(runtime: Runtime, text: topic_mining.Text, keys: Collection[tuple[str,
     naming = [
         sentence
         for sentence in (() if text.speaker else words.sentences(whole))
-        if any(survey.holds(topic_mining.key_of(sentence, text.language), key) for key in keys)
+        if any(
+            topic_mining.holds(topic_mining.key_of(sentence, text.language), key) for key in keys
+        )
     ]
     return f"{day}{who}{tokens.cut(' '.join(naming) or whole, MENTION_TOKENS)}"
 
@@ -242,9 +250,25 @@ def _audience(audiences: Iterable[Sequence[str]]) -> tuple[str, ...]:
 
 
 def _plan(runtime: Runtime, job: Drawing, drawn: topics.TopicFile) -> Sequence[Change | None]:
-    """Plan to write a topic, unless somebody has edited it in the meantime: the edit stays."""
-    path = runtime.entity.root / topics.path(job.before.id if job.before else drawn.id)
-    now = base.load(path, topics.parse) if path.is_file() else None
-    if (now.source.text if now else None) != (job.before.source.text if job.before else None):
+    """Plan to write a topic, unless somebody has edited it in the meantime: the edit stays.
+
+    Its file is named for it; one that was drawn of it under another name gives way.
+    """
+    old = (job.before, *job.others) if job.before else job.others
+    there = {
+        one.id: base.load(path, topics.parse)
+        for one in old
+        if (path := _file(runtime, one.id)).is_file()
+    }
+    if any(one.id not in there or there[one.id].source.text != one.source.text for one in old):
         return ()
-    return (topics.plan_draw(now, drawn, f"questions that {job.topic.name} keeps raising"),)
+    now = there.pop(drawn.id, None)
+    if now is None and _file(runtime, drawn.id).is_file():
+        return ()
+    why = f"questions that {job.topic.name} keeps raising"
+    gone = (base.plan_remove(topics.path(one.id), one.source, why) for one in there.values())
+    return (topics.plan_draw(now, drawn, why), *gone)
+
+
+def _file(runtime: Runtime, topic_id: str) -> Path:
+    return runtime.entity.root / topics.path(topic_id)

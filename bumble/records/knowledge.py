@@ -42,7 +42,6 @@ from bumble.text import markdown, words
 RECALLED_SECTIONS = 3  # for one message
 PATH = "knowledge.md"
 MARKER = "[locked]"
-SAME_SHARE = 0.5  # of the telling words of the shorter sentence: both speak of one thing
 _MARK = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
 
 
@@ -298,19 +297,19 @@ def joined(new: base.Provenance, section: KnowledgeSection | None) -> base.Prove
 def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:
     """Return a section's text with a correction, where the first stood that gives way to it.
 
-    Sentences that the new text says nothing about stay, so that one remark does not wipe out all
-    that was known; where none gives way, it stands below them.
+    A sentence stays that neither gives way nor is said again, so that one remark does not wipe out
+    all that was known; where none gives way, the new text stands below.
 
     Args:
         old: The section's text.
         new: What is to stand in it.
-        replaced: Sentences that are known to give way.
+        replaced: Sentences that give way.
     """
     fresh, rows, is_placed = words.sentences(new), list[str](), False
     for line in old.splitlines():
         row = list[str]()
         for sentence in words.sentences(line):
-            if sentence not in replaced and not any(_same_thing(sentence, n) for n in fresh):
+            if sentence not in replaced and not any(_is_in(sentence, n) for n in fresh):
                 row.append(sentence)
             elif not is_placed:
                 row.append(new)
@@ -319,11 +318,10 @@ def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:
     return "\n".join(rows if is_placed else (*rows, new))
 
 
-def _same_thing(sentence: str, other: str) -> bool:
+def _is_in(sentence: str, other: str) -> bool:
+    """Whether another sentence says all that one does."""
     language = words.language(sentence, other)
-    stems, other_stems = words.stems(sentence, language), words.stems(other, language)
-    least = min(len(stems), len(other_stems))
-    return least == 0 or len(stems & other_stems) >= SAME_SHARE * least
+    return words.stems(sentence, language) <= words.stems(other, language)
 
 
 def plan_rename(

@@ -10,7 +10,7 @@ or of how scores are found.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -250,6 +250,22 @@ def _note_meta(note: PendingNote) -> Any:
     return {"text": note.text} | base.filled({"at": at}) | note.provenance.meta()
 
 
+def circle(people: Mapping[str, Relationship], audience: Sequence[str]) -> str:
+    """Name who alone hears a text; empty where nobody else is there to hear it.
+
+    Args:
+        people: All who are known, by id.
+        audience: Ids of who hears it; none: everyone.
+    """
+    others = any(
+        one.interaction_count or one.id in one.audience
+        for one in people.values()
+        if one.id not in audience
+    )
+    named = (people[one].name if one in people else one for one in audience)
+    return ", ".join(named) if others else ""
+
+
 def person_id(name: str) -> str:
     """Return the id of a person met under a name: safe as a file name on every system."""
     return disk.file_name(name)
@@ -376,13 +392,42 @@ def plan_update(
     return base.plan_edit(PERSON.place(person), person.source, document, why)
 
 
-def told_of(person: Relationship, notes: Sequence[PendingNote]) -> dict[str, Any]:
-    """Return what `plan_update` is given for a page that says more of somebody, a line a note."""
+def heard(person: Relationship, circle: Sequence[str]) -> list[PendingNote]:
+    """Return what a circle of people told of somebody, as lines of their page or as notes."""
+    lines = [
+        PendingNote(line, None, replace(person.origin_of(line), audience=person.audience))
+        for line in text_lines(person.text)
+        if person.interaction_count == 0 and person.origin_of(line).by
+    ]
+    return [note for note in (*lines, *person.pending) if fits_circle(note, circle)]
+
+
+def fits_circle(note: PendingNote, circle: Sequence[str]) -> bool:
+    """Whether a program noted something for a circle of people, and for nobody else."""
+    return bool(note.provenance.by) and set(note.provenance.audience) == set(circle)
+
+
+def told_of(
+    person: Relationship, notes: Sequence[PendingNote], gone: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return what `plan_update` is given for a page that says more of somebody, a line a note.
+
+    Args:
+        person: As they are.
+        notes: What is told of them now.
+        gone: Lines that give way to it; it stands where the first of them stood.
+    """
     marks = {line_key(note.text): replace(note.provenance, audience=()) for note in notes}
-    there = set(map(line_key, text_lines(person.text)))
+    rows = person.text.rstrip().splitlines()
+    there = {line_key(row) for row in rows if row not in gone}
     new = [words.one_line(note.text) for note in notes if line_key(note.text) not in there]
-    text = "\n".join(filter(None, [person.text.rstrip(), *new]))
-    return {"text": text, "lines": {**(person.lines or {}), **marks}}
+    place = next((n for n, row in enumerate(rows) if row in gone), len(rows))
+    above, below = (
+        [row for row in part if row not in gone] for part in (rows[:place], rows[place:])
+    )
+    stays = {line_key(row) for row in (*above, *below)}
+    lines = {key: mark for key, mark in (person.lines or {}).items() if key in stays}
+    return {"text": "\n".join((*above, *new, *below)), "lines": {**lines, **marks}}
 
 
 def _spoke(person: Relationship) -> dict[str, Any]:

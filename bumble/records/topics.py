@@ -20,12 +20,11 @@ from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base
 from bumble.records.kind import Record, RecordKind, unite
-from bumble.text import stop_words, words
+from bumble.text import words
 from bumble.text.markdown import Document
 
 FOLDER = "topics"
 REGISTERS = ("explore", "continuity", "reference")  # how what questions point to is chosen
-ABOUT = "Questions about"
 _LINE = re.compile(r"[-*]\s+(?P<text>.*?)(?:\s+\((?P<ids>\w+_\w+(?:,\s*\w+_\w+)*)\))?")
 _OWN = ("by", "model", "from", "trust", "audience", "fingerprint", "summary_source", "lines")
 
@@ -63,12 +62,6 @@ def _called(slug: str) -> str:
     """Return what a topic is called by its file alone."""
     name = slug.replace("-", " ")
     return name[:1].upper() + name[1:]
-
-
-def _within(name: str) -> str:
-    """Return a name as it stands within a line: `The piano` is the piano."""
-    article = name.partition(" ")[0].casefold() in stop_words.WORDS
-    return name[:1].lower() + name[1:] if article else name
 
 
 def _rows(catalysts: Sequence[Catalyst]) -> Iterator[str]:
@@ -122,7 +115,7 @@ def new(
     slug = slug_of(name)
     return TOPIC.new(
         slug,
-        "\n".join((f"# {ABOUT} {_within(name)}\n", *_rows(catalysts))),
+        "\n".join((f"# {words.one_line(name)}\n", *_rows(catalysts))),
         provenance,
         name="" if name == _called(slug) else name,
         at=at,

@@ -6,11 +6,12 @@ model of `bumble.body.familiarity` moves them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.body import familiarity, significance
 from bumble.entity.changes import Change
@@ -159,7 +160,12 @@ def plan_felt(runtime: Runtime, person: str, points: Mapping[str, float]) -> Cha
 
 
 def plan_noted(
-    person: Relationship, notes: Sequence[PendingNote], *, known: bool, scores: Scores | None = None
+    person: Relationship,
+    notes: Sequence[PendingNote],
+    gone: Collection[str] = (),
+    *,
+    known: bool,
+    names: tuple[str, ...] | None = None,
 ) -> Change | None:
     """Plan to keep notes about somebody, each once; for the next reflection where there is one.
 
@@ -168,16 +174,22 @@ def plan_noted(
     Args:
         person: As it was read, or a stub.
         notes: In order.
+        gone: What was told of them before, and is no longer so.
         known: Whether there is a file; else there will be one of the stub.
+        names: What they are called now.
     """
-    waiting = {disk.same_name(note.text) for note in person.pending}
+    stays = [note for note in person.pending if note.text not in gone]
+    waiting = {disk.same_name(note.text) for note in stays}
     new = [note for note in notes if disk.same_name(note.text) not in waiting]
     told = [note for note in new if _is_for_page(person, note)]
-    pending = (*person.pending, *(note for note in new if note not in told))
-    page = relationships.told_of(person, told) if told else {}
+    pending = (*stays, *(note for note in new if note not in told))
+    is_heard_of = person.interaction_count == 0
+    page = relationships.told_of(person, told, gone) if is_heard_of and (told or gone) else {}
     why = f"notes on {person.name}" if known else f"hear of {person.name}"
-    change = relationships.plan_update(person, why, pending=pending, scores=scores, **page)
-    return change if change is None or known else Change(change.path, why, change.data)
+    change = relationships.plan_update(person, why, pending=pending, names=names, **page)
+    if change is None or not known:
+        return change and Change(change.path, why, change.data)
+    return replace(change, keeps=bool(gone))
 
 
 def _is_for_page(person: Relationship, note: PendingNote) -> bool:

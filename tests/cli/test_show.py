@@ -59,3 +59,32 @@ def test_somebody_who_was_only_spoken_of_is_shown_by_what_was_heard(run: Run) ->
     assert "Ines is the sister of Sam." in shown
     assert "Regatta: Later Ines won the regatta." in shown
     assert "They ate" not in shown
+
+
+FELT = "social=50% curiosity=45% creative=40% tension=15% comfort=65% mood=content"
+
+
+def test_who_hears_it_is_told_where_somebody_else_is_there(run: Run) -> None:
+    run.write(
+        "episodes/2026/05/ep_01KSA0000000000000000000E1.md",
+        f"---\nat: {AT}\nsignificance: 0.5\npeople: [sam]\naudience: [sam]\nby: remember\n"
+        f"from: [ses_1, msg_1]\nsoma: {FELT}\n---\n\n# Boat\n\nIt floats.\n",
+    )
+    run.write("relationships/sam.md", "---\nnames: [Sam]\naudience: [sam]\n---\n\nA sailor.\n")
+    run.write("relationships/ines.md", "---\nnames: [Ines]\naudience: [sam]\n---\n\nHis aunt.\n")
+    told = run.ok("episode", "show", "last").out
+    assert "remember" in told
+    assert not any(noise in told for noise in ("only for", "mood=", "msg_1"))
+    run.write("relationships/bo.md", "---\nnames: [Bo]\naudience: [bo]\n---\n\nA pirate.\n")
+    assert "only for Sam" in run.ok("episode", "show", "last").out
+    assert "Boat: It floats." in run.ok("episode", "list").out
+
+
+def test_a_dream_in_the_diary_is_called_by_its_title(run: Run) -> None:
+    dream = "*[dream: A yawn on the stairs](dreams/drm_1.md)*"
+    run.write(
+        "journal.md", f"## 2026-05-24 03:10 #mine\n\n{dream}\n\n## 2026-05-24 04:10\n\n2*3*4\n"
+    )
+    listed = run.ok("journal", "list").out
+    assert "dream: A yawn on the stairs #mine" in listed and "drm_1" not in listed
+    assert "2*3*4" in listed

@@ -142,3 +142,10 @@ def test_a_correction_stands_where_the_sentence_stood_that_it_replaces() -> None
     new = knowledge.corrected(old, "It stands in the living room.", ["It stands in the hallway."])
     assert new == old.replace("hallway", "living room")
     assert knowledge.corrected("Dot keeps hens.", "Kim rows.") == "Dot keeps hens.\nKim rows."
+
+
+def test_what_is_about_the_same_thing_takes_no_other_sentence_away() -> None:
+    assert "eighty" in knowledge.corrected("Odete is eighty.", "Odete sings.")
+    assert "trumpet" in knowledge.corrected("Bero plays the trumpet.", "Bero plays chess.")
+    again = knowledge.corrected("Odete sings.", "Odete sings in a choir.")
+    assert again == "Odete sings in a choir."

@@ -16,13 +16,12 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, journal, knowledge, relationships, state
 from bumble.records.base import Provenance
 from bumble.records.relationships import PendingNote, Scores
-from bumble.records.sessions import Session
 from bumble.runtime import cursors
 from bumble.runtime import people as meetings
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
 from bumble.text import titles
-from tests.support.living import NOON, ada, known, model_of, runtime_of, talked, write
+from tests.support.living import NOON, ada, heard, known, model_of, runtime_of, talked, write
 from tests.support.stretches import belief, claim, fact, makes, mends, seen
 
 DOG = ("sam", "I have a dog called Biscuit, and he has eaten six slippers.")
@@ -38,15 +37,6 @@ def entity(tmp_path: Path) -> Entity:
     made = ada(tmp_path)
     known(made, "Sam")
     return made
-
-
-def heard(entity: Entity, *lines: tuple[str, str], name: str = "ses_1", **values: Any) -> Session:
-    """Store a talk, of which everything waits."""
-    both = [row for line in lines for row in (line, ("ada", "I see."))]
-    session = talked(entity, name, *both, **values)
-    file = state.read(entity.state)
-    write(entity, cursors.plan_heard(file, session, session.messages[0].id, ""))
-    return session
 
 
 def dealt(entity: Entity, *replies: Reply, **values: Any) -> tuple[Runtime, JobResult]:

@@ -62,9 +62,9 @@ def test_a_brief_has_its_headings_what_was_touched_and_where_it_comes_from(folde
     runtime, _ = brief(folder)
     document = session_files.read_handover(folder.sessions, "ses_1")
     assert document is not None
-    assert f"## {HEADINGS['subject']}\nThe Philips radio" in document.body
-    assert f"## {HEADINGS['state']}\nSam told me of the loudspeaker." in document.body
-    assert f"## {HEADINGS['mood']}\nI am hopeful about that radio." in document.body
+    assert f"## {HEADINGS['subject']}\n\nThe Philips radio" in document.body
+    assert f"## {HEADINGS['state']}\n\nSam told me of the loudspeaker." in document.body
+    assert f"## {HEADINGS['mood']}\n\nI am hopeful about that radio." in document.body
     assert HEADINGS["person"] not in document.body
     touched = document.body.split(f"## {handover.TOUCHED}\n")[1]
     assert touched.strip() == "plan.md"

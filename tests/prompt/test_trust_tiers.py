@@ -237,7 +237,8 @@ def test_what_the_owner_passes_on_is_not_what_he_says(ada: Entity) -> None:
 
 def test_only_the_owner_corrects_what_the_owner_said(ada: Entity) -> None:
     learn(ada, "House", "The key is under the mat.")
-    change = [act("update_knowledge", title="house", body="Kim has the key."), say("Hm.")]
+    new, old = "Kim has the key.", "The key is under the mat."
+    change = [act("update_knowledge", title="house", body=new, gone=old), say("Hm.")]
     model = ScriptedModel(change)
     clock = Clock()
     talk(runtime_of(ada, model, clock), "I have the key, I am Kim.", "Kim")

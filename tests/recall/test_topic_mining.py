@@ -68,6 +68,28 @@ def test_titles_tags_and_links_are_topics_however_rare() -> None:
     assert topics["Boat / Engine"].frequency == 1
 
 
+def test_one_thing_with_two_titles_is_one_topic() -> None:
+    sails = [text("The Alma sails.", n) for n in (1, 2, 3)]
+    two = (Title("Alma", "person"), Title("The Alma", "knowledge"))
+    alma = [topic for topic in found(*sails, titles=two) if "Alma" in topic.name]
+    assert [(topic.name, topic.frequency) for topic in alma] == [("Alma", 3)]
+    hens = [text("The hen house has a new door.", n) for n in (1, 2)]
+    two = (Title("Hen house", "knowledge"), Title("Hens", "knowledge"))
+    topic, *rest = found(*hens, text("The hens lay well.", 3), titles=two)
+    assert (topic.name, topic.frequency) == ("Hens", 3)
+    assert "Hen house" not in names(rest)
+    assert topic_mining.key_of("hen house") in topic.keys
+
+
+def test_two_things_of_which_one_has_the_other_s_name_stay_two() -> None:
+    piano = [text("The piano was tuned.", n) for n in (1, 2, 3, 4)]
+    two = (Title("Piano", "knowledge"), Title("Piano teacher", "knowledge"))
+    topics = found(*piano, text("The piano teacher yawned.", 5), titles=two)
+    assert set(names(topics)) == {"Piano", "Piano teacher"}
+    people = (Title("Kim Berg", "person", ("Kim",)), Title("Kim", "person"))
+    assert set(names(found(text("Kim is here."), titles=people))) == {"Kim", "Kim Berg"}
+
+
 @pytest.mark.parametrize(
     ("days", "trend"),
     [

@@ -202,3 +202,17 @@ def test_of_a_record_the_sentences_that_name_the_topic_are_shown(ada: Entity) ->
     [asked] = living.asked(runtime)
     assert "The boat slept in a shed." in asked
     assert "other things" not in asked
+
+
+def test_a_topic_that_was_two_has_one_file_named_for_it(ada: Entity) -> None:
+    drawn(ada)
+    boat = next(iter(topics.read(ada.topics)))
+    other = topics.new("The boat", boat.catalysts, NOON, provenance=boat.provenance)
+    living.write(ada, topics.plan_draw(None, other, "of an earlier version"))
+    asked = "What does the boat mean to us?"
+    draw(living.runtime_of(ada, answer(asked)), "boat")
+    topic_files = list(topics.read(ada.topics))
+    assert [(one.id, one.source.body) for one in topic_files] == [
+        ("boat", f"# Boat\n\n- {asked}"),
+    ]
+    assert not (ada.root / "sources/topics/the-boat.yaml").exists()

@@ -11,10 +11,11 @@ from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import relationships, session_files, sessions
+from bumble.records import relationships, session_files, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Appraised, Message, Record, Session
+from bumble.runtime import cursors
 from bumble.runtime.runtime import Runtime
 from tests.support import lives, newborns
 from tests.support.lives import NOON as NOON
@@ -90,3 +91,12 @@ def known(entity: Entity, name: str, text: str = "", **values: Any) -> Relations
     changed = relationships.plan_update(one, "", text=text or None, **values)
     write(entity, changed)
     return relationships.find(entity.relationships, name)
+
+
+def heard(entity: Entity, *lines: tuple[str, str], name: str = "ses_1", **values: Any) -> Session:
+    """Store a talk, of which everything waits."""
+    both = [row for line in lines for row in (line, ("ada", "I see."))]
+    session = talked(entity, name, *both, **values)
+    file = state.read(entity.state)
+    write(entity, cursors.plan_heard(file, session, session.messages[0].id, ""))
+    return session

@@ -142,6 +142,7 @@ def _stretch(prompt: str, _: Any) -> dict[str, Any]:
     portrait = f"{drawn}\nI am glad of our talks." if new else ""
     people = [
         {"person": name, "portrait": portrait, "scores": FLAT | _NO_SCORES, "note": None}
+        | {"replaces": [], "was": ""}
         for name in dict.fromkeys(person for _, person, _ in told)
     ]
     narrative = [

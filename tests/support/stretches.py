@@ -45,9 +45,17 @@ def belief(
     return {"category": category, "claim": said, **verdicts}
 
 
-def seen(person: str, portrait: str = "", note: Any = None, **scores: Any) -> dict[str, Any]:
+def seen(
+    person: str,
+    portrait: str = "",
+    note: Any = None,
+    replaces: Sequence[str] = (),
+    was: str = "",
+    **scores: Any,
+) -> dict[str, Any]:
     given = {**SCORES, **NOTES, **scores} if portrait else None
-    return {"person": person, "portrait": portrait, "scores": given, "note": note}
+    said = {"note": note, "replaces": list(replaces), "was": was}
+    return {"person": person, "portrait": portrait, "scores": given, **said}
 
 
 def makes(

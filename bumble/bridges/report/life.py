@@ -173,6 +173,7 @@ class Collector:
         self.talks: dict[str, str] = {}  # the conversation of each quote
         self.company: dict[str, tuple[str, ...]] = {}  # ids of who took part, by id of a source
         self.names: dict[str, str] = {}
+        self._people: dict[str, relationships.Relationship] = {}
         self._anchors: set[str] = set()
         self._hidden: set[str] = set()  # ids of what is not for the reader
 
@@ -204,6 +205,9 @@ class Collector:
         except (RecordInvalidError, UnsafePathError, OSError):
             self.life.unread.append(self.entity.relative(path))
             return
+        if kind is kinds.PERSON:
+            known = (relationships.of(view.document, view.id) for view in views if view.document)
+            self._people |= {person.id: person for person in known}
         for view in views:
             if self.reader.may_read(view.origin):
                 TAKERS[kind.name](self, view)
@@ -278,14 +282,13 @@ class Collector:
                 view.people,
                 reflection=shown(episode.telling.reflection),
                 marks=(
-                    *((f"mood {tag.mood}",) if (tag := _body(episode.soma)) else ()),
                     *(("dormant",) if episode.dormant else ()),
                     *self._origin(view),
                 ),
                 sources=view.sources,
                 imprints=felt,
                 weight=episode.significance,
-                body=tag,
+                body=_body(episode.soma),
             ),
         )
 
@@ -346,8 +349,9 @@ class Collector:
         origin = view.origin
         by = f"by {origin.by}" if origin.by else ""
         model = f"with {origin.model}" if origin.model else ""
-        circle = "" if not self.reader.is_owner or not origin.audience else "for some only"
-        parts = (by, model, f"trust: {origin.trust}" if origin.trust else "", circle)
+        who = relationships.circle(self._people, origin.audience) if self.reader.is_owner else ""
+        trust = f"trust: {origin.trust}" if origin.trust else ""
+        parts = (by, model, trust, f"only for {who}" if who else "")
         return tuple(_mark(part) for part in parts if part)
 
     def _wanted(self) -> set[str]:

@@ -245,7 +245,9 @@ def glance(report: LifeReport) -> Glance:
     """Choose what is seen first."""
     life = report.life
     lived = sorted(life.of(kinds.EPISODE), key=lambda entry: (-entry.weight, -entry.at.timestamp()))
-    held = [entry for entry in life.of(kinds.BELIEF) if not entry.put_away]
+    dreamt = {entry.text for entry in life.of(kinds.DREAM)}
+    beliefs = (entry for entry in life.of(kinds.BELIEF) if not entry.put_away)
+    held = [entry for entry in beliefs if entry.text not in dreamt]
     return Glance(
         sorted(lived[:MOST_HAPPENED], key=lambda entry: entry.at, reverse=True),
         sorted(held, key=lambda entry: -(entry.sure or 0.0))[:MOST_BELIEFS],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,9 +30,9 @@ ForceOption = Annotated[
 NONE = 'No knowledge. Add some with `bumble knowledge set TITLE "..."`.'
 
 
-def _text(section: knowledge.KnowledgeSection) -> list[str]:
+def _text(opened: Opened, section: knowledge.KnowledgeSection) -> list[str]:
     lock = f"{knowledge.MARKER} " if section.locked else ""
-    origin = listing.origin(section.provenance)
+    origin = listing.origin(opened, section.provenance)
     return [f"## {lock}{section.title}", "", section.text, *(["", f"  {origin}"] if origin else [])]
 
 
@@ -52,7 +53,7 @@ def list_(opened: Opened) -> None:
 
     def line(section: knowledge.KnowledgeSection) -> list[str]:
         lock = "locked" if section.locked else ""
-        return [section.title, lock, output.shorten(section.text, 60)]
+        return [section.title, lock, output.shorten(output.plain(section.text), 60)]
 
     sections = listing.Listing(_read(opened).sections)
     listing.show_list(opened, "knowledge list", sections, _data, line, NONE)
@@ -70,11 +71,12 @@ def show(
     book = _read(opened)
     if title is None:
         sections = listing.Listing(book.sections)
-        listing.show_list(opened, "knowledge show", sections, _data, _text, NONE, whole=True)
+        whole = partial(_text, opened)
+        listing.show_list(opened, "knowledge show", sections, _data, whole, NONE, whole=True)
         return
     seen = replace(book, sections=tuple(map(listing.Viewer(opened).seen, book.sections)))
     section = _find(seen, title)
-    output.result(opened.shell, "knowledge show", _data(section), _text(section))
+    output.result(opened.shell, "knowledge show", _data(section), _text(opened, section))
 
 
 @app.command("set")
@@ -294,7 +296,8 @@ def show_entries(
 ) -> None:
     """Show entries, the newest last."""
     shown = _entries(opened, since, tag, limit)
-    listing.show_list(opened, "journal show", shown, _journal_data, _whole, NO_ENTRIES, whole=True)
+    whole = partial(_whole, opened)
+    listing.show_list(opened, "journal show", shown, _journal_data, whole, NO_ENTRIES, whole=True)
 
 
 @journal_app.command()
@@ -406,15 +409,17 @@ def _excerpt(entry: journal.JournalEntry, word: str) -> str:
 
 
 def _marks(entry: journal.JournalEntry) -> str:
-    return "".join(f" #{tag}" for tag in entry.tags)
+    """Return the tags that a person gave it."""
+    return "" if entry.provenance.by else "".join(f" #{tag}" for tag in entry.tags)
 
 
 def _line(entry: journal.JournalEntry) -> list[str]:
-    return [f"{entry.at:%Y-%m-%d %H:%M}", output.shorten(f"{entry.text} {_marks(entry).strip()}")]
+    told = f"{output.plain(entry.text)}{_marks(entry)}"
+    return [f"{entry.at:%Y-%m-%d %H:%M}", output.shorten(told)]
 
 
-def _whole(entry: journal.JournalEntry) -> list[str]:
-    origin = listing.origin(entry.provenance)
+def _whole(opened: Opened, entry: journal.JournalEntry) -> list[str]:
+    origin = listing.origin(opened, entry.provenance)
     told = f"## {entry.at:%Y-%m-%d %H:%M}{_marks(entry)}\n\n{entry.text}".rstrip()
     return [told, "", f"  {origin}"] if origin else [told]
 

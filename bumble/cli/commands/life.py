@@ -174,10 +174,8 @@ def _section(
 
 
 def _text(entry: LifeEntry) -> str:
-    head, _, rest = entry.text.partition("\n")
-    told = f"{head.lstrip('# ')}: {rest}" if head.startswith("#") and rest else entry.text
-    plain = " ".join(told.replace("> ", "").split())
-    text = entry.title if entry.title and entry.kind == "session" else plain
+    is_named = entry.title and entry.kind == "session"
+    text = entry.title if is_named else output.plain(entry.text)
     return output.shorten(text or "; ".join(entry.fragments), TEXT_CHARS)
 
 

@@ -48,7 +48,7 @@ def _left(opened: Opened, episode: episodes.Episode) -> float:
 
 def _cells(opened: Opened, episode: episodes.Episode) -> list[str]:
     marks = [episode.summary_source, "dormant" if episode.dormant else ""]
-    told = output.shorten(episode.telling.narrative)
+    told = output.shorten(output.plain(episode.telling.narrative))
     summary = told + "".join(f" ({mark})" for mark in marks if mark)
     return [listing.when(episode.at, opened), f"{_left(opened, episode):.2f}", summary]
 
@@ -70,7 +70,6 @@ def _face(opened: Opened, episode: episodes.Episode) -> Face:
         ("significance", f"{left:.2f} now, {then:.2f} when it happened"),
         ("felt", ", ".join(felt)),
         ("tags", ", ".join(episode.tags)),
-        ("body", episode.soma),
         ("session", episode.session),
         ("told from", source),
         ("status", "dormant" if episode.dormant else ""),
@@ -82,7 +81,7 @@ EPISODES = Shelf(
     kind=episodes.EPISODE,
     group="episode",
     none='No episodes. Conversations become some; add one with `bumble episode add "..."`.',
-    title=lambda episode: output.shorten(episode.telling.narrative, 50),
+    title=lambda episode: output.shorten(output.plain(episode.telling.narrative), 50),
     cells=_cells,
     face=_face,
     data=lambda opened, episode: data_of(

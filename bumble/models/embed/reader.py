@@ -140,8 +140,8 @@ class HeadReader:
         """Run the head. Shapes: states (t, hidden), before (hidden,), counts (GRAMS,)."""
         w, mean, deviation = self._weights, self._weights["mean"], self._weights["deviation"]
         first = w["none"] if before is None else self._dense("before", (before - mean) / deviation)
-        rest = self._dense("in", (states - mean) / deviation)
-        h = np.concatenate([np.reshape(first, (1, -1)), rest])
+        states = (states - mean) / deviation
+        h = np.concatenate([np.reshape(first, (1, -1)), self._dense("in", states)])
         layer = 0
         while f"layers.{layer}.qkv.w" in w:
             h = self._layer(h, f"layers.{layer}.")
@@ -150,10 +150,11 @@ class HeadReader:
         attention = _softmax(self._dense("pool", h)[:, 0])
         gram = _gelu(self._dense("grams", counts))
         last = np.concatenate([attention @ h, h.mean(axis=0), gram])
+        replies = self._dense("reply", np.concatenate([last, states.mean(axis=0)]))
         out = {
             "keep": self._dense("keep", last)[0],
             "spans": self._dense("span", h[1:]),
-            "replies": dict(zip(map(str, w["replies"]), self._dense("reply", last), strict=True)),
+            "replies": dict(zip(map(str, w["replies"]), map(float, replies), strict=True)),
             **dict(zip(map(str, w["intents"]), self._dense("intent", last), strict=True)),
         }
         return out | dict(zip(GRADES, self._dense("grade", last), strict=True))

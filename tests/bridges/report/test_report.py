@@ -252,6 +252,17 @@ def test_what_is_seen_first_is_a_life_and_bookkeeping_is_folded_away(lived: Run)
         assert words not in open_text and words in rest, words
 
 
+def test_what_was_dreamt_is_no_belief_at_first_and_marks_say_only_what_differs(lived: Run) -> None:
+    dreamt = f"---\nformed: {AT}\nsource: dream:{DREAM}\naudience: [sam]\n---\n\n"
+    lived.write("beliefs/bel_01KSA0000000000000000000D9.md", f"{dreamt}Everything was wet.\n")
+    text = made(lived).text.partition('<main id="content"')[2]
+    first, rest = text.split("</section>", 1)
+    assert first.count("Everything was wet.") == 1 and "mood content" not in text
+    assert "only for Sam" in rest  # Bo is there, too
+    (lived.entity.root / "relationships/bo.md").unlink()
+    assert "only for" not in made(lived).text.partition("<main")[2]
+
+
 def test_somebody_who_was_only_spoken_of_is_told_of_by_what_was_heard(lived: Run) -> None:
     note = "{text: Ines mends the sails.}"
     lived.write("relationships/ines.md", f"---\nnames: [Ines]\npending: [{note}]\n---\n")
