@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bumble.models.embed.reader import GRADES, GRAMS, HEADS
 from training.features import Features
-from training.labels import INTENTS, KINDS, SPANS, Example
+from training.labels import INTENTS, KINDS, REPLIES, SPANS, Example
 
 Params = dict[str, Any]
 WIDTH, FORWARD, LAYERS = 256, 512, 2
@@ -27,7 +27,9 @@ BESIDE = 0.6  # how often another message of its writer stands before one that r
 LONGEST = 64  # tokens of a message that are trained on
 CHUNK = 256  # messages that are predicted at once
 # What each output counts in the loss.
-WEIGHTS = {"keep": 1.0, "kind": 0.7, "intent": 1.0, "grade": 0.5, "span": 0.5}
+WEIGHTS = {"keep": 1.0, "kind": 0.7, "intent": 1.0, "grade": 0.5, "span": 0.5, "reply": 2.0}
+REPLY_RATE, REPLY_STEPS, REPLY_DECAY = 0.01, 400, 100.0
+SECOND = 0.7  # how surely a short reply fits that is not the best
 
 
 class Targets(NamedTuple):
@@ -39,6 +41,7 @@ class Targets(NamedTuple):
     grade: NDArray[np.float32]  # (n, 4, 2)
     weight: NDArray[np.float32]  # (n,)
     spanned: NDArray[np.float32]  # (n,): whether its spans are known
+    reply: NDArray[np.float32]  # (n, replies, 2)
 
     def softened(self, rows: NDArray[np.int64], said: Params) -> Targets:
         """Return targets that lie between the labels of some rows and what other models say."""
@@ -65,7 +68,15 @@ def targets(examples: Sequence[Example]) -> Targets:
         np.array(grade, np.float32),
         np.array(weight, np.float32),
         np.array([float(e.intents is not None) for e in examples], np.float32),
+        np.array([_replies(e) for e in examples], np.float32),
     )
+
+
+def _replies(example: Example) -> list[list[float]]:
+    """Return how surely each short reply fits, and whether that is known."""
+    fit = example.replies or ()
+    sure = {name: SECOND if place else 1.0 for place, name in enumerate(fit)}
+    return [[sure.get(name, 0.0), float(example.replies is not None)] for name in REPLIES]
 
 
 def _grades(example: Example) -> list[list[float]]:
@@ -113,6 +124,7 @@ def initial(key: Any, hidden: int) -> Params:
         "intent": dense(last, len(INTENTS)),
         "grade": dense(last, len(GRADES)),
         "span": dense(WIDTH, len(SPANS)),
+        "reply": dense(last + hidden, len(REPLIES)),
     }
 
 
@@ -160,6 +172,9 @@ def forward(p: Params, x: Any, mask: Any, before: Any, grams: Any, key: Any, *, 
     gram = jax.nn.gelu(_dense(p["grams"], _drop(next(keys), grams, 0.3, on=on)))
     last = _drop(next(keys), jnp.concatenate([pooled, mean, gram], axis=-1), LAST_DROPOUT, on=on)
     out = {name: _dense(p[name], last) for name in ("keep", "kind", "intent", "grade")}
+    states = (x * mask[..., None]).sum(1) / jnp.maximum(mask.sum(1, keepdims=True), 1)
+    features = jnp.concatenate([last, states], axis=-1)
+    out |= {"reply": _dense(p["reply"], features), "features": features}
     return out | {"span": _dense(p["span"], h[:, 1:])}
 
 
@@ -178,6 +193,7 @@ def loss(p: Params, batch: Params, key: Any) -> Any:
     )
     intent = _sigmoid_loss(out["intent"], batch["intent"][..., 0]) * batch["intent"][..., 1]
     grade = _sigmoid_loss(out["grade"], batch["grade"][..., 0]) * batch["grade"][..., 1]
+    reply = _sigmoid_loss(out["reply"], batch["reply"][..., 0]) * batch["reply"][..., 1]
     span = _sigmoid_loss(out["span"], batch["spans"]) * batch["mask"][..., None]
     span = span.sum((1, 2)) / (3 * batch["mask"].sum(1)) * batch["spanned"]
     return (
@@ -186,6 +202,7 @@ def loss(p: Params, batch: Params, key: Any) -> Any:
         + WEIGHTS["intent"] * (intent.sum(-1) * w).mean() / 3
         + WEIGHTS["grade"] * grade.sum(-1).mean() / 2
         + WEIGHTS["span"] * 4 * span.mean()
+        + WEIGHTS["reply"] * (reply.sum(-1) * w).mean() / 3
     )
 
 
@@ -270,8 +287,21 @@ def train(
     *,
     seeds: Sequence[int] = (0,),
     epochs: int = EPOCHS,
+    start: Params | None = None,
+    rate: float = RATE,
 ) -> Params:
-    """Train a head for each seed, side by side. Returns weights with one more axis in front."""
+    """Train a head for each seed, side by side. Returns weights with one more axis in front.
+
+    Args:
+        data: What is read.
+        right: What is right of it.
+        rows: Those that are trained on.
+        examples: The messages.
+        seeds: Of chance, one a head.
+        epochs: How often each row is seen.
+        start: Weights that are trained on, as far as they are there; None: random ones.
+        rate: How far a step goes.
+    """
     steps = len(rows) // BATCH
     chances = [np.random.default_rng(seed) for seed in seeds]
     order = np.stack(
@@ -283,7 +313,7 @@ def train(
     besides = [others(examples, one, chance) for one, chance in zip(order, chances, strict=True)]
     order = np.stack([order, np.stack(besides)], axis=-1)
     order = order.reshape(len(seeds), epochs * steps, BATCH, 2)
-    rates = optax.warmup_cosine_decay_schedule(0.0, RATE, epochs * steps // 20, epochs * steps)
+    rates = optax.warmup_cosine_decay_schedule(0.0, rate, epochs * steps // 20, epochs * steps)
     optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(rates, weight_decay=DECAY))
 
     def one(key: Any, order: Any, data: Data, right: Params) -> Params:
@@ -296,7 +326,7 @@ def train(
             kept = optax.incremental_update(params, kept, 1 - AVERAGED)
             return (params, kept, state, key), value
 
-        params = initial(key, data.x.shape[2])
+        params = {**initial(key, data.x.shape[2]), **(start or {})}
         carry = (params, params, optimizer.init(params), key)
         (_, kept, *_), _ = jax.lax.scan(step, carry, order)
         return kept
@@ -315,7 +345,9 @@ def predict(params: Params, data: Data, rows: NDArray[np.int64]) -> list[Params]
         b = _batch(data, {}, taken)
         given = (b["x"], b["mask"], b["before"], b["grams"])
         out = forward(params, *given, jax.random.PRNGKey(0), on=False)
-        return {name: out[name] for name in ("keep", "kind", "intent", "grade")}
+        return {
+            name: out[name] for name in ("keep", "kind", "intent", "grade", "reply", "features")
+        }
 
     run = jax.jit(jax.vmap(one, in_axes=(0, None, None)))
     padded = np.concatenate([rows, np.zeros(-len(rows) % CHUNK, np.int64)])
@@ -327,6 +359,30 @@ def predict(params: Params, data: Data, rows: NDArray[np.int64]) -> list[Params]
     }
     count = len(next(iter(whole.values())))
     return [{name: values[n] for name, values in whole.items()} for n in range(count)]
+
+
+def fit_replies(features: NDArray[np.float32], right: NDArray[np.float32]) -> Params:
+    """Fit the output of short replies to its end, over what the head reads: few are labelled.
+
+    Shapes: features (n, features), right (n, replies), how surely each fits.
+    """
+    mean, deviation = features.mean(0), features.std(0) + 1e-6
+    scaled = jnp.asarray((features - mean) / deviation)
+    params = {"w": jnp.zeros((features.shape[1], right.shape[1])), "b": jnp.zeros(right.shape[1])}
+    optimizer = optax.adam(optax.cosine_decay_schedule(REPLY_RATE, REPLY_STEPS))
+
+    def wrong(p: Params) -> Any:
+        return _sigmoid_loss(_dense(p, scaled), right).sum() + REPLY_DECAY * (p["w"] ** 2).sum()
+
+    def step(carry: Any, _: Any) -> tuple[Any, None]:
+        params, state = carry
+        update, state = optimizer.update(jax.grad(wrong)(params), state)
+        return (optax.apply_updates(params, update), state), None
+
+    carry = (params, optimizer.init(params))
+    (fitted, _), _ = jax.jit(lambda c: jax.lax.scan(step, c, None, length=REPLY_STEPS))(carry)
+    w = np.asarray(fitted["w"]) / deviation[:, None]
+    return {"w": w, "b": np.asarray(fitted["b"]) - mean @ w}
 
 
 def single(params: Params, place: int) -> Params:
@@ -347,3 +403,16 @@ def flat(params: Params) -> dict[str, NDArray[np.float32]]:
 
     walk("", params)
     return out
+
+
+def nested(weights: Mapping[str, NDArray[np.float32]]) -> Params:
+    """Return weights by their dotted names as they are trained: `flat` backwards."""
+    whole: Params = {}
+    for name, values in weights.items():
+        *path, last = name.split(".")
+        part = whole
+        for step in path:
+            part = part.setdefault(step, {})
+        part[last] = values
+    layers = whole.get("layers", {})
+    return whole | ({"layers": [layers[key] for key in sorted(layers)]} if layers else {})

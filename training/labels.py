@@ -21,6 +21,11 @@ MAY_BE_FOR_CODE = frozenset(
 )
 KNOWS_FOR_CODE = frozenset({"asks", "berit", "odile"})  # writers
 SPANS = ("name", "when", "what")
+# Short replies that a friend could give as the whole answer; a language's file words them.
+REPLIES = (
+    *("condole", "sorry", "annoying", "congratulate", "lovely", "luck", "enjoy", "laugh"),
+    *("welcome", "care", "secret", "noted", "corrected", "fine", "wow", "agree", "hope", "relief"),
+)
 KINDS = (
     *("fact", "plan", "taste", "change", "confidence", "feeling_deep", "feeling_fleeting"),
     *("joke", "joke_deadpan", "hypothetical", "maybe", "quote", "ask_memory", "ask_other", "pry"),
@@ -67,6 +72,7 @@ class Example:
     name: str = ""
     when: str = ""
     what: str = ""
+    replies: tuple[str, ...] | None = None  # that fit, the best first
 
     def known_intents(self) -> tuple[list[float], list[float]]:
         """Return for each intent whether it is there, and whether that is known."""
@@ -90,5 +96,5 @@ def read(path: Path = FILE) -> list[Example]:
 
 
 def _example(data: dict[str, Any]) -> Example:
-    intents = data.pop("intents", None)
-    return Example(**data, intents=None if intents is None else tuple(intents))
+    lists = {name: data.pop(name, None) for name in ("intents", "replies")}
+    return Example(**data, **{name: each and tuple(each) for name, each in lists.items()})

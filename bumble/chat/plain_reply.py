@@ -11,7 +11,7 @@ told in another language it answers in that.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from msgspec.structs import replace
@@ -69,11 +69,11 @@ STOCK_PHRASES = (
     "Feel free to ask if you have any questions.",
 )
 ASKS_MEMORY = ("ask_memory", "pry")
-SURELY = 2.0  # score from which a question surely is one of memory
+SURELY = 2.0  # score from which a question surely is what it is read as
+BY_ITSELF = 1.0  # likewise, of a sentence that is read by itself
+BESIDE = 3.0  # how far a task may be behind what is told beside it
+PLAIN, HEAD_START = ("noted", "agree", "fine"), 1.5  # in log odds
 UNNAMED = "you"  # an owner whose name nobody has said
-GRAVE = 2  # of the reader's grades
-LAUGHS = 2.0  # score from which it is surely a joke: a laugh at what was none is worse than none
-IDLE = -5.0  # how far below worth keeping what looks like a joke surely tells nothing else
 TASKS = ("task", "ask_world", "calculate")
 NO_QUESTIONS = (
     "task",
@@ -83,7 +83,6 @@ NO_QUESTIONS = (
     "introduce",
 )
 PERHAPS, MAY_BE_TASK = -2.0, -3.5  # scores from which a sum is tried, and a task is one perhaps
-SURE = 1.5  # how far above its cut-off a burden is one without doubt
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = re.compile(r"(?<!\d)[.!?]\s|[。！？\n]")  # not behind "4." of a list
 PLACEHOLDER = re.compile(r"\[[^\W\d_][\w '’-]*\]")  # "[Your Name]", which says nothing
@@ -134,8 +133,38 @@ def view(
 def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | None) -> Reading:
     """Have the reader say what a message is; without one nothing is known of it."""
     reader = runtime.memory.reader
-    said = notices.read(reader, heard.session, heard.message) if reader else MessageReading()
-    return Reading(language, route.Route("reflex", "plain", 1.0), said)
+    plain = Reading(language, route.Route("reflex", "plain", 1.0))
+    if reader is None:
+        return plain
+    text = heard.message.text
+    plain = replace(plain, said=notices.read(reader, heard.session, heard.message))
+    parts = words.sentences(text)
+    return _narrowed(plain, {part: reader.read(part) for part in parts}) if parts[1:] else plain
+
+
+def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
+    """Return the reading of a message of several sentences, of which one may ask for something.
+
+    Read by itself, it shows more surely what it asks for, and where it ends. What is told beside it
+    is kept all the same.
+
+    Args:
+        whole: The message as one.
+        parts: Its sentences as they are read by themselves.
+    """
+    said = whole.said
+    if said.has("remind"):
+        own = next((one for part, one in parts.items() if said.what and said.what in part), said)
+        return replace(whole, said=replace(said, when=own.when or said.when))
+    asking = {
+        part: one
+        for part, one in parts.items()
+        if one.main in ASKS_MEMORY and one.scores[one.main] > BY_ITSELF
+    }
+    if not asking or said.main in TASKS or _is_in_doubt(said):
+        return whole
+    part = max(asking, key=lambda each: max(asking[each].scores.values()))
+    return replace(whole, said=asking[part], asked=part)
 
 
 def recall(
@@ -185,13 +214,17 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     """Answer: by code, by memory, by the model as far as it is trusted, else by a template."""
     template = templates.load(turn.reading.language)
     outcome = LoopOutcome()
+    if turn.reading.asked:
+        turn = replace(turn, heard=_only(turn.heard, turn.reading.asked))
     reply = _known(runtime, turn, template)
     try:
         if reply is None and sayings.may_draft(runtime, turn.reading.language):
             voice.sign()
             with voice.breakable():
                 reply = _remembered(runtime, turn, template, outcome)
-                reply = reply or _chosen(runtime, turn, template, outcome)
+                if reply is None and _may_sum(turn):
+                    result = _summed(runtime, turn, outcome)
+                    reply = CodeReply(result, "calculate") if result else None
                 if reply is None and _spoken(runtime, turn, outcome, voice.say):
                     return WrittenReply(outcome)
         elif reply is None:
@@ -205,24 +238,25 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     return _said(outcome, reply or CodeReply(text, turn.reading.said.main), voice.say)
 
 
+def _only(heard: Heard, text: str) -> Heard:
+    """Return what was heard as if only a part of the last message had been said."""
+    *before, last = heard.session.messages
+    messages = (*before, replace(last, text=text))
+    return replace(heard, session=replace(heard.session, messages=messages))
+
+
 def _is_task(turn: Turn) -> bool:
     """Whether something is to be done; what is told beside that is kept all the same."""
     said = turn.reading.said
-    return said.main in TASKS or said.has(*TASKS) or bool(turn.heard.attached)
+    task = max(said.scores.get(name, -9.0) for name in TASKS)
+    return bool(turn.heard.attached) or task > max(0.0, said.scores.get(said.main, 0.0) - BESIDE)
 
 
-def _chosen(
-    runtime: Runtime, turn: Turn, template: Templates, outcome: LoopOutcome
-) -> CodeReply | None:
-    """Return what code says where the model only chooses: a sum's result, whether to be sorry."""
-    said = turn.reading.said
-    if _may_sum(turn) and (result := _summed(runtime, turn, outcome)):
-        return CodeReply(result, "calculate")
-    if not _may_be_bad(turn):
-        return None
-    if _is_bad(runtime, turn, outcome):
-        return CodeReply(template.sorry[1], said.main)
-    return CodeReply(_another(_fitting(said, template), turn, runtime), said.main)
+def _goes_on(turn: Turn) -> bool:
+    """Whether a message that is surely nothing else may go on with what the model just did."""
+    seen = turn.recalled.seen.messages
+    unsure = max(turn.reading.said.scores.values(), default=-1.0) <= 0
+    return unsure and bool(seen) and seen[-1].role == "assistant"
 
 
 def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> bool:
@@ -230,9 +264,15 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
 
     What it says is heard sentence by sentence.
     """
-    if _is_task(turn) or _is_in_doubt(turn):
+    said = turn.reading.said
+    if _is_task(turn) or _is_in_doubt(said) or _goes_on(turn):
         request, heard = _task(runtime, turn), _Sentences(say, runtime)
-    elif turn.reading.said.has("ask_entity") or _is_question(turn) or _asks_in_jest(turn):
+    elif (
+        said.main == "ask_entity"
+        or said.has("ask_entity")
+        or _is_question(turn)
+        or _asks_in_jest(turn)
+    ):
         if not has(turn.reading.language):
             return False
         request = turn.composed.request
@@ -269,7 +309,7 @@ def _remembered(
     """
     heard = turn.heard
     by_code = code_answers.answer(runtime, heard, turn.reading, template)
-    in_doubt = outcome is not None and _is_in_doubt(turn)
+    in_doubt = outcome is not None and (_is_in_doubt(turn.reading.said) or _goes_on(turn))
     asks = by_code is None and _asks_memory(turn) and not in_doubt
     if not (asks or _may_ask(turn, judged=outcome is not None)):
         return by_code
@@ -323,11 +363,11 @@ def _asks_memory(turn: Turn) -> bool:
     return turn.reading.said.main in ASKS_MEMORY or _tells_no_more(turn)
 
 
-def _is_in_doubt(turn: Turn) -> bool:
+def _is_in_doubt(reading: MessageReading) -> bool:
     """Whether a message that seems to ask for what was told may as well be a task."""
-    reading = turn.reading.said
-    may_be_task = reading.scores.get("task", -9.0) > MAY_BE_TASK
-    return reading.main in ASKS_MEMORY and may_be_task and reading.scores[reading.main] < SURELY
+    task, asks = reading.scores.get("task", -9.0), reading.scores.get(reading.main, -9.0)
+    is_near = task > MAY_BE_TASK and (asks < SURELY or task > asks - SURELY)
+    return reading.main in ASKS_MEMORY and is_near
 
 
 def _tells_no_more(turn: Turn) -> bool:
@@ -344,6 +384,8 @@ def _may_ask(turn: Turn, *, judged: bool = False) -> bool:
     if reading.keep > 0 or reading.has(*NO_QUESTIONS):
         return False
     asks = reading.main in notices.QUESTIONS
+    if reading.scores.get("ask_entity", -9.0) > SURELY and not reading.has(*ASKS_MEMORY):
+        return False
     if judged and asks:
         return True
     unsure = asks and max(reading.scores.values(), default=-1.0) <= 0
@@ -373,31 +415,36 @@ def _hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
 
 
 def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
-    """Return a few words that claim nothing."""
+    """Return a few words that claim nothing but what is so."""
     reading, name = turn.reading.said, turn.heard.who.name
-    if reading.has("greet"):
-        return _hello(turn, template, runtime)
-    if reading.has("leave"):
-        return template.bye.format(who="" if name.casefold() == UNNAMED else f" {name}")
     if reading.has("ask_entity"):
         return template.self.format(name=runtime.identity.name)
     if reading.keep <= 0 and reading.main in notices.QUESTIONS:
         return template.unknown
-    if reading.heavy and not reading.glad and (reading.heavy == GRAVE or reading.main != "confide"):
-        return template.sorry[0 if reading.heavy == GRAVE else 1]
-    return _another(_fitting(reading, template), turn, runtime)
+    said = [_another(template.replies[_fitting(reading)], turn, runtime)]
+    if reading.has("greet"):
+        said = [_hello(turn, template, runtime), *(() if reading.main == "greet" else said)]
+    if reading.has("leave"):
+        bye = template.bye.format(who="" if name.casefold() == UNNAMED else f" {name}")
+        said = [*(() if reading.main in ("leave", "greet") else said), bye]
+    return " ".join(said)
 
 
-def _fitting(reading: MessageReading, template: Templates) -> Sequence[str]:
-    """Return the wordings for what somebody told."""
+def _fitting(reading: MessageReading) -> str:
+    """Return which of the short replies a friend would most likely give.
+
+    One that says what is done with a message is given only where that is so. A plain one fits less
+    often than it is never out of place, which is worth a head start.
+    """
     kept = reading.keep > 0 or reading.has("remember")
-    if reading.main == "confide":  # beside another message much looks a little like it
-        return template.secret
-    if reading.glad == GRAVE and not reading.heavy:
-        return template.glad
-    if reading.main == "joke" and (reading.scores["joke"] > LAUGHS or reading.keep < IDLE):
-        return template.laugh
-    return template.noted if kept else template.see
+    confided = reading.scores.get("confide", -9.0) > notices.IN_DOUBT
+    untrue = {"noted": not kept, "secret": not confided}
+    fit = {
+        name: sure + (HEAD_START if name in PLAIN else 0.0)
+        for name, sure in reading.replies.items()
+        if not untrue.get(name)
+    }
+    return max(fit, key=lambda name: fit[name], default="noted" if kept else "fine")
 
 
 def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
@@ -557,21 +604,6 @@ def _may_sum(turn: Turn) -> bool:
         return False
     numbers = values.read(text, turn.reading.language).numbers
     return sum(number.claimed for number in numbers) > 1
-
-
-def _may_be_bad(turn: Turn) -> bool:
-    """Whether the reader is in doubt that a message tells of a burden; then the model chooses."""
-    reading = turn.reading.said
-    unsure = max(reading.scores.values(), default=-1.0) <= 0
-    told = (unsure or reading.main in ("tell", "correct")) and not _is_question(turn)
-    return told and 0 < reading.burden < SURE and not reading.glad
-
-
-def _is_bad(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> bool:
-    """Have the model choose whether what is told is bad news."""
-    text = turn.heard.message.text
-    answer = _asked(runtime, turn, outcome, "tone", text, CHOICE_TOKENS)
-    return answer.strip().casefold().startswith("bad")
 
 
 def _asked(

@@ -56,6 +56,7 @@ class Reading(Struct, frozen=True):
     language: str
     route: Route  # how much thought it is worth
     said: MessageReading = MessageReading()  # what the reader says; empty where none is asked
+    asked: str = ""  # the sentence of a longer message that asks for what was told
 
 
 class Recalled(Struct, frozen=True):

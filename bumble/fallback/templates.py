@@ -41,12 +41,8 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     today: str
     hello: str
     bye: str
-    noted: tuple[str, ...]  # kept; of several wordings the next is one that was not just said
-    sorry: tuple[str, str]  # something grave; a burden
-    glad: tuple[str, ...]
-    laugh: tuple[str, ...]
-    see: tuple[str, ...]
-    secret: tuple[str, ...]  # told in confidence
+    # by what they do, as the reader chooses; of several the next is one that was not just said
+    replies: Mapping[str, tuple[str, ...]]
     self: str
     told: str  # before quotes that answer
     unknown: str  # nothing that was told answers

@@ -36,6 +36,7 @@ BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.2
 FOR_NOTHING = 0.9  # that the sentence cites the newer message, and has nothing from it
 MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.5
 DENIED_WORD, DENIED, DENIED_RARE = 0.4, 0.8, 1.2  # a word, a value, a name or large number
+DENIES = 1.3  # that a message denies a number which was told
 TELLING = 0.3  # weight of a word that is denied by itself
 LEAST_TIE = 0.01
 BARE, BY_BARE = 0.5, 0.8  # weight of a clause's own words; how much its neighbours tie it then
@@ -92,6 +93,10 @@ def replaces(earlier: str, text: str, at: datetime, *, who: str = "", names: Nam
     language = words.language(earlier, text)
     read = values.read(earlier, language)
     called = {stem for name in names for stem in words.stems(name, language)}
+    denied = (" ".join(clause.denied) for clause in clauses.of(text, language))
+    not_so = {number.value for each in denied for number in values.read(each, language).numbers}
+    if not_so & {number.value for number in read.numbers}:  # "460, not 640"
+        return DENIES
     subject = Subject(earlier, read, read.content - called, language)
     told = Source(text, who, values.read(text, language), at)
     return max(scored(subject, (Source(earlier, who, read, at), told)), default=(0.0, 0))[0]

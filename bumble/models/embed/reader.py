@@ -47,7 +47,8 @@ class MessageReading(Struct, frozen=True):
     name: str = ""  # by which its speaker introduces themselves
     when: str = ""  # the time of a reminder, as it was said
     what: str = ""  # what a reminder is for, likewise
-    burden: float = -9.0  # how far above its cut-off a burden is; `heavy` is 1 above 0
+    # how surely each short reply is one that a friend could give, by the name of its wordings
+    replies: Mapping[str, float] = field(default_factory=dict)
 
     def has(self, *intents: str) -> bool:
         """Whether it is any of these."""
@@ -116,11 +117,7 @@ class HeadReader:
         states, offsets = states[:MOST_TOKENS], offsets[:MOST_TOKENS]
         if not offsets:
             return MessageReading()
-        before = None
-        if previous.strip():
-            earlier, _ = self._embedder.states(previous)
-            before = earlier[:MOST_TOKENS].mean(axis=0)
-        out = self._forward(states, before, grams(text))
+        out = self._forward(states, self._before(previous), grams(text))
         above = {name: float(out[name] - cut) for name, cut in self._cuts.items()}
         heavy, glad = (
             int(above[f"{one} 1"] > 0) + int(min(above[f"{one} 1"], above[f"{one} 2"]) > 0)
@@ -131,15 +128,20 @@ class HeadReader:
         least = list(SPAN_FROM)
         least[0] = NAME_FROM if scores["introduce"] > 0 else least[0]
         name, when, what = spans(text, offsets, out["spans"], least)
-        burden = above["heavy 1"]
-        return MessageReading(keep, scores, heavy, glad, name, when, what, burden)
+        return MessageReading(keep, scores, heavy, glad, name, when, what, out["replies"])
+
+    def _before(self, previous: str) -> Floats | None:
+        if not previous.strip():
+            return None
+        mean: Floats = self._embedder.states(previous)[0][:MOST_TOKENS].mean(axis=0)
+        return mean
 
     def _forward(self, states: Floats, before: Floats | None, counts: Floats) -> dict[str, Any]:
         """Run the head. Shapes: states (t, hidden), before (hidden,), counts (GRAMS,)."""
         w, mean, deviation = self._weights, self._weights["mean"], self._weights["deviation"]
         first = w["none"] if before is None else self._dense("before", (before - mean) / deviation)
-        rest = self._dense("in", (states - mean) / deviation)
-        h = np.concatenate([np.reshape(first, (1, -1)), rest])
+        states = (states - mean) / deviation
+        h = np.concatenate([np.reshape(first, (1, -1)), self._dense("in", states)])
         layer = 0
         while f"layers.{layer}.qkv.w" in w:
             h = self._layer(h, f"layers.{layer}.")
@@ -148,9 +150,11 @@ class HeadReader:
         attention = _softmax(self._dense("pool", h)[:, 0])
         gram = _gelu(self._dense("grams", counts))
         last = np.concatenate([attention @ h, h.mean(axis=0), gram])
+        replies = self._dense("reply", np.concatenate([last, states.mean(axis=0)]))
         out = {
             "keep": self._dense("keep", last)[0],
             "spans": self._dense("span", h[1:]),
+            "replies": dict(zip(map(str, w["replies"]), map(float, replies), strict=True)),
             **dict(zip(map(str, w["intents"]), self._dense("intent", last), strict=True)),
         }
         return out | dict(zip(GRADES, self._dense("grade", last), strict=True))
