@@ -72,7 +72,9 @@ ASKS_MEMORY = ("ask_memory", "pry")
 SURELY = 2.0  # score from which a question surely is what it is read as
 BY_ITSELF = 1.0  # likewise, of a sentence that is read by itself
 BESIDE = 3.0  # how far a task may be behind what is told beside it
-PLAIN, HEAD_START = ("noted", "agree", "fine"), 1.5  # in log odds
+FITS = 0.5  # log odds from which a short reply surely fits
+MERRY = ("laugh", "congratulate", "lovely", "enjoy")
+GRAVE = 2  # of the reader's grades
 UNNAMED = "you"  # an owner whose name nobody has said
 TASKS = ("task", "ask_world", "calculate")
 NO_QUESTIONS = (
@@ -431,20 +433,23 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
 
 
 def _fitting(reading: MessageReading) -> str:
-    """Return which of the short replies a friend would most likely give.
+    """Return which of the short replies a friend would give.
 
-    One that says what is done with a message is given only where that is so. A plain one fits less
-    often than it is never out of place, which is worth a head start.
+    One that says what is done with a message is given only where that is so, and nothing merry to
+    bad news. Where none surely fits, what else the reader says of the message decides.
     """
     kept = reading.keep > 0 or reading.has("remember")
     confided = reading.scores.get("confide", -9.0) > notices.IN_DOUBT
-    untrue = {"noted": not kept, "secret": not confided}
-    fit = {
-        name: sure + (HEAD_START if name in PLAIN else 0.0)
-        for name, sure in reading.replies.items()
-        if not untrue.get(name)
-    }
-    return max(fit, key=lambda name: fit[name], default="noted" if kept else "fine")
+    wrong = {"noted": not kept, "secret": not confided} | dict.fromkeys(MERRY, reading.heavy > 0)
+    fit = {name: sure for name, sure in reading.replies.items() if not wrong.get(name)}
+    best = max(fit, key=lambda name: fit[name], default="")
+    if best and fit[best] > FITS:
+        return best
+    if reading.has("confide"):
+        return "secret"
+    if reading.heavy:
+        return "condole" if reading.heavy == GRAVE else "sorry"
+    return "lovely" if reading.glad else "noted" if kept else "fine"
 
 
 def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:

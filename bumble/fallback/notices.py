@@ -22,7 +22,7 @@ from bumble.records import sessions
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments
+from bumble.text import moments, words
 
 NEAR = timedelta(minutes=15)  # between a message and what it may take up
 HUSHED = timedelta(minutes=5)  # between a request to be silent and what it is about
@@ -121,11 +121,19 @@ def _notice(
         keep=keep or bool(corrects),  # what was worth keeping still is, once it is put right
         why=reading.main,
         share=1 / (1 + math.exp(-max(-20.0, min(20.0, reading.keep)))),
-        confided=reading.scores.get("confide", IN_DOUBT) > IN_DOUBT,
+        confided=_is_confided(runtime, message, reading),
         heavy=reading.heavy,
         glad=reading.glad,
         corrects=corrects,
     )
+
+
+def _is_confided(runtime: Runtime, message: Message, reading: MessageReading) -> bool:
+    """Whether a message may be a confidence, or one of its sentences surely asks for silence."""
+    if reading.scores.get("confide", IN_DOUBT) > IN_DOUBT:
+        return True
+    reader, parts = runtime.memory.reader, words.sentences(message.text)
+    return bool(parts[1:]) and any(reader and reader.read(part).has("confide") for part in parts)
 
 
 def _may_correct(reading: MessageReading) -> bool:

@@ -44,6 +44,16 @@ def test_a_request_to_be_silent_is_about_what_was_said_before_it(ada: Entity) ->
     assert not notices.notices(runtime, far, far.messages).of["msg_0"].confided
 
 
+def test_a_sentence_that_asks_for_silence_makes_all_of_it_a_confidence(ada: Entity) -> None:
+    ask = "And now something private, keep it to yourself."
+    both = f"{ask} I'm seeing the stonemason."
+    known = {both: reading("tell", keep=True), ask: reading("confide")}
+    runtime = with_reader(runtime_of(ada), known)
+    session = talk(both, "The oak fell. It was old.")
+    found = notices.notices(runtime, session, session.messages).of
+    assert (found["msg_0"].confided, found["msg_1"].confided) == (True, False)
+
+
 def test_what_is_asked_to_be_kept_is_kept(ada: Entity) -> None:
     runtime = with_reader(runtime_of(ada), {TOLD: reading("remember")})
     assert notices.notices(runtime, (session := talk(TOLD)), session.messages).of["msg_0"].keep
