@@ -162,7 +162,7 @@ def _replacing(
     for n, k, one in _every(places):
         tie = _tie(ours, read[n][k])
         stands_since = (own[place] for place in given if place > (n, k))
-        if one.denied and (not given or (n, k) > min(given)):
+        if one.denied and sources[n].at and (not given or (n, k) > min(given)):
             is_meant = sources[n].is_cited or bool(given)
             if is_meant and all(other < max(tie, LEAST_TIE) for other in stands_since):
                 yield one.denied + min(MOST_TIED, tie), n
