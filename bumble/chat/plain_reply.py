@@ -89,7 +89,6 @@ ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = re.compile(r"(?<!\d)[.!?]\s|[。！？\n]")  # not behind "4." of a list
 PLACEHOLDER = re.compile(r"\[[^\W\d_][\w '’-]*\]")  # "[Your Name]", which says nothing
 LIST_SIGN = re.compile(r"\A\s*(?:\d+[.)]|[-*•])\s+")
-_OWN_NAME = r"\A\s*{name}\s*:\s*"
 
 
 def has(language: str) -> bool:
@@ -157,7 +156,10 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     said = whole.said
     if said.has("remind"):
         own = next((one for part, one in parts.items() if said.what and said.what in part), said)
-        return replace(whole, said=replace(said, when=own.when or said.when))
+        when = own.when or said.when
+        if not values.read(when, whole.language).numbers and said.when not in when:
+            when = f"{when} {said.when}"  # "on Friday, remind me. like 11 in the morning"
+        return replace(whole, said=replace(said, when=when))
     asking = {
         part: one
         for part, one in parts.items()
@@ -268,7 +270,7 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
     """
     said = turn.reading.said
     if _is_task(turn) or _is_in_doubt(said) or _goes_on(turn):
-        request, heard = _task(runtime, turn), _Sentences(say, runtime)
+        request, heard = _task(runtime, turn), _Sentences(say, runtime, turn)
     elif (
         said.main == "ask_entity"
         or said.has("ask_entity")
@@ -278,7 +280,7 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
         if not has(turn.reading.language):
             return False
         request = turn.composed.request
-        heard = _Answer(say, runtime, turn.heard.message.text)
+        heard = _Answer(say, runtime, turn)
     else:
         return False
     try:
@@ -507,9 +509,10 @@ class _Sentences:
     model that has said a long line before goes round in circles from there on.
     """
 
-    def __init__(self, say: Say, runtime: Runtime) -> None:
-        name, self._embedder = re.escape(runtime.identity.name), runtime.memory.embedder
-        self._say, self._own_name = say, re.compile(_OWN_NAME.format(name=name))
+    def __init__(self, say: Say, runtime: Runtime, turn: Turn) -> None:
+        names = "|".join(map(re.escape, (runtime.identity.name, turn.heard.who.name)))
+        self._say, self._embedder = say, runtime.memory.embedder
+        self._speaker = re.compile(rf"\A\s*(?:{names})\s*:\s*")  # a small model writes a script
         self.said = self._held = ""
 
     def feed(self, piece: str) -> None:
@@ -538,7 +541,7 @@ class _Sentences:
     def _speak(self, end: int) -> None:
         ready, self._held = self._held[:end], self._held[end:]
         if not self.said:
-            ready = self._begun(_unannounced(self._own_name.sub("", ready)).lstrip())
+            ready = self._begun(_unannounced(self._speaker.sub("", ready)).lstrip())
         item = LIST_SIGN.sub("", ready).strip()
         again = len(item.split()) >= LEAST_AGAIN and item in self.said
         if again or secrets.find_secret(self.said + ready):
@@ -567,9 +570,9 @@ class _Sentences:
 class _Answer(_Sentences):
     """Says the first sentences of an answer: no assistant's phrase, nor what was asked."""
 
-    def __init__(self, say: Say, runtime: Runtime, asked: str) -> None:
-        super().__init__(say, runtime)
-        self._asked = asked
+    def __init__(self, say: Say, runtime: Runtime, turn: Turn) -> None:
+        super().__init__(say, runtime, turn)
+        self._asked = turn.heard.message.text
 
     def _tell(self, text: str) -> None:
         """Say what a friend may say.

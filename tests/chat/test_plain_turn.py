@@ -142,6 +142,23 @@ def test_a_reminder_takes_its_time_from_its_own_sentence(ada: Entity) -> None:
     assert "15:00" in talk.say(both)
 
 
+def test_a_reminder_whose_hour_stands_in_another_sentence_is_for_that_hour(ada: Entity) -> None:
+    asks = "Remember me on Friday to pay the rent."
+    both = f"{asks} After work, like 11 in the morning."
+    known = {
+        both: reading("remind", when="like 11 in the morning", what="to pay the rent"),
+        asks: reading("remind", when="Friday", what="to pay the rent"),
+    }
+    talk, _ = told(ada, known)
+    assert "11:00" in talk.say(both)
+
+
+def test_an_answer_written_as_a_script_loses_its_speaker(ada: Entity) -> None:
+    asked = "do you sleep?"
+    talk, _ = told(ada, {asked: reading("ask_entity")}, "Sam: I never sleep.", tier="choose")
+    assert talk.say(asked) == "I never sleep."
+
+
 def test_what_is_surely_nothing_else_goes_on_with_a_task(ada: Entity) -> None:
     task, again = "a rhyme about rain", "ok. so the second line is right like this?"
     unsure = reading()
