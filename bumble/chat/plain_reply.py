@@ -252,8 +252,10 @@ def _only(heard: Heard, text: str) -> Heard:
 def _is_task(turn: Turn) -> bool:
     """Whether something is to be done; what is told beside that is kept all the same."""
     said = turn.reading.said
+    if said.main in TASKS or turn.heard.attached:
+        return True
     task = max(said.scores.get(name, -9.0) for name in TASKS)
-    return bool(turn.heard.attached) or task > max(0.0, said.scores.get(said.main, 0.0) - BESIDE)
+    return task > max(0.0, said.scores.get(said.main, 0.0) - BESIDE)
 
 
 def _goes_on(turn: Turn) -> bool:

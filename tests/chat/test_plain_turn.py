@@ -159,6 +159,14 @@ def test_an_answer_written_as_a_script_loses_its_speaker(ada: Entity) -> None:
     assert talk.say(asked) == "I never sleep."
 
 
+def test_what_is_a_task_most_likely_is_one(ada: Entity) -> None:
+    asked = "explain me the difference, please"
+    unsure = reading("task")
+    unsure = replace(unsure, scores={**unsure.scores, "task": -0.5})
+    talk, _ = told(ada, {asked: unsure}, "It is this.", tier="choose")
+    assert talk.say(asked) == "It is this."
+
+
 def test_what_is_surely_nothing_else_goes_on_with_a_task(ada: Entity) -> None:
     task, again = "a rhyme about rain", "ok. so the second line is right like this?"
     unsure = reading()
