@@ -44,9 +44,8 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
     """
     at = runtime.now()
     automation = automations.load(job) if isinstance(job, Path) else job
-    schedule.runs_next(
-        runtime.entity, automation, at, runtime.zone
-    )  # says so if its schedule is none
+    # says so if its schedule is none
+    schedule.runs_next(runtime.entity, automation, at, runtime.zone)
     try:
         done = _think(runtime, automation, at)
         if done.problem is not None:

@@ -155,11 +155,7 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     """
     said = whole.said
     if said.has("remind"):
-        own = next((one for part, one in parts.items() if said.what and said.what in part), said)
-        when = own.when or said.when
-        if not values.read(when, whole.language).numbers and said.when not in when:
-            when = f"{when} {said.when}"  # "on Friday, remind me. like 11 in the morning"
-        return replace(whole, said=replace(said, when=when))
+        return replace(whole, said=replace(said, when=_when(whole, parts)))
     asking = {
         part: one
         for part, one in parts.items()
@@ -169,6 +165,21 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
         return whole
     part = max(asking, key=lambda each: max(asking[each].scores.values()))
     return replace(whole, said=asking[part], asked=part)
+
+
+def _when(whole: Reading, parts: Mapping[str, MessageReading]) -> str:
+    """Return the time of a reminder: that of the sentence which says what it is for.
+
+    An hour that this lacks may stand behind it, but not before: there a clock rings.
+    """
+    said, texts = whole.said, list(parts)
+    place = next((n for n, part in enumerate(texts) if said.what and said.what in part), None)
+    if place is None or not (own := parts[texts[place]].when):
+        return said.when
+    hours = values.read(said.when, whole.language).numbers
+    is_behind = any(said.when in part for part in texts[place + 1 :])
+    lacks_hour = not values.read(own, whole.language).numbers
+    return f"{own} {said.when}" if lacks_hour and hours and is_behind else own
 
 
 def recall(
