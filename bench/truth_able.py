@@ -58,7 +58,13 @@ def judged(statement: Mapping[str, Any]) -> dict[str, str]:
     )
     found = verifier.check(
         CitedClaim(statement["sentence"], cites, words),
-        ClaimSources(window, tuple(statement.get("known", ())), (entity,), entity=entity),
+        ClaimSources(
+            window,
+            tuple(statement.get("known", ())),
+            (entity,),
+            zone=window[0].at.tzinfo or UTC,  # where they talk
+            entity=entity,
+        ),
     )
     return {"id": statement["id"], "verdict": found.verdict, "why": found.why}
 

@@ -249,7 +249,7 @@ def _is_noun(word: str, language: str) -> bool:
     parts = [(word[:start], word[start:]) for start in ends]
     if words.is_listed(word, language):  # a rare noun, if its parts are common ones
         common = words.common("de", _COMMON_PARTS)
-        return any(before in common and behind in common for before, behind in parts)
+        return any(common.issuperset(map(words.folded, both)) for both in parts)
     return any(
         _is_own(behind, language) or all(map(_is_listed_in_german, (before, behind)))
         for before, behind in parts

@@ -40,6 +40,7 @@ _BEFORE_HOUR = frozenset(["de", "nl", "sv", "da", "no"])
 _NAMING = _OCLOCK | _MINUTES | frozenset(["moins", "menos", "meno", "past"])
 WORDS = _OCLOCK | _MINUTES | NOONS | PARTS.keys() | _HOUR_FIRST.keys() | _HOUR_LAST.keys() | {"am"}
 _MINUTES_OF_HOUR = 60
+HALF_DAY = 12
 _MINUTE, _DAY, _REACH = Decimal("0.001"), 24, 4  # tokens beside an hour
 
 
@@ -113,4 +114,4 @@ def _aside(
 
 
 def _of_day(*hours: Decimal) -> frozenset[Decimal]:
-    return frozenset(hour.quantize(_MINUTE) % (_DAY // 2) for hour in hours)
+    return frozenset(hour.quantize(_MINUTE) % HALF_DAY for hour in hours)

@@ -126,7 +126,10 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
         for value in told
     ]
     names = set(_names(subject))
-    drawn_on = {_first(places) for places in found}  # messages that it has something from
+    # Messages that it has something from.
+    drawn_on = {n for places in found for n, _, one in _every(places) if one.gives}
+    # Whoever cites a message knows what stands before it.
+    since = max((n for n, one in enumerate(sources) if one.is_cited and subject.cites), default=0)
     for value, places in zip(told, found, strict=True):
         known = {
             _first(other)
@@ -144,7 +147,7 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
                 continue
             gives = any(one.gives for one in places[n])
             is_drawn_on = value.kind == "word" and subject.cites and sources[n].is_cited
-            if n not in known and (gives or not is_drawn_on):
+            if n >= since and n not in known and (gives or not is_drawn_on):
                 yield like, n
 
 

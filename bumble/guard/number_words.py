@@ -55,6 +55,12 @@ _OTHER_ROWS = {
     12: "dozen dutzend douzaine docena dozzina duzia dozijn",
     20: "score",
 }
+_SCALE_ROWS = {
+    100_000: "lakh lakhs",
+    1_000_000: "million millions mio millionen millones milioni milhao milhoes miljoen",
+    10_000_000: "crore crores",
+    1_000_000_000: "billion billions mrd milliarde milliarden milliards miliardi miljard",
+}
 # Of languages whose words mean too much elsewhere: they count in texts of their own alone.
 _FURTHER = {
     "sv": "ett tva tre fyra fem sex sju atta nio tio elva tolv tretton fjorton femton sexton"
@@ -122,7 +128,8 @@ HALVES = frozenset(_HALF_WORDS.split())
 _LEAST_LETTERS, _MOST_APART = 3, 0.26  # of a dialect's word; letters that it changes
 _INTRUDES = 1e-5  # a number of another language is rarer than that in a language's texts
 _TENS = range(20, 100, 10)
-_LARGE, _DOZEN = (100, 1000), 12
+_SCALES = {word: value for value, row in _SCALE_ROWS.items() for word in row.split()}
+_LARGE, _DOZEN = (100, 1000, *_SCALE_ROWS), 12
 JOINTS = ("and", "und", "et", "y", "e")
 
 
@@ -281,8 +288,8 @@ def _value(word: str, language: str, *, is_name: bool = False) -> Decimal | None
         return None
     if language and _HOMOGRAPHS.get(plain, language) != language:
         return None
-    is_own = is_name or words.frequency(plain, language) > _INTRUDES if language else False
-    for table in ({} if is_own else _ANY, ORDINALS, OTHERS):
+    foreign = {} if language and (is_name or is_own(plain, language)) else _ANY
+    for table in (foreign, ORDINALS, OTHERS, _SCALES):
         if plain in table:
             return Decimal(table[plain])
     tens, joint, unit = word.partition("-")
@@ -290,6 +297,11 @@ def _value(word: str, language: str, *, is_name: bool = False) -> Decimal | None
     if joint and table.get(tens) in _TENS and table.get(unit, 10) < 10:
         return Decimal(table[tens] + table[unit])
     return None
+
+
+def is_own(word: str, language: str) -> bool:
+    """Whether a language has a word that means a number or a time in another."""
+    return words.frequency(word, language) > _INTRUDES
 
 
 def is_ordinal(word: str, language: str) -> bool:

@@ -63,6 +63,8 @@ _ORDINAL = re.compile(  # a day without its month: "the 8th", "le 8"
     r"|\b(?:le|el|il|dia|día|o|au|al|du|del|dal) (\d{1,2})\b(?!\s*(?:[€$£%]|[:.,]\d))",
     re.IGNORECASE,
 )
+_MONTHS = [name for row in words.MONTHS for name in row.split() if name != "sept"]  # dix-sept
+_PART_OF_MONTH = re.compile(rf"-(?=(?:{'|'.join(_MONTHS)}|märz)\b)", re.IGNORECASE)  # mid-November
 _ARTICLES_OF_DAYS = ("fr", "es", "it", "pt")  # "o 8" is an hour in Polish
 _DAY_DOT = re.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
     r"\b((?:am|der|den|dem|de|dr|em|vom|zum|bis|ab|seit)\s+\d{1,2})\.(?!\d)"
@@ -165,10 +167,14 @@ def calendar_words(language: str) -> Calendar:
     relative: dict[str, tuple[int, int]] = {}
     for code in dict.fromkeys((*_LANGUAGES, language)):
         info = time_words(code)
-        _named(info, MONTH_NAMES, months, language)
-        _named(info, _WEEKDAY_NAMES, weekdays, language)
+        _named(info, MONTH_NAMES, months, code, language)
+        _named(info, _WEEKDAY_NAMES, weekdays, code, language)
         for name, days in UNIT_DAYS.items():
-            units |= {words.folded(word): days for word in info.get(name, ()) if len(word) > 1}
+            units |= {
+                words.folded(word): days
+                for word in info.get(name, ())
+                if len(word) > 1 and (code == language or not number_words.is_own(word, language))
+            }
         units |= {"fortnight": 14, "fortnights": 14} | dict.fromkeys(_NIGHTS.split(), 1)
         units |= dict.fromkeys(_DECADES.split(), 10 * YEAR_DAYS)
         for said, told in info.get("relative-type", {}).items():
@@ -204,13 +210,15 @@ def time_words(code: str) -> Mapping[str, Any]:
 
 
 def _named(
-    info: Mapping[str, Any], names: Sequence[str], into: dict[str, int], language: str
+    info: Mapping[str, Any], names: Sequence[str], into: dict[str, int], code: str, language: str
 ) -> None:
     start = 1 if names is MONTH_NAMES else 0
     for place, name in enumerate(names, start):
         for word in map(words.folded, info.get(name, ())):
             if value(word, language) is not None:
                 continue  # "sept" is seven in French
+            if code != language and number_words.is_own(word, language):
+                continue  # "don" is Thursday in Dutch
             if len(word) >= _LEAST_LETTERS and word not in stop_words.WORDS:
                 into.setdefault(word, place)
             if len(word) >= _FULL_LETTERS:
@@ -258,7 +266,7 @@ def read(text: str, language: str) -> ReadText:
     minutes = {place for one in clocks.values() for place in one.used}
     found = [run for run in found if run.start not in minutes]
     days = [run for run in found if not clocks[run.start].is_sure]
-    dated, used = _dates(tokens, days, terms)
+    dated, used = _dates(tokens, days, terms, language)
     numbers = [
         _number(tokens, run, clocks[run.start], terms, language)
         for run in found
@@ -324,7 +332,8 @@ def unread(text: str, language: str) -> list[str]:
 
 def plain(text: str) -> str:
     """Return a text with its thousands written without spaces, and days without endings."""
-    return _GROUPED.sub("", _ENDINGS.sub(r"\1", _HALF_OF_DAY.sub(r"\1m", text)))
+    text = _PART_OF_MONTH.sub(" ", _HALF_OF_DAY.sub(r"\1m", text))
+    return _GROUPED.sub("", _ENDINGS.sub(r"\1", text))
 
 
 def with_days(text: str) -> str:
@@ -402,7 +411,7 @@ def _content(tokens: Sequence[str], terms: Calendar, language: str) -> frozenset
 
 
 def _dates(
-    tokens: Sequence[str], found: Sequence[Run], terms: Calendar
+    tokens: Sequence[str], found: Sequence[Run], terms: Calendar, language: str
 ) -> tuple[set[tuple[int, int]], set[int]]:
     """Find days beside a month; return them, and the first tokens of their numbers."""
     dated, used, months = set[tuple[int, int]](), set[int](), set[int]()
@@ -422,7 +431,7 @@ def _dates(
         after = _unbroken(tokens[run.end : run.end + _NEAR], ".")
         before = _unbroken(tokens[max(0, run.start - _NEAR) : run.start][::-1], "")
         places = [(n, run.end + n) for n in range(len(after))]
-        if tokens[run.start][0].isdigit():
+        if tokens[run.start][0].isdigit() and language == words.DEFAULT_LANGUAGE:  # May 8
             places += [(n, run.start - 1 - n) for n in range(len(before))]
         beside += [
             (far, at, run.start, int(run.value)) for far, at in places if tokens[at] in terms.months

@@ -10,16 +10,16 @@ and is held to names, numbers and dates alone. No share of words in common is as
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
-from itertools import combinations
+from itertools import combinations, pairwise, product
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import secrets
-from bumble.guard import claims, clauses, corrections, number_words, origins, values
+from bumble.guard import claims, clauses, clock, corrections, number_words, origins, values
 from bumble.guard.clauses import Source, Subject, shares
 from bumble.guard.corrections import may_be
 from bumble.guard.values import Number, ReadText
@@ -100,7 +100,12 @@ KEPT = SourceVerdict("keep")
 def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     """Tell whether a claim stands on the messages it cites."""
     own = words.folded(sources.entity)
-    said = [one for one in sources.window if words.folded(one.who) != own]
+    # What the entity asked, somebody's answer tells; what it did itself, it tells.
+    answered = [one for one, answer in pairwise(sources.window) if answer.id in claim.cites]
+    heard = [one for one in sources.window if words.folded(one.who) != own or one in answered]
+    if is_own := _is_of_itself(claim.text, sources):
+        heard = list(sources.window)
+    said = [one for one in heard if is_own or words.folded(one.who) != own or one.id in claim.cites]
     cited = [one for one in said if one.id in claim.cites]
     there = {one.id for one in sources.window}
     if not cited or not there.issuperset(claim.cites):
@@ -111,26 +116,26 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     for rests in claim.rests_on:
         if f" {stop_words.bare(rests)} " not in said_words:
             return SourceVerdict("mend", f'the messages it cites do not say "{rests}"')
-    if only := _said_by_entity(claim.text, cited, sources, own):
+    if not is_own and (only := _said_by_entity(claim.text, cited, heard, sources, own)):
         return SourceVerdict("mend", f"only {sources.entity} said {only}")
-    found = _held(claim.text, cited, said, sources, is_told=True)
-    return SourceVerdict("inference") if found == KEPT and claim.inference else found
+    found = _held(claim.text, said if is_own else cited, said, sources, is_told=not is_own)
+    goes_beyond = claim.inference or is_own
+    return SourceVerdict("inference") if found == KEPT and goes_beyond else found
 
 
-def _said_by_entity(text: str, cited: Sequence[Said], sources: ClaimSources, entity: str) -> str:
+def _said_by_entity(
+    text: str, cited: Sequence[Said], heard: Sequence[Said], sources: ClaimSources, entity: str
+) -> str:
     """Return the words of a sentence that only the entity said; empty: they tell nothing of it.
 
-    Names tell whom it is about.
+    Names tell whom it is about. What it asked and somebody answered is told by the answer.
     """
     language = words.language(text, *(one.text for one in sources.window))
-    if _is_of_itself(text, language):
-        return ""
     names = (*sources.names, *(one.who for one in sources.window), *claims.claims(text, language))
     called = clauses.stems_of(names, language)
     told = clauses.weigh(clauses.tokens_of(text), language)
     told = {stem: weight for stem, weight in told.items() if stem not in called}
-    theirs = [one.text for one in sources.window if words.folded(one.who) != entity]
-    said = _stems([*theirs, *sources.known], language)
+    said = _stems([*(one.text for one in heard), *sources.known], language)
     shared = _stems((one.text for one in cited), language)
     by_them = sum(weight for stem, weight in told.items() if shares([stem], shared))
     enough = min(ENTITYS_MOST, max(ENTITYS_OWN, by_them * ENTITYS_TIMES))
@@ -192,9 +197,6 @@ def _held(
     ]
     stands = [source for source in talk if source.is_cited]
     word, counted = _made_up(sentence, [*known, *stands])
-    if word and is_told and _is_of_itself(text, language):
-        own = [_source(each, sources.zone, language, is_cited=False) for each in sources.window]
-        word, counted = _made_up(replace(sentence, cites=False), [*known, *own])[0], True
     if word:
         return SourceVerdict("mend", f"nobody said {word} of it")
     if is_told and (mood := _only(sentence, stands)):
@@ -205,10 +207,13 @@ def _held(
     return SourceVerdict("inference", "it follows by counting") if counted else KEPT
 
 
-def _is_of_itself(text: str, language: str) -> bool:
-    """Whether a sentence tells what its writer did."""
-    rules = form.rules_of(language)
-    return rules is not None and not rules.i.isdisjoint(clauses.tokens_of(text))
+def _is_of_itself(text: str, sources: ClaimSources) -> bool:
+    """Whether a sentence tells what the entity did, thought or said."""
+    tokens = clauses.tokens_of(text)
+    rules = form.rules_of(words.language(text, *(one.text for one in sources.window)))
+    return words.folded(sources.entity) in tokens or (
+        rules is not None and not rules.i.isdisjoint(tokens)
+    )
 
 
 def _source(said: Said, zone: tzinfo, language: str, *, is_cited: bool) -> Source:
@@ -360,16 +365,34 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
     at = [source.at for source in bearing if source.at is not None]
     if number.kind != "money" and number.value in _by_years(number, given, at):
         return True
+    if number.unit_days == values.UNIT_DAYS["hour"] and number.value in _by_hours(bearing):
+        return True
     if number.unit_days >= 1 and number.value in _by_days(number, bearing, few=few):
         return True
-    same = [one for one in given if _adds_up(number, one, loosely=few)]
-    parts = list({one.value: one for one in same}.values())[:_MOST_PARTS]
+    pairs = list(combinations({(one.value, one.kind, one.unit): one for one in given}.values(), 2))
+    is_heard = _is_heard(number, sources)
     derived = {
-        *_by_sums(parts),
-        *_by_products(number, given),
+        *_by_sums(number, pairs, is_heard=is_heard),
+        *_by_parts(number, given),
+        *_by_products(number, pairs, is_heard=is_heard),
     }
     near = {one.value for one in given if may_be(number, one, loosely=True)}
     return number.value in derived or _is_about(number, sentence, derived | near)
+
+
+def _by_hours(sources: Sequence[Source]) -> Iterator[Decimal]:
+    """Yield how many hours lie between times of day."""
+    numbers = [number for source in sources for number in source.read.numbers]
+    for one, other in combinations((number.hours for number in numbers), 2):
+        for first, last in product(one, other):
+            yield from ((first - last) % clock.HALF_DAY, (last - first) % clock.HALF_DAY)
+
+
+def _is_heard(number: Number, sources: Sequence[Source]) -> bool:
+    """Whether anybody names what a number counts: "fifteen more" counts what stands elsewhere."""
+    if number.kind == "thing":
+        return any(shares([number.unit], source.read.content) for source in sources)
+    return number.kind != ""
 
 
 def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -> Iterator[Decimal]:
@@ -393,21 +416,17 @@ def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -
 
 def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterator[Decimal]:
     """Yield how many units of time lie between days that are named, or make up others."""
-    dated = [source for source in sources if source.at is not None]
-    days = {source.at.date() for source in dated if source.at is not None}
-    for source in dated:
+    days = {source.at.date() for source in sources if source.at is not None}
+    for source in sources:
         if source.at is not None:
-            days |= {
-                day
-                for day in values.days_of(source.read.times, source.at)
-                if abs((day - source.at.date()).days) < values.YEAR_DAYS / 2
-            }
+            days |= values.days_of(source.read.times, source.at)
     unit = Decimal(number.unit_days)
     if number.unit_days == values.UNIT_DAYS["month"]:
         named = {month for source in sources for month in source.read.times.full_months}
         yield from (Decimal(abs(one - other)) for one, other in combinations(named, 2))
     for one, other in combinations(sorted(days), 2) if few else ():
-        yield Decimal(round((other - one).days / unit))
+        if (apart := (other - one).days) < values.YEAR_DAYS:
+            yield Decimal(round(apart / unit))
     for source in sources:
         for one_number in source.read.numbers:
             if one_number.kind == "time" and one_number.unit_days:
@@ -415,54 +434,56 @@ def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterato
                 yield from (span, Decimal(int(span)), Decimal(round(span)))  # three decades and one
 
 
-def _adds_up(number: Number, other: Number, *, loosely: bool) -> bool:
-    """Whether a number can be the sum of others such as one is."""
-    if number.kind == "thing" or (loosely and not number.kind and number.value >= _LEAST_SUM):
-        return other.kind == "thing" or not other.kind
-    if number.kind == "money":
-        least = 10 if not other.kind else corrections.LARGE
-        return other.kind == "money" or other.value >= least or other.value % 1 != 0
-    if not other.kind:
-        return number.kind == "time" and other.value >= _LEAST_SUM
-    return number.kind == other.kind == "time" and number.unit_days == other.unit_days
+def _by_sums(
+    number: Number, pairs: Sequence[tuple[Number, Number]], *, is_heard: bool
+) -> Iterator[Decimal]:
+    """Yield sums and differences of two numbers that count the same, which the sum counts, too."""
+    for one, other in pairs:
+        if _count_alike(one, other) and (
+            not is_heard or _count_alike(number, one) or _count_alike(number, other)
+        ):
+            yield from (one.value + other.value, abs(one.value - other.value))
 
 
-def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
-    """Yield sums, differences, halves and shares of numbers."""
-    for one, other in combinations(given, 2):
-        difference = abs(one.value - other.value)
-        yield from (one.value + other.value, difference)
-        if difference >= corrections.LARGE:
-            yield difference / 2
+def _count_alike(one: Number, other: Number) -> bool:
+    """Whether two numbers can be added: planks to planks, and to what stands there bare."""
+    if one.kind == other.kind == "thing":
+        return one.unit == other.unit or clauses.akin(one.unit, other.unit)
+    return may_be(one, other, loosely=False) and ("time" in (one.kind, other.kind)) == (
+        one.kind == other.kind == "time"
+    )
+
+
+def _by_parts(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
+    """Yield halves and quarters of numbers, and what they make in the months of a year."""
     for one in given:
-        if one.value >= 10:
-            yield from (one.value / 2, one.value / 4)
-        yield one.value * 12  # months of a year
+        if one.value >= 10 and may_be(number, one, loosely=True):
+            yield from (one.value / 2, one.value / 4, one.value * 12)
 
 
-def _by_products(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
-    """Yield what so many of something cost, and half of it; what is left of one number by two."""
-    if number.kind == "money" or number.value >= corrections.LARGE:
-        for one, other in combinations(given, 2):
-            if number.value >= corrections.LARGE or {"money", ""} & {one.kind, other.kind}:
-                product, (small, large) = one.value * other.value, sorted((one.value, other.value))
-                yield from (product, product / 2, large / small, Decimal(round(large / small)))
-            if values.PERCENT in (one.unit, other.unit):
-                share = one.value * other.value / 100
-                yield from (share, (other if one.unit == values.PERCENT else one).value - share)
-    if number.value >= _LEAST_SUM:
-        for whole in given:
-            for one, other in combinations(given, 2):
-                if whole.value > max(one.value, other.value) and whole not in (one, other):
-                    yield whole.value - one.value - other.value
+def _by_products(
+    number: Number, pairs: Sequence[tuple[Number, Number]], *, is_heard: bool
+) -> Iterator[Decimal]:
+    """Yield what so many of something make together, one of them, and shares in per cent."""
+    for one, other in pairs:
+        if values.PERCENT in (one.unit, other.unit):
+            share = one.value * other.value / 100
+            yield from (share, (other if one.unit == values.PERCENT else one).value - share)
+            continue
+        small, large = sorted((one.value, other.value))
+        if not is_heard:  # "four times as much"
+            yield large / small
+        if number.kind == "money" or number.value >= corrections.LARGE:
+            yield from (small * large, large / small, Decimal(round(large / small)))
 
 
 def _is_about(number: Number, sentence: Subject, given: Iterable[Decimal]) -> bool:
     """Whether a round number stands for one near it, by a word that says so."""
     tokens = clauses.tokens_of(sentence.text)
-    if number.value % 10 or number.word not in tokens:
+    word = number.word.split("-")[0]
+    if number.value % 10 or word not in tokens:
         return False
-    place = tokens.index(number.word)
+    place = tokens.index(word)
     return not _ABOUT.isdisjoint(tokens[max(0, place - 3) : place]) and any(
         abs(one - number.value) <= max(number.value * _NEAR_SHARE, _NEAR_YEARS) for one in given
     )
@@ -494,7 +515,7 @@ def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
 
 def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool = True) -> set[date]:
     """Return the days that sources give of what a sentence is about."""
-    days = set[date]()
+    days, named = set[date](), set[date]()  # all, and those by day and month
     months = {month for source in sources for month in source.read.times.months}
     for source in sources:
         if source.at is None:
@@ -506,9 +527,15 @@ def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool =
         for clause in clauses.of(source.text, sentence.language) if vaguely else ():
             start = values.days_of(clause.times_near, source.at) or values.today_of(source.at)
             days |= values.days_by_span(clause.read.times, start)
-        for day in source.read.times.ordinals:
-            for month in months:
-                days |= values.near(source.at.date(), month, day)
+        ordinals = {int(one.value) for one in source.read.numbers if one.ordinal}
+        given = {(month, day) for day in source.read.times.ordinals | ordinals for month in months}
+        for month, day in source.read.times.dated | given:
+            named |= values.near(source.at.date(), month, day)
+    days |= named
+    if vaguely and _are_few(sources):  # "they put it off by a week"
+        spans = {span for source in sources for span in source.read.times.spans}
+        days |= {day + timedelta(span) for day in named for span in spans}
+        days |= {day - timedelta(span) for day in named for span in spans}
     return days
 
 
