@@ -208,7 +208,7 @@ def _strength(
         tied = beside + by_near * clauses.tie(ties, {**new.weights, **new.near})
         return min(MOST_TIED, tied) + NOW * new.is_now * min(1.0, tied / NOW_FROM)
     own = clauses.tie(ours, new.weights)
-    if new.is_now and place > last:  # "on the 10th, but now it's the 17th"
+    if new.is_now and place[1] == last[1] + 1:  # "on the 10th, but now it's the 17th"
         return NOW + AT_ONCE + own
     return own - clauses.tie(ours, old.weights) - ELSEWHERE - NOW * old.is_now
 
@@ -220,8 +220,10 @@ def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
     times, language = subject.read.times, subject.language
     days = {*times.ordinals, *(day for _, day in times.dated)}
     told = [one for one in subject.read.numbers if one.value > 1]
+    is_of_date = times.dated or times.full_months
     for number in told:
         is_listed = values.are_listed(subject.text, number)
+        is_listed |= bool(is_of_date) and number.value in values.YEARS
         if number.value not in days and not is_listed:
             look = partial(_look_for_number, number, told, subject.read.content)
             yield Value("number", "", look)
