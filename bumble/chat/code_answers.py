@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -370,9 +371,12 @@ def worked_out(written: str, asked: str, language: str) -> str:
     """Work out a sum that a model wrote, with the sum; empty unless it has the numbers asked of."""
     written = _COMMA.sub(".", written.strip().strip("`= "))
     result = calculated(written, {})
-    told = {number.value for number in values.read(asked, language).numbers if number.claimed}
-    used = {Decimal(one) for one in _NUMBER.findall(written)}
-    if not result or len(used) < LEAST_NUMBERS or used - told - PERCENT or told - used:
+    numbers = values.read(asked, language).numbers
+    told = Counter(number.value for number in numbers if number.claimed)
+    used = Counter(Decimal(one) for one in _NUMBER.findall(written))
+    if not result or len(used) < LEAST_NUMBERS or told.keys() - used.keys():
+        return ""
+    if any(number not in PERCENT for number in used - told):  # each counts once
         return ""
     return f"{written} = {result}"
 

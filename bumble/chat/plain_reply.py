@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -36,6 +37,7 @@ from bumble.fallback.templates import Templates
 from bumble.guard import values
 from bumble.llm import actions, prompts
 from bumble.llm.protocol import Block, EnoughError, PromptMessage, Request
+from bumble.models.embed.protocol import Embedder
 from bumble.models.embed.reader import MessageReading
 from bumble.prompt import compact, preamble, system, transcript
 from bumble.prompt.system import Stable
@@ -68,7 +70,10 @@ STOCK_PHRASES = (
     "I'm sorry, but I can't assist with that.",
     "Feel free to ask if you have any questions.",
 )
+HOW_ARE_YOU = "How are you?"
 ASKS_MEMORY = ("ask_memory", "pry")
+# What code or memory answers, each sentence by itself.
+ASKED = (*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk", "remind")
 SURELY = 2.0  # score from which a question surely is what it is read as
 BY_ITSELF = 1.0  # likewise, of a sentence that is read by itself
 BESIDE = 3.0  # how far a task may be behind what is told beside it
@@ -154,17 +159,17 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
         parts: Its sentences as they are read by themselves.
     """
     said = whole.said
-    if said.has("remind"):
-        return replace(whole, said=replace(said, when=_when(whole, parts)))
     asking = {
         part: one
         for part, one in parts.items()
-        if one.main in ASKS_MEMORY and one.scores[one.main] > BY_ITSELF
+        if one.main in ASKED and one.scores[one.main] > BY_ITSELF
     }
+    if said.main == "remind" and all(one.has("remind") for one in asking.values()):
+        return replace(whole, said=replace(said, when=_when(whole, parts)))
     if not asking or said.main in TASKS or _is_in_doubt(said):
         return whole
     part = max(asking, key=lambda each: max(asking[each].scores.values()))
-    return replace(whole, said=asking[part], asked=part)
+    return replace(whole, said=asking[part], asked=tuple(asking.items()))
 
 
 def _when(whole: Reading, parts: Mapping[str, MessageReading]) -> str:
@@ -229,35 +234,45 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     """Answer: by code, by memory, by the model as far as it is trusted, else by a template."""
     template = templates.load(turn.reading.language)
     outcome = LoopOutcome()
-    if turn.reading.asked:
-        turn = replace(turn, heard=_only(turn.heard, turn.reading.asked))
-    reply = _known(runtime, turn, template)
+    asked = [_only(turn, *one) for one in turn.reading.asked]
     try:
-        if reply is None and sayings.may_draft(runtime, turn.reading.language):
-            voice.sign()
-            with voice.breakable():
-                reply = _remembered(runtime, turn, template, outcome)
-                if reply is None and _may_sum(turn):
-                    result = _summed(runtime, turn, outcome)
-                    reply = CodeReply(result, "calculate") if result else None
-                if reply is None and _spoken(runtime, turn, outcome, voice.say):
-                    return WrittenReply(outcome)
-        elif reply is None:
-            reply = _remembered(runtime, turn, template, None)
+        replies = [_answered(runtime, one, template, outcome, voice) for one in asked or [turn]]
     except KeyboardInterrupt:
         outcome.stopped = "interrupted"
         return WrittenReply(outcome)
+    worded = [reply for reply in replies if reply is not None]
+    return _said(outcome, worded, voice.say) if worded else WrittenReply(outcome)
+
+
+def _answered(
+    runtime: Runtime, turn: Turn, template: Templates, outcome: LoopOutcome, voice: ReplyStream
+) -> CodeReply | None:
+    """Return what answers a message, or a sentence of one; None: the model has said it."""
+    reply = _known(runtime, turn, template)
+    if reply is not None:
+        return reply
+    if sayings.may_draft(runtime, turn.reading.language):
+        voice.sign()
+        with voice.breakable():
+            reply = _remembered(runtime, turn, template, outcome)
+            if reply is None and _may_sum(turn):
+                result = _summed(runtime, turn, outcome)
+                reply = CodeReply(result, "calculate") if result else None
+            if reply is None and _spoken(runtime, turn, outcome, voice.say):
+                return None
+    else:
+        reply = _remembered(runtime, turn, template, None)
     if reply is None and _is_task(turn):
         reply = CodeReply(template.cannot, "task")
-    text = _worded(runtime, turn, template)
-    return _said(outcome, reply or CodeReply(text, turn.reading.said.main), voice.say)
+    return reply or CodeReply(_worded(runtime, turn, template), turn.reading.said.main)
 
 
-def _only(heard: Heard, text: str) -> Heard:
-    """Return what was heard as if only a part of the last message had been said."""
-    *before, last = heard.session.messages
-    messages = (*before, replace(last, text=text))
-    return replace(heard, session=replace(heard.session, messages=messages))
+def _only(turn: Turn, text: str, said: MessageReading) -> Turn:
+    """Return a turn as if only a part of the last message had been said."""
+    *before, last = turn.heard.session.messages
+    session = replace(turn.heard.session, messages=(*before, replace(last, text=text)))
+    heard, reading = replace(turn.heard, session=session), replace(turn.reading, said=said)
+    return replace(turn, heard=heard, reading=reading)
 
 
 def _is_task(turn: Turn) -> bool:
@@ -269,11 +284,22 @@ def _is_task(turn: Turn) -> bool:
     return task > max(0.0, said.scores.get(said.main, 0.0) - BESIDE)
 
 
-def _goes_on(turn: Turn) -> bool:
-    """Whether a message that is surely nothing else may go on with what the model just did."""
-    seen = turn.recalled.seen.messages
-    unsure = max(turn.reading.said.scores.values(), default=-1.0) <= 0
-    return unsure and bool(seen) and seen[-1].role == "assistant"
+def _goes_on(runtime: Runtime, turn: Turn) -> bool:
+    """Whether a message goes on with the task the model just did: it puts that right, or is unsure.
+
+    "A bit shorter" looks like a correction; what one of a fact changes, the text has to say, too.
+    """
+    seen, said = turn.recalled.seen.messages, turn.reading.said
+    if not seen or seen[-1].role != "assistant":
+        return False
+    if max(said.scores.values(), default=-1.0) <= 0:
+        return True
+    reader = runtime.memory.reader
+    if said.main != "correct" or reader is None:
+        return False
+    own = [one.text for one in turn.heard.session.messages[:-1] if one.role == "user"]
+    before = (reader.read(text).main for text in reversed(own))
+    return next((main for main in before if main != "correct"), "") in TASKS
 
 
 def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> bool:
@@ -282,14 +308,9 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
     What it says is heard sentence by sentence.
     """
     said = turn.reading.said
-    if _is_task(turn) or _is_in_doubt(said) or _goes_on(turn):
+    if _is_task(turn) or _is_in_doubt(said) or _goes_on(runtime, turn):
         request, heard = _task(runtime, turn), _Sentences(say, runtime, turn)
-    elif (
-        said.main == "ask_entity"
-        or said.has("ask_entity")
-        or _is_question(turn)
-        or _asks_in_jest(turn)
-    ):
+    elif _is_question(turn) or _asks_in_jest(turn):
         if not has(turn.reading.language):
             return False
         request = turn.composed.request
@@ -311,6 +332,8 @@ def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | Non
     """Return what code alone knows; None where memory or the model does."""
     if _introduces(turn):
         return CodeReply(_hello(turn, template, runtime), "introduce")
+    if _asks_of_entity(turn):
+        return CodeReply(_of_itself(runtime, turn, template), "ask_entity")
     reply = code_answers.answer(runtime, turn.heard, turn.reading, template)
     # The time may be asked for when it is asked when something is, which memory may know.
     return None if reply is not None and reply.about == "ask_time" else reply
@@ -326,7 +349,7 @@ def _remembered(
     """
     heard = turn.heard
     by_code = code_answers.answer(runtime, heard, turn.reading, template)
-    in_doubt = outcome is not None and (_is_in_doubt(turn.reading.said) or _goes_on(turn))
+    in_doubt = outcome is not None and (_is_in_doubt(turn.reading.said) or _goes_on(runtime, turn))
     asks = by_code is None and _asks_memory(turn) and not in_doubt
     if not (asks or _may_ask(turn, judged=outcome is not None)):
         return by_code
@@ -347,7 +370,7 @@ def _remembered(
     if kept := memory_answer.written(runtime, heard.session, answers if outcome else None):
         title, text = kept
         return CodeReply(f"{title}: {quotes.marked(text, template)}", "ask_memory")
-    surely = asks and turn.reading.said.main in ASKS_MEMORY
+    surely = asks and (turn.reading.said.has(*ASKS_MEMORY) or _is_question(turn))
     return CodeReply(template.unknown, "ask_memory") if surely else by_code
 
 
@@ -363,6 +386,22 @@ def _introduces(turn: Turn) -> bool:
     """Whether somebody says who they are who has that name, or none yet; else it is another's."""
     name, known = turn.reading.said.introduced.casefold(), turn.heard.who.name.casefold()
     return bool(name) and (known == UNNAMED or bool(set(name.split()) & set(known.split())))
+
+
+def _asks_of_entity(turn: Turn) -> bool:
+    """Whether a message surely asks of the entity itself, and for nothing else."""
+    said = turn.reading.said
+    return said.main == "ask_entity" and said.has("ask_entity")
+
+
+def _of_itself(runtime: Runtime, turn: Turn, template: Templates) -> str:
+    """Say what is so of any entity: a small model claims that it sleeps, and is a person."""
+    embedder = runtime.memory.embedder
+    if embedder and _nearness(embedder, turn.heard.message.text, (HOW_ARE_YOU,)) >= STOCK:
+        return template.well
+    own = template.self.format(name=runtime.identity.name)
+    said = [one.text for one in turn.heard.session.messages if one.role == "assistant"]
+    return template.alive if any(own in one for one in said) else own
 
 
 def _is_question(turn: Turn) -> bool:
@@ -411,12 +450,13 @@ def _may_ask(turn: Turn, *, judged: bool = False) -> bool:
     )
 
 
-def _said(outcome: LoopOutcome, reply: CodeReply, say: Say) -> WrittenReply:
-    """Say what no model wrote; it is no example of how to speak."""
-    say(reply.text)
-    outcome.steps.append(LoopStep(reply.text, (), ()))
-    outcome.beside += [reply.plan] if reply.plan else []
-    return WrittenReply(outcome, worded=reply.about, slip="no model wrote it")
+def _said(outcome: LoopOutcome, replies: Sequence[CodeReply], say: Say) -> WrittenReply:
+    """Say what no model wrote, each thing once; it is no example of how to speak."""
+    text = "\n".join(dict.fromkeys(reply.text for reply in replies))
+    say(text)
+    outcome.steps.append(LoopStep(text, (), ()))
+    outcome.beside += [reply.plan for reply in replies if reply.plan]
+    return WrittenReply(outcome, worded=replies[0].about, slip="no model wrote it")
 
 
 def _hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
@@ -434,9 +474,8 @@ def _hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
 def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
     """Return a few words that claim nothing but what is so."""
     reading, name = turn.reading.said, turn.heard.who.name
-    if reading.has("ask_entity"):
-        return template.self.format(name=runtime.identity.name)
-    if reading.keep <= 0 and reading.main in notices.QUESTIONS:
+    asks = reading.main in notices.QUESTIONS
+    if asks and reading.keep <= 0 and (reading.has(reading.main) or _is_question(turn)):
         return template.unknown
     said = [_another(template.replies[_fitting(reading)], turn, runtime)]
     if reading.has("greet"):
@@ -454,8 +493,9 @@ def _fitting(reading: MessageReading) -> str:
     bad news. Where none surely fits, what else the reader says of the message decides.
     """
     kept = reading.keep > 0 or reading.has("remember")
-    confided = reading.scores.get("confide", -9.0) > notices.IN_DOUBT
-    wrong = {"noted": not kept, "secret": not confided} | dict.fromkeys(MERRY, reading.heavy > 0)
+    wrong = {"noted": not kept, "secret": not reading.has("confide")} | dict.fromkeys(
+        MERRY, reading.heavy > 0
+    )
     fit = {name: sure for name, sure in reading.replies.items() if not wrong.get(name)}
     best = max(fit, key=lambda name: fit[name], default="")
     if best and fit[best] > FITS:
@@ -518,14 +558,18 @@ def _near(runtime: Runtime, turn: Turn, seen: Sequence[str]) -> list[str]:
 class _Sentences:
     """Says an answer as it comes, by sentences or lines, while it holds no secret and goes on.
 
-    It begins with no assistant's phrase; where there is nothing else, nothing is said. A small
-    model that has said a long line before goes round in circles from there on.
+    It begins with no assistant's phrase, and gives no sentence back that somebody said; where there
+    is nothing else, nothing is said. A small model that has said a long line before goes round in
+    circles from there on.
     """
 
     def __init__(self, say: Say, runtime: Runtime, turn: Turn) -> None:
         names = "|".join(map(re.escape, (runtime.identity.name, turn.heard.who.name)))
         self._say, self._embedder = say, runtime.memory.embedder
-        self._speaker = re.compile(rf"\A\s*(?:{names})\s*:\s*")  # a small model writes a script
+        # A small model writes a script.
+        self._speaker = re.compile(rf"\A\s*(?:[-*•]\s+)?(?:{names})\s*:\s*")
+        session = turn.heard.session
+        self._given = [one.text for one in session.messages if one.role == "user"]
         self.said = self._held = ""
 
     def feed(self, piece: str) -> None:
@@ -555,12 +599,20 @@ class _Sentences:
         ready, self._held = self._held[:end], self._held[end:]
         if not self.said:
             ready = self._begun(_unannounced(self._speaker.sub("", ready)).lstrip())
+        starts = [0, *(match.end() for match in SENTENCE_END.finditer(ready)), len(ready)]
+        parts = [ready[first:last] for first, last in pairwise(starts)]
+        ready = "".join(part for part in parts if not self._gives_back(part))
         item = LIST_SIGN.sub("", ready).strip()
         again = len(item.split()) >= LEAST_AGAIN and item in self.said
         if again or secrets.find_secret(self.said + ready):
             raise EnoughError
         if ready and not PLACEHOLDER.fullmatch(item):
             self._tell(ready)
+
+    def _gives_back(self, sentence: str) -> bool:
+        """Whether a sentence is what somebody said, and no answer to it."""
+        is_long = len(sentence.split()) >= LEAST_AGAIN
+        return is_long and any(quotes.is_in(sentence, one) for one in self._given)
 
     def _begun(self, text: str) -> str:
         """Return the beginning of an answer without an assistant's phrases."""
@@ -569,11 +621,8 @@ class _Sentences:
         return text
 
     def _is_stock(self, text: str) -> bool:
-        if self._embedder is None:
-            return False
-        usual = self._embedder.unrelated_cosine
-        [said, *stock] = self._embedder.embed_documents([text, *STOCK_PHRASES])
-        return bool(max(said @ one - usual for one in stock) >= STOCK * (1 - usual))
+        embedder = self._embedder
+        return embedder is not None and _nearness(embedder, text, STOCK_PHRASES) >= STOCK
 
     def _tell(self, text: str) -> None:
         self.said += text
@@ -598,6 +647,11 @@ class _Answer(_Sentences):
                 super()._tell(f" {sentence}" if self.said else sentence)
             if len(words.sentences(self.said)) >= MOST_SENTENCES:
                 raise EnoughError
+
+
+def _nearness(embedder: Embedder, text: str, phrases: Sequence[str]) -> float:
+    """Return how near a text is to the nearest of some phrases: calibrated similarity."""
+    return max(notices.likeness(embedder, text, {one: one for one in phrases}).values())
 
 
 def _round(text: str) -> int:

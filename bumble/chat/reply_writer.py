@@ -56,7 +56,8 @@ class Reading(Struct, frozen=True):
     language: str
     route: Route  # how much thought it is worth
     said: MessageReading = MessageReading()  # what the reader says; empty where none is asked
-    asked: str = ""  # the sentence of a longer message that asks for what was told
+    # The sentences of a longer message that ask for something, each as it is read by itself.
+    asked: tuple[tuple[str, MessageReading], ...] = ()
 
 
 class Recalled(Struct, frozen=True):

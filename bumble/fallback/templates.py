@@ -44,6 +44,8 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     # by what they do, as the reader chooses; of several the next is one that was not just said
     replies: Mapping[str, tuple[str, ...]]
     self: str
+    well: str  # to who asks how it is
+    alive: str  # to who asks how it lives
     told: str  # before quotes that answer
     unknown: str  # nothing that was told answers
     name: str

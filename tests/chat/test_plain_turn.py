@@ -118,9 +118,12 @@ def test_whatever_a_question_looks_like_what_was_told_answers_it_where_the_model
 
 def test_what_is_surely_asked_of_the_entity_no_memory_answers(ada: Entity) -> None:
     known = {BERO: reading("tell", keep=True), "and who are you?": reading("ask_entity")}
-    talk, _ = told(ada, known, "I'm Ada.", tier="choose")
+    talk, runtime = told(ada, known, "Yes, I sleep.", tier="choose")
     talk.say(BERO)
-    assert talk.say("and who are you?") == "I'm Ada."
+    words = templates.load("en")
+    assert talk.say("and who are you?") == words.self.format(name="Ada")
+    assert talk.say("and who are you?") == words.alive
+    assert runtime.model.requests == []  # type: ignore[attr-defined]
 
 
 def test_of_several_sentences_the_one_that_asks_is_answered(ada: Entity) -> None:
@@ -160,7 +163,7 @@ def test_a_reminder_takes_its_time_from_its_own_sentence_and_what_is_behind_it(
 
 def test_an_answer_written_as_a_script_loses_its_speaker(ada: Entity) -> None:
     asked = "do you sleep?"
-    talk, _ = told(ada, {asked: reading("ask_entity")}, "Sam: I never sleep.", tier="choose")
+    talk, _ = told(ada, {asked: reading("joke")}, "Sam: I never sleep.", tier="choose")
     assert talk.say(asked) == "I never sleep."
 
 
@@ -554,15 +557,13 @@ def test_what_looks_like_a_task_but_names_a_time_is_a_reminder(ada: Entity) -> N
 
 def test_an_answer_that_gives_the_message_back_is_not_said(ada: Entity) -> None:
     asked = "do you like rain?"
-    talk, _ = told(
-        ada, {asked: reading("ask_entity")}, f"{asked} I've never been wet.", tier="choose"
-    )
+    talk, _ = told(ada, {asked: reading("joke")}, f"{asked} I've never been wet.", tier="choose")
     assert talk.say(asked) == "I've never been wet."
 
 
 def test_of_an_answer_the_first_sentences_are_said(ada: Entity) -> None:
     asked, answer = "do you like rain?", "I do. I like its sound. I hear it. It goes on and on."
-    talk, _ = told(ada, {asked: reading("ask_entity")}, answer, tier="choose")
+    talk, _ = told(ada, {asked: reading("joke")}, answer, tier="choose")
     assert talk.say(asked) == "I do. I like its sound. I hear it."
 
 
@@ -639,3 +640,37 @@ def test_what_its_owner_wrote_by_hand_answers_as_it_stands(ada: Entity) -> None:
     talk, _ = told(ada, known)
     assert talk.say(ask) == "Boiler: “Serviced each May by Hansel, on the left of the cellar.”"
     assert talk.say(other) == templates.load("en").unknown
+
+
+def test_of_a_task_no_sentence_is_given_back_that_somebody_said(ada: Entity) -> None:
+    asked = "two lines for the shop door. We are shut until Monday morning."
+    drafted = "Family first this week. We are shut until Monday morning."
+    talk, _ = told(ada, {asked: reading("task")}, drafted, tier="choose")
+    assert talk.say(asked) == "Family first this week."
+
+
+def test_what_puts_a_task_right_goes_on_with_it(ada: Entity) -> None:
+    task, again = "a rhyme about rain", "a bit shorter, and no umbrella in it"
+    known = {task: reading("task"), again: reading("correct")}
+    talk, _ = told(ada, known, "Rain, rain, go away from my umbrella.", "Rain, go.", tier="choose")
+    talk.say(task)
+    assert talk.say(again) == "Rain, go."
+
+
+def test_each_sentence_that_asks_is_answered(ada: Entity) -> None:
+    both = f"{WHEN}? and who are you?"
+    known = {BERO: reading("tell", keep=True), both: reading("ask_memory")}
+    parts = {f"{WHEN}?": reading("ask_memory"), "and who are you?": reading("ask_entity")}
+    talk, _ = told(ada, known | parts)
+    talk.say(BERO)
+    answer = talk.say(both)
+    assert BERO in answer
+    assert templates.load("en").self.format(name="Ada") in answer
+
+
+def test_an_unsure_question_without_its_mark_is_not_answered_with_ignorance(ada: Entity) -> None:
+    said = "right thats me. night"
+    unsure = reading("ask_memory")
+    unsure = replace(unsure, scores={**unsure.scores, "ask_memory": -0.5})
+    talk, _ = told(ada, {said: unsure})
+    assert talk.say(said) != templates.load("en").unknown
