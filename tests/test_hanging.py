@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.sweeps import turns
+
 SETTINGS = "[pytest]\ntimeout = 9\nfaulthandler_timeout = 1\nfaulthandler_exit_on_timeout = true\n"
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize(("limit", "passes"), [(20, True), (0.5, False)])
+@pytest.mark.parametrize(("limit", "passes"), turns(2, [(20, True), (0.5, False)]))
 def test_a_test_is_ended_when_its_own_time_is_over(
     tmp_path: Path, limit: float, passes: bool
 ) -> None:

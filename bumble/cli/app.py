@@ -132,7 +132,10 @@ COMMANDS = {
         "mcp.mcp",
         "Serve the entity's memory to another program, over standard input and output.",
     ),
-    "git-merge": ("sync.git_merge", "Merge two versions of a file by meaning (git calls this)."),
+    "git-merge": (
+        "git_merge.git_merge",
+        "Merge two versions of a file by meaning (git calls this).",
+    ),
 }
 # In `bumble --help`, by what one wants to do; a test holds that each command stands in one.
 DAILY = "Every day"

@@ -125,39 +125,39 @@ def _brought(root: Path, paths: Collection[str], held: Held) -> frozenset[str] |
         return frozenset()
     if place.repository.under_way:
         return None
-    digests: set[str] = set()
-    own, fetched = _made_here(place.repository), _fetched(place.repository)
-    for path in sorted(paths):
-        blobs = _blobs_from_elsewhere(place, path, own, fetched)
-        try:
-            versions = [] if not blobs else git.blobs(root, blobs)
-        except HistoryUnreadableError:
-            return None
-        if blobs is None or None in versions:
-            return None
-        digests.update(digest for data in versions if data for digest in held(path, data))
-    return frozenset(digests)
-
-
-def _blobs_from_elsewhere(
-    place: git.Git, path: str, own: Collection[str], fetched: Sequence[str]
-) -> list[str] | None:
-    """Return the versions of a file in commits from elsewhere; None if git can't say."""
-    result = place.call(
-        *("--literal-pathspecs", "log", "--format=%H", "--root", "-m", "--no-renames", "--raw"),
-        *("--no-abbrev", "--ignore-missing", "--exclude=refs/stash", "--all"),
-        *(*fetched, "--", path),
-    )
-    if result.code != 0:
+    versions = _from_elsewhere(place, sorted(paths))
+    try:
+        contents = git.blobs(root, [blob for _, blob in versions]) if versions else []
+    except HistoryUnreadableError:
         return None
-    blobs: dict[str, None] = {}
-    is_own = False
-    for line in result.text.splitlines():
-        if line.startswith(":") and not is_own:
-            blobs[line.split(" ")[3]] = None
-        elif OBJECT.fullmatch(line):
-            is_own = line in own
-    return [blob for blob in blobs if set(blob) != {"0"}]
+    if versions is None or None in contents:
+        return None
+    pairs = zip(versions, contents, strict=True)
+    return frozenset(digest for (path, _), data in pairs if data for digest in held(path, data))
+
+
+def _from_elsewhere(place: git.Git, paths: Sequence[str]) -> list[tuple[str, str]] | None:
+    """Return the versions of some files in commits from elsewhere; None if git can't say."""
+    own, fetched = _made_here(place.repository), _fetched(place.repository)
+    named = {place.repository.prefix + path: path for path in paths}
+    found: dict[tuple[str, str], None] = {}
+    for start in range(0, len(paths), git.MAX_NAMES):
+        result = place.call(
+            *("--literal-pathspecs", "log", "--format=%H", "--root", "-m", "--no-renames", "--raw"),
+            *("-z", "--no-relative", "--no-abbrev", "--ignore-missing", "--exclude=refs/stash"),
+            *("--all", *fetched, "--", *paths[start : start + git.MAX_NAMES]),
+        )
+        if result.code != 0:
+            return None
+        is_own = False
+        words = iter(result.text.split("\0"))
+        for word in words:  # the name of a commit, or what became of a file, and which
+            about = word.strip("\n")
+            if not about.startswith(":"):
+                is_own = about in own
+            elif (name := next(words)) in named and not is_own:
+                found[named[name], about.split(" ")[3]] = None
+    return [(path, blob) for path, blob in found if set(blob) != {"0"}]
 
 
 def _fetched(repository: gitdir.Repository) -> list[str]:

@@ -644,10 +644,13 @@ def inside(root: Path, relative: str) -> Path:
     """
     if "\0" in relative or Path(relative).is_absolute() or re.match(r"^[A-Za-z]:|^[\\/]", relative):
         raise UnsafePathError(relative)
+    home = _enclosures.get(os.fspath(root)) or os.path.realpath(root)
+    if _is_straight(home, relative):
+        _refuse_private(relative, relative)
+        return Path(home, relative)
     path = Path(os.path.realpath(root / relative))
     if path.is_symlink():
         raise UnsafePathError(relative, "it is a link that leads round to itself")
-    home = _enclosures.get(os.fspath(root)) or os.path.realpath(root)
     if not path.is_relative_to(home):
         raise UnsafePathError(relative)
     _refuse_private(os.path.relpath(path, home), relative)

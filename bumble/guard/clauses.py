@@ -277,10 +277,19 @@ def akin(stem: str, other: str) -> bool:
     return inside or words.akin(stem, other, SHARED_LETTERS)
 
 
-def tie(ties: Weights, weights: Weights) -> float:
+class Ties(dict[str, float]):
+    """How much each word ties to a clause or a sentence: its telling ones, and what is akin."""
+
+    def __init__(self, own: Weights) -> None:
+        self.own = {stem: weight for stem, weight in own.items() if weight}
+        super().__init__(self.own)
+
+    def __missing__(self, stem: str) -> float:
+        akin_to = (weight for one, weight in self.own.items() if akin(one, stem))
+        self[stem] = found = max(akin_to, default=0.0)
+        return found
+
+
+def tie(ties: Ties, weights: Weights) -> float:
     """Return how much ties two clauses together: the words that both have, by their weights."""
-    return sum(
-        weight * (ties.get(stem) or max((ties[one] for one in ties if akin(one, stem)), default=0))
-        for stem, weight in weights.items()
-        if weight
-    )
+    return sum(weight * ties[stem] for stem, weight in weights.items() if weight)

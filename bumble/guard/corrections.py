@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.guard import claims, clauses, values
-from bumble.guard.clauses import SHARED_LETTERS, Clause, Source, Subject, Weights
+from bumble.guard.clauses import SHARED_LETTERS, Clause, Source, Subject, Ties
 from bumble.guard.values import Number, Times
 from bumble.text import stop_words, words
 
@@ -137,7 +137,8 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
             if one.kind == value.kind and _first(other) > _first(places)
         }
         of_name = NAME_OF_DAY if value.kind in ("day", "name") else 1.0
-        ours = {stem: of_name if stem in names else 1.0 for stem in subject.subjects - {value.stem}}
+        stems = subject.subjects - {value.stem}
+        ours = Ties({stem: of_name if stem in names else 1.0 for stem in stems})
         last = max((n for n, _, one in _every(places) if one.gives), default=-1)
         first = _first(places) if last >= 0 else len(sources)
         for like, n in _replacing(ours, sources, read, places):
@@ -157,7 +158,7 @@ def _first(places: _Places) -> int:
 
 
 def _replacing(
-    ours: Weights, sources: Sequence[Source], read: _Read, places: _Places
+    ours: Ties, sources: Sequence[Source], read: _Read, places: _Places
 ) -> Iterator[tuple[float, int]]:
     """Yield how surely clauses deny a value, or replace one that was said before them."""
     given = [(n, k) for n, k, one in _every(places) if one.gives]
@@ -175,7 +176,8 @@ def _replacing(
     first = max(cited or given, key=lambda place: (_tie(ours, read[place[0]][place[1]]), place))
     last = max(place for place in given if place == first or (place > first and own[place]))
     old = read[last[0]][last[1]]
-    ties = dict.fromkeys(old.near, BY_OLD_NEAR) | dict.fromkeys(old.weights, BY_OLD) | dict(ours)
+    by_old = dict.fromkeys(old.near, BY_OLD_NEAR) | dict.fromkeys(old.weights, BY_OLD)
+    ties = Ties(by_old | ours.own)
     for n, k, one in _every(places):
         if one.rival is None or one.gives or n < last[0] or sources[n].at is None:
             continue
@@ -189,13 +191,13 @@ def _every(places: _Places) -> Iterator[tuple[int, int, Found]]:
     return ((n, k, one) for n, part in enumerate(places) for k, one in enumerate(part))
 
 
-def _tie(ties: Weights, clause: Clause) -> float:
+def _tie(ties: Ties, clause: Clause) -> float:
     return clauses.tie(ties, clause.weights) + BY_NEAR * clauses.tie(ties, clause.near)
 
 
 def _strength(
-    ours: Weights,
-    ties: Weights,
+    ours: Ties,
+    ties: Ties,
     old: Clause,
     new: Clause,
     place: tuple[int, int],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -240,6 +240,7 @@ def _step(total: Decimal) -> int:
     return next((step for step in (1000, 100, 10) if total % step == 0), 1)
 
 
+@lru_cache(maxsize=65536)
 def value(word: str, language: str = "", *, is_name: bool = False) -> Decimal | None:
     """Return the number a word stands for, in digits, as a word or as an ordinal; None: none.
 

@@ -231,7 +231,7 @@ def _only(sentence: Subject, sources: Sequence[Source]) -> str:
     """Return how what a sentence states was said, if it was only asked or imagined."""
     if not clauses.HEDGES.isdisjoint(clauses.tokens_of(sentence.text)):
         return ""
-    ours = dict.fromkeys(sentence.subjects, 1.0)
+    ours = clauses.Ties(dict.fromkeys(sentence.subjects, 1.0))
     told = {"": 0.0, "asked": 0.0, "imagined": 0.0}
     for source in sources:
         for clause in clauses.of(source.text, sentence.language):

@@ -27,21 +27,21 @@ _SQUARED = (  # Mistral's, GLM's
     *("begin_audio", "transcribe", "prefix", "middle", "suffix", "gmask", "smask", "mask"),
     r"control_\d+",
 )
-# Each takes the first sign alone and looks at the rest: marks that overlap are all broken.
-_USUAL = re.compile(
-    "|".join(
-        (
-            # ChatML, Llama 3, Phi, Harmony, Kimi: `<|name|>`; Gemma 4: `<|name>`, `<name|>`;
-            # DeepSeek in full width. A tokenizer may fold full width into ASCII before it looks.
-            r"[<＜](?=[|｜][^\s<>＜＞]{1,64}[>＞])",
-            r"[<＜](?=[/／]?\w{1,64}[|｜][>＞])",
-            rf"[<＜](?=[/／]?(?:{'|'.join(_ANGLED)})[>＞])",
-            r"<(?=</?sys>>)",
-            rf"[\[［](?=/?(?:{'|'.join(_SQUARED)})[\]］])",
-            r"\[(?=\|[^\s\[\]]{1,64}\|\])",  # EXAONE
-            r"\](?=~!?b[\[\]])|\[(?=e~\[)",  # MiniMax
-        )
-    ),
+# What stands behind a first sign. That alone is taken: marks that overlap are all broken.
+_BEHIND = (
+    # ChatML, Llama 3, Phi, Harmony, Kimi: `<|name|>`; Gemma 4: `<|name>`, `<name|>`;
+    # DeepSeek in full width. A tokenizer may fold full width into ASCII before it looks.
+    ("[<＜]", r"[|｜][^\s<>＜＞]{1,64}[>＞]"),
+    ("[<＜]", r"[/／]?\w{1,64}[|｜][>＞]"),
+    ("[<＜]", rf"[/／]?(?:{'|'.join(_ANGLED)})[>＞]"),
+    ("<", "</?sys>>"),
+    (r"[\[［]", rf"/?(?:{'|'.join(_SQUARED)})[\]］]"),
+    (r"\[", r"\|[^\s\[\]]{1,64}\|\]"),  # EXAONE
+    (r"\]", r"~!?b[\[\]]"),  # MiniMax, and the next
+    (r"\[", r"e~\["),
+)
+_USUAL = re.compile(  # the signs come first: a text is run through for them alone
+    rf"[<＜\[［\]](?:{'|'.join(f'(?<={sign})(?={rest})' for sign, rest in _BEHIND)})",
     re.IGNORECASE,
 )
 
@@ -62,7 +62,8 @@ def plain(text: str, own: re.Pattern[str] | None = None) -> str:
         text: Anything that goes into a message.
         own: The tokens of the model in use, as `pattern` makes them.
     """
-    text = _UNSEEN.sub(lambda match: match[1] or "", text)
+    if not text.isascii():
+        text = _UNSEEN.sub(lambda match: match[1] or "", text)
     text = _USUAL.sub(_broken, text)
     return text if own is None else own.sub(_broken, text)
 

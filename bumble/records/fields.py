@@ -320,6 +320,7 @@ class Field(Struct, frozen=True):
     how: Key
     read: Callable[[Meta], Any]
     is_past: bool  # a time that has passed
+    default: Any  # that says nothing, and so is not written
 
 
 def unit(default: float | None = None) -> Callable[[Meta, str], float]:
@@ -353,18 +354,18 @@ def _field(info: FieldInfo) -> Field:
         read = lambda meta: base.texts(meta, name)  # noqa: E731
     else:
         read = lambda meta: base.field(meta, name, kind, *given)  # noqa: E731
-    return Field(info.name, how, read, kind is datetime and not how.ahead)
+    return Field(info.name, how, read, kind is datetime and not how.ahead, info.default)
 
 
 def write_struct(value: Struct) -> dict[str, Any]:
     """Return a struct as a mapping that `read_struct` reads: what says nothing is left out."""
     data: dict[str, Any] = {}
-    for info, one in zip(structs.fields(value), declared(type(value)), strict=False):
+    for one in declared(type(value)):
         stored = getattr(value, one.name)
         if one.how.also:
             names = (one.how.name, one.how.also)
             data |= dict(zip(names, stored, strict=True)) if any(stored) else {}
-        elif stored not in (info.default, None, (), ""):
+        elif stored not in (one.default, None, (), ""):
             data[one.how.name] = _plainly(stored)
     return {**data, **getattr(value, EXTRA, {})}
 

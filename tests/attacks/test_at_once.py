@@ -15,6 +15,7 @@ import pytest
 
 from bumble.errors import FolderUnwritableError
 from bumble.index.sqlite import create
+from tests.support import forked
 from tests.support.chatting import act, script
 from tests.support.running import Run
 from tests.support.sweeps import turns
@@ -26,11 +27,11 @@ OLD = Path(__file__).parents[1] / "data" / "formats" / "1.zip"
 def at_once(run: Run, *words: str) -> list[str]:
     """Say several things at once; return what is stored, and of how many conversations."""
     script(run, act("say", text="Hello Sam.") | {"always": True})
-    command = [sys.executable, "-m", "bumble", "chat", "-e", str(run.entity.root), *words]
+    command = ["chat", "-e", str(run.entity.root), *words]
+    environ = run.environ | {"PATH": os.environ["PATH"]}
     processes = [
         subprocess.Popen(
-            [*command, f"I say {n}."],
-            env=run.environ | {"PATH": os.environ["PATH"]},
+            **forked.bumble([*command, f"I say {n}."], environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -242,7 +242,7 @@ ATTACKS: tuple[Callable[[Path, str], None], ...] = (
 )
 
 
-@pytest.mark.parametrize("attack", turns(5, ATTACKS))
+@pytest.mark.parametrize("attack", turns(7, ATTACKS))
 def test_no_program_that_came_with_a_repository_runs(
     ada: Run, evil: str, marker: Path, attack: Callable[[Path, str], None]
 ) -> None:

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from bumble.entity.folder import Entity
+from tests.support import forked
 from tests.support.chatting import act, script
 from tests.support.running import Run
 from tests.support.sweeps import turns
@@ -95,9 +96,8 @@ def test_a_folder_whose_path_is_no_text_is_refused(run: Run, words: list[str], n
 def test_standard_input_is_read_whatever_it_holds(run: Run) -> None:
     answering(run)
     sent = subprocess.run(
-        [sys.executable, "-m", "bumble", "chat", "-e", str(run.entity.root), "-"],
+        **forked.bumble(["chat", "-e", str(run.entity.root), "-"], run.environ),
         input=b"caf\xe9 \x80",
-        env=run.environ | {"PATH": os.environ["PATH"]},
         capture_output=True,
         check=False,
     )

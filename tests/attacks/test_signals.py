@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from bumble.cli.process import Stops
 from bumble.entity import commits
 from bumble.entity.changes import ChangeSet
+from tests.support import forked
 from tests.support.chatting import act, script
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.running import ABLE, Run
@@ -91,13 +92,12 @@ def limited(limit: tuple[int, int]) -> None:
 def talking(
     run: Run, server: FakeServer, *words: str, before: Callable[[], None] | None = None
 ) -> subprocess.Popen[bytes]:
+    argv = ["chat", "-e", str(run.entity.root), *words]
     return subprocess.Popen(
-        [sys.executable, "-m", "bumble", "chat", "-e", str(run.entity.root), *words],
-        env=variables(run, server),
+        **forked.bumble(argv, variables(run, server), before=before),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=before,
     )
 
 
@@ -165,14 +165,14 @@ def test_while_the_answer_is_being_stored(run: Run, number: int, times: int) -> 
 def at_terminal(run: Run, server: FakeServer, *words: str) -> tuple[subprocess.Popen[bytes], int]:
     """Talk at a terminal of its own, whose other end is returned."""
     terminal, end = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bumble", "chat", "-e", str(run.entity.root), *words],
-        env=variables(run, server) | {"TERM": "dumb"},
+    argv = ["chat", "-e", str(run.entity.root), *words]
+    environ = variables(run, server) | {"TERM": "dumb"}
+    process: subprocess.Popen[bytes] = subprocess.Popen(
+        **forked.bumble(argv, environ, before=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)),
         stdin=end,
         stdout=end,
         stderr=end,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
     )
     os.close(end)
     return process, terminal

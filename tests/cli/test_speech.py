@@ -57,7 +57,7 @@ def test_a_question_stands_on_a_line_of_its_own(
     may = {"abilities": {"talk": {"any": "choose"}, "memory": {"any": "choose"}}}
     script(run, may, act("say", text=TEXT))
     with_weights(run, weights_folder)
-    terminal = at_terminal("chat", "Hello, I'm Mira.")
+    terminal = at_terminal("chat", "Hello, I'm Mira.", anew=True)
     terminal.wait_for("[Y/n]")
     terminal.type("y\n")
     assert terminal.finish() == 0

@@ -49,6 +49,7 @@ def test_a_home_is_the_same_to_every_command(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     run.environ["BUMBLE_LLM_MODEL"] = f"script:{tmp_path}/script.jsonl"
     (tmp_path / "script.jsonl").write_text('"Hello."\n"Hello again."\n')
+    run.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
     for _ in range(2):  # the shell leaves the ~ of `--entity=~/ada` as it is
         assert run("chat", "--entity=~/cleo", "--new", "--yes", "Hello.").code == 0
     run.ok("knowledge", "list", "--entity=~/cleo")

@@ -22,7 +22,7 @@ from bumble.errors import (
 )
 from bumble.files import disk
 from tests.support.kills import every_call, forks, in_child
-from tests.support.sweeps import turns
+from tests.support.sweeps import sampled, stride, turns
 
 
 @pytest.fixture
@@ -162,10 +162,12 @@ def test_a_kill_leaves_a_single_file_old_or_new(root: Path, change: Change, done
 
 
 @forks
+@sampled
 def test_a_kill_while_recovering_is_recovered(root: Path) -> None:
     before = truth(root)
     call = kill_call(root, before)
-    for n in range(1, 1000):
+    first, step = stride(3)
+    for n in range(first, 1000, step):
         reset(root, before)
         assert applied_and_killed(root, a_set(), call, done=True)
 
@@ -189,14 +191,18 @@ def test_a_kill_while_recovering_is_recovered(root: Path) -> None:
 def kill_call(folder: Path, before: dict[str, bytes]) -> int:
     """Return the first call after which the set will be finished."""
     changes.apply(folder, a_set())  # the folders that the first one makes are there from now on
-    for n in range(1, 1000):
-        reset(folder, before)
-        applied_and_killed(folder, a_set(), n, done=True)
-        if any((place / write_ahead.INTENT).exists() for place in changes.leftovers(folder).own):
-            break
     reset(folder, before)
-    changes.recover(folder)
-    return n
+    found: list[int] = []
+
+    def look(n: int, done: bool) -> None:
+        own = changes.leftovers(folder).own
+        if done and not found and any((place / write_ahead.INTENT).exists() for place in own):
+            found.append(n)
+
+    with every_call(look):
+        changes.apply(folder, a_set())
+    reset(folder, before)
+    return found[0]
 
 
 @forks

@@ -21,7 +21,7 @@ from tests.support.clones import check_whole, lived
 from tests.support.git_kills import GitKiller, needs_killer
 from tests.support.repository import git
 from tests.support.running import Run
-from tests.support.sweeps import WHOLE, sampled, turn
+from tests.support.sweeps import WHOLE, sampled, turn, turns
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -134,9 +134,11 @@ def test_a_merge_that_is_cut_off_is_taken_back_and_done_again(life: Run, tmp_pat
 
 
 @needs_killer
-@pytest.mark.parametrize("words", [("knowledge", "set", "Sea", "Wide."), ("undo", "--last")])
+@pytest.mark.parametrize(
+    "words", turns(2, [["knowledge", "set", "Sea", "Wide."], ["undo", "--last"]])
+)
 def test_a_commit_that_is_cut_off_is_told_and_made(
-    life: Run, tmp_path: Path, words: tuple[str, ...]
+    life: Run, tmp_path: Path, words: list[str]
 ) -> None:
     root, killer = life.entity.root, git_kills.made(tmp_path / "killer")
     life.ok("knowledge", "set", "Tea", "Hot.")

@@ -18,7 +18,7 @@ from bumble.index.ingest import scan
 from bumble.index.sqlite import open_to_read
 from bumble.index.sync import state
 from tests.support.hashing import HashingEmbedder
-from tests.support.sweeps import examples
+from tests.support.sweeps import examples, turns
 
 if TYPE_CHECKING:
     from tests.support.notes import Notes
@@ -194,7 +194,7 @@ def test_without_an_embedder_words_are_indexed_and_vectors_follow(
 @pytest.mark.parametrize(
     "die_at",
     [
-        *("reading", "embedding", "30", "60", "90"),
+        *turns(2, ("reading", "embedding", "30", "60", "90")),
         *(pytest.param(str(n), marks=pytest.mark.slow) for n in range(10, 120, 5)),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 from bumble.entity.folder import Entity
 from bumble.llm import detect, engine, gguf
 from bumble.models.weights import catalog, store
+from tests.support.sweeps import WHOLE, sampled, turns
 
 ERROR = "libgomp.so.1: cannot open shared object file: No such file or directory"
 SYSTEMS = {
@@ -67,10 +68,13 @@ def bumble(
 
 @pytest.mark.parametrize(
     ("engine", "told"),
-    [
-        (f"raise ImportError({ERROR!r})", "can't be opened: libgomp.so.1: cannot open"),
-        ("raise ModuleNotFoundError('xllamacpp')", "it has no wheel for this system"),
-    ],
+    turns(
+        2,
+        [
+            (f"raise ImportError({ERROR!r})", "can't be opened: libgomp.so.1: cannot open"),
+            ("raise ModuleNotFoundError('xllamacpp')", "it has no wheel for this system"),
+        ],
+    ),
 )
 def test_nothing_is_fetched_for_an_engine_that_cannot_be_opened(
     tmp_path: Path, environ: dict[str, str], entity: Entity, engine: str, told: str
@@ -105,11 +109,13 @@ def test_a_process_that_may_use_every_core_leaves_the_count_to_the_engine() -> N
 
 
 @pytest.mark.weights
+@sampled
 def test_an_engine_that_is_closed_as_soon_as_it_is_open_ends(weights_folder: Path) -> None:
     weights = store.require(weights_folder, catalog.load().entry("smollm2-135m")).weights
+    times = 6 if WHOLE else 2
     code = (
         "import sys; from pathlib import Path; from bumble.llm.engine import Engine, Setup\n"
-        "for _ in range(6): Engine(Setup(Path(sys.argv[1]), 512, None, None)).close()"
+        f"for _ in range({times}): Engine(Setup(Path(sys.argv[1]), 512, None, None)).close()"
     )
     done = subprocess.run([sys.executable, "-c", code, str(weights)], timeout=120)
     assert done.returncode == 0

@@ -114,7 +114,7 @@ def outside(request: Request) -> str:
 
 
 @pytest.mark.parametrize(
-    "item", turns(3, CORPUS), ids=lambda one: f"{one['where']}: {one['text'][:40]!r}"
+    "item", turns(6, CORPUS), ids=lambda one: f"{one['where']}: {one['text'][:40]!r}"
 )
 def test_injected_text_stays_data_and_teaches_nothing(ada: Entity, item: dict[str, str]) -> None:
     where, text = item["where"], item["text"]

@@ -580,6 +580,7 @@ def test_what_two_clones_add_merges_without_a_conflict(tmp_path: Path) -> None:
 
 HELD = "I hide marzipan."
 every_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.name)
+kinds_in_turn = pytest.mark.parametrize("kind", turns(4, kinds.KINDS), ids=lambda kind: kind.name)
 
 
 @pytest.fixture
@@ -882,7 +883,7 @@ def test_a_change_of_a_kind_is_undone(kind: Kind, entity: Entity) -> None:
 
 
 @forks
-@every_kind
+@kinds_in_turn
 @kill_steps
 def test_a_kill_at_any_write_leaves_all_of_a_record_or_nothing(
     kind: Kind, step: int, entity: Entity

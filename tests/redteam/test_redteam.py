@@ -43,7 +43,7 @@ def test_its_files_are_harmless_to_look_at() -> None:
         assert not DECEIVING.search(text)
 
 
-@pytest.mark.parametrize("name", turns(3, QUICK))
+@pytest.mark.parametrize("name", turns(5, QUICK))
 def test_a_model_that_obeys_learns_nothing_of_what_is_passed_on(stage: Stage, name: str) -> None:
     case = next(case for case in ALL if case["id"] == name)
     with stage.play(case) as played:

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -53,9 +54,7 @@ class HashingEmbedder:
         """Embed a text to search with. Returns shape (d,), of length 1."""
         vector = np.zeros(self.identity.dimensions, np.float32)
         for feature, weight in _features(text):
-            data = feature.encode("utf-8", "replace")
-            digest = hashlib.blake2b(data, digest_size=4 * _PLACES).digest()
-            for number in np.frombuffer(digest, ">u4").tolist():
+            for number in _numbers(feature):
                 vector[(number >> 1) % len(vector)] += weight if number & 1 else -weight
         if not vector.any():  # no words at all: any fixed direction will do
             vector[0] = 1
@@ -79,12 +78,23 @@ class HashingEmbedder:
         vectors = np.empty((len(words), self.identity.dimensions), np.float32)
         pieces = np.empty(len(words), np.uint32)
         for row, word in enumerate(words):
-            key = word[0].lower().encode("utf-8", "replace")
-            digest = hashlib.shake_128(key).digest(4 + self.identity.dimensions // 8)
-            pieces[row] = int.from_bytes(digest[:4], "big")
-            vectors[row] = np.unpackbits(np.frombuffer(digest[4:], np.uint8))
+            pieces[row], vectors[row] = _direction(word[0].lower(), self.identity.dimensions)
         signs: Floats = (2 * vectors - 1) / np.sqrt(np.float32(self.identity.dimensions))
         return QueryTokens(pieces, signs, tuple(word.span() for word in words))
+
+
+@lru_cache(maxsize=65536)
+def _numbers(feature: str) -> Sequence[int]:
+    data = feature.encode("utf-8", "replace")
+    digest = hashlib.blake2b(data, digest_size=4 * _PLACES).digest()
+    return tuple(np.frombuffer(digest, ">u4").tolist())
+
+
+@lru_cache(maxsize=65536)
+def _direction(word: str, dimensions: int) -> tuple[int, np.ndarray]:
+    digest = hashlib.shake_128(word.encode("utf-8", "replace")).digest(4 + dimensions // 8)
+    bits = np.unpackbits(np.frombuffer(digest[4:], np.uint8))
+    return int.from_bytes(digest[:4], "big"), bits
 
 
 def _features(text: str) -> Iterator[tuple[str, float]]:

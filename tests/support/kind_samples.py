@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import cache
 
 from bumble.records import (
     anchors,
@@ -42,6 +43,12 @@ BODY = (
 
 def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[str, str]:
     """A file of a kind, with what the entity wrote for some people: its path and its text."""
+    return records(text, audience)[name]
+
+
+@cache
+def records(text: str, audience: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+    """A file of each kind, by its name."""
     origin = Provenance("distill", "m", (), "person", audience)
     comment = f"<!-- {{by: distill, trust: person, audience: [{', '.join(audience)}]}} -->"
     head = "".join(f"{key}: {value}\n" for key, value in origin.meta().items()).replace("'", "")
@@ -94,4 +101,4 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
             "sessions/ses_1/handover.md",
             f"---\nat: {base.stamp(AT)}\n{head}---\n\n{text}\n",
         ),
-    }[name]
+    }

@@ -12,7 +12,6 @@ import json
 import random
 import re
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -41,7 +40,7 @@ from bumble.records import (
 )
 from bumble.records.dreams import Dream
 from bumble.records.sessions import Message
-from tests.support import crowd, mind
+from tests.support import forked, mind
 from tests.support.fake_server import Exchange, FakeServer
 
 LISBON = ZoneInfo("Europe/Lisbon")
@@ -177,17 +176,16 @@ class Stretch(Struct):
 
     def at_once(self, at: datetime, commands: list[list[str]]) -> list[tuple[int, str]]:
         """Run commands in processes of their own, all together; codes, and what went wrong."""
-        place, now = str(self.entity.root), at.isoformat()
-        given = json.dumps([["-e", place, *argv, "--now", now] for argv in commands])
-        done = subprocess.run(
-            [sys.executable, "-P", crowd.__file__, given],
-            env=self.environ,
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=True,
-        )
-        return [(code, text) for code, text in json.loads(done.stdout)]
+        words = [["-e", str(self.entity.root), *argv, "--now", at.isoformat()] for argv in commands]
+        nowhere, pipe = subprocess.DEVNULL, subprocess.PIPE
+        started = [
+            subprocess.Popen(
+                **forked.bumble(argv, self.environ), stdout=nowhere, stderr=pipe, text=True
+            )
+            for argv in words
+        ]
+        told = [process.communicate(timeout=100)[1] for process in started]
+        return [(process.returncode, text) for process, text in zip(started, told, strict=True)]
 
     def check(self, end: datetime, *, clones: bool = False, rivals: bool = False) -> None:
         """Hold the folder against what must be true of it.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
+from tests.support import forked
 from tests.support.running import Run
 
 READING = ["recall", "read", "why", "person", "whoami"]
@@ -19,6 +21,15 @@ def truth(full: Run) -> dict[str, bytes]:
     }
 
 
+def words(full: Run, *arguments: str) -> list[str]:
+    return ["-e", str(full.entity.root), "mcp", *arguments]
+
+
 def command(full: Run, *arguments: str) -> list[str]:
-    root = str(full.entity.root)
-    return [sys.executable, "-P", "-m", "bumble", "-e", root, "mcp", *arguments]
+    return [sys.executable, "-P", "-m", "bumble", *words(full, *arguments)]
+
+
+def process(full: Run, *arguments: str, **more: str) -> dict[str, Any]:
+    """Return what has `subprocess` run it, in a fork: it loads for two seconds."""
+    loaded = [*forked.LOADED, "bridges.mcp_server.server"]
+    return forked.bumble(words(full, *arguments), {**full.environ, **more}, loaded=loaded)

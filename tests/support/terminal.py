@@ -14,6 +14,8 @@ import termios
 import time
 from collections.abc import Mapping
 
+from tests.support import forked
+
 PATIENCE_SECONDS = 60
 
 
@@ -21,7 +23,13 @@ class Terminal:
     """Runs `bumble ARGV` at a pseudo terminal."""
 
     def __init__(
-        self, argv: list[str], environ: Mapping[str, str], *, columns: int = 80, piped: bool = False
+        self,
+        argv: list[str],
+        environ: Mapping[str, str],
+        *,
+        columns: int = 80,
+        piped: bool = False,
+        anew: bool = False,
     ) -> None:
         """Start it.
 
@@ -30,6 +38,7 @@ class Terminal:
             environ: Its variables; PATH and TERM are added.
             columns: How wide the terminal is.
             piped: Whether its standard output goes elsewhere, to `out`.
+            anew: Whether it is no fork of this process, which may have loaded a model.
         """
         self._end, inside = pty.openpty()
         self.resize(columns)
@@ -37,14 +46,17 @@ class Terminal:
         self.text = ""  # everything that was written on the terminal
         self._seen = 0
         self.started = time.perf_counter()
+        environ = {"TERM": "xterm", **environ, "PATH": os.environ["PATH"]}
+        command = forked.bumble(argv, environ, before=_take)
+        if anew:
+            words = [sys.executable, "-P", "-m", "bumble", *argv]
+            command = {"args": words, "env": environ, "preexec_fn": _take}
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "bumble", *argv],
-            env={"TERM": "xterm", **environ, "PATH": os.environ["PATH"]},
+            **command,
             stdin=inside,
             stdout=subprocess.PIPE if piped else inside,
             stderr=inside,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         os.close(inside)
 
@@ -88,3 +100,8 @@ class Terminal:
             return False
         self.text += self._decoder.decode(data)
         return bool(data)
+
+
+def _take() -> None:
+    """Have the terminal as one's own."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,9 +19,8 @@ from bumble.errors import (
     RecordInvalidError,
     RefusedError,
     SyncError,
-    UserError,
 )
-from bumble.history import merge, remote
+from bumble.history import remote
 from bumble.records import forgotten, kinds, knowledge
 from bumble.runtime import rules
 from bumble.text import urls
@@ -228,25 +226,3 @@ def _tell(
         "problems": [finding.code for finding in problems],
     }
     output.result(opened.shell, "sync", data, lines)
-
-
-def git_merge(
-    base: Annotated[Path, typer.Argument(metavar="BASE", help="What both sides began with.")],
-    ours: Annotated[Path, typer.Argument(metavar="OURS", help="One side; the result goes here.")],
-    other: Annotated[Path, typer.Argument(metavar="THEIRS", help="The other side.")],
-    path: Annotated[str, typer.Argument(metavar="PATH", help="Where the file lies.")],
-) -> None:
-    """Merge two versions of a file by meaning (git calls this).
-
-    Ends with 1 where both sides changed the same thing; conflict markers are left in the file then.
-    """
-    try:
-        texts = [path.read_bytes().decode(errors="surrogateescape") for path in (base, ours, other)]
-    except OSError as error:
-        raise UserError(f"{error.filename}: could not be read: {error.strerror}") from error
-    merged = merge.merge(path, *texts)
-    # git's own scratch file: it is not part of any entity yet
-    ours.write_bytes(merged.text.encode(errors="surrogateescape"))
-    if not merged.clean:
-        output.say(f"{path}: both sides changed the same thing; look for <<<<<<< in it")
-        raise typer.Exit(1)

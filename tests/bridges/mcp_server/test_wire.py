@@ -9,16 +9,18 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters
 
 from bumble.bridges import mcp_server
 from tests.support.running import Run
-from tests.support.served import READING, command, truth
+from tests.support.served import READING, command, process, truth
 from tests.support.sweeps import turns
 
 
 async def _look_at_all(full: Run, mode: Any) -> tuple[str, dict[str, Any]]:
+    with full.capsys.disabled():  # it keeps the stderr that it finds
+        from mcp.client.client import Client  # a second and a half: not of every worker
+        from mcp.client.stdio import StdioServerParameters
+
     program, *arguments = command(full)
     server = StdioServerParameters(command=program, args=arguments, env=full.environ)
     async with Client(server, mode=mode) as client:
@@ -80,10 +82,9 @@ def test_plain_lines_of_an_old_client_are_answered_and_nothing_else_is_printed(f
         {"id": 2, "method": "tools/list"},
     ]
     server = subprocess.Popen(
-        command(full, "--write"),
+        **process(full, "--write"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=full.environ,
         text=True,
     )
     assert server.stdin is not None and server.stdout is not None

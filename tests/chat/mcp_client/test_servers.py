@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,10 +14,21 @@ import pytest
 from bumble.chat.mcp_client import link
 from bumble.chat.mcp_client.servers import Servers
 from bumble.entity.config import ServerConfig
+from tests.support.hostile_server import tool
 from tests.support.servers import GOOD, bad, environ
 
 Start = Callable[..., Servers]
-WEATHER = ServerConfig(GOOD, variables=("PYTHONPATH",))
+SDK = ServerConfig(GOOD, variables=("PYTHONPATH",))  # two seconds to load
+
+
+@pytest.fixture
+def weather(tmp_path: Path) -> ServerConfig:
+    """A good server of few lines."""
+    tools = [tool("forecast"), tool("poem"), tool("flood_town", annotations={})]
+    told = tmp_path / "told.json"
+    told.write_text(json.dumps({"tools": tools, "results": {"flood_town": "Rome is under water"}}))
+    words = (sys.executable, "-m", "tests.support.told_server", str(told))
+    return ServerConfig(words, ("PYTHONPATH",))
 
 
 @pytest.fixture
@@ -49,14 +61,15 @@ def names(servers: Servers, text: str = "so?") -> list[str]:
     return [tool.name for tool in servers.offered(text)]
 
 
-def test_tools_are_those_that_only_look_unless_the_owner_lists_them(start: Start) -> None:
-    look = ["forecast", "environment", "folder", "poem", "leave"]
-    servers = start({"weather": WEATHER})
-    assert names(servers) == [f"weather.{name}" for name in look]
+def test_tools_are_those_that_only_look_unless_the_owner_lists_them(
+    start: Start, weather: ServerConfig
+) -> None:
+    servers = start({"weather": weather})
+    assert names(servers) == ["weather.forecast", "weather.poem"]
     assert servers.all[0].left_out == {
         "flood_town": "it may change something, and you do not list it"
     }
-    listed = ServerConfig(GOOD, ("PYTHONPATH",), tools=("flood_town", "gone"))
+    listed = ServerConfig(weather.command, ("PYTHONPATH",), tools=("flood_town", "gone"))
     servers = start({"weather": listed})
     assert names(servers) == ["weather.flood_town"]
     assert servers.all[0].left_out["gone"] == "the server has no such tool"
@@ -65,7 +78,7 @@ def test_tools_are_those_that_only_look_unless_the_owner_lists_them(start: Start
 
 
 def test_what_a_server_answers_is_text_and_what_it_refuses_a_failure(start: Start) -> None:
-    servers = start({"weather": WEATHER})
+    servers = start({"weather": SDK})
     servers.offered("so?")
     assert servers.call("weather.forecast", {"city": "Rome", "unit": "F"}).text == (
         "Rome: rain for 1 days, 9 F"
@@ -84,9 +97,11 @@ BAD = {
 }
 
 
-def test_a_bad_server_is_a_sentence_and_the_others_are_there(start: Start, said: list[str]) -> None:
+def test_a_bad_server_is_a_sentence_and_the_others_are_there(
+    start: Start, said: list[str], weather: ServerConfig
+) -> None:
     bad = {way: hostile(way, 2.0 if way == "silent" else 30.0) for way in BAD}
-    servers = start({**bad, "weather": WEATHER})
+    servers = start({**bad, "weather": weather})
     assert "weather.forecast" in names(servers)
     assert sorted(said) == [f"the MCP server {way} {BAD[way]}" for way in sorted(BAD)]
     began = time.monotonic()
@@ -112,11 +127,13 @@ def test_a_call_that_goes_wrong_is_a_failed_result(start: Start, tool: str, sent
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="looks at processes as Unix lists them")
-def test_all_that_was_started_is_ended(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_that_was_started_is_ended(
+    start: Start, weather: ServerConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(link, "END_SECONDS", 0.2)
     mine = f"{os.getpid()}"
     others = _below(mine)  # a server of another test, which lives as long as they all
-    servers = start({"odd": hostile("stubborn"), "weather": WEATHER})
+    servers = start({"odd": hostile("stubborn"), "weather": weather})
     servers.offered("so?")
     started = _below(mine) - others
     assert len(started) >= 3

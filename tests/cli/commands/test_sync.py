@@ -17,6 +17,7 @@ from tests.support import clones
 from tests.support.clones import check_whole, lived
 from tests.support.repository import git
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -149,17 +150,20 @@ def folder(file: Path) -> None:
 
 @pytest.mark.parametrize(
     ("path", "make", "why"),
-    [
-        ("knowledge.md", lambda file: file.symlink_to("/etc/hostname"), "a link"),
-        ("episodes/x.md", lambda file: file.symlink_to("../journal.md"), "a link"),
-        ("knowledge.md", folder, "a folder of a file"),
-        ("beliefs", lambda file: file.write_text("x"), "a folder's place"),
-        (".bumble/lock", lambda file: file.write_text("x"), "each clone's own"),
-        ("entity.yaml", lambda file: file.write_text("name: A\n"), "is missing"),
-        ("entity.yaml", lambda file: file.write_bytes(b"name: \xff"), "not UTF-8"),
-        ("soma.yaml", lambda file: file.write_text("bars: {a: b: c}\n"), "soma.yaml ("),
-        ("state.yaml", lambda file: file.write_text("- 1\n"), "state.yaml ("),
-    ],
+    turns(
+        3,
+        [
+            ("knowledge.md", lambda file: file.symlink_to("/etc/hostname"), "a link"),
+            ("episodes/x.md", lambda file: file.symlink_to("../journal.md"), "a link"),
+            ("knowledge.md", folder, "a folder of a file"),
+            ("beliefs", lambda file: file.write_text("x"), "a folder's place"),
+            (".bumble/lock", lambda file: file.write_text("x"), "each clone's own"),
+            ("entity.yaml", lambda file: file.write_text("name: A\n"), "is missing"),
+            ("entity.yaml", lambda file: file.write_bytes(b"name: \xff"), "not UTF-8"),
+            ("soma.yaml", lambda file: file.write_text("bars: {a: b: c}\n"), "soma.yaml ("),
+            ("state.yaml", lambda file: file.write_text("- 1\n"), "state.yaml ("),
+        ],
+    ),
 )
 def test_what_no_clone_commits_is_refused_before_anything_is_merged(
     life: Run, away: Path, path: str, make: Callable[[Path], object], why: str

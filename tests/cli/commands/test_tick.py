@@ -15,6 +15,7 @@ from bumble.cli import registry
 from bumble.cli.app import main
 from bumble.cli.process import Shell
 from bumble.runtime import locks
+from tests.support import forked
 from tests.support.running import Run
 from tests.support.small import WAITING, small
 
@@ -137,8 +138,8 @@ def test_a_run_keeps_to_its_budget_and_says_what_is_left(living: Run) -> None:
 def test_two_ticks_at_once_say_everything_once(run: Run) -> None:
     for n in range(6):
         run.ok("remind", "add", f"Tea {n}", "--at", "2026-05-24T10:00", "--deliver", "journal")
-    words = [sys.executable, "-m", "bumble", "-e", str(run.entity.root), "tick"]
-    ticks = [subprocess.Popen(words, env=run.environ) for _ in range(2)]
+    words = ["-e", str(run.entity.root), "tick"]
+    ticks = [subprocess.Popen(**forked.bumble(words, run.environ)) for _ in range(2)]
     assert [one.wait(60) for one in ticks] == [0, 0]
     assert run.text("journal.md").count("#reminder") == 6
 

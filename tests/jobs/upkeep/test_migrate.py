@@ -162,29 +162,36 @@ def test_what_can_not_be_read_is_left_as_it_is(
     assert truth(run.entity.root) == before
 
 
+def begin_anew(root: Path, folder: Path) -> None:
+    shutil.rmtree(root)
+    shutil.copytree(folder, root, symlinks=True)
+
+
 @sampled
 def test_a_death_at_any_write_leaves_the_old_format_or_the_new(
     older: Callable[[int], Run], tmp_path: Path
 ) -> None:
     run = older(1)
-    root, deaths = run.entity.root, tmp_path / "deaths"
+    root, aside, deaths = run.entity.root, tmp_path / "aside", tmp_path / "deaths"
     before = truth(root)
-
-    def look(n: int, done: bool) -> None:
-        if done and not busy:
-            busy.append(n)
-            shutil.copytree(root, deaths / f"{n:03}", symlinks=True)
-            busy.clear()
-
-    busy: list[int] = []
-    with every_call(look):
+    shutil.copytree(root, aside, symlinks=True)
+    with every_call(lambda n, done: None) as count:
         run.ok("migrate")
     after = truth(root)
-    left = sorted(deaths.iterdir())
-    assert len(left) > len(MADE)
-    for folder in some(left, 3):
-        shutil.rmtree(root)
-        shutil.copytree(folder, root, symlinks=True)
+    assert count[0] > len(MADE)
+    chosen = set(some(range(1, count[0] + 1), 3))
+
+    def look(n: int, done: bool) -> None:
+        if done and n in chosen:
+            chosen.remove(n)  # copying makes calls, too
+            shutil.copytree(root, deaths / f"{n:03}", symlinks=True)
+
+    begin_anew(root, aside)
+    with every_call(look):
+        run.ok("migrate")
+    assert not chosen
+    for folder in sorted(deaths.iterdir()):
+        begin_anew(root, folder)
         run.ok("migrate")
         assert truth(root) == after
         run.ok("doctor", "--fix")  # what a killed writer left of an archive goes
