@@ -151,7 +151,12 @@ def to_mapping(soma: Soma) -> dict[str, object]:
         ],
         # the audience is written also when it is empty, or the one of an earlier line would stay
         "felt": felt_mapping(soma.felt),
-        "noise": _noise_mapping(soma) if soma.noise_ticked_at or soma.noise else None,
+        "noise": {
+            "ticked_at": soma.noise_ticked_at.isoformat() if soma.noise_ticked_at else None,
+            "fragments": [_fragment_mapping(each) for each in soma.noise],
+        }
+        if soma.noise_ticked_at or soma.noise
+        else None,
     }
 
 
@@ -160,13 +165,6 @@ def felt_mapping(felt: FeltLine | None) -> dict[str, object] | None:
     if felt is None:
         return None
     return {"text": felt.text, "at": felt.at.isoformat(), "audience": list(felt.audience)}
-
-
-def _noise_mapping(soma: Soma) -> dict[str, object]:
-    return {
-        "ticked_at": soma.noise_ticked_at.isoformat() if soma.noise_ticked_at else None,
-        "fragments": [_fragment_mapping(each) for each in soma.noise],
-    }
 
 
 def _fragment_mapping(held: Fragment) -> dict[str, object]:

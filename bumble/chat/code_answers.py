@@ -168,7 +168,14 @@ ASKED: Mapping[str, Callable[[Runtime, Heard, str, Templates], str]] = {
 def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply:
     """Plan a reminder at the time that was named; without one say how to set it."""
     at, text, when = runtime.now(), heard.message.text, reading.said.when
-    near = _about(reading.said.what, when, text)
+    # the sentences that say what to remind of, and when: "good night" beside is no time
+    parts = [
+        one
+        for one in sentences(text)
+        if (reading.said.what and reading.said.what in one) or (when and when in one)
+    ]
+    told = " ".join(parts or [text])
+    near = told if when in told else f"{told} {when}"
     due = time_of(near, when, reading.language, at, wakes=not reading.said.what)
     what = _whole(reading.said.what, when, text) or text
     what = (what.replace(when, " ") if when else what).strip(" ,.;:!?") or text
@@ -189,13 +196,6 @@ def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates
         "remind",
         lambda: reminders.plan_new(reminder, "remind them"),
     )
-
-
-def _about(what: str, when: str, text: str) -> str:
-    """Return the sentences that say what to remind of, and when: "good night" beside is no time."""
-    parts = [one for one in sentences(text) if (what and what in one) or (when and when in one)]
-    told = " ".join(parts or [text])
-    return told if when in told else f"{told} {when}"
 
 
 def _whole(what: str, when: str, text: str) -> str:

@@ -377,7 +377,9 @@ def _asks_in_jest(turn: Turn) -> bool:
 
 def _asks_memory(turn: Turn) -> bool:
     """Whether a message asks for what was told, as far as its words show."""
-    return turn.reading.said.main in ASKS_MEMORY or _tells_no_more(turn)
+    return turn.reading.said.main in ASKS_MEMORY or (
+        _is_question(turn) and turn.reading.said.main in ("tell", "confide") and _may_ask(turn)
+    )
 
 
 def _is_in_doubt(reading: MessageReading) -> bool:
@@ -385,11 +387,6 @@ def _is_in_doubt(reading: MessageReading) -> bool:
     task, asks = reading.scores.get("task", -9.0), reading.scores.get(reading.main, -9.0)
     is_near = task > MAY_BE_TASK and (asks < SURELY or task > asks - SURELY)
     return reading.main in ASKS_MEMORY and is_near
-
-
-def _tells_no_more(turn: Turn) -> bool:
-    """Whether what looks told or confided ends as a question: then it asks for what was told."""
-    return _is_question(turn) and turn.reading.said.main in ("tell", "confide") and _may_ask(turn)
 
 
 def _may_ask(turn: Turn, *, judged: bool = False) -> bool:
@@ -554,7 +551,12 @@ class _Sentences:
     def _speak(self, end: int) -> None:
         ready, self._held = self._held[:end], self._held[end:]
         if not self.said:
-            ready = self._begun(_unannounced(self._speaker.sub("", ready)).lstrip())
+            # the beginning of an answer without a first line that only says what comes
+            text = self._speaker.sub("", ready)
+            first, *rest = text.split("\n", 1)
+            ready = self._begun(
+                (rest[0] if rest and first.rstrip().endswith(ANNOUNCES) else text).lstrip()
+            )
         item = LIST_SIGN.sub("", ready).strip()
         again = len(item.split()) >= LEAST_AGAIN and item in self.said
         if again or secrets.find_secret(self.said + ready):
@@ -607,12 +609,6 @@ def _round(text: str) -> int:
         if any(map(str.isalpha, last)) and text.endswith(last * ROUNDS):
             return size
     return 0
-
-
-def _unannounced(text: str) -> str:
-    """Return the beginning of an answer without a first line that only says what comes."""
-    first, *rest = text.split("\n", 1)
-    return rest[0] if rest and first.rstrip().endswith(ANNOUNCES) else text
 
 
 def _may_sum(turn: Turn) -> bool:

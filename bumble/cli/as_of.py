@@ -122,7 +122,12 @@ def _made(cache: Path, name: str, fill: Callable[[Path], None]) -> Path:
         with suppress(OSError):
             os.utime(target)
         return target
-    _evict(cache)
+    # make room for one more: those that were used longest ago go
+    old = time.time() - IN_USE_SECONDS
+    for path in _folders(cache)[MOST_FOLDERS - 1 :]:
+        with suppress(OSError):
+            if path.stat().st_mtime < old:
+                disk.clear(path)
     with destination.folder(target) as draft:
         fill(draft)
     return target
@@ -134,15 +139,6 @@ def _folders(cache: Path) -> list[Path]:
         whole = [path for path in cache.iterdir() if not path.name.startswith(".")]
         return sorted(whole, key=lambda path: -path.stat().st_mtime)
     return []
-
-
-def _evict(cache: Path) -> None:
-    """Make room for one more: those that were used longest ago go."""
-    old = time.time() - IN_USE_SECONDS
-    for path in _folders(cache)[MOST_FOLDERS - 1 :]:
-        with suppress(OSError):
-            if path.stat().st_mtime < old:
-                disk.clear(path)
 
 
 COMMIT_CHARS = 10

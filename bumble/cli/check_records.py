@@ -183,7 +183,14 @@ def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[
         report_progress(number + 1, len(record_files))
     yield from sources.check()
     yield from _find_doubles(context.entity, record_files)
-    yield from _find_same_people(sources.names)
+    pairs = sorted({tuple(paths) for paths in sources.names.values() if len(paths) > 1})
+    for first, *later_paths in pairs:
+        for other in later_paths:
+            yield Finding(
+                "person-twice",
+                f"{first} answers to a name of this person too: the first by file name is meant",
+                other,
+            )
     for path in companions.orphans(context.entity.root):
         yield Finding(
             "source-alone",
@@ -414,17 +421,6 @@ def _find_doubles(entity: Entity, record_files: Sequence[_File]) -> Iterator[Fin
     for first, file in twice(keyed):
         holds = f"{entity.relative(first.path)} holds this {file.kind.name} too"
         yield Finding("record-twice", f"{holds}: remove one of them", entity.relative(file.path))
-
-
-def _find_same_people(names: dict[str, list[str]]) -> Iterator[Finding]:
-    pairs = sorted({tuple(paths) for paths in names.values() if len(paths) > 1})
-    for first, *later_paths in pairs:
-        for other in later_paths:
-            yield Finding(
-                "person-twice",
-                f"{first} answers to a name of this person too: the first by file name is meant",
-                other,
-            )
 
 
 def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:

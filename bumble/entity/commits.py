@@ -390,7 +390,18 @@ class Commits:
         staged = [entry.path for entry in entries if entry.staged or entry.unmerged]
         if staged:
             return f"you have staged {', '.join(staged)}; commit or unstage it"
-        return self._untrusted([entry.path for entry in entries])
+        # say what a commit would need that came with the folder; empty if nothing
+        try:
+            path, name = self.git.unfiltered([entry.path for entry in entries]) or ("", "")
+        except ValueError as error:
+            return str(error)
+        if not path:
+            return ""
+        if self.policy.trusted:
+            return f"{path} needs git's filter `{name}`, which is not set up here"
+        return (
+            f"{path} needs git's filter `{name}`, which is not yours; set it up, or {self._advice}"
+        )
 
     def _trapped(self, paths: Sequence[str]) -> str:
         """Say what git would wait for without end; empty if nothing."""
@@ -405,20 +416,6 @@ class Commits:
     @property
     def _advice(self) -> str:
         return f"if you trust this folder: `bumble config trust {shlex.quote(str(self.root))}`"
-
-    def _untrusted(self, paths: Sequence[str]) -> str:
-        """Say what a commit would need that came with the folder; empty if nothing."""
-        try:
-            path, name = self.git.unfiltered(paths) or ("", "")
-        except ValueError as error:
-            return str(error)
-        if not path:
-            return ""
-        if self.policy.trusted:
-            return f"{path} needs git's filter `{name}`, which is not set up here"
-        return (
-            f"{path} needs git's filter `{name}`, which is not yours; set it up, or {self._advice}"
-        )
 
     def _record(self, message: str, entries: Sequence[TreeEntry]) -> None:
         """Make one commit of some files as they are in the folder, and of nothing else."""

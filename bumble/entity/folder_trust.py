@@ -52,7 +52,12 @@ def read(root: Path, reaching: Mapping[str, Any]) -> list[Rule]:
     items = [_settings(root, reaching)] if reaching else []
     repository = gitdir.find(root)
     if repository is not None and repository.settings_mention(git.NAMING):
-        items.append(_repository(repository))
+        # what the config of a repository may make run, with the files that it includes
+        texts = [_bytes(place) for place in repository.configs]
+        for place, text in zip(repository.configs, tuple(texts), strict=True):
+            paths = (os.fsdecode(match[1]).strip().strip('"') for match in INCLUDED.finditer(text))
+            texts += [_bytes(place.parent / disk.expanded(Path(path))) for path in paths]
+        items.append(rule(GIT_CONFIG, GIT_CONFIG, "programs that git's config names", texts))
     notes = [_reminder(entity, file) for file in _notes(entity.reminders)]
     notes += [_automation(entity, file) for file in _notes(entity.automations)]
     return items + [item for item in notes if item is not None]
@@ -62,15 +67,6 @@ def _settings(root: Path, reaching: Mapping[str, Any]) -> Rule:
     texts = [text for value in reaching.values() for text in _texts(value)]
     summary = ", ".join(reaching)
     return rule(ENTITY_FILE, ENTITY_FILE, summary, reaching, _named(root, root, texts))
-
-
-def _repository(repository: gitdir.Repository) -> Rule:
-    """Return what the config of a repository may make run, with the files that it includes."""
-    texts = [_bytes(place) for place in repository.configs]
-    for place, text in zip(repository.configs, tuple(texts), strict=True):
-        paths = (os.fsdecode(match[1]).strip().strip('"') for match in INCLUDED.finditer(text))
-        texts += [_bytes(place.parent / disk.expanded(Path(path))) for path in paths]
-    return rule(GIT_CONFIG, GIT_CONFIG, "programs that git's config names", texts)
 
 
 def _bytes(file: Path) -> bytes:

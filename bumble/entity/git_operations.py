@@ -214,20 +214,17 @@ def _wait_for_merge(root: Path) -> None:
 def _clear_locks(place: Git, operation: Operation) -> list[Path]:
     """Remove the locks that were made since an operation began and that nobody holds."""
     cleared = []
+    is_long = operation.what in (MERGE, "fetch", "push")
+    # when git was ended, had it gone on
+    ended = operation.began + (git.NETWORK_TIMEOUT_SECONDS if is_long else git.TIMEOUT_SECONDS)
     for lock in locks(place.repository, ALL_LOCKS):
         with suppress(OSError):
             made = lock.lstat().st_mtime
-            is_ours = operation.began - SLACK_SECONDS <= made <= operation.began + _limit(operation)
+            is_ours = operation.began - SLACK_SECONDS <= made <= ended
             if is_ours and not is_at_work(lock):
                 _end_lock(lock, place, operation)
                 cleared.append(lock)
     return cleared
-
-
-def _limit(operation: Operation) -> float:
-    """Return after how long git was ended, had it gone on."""
-    is_long = operation.what in (MERGE, "fetch", "push")
-    return git.NETWORK_TIMEOUT_SECONDS if is_long else git.TIMEOUT_SECONDS
 
 
 def _end_lock(lock: Path, place: Git, operation: Operation) -> None:

@@ -189,7 +189,10 @@ def _commit(
     if parent:
         yield f"from {parent}\n".encode()
     for version in versions:
-        path = _quoted(prefix + version.path)
+        # write a path as git reads it, whatever letters it has
+        plain = (prefix + version.path).encode(errors="surrogateescape")
+        escaped = plain.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+        path = b'"' + escaped + b'"'
         if version.after is None:
             yield b"D " + path + b"\n"
         else:
@@ -199,13 +202,6 @@ def _commit(
 
 def _data(data: bytes) -> bytes:
     return b"data %d\n%b\n" % (len(data), data)
-
-
-def _quoted(path: str) -> bytes:
-    """Write a path as git reads it, whatever letters it has."""
-    plain = path.encode(errors="surrogateescape")
-    escaped = plain.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
-    return b'"' + escaped + b'"'
 
 
 def find(root: Path, name: str) -> str:

@@ -114,7 +114,10 @@ def _notice(
     known: Mapping[str, Notice],
 ) -> Notice:
     keep = reading.keep > 0 or reading.has("remember")
-    corrects = corrected(runtime, session, message, reading, known) if _may_correct(reading) else ()
+    score = reading.scores.get("correct", FAR)
+    # it may put something right: it looks so, or it tells something anew
+    may_correct = reading.main != "confide" and (score >= SURE or (keep and score > FAR))
+    corrects = corrected(runtime, session, message, reading, known) if may_correct else ()
     return Notice(
         at=runtime.now(),
         message=message.id,
@@ -134,13 +137,6 @@ def _is_confided(runtime: Runtime, message: Message, reading: MessageReading) ->
         return True
     reader, parts = runtime.memory.reader, words.sentences(message.text)
     return bool(parts[1:]) and any(reader and reader.read(part).has("confide") for part in parts)
-
-
-def _may_correct(reading: MessageReading) -> bool:
-    """Whether a message may put something right: it looks so, or it tells something anew."""
-    score = reading.scores.get("correct", FAR)
-    is_kept = reading.keep > 0 or reading.has("remember")
-    return reading.main != "confide" and (score >= SURE or (is_kept and score > FAR))
 
 
 def _own(session: Session, message: Message) -> list[Message]:

@@ -202,7 +202,11 @@ class Library:
         if kind == MESSAGE:
             return self._read_message(record_id)
         if kind == kinds.SESSION.name:
-            return self._read_session(record_id)
+            session = self.messages.session(record_id)
+            if session is None:
+                return None
+            view = session_files.view(session)
+            return self._of_view(kinds.SESSION.name, view, self.messages.paths[record_id])
         return self._read_record(kinds.BY_NAME[kind], record_id)
 
     def items(self, kind: Kind) -> Iterator[LibraryRecord]:
@@ -295,13 +299,6 @@ class Library:
             sources=view.sources,
             notes=tuple(self._of_view("note", note, path) for note in view.notes),
         )
-
-    def _read_session(self, session_id: str) -> LibraryRecord | None:
-        session = self.messages.session(session_id)
-        if session is None:
-            return None
-        view = session_files.view(session)
-        return self._of_view(kinds.SESSION.name, view, self.messages.paths[session_id])
 
     def _read_message(self, message_id: str) -> LibraryRecord | None:
         found_message = self.messages.find(message_id)

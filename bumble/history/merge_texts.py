@@ -182,18 +182,14 @@ def _joined(sides: list[SplitFile], order: list[object]) -> tuple[str, bool]:
     for key in order:
         three = [_spaced(side.parts.get(key, "")) for side in sides]
         if not three[0] and three[1] and three[2]:  # both made it
-            three[0] = _common(three[1], three[2])
+            # the heading two new parts share, so that only their texts can clash
+            first = markdown.lines(three[1])[0]
+            three[0] = first if markdown.lines(three[2])[0] == first else ""
         merged = merge_lines(*three)
         clean = clean and merged.clean
         text = _on_a_new_line(text, markdown.newline_of(text)) + merged.text
     end = {_end(side) for side in sides[1:]}
     return (text.rstrip("\r\n") + end.pop() if len(end) == 1 else text), clean
-
-
-def _common(part: str, other: str) -> str:
-    """Return the heading two new parts share, so that only their texts can clash."""
-    first = markdown.lines(part)[0]
-    return first if markdown.lines(other)[0] == first else ""
 
 
 def _spaced(part: str) -> str:

@@ -141,12 +141,6 @@ def schema(
     )
 
 
-def mended_schema(places: Sequence[str], messages: Sequence[str]) -> dict[str, Any]:
-    """Describe the sentences that were sent back, as they may come again."""
-    again = {"place": {"enum": list(places)}, **_claim(messages)["properties"]}
-    return closed({"mended": array(closed(again), len(places))})
-
-
 def _claim(messages: Sequence[str]) -> dict[str, Any]:
     return closed(
         {
@@ -367,7 +361,10 @@ def _asked_again(
         max_tokens=MEND_TOKENS,
         cache_id=cache_id(MEND),
     )
-    schema = mended_schema(list(failed), list(shown.labels))
+    # describe the sentences that were sent back, as they may come again
+    places = list(failed)
+    again = {"place": {"enum": list(places)}, **_claim(list(shown.labels))["properties"]}
+    schema = closed({"mended": array(closed(again), len(places))})
     try:
         raw_list = structured.answer(runtime.model, asked, schema)["mended"]
     except NO_ANSWER:

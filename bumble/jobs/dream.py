@@ -423,7 +423,11 @@ def parse(text: str) -> Dreamt:
     """Read the parts of an answer; a part that is not there is empty."""
     parts: dict[str, list[str]] = {"": [], "fragment": [], "thread": [], "title": []}
     part = ""
-    for line in _visible(text).splitlines():
+    # what is not reasoning; all of it, if the reasoning was never closed
+    tags = ThinkFilter()
+    tags.feed(text)
+    tags.finish()
+    for line in tags.text.splitlines():
         heading = _HEADING.fullmatch(line.strip())
         if heading:
             part = heading[1].casefold().removesuffix("s")
@@ -435,24 +439,16 @@ def parse(text: str) -> Dreamt:
     listed = [line for line in parts[""] if _MARKER.match(line)]  # no heading, but a list
     rows = parts["fragment"] or (listed if parts["thread"] else [])
     title = titles.named(_plain(" ".join(parts["title"][:1])), " ".join(rows))
-    return Dreamt(_fragments(rows), _thread(parts["thread"]), title)
-
-
-def _visible(text: str) -> str:
-    """Return what is not reasoning; all of it, if the reasoning was never closed."""
-    tags = ThinkFilter()
-    tags.feed(text)
-    tags.finish()
-    return tags.text
-
-
-def _fragments(rows: Sequence[str]) -> tuple[str, ...]:
     plain = (
         shorten(_plain(row), FRAGMENT_MAX_CHARS, at_word=True)
         for row in rows
         if not row.startswith("```")
     )
-    return tuple(dict.fromkeys(line for line in plain if re.search(r"\w", line)))[:MAX_FRAGMENTS]
+    return Dreamt(
+        tuple(dict.fromkeys(line for line in plain if re.search(r"\w", line)))[:MAX_FRAGMENTS],
+        _thread(parts["thread"]),
+        title,
+    )
 
 
 def _thread(rows: Sequence[str]) -> str:

@@ -233,8 +233,10 @@ def run(runtime: Runtime, job: NarrateJob) -> JobResult:
     lines = [f"Told the story so far, in {count} words, from {len(draft.used)} memories."]
     if draft.dropped:
         lines.append(f"Left out {draft.dropped} sentences with names or numbers nobody gave.")
+    # name a telling for the history by how it begins
+    prose = next((row for row in draft.text.splitlines() if row and not row.startswith("#")), "")
     return JobResult(
-        title=_title(draft.text),
+        title=f"narrate: {words.shorten(narrative.uncited(prose), TITLE_CHARS, at_word=True)}",
         plan=partial(_plan, runtime, job, draft),
         lines=tuple(lines),
         data={
@@ -246,12 +248,6 @@ def run(runtime: Runtime, job: NarrateJob) -> JobResult:
         },
         trailers=traced(draft.used, runtime.model.name),
     )
-
-
-def _title(story: str) -> str:
-    """Name a telling for the history by how it begins."""
-    prose = next((row for row in story.splitlines() if row and not row.startswith("#")), "")
-    return f"narrate: {words.shorten(narrative.uncited(prose), TITLE_CHARS, at_word=True)}"
 
 
 class StoryDraft(Struct, frozen=True):

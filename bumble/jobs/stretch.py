@@ -143,36 +143,20 @@ def _cut(
 ) -> list[segments.StretchJob]:
     """Cut what waits of a conversation into stretches."""
     if session.imported is not None:
-        return _imported(runtime, session)
+        # cut what was not learnt from yet of an imported conversation
+        ids = [message.id for message in session.messages]
+        start = ids.index(session.distilled) + 1 if session.distilled in ids else 0
+        unanswered = {message.id for message in session.unanswered}
+        settled = [each for each in session.messages[start:] if each.id not in unanswered]
+        budget = runtime.config.memory.distillation.context_char_budget
+        groups = segments.by_size(segments.turns_of(settled), budget)
+        return [segments.StretchJob(session.id, messages, "imported") for messages in groups]
     open_ends = {message.id for message in session.unanswered}
     # up to the first turn without an answer: another process may be at it
     waits = list(takewhile(lambda one: one.id not in open_ends, cursors.messages(file, session)))
     if not any(message.role == "user" for message in waits):
         return []
     return segments.stretches(runtime, session, waits)
-
-
-def _imported(runtime: Runtime, session: sessions.Session) -> list[segments.StretchJob]:
-    """Cut what was not learnt from yet of an imported conversation."""
-    ids = [message.id for message in session.messages]
-    start = ids.index(session.distilled) + 1 if session.distilled in ids else 0
-    unanswered = {message.id for message in session.unanswered}
-    settled = [each for each in session.messages[start:] if each.id not in unanswered]
-    budget = runtime.config.memory.distillation.context_char_budget
-    groups = segments.by_size(segments.turns_of(settled), budget)
-    return [segments.StretchJob(session.id, messages, "imported") for messages in groups]
-
-
-def up_to(runtime: Runtime, session_id: str, message_id: str) -> segments.StretchJob | None:
-    """Return the stretch that waits before a message is out of sight, with it; None: none does."""
-    session = session_files.find(runtime.entity.sessions, session_id)
-    ids = [message.id for message in session.messages]
-    before = set(ids[: ids.index(message_id) + 1]) if message_id in ids else set()
-    for job in _cut(runtime, state.read(runtime.entity.state), session):
-        messages = tuple(message for message in job.messages if message.id in before)
-        if messages:
-            return replace(job, messages=messages)
-    return None
 
 
 def run(runtime: Runtime, job: segments.StretchJob, *, allow_shrink: bool = False) -> JobResult:
@@ -349,7 +333,15 @@ def leaving(runtime: Runtime, compaction: JobResult) -> segments.StretchJob | No
     left = compaction.summarised
     if not (config.compaction_flush_to_knowledge and runtime.writes and left):
         return None
-    return up_to(runtime, left.session, left.last)
+    # the stretch that waits before a message is out of sight, with it; None: none does
+    session = session_files.find(runtime.entity.sessions, left.session)
+    ids = [message.id for message in session.messages]
+    before = set(ids[: ids.index(left.last) + 1]) if left.last in ids else set()
+    for job in _cut(runtime, state.read(runtime.entity.state), session):
+        messages = tuple(message for message in job.messages if message.id in before)
+        if messages:
+            return replace(job, messages=messages)
+    return None
 
 
 def flush(

@@ -29,12 +29,23 @@ def schema(groups: Sequence[Sequence[Tool]]) -> Mapping[str, Any]:
     Args:
         groups: Tools that may be called beside each other; an answer keeps to one group.
     """
+    # "tool" comes first: a grammar keeps this order, so `say` is known before its text streams.
     rows = [
         {
             "type": "array",
             "minItems": 1,
             "maxItems": MAX_ACTIONS,
-            "items": {"anyOf": [_action(tool) for tool in group]},
+            "items": {
+                "anyOf": [
+                    {
+                        "type": "object",
+                        "properties": {"tool": {"const": tool.name}, "arguments": tool.parameters},
+                        "required": ["tool", "arguments"],
+                        "additionalProperties": False,
+                    }
+                    for tool in group
+                ]
+            },
         }
         for group in groups
         if group
@@ -43,16 +54,6 @@ def schema(groups: Sequence[Sequence[Tool]]) -> Mapping[str, Any]:
         "type": "object",
         "properties": {"actions": {"anyOf": rows}},
         "required": ["actions"],
-        "additionalProperties": False,
-    }
-
-
-def _action(tool: Tool) -> Mapping[str, Any]:
-    # "tool" comes first: a grammar keeps this order, so `say` is known before its text streams.
-    return {
-        "type": "object",
-        "properties": {"tool": {"const": tool.name}, "arguments": tool.parameters},
-        "required": ["tool", "arguments"],
         "additionalProperties": False,
     }
 

@@ -198,13 +198,10 @@ class EmbeddedModel:
         return "may" if request.thinking and not closed else "none"
 
     def _messages(self, messages: Sequence[PromptMessage]) -> list[dict[str, str]]:
-        own = self._own_markers()
-        return [{"role": one.role, "content": marks.plain(one.content, own)} for one in messages]
-
-    def _own_markers(self) -> re.Pattern[str] | None:
-        """Return what its vocabulary has of control tokens beside the usual ones."""
+        # what its vocabulary has of control tokens beside the usual ones
         self._known_vocabulary()
-        return self._markers
+        own = self._markers
+        return [{"role": one.role, "content": marks.plain(one.content, own)} for one in messages]
 
     def _known_vocabulary(self) -> Vocabulary:
         if self._vocabulary is None:

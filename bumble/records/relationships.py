@@ -399,12 +399,11 @@ def heard(person: Relationship, circle: Sequence[str]) -> list[PendingNote]:
         for line in text_lines(person.text)
         if person.interaction_count == 0 and person.origin_of(line).by
     ]
-    return [note for note in (*lines, *person.pending) if fits_circle(note, circle)]
-
-
-def fits_circle(note: PendingNote, circle: Sequence[str]) -> bool:
-    """Whether a program noted something for a circle of people, and for nobody else."""
-    return bool(note.provenance.by) and set(note.provenance.audience) == set(circle)
+    return [
+        note
+        for note in (*lines, *person.pending)
+        if note.provenance.by and set(note.provenance.audience) == set(circle)
+    ]
 
 
 def told_of(

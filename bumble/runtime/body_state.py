@@ -30,11 +30,16 @@ HEARD, SPOKE = "message_in", "message_out"
 def read(runtime: Runtime, at: datetime) -> Soma:
     """Return the body as it is at a time, a newborn's where its file is broken; writes nothing."""
     new = body.birth(at, runtime.config.soma.bars.levels)
-    return runtime.read_or(lambda: _at(runtime, store.read(runtime.entity.soma), at), new)
-
-
-def _at(runtime: Runtime, file: MappingFile, at: datetime) -> Soma:
-    return present(runtime.entity.soma, file, at, runtime.zone, runtime.config.soma.bars.levels)
+    return runtime.read_or(
+        lambda: present(
+            runtime.entity.soma,
+            store.read(runtime.entity.soma),
+            at,
+            runtime.zone,
+            runtime.config.soma.bars.levels,
+        ),
+        new,
+    )
 
 
 def present(

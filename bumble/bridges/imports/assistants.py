@@ -160,7 +160,10 @@ def _of_le_chat(data: Mapping[str, Any]) -> ImportedMessage:
         *(_chunk(one) for one in chunks if one not in pieces),
         *(_canvas(one) for one in listed(data, "canvas")),
         *(ledger.unknown("quotes") for _ in listed(data, "quotes")),
-        *(_file(one) for one in listed(data, "files")),
+        *(
+            ledger.mark("picture" if text(one, "type") == "image" else "file", text(one, "name"))
+            for one in listed(data, "files")
+        ),
     ]
     own, turn_id = text(data, "role") == "user", text(data, "id")
     head = ledger.head(turn_id, moment(data, "createdAt"), MISTRAL_NAME, own=own)
@@ -180,10 +183,6 @@ def _canvas(data: object) -> ImportedBlock:
     return (
         ledger.titled("document", text(data, "title"), words) if words else ledger.unknown("canvas")
     )
-
-
-def _file(data: object) -> ImportedBlock:
-    return ledger.mark("picture" if text(data, "type") == "image" else "file", text(data, "name"))
 
 
 LE_CHAT = Files(("chat-*.json",), frozenset(["chatId", "contentChunks"]), {})

@@ -165,16 +165,16 @@ def _page(source: ImportSource, name: str, zone: tzinfo) -> Iterator[Item]:
 def _card(cells: Mapping[str, str], zone: tzinfo) -> Iterator[Item]:
     """Read a record of a page: what was asked, a line that says when, what was answered."""
     lines = cells["said"].split("\n")
-    times = {n: dates.shown(line, zone) for n, line in enumerate(lines) if _may_be_time(line)}
+    times = {
+        n: dates.shown(line, zone)
+        for n, line in enumerate(lines)
+        if len(line) <= MAX_TIME_CHARS and sum(char.isdigit() for char in line) > 6
+    }
     place = next((n for n, at in times.items() if at), 0)
     told = "\n".join(lines[place + 1 :]).strip()
     asked = "\n".join(lines[:place]).strip()
     answers = [ImportedBlock(told)] if told else []
     yield from _entry(times.get(place), asked or lines[0], cells["labels"], (), answers)
-
-
-def _may_be_time(line: str) -> bool:
-    return len(line) <= MAX_TIME_CHARS and sum(char.isdigit() for char in line) > 6
 
 
 GEMINI = Files(

@@ -109,7 +109,11 @@ class Importer:
 
     def take(self, item: Item) -> None:
         """Plan what an item asks for; writes when a batch is full."""
-        self._what = _named(item)
+        # the first of what an item is called, without a secret
+        names = (getattr(item, key, "") for key in ("title", "name", "what", "id"))
+        self._what = shorten(
+            secrets.redacted(one_line(next(filter(None, names), ""))), MAX_SHOWN_CHARS
+        )
         match item:
             case ImportedTalk():
                 self._talk(item)
@@ -147,7 +151,11 @@ class Importer:
 
     def _talk(self, talk: ImportedTalk) -> None:
         title = self._safe(one_line(talk.title))[:MAX_TITLE_CHARS]
-        key = talk.id if len(talk.id) <= MAX_ID_CHARS else _digest(talk.id)
+        key = (
+            talk.id
+            if len(talk.id) <= MAX_ID_CHARS
+            else hashlib.sha256(talk.id.encode("utf-8", "replace")).hexdigest()
+        )
         placed = self._placed(talk, key)
         turns = [one.turn for one in placed] if placed else talk.turns
         count = sum(turn.blocks for turn in turns)
@@ -269,14 +277,11 @@ class Importer:
         if turn.by == PERSON:
             own, extra = self.speaker, {"name": self.speaker.name}
             said = replace(message, role="user", speaker=own.id, trust=own.trust, extra=extra)
-            return self._known(said)
+            # note of a message by somebody who was forgotten before that they are met anew
+            before = [entry for entry in self._forgotten if entry.at < said.at]
+            anew = forgotten.met_after(before, said.speaker, str(said.extra.get("name", "")))
+            return replace(said, extra={**said.extra, **anew})
         return message
-
-    def _known(self, message: Message) -> Message:
-        """Note of a message by somebody who was forgotten before that they are met anew."""
-        before = [entry for entry in self._forgotten if entry.at < message.at]
-        anew = forgotten.met_after(before, message.speaker, str(message.extra.get("name", "")))
-        return replace(message, extra={**message.extra, **anew})
 
     def _safe(self, text: str) -> str:
         """Return a text without secrets, and count it if it had one."""
@@ -385,12 +390,6 @@ class Importer:
             self._plan(change)
 
 
-def _named(item: Item) -> str:
-    """Return the first of what an item is called, without a secret."""
-    names = (getattr(item, key, "") for key in ("title", "name", "what", "id"))
-    return shorten(secrets.redacted(one_line(next(filter(None, names), ""))), MAX_SHOWN_CHARS)
-
-
 def _imported(entity: Entity, form: str) -> dict[str, str]:
     """Return the ids of conversations that were imported before, by their ids at their origin."""
     there = {}
@@ -398,10 +397,6 @@ def _imported(entity: Entity, form: str) -> dict[str, str]:
         if info.imported is not None and info.imported.get("from") == form:
             there[str(info.imported.get("id"))] = info.id
     return there
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def run(items: Iterable[Item], importer: Importer) -> ImportReport:

@@ -228,7 +228,13 @@ class Desk(Struct, frozen=True):
         same = next((part for part in own if part.text == text.strip()), None)
         if same is not None:
             return {"changed": False, "id": same.title, "trust": TRUST}
-        _check_room(book, text)
+        notes = [part.source for part in book.sections if part.provenance.by == BY]
+        if sum(len(note.encode()) for note in (*notes, text)) > MAX_NOTES_BYTES:
+            raise RefusedError(
+                f"{knowledge.PATH}: the notes of other programs would fill "
+                f"{MAX_NOTES_BYTES:,} bytes\n"
+                "Its owner makes room with `bumble knowledge remove`, or makes them their own."
+            )
         name = _free_title(book, head)
         why = f"remember for another program: {shorten(one_line(text), 50)}"
         change = knowledge.plan_set(
@@ -280,15 +286,6 @@ MAX_TEXT_CHARS = 20_000
 MAX_TITLE_CHARS = 80
 MOST_ALIKE = 1000  # notes of one title
 MAX_NOTES_BYTES = 1_000_000  # of all notes: the file has a limit, and is the owner's
-
-
-def _check_room(book: knowledge.Knowledge, text: str) -> None:
-    notes = [part.source for part in book.sections if part.provenance.by == BY]
-    if sum(len(note.encode()) for note in (*notes, text)) > MAX_NOTES_BYTES:
-        raise RefusedError(
-            f"{knowledge.PATH}: the notes of other programs would fill {MAX_NOTES_BYTES:,} bytes\n"
-            "Its owner makes room with `bumble knowledge remove`, or makes them their own."
-        )
 
 
 def _free_title(book: knowledge.Knowledge, title: str) -> str:

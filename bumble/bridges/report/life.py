@@ -185,7 +185,10 @@ class Collector:
         for number, (kind, path) in enumerate(paths):
             progress(number, total)
             self._take(kind, path)
-        wanted = self._wanted()
+        # the ids of all that something rests on
+        entries = (entry for group in self.life.entries.values() for entry in group)
+        lists = [*(entry.sources for entry in entries), *(who.sources for who in self.life.people)]
+        wanted = {source for sources in lists for source in sources}
         for number, path in enumerate(talks, len(paths)):
             progress(number, total)
             self._take_talk(path, wanted)
@@ -354,12 +357,6 @@ class Collector:
         parts = (by, model, trust, f"only for {who}" if who else "")
         return tuple(_mark(part) for part in parts if part)
 
-    def _wanted(self) -> set[str]:
-        """Return the ids of all that something rests on."""
-        entries = (entry for group in self.life.entries.values() for entry in group)
-        lists = [*(entry.sources for entry in entries), *(who.sources for who in self.life.people)]
-        return {source for sources in lists for source in sources}
-
     def _take_talk(self, path: Path, wanted: set[str]) -> None:
         try:
             session = session_files.load(path)
@@ -435,13 +432,14 @@ class Collector:
         lost = (
             []
             if not self.reader.is_owner
-            else [source for source in ids if not self._is_here(source)]
+            else [
+                source
+                for source in ids
+                if not (source in self.quotes or source in self.places or source in self._hidden)
+            ]
         )
         more = max(0, len(bases) - MOST_BASES)
         return Ground(tuple(bases[:MOST_BASES]), more, len(lost))
-
-    def _is_here(self, source: str) -> bool:
-        return source in self.quotes or source in self.places or source in self._hidden
 
     def _basis(self, source: str) -> Basis | None:
         if source in self.quotes:

@@ -24,7 +24,7 @@ from bumble.errors import McpMissingError
 
 if TYPE_CHECKING:
     from bumble.bridges.mcp_server.desk import Desk
-    from bumble.chat.mcp_client.servers import Running, Servers
+    from bumble.chat.mcp_client.servers import Servers
     from bumble.runtime.people import Person
 
 LIBRARIES = ("mcp", "mcp_types")
@@ -160,26 +160,26 @@ def _list_servers(opened: Opened) -> None:
     listed = servers(opened.config, shell, lambda _: None)
     try:
         listed.start(listed.all)
-        data = [_server_data(server) for server in listed.all]
+        data = [
+            {
+                "name": server.name,
+                "command": list(server.config.command),
+                "answers": not server.problem,
+                "problem": server.problem or None,
+                "protocol": server.link.protocol if server.link else None,
+                "seconds": round(server.seconds, 2),
+                "tools": [
+                    {"name": tool.name, "description": tool.description}
+                    for tool in server.tools.values()
+                ],
+                "left_out": server.left_out,
+            }
+            for server in listed.all
+        ]
     finally:
         listed.close()
     lines = [line for server in data for line in _server_lines(server)]
     output.result(shell, "mcp list", {"servers": data}, "\n".join(lines) or NO_SERVERS)
-
-
-def _server_data(server: Running) -> dict[str, Any]:
-    return {
-        "name": server.name,
-        "command": list(server.config.command),
-        "answers": not server.problem,
-        "problem": server.problem or None,
-        "protocol": server.link.protocol if server.link else None,
-        "seconds": round(server.seconds, 2),
-        "tools": [
-            {"name": tool.name, "description": tool.description} for tool in server.tools.values()
-        ],
-        "left_out": server.left_out,
-    }
 
 
 def _server_lines(server: Mapping[str, Any]) -> list[str]:

