@@ -25,7 +25,7 @@ from bumble.errors import (
     UserError,
 )
 from bumble.files import disk
-from bumble.text import merge_marks, schema, urls, yaml_edit
+from bumble.text import merge_marks, printable, schema, yaml_edit
 from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 from bumble.text.words import one_line
 
@@ -55,7 +55,7 @@ class Settings(Struct, frozen=True):
         value: Any = self.values
         for name in _path(key, self.values):
             value = value[name]
-        return urls.masked(value)
+        return printable.masked(value)
 
     def origin(self, key: str) -> str:
         """Say where a value is from: `default`, `entity.yaml:14`, `environment BUMBLE_…`, `flag`.
@@ -71,7 +71,7 @@ class Settings(Struct, frozen=True):
         The values are to be shown: passwords in addresses are not among them.
         """
         for keys, value in layers.leaves(self.values):
-            yield ".".join(keys), urls.masked(value), self._origin(keys)
+            yield ".".join(keys), printable.masked(value), self._origin(keys)
 
     def flags(self) -> dict[str, object]:
         """Return what flags of the command override: dotted key to value."""

@@ -30,7 +30,7 @@ from bumble.files import disk, git
 from bumble.files.git import Git
 from bumble.history import clone
 from bumble.records import forgotten, kinds
-from bumble.text import urls
+from bumble.text import printable
 
 MOST_SHOWN = 5
 NEEDED = (ENTITY_FILE, *approvals.MAPPINGS)
@@ -324,7 +324,7 @@ def address(text: str, folder: Path) -> str:
 def on_the_web(place: str) -> str:
     """Return where anybody would look for a repository; empty for one that is not on the web."""
     ssh = _SSH.fullmatch(place) or _HOST_AND_PATH.fullmatch(place)
-    web = f"https://{ssh[1]}/{ssh[2]}" if ssh else urls.bare(place)
+    web = f"https://{ssh[1]}/{ssh[2]}" if ssh else printable.bare_url(place)
     return web if web.lower().startswith(("http://", "https://")) else ""
 
 
@@ -338,8 +338,10 @@ def is_public(root: Path, place: str) -> bool:
     if not web:
         return False
     found = git.ask_as_anybody(web)
-    if found.killed and web == urls.bare(place):
-        raise SyncError(root, found.why, f"{urls.shown(place)} says nothing; nothing was uploaded.")
+    if found.killed and web == printable.bare_url(place):
+        raise SyncError(
+            root, found.why, f"{printable.shown_url(place)} says nothing; nothing was uploaded."
+        )
     return found.code == 0
 
 
@@ -379,7 +381,7 @@ def refuse_another(root: Path, place: Git, target: str) -> str:
     known = place.call("config", "--get", f"remote.{REMOTE}.url").text.strip()
     if known and known != target:
         raise RefusedError(
-            f"{root} has a remote already: {urls.shown(known)}\n"
+            f"{root} has a remote already: {printable.shown_url(known)}\n"
             f"To take it away: `git -C {shlex.quote(str(root))} remote remove {REMOTE}`"
         )
     return known
@@ -400,7 +402,7 @@ def connect(root: Path, place: Git, target: str, branch: str) -> None:
     heads = place.reach("ls-remote", "--heads", target)
     if heads.code != 0:
         raise SyncError(
-            root, heads.why, f"Does {urls.shown(target)} exist, and may you write there?"
+            root, heads.why, f"Does {printable.shown_url(target)} exist, and may you write there?"
         )
     if not known:
         added = place.call("remote", "add", REMOTE, target)
@@ -414,7 +416,7 @@ def connect(root: Path, place: Git, target: str, branch: str) -> None:
     tracking = f"refs/remotes/{REMOTE}/{branch}"
     if fetched.code != 0 or place.call("merge-base", "HEAD", tracking).code != 0:
         place.call("remote", "remove", REMOTE)
-        why = f"{urls.shown(target)} holds another beginning"
+        why = f"{printable.shown_url(target)} holds another beginning"
         raise SyncError(root, why, "Clone it to have that one here, or choose an empty place.")
 
 

@@ -18,7 +18,7 @@ import httpx2
 from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError
-from bumble.llm import http_errors, openai_format, providers
+from bumble.llm import detect, http_errors, openai_format
 from bumble.llm.actions import Answer, CallText
 from bumble.llm.marks import ThinkFilter
 from bumble.llm.ollama_format import OllamaDialect
@@ -36,7 +36,7 @@ from bumble.llm.wire import (
     paced,
     within,
 )
-from bumble.text import urls
+from bumble.text import printable
 
 Dialect = OpenAIDialect | OllamaDialect
 _PROBLEMS = (StatusError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError)
@@ -348,7 +348,7 @@ class HttpModel:
 def _client(peer: http_errors.Peer, timeouts: Timeouts) -> httpx2.Client:
     slowest = max(timeouts.first_token_seconds, timeouts.silence_seconds) + 5
     return httpx2.Client(
-        trust_env=not urls.is_loopback(peer.url),
+        trust_env=not printable.is_loopback(peer.url),
         follow_redirects=True,
         verify=not peer.url.startswith("http://"),  # no certificates are read for nothing
         timeout=httpx2.Timeout(slowest, connect=timeouts.connect_seconds),
@@ -429,11 +429,11 @@ def openai(
     """
     peer = http_errors.Peer(base_url, api_key)
     url = peer.url
-    known = providers.of_url(url)
+    known = detect.provider_of(url)
     thought: Mapping[str, Mapping[str, Any]] = {}
     if known is not None:
         thought = {"thinks": known.thinks, "thinks_not": known.thinks_not}
-    elif urls.is_loopback(url):  # the template's switch, which llama-server and vLLM take
+    elif printable.is_loopback(url):  # the template's switch, which llama-server and vLLM take
         switch = "chat_template_kwargs"
         thought = {name: {switch: {"enable_thinking": on}} for on, name in _THINKS.items()}
     dialect = OpenAIDialect(

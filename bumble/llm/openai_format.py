@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.llm import actions, providers
+from bumble.llm import actions, detect
 from bumble.llm.protocol import PromptMessage, Request, Usage
 from bumble.llm.wire import Ask, CallPart, Habits, Piece, StatusError, entries
 from bumble.text.printable import whole
@@ -76,7 +76,7 @@ class OpenAIDialect(Struct, frozen=True):
         return replace(
             habits,
             asked=answer is not None,
-            context_tokens=window or providers.window(self.model),
+            context_tokens=window or detect.window_of(self.model),
             window_told=window is not None,
             names=() if entry or not is_whole else tuple(_short(one["id"]) for one in entries),
             parameters=_first_count(places, ("n_params",)),

@@ -18,10 +18,10 @@ from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
 from bumble.files import disk
-from bumble.llm import detect, providers
+from bumble.llm import detect
 from bumble.llm.protocol import Model
-from bumble.models.abilities import probe, tiers
-from bumble.models.abilities.tiers import (
+from bumble.models import probe, tiers
+from bumble.models.tiers import (
     ABLE,
     ANY,
     PURPOSES,
@@ -38,7 +38,7 @@ from bumble.models.weights import choice
 from bumble.records.sessions import Session
 from bumble.runtime import locks, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
-from bumble.text import schema, urls
+from bumble.text import printable, schema
 
 if TYPE_CHECKING:
     from bumble.runtime.runtime import Runtime
@@ -140,7 +140,7 @@ def identity_of(chosen: choice.Choice) -> str:
     """Return by what the results of a model are kept: the hash of its weights, else where it is."""
     if chosen.entry is not None:
         return f"{tiers.OF_WEIGHTS}{chosen.entry.files[0].sha256}"
-    name = f"{urls.shown(chosen.url).rstrip('/')}#{chosen.model}"
+    name = f"{printable.shown_url(chosen.url).rstrip('/')}#{chosen.model}"
     if chosen.backend != "ollama":
         return name
     return f"{name}@{detect.digest(chosen.url, chosen.model)}"  # a pull may bring another model
@@ -258,7 +258,7 @@ def _better(opened: Opened, chosen: choice.Choice) -> str:
             auto = opened.config.llm.model == weights.AUTO
             takes = "model pull" if auto else "config set llm.model"
             return f"A larger one: `bumble {takes} {better.name}`."
-    names = ", ".join(one.name for one in providers.known())
+    names = ", ".join(one.name for one in detect.providers())
     return (
         "It is the largest for this machine's memory. One elsewhere, to which what you say goes: "
         f"`bumble config set --user llm.provider NAME` ({names})."

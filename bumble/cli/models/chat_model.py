@@ -20,13 +20,13 @@ from bumble.entity import installation
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UserError
 from bumble.files import disk
-from bumble.llm import detect, gguf, ledger, providers
+from bumble.llm import detect, gguf, ledger
 from bumble.llm.ledger import Budgeted, Limits, Prices, Recorded
 from bumble.llm.protocol import AbsentModel, LazyModel, Model
 from bumble.llm.wire import HabitFile, Timeouts, WindowSource
 from bumble.models.weights import choice, store
 from bumble.models.weights.catalog import CatalogEntry
-from bumble.text import urls
+from bumble.text import printable
 
 if TYPE_CHECKING:
     from bumble.llm.http_model import HttpModel
@@ -70,7 +70,7 @@ def choose_model(opened: Configured, *, yes: bool | None = None) -> choice.Choic
 def is_open(opened: Configured) -> bool:
     """Whether nothing was said about the model, and somebody is there to be asked."""
     config = opened.config.llm
-    known = providers.named(config.provider)
+    known = detect.provider_named(config.provider)
     said = config.model != weights.AUTO or config.base_url or known is not None
     return opened.shell.asks and not said
 
@@ -170,7 +170,7 @@ def open_endpoint(opened: Configured, chosen: choice.Choice, *, writes: bool) ->
         first_token_seconds=config.first_token_timeout_seconds,
         silence_seconds=config.silence_timeout_seconds,
     )
-    key = f"{urls.shown(chosen.url)}#{chosen.model}"
+    key = f"{printable.shown_url(chosen.url)}#{chosen.model}"
     habits = HabitFile(shell.habits, key, shell.now, writes=writes)
     if chosen.backend == "ollama":
         return http_model.ollama(
@@ -284,7 +284,7 @@ def stays_here(chosen: choice.Choice) -> bool:
     """Whether what a model is asked stays on this machine."""
     if chosen.backend in ("embedded", "script"):
         return True
-    return urls.is_loopback(chosen.url) and not chosen.model.endswith(IN_THE_CLOUD)
+    return printable.is_loopback(chosen.url) and not chosen.model.endswith(IN_THE_CLOUD)
 
 
 def _read(
