@@ -17,7 +17,6 @@ from functools import cache
 from msgspec.structs import replace
 
 from bumble.chat import code_answers, memory_answer, route
-from bumble.chat.code_answers import CodeReply
 from bumble.chat.loop import LoopOutcome, LoopStep, Say
 from bumble.chat.reply_writer import (
     Composed,
@@ -31,21 +30,16 @@ from bumble.chat.reply_writer import (
 )
 from bumble.entity import secrets
 from bumble.fallback import notices, quotes, sayings, templates
-from bumble.fallback.quotes import Quote
-from bumble.fallback.templates import Templates
 from bumble.guard import values
 from bumble.llm import actions, prompts
 from bumble.llm.protocol import Block, EnoughError, PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
 from bumble.prompt import compact, preamble, system, transcript
-from bumble.prompt.system import Stable
-from bumble.prompt.transcript import View
 from bumble.records import knowledge
 from bumble.records.sessions import Session
 from bumble.runtime import rules
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens, words
-from bumble.text.words import one_line
 
 PAGE = "talk_{language}"
 MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
@@ -98,7 +92,7 @@ def has(language: str) -> bool:
 
 def stable(
     runtime: Runtime, session: Session, language: str, overview: str | None = None
-) -> Stable:
+) -> system.Stable:
     """Make the short prompt from an entity's files as they are: no tools, no story."""
     entity, identity = runtime.entity, runtime.identity
     language = language if has(language) else templates.FIRST
@@ -106,7 +100,7 @@ def stable(
     who = rules.own_identity(entity, identity).identity
     book = rules.own_book(entity, knowledge.readable(entity.knowledge))
     parts = {
-        "monologue": _monologue(one_line(who.monologue), language),
+        "monologue": _monologue(words.one_line(who.monologue), language),
         "always": "\n".join(filter(None, (system.locked(book), system.files(own_files)))),
     }
     page = prompts.load(PAGE.format(language=language))
@@ -114,7 +108,7 @@ def stable(
     (_, bare), *_ = page.turns(name=identity.name, **dict.fromkeys(parts, ""))
     blocks = (Block("how to answer", bare), *(Block(name, part) for name, part in parts.items()))
     examples = tuple(PromptMessage(role, text) for role, text in turns)
-    return Stable(text, blocks, own_files, examples=examples)
+    return system.Stable(text, blocks, own_files, examples=examples)
 
 
 def _monologue(text: str, language: str) -> str:
@@ -124,8 +118,8 @@ def _monologue(text: str, language: str) -> str:
 
 
 def view(
-    runtime: Runtime, session: Session, stable: Stable, before: str = "", taken: int = 0
-) -> View:
+    runtime: Runtime, session: Session, stable: system.Stable, before: str = "", taken: int = 0
+) -> transcript.View:
     """Return what of a conversation is shown, as plain speech."""
     room = max(route.LEAST_HISTORY_TOKENS, route.history(runtime, stable) - taken)
     return transcript.view(session, room, before=before, plain=True)
@@ -239,7 +233,7 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
                 reply = _remembered(runtime, turn, template, outcome)
                 if reply is None and _may_sum(turn):
                     result = _summed(runtime, turn, outcome)
-                    reply = CodeReply(result, "calculate") if result else None
+                    reply = code_answers.CodeReply(result, "calculate") if result else None
                 if reply is None and _spoken(runtime, turn, outcome, voice.say):
                     return WrittenReply(outcome)
         elif reply is None:
@@ -248,9 +242,9 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         outcome.stopped = "interrupted"
         return WrittenReply(outcome)
     if reply is None and _is_task(turn):
-        reply = CodeReply(template.cannot, "task")
+        reply = code_answers.CodeReply(template.cannot, "task")
     text = _worded(runtime, turn, template)
-    return _said(outcome, reply or CodeReply(text, turn.reading.said.main), voice.say)
+    return _said(outcome, reply or code_answers.CodeReply(text, turn.reading.said.main), voice.say)
 
 
 def _only(heard: Heard, text: str) -> Heard:
@@ -307,18 +301,20 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
     return bool(heard.said.strip())
 
 
-def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | None:
+def _known(
+    runtime: Runtime, turn: Turn, template: templates.Templates
+) -> code_answers.CodeReply | None:
     """Return what code alone knows; None where memory or the model does."""
     if _introduces(turn):
-        return CodeReply(_hello(turn, template, runtime), "introduce")
+        return code_answers.CodeReply(_hello(turn, template, runtime), "introduce")
     reply = code_answers.answer(runtime, turn.heard, turn.reading, template)
     # The time may be asked for when it is asked when something is, which memory may know.
     return None if reply is not None and reply.about == "ask_time" else reply
 
 
 def _remembered(
-    runtime: Runtime, turn: Turn, template: Templates, outcome: LoopOutcome | None
-) -> CodeReply | None:
+    runtime: Runtime, turn: Turn, template: templates.Templates, outcome: LoopOutcome | None
+) -> code_answers.CodeReply | None:
     """Return what was told that answers a message, if it asks for that.
 
     Which question it is shows in its words less surely than in whether something that was told
@@ -333,7 +329,7 @@ def _remembered(
 
     @cache
     def answers(told: str) -> bool:
-        asked = f"Told: {told}\nAsked: {one_line(heard.message.text)}"
+        asked = f"Told: {told}\nAsked: {words.one_line(heard.message.text)}"
         said = _asked(runtime, turn, outcome, "answers", asked, CHOICE_TOKENS) if outcome else ""
         return said.strip().casefold().startswith("yes")
 
@@ -343,15 +339,15 @@ def _remembered(
     )
     if found:
         rows = [_quoted(each, heard, template) for each in found]
-        return CodeReply("\n".join((template.told, *rows)), "ask_memory")
+        return code_answers.CodeReply("\n".join((template.told, *rows)), "ask_memory")
     if kept := memory_answer.written(runtime, heard.session, answers if outcome else None):
         title, text = kept
-        return CodeReply(f"{title}: {quotes.marked(text, template)}", "ask_memory")
+        return code_answers.CodeReply(f"{title}: {quotes.marked(text, template)}", "ask_memory")
     surely = asks and turn.reading.said.main in ASKS_MEMORY
-    return CodeReply(template.unknown, "ask_memory") if surely else by_code
+    return code_answers.CodeReply(template.unknown, "ask_memory") if surely else by_code
 
 
-def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:
+def _quoted(quote: quotes.Quote, heard: Heard, template: templates.Templates) -> str:
     """Word a quote that answers; whose own words it has needs no name."""
     if quote.name != (heard.message.extra.get("name") or heard.message.speaker):
         return quotes.line(quote, template).removeprefix(quotes.MARK)
@@ -408,7 +404,7 @@ def _may_ask(turn: Turn, *, judged: bool = False) -> bool:
     )
 
 
-def _said(outcome: LoopOutcome, reply: CodeReply, say: Say) -> WrittenReply:
+def _said(outcome: LoopOutcome, reply: code_answers.CodeReply, say: Say) -> WrittenReply:
     """Say what no model wrote; it is no example of how to speak."""
     say(reply.text)
     outcome.steps.append(LoopStep(reply.text, (), ()))
@@ -416,7 +412,7 @@ def _said(outcome: LoopOutcome, reply: CodeReply, say: Say) -> WrittenReply:
     return WrittenReply(outcome, worded=reply.about, slip="no model wrote it")
 
 
-def _hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
+def _hello(turn: Turn, template: templates.Templates, runtime: Runtime) -> str:
     """Greet; who says who they are hears who is there, and who has nobody's language that."""
     who, reading = turn.heard.who.name, turn.reading.said
     name = reading.introduced if _introduces(turn) else ""
@@ -428,7 +424,7 @@ def _hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
     return " ".join(filter(None, (hello, own, foreign if first else "")))
 
 
-def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
+def _worded(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
     """Return a few words that claim nothing but what is so."""
     reading, name = turn.reading.said, turn.heard.who.name
     if reading.has("ask_entity"):
@@ -481,7 +477,7 @@ def _task(runtime: Runtime, turn: Turn) -> Request:
     whatever stands in its place.
     """
     done, loose = _talked(turn.recalled.seen.messages[-TASK_SEEN:])
-    told = "\n".join(f"- {one_line(each)}" for each in (*_near(runtime, turn, loose), *loose))
+    told = "\n".join(f"- {words.one_line(each)}" for each in (*_near(runtime, turn, loose), *loose))
     told = f"<told>\n{told}\n</told>" if told else ""
     page = prompts.load("task").fill(name=runtime.identity.name, told=told)
     task = "\n".join(filter(None, (turn.heard.attached, turn.heard.message.text)))

@@ -24,7 +24,6 @@ from bumble.cli.commands import migrate
 from bumble.cli.opening import Opened, identity_of
 from bumble.entity import changes, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
-from bumble.entity.settings import SCHEMA_VERSION
 from bumble.errors import (
     HistoryMissingError,
     PastMissingError,
@@ -34,7 +33,6 @@ from bumble.errors import (
 )
 from bumble.files import disk
 from bumble.history import past
-from bumble.history.past import PastCommit
 from bumble.jobs.forgetting import forget
 from bumble.records import forgotten, kinds
 
@@ -46,7 +44,7 @@ class PastFolder(Struct, frozen=True):
     """A folder as it was."""
 
     root: Path
-    commit: PastCommit | None  # None: there is no history, so its records' own times tell
+    commit: past.PastCommit | None  # None: there is no history, so its records' own times tell
     why: str = ""  # there is no history
     others: tuple[Path, ...] = ()  # further ones that are kept
 
@@ -88,7 +86,7 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
         _forget(entity.root, folder, names, zone)
 
     key = commit.tree if commit else f"{moment.isoformat()} {past.listing_by_times(entity)}"
-    key = f"{SCHEMA_VERSION} {key}"
+    key = f"{settings.SCHEMA_VERSION} {key}"
     digest = hashlib.sha256(key.encode(errors="surrogateescape") + b"\0" + names).hexdigest()
     name = f"{commit.tree}-{digest[:12]}" if commit else f"times-{digest[:32]}"
     root = _made(cache, name, fill)

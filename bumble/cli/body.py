@@ -11,9 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body import affects, bars, ebb, hormones, noise
-from bumble.body.affects import emotional_intensity
 from bumble.body.config import HORMONE_NAMES
-from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, felt_mapping
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
@@ -51,7 +49,7 @@ def look(opened: Opened) -> Presence:
     return Presence(present, stored.at if stored else None)
 
 
-def fragment_data(held: Fragment) -> dict[str, Any]:
+def fragment_data(held: noise.Fragment) -> dict[str, Any]:
     """Return a stray thought as data."""
     return {
         "text": held.text,
@@ -104,7 +102,7 @@ def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
             for name, bar in soma.bars.levels.items()
         },
         "mood": {"name": presence.mood.name, "intensity": round(presence.mood.intensity, 4)},
-        "intensity": round(emotional_intensity(presence.mood, soma.affects), 4),
+        "intensity": round(affects.emotional_intensity(presence.mood, soma.affects), 4),
         "loudness": round(loud, 4),
         "tier": ebb.shown_tier(soma),
         "affects": [

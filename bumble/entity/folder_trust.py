@@ -27,7 +27,6 @@ from bumble.entity.layers import Layer, Plain, value_at
 from bumble.errors import SettingInvalidError
 from bumble.files import disk, git, gitdir
 from bumble.text import markdown, schema, yaml_edit
-from bumble.text.schema import Keys
 from bumble.text.words import one_line
 
 INCLUDED = re.compile(rb"(?im)^\s*path\s*=(.*)$")  # in git's config
@@ -154,7 +153,7 @@ def _named(root: Path, folder: Path, texts: Sequence[str]) -> dict[str, str]:
 
 KEY = "trusted"  # in the user's config: folder to the hashes of what can run there
 # What starts programs in the folder counts only where that is trusted, whoever set it.
-PROGRAMS: tuple[Keys, ...] = (
+PROGRAMS: tuple[schema.Keys, ...] = (
     ("prompt", "host_command"),
     ("tools", "run_command"),
 )
@@ -210,17 +209,19 @@ def reaching(values: Mapping[str, Any]) -> dict[str, Any]:
     return {".".join(keys): value_at(values, keys) for keys in marked(values, YOURS)}
 
 
-def marked(values: Mapping[str, Any], mark: Mark) -> list[Keys]:
+def marked(values: Mapping[str, Any], mark: Mark) -> list[schema.Keys]:
     """Name those settings of a file that have a mark."""
     return _among(values, _marked(mark))
 
 
-def starting(values: Mapping[str, Any]) -> list[Keys]:
+def starting(values: Mapping[str, Any]) -> list[schema.Keys]:
     """Name the settings that let programs start."""
     return [keys for keys in _among(values, PROGRAMS) if value_at(values, keys)]
 
 
-def without(values: Mapping[str, Any], ignored: Collection[Keys], above: Keys = ()) -> Plain:
+def without(
+    values: Mapping[str, Any], ignored: Collection[schema.Keys], above: schema.Keys = ()
+) -> Plain:
     """Take settings out."""
     return {
         key: without(value, ignored, (*above, key)) if isinstance(value, Mapping) else value
@@ -229,13 +230,13 @@ def without(values: Mapping[str, Any], ignored: Collection[Keys], above: Keys = 
     }
 
 
-def _among(values: Mapping[str, Any], wanted: Collection[Keys]) -> list[Keys]:
+def _among(values: Mapping[str, Any], wanted: Collection[schema.Keys]) -> list[schema.Keys]:
     layer = Layer("file", values)
     return [keys for keys in wanted if layer.depth(keys) == len(keys)]
 
 
 @functools.cache
-def _marked(mark: Mark) -> tuple[Keys, ...]:
+def _marked(mark: Mark) -> tuple[schema.Keys, ...]:
     return tuple(keys for keys, kind in schema.walk(Config) if mark in schema.bare(kind)[1])
 
 
@@ -258,7 +259,7 @@ def doubt(trusted: Trusted, folder: Path, values: Mapping[str, Any]) -> str | No
     return f"You trusted it before this was new or changed: {paths}. If you still do"
 
 
-def warning(place: str, keys: Keys, folder: Path, why: str) -> str:
+def warning(place: str, keys: schema.Keys, folder: Path, why: str) -> str:
     """Say that a setting was ignored, and what makes it count; `why` as `doubt` says it."""
     return (
         f"{place}: `{'.'.join(keys)}` is ignored, because it reaches beyond this folder. "
@@ -266,7 +267,7 @@ def warning(place: str, keys: Keys, folder: Path, why: str) -> str:
     )
 
 
-def program_warning(place: str, keys: Keys, folder: Path, why: str) -> str:
+def program_warning(place: str, keys: schema.Keys, folder: Path, why: str) -> str:
     """Say that no program starts in a folder, though the user's own settings let programs start."""
     return (
         f"{place}: `{'.'.join(keys)}` is ignored in {folder}: programs run only in folders that "
@@ -274,7 +275,7 @@ def program_warning(place: str, keys: Keys, folder: Path, why: str) -> str:
     )
 
 
-def owners_warning(place: str, keys: Keys) -> str:
+def owners_warning(place: str, keys: schema.Keys) -> str:
     """Say that a setting is nothing for an entity's folder."""
     key = ".".join(keys)
     return f"{place}: `{key}` is ignored: only your own config may set it, with --user"

@@ -46,7 +46,6 @@ from bumble.records import (
     state,
 )
 from bumble.records.episodes import Episode
-from bumble.records.provenance import Audience, fits
 from bumble.runtime import body_state
 from bumble.runtime.job import (
     Condition,
@@ -161,7 +160,7 @@ class PairCandidate(Struct, frozen=True):
     id: str
     at: datetime
     significance: float  # as it is now
-    audience: Audience
+    audience: provenance.Audience
 
 
 class PairRules(Struct, frozen=True):
@@ -179,7 +178,7 @@ class Pair(Struct, frozen=True):
     ids: tuple[str, str]  # the older first
     weight: float  # the product of their significances
     similarity: float | None  # None: nobody can tell
-    audience: Audience
+    audience: provenance.Audience
 
     @property
     def key(self) -> Key:
@@ -290,7 +289,7 @@ def choose(
     circle = _circle(fresh or pairs, rng)
     chosen: list[Pair] = []
     for pool in (fresh, [pair for pair in pairs if pair.key in dreamt]):
-        left = [pair for pair in pool if fits(pair.audience, circle)]
+        left = [pair for pair in pool if provenance.fits(pair.audience, circle)]
         while left and len(chosen) < count:
             inside = {id_ for pair in chosen for id_ in pair.ids}
             weights = [pair.weight * (SHARED if inside & pair.key else 1) for pair in left]
@@ -298,9 +297,9 @@ def choose(
     return tuple(chosen)
 
 
-def _circle(pairs: Sequence[Pair], rng: random.Random) -> Audience:
+def _circle(pairs: Sequence[Pair], rng: random.Random) -> provenance.Audience:
     """Choose for whom the dream is, by how much there is to dream of."""
-    weights: dict[Audience, float] = {}
+    weights: dict[provenance.Audience, float] = {}
     for pair in pairs:
         circle = tuple(sorted(pair.audience))
         weights[circle] = weights.get(circle, 0.0) + pair.weight

@@ -32,7 +32,6 @@ from bumble.runtime import people, review_queue
 from bumble.runtime.job import Condition, Due, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, tokens, words
-from bumble.text.words import one_line
 
 MOST_EPISODES, MOST_PEOPLE, MOST_BELIEFS = 22, 15, 14  # that the self-story is told from
 DREAMS = 3  # the newest that the story may draw on
@@ -169,7 +168,7 @@ def story_slots(
 
 
 def _line(text: str, cut: int) -> str:
-    return tokens.cut(one_line(text), cut)
+    return tokens.cut(words.one_line(text), cut)
 
 
 MOST_WORDS = 900  # of the self-story

@@ -14,7 +14,6 @@ from msgspec import Struct, field
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm import marks, structured
-from bumble.llm.marks import ThinkFilter
 from bumble.llm.protocol import Action, Completion, FinishReason, PromptMessage, Tool, Usage
 from bumble.llm.say_stream import SayReader
 from bumble.llm.wire import CallPart, Piece
@@ -261,7 +260,7 @@ class CallText:
 class Answer(Struct):
     """What the pieces of one answer add up to."""
 
-    thinking: ThinkFilter
+    thinking: marks.ThinkFilter
     calls: CallText | None = None  # of a request that has tools; else a call's arguments are text
     began: bool = False
     finish_reason: FinishReason | None = None

@@ -22,7 +22,6 @@ from bumble.llm import detect, http_errors, openai_format
 from bumble.llm.actions import Answer, CallText
 from bumble.llm.marks import ThinkFilter
 from bumble.llm.ollama_format import OllamaDialect
-from bumble.llm.openai_format import OpenAIDialect
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.wire import (
     HabitFile,
@@ -38,7 +37,7 @@ from bumble.llm.wire import (
 )
 from bumble.text import printable
 
-Dialect = OpenAIDialect | OllamaDialect
+Dialect = openai_format.OpenAIDialect | OllamaDialect
 _PROBLEMS = (StatusError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError)
 _ASK_SECONDS = 3.0  # for questions about the model, which only inform
 _ASKED_SECONDS = 10.0  # for all of an answer to one
@@ -436,7 +435,7 @@ def openai(
     elif printable.is_loopback(url):  # the template's switch, which llama-server and vLLM take
         switch = "chat_template_kwargs"
         thought = {name: {switch: {"enable_thinking": on}} for on, name in _THINKS.items()}
-    dialect = OpenAIDialect(
+    dialect = openai_format.OpenAIDialect(
         model,
         marks_cache=known is not None and known.marks_cache,
         enforces=enforces,

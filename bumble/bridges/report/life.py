@@ -16,7 +16,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.body import ebb
-from bumble.body.ebb import BodyTag
 from bumble.bridges.exports.memories import safe
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
@@ -31,10 +30,8 @@ from bumble.records import (
     relationships,
     session_files,
 )
-from bumble.records.episodes import Imprint
 from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader
-from bumble.records.relationships import Scores
 from bumble.records.sessions import Compaction, Message, Session
 from bumble.text.printable import clean, whole
 from bumble.text.words import one_line, shorten
@@ -82,9 +79,9 @@ class LifeEntry(Struct, frozen=True):
     sources: tuple[str, ...] = ()  # ids of what it rests on
     ground: Ground = Ground()
     quotes: tuple[Basis, ...] = ()  # of a talk
-    imprints: tuple[Imprint, ...] = ()  # of an episode
+    imprints: tuple[episodes.Imprint, ...] = ()  # of an episode
     weight: float = 0.0  # of an episode: how much it mattered, in [0, 1]
-    body: BodyTag | None = None  # of an episode
+    body: ebb.BodyTag | None = None  # of an episode
     fragments: tuple[str, ...] = ()  # of a dream
     sure: float | None = None  # of a belief: how sure the entity is of it today, in [0, 1]
     put_away: bool = False  # of a belief: out of recall
@@ -102,7 +99,7 @@ class Portrait(Struct, frozen=True):
     names: tuple[str, ...]  # others
     text: str
     dynamic: str
-    scores: Scores
+    scores: relationships.Scores
     interaction_count: int
     first_met: datetime | None
     last_interaction: datetime | None
@@ -271,7 +268,7 @@ class Collector:
         assert view.document is not None  # noqa: S101
         episode = episodes.of(view.document, view.id)
         felt = tuple(
-            Imprint(shown(each.emotion), each.intensity, shown(each.trigger))
+            episodes.Imprint(shown(each.emotion), each.intensity, shown(each.trigger))
             for each in episode.imprints
         )
         self.sources[view.id], self.company[view.id] = view.sources, view.people
@@ -457,7 +454,7 @@ def _marks(talks: Iterable[str]) -> set[str]:
     return {anchor("session", talk) for talk in talks}
 
 
-def _body(tag: str) -> BodyTag | None:
+def _body(tag: str) -> ebb.BodyTag | None:
     try:
         return ebb.parse_tag(tag) if tag else None
     except ValueError:

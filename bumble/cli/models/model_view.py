@@ -20,7 +20,6 @@ from bumble.errors import CredentialsError
 from bumble.llm import detect
 from bumble.llm.protocol import Model
 from bumble.models import probe, tiers
-from bumble.models.tiers import LanguageResult, ModelResult
 from bumble.models.weights.catalog import CatalogEntry
 from bumble.models.weights.choice import OLLAMA, Choice
 from bumble.text import printable
@@ -143,7 +142,7 @@ def _measure(
     name, total = probe.name(code), len(probe.load(code))
     bar, started = output.Progress(name, opened.shell.environ), time.monotonic()
 
-    def note(part: LanguageResult) -> None:
+    def note(part: tiers.LanguageResult) -> None:
         bar(sum(map(len, part.answers.values())), total)
 
     try:
@@ -158,7 +157,7 @@ def _measure(
     )
 
 
-def probed_rows(result: ModelResult) -> list[tuple[str, str]]:
+def probed_rows(result: tiers.ModelResult) -> list[tuple[str, str]]:
     """Say for a list what a model got right, by language."""
     return [
         (
@@ -169,7 +168,7 @@ def probed_rows(result: ModelResult) -> list[tuple[str, str]]:
     ]
 
 
-def probed_data(result: ModelResult) -> dict[str, Any]:
+def probed_data(result: tiers.ModelResult) -> dict[str, Any]:
     """Return what a model can be trusted with as data."""
     return {
         "model": result.model,

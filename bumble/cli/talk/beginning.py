@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from bumble.cli import new_entity, opening, output, setting_files
 from bumble.cli.models import weights
-from bumble.cli.opening import Opened
 from bumble.entity import installation, settings
 from bumble.errors import FolderUnwritableError, UserError
 from bumble.fallback import sayings
@@ -45,7 +44,7 @@ def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
         talk.name_owner(opened)
 
 
-def with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
+def with_name(opened: opening.Opened, introduced: str, *, yes: bool) -> opening.Opened:
     """Return the entity with the owner's name as a message gives it, if that is agreed to.
 
     At a terminal the person is asked; elsewhere --yes agrees, and without it they are told how.
@@ -77,7 +76,7 @@ def with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
     return renamed
 
 
-def _new_name(opened: Opened, name: str) -> str:
+def _new_name(opened: opening.Opened, name: str) -> str:
     """Return a name that nobody has yet; empty for any other."""
     if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
         return ""
@@ -90,7 +89,7 @@ def _new_name(opened: Opened, name: str) -> str:
     return "" if relationships.match(people, name) else name
 
 
-def is_first(opened: Opened) -> bool:
+def is_first(opened: opening.Opened) -> bool:
     """Whether nobody has said anything yet."""
     return next(session_files.infos(opened.entity.sessions), None) is None
 
@@ -100,7 +99,7 @@ def _is_part(name: str, whole: str) -> bool:
     return disk.same_name(name) in map(disk.same_name, (whole, *whole.split()))
 
 
-def _renamed(opened: Opened, name: str) -> Opened:
+def _renamed(opened: opening.Opened, name: str) -> opening.Opened:
     setting_files.edit(
         opened.shell,
         setting_files.entitys(opened.root),

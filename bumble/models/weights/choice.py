@@ -14,7 +14,6 @@ from msgspec import Struct
 from bumble.entity.config import LlmConfig
 from bumble.errors import UsageError
 from bumble.llm import detect
-from bumble.llm.detect import LocalServer
 from bumble.models.weights import own_models
 from bumble.models.weights.catalog import Catalog, CatalogEntry
 from bumble.text import printable
@@ -62,7 +61,7 @@ def choose(
     config: LlmConfig,
     catalog: Catalog,
     installed: Sequence[CatalogEntry],
-    servers: Callable[[], Sequence[LocalServer]],
+    servers: Callable[[], Sequence[detect.LocalServer]],
     origin: str,
     memory_mb: int | None = None,
 ) -> Choice:
