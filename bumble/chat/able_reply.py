@@ -23,7 +23,7 @@ from bumble.chat.reply_writer import (
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.llm import prompts
-from bumble.llm.protocol import Action, Block, PromptMessage, Request
+from bumble.llm.protocol import Action, Block, Request
 from bumble.prompt import compact, handover, preamble, system, transcript
 from bumble.recall import prompt_memories as memories
 from bumble.recall import survey
@@ -130,7 +130,21 @@ def compose(
     kept = _fitting(runtime, heard, recalled, blocks, profile)
     last = system.with_preamble(kept, transcript.render(heard.message).content)
     shown = transcript.with_last(recalled.seen.messages, last)
-    request = _request(runtime, recalled, profile, (*recalled.stable.messages, *shown))
+    session = recalled.session
+    declared = (*tool_list.declared(tools.allowed(runtime, session.people)), *recalled.outside)
+    speech_only = runtime.config.cognition.loop.max_tool_rounds == 0
+    request = Request(
+        messages=(*recalled.stable.messages, *shown),
+        purpose="chat",
+        max_tokens=profile.max_tokens,
+        schema=loop.schema(declared, speech_only=speech_only),
+        tools=loop.offered(declared, speech_only=speech_only),
+        temperature=profile.temperature,
+        thinking=profile.thinking,
+        seed=runtime.rng.randrange(*SEEDS),
+        cache_id=session.id if runtime.writes else None,
+        cache_family=str(runtime.entity.root) if runtime.writes else None,
+    )
     return Composed(route.fitting(runtime, request), kept, (trouble,) if trouble else ())
 
 
@@ -194,26 +208,6 @@ def _fitting(
     if heard.attached:  # it was asked for, so it is whole, whatever the preamble may take
         kept = (*kept, Block(preamble.ATTACHED, heard.attached, trust="imported"))
     return kept
-
-
-def _request(
-    runtime: Runtime, recalled: Recalled, profile: route.Profile, messages: Sequence[PromptMessage]
-) -> Request:
-    session = recalled.session
-    declared = (*tool_list.declared(tools.allowed(runtime, session.people)), *recalled.outside)
-    speech_only = runtime.config.cognition.loop.max_tool_rounds == 0
-    return Request(
-        messages=messages,
-        purpose="chat",
-        max_tokens=profile.max_tokens,
-        schema=loop.schema(declared, speech_only=speech_only),
-        tools=loop.offered(declared, speech_only=speech_only),
-        temperature=profile.temperature,
-        thinking=profile.thinking,
-        seed=runtime.rng.randrange(*SEEDS),
-        cache_id=session.id if runtime.writes else None,
-        cache_family=str(runtime.entity.root) if runtime.writes else None,
-    )
 
 
 class _Work:

@@ -224,7 +224,13 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     template = templates.load(turn.reading.language)
     outcome = LoopOutcome()
     if turn.reading.asked:
-        turn = replace(turn, heard=_only(turn.heard, turn.reading.asked))
+        # what was heard as if only a part of the last message had been said
+        heard = turn.heard
+        *before, last = heard.session.messages
+        messages = (*before, replace(last, text=turn.reading.asked))
+        turn = replace(
+            turn, heard=replace(heard, session=replace(heard.session, messages=messages))
+        )
     reply = _known(runtime, turn, template)
     try:
         if reply is None and sayings.may_draft(runtime, turn.reading.language):
@@ -245,13 +251,6 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         reply = code_answers.CodeReply(template.cannot, "task")
     text = _worded(runtime, turn, template)
     return _said(outcome, reply or code_answers.CodeReply(text, turn.reading.said.main), voice.say)
-
-
-def _only(heard: Heard, text: str) -> Heard:
-    """Return what was heard as if only a part of the last message had been said."""
-    *before, last = heard.session.messages
-    messages = (*before, replace(last, text=text))
-    return replace(heard, session=replace(heard.session, messages=messages))
 
 
 def _is_task(turn: Turn) -> bool:

@@ -144,10 +144,6 @@ def _gates(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator
         f"none of the hours {hours}",
         not is_quiet(runtime, at),
     )
-    yield _budget(runtime, past, at)
-
-
-def _budget(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Condition:
     today = at.astimezone(runtime.zone).date()
     count = sum(wake.at.astimezone(runtime.zone).date() == today for wake in past)
     most, tokens = runtime.config.wake.max_per_day, runtime.config.limits.tokens_per_day
@@ -157,7 +153,7 @@ def _budget(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Conditi
         spent = ledger.today(runtime.entity.ledger, at, runtime.zone).tokens
         value, wants = f"{value}, {spent} tokens", f"{wants}, fewer than {tokens}"
         passes = passes and spent < tokens
-    return Condition("budget of the day", value, wants, passes)
+    yield Condition("budget of the day", value, wants, passes)
 
 
 def _causes(

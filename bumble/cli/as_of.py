@@ -142,19 +142,6 @@ def _folders(cache: Path) -> list[Path]:
 COMMIT_CHARS = 10
 
 
-def moment_of(opened: Opened, text: str) -> datetime:
-    """Read a day, which is meant with all its hours, or a time, in the entity's time zone.
-
-    Raises:
-        UsageError: If it is neither, or lies ahead.
-    """
-    at, now = listing.moment(text, opened, "--as-of"), opened.shell.now()
-    is_day = len(text) <= len("2026-05-24")
-    if at > now:
-        raise UsageError(f"--as-of {text}: that {'day ' if is_day else ''}has yet to come")
-    return min(at + timedelta(days=1) - timedelta(seconds=1), now) if is_day else at
-
-
 def open_past(opened: Opened, text: str) -> Opened:
     """Return the entity as it was; from here on, that time is the present of this process.
 
@@ -165,7 +152,12 @@ def open_past(opened: Opened, text: str) -> Opened:
     from bumble.index import place
 
     shell, live = opened.shell, opened.entity
-    moment = moment_of(opened, text)
+    # read a day, which is meant with all its hours, or a time, in the entity's time zone
+    at, now = listing.moment(text, opened, "--as-of"), opened.shell.now()
+    is_day = len(text) <= len("2026-05-24")
+    if at > now:
+        raise UsageError(f"--as-of {text}: that {'day ' if is_day else ''}has yet to come")
+    moment = min(at + timedelta(days=1) - timedelta(seconds=1), now) if is_day else at
     folder = make(live, moment, shell.cache_of("past", live.root), opened.zone)
     entity = Entity(folder.root, live.approval)
     # What was is for this process: its index lies beside it, and never on a server.

@@ -73,27 +73,13 @@ def show(opened: Opened) -> None:
     """
     presence = look(opened)
     presence = replace(presence, soma=listing.Viewer(opened).body(presence.soma))
-    data = _data(opened, presence)
-    output.result(opened.shell, "soma", data, _lines(opened, presence, data))
-
-
-@app.command()
-@runs_job
-def tick(opened: Opened, flags: JobFlags) -> None:
-    """Bring the values in the file to the present; no model is asked."""
-    from bumble.cli import run_job
-
-    run_job.perform(opened, flags, "soma tick", body_state.check_tick, body_state.run_tick)
-
-
-def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
     soma = presence.soma
     age = opened.shell.now() - presence.stored_at if presence.stored_at else None
     loud = ebb.loudness(soma)
     met = sum(
         person.interaction_count for person in relationships.read(opened.entity.relationships)
     )
-    return {
+    data = {
         "at": soma.at.isoformat(),
         "stored_at": presence.stored_at.isoformat() if presence.stored_at else None,
         "age_seconds": None if age is None else max(0.0, age.total_seconds()),
@@ -118,6 +104,16 @@ def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
         "noise": [fragment_data(fragment) for fragment in soma.noise],
         "maturity": round(hormones.maturity(met), 4),
     }
+    output.result(opened.shell, "soma", data, _lines(opened, presence, data))
+
+
+@app.command()
+@runs_job
+def tick(opened: Opened, flags: JobFlags) -> None:
+    """Bring the values in the file to the present; no model is asked."""
+    from bumble.cli import run_job
+
+    run_job.perform(opened, flags, "soma tick", body_state.check_tick, body_state.run_tick)
 
 
 def _hormones(soma: Soma, *, named: bool) -> dict[str, dict[str, Any]]:

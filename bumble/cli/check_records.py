@@ -111,7 +111,14 @@ class Sources(Struct):
                 view.sources_key,
                 "from",
             )
-        narrower = [name for name, source in source_origins.items() if _is_wider(origin, source)]
+        narrower = [
+            name
+            for name, source in source_origins.items()
+            if (
+                bool(source.audience)
+                and not (origin.audience and set(origin.audience) <= set(source.audience))
+            )
+        ]
         if narrower:
             who = ", ".join(origin.audience) or "everyone"
             private = ", ".join(source_origins[narrower[0]].audience)
@@ -135,13 +142,6 @@ class Sources(Struct):
                 "for",
                 "audience",
             )
-
-
-def _is_wider(origin: base.Provenance, source: base.Provenance) -> bool:
-    """Whether somebody may meet a record who may not meet what it rests on."""
-    return bool(source.audience) and not (
-        origin.audience and set(origin.audience) <= set(source.audience)
-    )
 
 
 def _named(ids: list[str]) -> str:

@@ -232,12 +232,6 @@ def _earlier(
         for each in session.messages[:place]
         if each.speaker == message.speaker and is_noticeable(each) and each.id not in dropped
     }
-    return {**_elsewhere(runtime, session, message), **here}
-
-
-def _elsewhere(
-    runtime: Runtime, session: sessions.Session, message: sessions.Message
-) -> dict[str, str]:
     name = message.extra.get("name") or message.speaker
     runtime.memory.sync()
     hits = runtime.memory.search(
@@ -256,4 +250,4 @@ def _elsewhere(
         and hit.at is not None
         and hit.at < message.at
     ]
-    return {hit.id: hit.text for hit in sorted(mine, key=lambda hit: hit.id)}
+    return {**{hit.id: hit.text for hit in sorted(mine, key=lambda hit: hit.id)}, **here}

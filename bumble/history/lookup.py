@@ -179,8 +179,12 @@ class Library:
             raise UserError(f'"{wanted}" could be {len(matches)} records: {shown}{more}\n{advice}')
         item = self.item(*matches[0]) if matches else None
         if item is None:
+            spelt = {
+                name.casefold(): name for kind in wanted_kinds for name, _ in self._names(kind)
+            }
+            near = base.nearest(wanted.casefold(), spelt)
             raise RecordMissingError(
-                kind or named or "record", query, self._nearest(wanted, wanted_kinds)
+                kind or named or "record", query, spelt[near] if near else None
             )
         return item
 
@@ -267,11 +271,6 @@ class Library:
             return stems
         records = kind.readable(self.entity.root / kind.folder)
         return [*((getattr(one, kind.named_by[0]), one.id) for one in records), *stems]
-
-    def _nearest(self, wanted: str, candidates: Sequence[str]) -> str | None:
-        spelt = {name.casefold(): name for kind in candidates for name, _ in self._names(kind)}
-        near = base.nearest(wanted.casefold(), spelt)
-        return spelt[near] if near else None
 
     @cached_property
     def _people(self) -> list[relationships.Relationship]:

@@ -688,7 +688,9 @@ def _night(
         id=dreams.new_id(runtime.entity.dreams, job.at, rng),
         belief_id=base.new_id(beliefs.PREFIX, job.at, rng),
         seed=seed,
-        title=_of_both(met) if unnamed else dreamt.title,
+        title=BETWEEN.join(filter(None, (titles.heading(episode.text) for episode in met[:2])))
+        if unnamed
+        else dreamt.title,
         pairs=chosen,
         dreamt=dreamt,
         believable=bool(dreamt.thread) and sources.bear(dreamt.thread),
@@ -700,11 +702,6 @@ def _night(
             audience=provenance.joined(episode.audience for episode in met),
         ),
     )
-
-
-def _of_both(met: Sequence[Episode]) -> str:
-    """Call a dream for the memories that met first in it; empty where these have no title."""
-    return BETWEEN.join(filter(None, (titles.heading(episode.text) for episode in met[:2])))
 
 
 def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -112,24 +112,15 @@ def gather(runtime: Runtime) -> StorySources:
     ][-DREAMS:]
     chosen = tuple(sorted(most, key=lambda episode: (episode.at, episode.id)))
     around = tuple(closest[:MOST_PEOPLE])
-    mark = _fingerprint(chosen, around, held, dreamt)
-    return StorySources(chosen, around, tuple(strongest[:MOST_BELIEFS]), tuple(dreamt), mark)
-
-
-def _fingerprint(
-    lived: Iterable[Episode],
-    acquaintances: Iterable[relationships.Relationship],
-    held: Iterable[Belief],
-    dreamt: Iterable[Dream],
-) -> str:
-    """Identify what there is to tell; beliefs all, because their ranks change as they fade."""
+    # identify what there is to tell; beliefs all, because their ranks change as they fade
     contents = [
-        [[episode.id, episode.text] for episode in lived],
-        [[person.id, person.text, person.dynamic] for person in acquaintances],
+        [[episode.id, episode.text] for episode in chosen],
+        [[person.id, person.text, person.dynamic] for person in around],
         sorted([belief.id, belief.text] for belief in held),
         [[dream.id, dream.quoted] for dream in dreamt],
     ]
-    return review_queue.mark(json.dumps(contents))
+    mark = review_queue.mark(json.dumps(contents))
+    return StorySources(chosen, around, tuple(strongest[:MOST_BELIEFS]), tuple(dreamt), mark)
 
 
 def story_slots(

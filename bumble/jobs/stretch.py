@@ -22,7 +22,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
-from bumble.entity.config import DistillationConfig
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import notices, sayings
 from bumble.jobs import ask, episode, memories, portrait, scene, segments
@@ -44,7 +43,10 @@ def conditions(
     config, now = runtime.config.memory.distillation, runtime.now()
     new, depth = _turns(waiting), _depth(runtime, session, config.min_turns_absolute)
     intensity = body_state.intensity(runtime, body_state.read(runtime, now))
-    enough = turns_needed(intensity, config)
+    # how many new turns are enough when so much is felt
+    over = max(0.0, intensity - URGENCY_FROM)
+    share = over / (1 - URGENCY_FROM)
+    enough = max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
     first = waiting[0].at if waiting else now
     seconds = moments.gap(first, now).total_seconds()
     return (
@@ -69,13 +71,6 @@ def conditions(
             True,
         ),
     )
-
-
-def turns_needed(intensity: float, config: DistillationConfig) -> int:
-    """Return how many new turns are enough when so much is felt."""
-    over = max(0.0, intensity - URGENCY_FROM)
-    share = over / (1 - URGENCY_FROM)
-    return max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
 
 
 def _depth(runtime: Runtime, session: sessions.Session, least: int) -> int:
@@ -206,10 +201,23 @@ def _result(
 
     asked = bool(shown.labels) and draft.wording is None
     people = " and ".join(shown.speakers) or shown.session.id
+    # say in lines for a person what was made of a stretch
+    counts = ((len(made.facts), "fact"), (len(made.claims), "belief"), (len(made.notes), "note"))
+    listed = ", ".join(words.counted(n, word) for n, word in counts)
+    said = words.counted(len(job.messages), "message")
+    lines = [f"Of {said}: {listed}; {len(draft.dropped)} dropped."]
+    if made.episode is not None:
+        kind = made.episode.summary_source
+        lines.append(f"Remembered {made.episode.id}{f' ({kind})' if kind else ''}: {_title(made)}")
+    elif made.passed_over:
+        lines.append(f"Not remembered: {made.passed_over}")
+    for person, update in made.portraits:
+        lines += portrait.told(person, update)
+    lines += [f"  dropped: {each.why}: {each.text}" for each in draft.dropped]
     return JobResult(
         title=f"{NAME}: {_title(made) or people}",
         plan=plan,
-        lines=tuple(_lines(job, shown, draft, made)),
+        lines=tuple(lines),
         data=_data(job, draft, made),
         trailers=traced([job.session_id], runtime.model.name if asked else ""),
         record=made.episode.id if made.episode else "",
@@ -274,25 +282,6 @@ def _failed(
 
 
 # what is told of it
-
-
-def _lines(
-    job: segments.StretchJob, shown: scene.Scene, draft: ask.Draft, made: memories.Memories
-) -> list[str]:
-    """Say in lines for a person what was made of a stretch."""
-    counts = ((len(made.facts), "fact"), (len(made.claims), "belief"), (len(made.notes), "note"))
-    listed = ", ".join(words.counted(n, word) for n, word in counts)
-    said = words.counted(len(job.messages), "message")
-    lines = [f"Of {said}: {listed}; {len(draft.dropped)} dropped."]
-    if made.episode is not None:
-        kind = made.episode.summary_source
-        lines.append(f"Remembered {made.episode.id}{f' ({kind})' if kind else ''}: {_title(made)}")
-    elif made.passed_over:
-        lines.append(f"Not remembered: {made.passed_over}")
-    for person, update in made.portraits:
-        lines += portrait.told(person, update)
-    lines += [f"  dropped: {each.why}: {each.text}" for each in draft.dropped]
-    return lines
 
 
 def _data(job: segments.StretchJob, draft: ask.Draft, made: memories.Memories) -> dict[str, Any]:

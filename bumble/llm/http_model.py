@@ -256,12 +256,7 @@ class HttpModel:
         rest = answer.end()
         if rest and on_text is not None:
             on_text(rest)
-        self._learn_of(answer, body)
-        completion = answer.completion(self.name)
-        return replace(completion, first_token_seconds=first, seconds=self._stopwatch() - started)
-
-    def _learn_of(self, answer: Answer, body: dict[str, Any]) -> None:
-        """Learn from an answer how the model answers."""
+        # what the answer tells of how the model answers
         habits = self._habits
         if answer.thinking.unopened:
             habits = replace(habits, opens_thinking=True)
@@ -270,6 +265,8 @@ class HttpModel:
         if body.get("tool_choice") == "required" and answer.text and not answer.has_called:
             habits = replace(habits, tool_choice="none")  # a schema is surer there
         self._learn(habits)
+        completion = answer.completion(self.name)
+        return replace(completion, first_token_seconds=first, seconds=self._stopwatch() - started)
 
     def _stream(self, body: dict[str, Any], until: float | None) -> Generator[Piece, None, None]:
         line = http_errors.Line(self._connections)

@@ -182,7 +182,14 @@ def plan_noted(
     stays = [note for note in person.pending if note.text not in gone]
     waiting = {disk.same_name(note.text) for note in stays}
     new = [note for note in notes if disk.same_name(note.text) not in waiting]
-    told = [note for note in new if _is_for_page(person, note)]
+    told = [
+        note
+        for note in new
+        # nobody drew that page yet, and both are for the same
+        if person.interaction_count == 0
+        and set(person.audience) == set(note.provenance.audience)
+        and not is_untrusted(note.provenance.trust)
+    ]
     pending = (*stays, *(note for note in new if note not in told))
     is_heard_of = person.interaction_count == 0
     page = relationships.told_of(person, told, gone) if is_heard_of and (told or gone) else {}
@@ -191,15 +198,6 @@ def plan_noted(
     if change is None or not known:
         return change and Change(change.path, why, change.data)
     return replace(change, keeps=bool(gone))
-
-
-def _is_for_page(person: relationships.Relationship, note: relationships.PendingNote) -> bool:
-    """Whether a note may stand on a page: nobody drew that one yet, and both are for the same."""
-    return (
-        person.interaction_count == 0
-        and set(person.audience) == set(note.provenance.audience)
-        and not is_untrusted(note.provenance.trust)
-    )
 
 
 def _is_scalar(runtime: Runtime, person: relationships.Relationship) -> bool:

@@ -369,7 +369,24 @@ class Collector:
         self.quotes |= quotes
         self.talks |= dict.fromkeys(quotes, session.id)
         self.company |= dict.fromkeys((*quotes, session.id), session.people)
-        self._add(session.id, self._talk(session, tuple(quotes.values())))
+        spoken = [message for message in session.messages if message.role != "tool"]
+        first = next((m.text for m in spoken if m.role == "user" and m.text.strip()), "")
+        imported = session.imported or {}
+        origin = f"from {imported['from']}" if imported.get("from") else ""
+        count = f"{len(spoken)} message{'' if len(spoken) == 1 else 's'}"
+        self._add(
+            session.id,
+            LifeEntry(
+                "session",
+                anchor("session", session.id),
+                self._local(session.at),
+                shorten(one_line(shown(first)), FIRST_CHARS, at_word=True),
+                session.people,
+                title=shown(one_line(str(imported.get("title") or ""))),
+                marks=tuple(filter(None, (count, shown(origin)))),
+                quotes=tuple(quotes.values()),
+            ),
+        )
 
     def _quotes(self, session: Session, wanted: set[str]) -> Iterator[tuple[str, Basis]]:
         for message in session.messages:
@@ -387,23 +404,6 @@ class Collector:
     def _quote(self, said: Message | Compaction, text: str, speaker: str) -> Basis:
         told, mark = _cut(shown(text.strip()), QUOTE_CHARS), anchor("message", said.id)
         return Basis("message", mark, self._local(said.at), told, speaker)
-
-    def _talk(self, session: Session, quotes: tuple[Basis, ...]) -> LifeEntry:
-        spoken = [message for message in session.messages if message.role != "tool"]
-        first = next((m.text for m in spoken if m.role == "user" and m.text.strip()), "")
-        imported = session.imported or {}
-        origin = f"from {imported['from']}" if imported.get("from") else ""
-        count = f"{len(spoken)} message{'' if len(spoken) == 1 else 's'}"
-        return LifeEntry(
-            "session",
-            anchor("session", session.id),
-            self._local(session.at),
-            shorten(one_line(shown(first)), FIRST_CHARS, at_word=True),
-            session.people,
-            title=shown(one_line(str(imported.get("title") or ""))),
-            marks=tuple(filter(None, (count, shown(origin)))),
-            quotes=quotes,
-        )
 
     def _join(self) -> None:
         """Say of each memory what it rests on, and put the newest first."""

@@ -229,13 +229,6 @@ def say_once(
     notice = [identity_of(chosen), code]
     if notice in seen:
         return
-    output.say(_notice(opened, chosen, code))
-    if runtime.writes:
-        place = opened.entity.private / "cache" / NOTICES
-        disk.write_cache(place, json.dumps([*seen, notice]).encode())
-
-
-def _notice(opened: Opened, chosen: choice.Choice, code: str) -> str:
     name, shell = probe.name(code), opened.shell
     result = result_of(shell, chosen).languages.get(code)
     if result is not None and result.is_whole:
@@ -244,7 +237,10 @@ def _notice(opened: Opened, chosen: choice.Choice, code: str) -> str:
     else:
         first = f"{chosen.model} is a small model, so it isn't trusted to write {name} unchecked"
     then = "what you tell it is kept in your own words, and it says little"
-    return f"{first}: {then}.\n{_better(opened, chosen)}"
+    output.say(f"{first}: {then}.\n{_better(opened, chosen)}")
+    if runtime.writes:
+        place = opened.entity.private / "cache" / NOTICES
+        disk.write_cache(place, json.dumps([*seen, notice]).encode())
 
 
 def _better(opened: Opened, chosen: choice.Choice) -> str:

@@ -48,10 +48,15 @@ def shown(opened: opening.Configured, chosen: Choice) -> tuple[dict[str, Any], l
         **asdict(facts),
         "trusted": [asdict(one) for one in standings],
     }
+    size = f"{facts.parameters / 1e9:.1f} billion" if facts.parameters else ""
+    costs = "${:g} a million tokens read, ${:g} written"
     rows: Rows = [
         ("backend", chosen.backend),
         *_place(opened, chosen, has_key=has_key),
-        *_facts(chosen, facts),
+        ("lacks", chat_model.missing(chosen, facts.names)),
+        ("window", facts.window_line),
+        ("parameters", size),
+        ("prices", costs.format(*facts.prices) if facts.prices else ""),
         *(("trusted with", one.line) for one in standings),
     ]
     lines = output.table([row for row in rows if row[1]], indent="  ")
@@ -67,17 +72,6 @@ def _place(opened: opening.Configured, chosen: Choice, *, has_key: bool) -> Rows
         ("address", printable.shown_url(chosen.url)),
         ("key", f"{chosen.key}, {'set' if has_key else 'not set'}" if chosen.key else ""),
         ("private", stays if chat_model.stays_here(chosen) else leaves),
-    ]
-
-
-def _facts(chosen: Choice, facts: chat_model.Facts) -> Rows:
-    size = f"{facts.parameters / 1e9:.1f} billion" if facts.parameters else ""
-    costs = "${:g} a million tokens read, ${:g} written"
-    return [
-        ("lacks", chat_model.missing(chosen, facts.names)),
-        ("window", facts.window_line),
-        ("parameters", size),
-        ("prices", costs.format(*facts.prices) if facts.prices else ""),
     ]
 
 

@@ -71,7 +71,15 @@ def with_name(opened: opening.Opened, introduced: str, *, yes: bool) -> opening.
     asks = not yes and opened.shell.interactive
     if asks and not output.agrees(question, default=True):
         return opened
-    renamed = _renamed(opened, name)
+    setting_files.edit(
+        opened.shell,
+        setting_files.entitys(opened.root),
+        lambda source, file: settings.plan_set(source, OWNER_NAME, name, file=file),
+        f"new: the owner is {name}",
+        dry_run=False,
+    )
+    identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
+    renamed = replace(opened, identity=identity)
     output.say(f"{entity} knows you as {name} from now on; {OWNER_NAME} in entity.yaml says so.")
     return renamed
 
@@ -97,18 +105,6 @@ def is_first(opened: opening.Opened) -> bool:
 def _is_part(name: str, whole: str) -> bool:
     """Whether a name is another, or one of its words: who says `Sam Miller` may be known as Sam."""
     return disk.same_name(name) in map(disk.same_name, (whole, *whole.split()))
-
-
-def _renamed(opened: opening.Opened, name: str) -> opening.Opened:
-    setting_files.edit(
-        opened.shell,
-        setting_files.entitys(opened.root),
-        lambda source, file: settings.plan_set(source, OWNER_NAME, name, file=file),
-        f"new: the owner is {name}",
-        dry_run=False,
-    )
-    identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
-    return replace(opened, identity=identity)
 
 
 FILE = "cache/nightly-sync.json"

@@ -51,7 +51,14 @@ def from_hub(
     Raises:
         WeightsMissingError: If it is known and had another hash.
     """
-    known = _known(catalog, repository.name, file.path)
+    named = (
+        entry
+        for entry in catalog
+        for source in entry.sources
+        if isinstance(source, catalogs.Hub)
+        and (source.repo, source.path) == (repository.name, file.path)
+    )
+    known = next(named, None)
     if known is not None:
         if known.files[0].sha256 != file.sha256:
             raise WeightsMissingError(
@@ -139,16 +146,6 @@ def keep(own: Path, entry: catalogs.CatalogEntry) -> None:
         stream = io.StringIO()
         yaml.dump(data, stream)
         disk.write_atomic(own, stream.getvalue().encode())
-
-
-def _known(catalog: catalogs.Catalog, repository: str, path: str) -> catalogs.CatalogEntry | None:
-    named = (
-        entry
-        for entry in catalog
-        for source in entry.sources
-        if isinstance(source, catalogs.Hub) and (source.repo, source.path) == (repository, path)
-    )
-    return next(named, None)
 
 
 def _entry(
