@@ -169,11 +169,6 @@ def acting(values: Mapping[str, Any]) -> list[approvals.Rule]:
     return [approvals.rule(ACTING_RULE, ENTITY_FILE, summary, told)] if told else []
 
 
-def is_acting(rule: approvals.Rule) -> bool:
-    """Whether a rule of an entity.yaml is that by which the entity acts."""
-    return rule.name == ACTING_RULE
-
-
 def _as_trusted(
     every: list[Layer], own: Layer, path: Path, home: Path, trusted: folder_trust.Trusted
 ) -> tuple[list[Layer], list[str]]:

@@ -61,7 +61,9 @@ class MessageIndex:
         """Return a message or a summary; None if no conversation holds it."""
         wanted = record_id.encode()
         for session_id in self._likely(record_id):
-            if session_id in self._sessions or wanted in _read_bytes(self.paths[session_id]):
+            if session_id in self._sessions or wanted in (
+                disk.read_if_there(self.paths[session_id]) or b""
+            ):
                 session = self.session(session_id)
                 found_message = _find_in(session, record_id) if session else None
                 if found_message:
@@ -71,7 +73,7 @@ class MessageIndex:
     def ids(self) -> Iterator[str]:
         """Yield the ids of all messages and summaries, the oldest conversation first."""
         for path in self.paths.values():
-            yield from (match.decode() for match in _ID.findall(_read_bytes(path)))
+            yield from (match.decode() for match in _ID.findall(disk.read_if_there(path) or b""))
 
     def _likely(self, record_id: str) -> list[str]:
         """Order the conversations: first those that began about when the id was made."""
@@ -79,10 +81,6 @@ class MessageIndex:
         if at is None:
             return list(self.paths)
         return sorted(self.paths, key=lambda one: abs(at - (base.time_of(one) or at)))
-
-
-def _read_bytes(path: Path) -> bytes:
-    return disk.read_if_there(path) or b""
 
 
 def _find_in(session: Session, record_id: str) -> FoundMessage | None:

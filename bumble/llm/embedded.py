@@ -172,7 +172,7 @@ class EmbeddedModel:
             "stream": True,
             "stream_options": {"include_usage": True},
             "cache_prompt": True,
-            "chat_template_kwargs": _template(request),
+            "chat_template_kwargs": {"enable_thinking": request.thinking},
         }
         if request.seed is not None:
             body["seed"] = request.seed
@@ -328,7 +328,10 @@ class EmbeddedModel:
     def _render(
         self, loaded: engine.Engine, messages: Sequence[PromptMessage], request: Request
     ) -> str:
-        body = {"messages": self._messages(messages), "chat_template_kwargs": _template(request)}
+        body = {
+            "messages": self._messages(messages),
+            "chat_template_kwargs": {"enable_thinking": request.thinking},
+        }
         return str(loaded.post("/apply-template", body)["prompt"])
 
     def _refused(self, problem: engine.EngineError) -> BudgetSpentError | ModelUnreachableError:
@@ -344,7 +347,3 @@ class EmbeddedModel:
             f"{self.name} stopped in the middle: {problem}\n"
             "Run it again; if that does not help, see `bumble doctor`."
         )
-
-
-def _template(request: Request) -> dict[str, bool]:
-    return {"enable_thinking": request.thinking}
