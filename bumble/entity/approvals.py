@@ -126,13 +126,7 @@ def _brought(root: Path, paths: Collection[str], held: Held) -> frozenset[str] |
     if place.repository.under_way:
         return None
     digests: set[str] = set()
-    # the commits that were made in this folder, by hand or by bumble; no merge is one
-    log = (gitdir.content(place.repository.private / "logs/HEAD") or b"").decode(errors="replace")
-    rows = (line.partition("\t") for line in log.splitlines())
-    own, fetched = (
-        frozenset(about.split(" ")[1] for about, _, what in rows if what.startswith(MADE_HERE)),
-        _fetched(place.repository),
-    )
+    own, fetched = _made_here(place.repository), _fetched(place.repository)
     for path in sorted(paths):
         blobs = _blobs_from_elsewhere(place, path, own, fetched)
         try:
@@ -171,6 +165,13 @@ def _fetched(repository: gitdir.Repository) -> list[str]:
     rows = (gitdir.content(repository.private / "FETCH_HEAD") or b"").decode(errors="replace")
     names = (row.partition("\t")[0] for row in rows.splitlines())
     return [name for name in names if OBJECT.fullmatch(name)][: git.MAX_NAMES]
+
+
+def _made_here(repository: gitdir.Repository) -> frozenset[str]:
+    """Return the commits that were made in this folder, by hand or by bumble; no merge is one."""
+    log = (gitdir.content(repository.private / "logs/HEAD") or b"").decode(errors="replace")
+    rows = (line.partition("\t") for line in log.splitlines())
+    return frozenset(about.split(" ")[1] for about, _, what in rows if what.startswith(MADE_HERE))
 
 
 def _names(root: Path) -> list[str]:
