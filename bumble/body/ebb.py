@@ -106,8 +106,19 @@ def body_block(
     present = f" Mood: {_mood_words(mood(soma.bars))}." if with_mood else ""
     lines, is_high = [f"{OPENINGS[level]}.{present}"], level == "high"
     if level != "quiet":
-        lines += [f"Bars: {_bar_words(soma, least_away=0 if is_high else 5)}.", *_pulls(soma)]
-        lines += _feelings(soma, len(soma.affects) if is_high else 3)
+        ready = bars_module.ready_impulses(soma.bars)
+        urges = [f"Urge: {', '.join(name.replace('_', ' ') for name in ready)}."] if ready else []
+        torn = (bars_module.CONFLICTS[name] for name in bars_module.conflicts(soma.bars))
+        lines += [
+            f"Bars: {_bar_words(soma, least_away=0 if is_high else 5)}.",
+            *urges,
+            *(f"Torn: {' against '.join(pair)}." for pair in torn),
+        ]
+        named = [
+            f"{affect.name} ({affect.intensity:.1f})"
+            for affect in soma.affects[: (len(soma.affects) if is_high else 3)]
+        ]
+        lines += [f"Feelings: {', '.join(named)}."] if named else []
         if is_high and soma.felt and soma.affects:  # where all feelings have faded it is history
             lines.append(f"It felt like this: {soma.felt.text}")
         lines += _noise_lines(soma, len(soma.noise) if is_high else 2)
@@ -177,18 +188,6 @@ def _bar_words(soma: Soma, least_away: float) -> str:
         if abs(bar.value - bar.rest) >= least_away
     ]
     return ", ".join(parts) if parts else "all near rest"
-
-
-def _pulls(soma: Soma) -> list[str]:
-    ready = bars_module.ready_impulses(soma.bars)
-    urges = [f"Urge: {', '.join(name.replace('_', ' ') for name in ready)}."] if ready else []
-    torn = (bars_module.CONFLICTS[name] for name in bars_module.conflicts(soma.bars))
-    return [*urges, *(f"Torn: {' against '.join(pair)}." for pair in torn)]
-
-
-def _feelings(soma: Soma, most: int) -> list[str]:
-    named = [f"{affect.name} ({affect.intensity:.1f})" for affect in soma.affects[:most]]
-    return [f"Feelings: {', '.join(named)}."] if named else []
 
 
 def _noise_lines(soma: Soma, most: int) -> list[str]:

@@ -20,22 +20,23 @@ from bumble.body.config import BAR_NAMES, HORMONE_NAMES, Temperament
 from bumble.body.hormones import Hormones
 from bumble.body.noise import Fragment
 from bumble.text import schema
-from bumble.text.schema import Moment, Share
 
 DECIMALS = 4  # of a stored value; finer than anything shown
 IMPULSE_EVENT = "impulse"  # what an impulse that fires does to the hormones
 
 
 # In the file the time of bars and of hormones stands beside their levels.
-_BARS: Any = defstruct("Bars", [("at", Moment), *((name, Bar) for name in BAR_NAMES)])
-_HORMONES: Any = defstruct("Hormones", [("at", Moment), *((name, Share) for name in HORMONE_NAMES)])
+_BARS: Any = defstruct("Bars", [("at", schema.Moment), *((name, Bar) for name in BAR_NAMES)])
+_HORMONES: Any = defstruct(
+    "Hormones", [("at", schema.Moment), *((name, schema.Share) for name in HORMONE_NAMES)]
+)
 
 
 class FeltLine(Struct, frozen=True):
     """What the last appraisal said it felt like."""
 
     text: str  # one line
-    at: Moment
+    at: schema.Moment
     audience: tuple[str, ...] = ()  # ids of those who may meet it in a prompt; empty: everyone
 
 
@@ -59,7 +60,7 @@ class _Noise(Struct, frozen=True):
     """The thoughts in the file."""
 
     fragments: tuple[Fragment, ...] | None = None
-    ticked_at: Moment | None = None
+    ticked_at: schema.Moment | None = None
 
 
 class _File(Struct, frozen=True):
@@ -67,7 +68,7 @@ class _File(Struct, frozen=True):
 
     bars: _BARS
     hormones: _HORMONES
-    impulses: Mapping[str, Moment] | None = None
+    impulses: Mapping[str, schema.Moment] | None = None
     affects: tuple[Affect, ...] | None = None
     felt: FeltLine | None = None
     noise: _Noise = _Noise()
@@ -151,7 +152,12 @@ def to_mapping(soma: Soma) -> dict[str, object]:
         ],
         # the audience is written also when it is empty, or the one of an earlier line would stay
         "felt": felt_mapping(soma.felt),
-        "noise": _noise_mapping(soma) if soma.noise_ticked_at or soma.noise else None,
+        "noise": {
+            "ticked_at": soma.noise_ticked_at.isoformat() if soma.noise_ticked_at else None,
+            "fragments": [_fragment_mapping(each) for each in soma.noise],
+        }
+        if soma.noise_ticked_at or soma.noise
+        else None,
     }
 
 
@@ -160,13 +166,6 @@ def felt_mapping(felt: FeltLine | None) -> dict[str, object] | None:
     if felt is None:
         return None
     return {"text": felt.text, "at": felt.at.isoformat(), "audience": list(felt.audience)}
-
-
-def _noise_mapping(soma: Soma) -> dict[str, object]:
-    return {
-        "ticked_at": soma.noise_ticked_at.isoformat() if soma.noise_ticked_at else None,
-        "fragments": [_fragment_mapping(each) for each in soma.noise],
-    }
 
 
 def _fragment_mapping(held: Fragment) -> dict[str, object]:

@@ -20,14 +20,11 @@ from bumble.chat.reply_writer import (
     WrittenReply,
     origin_of,
 )
-from bumble.chat.route import Profile
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.llm import prompts
-from bumble.llm.protocol import Action, Block, PromptMessage, Request
+from bumble.llm.protocol import Action, Block, Request
 from bumble.prompt import compact, handover, preamble, system, transcript
-from bumble.prompt.system import Stable
-from bumble.prompt.transcript import View
 from bumble.recall import prompt_memories as memories
 from bumble.recall import survey
 from bumble.records import session_files
@@ -53,12 +50,14 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
 
 def stable(
     runtime: Runtime, session: Session, language: str, overview: str | None = None
-) -> Stable:
+) -> system.Stable:
     """Make the system prompt of a conversation from the files as they are."""
     return stable_part(runtime, session.people, overview)
 
 
-def stable_part(runtime: Runtime, readers: Sequence[str], overview: str | None = None) -> Stable:
+def stable_part(
+    runtime: Runtime, readers: Sequence[str], overview: str | None = None
+) -> system.Stable:
     """Make the system prompt of a talk with some people from the files as they are.
 
     `overview` is that of the topics, if it is not that of the day. The mood goes there by name
@@ -80,8 +79,8 @@ def stable_part(runtime: Runtime, readers: Sequence[str], overview: str | None =
 
 
 def view(
-    runtime: Runtime, session: Session, stable: Stable, before: str = "", taken: int = 0
-) -> View:
+    runtime: Runtime, session: Session, stable: system.Stable, before: str = "", taken: int = 0
+) -> transcript.View:
     """Return what of a conversation is shown, beside so many tokens that are taken."""
     room = max(route.LEAST_HISTORY_TOKENS, route.history(runtime, stable) - taken)
     return transcript.view(session, room, before=before)
@@ -131,7 +130,21 @@ def compose(
     kept = _fitting(runtime, heard, recalled, blocks, profile)
     last = system.with_preamble(kept, transcript.render(heard.message).content)
     shown = transcript.with_last(recalled.seen.messages, last)
-    request = _request(runtime, recalled, profile, (*recalled.stable.messages, *shown))
+    session = recalled.session
+    declared = (*tool_list.declared(tools.allowed(runtime, session.people)), *recalled.outside)
+    speech_only = runtime.config.cognition.loop.max_tool_rounds == 0
+    request = Request(
+        messages=(*recalled.stable.messages, *shown),
+        purpose="chat",
+        max_tokens=profile.max_tokens,
+        schema=loop.schema(declared, speech_only=speech_only),
+        tools=loop.offered(declared, speech_only=speech_only),
+        temperature=profile.temperature,
+        thinking=profile.thinking,
+        seed=runtime.rng.randrange(*SEEDS),
+        cache_id=session.id if runtime.writes else None,
+        cache_family=str(runtime.entity.root) if runtime.writes else None,
+    )
     return Composed(route.fitting(runtime, request), kept, (trouble,) if trouble else ())
 
 
@@ -178,7 +191,7 @@ def _fitting(
     heard: Heard,
     recalled: Recalled,
     blocks: Sequence[Block],
-    profile: Profile,
+    profile: route.Profile,
 ) -> tuple[Block, ...]:
     """Return the blocks that fit, most important first: what is now, in mind, and attached."""
     message = transcript.render(heard.message).content
@@ -195,26 +208,6 @@ def _fitting(
     if heard.attached:  # it was asked for, so it is whole, whatever the preamble may take
         kept = (*kept, Block(preamble.ATTACHED, heard.attached, trust="imported"))
     return kept
-
-
-def _request(
-    runtime: Runtime, recalled: Recalled, profile: Profile, messages: Sequence[PromptMessage]
-) -> Request:
-    session = recalled.session
-    declared = (*tool_list.declared(tools.allowed(runtime, session.people)), *recalled.outside)
-    speech_only = runtime.config.cognition.loop.max_tool_rounds == 0
-    return Request(
-        messages=messages,
-        purpose="chat",
-        max_tokens=profile.max_tokens,
-        schema=loop.schema(declared, speech_only=speech_only),
-        tools=loop.offered(declared, speech_only=speech_only),
-        temperature=profile.temperature,
-        thinking=profile.thinking,
-        seed=runtime.rng.randrange(*SEEDS),
-        cache_id=session.id if runtime.writes else None,
-        cache_family=str(runtime.entity.root) if runtime.writes else None,
-    )
 
 
 class _Work:

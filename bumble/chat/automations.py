@@ -98,9 +98,15 @@ def _think(runtime: Runtime, automation: automations.Automation, at: datetime) -
             return tools.Result("failed: no program is run in a dry run", failed=True)
         return tools.run(call.name, call.arguments, context)
 
+    asked = prompts.load("automation").fill(
+        now=f"It is {at:%A %d %B %Y, %H:%M}.",
+        owner=owner.name,
+        prompt=automation.prompt.replace("</task", "< /task"),
+    )
+    readers = (people.owner_id(runtime.entity, runtime.identity),)
     return loop.act(
         runtime,
-        _request(runtime, automation, owner.name, at),
+        request_alone(runtime, TAG, asked, readers, tool_list.declared(runtime.config.tools)),
         tool_list.declared(runtime.config.tools),
         runtime.config.cognition.loop,
         carry_out,
@@ -117,18 +123,6 @@ def _origin(runtime: Runtime, automation: automations.Automation) -> base.Proven
         trust="entity",
         audience=(people.owner_id(runtime.entity, runtime.identity),),
     )
-
-
-def _request(
-    runtime: Runtime, automation: automations.Automation, owner: str, at: datetime
-) -> Request:
-    asked = prompts.load("automation").fill(
-        now=f"It is {at:%A %d %B %Y, %H:%M}.",
-        owner=owner,
-        prompt=automation.prompt.replace("</task", "< /task"),
-    )
-    readers = (people.owner_id(runtime.entity, runtime.identity),)
-    return request_alone(runtime, TAG, asked, readers, tool_list.declared(runtime.config.tools))
 
 
 def request_alone(

@@ -18,13 +18,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.chat import memory_answer
-from bumble.chat.memory_answer import Told
 from bumble.chat.reply_writer import Heard, Reading, origin_of
 from bumble.entity.changes import Change
 from bumble.fallback import quotes, templates
-from bumble.fallback.templates import Templates
 from bumble.guard import clock, values
-from bumble.guard.values import Number, ReadText, Times
 from bumble.records import base, reminders
 from bumble.records.sessions import Message
 from bumble.runtime.runtime import Runtime
@@ -60,7 +57,9 @@ class CodeReply(Struct, frozen=True):
     plan: Callable[[], Change | None] | None = None
 
 
-def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply | None:
+def answer(
+    runtime: Runtime, heard: Heard, reading: Reading, words: templates.Templates
+) -> CodeReply | None:
     """Answer a message that code can answer; None: it can't."""
     said = reading.said
     perhaps = said.main == "task" and said.scores.get("remind", -9.0) > PERHAPS and said.when
@@ -76,23 +75,23 @@ def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -
     return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
 
 
-def _name(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:
+def _name(runtime: Runtime, heard: Heard, language: str, words: templates.Templates) -> str:
     """Say both names: who asks for one is not surely told from who asks for the other."""
     unnamed = heard.who.name.casefold() == "you"
     theirs = words.nameless if unnamed else words.name.format(who=heard.who.name)
     return f"{theirs} {words.self.format(name=runtime.identity.name)}"
 
 
-def _clock(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:
+def _clock(runtime: Runtime, heard: Heard, language: str, words: templates.Templates) -> str:
     return words.clock.format(time=f"{runtime.now():%H:%M}", day=weekday(runtime.now(), words))
 
 
-def weekday(at: datetime, words: Templates) -> str:
+def weekday(at: datetime, words: templates.Templates) -> str:
     """Write a day with its weekday."""
     return f"{words.weekdays[at.weekday()]}, {quotes.day(at, words, year=True)}"
 
 
-def _known(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:
+def _known(runtime: Runtime, heard: Heard, language: str, words: templates.Templates) -> str:
     told = memory_answer.heard(runtime, heard.session)
     kept = told.kept(heard.who.id)[:KNOWN]
     if not kept:
@@ -100,7 +99,7 @@ def _known(runtime: Runtime, heard: Heard, language: str, words: Templates) -> s
     return _listed(runtime, words.known, kept, words, told.older)
 
 
-def _talked(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:
+def _talked(runtime: Runtime, heard: Heard, language: str, words: templates.Templates) -> str:
     told = memory_answer.heard(runtime, heard.session)
     start, end = _period(runtime, heard, language, told)
     said = [
@@ -114,7 +113,9 @@ def _talked(runtime: Runtime, heard: Heard, language: str, words: Templates) -> 
     return _listed(runtime, words.talked, said[:TALKED], words) if said else words.silent
 
 
-def _period(runtime: Runtime, heard: Heard, language: str, told: Told) -> tuple[datetime, datetime]:
+def _period(
+    runtime: Runtime, heard: Heard, language: str, told: memory_answer.Told
+) -> tuple[datetime, datetime]:
     """Return the day that is asked for; without one, the last on which they talked before."""
     at = runtime.now()
     today = at.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -130,7 +131,7 @@ def _period(runtime: Runtime, heard: Heard, language: str, told: Told) -> tuple[
     return start, start + timedelta(days=1)
 
 
-def _full(times: Times) -> Times:
+def _full(times: values.Times) -> values.Times:
     """Return times without what may be none: `we`, `sam`, and in this week nothing."""
     return replace(times, weekdays=times.full_weekdays, spans=frozenset())
 
@@ -139,7 +140,7 @@ def _listed(
     runtime: Runtime,
     head: str,
     said: list[Message],
-    words: Templates,
+    words: templates.Templates,
     older: Callable[[str], Message | None] = lambda _: None,
 ) -> str:
     """List what was said, each with its day, and behind it what it may put right."""
@@ -155,7 +156,7 @@ def _listed(
     return "\n".join((head, *rows))
 
 
-ASKED: Mapping[str, Callable[[Runtime, Heard, str, Templates], str]] = {
+ASKED: Mapping[str, Callable[[Runtime, Heard, str, templates.Templates], str]] = {
     "ask_name": _name,
     "ask_known": _known,
     "ask_talk": _talked,
@@ -166,10 +167,19 @@ ASKED: Mapping[str, Callable[[Runtime, Heard, str, Templates], str]] = {
 # reminders
 
 
-def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply:
+def _reminder(
+    runtime: Runtime, heard: Heard, reading: Reading, words: templates.Templates
+) -> CodeReply:
     """Plan a reminder at the time that was named; without one say how to set it."""
     at, text, when = runtime.now(), heard.message.text, reading.said.when
-    near = _about(reading.said.what, when, text)
+    # the sentences that say what to remind of, and when: "good night" beside is no time
+    parts = [
+        one
+        for one in sentences(text)
+        if (reading.said.what and reading.said.what in one) or (when and when in one)
+    ]
+    told = " ".join(parts or [text])
+    near = told if when in told else f"{told} {when}"
     due = time_of(near, when, reading.language, at, wakes=not reading.said.what)
     what = _whole(reading.said.what, when, text) or text
     what = (what.replace(when, " ") if when else what).strip(" ,.;:!?") or text
@@ -190,13 +200,6 @@ def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates
         "remind",
         lambda: reminders.plan_new(reminder, "remind them"),
     )
-
-
-def _about(what: str, when: str, text: str) -> str:
-    """Return the sentences that say what to remind of, and when: "good night" beside is no time."""
-    parts = [one for one in sentences(text) if (what and what in one) or (when and when in one)]
-    told = " ".join(parts or [text])
-    return told if when in told else f"{told} {when}"
 
 
 def _whole(what: str, when: str, text: str) -> str:
@@ -285,13 +288,13 @@ def _parts(text: str, language: str) -> list[str]:
     return list(dict.fromkeys(filter(None, said)))
 
 
-def _may_be_hour(number: Number, times: Times) -> bool:
+def _may_be_hour(number: values.Number, times: values.Times) -> bool:
     """Whether a number without a sign of it is an hour: `at 8`, `um 7`."""
     is_amount = number.kind == "money" or not number.claimed
     return not is_amount and bool(number.hours) and number.value not in times.ordinals
 
 
-def _lapse(text: str, read: ReadText, language: str) -> timedelta | None:
+def _lapse(text: str, read: values.ReadText, language: str) -> timedelta | None:
     """Return the span of minutes or hours from now that a text names: `in half an hour`."""
     units = values.calendar_words(language).units
     spoken = [folded(word) for word in _WORD.findall(text)]
@@ -308,7 +311,7 @@ def _lapse(text: str, read: ReadText, language: str) -> timedelta | None:
     return None
 
 
-def _days(times: Times, at: datetime) -> list[date]:
+def _days(times: values.Times, at: datetime) -> list[date]:
     """Return the days ahead that times may name, the next first."""
     today = at.date()
     exact = {today + timedelta(days=first) for first, last in times.offsets if first == last >= 0}
@@ -325,11 +328,11 @@ def _abbreviated(when: str, language: str, at: datetime) -> list[date]:
     names = values.calendar_words(language).weekdays
     told = [folded(word) for word in _WORD.findall(when) if len(word) >= LEAST_LETTERS]
     cut = {day for name, day in names.items() for word in told if name.startswith(word)}
-    return _days(Times(weekdays=frozenset(cut)), at) if len(cut) == 1 else []
+    return _days(values.Times(weekdays=frozenset(cut)), at) if len(cut) == 1 else []
 
 
 def _hours(
-    clock: Number, parts: Collection[str], *, soon: bool, wakes: bool
+    clock: values.Number, parts: Collection[str], *, soon: bool, wakes: bool
 ) -> tuple[timedelta, ...]:
     """Return which hours of a day a time of day may be, likeliest first."""
     half = min(clock.hours, key=lambda hour: abs(hour - clock.value % NOON))

@@ -19,7 +19,6 @@ from bumble.chat.reply_writer import Turn
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import ChangeUnfinishedError, FileChangedError, LockedError, UserError
 from bumble.records import base, self_model, sessions, state
-from bumble.records.sessions import Message
 from bumble.runtime import anchor_recall, body_state, cursors, people
 from bumble.runtime.runtime import Runtime
 
@@ -43,7 +42,7 @@ class _Committing:
         self.runtime, self.turn = runtime, turn
         self.unwritten: list[str] = []
 
-    def write(self, new: Sequence[Message]) -> None:
+    def write(self, new: Sequence[sessions.Message]) -> None:
         """Write the messages and all that is planned: together, or else each by itself."""
         turn, name = self.turn, self.turn.heard.who.name
         title = f"chat: {name} and {self.runtime.identity.name}"
@@ -166,9 +165,9 @@ def plan_tools(runtime: Runtime, outcome: LoopOutcome, at: datetime) -> Change |
     return self_model.plan_used(file, uses, at, "how its tools served")
 
 
-def _messages(runtime: Runtime, turn: Turn, unwritten: list[str]) -> list[Message]:
+def _messages(runtime: Runtime, turn: Turn, unwritten: list[str]) -> list[sessions.Message]:
     """Render what happened as messages of the transcript; the last says how the body was."""
-    new: list[Message] = []
+    new: list[sessions.Message] = []
     last = turn.heard.message.at
     felt = _felt(runtime, unwritten)
 
@@ -176,7 +175,7 @@ def _messages(runtime: Runtime, turn: Turn, unwritten: list[str]) -> list[Messag
         nonlocal last  # ids sort by time: no two messages may have the same
         last = at = max(runtime.clock(), last + timedelta(milliseconds=1))
         message_id = base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng)
-        new.append(Message(message_id, at, role, text, **fields))  # type: ignore[arg-type]
+        new.append(sessions.Message(message_id, at, role, text, **fields))  # type: ignore[arg-type]
 
     made_by = _made_by(runtime, turn)
     lowest = base.lowest_trust(("entity", *turn.reply.read))

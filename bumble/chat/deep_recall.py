@@ -19,11 +19,9 @@ from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.index.search import Hit
 from bumble.recall import deep_recall as deep
-from bumble.recall.deep_recall import Recollection, Scope
 from bumble.recall.memory_search import Search
 from bumble.recall.prompt_memories import QUOTED_FROM, UNSEARCHED, RecalledAnswer
 from bumble.records import base, provenance, questions
-from bumble.records.base import Provenance
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
@@ -97,7 +95,7 @@ QUOTED = "No answer of its own: what memory says to it, word for word."
 class DeepRecallAnswer(Struct, frozen=True):
     """An answer, and whether it was cached."""
 
-    recollection: Recollection
+    recollection: deep.Recollection
     cached: bool
     plan: Callable[[], Change | None]  # keeps a miss as a question, drops one that is answered
 
@@ -106,7 +104,7 @@ def ask(
     runtime: Runtime,
     question: str,
     readers: Sequence[str],
-    scope: Scope = "all",
+    scope: deep.Scope = "all",
     *,
     outside: str = "",
     unseen: Sequence[str] = (),
@@ -168,7 +166,7 @@ def quote(source: Hit, limit_tokens: int = QUOTE_TOKENS) -> str:
     return f"> {foreign}{who}{when}{place}: “{text}”"
 
 
-def plan(runtime: Runtime, result: Recollection, readers: Sequence[str]) -> Change | None:
+def plan(runtime: Runtime, result: deep.Recollection, readers: Sequence[str]) -> Change | None:
     """Plan to keep a miss as an open question, or to drop the question that has an answer now."""
     folder = runtime.entity.questions
     audience = tuple(readers)
@@ -181,14 +179,14 @@ def plan(runtime: Runtime, result: Recollection, readers: Sequence[str]) -> Chan
     trust = (
         "owner" if set(readers) <= {people.owner_id(runtime.entity, runtime.identity)} else "person"
     )
-    origin = Provenance(by="deep-recall", trust=trust, audience=audience)
+    origin = base.Provenance(by="deep-recall", trust=trust, audience=audience)
     question_id = base.new_id(questions.PREFIX, at, runtime.rng)
     return questions.plan_new(
         questions.new(question_id, at, result.question, origin), "nothing in memory answers it"
     )
 
 
-def data(result: Recollection) -> dict[str, Any]:
+def data(result: deep.Recollection) -> dict[str, Any]:
     """Return an answer as JSON shows it."""
     sources = [
         {key: getattr(source, key) for key in PLACE}
@@ -198,10 +196,10 @@ def data(result: Recollection) -> dict[str, Any]:
     return {**asdict(result), "sources": sources, "spent": asdict(result.spent)}
 
 
-def _read(text: str | None) -> Recollection | None:
+def _read(text: str | None) -> deep.Recollection | None:
     """Read a kept answer; None if it is none."""
     try:
-        return msgspec.json.decode(text, type=Recollection) if text else None
+        return msgspec.json.decode(text, type=deep.Recollection) if text else None
     except msgspec.MsgspecError:
         return None  # damaged, or of another version: it is only a cache
 

@@ -36,7 +36,6 @@ from bumble.llm.say_stream import SayReader
 from bumble.prompt import transcript
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
-from bumble.text.words import DEFAULT_LANGUAGE, one_line
 
 MOST_REPEATED = 80  # characters of the end that are looked for at the beginning of what follows
 LEAST_REPEATED = 12  # fewer may be chance, unless they are the whole last word
@@ -176,7 +175,7 @@ class LoopOutcome(Struct):
         return [
             ToolUse(
                 call.name,
-                one_line(result.text)[:PREVIEW_CHARS],
+                words.one_line(result.text)[:PREVIEW_CHARS],
                 result.failed,
                 tells=not is_told(call, result),
             )
@@ -252,7 +251,7 @@ def run(
     *,
     person: str,
     gate: Gate,
-    language: str = DEFAULT_LANGUAGE,
+    language: str = words.DEFAULT_LANGUAGE,
     fits: Callable[[Request], Request] = lambda request: request,
     breakable: Breakable = nullcontext,
 ) -> LoopOutcome:
@@ -526,7 +525,7 @@ def _nudge(outcome: LoopOutcome, step: LoopStep, person: str, message: str, *, o
         "asked": f" Already searched: {', '.join(dict.fromkeys(asked))}." if asked else "",
         "said": f" {person} has heard this already: {outcome.said}" if outcome.said else "",
         "person": person,
-        "message": transcript.spoken(person, tokens.cut(one_line(message), MESSAGE_TOKENS)),
+        "message": transcript.spoken(person, tokens.cut(words.one_line(message), MESSAGE_TOKENS)),
     }
     names = ", ".join(dict.fromkeys(failed))
     if failed and not over:

@@ -16,12 +16,10 @@ from msgspec import Struct
 from bumble.entity import secrets
 from bumble.errors import UserError
 from bumble.fallback import notices, quotes
-from bumble.fallback.quotes import Quote
 from bumble.guard import corrections, values
 from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.recall import memory_search
-from bumble.recall.memory_search import Search
 from bumble.records import base, knowledge, session_files
 from bumble.records.provenance import BY_FORM
 from bumble.records.sessions import Message, Notice, Session
@@ -126,7 +124,7 @@ def answer(
     *,
     asks: bool = True,
     answers: Callable[[str], bool] | None = None,
-) -> tuple[Quote, ...]:
+) -> tuple[quotes.Quote, ...]:
     """Return what answers the last message of a conversation, the newest word first.
 
     Args:
@@ -262,7 +260,9 @@ def _found(
     at = runtime.now()
     mood = body_state.mood(runtime, body_state.read(runtime, at)).name
     asker = chunks.spoken_name(asked.speaker)
-    search = Search(session.people, mood, at, asker=asker, asking=memory_search.last_turn(session))
+    search = memory_search.Search(
+        session.people, mood, at, asker=asker, asking=memory_search.last_turn(session)
+    )
     return memory_search.find(
         runtime.memory,
         runtime.config,

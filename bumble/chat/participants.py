@@ -17,9 +17,6 @@ from bumble.errors import RefusedError, UnsafePathError
 from bumble.files import disk
 from bumble.llm import prompts
 from bumble.records import base, forgotten, session_files, sessions
-from bumble.records.forgotten import Forgotten
-from bumble.records.session_files import SessionInfo
-from bumble.records.sessions import Message, Session
 from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
@@ -35,7 +32,7 @@ def open_session(
     session_id: str | None = None,
     new: bool = False,
     present: Sequence[people.Person] = (),
-) -> tuple[Session, bool]:
+) -> tuple[sessions.Session, bool]:
     """Find the conversation to go on with, or begin one.
 
     Those who hear a conversation are the same from its beginning to its end, so that what was said
@@ -74,7 +71,9 @@ def open_session(
     return sessions.new(new_id, at, who.id, other_ids, **after), True
 
 
-def _going_on(runtime: Runtime, latest: SessionInfo | None, at: datetime) -> Session | None:
+def _going_on(
+    runtime: Runtime, latest: session_files.SessionInfo | None, at: datetime
+) -> sessions.Session | None:
     """Return the conversation that has not ended, by itself or because nobody said anything."""
     idle = timedelta(hours=runtime.config.session.idle_hours)
     if latest is None or latest.ended or moments.gap(latest.last_at, at) > idle:
@@ -83,7 +82,7 @@ def _going_on(runtime: Runtime, latest: SessionInfo | None, at: datetime) -> Ses
 
 
 def _refuse_strangers(
-    runtime: Runtime, session: Session, who: people.Person, other_ids: Sequence[str]
+    runtime: Runtime, session: sessions.Session, who: people.Person, other_ids: Sequence[str]
 ) -> None:
     """Let nobody into a conversation that they did not hear from the beginning.
 
@@ -103,7 +102,7 @@ def _refuse_strangers(
 class Delivery(Struct, frozen=True):
     """What the entity has to say before anybody speaks, and the changes that note it was said."""
 
-    messages: tuple[Message, ...] = ()
+    messages: tuple[sessions.Message, ...] = ()
     changes: tuple[Change, ...] = ()
 
 
@@ -112,7 +111,7 @@ NOTHING = Delivery()
 
 def listen(
     runtime: Runtime,
-    session: Session,
+    session: sessions.Session,
     is_new: bool,
     who: people.Person,
     text: str,
@@ -120,7 +119,7 @@ def listen(
     joins: bool = False,
     delivery: Delivery = NOTHING,
     listeners: Sequence[people.Person] = (),
-) -> Session:
+) -> sessions.Session:
     """Store what was said, before anything is made of it.
 
     Args:
@@ -150,7 +149,9 @@ def listen(
         return _store(runtime, begun or session, begun is None, who, text, met())
 
 
-def _met(runtime: Runtime, listeners: Sequence[people.Person], session: Session) -> list[Change]:
+def _met(
+    runtime: Runtime, listeners: Sequence[people.Person], session: sessions.Session
+) -> list[Change]:
     """Plan a file for each who only listens and has none."""
     at = runtime.now()
     planned = [people.plan_heard_of(runtime, one.id, one.name, at, session) for one in listeners]
@@ -159,16 +160,16 @@ def _met(runtime: Runtime, listeners: Sequence[people.Person], session: Session)
 
 def _store(
     runtime: Runtime,
-    session: Session,
+    session: sessions.Session,
     is_new: bool,
     who: people.Person,
     text: str,
     delivery: Delivery,
-) -> Session:
+) -> sessions.Session:
     at = runtime.clock()
-    nobody: tuple[Forgotten, ...] = ()
+    nobody: tuple[forgotten.Forgotten, ...] = ()
     known = runtime.read_or(lambda: forgotten.read(runtime.entity.root), nobody)
-    message = Message(
+    message = sessions.Message(
         id=base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng),
         at=at,
         role="user",

@@ -14,7 +14,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.chat import deep_recall, tool_list, workspace
-from bumble.chat.deep_recall import ToolCache
 from bumble.entity import secrets
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import ToolsConfig
@@ -35,14 +34,10 @@ from bumble.records import (
     scratch,
     skills,
 )
-from bumble.records.base import Provenance
-from bumble.records.projects import Project
 from bumble.records.sessions import Message, Session
-from bumble.records.skills import Skill
 from bumble.runtime import anchor_recall, body_state, people, rules
 from bumble.runtime.runtime import OutsideTools, Runtime
 from bumble.text import moments, schema, stop_words, tokens, words
-from bumble.text.words import one_line
 
 WHY_TOKENS = 12  # of a reminder, in the title of its commit
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
@@ -56,7 +51,7 @@ class ToolContext(Struct, frozen=True):
     runtime: Runtime
     session: Session  # the conversation, which `recall` leaves out
     at: datetime
-    provenance: Provenance  # of what the person has it write
+    provenance: base.Provenance  # of what the person has it write
     purpose: str  # the first word of what is committed at once: `chat`
     config: ToolsConfig
     unseen: tuple[str, ...] = ()  # messages of the conversation that its view does not hold
@@ -77,9 +72,9 @@ class ToolContext(Struct, frozen=True):
         return self.provenance.audience
 
     @property
-    def cache(self) -> ToolCache:
+    def cache(self) -> deep_recall.ToolCache:
         place = self.entity.private / "cache" / deep_recall.FOLDER
-        return ToolCache(place, writes=self.runtime.writes)
+        return deep_recall.ToolCache(place, writes=self.runtime.writes)
 
     def apply(self, change: Change) -> None:
         """Write a file of the workspace at once: the next tool may need it."""
@@ -91,7 +86,7 @@ class ToolContext(Struct, frozen=True):
 def context_of(
     runtime: Runtime,
     session: Session,
-    provenance: Provenance,
+    provenance: base.Provenance,
     purpose: str,
     unseen: Sequence[str] = (),
 ) -> ToolContext:
@@ -188,13 +183,13 @@ def _vouch(context: ToolContext, *texts: str) -> None:
     )
 
 
-def _own_words(context: ToolContext) -> Provenance:
+def _own_words(context: ToolContext) -> base.Provenance:
     """Return the origin of words that are the entity's own, whoever it has listened to."""
     lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
     return replace(context.provenance, trust=lowest)
 
 
-def _may_correct(there: Provenance, what: str, context: ToolContext) -> None:
+def _may_correct(there: base.Provenance, what: str, context: ToolContext) -> None:
     """See to it that nobody overwrites what is not theirs.
 
     Raises:
@@ -206,7 +201,9 @@ def _may_correct(there: Provenance, what: str, context: ToolContext) -> None:
         raise RefusedError(f'only {context.owner} can correct "{what}"')
 
 
-def _keep_most(name: str, there: str, new: str, origin: Provenance, context: ToolContext) -> None:
+def _keep_most(
+    name: str, there: str, new: str, origin: base.Provenance, context: ToolContext
+) -> None:
     """See to it that a text is not replaced by the change to it alone; once, for it may be meant.
 
     Raises:
@@ -269,7 +266,7 @@ def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result
 
 def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
     """Set a reminder for whoever spoke last."""
-    text, runtime = one_line(arguments["text"]), context.runtime
+    text, runtime = words.one_line(arguments["text"]), context.runtime
     _vouch(context, text)
     at = moments.local(arguments["at"], runtime.zone).astimezone(runtime.zone)
     if at <= context.at:
@@ -328,7 +325,7 @@ def _recall_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result
     if anchor is None:
         near = base.nearest(label, [other.label for other in listed])
         raise RecordMissingError("anchor", label, near)
-    about = f": {one_line(anchor.description)}" if anchor.description else ""
+    about = f": {words.one_line(anchor.description)}" if anchor.description else ""
     trust = provenance.lowest_untrusted((anchor.provenance.trust,))
     plans = anchor_recall.plans_recall(
         context.runtime, anchor, context.at, f"recall: {anchor.label}"
@@ -369,7 +366,7 @@ def _update_project(arguments: Mapping[str, str], context: ToolContext) -> Resul
     return Result("saved" if new else "that is already written down", plans=(plan,))
 
 
-def _shared(project: Project, context: ToolContext) -> Provenance:
+def _shared(project: projects.Project, context: ToolContext) -> base.Provenance:
     """Return the origin of a text that goes on from one that is there: for the same people."""
     there, now = project.provenance, context.provenance
     return replace(
@@ -400,7 +397,7 @@ def _read_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
     return Result(skill.text, trust=provenance.lowest_untrusted((skill.provenance.trust,)))
 
 
-def _skills(context: ToolContext) -> list[Skill]:
+def _skills(context: ToolContext) -> list[skills.Skill]:
     """Return the skills that everybody who takes part may meet."""
     everything = rules.obeyed(context.entity, skills.read(context.entity.skills), rules.of_skill)
     return [one for one in everything if base.may_read(one.provenance.audience, context.readers)]

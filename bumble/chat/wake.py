@@ -144,10 +144,6 @@ def _gates(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator
         f"none of the hours {hours}",
         not is_quiet(runtime, at),
     )
-    yield _budget(runtime, past, at)
-
-
-def _budget(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Condition:
     today = at.astimezone(runtime.zone).date()
     count = sum(wake.at.astimezone(runtime.zone).date() == today for wake in past)
     most, tokens = runtime.config.wake.max_per_day, runtime.config.limits.tokens_per_day
@@ -157,7 +153,7 @@ def _budget(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Conditi
         spent = ledger.today(runtime.entity.ledger, at, runtime.zone).tokens
         value, wants = f"{value}, {spent} tokens", f"{wants}, fewer than {tokens}"
         passes = passes and spent < tokens
-    return Condition("budget of the day", value, wants, passes)
+    yield Condition("budget of the day", value, wants, passes)
 
 
 def _causes(
@@ -391,19 +387,6 @@ def act(runtime: Runtime, wake: Wake) -> WakeOutcome:
         return WakeOutcome(why=f"no model answered ({type(error).__name__})")
 
 
-def _mind(runtime: Runtime, wake: Wake, soma: Soma) -> str:
-    """Word what is in mind, as far as the person it thinks of may meet it."""
-    stable = able_reply.stable_part(runtime, wake.readers)
-    thoughts = "\n".join(f"- {noise.line(one)}" for one in soma.noise[-THOUGHTS:])
-    texts = [
-        preamble.living_text(stable),
-        preamble.notes_text(runtime.entity, wake.readers),
-        prompts.tagged("thoughts", thoughts) if thoughts else "",
-    ]
-    blocks = [Block(WAKE, text) for text in texts if text]
-    return "\n".join(block.text for block in system.fitting(blocks, MIND_TOKENS))
-
-
 def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
     """Let the model act, within the bounds."""
     at, origin = wake.decision.at, wake.origin(runtime.model.name)
@@ -460,12 +443,21 @@ def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
 
 def _request(runtime: Runtime, wake: Wake) -> Request:
     soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
+    # word what is in mind, as far as the person it thinks of may meet it
+    stable = able_reply.stable_part(runtime, wake.readers)
+    thoughts = "\n".join(f"- {noise.line(one)}" for one in soma.noise[-THOUGHTS:])
+    texts = [
+        preamble.living_text(stable),
+        preamble.notes_text(runtime.entity, wake.readers),
+        prompts.tagged("thoughts", thoughts) if thoughts else "",
+    ]
+    blocks = [Block(WAKE, text) for text in texts if text]
     asked = prompts.load("wake").fill(
         now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         cause=prompts.harmless(wake.cause),
         person=prompts.harmless(wake.name) or "nobody",
         body=ebb.reflection_line(soma),
-        mind=_mind(runtime, wake, soma),
+        mind="\n".join(block.text for block in system.fitting(blocks, MIND_TOKENS)),
     )
     return automations.request_alone(runtime, WAKE, asked, wake.readers, wake.declared)
 
@@ -523,22 +515,18 @@ def check_tick(runtime: Runtime) -> Due[WakeDecision]:
 def run(runtime: Runtime, decision: WakeDecision) -> JobResult:
     """Wake and do one thing, or stay asleep."""
     if decision.closed is not None or decision.cause is None:
-        return _asleep(runtime, decision)
+        gate = decision.closed or decision.conditions[-1]
+        reason = f"{gate.name}: {gate.value}, wants {gate.wants}"
+        return JobResult(
+            title=f"wake: stays asleep, {reason}",
+            # noted once for as long as that is the reason
+            plan=lambda: (_plan(runtime, {"reason": gate.name}, f"stays asleep: {gate.name}"),),
+            lines=(f"Stays asleep: {reason}.",),
+            data={"woke": False, "reason": reason},
+            ran=False,
+        )
     wake = begin(runtime, decision)
     return _awake(runtime, wake, act(runtime, wake))
-
-
-def _asleep(runtime: Runtime, decision: WakeDecision) -> JobResult:
-    gate = decision.closed or decision.conditions[-1]
-    reason = f"{gate.name}: {gate.value}, wants {gate.wants}"
-    return JobResult(
-        title=f"wake: stays asleep, {reason}",
-        # noted once for as long as that is the reason
-        plan=lambda: (_plan(runtime, {"reason": gate.name}, f"stays asleep: {gate.name}"),),
-        lines=(f"Stays asleep: {reason}.",),
-        data={"woke": False, "reason": reason},
-        ran=False,
-    )
 
 
 def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:

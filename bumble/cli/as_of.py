@@ -24,7 +24,6 @@ from bumble.cli.commands import migrate
 from bumble.cli.opening import Opened, identity_of
 from bumble.entity import changes, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
-from bumble.entity.settings import SCHEMA_VERSION
 from bumble.errors import (
     HistoryMissingError,
     PastMissingError,
@@ -34,7 +33,6 @@ from bumble.errors import (
 )
 from bumble.files import disk
 from bumble.history import past
-from bumble.history.past import PastCommit
 from bumble.jobs.forgetting import forget
 from bumble.records import forgotten, kinds
 
@@ -46,7 +44,7 @@ class PastFolder(Struct, frozen=True):
     """A folder as it was."""
 
     root: Path
-    commit: PastCommit | None  # None: there is no history, so its records' own times tell
+    commit: past.PastCommit | None  # None: there is no history, so its records' own times tell
     why: str = ""  # there is no history
     others: tuple[Path, ...] = ()  # further ones that are kept
 
@@ -88,7 +86,7 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
         _forget(entity.root, folder, names, zone)
 
     key = commit.tree if commit else f"{moment.isoformat()} {past.listing_by_times(entity)}"
-    key = f"{SCHEMA_VERSION} {key}"
+    key = f"{settings.SCHEMA_VERSION} {key}"
     digest = hashlib.sha256(key.encode(errors="surrogateescape") + b"\0" + names).hexdigest()
     name = f"{commit.tree}-{digest[:12]}" if commit else f"times-{digest[:32]}"
     root = _made(cache, name, fill)
@@ -122,7 +120,12 @@ def _made(cache: Path, name: str, fill: Callable[[Path], None]) -> Path:
         with suppress(OSError):
             os.utime(target)
         return target
-    _evict(cache)
+    # make room for one more: those that were used longest ago go
+    old = time.time() - IN_USE_SECONDS
+    for path in _folders(cache)[MOST_FOLDERS - 1 :]:
+        with suppress(OSError):
+            if path.stat().st_mtime < old:
+                disk.clear(path)
     with destination.folder(target) as draft:
         fill(draft)
     return target
@@ -136,29 +139,7 @@ def _folders(cache: Path) -> list[Path]:
     return []
 
 
-def _evict(cache: Path) -> None:
-    """Make room for one more: those that were used longest ago go."""
-    old = time.time() - IN_USE_SECONDS
-    for path in _folders(cache)[MOST_FOLDERS - 1 :]:
-        with suppress(OSError):
-            if path.stat().st_mtime < old:
-                disk.clear(path)
-
-
 COMMIT_CHARS = 10
-
-
-def moment_of(opened: Opened, text: str) -> datetime:
-    """Read a day, which is meant with all its hours, or a time, in the entity's time zone.
-
-    Raises:
-        UsageError: If it is neither, or lies ahead.
-    """
-    at, now = listing.moment(text, opened, "--as-of"), opened.shell.now()
-    is_day = len(text) <= len("2026-05-24")
-    if at > now:
-        raise UsageError(f"--as-of {text}: that {'day ' if is_day else ''}has yet to come")
-    return min(at + timedelta(days=1) - timedelta(seconds=1), now) if is_day else at
 
 
 def open_past(opened: Opened, text: str) -> Opened:
@@ -171,7 +152,12 @@ def open_past(opened: Opened, text: str) -> Opened:
     from bumble.index import place
 
     shell, live = opened.shell, opened.entity
-    moment = moment_of(opened, text)
+    # read a day, which is meant with all its hours, or a time, in the entity's time zone
+    at, now = listing.moment(text, opened, "--as-of"), opened.shell.now()
+    is_day = len(text) <= len("2026-05-24")
+    if at > now:
+        raise UsageError(f"--as-of {text}: that {'day ' if is_day else ''}has yet to come")
+    moment = min(at + timedelta(days=1) - timedelta(seconds=1), now) if is_day else at
     folder = make(live, moment, shell.cache_of("past", live.root), opened.zone)
     entity = Entity(folder.root, live.approval)
     # What was is for this process: its index lies beside it, and never on a server.

@@ -11,9 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body import affects, bars, ebb, hormones, noise
-from bumble.body.affects import emotional_intensity
 from bumble.body.config import HORMONE_NAMES
-from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, felt_mapping
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
@@ -51,7 +49,7 @@ def look(opened: Opened) -> Presence:
     return Presence(present, stored.at if stored else None)
 
 
-def fragment_data(held: Fragment) -> dict[str, Any]:
+def fragment_data(held: noise.Fragment) -> dict[str, Any]:
     """Return a stray thought as data."""
     return {
         "text": held.text,
@@ -75,27 +73,13 @@ def show(opened: Opened) -> None:
     """
     presence = look(opened)
     presence = replace(presence, soma=listing.Viewer(opened).body(presence.soma))
-    data = _data(opened, presence)
-    output.result(opened.shell, "soma", data, _lines(opened, presence, data))
-
-
-@app.command()
-@runs_job
-def tick(opened: Opened, flags: JobFlags) -> None:
-    """Bring the values in the file to the present; no model is asked."""
-    from bumble.cli import run_job
-
-    run_job.perform(opened, flags, "soma tick", body_state.check_tick, body_state.run_tick)
-
-
-def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
     soma = presence.soma
     age = opened.shell.now() - presence.stored_at if presence.stored_at else None
     loud = ebb.loudness(soma)
     met = sum(
         person.interaction_count for person in relationships.read(opened.entity.relationships)
     )
-    return {
+    data = {
         "at": soma.at.isoformat(),
         "stored_at": presence.stored_at.isoformat() if presence.stored_at else None,
         "age_seconds": None if age is None else max(0.0, age.total_seconds()),
@@ -104,7 +88,7 @@ def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
             for name, bar in soma.bars.levels.items()
         },
         "mood": {"name": presence.mood.name, "intensity": round(presence.mood.intensity, 4)},
-        "intensity": round(emotional_intensity(presence.mood, soma.affects), 4),
+        "intensity": round(affects.emotional_intensity(presence.mood, soma.affects), 4),
         "loudness": round(loud, 4),
         "tier": ebb.shown_tier(soma),
         "affects": [
@@ -120,6 +104,16 @@ def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
         "noise": [fragment_data(fragment) for fragment in soma.noise],
         "maturity": round(hormones.maturity(met), 4),
     }
+    output.result(opened.shell, "soma", data, _lines(opened, presence, data))
+
+
+@app.command()
+@runs_job
+def tick(opened: Opened, flags: JobFlags) -> None:
+    """Bring the values in the file to the present; no model is asked."""
+    from bumble.cli import run_job
+
+    run_job.perform(opened, flags, "soma tick", body_state.check_tick, body_state.run_tick)
 
 
 def _hormones(soma: Soma, *, named: bool) -> dict[str, dict[str, Any]]:

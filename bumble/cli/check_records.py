@@ -111,7 +111,14 @@ class Sources(Struct):
                 view.sources_key,
                 "from",
             )
-        narrower = [name for name, source in source_origins.items() if _is_wider(origin, source)]
+        narrower = [
+            name
+            for name, source in source_origins.items()
+            if (
+                bool(source.audience)
+                and not (origin.audience and set(origin.audience) <= set(source.audience))
+            )
+        ]
         if narrower:
             who = ", ".join(origin.audience) or "everyone"
             private = ", ".join(source_origins[narrower[0]].audience)
@@ -135,13 +142,6 @@ class Sources(Struct):
                 "for",
                 "audience",
             )
-
-
-def _is_wider(origin: base.Provenance, source: base.Provenance) -> bool:
-    """Whether somebody may meet a record who may not meet what it rests on."""
-    return bool(source.audience) and not (
-        origin.audience and set(origin.audience) <= set(source.audience)
-    )
 
 
 def _named(ids: list[str]) -> str:
@@ -183,7 +183,14 @@ def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[
         report_progress(number + 1, len(record_files))
     yield from sources.check()
     yield from _find_doubles(context.entity, record_files)
-    yield from _find_same_people(sources.names)
+    pairs = sorted({tuple(paths) for paths in sources.names.values() if len(paths) > 1})
+    for first, *later_paths in pairs:
+        for other in later_paths:
+            yield Finding(
+                "person-twice",
+                f"{first} answers to a name of this person too: the first by file name is meant",
+                other,
+            )
     for path in companions.orphans(context.entity.root):
         yield Finding(
             "source-alone",
@@ -414,17 +421,6 @@ def _find_doubles(entity: Entity, record_files: Sequence[_File]) -> Iterator[Fin
     for first, file in twice(keyed):
         holds = f"{entity.relative(first.path)} holds this {file.kind.name} too"
         yield Finding("record-twice", f"{holds}: remove one of them", entity.relative(file.path))
-
-
-def _find_same_people(names: dict[str, list[str]]) -> Iterator[Finding]:
-    pairs = sorted({tuple(paths) for paths in names.values() if len(paths) > 1})
-    for first, *later_paths in pairs:
-        for other in later_paths:
-            yield Finding(
-                "person-twice",
-                f"{first} answers to a name of this person too: the first by file name is meant",
-                other,
-            )
 
 
 def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:

@@ -14,8 +14,8 @@ from bumble.cli.opening import Opened
 from bumble.entity import commits
 from bumble.entity.changes import Version, wholes
 from bumble.errors import RecordMissingError, UsageError
-from bumble.history import describe, lookup
 from bumble.history import log as commit_log
+from bumble.history import lookup
 from bumble.history import undo as undoing
 from bumble.history import why as explaining
 from bumble.records import relationships
@@ -76,7 +76,7 @@ def commit_data(commit: commit_log.Commit, undone: Collection[str] = ()) -> dict
         "why": list(commit.body),
         "by": commit.by,
         "files": [file.path for file in commit.touched],
-        "holds": describe.list_kinds([file.path for file in commit.touched]),
+        "holds": commit_log.list_kinds([file.path for file in commit.touched]),
         "undone": commit.id in undone,
     }
 
@@ -92,7 +92,7 @@ def commit_line(
 
 def sentence(title: str, paths: Sequence[str], model: str) -> str:
     """Say what a commit is, or would be: its title, what it holds, and who wrote that."""
-    more = "; ".join(filter(None, [describe.list_kinds(paths), model]))
+    more = "; ".join(filter(None, [commit_log.list_kinds(paths), model]))
     return f"{output.shorten(title, 70)} ({more})" if more else output.shorten(title, 70)
 
 
@@ -112,9 +112,9 @@ def actions(versions: Sequence[Version], reader: Reader) -> list[dict[str, Any]]
     return [
         {
             "path": audiences.named(version.path, audiences.hides(reader, [version])),
-            "holds": describe.kind_names(version.path)[0],
+            "holds": commit_log.kind_names(version.path)[0],
             "action": writing.action(version.before, version.after),
-            "said": describe.describe(version, reader),
+            "said": commit_log.describe(version, reader),
         }
         for version in versions
         if version.before != version.after

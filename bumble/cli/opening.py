@@ -433,7 +433,7 @@ def _settings(
     load = partial(settings.load, entity.file, shell.user_file, shell.environ, _overriding(flags))
     loaded = load()
     entity = replace(entity, approval=loaded.approval)
-    acting = [rule for rule in loaded.rules if settings.is_acting(rule)]
+    acting = [rule for rule in loaded.rules if rule.name == settings.ACTING_RULE]
     return (load(acts=False) if rules.pending(entity, acting) else loaded), entity
 
 

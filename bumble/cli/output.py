@@ -235,11 +235,23 @@ def sign(text: str, environ: Mapping[str, str] | None = None) -> None:
 
 def _fitting(text: str) -> str:
     """Cut a text to one line of the terminal: only that can be taken away again."""
-    if not text:
-        return ""
-    from bumble.text import cells  # no command that shows no sign waits for it
+    most = columns(sys.stderr) - 1
+    if _cells(text) <= most:
+        return text
+    end = most
+    while end > 0 and _cells(text[:end]) >= most:
+        end -= 1
+    return f"{text[:end]}…" if most > 0 else ""
 
-    return cells.fitting(text, columns(sys.stderr) - 1)
+
+def _cells(text: str) -> int:
+    """Return how many cells a text takes: letters of the east and pictures take two."""
+    if text.isascii():
+        return len(text)
+    import wcwidth  # no command that shows no sign waits for it
+
+    size = wcwidth.wcswidth(text)
+    return size if size >= 0 else sum(max(0, wcwidth.wcwidth(char)) for char in text)
 
 
 def _has_terminal(environ: Mapping[str, str] | None) -> bool:

@@ -13,7 +13,6 @@ from msgspec.structs import asdict
 
 from bumble.cli import index_place, listing, output, writing
 from bumble.cli.command import DryRunOption, YesOption, group, looks_back, writes
-from bumble.cli.listing import when
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Shelf, data_of
 from bumble.entity import review_branch
@@ -248,13 +247,13 @@ def show(
         ("language", language + (", as set" if person.language else "")),
         ("scores", ", ".join(f"{score} {value:.2f}" for score, value in scores)),
         ("talks", str(person.interaction_count)),
-        ("met", when(person.first_met, opened)),
-        ("last talk", when(person.last_interaction, opened)),
-        ("reflected", when(person.last_reflection, opened)),
+        ("met", listing.when(person.first_met, opened)),
+        ("last talk", listing.when(person.last_interaction, opened)),
+        ("reflected", listing.when(person.last_reflection, opened)),
     ]
     rows = [
         ("also", ", ".join(person.names[1:])),
-        *(how if is_acquainted(person) else [("heard of", when(person.first_met, opened))]),
+        *(how if is_acquainted(person) else [("heard of", listing.when(person.first_met, opened))]),
         ("dynamic", person.dynamic),
         ("topics", ", ".join(person.topics)),
         ("unresolved", "; ".join(person.unresolved)),
@@ -282,7 +281,9 @@ def _unportrayed(opened: Opened, person: relationships.Relationship) -> list[str
         return ["No portrait yet."]
     told = session_files.find(opened.entity.sessions, last.id).messages
     own = [one for one in told if one.role == "user" and one.speaker == person.id][-SAID_MOST:]
-    said = [f"- {when(one.at, opened)}: {output.shorten(one.text, SAID_CHARS)}" for one in own]
+    said = [
+        f"- {listing.when(one.at, opened)}: {output.shorten(one.text, SAID_CHARS)}" for one in own
+    ]
     how = f"One is drawn at night (`bumble cron install`), or now: `bumble reflect {person.name}`."
     return [f"No portrait yet. {how}", *(["", "Said last:"] * bool(said)), *said]
 

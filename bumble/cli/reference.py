@@ -166,7 +166,21 @@ def words() -> str:
     entries = {path: _words_entry(path, one, _listed(one, ctx)) for path, one, ctx in walk()}
     data = {
         "commands": {"": _words_entry("", root, list(app.COMMANDS)), **entries},
-        "values": _values(),
+        "values": {
+            "indexed": list(kinds.INDEXED),
+            "explained": [kind.name for kind in kinds.KINDS if kind.explained],
+            "category": list(beliefs.CATEGORIES),
+            "cycle": sorted(registry.cycles()),
+            "setting": sorted(".".join(keys) for keys, _ in layers.leaves(defaults())),
+            "archetype": list(create.archetypes()),
+            "format": list(formats.NAMES),
+            "form": list(memories.FORMS),
+            "status": list(projects.STATUSES),
+            "place": list(checks.PLACES),
+            "shell": list(SHELLS),
+            "client": list(mcp.CLIENTS),
+            "model": [entry.name for entry in catalog.load()],
+        },
         "places": {kind.name: kind.patterns for kind in kinds.KINDS if not kind.is_file},
         "ids": [kind.name for kind in kinds.KINDS if kind.prefix],
     }
@@ -189,24 +203,6 @@ def _words_entry(path: str, command: Any, below: list[str]) -> dict[str, Any]:
             plain = param.is_flag or param.count
             options |= dict.fromkeys((*param.opts, *param.secondary_opts), "" if plain else takes)
     return {"commands": below, "options": options, "arguments": arguments}
-
-
-def _values() -> dict[str, list[str]]:
-    return {
-        "indexed": list(kinds.INDEXED),
-        "explained": [kind.name for kind in kinds.KINDS if kind.explained],
-        "category": list(beliefs.CATEGORIES),
-        "cycle": sorted(registry.cycles()),
-        "setting": sorted(".".join(keys) for keys, _ in layers.leaves(defaults())),
-        "archetype": list(create.archetypes()),
-        "format": list(formats.NAMES),
-        "form": list(memories.FORMS),
-        "status": list(projects.STATUSES),
-        "place": list(checks.PLACES),
-        "shell": list(SHELLS),
-        "client": list(mcp.CLIENTS),
-        "model": [entry.name for entry in catalog.load()],
-    }
 
 
 PACKAGE = Path(__file__).parent.parent

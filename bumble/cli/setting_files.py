@@ -24,7 +24,7 @@ from bumble.errors import FileChangedError, SettingInvalidError, UsageError, Use
 from bumble.files import disk
 from bumble.records.kind import changed_lines
 from bumble.runtime import rules
-from bumble.text import schema, urls, yaml_edit
+from bumble.text import printable, schema, yaml_edit
 
 
 class SettingsFile(Struct, frozen=True):
@@ -187,7 +187,7 @@ def warn_if_idle(
 
 def diff(before: str, after: str) -> list[str]:
     """Return the lines that change, with those around them, without passwords in addresses."""
-    return [urls.masked(line) for line in changed_lines(before, after)]
+    return [printable.masked(line) for line in changed_lines(before, after)]
 
 
 class Trusted(Struct, frozen=True):
@@ -211,7 +211,7 @@ def to_trust(shell: Shell, root: Path) -> Trusted:
     """
     loaded = settings.load(root / ENTITY_FILE, shell.user_file, shell.environ)
     reaching = folder_trust.reaching(yaml_edit.parse_mapping(entitys(root).read()))
-    shown = {key: urls.masked(value) for key, value in reaching.items()}
+    shown = {key: printable.masked(value) for key, value in reaching.items()}
     return Trusted(shown, folder_trust.read(root, reaching), rules.read(Entity(root), loaded))
 
 

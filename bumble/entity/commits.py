@@ -22,11 +22,9 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bumble.entity import changes, git_operations, installation, write_ahead
-from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import MergeUnfinishedError, UnsafePathError
 from bumble.files import disk, git
-from bumble.files.git import Git, GitResult
 from bumble.files.gitdir import Repository
 from bumble.text import yaml_edit
 from bumble.text.words import shorten
@@ -90,7 +88,7 @@ class TreeEntry(Struct, frozen=True):
 
 def apply(
     root: Path,
-    change_set: ChangeSet,
+    change_set: changes.ChangeSet,
     policy: CommitPolicy,
     *,
     timeout_seconds: float = changes.DEFAULT_LOCK_TIMEOUT_SECONDS,
@@ -132,7 +130,7 @@ def catch_up(
         return made.catch_up(turns=turns)
 
 
-def keep(root: Path, change_set: ChangeSet, policy: CommitPolicy) -> None:
+def keep(root: Path, change_set: changes.ChangeSet, policy: CommitPolicy) -> None:
     """Commit the files of a change set that is written already: those of a new entity."""
     made = history(root, policy)
     if made is not None and made.commits:
@@ -214,7 +212,9 @@ def _note_files(root: Path) -> list[Path]:
     return [file for file in numbered if f".bumble/{NOTES}/{file.name}" not in tracked]
 
 
-def _note(file: Path, change_set: ChangeSet, after: Mapping[str, str | None]) -> PendingCommit:
+def _note(
+    file: Path, change_set: changes.ChangeSet, after: Mapping[str, str | None]
+) -> PendingCommit:
     body = [_line(change.why) for change in change_set.changes if change.why.strip()]
     title, trailers = _line(change_set.title), change_set.trailers
     return PendingCommit(file, title, tuple(dict.fromkeys(body)), trailers, after, change_set.opens)
@@ -249,7 +249,7 @@ def _read_note(file: Path, *, adopts: bool = False) -> PendingCommit | None:
 class Commits:
     """Makes the commits of one change set; its methods are called with the lock held."""
 
-    def __init__(self, root: Path, place: Git, policy: CommitPolicy, *, commits: bool) -> None:
+    def __init__(self, root: Path, place: git.Git, policy: CommitPolicy, *, commits: bool) -> None:
         self.root, self.git, self.policy = root, place, policy
         self.repository = place.repository
         self.commits = commits
@@ -261,7 +261,7 @@ class Commits:
         """Bring to an end what git was cut off in: a file may become what it was before."""
         git_operations.settle(self.root, self.git)
 
-    def begin(self, change_set: ChangeSet, steps: Sequence[write_ahead.IntentStep]) -> None:
+    def begin(self, change_set: changes.ChangeSet, steps: Sequence[write_ahead.IntentStep]) -> None:
         """Commit what was there before, and note what comes.
 
         Raises:
@@ -292,7 +292,7 @@ class Commits:
         if self.waits:
             self.policy.tell(f"written, but not committed yet: {self.waits}")
 
-    def adopt(self, change_set: ChangeSet) -> None:
+    def adopt(self, change_set: changes.ChangeSet) -> None:
         """Commit the files of a set as they lie in the folder."""
         paths = [path for change in change_set.changes if (path := self._place(change.path))]
         note = self._noted(change_set, {path: self._digest(path) for path in paths})
@@ -390,7 +390,18 @@ class Commits:
         staged = [entry.path for entry in entries if entry.staged or entry.unmerged]
         if staged:
             return f"you have staged {', '.join(staged)}; commit or unstage it"
-        return self._untrusted([entry.path for entry in entries])
+        # say what a commit would need that came with the folder; empty if nothing
+        try:
+            path, name = self.git.unfiltered([entry.path for entry in entries]) or ("", "")
+        except ValueError as error:
+            return str(error)
+        if not path:
+            return ""
+        if self.policy.trusted:
+            return f"{path} needs git's filter `{name}`, which is not set up here"
+        return (
+            f"{path} needs git's filter `{name}`, which is not yours; set it up, or {self._advice}"
+        )
 
     def _trapped(self, paths: Sequence[str]) -> str:
         """Say what git would wait for without end; empty if nothing."""
@@ -405,20 +416,6 @@ class Commits:
     @property
     def _advice(self) -> str:
         return f"if you trust this folder: `bumble config trust {shlex.quote(str(self.root))}`"
-
-    def _untrusted(self, paths: Sequence[str]) -> str:
-        """Say what a commit would need that came with the folder; empty if nothing."""
-        try:
-            path, name = self.git.unfiltered(paths) or ("", "")
-        except ValueError as error:
-            return str(error)
-        if not path:
-            return ""
-        if self.policy.trusted:
-            return f"{path} needs git's filter `{name}`, which is not set up here"
-        return (
-            f"{path} needs git's filter `{name}`, which is not yours; set it up, or {self._advice}"
-        )
 
     def _record(self, message: str, entries: Sequence[TreeEntry]) -> None:
         """Make one commit of some files as they are in the folder, and of nothing else."""
@@ -450,7 +447,9 @@ class Commits:
         lock = next(iter(locks), self.repository.private / "index.lock")
         return f"another git is at work; if none is, remove {lock}"
 
-    def _noted(self, change_set: ChangeSet, after: Mapping[str, str | None]) -> PendingCommit:
+    def _noted(
+        self, change_set: changes.ChangeSet, after: Mapping[str, str | None]
+    ) -> PendingCommit:
         """Put down what is about to be written."""
         folder = self.root / ".bumble" / NOTES
         with disk.translate_os_errors(folder):
@@ -476,14 +475,14 @@ def committed_path(root: Path, repository: Repository, path: str) -> str | None:
     return None if any((folder / ".git").exists() for folder in above) else place.as_posix()
 
 
-def changed(place: Git) -> set[str]:
+def changed(place: git.Git) -> set[str]:
     """Return the files of a folder that differ from what is committed, as git names them there."""
     options = ("--no-optional-locks", *STATUS, "--untracked-files=all", "--", ".")
     _, entries = _entries(place.call(*options), place.repository.prefix)
     return {entry.path for entry in entries}
 
 
-def signed(place: Git, policy: CommitPolicy, *command: str, **more: Any) -> GitResult:
+def signed(place: git.Git, policy: CommitPolicy, *command: str, **more: Any) -> git.GitResult:
     """Run a command that makes a commit: in the name git knows its owner by, else the entity's.
 
     Args:
@@ -501,14 +500,14 @@ def signed(place: Git, policy: CommitPolicy, *command: str, **more: Any) -> GitR
     return result
 
 
-def conclude(place: Git, policy: CommitPolicy) -> str:
+def conclude(place: git.Git, policy: CommitPolicy) -> str:
     """End a merge of which nothing is in conflict any more; return why that failed, or nothing."""
     options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign")
     result = signed(place, policy, "commit", *options)
     return "" if result.code == 0 else result.why
 
 
-def merging(place: Git, incoming: str) -> git_operations.Operation:
+def merging(place: git.Git, incoming: str) -> git_operations.Operation:
     """Return what is to be noted of a merge: where it begins, and what is edited there."""
     head, commit = place.call("rev-parse", "HEAD", incoming).text.split()
     status = place.call("--no-optional-locks", *STATUS, "--untracked-files=all")
@@ -516,7 +515,9 @@ def merging(place: Git, incoming: str) -> git_operations.Operation:
     return git_operations.Operation(git_operations.MERGE, head=head, incoming=commit, edited=edited)
 
 
-def merge(place: Git, policy: CommitPolicy, commit: str, key: str, driver: str) -> GitResult:
+def merge(
+    place: git.Git, policy: CommitPolicy, commit: str, key: str, driver: str
+) -> git.GitResult:
     """Merge a commit, in one of ours; conflicts stay in the index.
 
     Args:
@@ -532,12 +533,12 @@ def merge(place: Git, policy: CommitPolicy, commit: str, key: str, driver: str) 
     return signed(place, policy, *command, timeout_seconds=git.NETWORK_TIMEOUT_SECONDS)
 
 
-def _is_held(result: GitResult) -> bool:
+def _is_held(result: git.GitResult) -> bool:
     """Whether git found another's lock; a full disk makes it name its own."""
     return ".lock'" in result.err and "File exists" in result.err
 
 
-def _entries(status: GitResult, prefix: str) -> tuple[bool, list[TreeEntry]]:
+def _entries(status: git.GitResult, prefix: str) -> tuple[bool, list[TreeEntry]]:
     """Read what `git status` says: whether no branch is checked out, and the files."""
     detached, entries = False, []
     for row in status.text.split("\0"):
@@ -567,7 +568,7 @@ def _by_hand(entries: Sequence[TreeEntry]) -> str:
     return f"{BY_HAND}: {shown}\n\nCommitted by bumble before it wrote to the same files.\n"
 
 
-def message(change_set: ChangeSet) -> str:
+def message(change_set: changes.ChangeSet) -> str:
     """Write the message of a commit of one set."""
     return _message([_note(Path(), change_set, {})])
 

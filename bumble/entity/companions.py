@@ -318,7 +318,12 @@ def _entries(block: str) -> list[tuple[str, str]]:
 
 def _without_fields(path: str, text: str, now: str | None, companion: str | None) -> RecordFiles:
     document = markdown.parse(text)
-    front, mark, fields = _halves(document)
+    # the fields in front, the line that says where others begin, and those
+    meta = document.source[document.meta_start : document.meta_end]
+    match = re.search(rf"^{re.escape(markdown.BESIDE)}[\r\n]+", meta, re.MULTILINE)
+    front, mark, fields = (
+        (meta[: match.start()], match[0], meta[match.end() :]) if match else (meta, "", "")
+    )
     names, put = _fields(path), _put_in_front(now)
     left, moved = "", ""
     for key, entry in _entries(front):
@@ -343,13 +348,6 @@ def _without_fields(path: str, text: str, now: str | None, companion: str | None
     if not beside and _is_lost(path, left):
         return RecordFiles(shown, NOTHING)
     return RecordFiles(shown, _kept(beside, companion))
-
-
-def _halves(document: markdown.Document) -> tuple[str, str, str]:
-    """Return the fields in front, the line that says where others begin, and those."""
-    meta = document.source[document.meta_start : document.meta_end]
-    match = re.search(rf"^{re.escape(markdown.BESIDE)}[\r\n]+", meta, re.MULTILINE)
-    return (meta[: match.start()], match[0], meta[match.end() :]) if match else (meta, "", "")
 
 
 def _put_in_front(now: str | None) -> set[str]:

@@ -55,7 +55,23 @@ def plan(newborn: NewEntity, folder: Path | None = None) -> changes.ChangeSet:
     Raises:
         KeyError: If there is no such archetype.
     """
-    slots = _slots(newborn)
+    # the values of the slots by file type: as they are in Markdown, quoted in YAML
+    texts = {
+        key: Template(text).substitute(name=newborn.name)
+        for key, text in archetypes()[newborn.archetype].items()
+    }
+    plain = {
+        "name": newborn.name,
+        "owner": newborn.owner,
+        "timezone": newborn.timezone,
+        "archetype": newborn.archetype,
+    }
+    quoted = {key: yaml_edit.inline(value) for key, value in plain.items()}
+    indented = {
+        key: "\n".join(f"    {line}" for line in text.strip().splitlines())
+        for key, text in texts.items()
+    }
+    slots = {".md": {**plain, **texts}, ".yaml": {**quoted, **indented}}
     template = template_folder()
     planned = []
     for path in sorted(template.rglob("*")):
@@ -76,26 +92,6 @@ def _has_readme(folder: Path) -> bool:
     """Whether a folder says what it is already, in a file of any ending."""
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     return any(name.casefold().partition(".")[0] == "readme" for name in names)
-
-
-def _slots(newborn: NewEntity) -> dict[str, dict[str, str]]:
-    """Return the values of the slots by file type: as they are in Markdown, quoted in YAML."""
-    texts = {
-        key: Template(text).substitute(name=newborn.name)
-        for key, text in archetypes()[newborn.archetype].items()
-    }
-    plain = {
-        "name": newborn.name,
-        "owner": newborn.owner,
-        "timezone": newborn.timezone,
-        "archetype": newborn.archetype,
-    }
-    quoted = {key: yaml_edit.inline(value) for key, value in plain.items()}
-    indented = {
-        key: "\n".join(f"    {line}" for line in text.strip().splitlines())
-        for key, text in texts.items()
-    }
-    return {".md": {**plain, **texts}, ".yaml": {**quoted, **indented}}
 
 
 def create(folder: Path, newborn: NewEntity) -> Entity:

@@ -27,7 +27,6 @@ from bumble.entity.layers import Layer, Plain, value_at
 from bumble.errors import SettingInvalidError
 from bumble.files import disk, git, gitdir
 from bumble.text import markdown, schema, yaml_edit
-from bumble.text.schema import Keys
 from bumble.text.words import one_line
 
 INCLUDED = re.compile(rb"(?im)^\s*path\s*=(.*)$")  # in git's config
@@ -52,7 +51,12 @@ def read(root: Path, reaching: Mapping[str, Any]) -> list[Rule]:
     items = [_settings(root, reaching)] if reaching else []
     repository = gitdir.find(root)
     if repository is not None and repository.settings_mention(git.NAMING):
-        items.append(_repository(repository))
+        # what the config of a repository may make run, with the files that it includes
+        texts = [_bytes(place) for place in repository.configs]
+        for place, text in zip(repository.configs, tuple(texts), strict=True):
+            paths = (os.fsdecode(match[1]).strip().strip('"') for match in INCLUDED.finditer(text))
+            texts += [_bytes(place.parent / disk.expanded(Path(path))) for path in paths]
+        items.append(rule(GIT_CONFIG, GIT_CONFIG, "programs that git's config names", texts))
     notes = [_reminder(entity, file) for file in _notes(entity.reminders)]
     notes += [_automation(entity, file) for file in _notes(entity.automations)]
     return items + [item for item in notes if item is not None]
@@ -62,15 +66,6 @@ def _settings(root: Path, reaching: Mapping[str, Any]) -> Rule:
     texts = [text for value in reaching.values() for text in _texts(value)]
     summary = ", ".join(reaching)
     return rule(ENTITY_FILE, ENTITY_FILE, summary, reaching, _named(root, root, texts))
-
-
-def _repository(repository: gitdir.Repository) -> Rule:
-    """Return what the config of a repository may make run, with the files that it includes."""
-    texts = [_bytes(place) for place in repository.configs]
-    for place, text in zip(repository.configs, tuple(texts), strict=True):
-        paths = (os.fsdecode(match[1]).strip().strip('"') for match in INCLUDED.finditer(text))
-        texts += [_bytes(place.parent / disk.expanded(Path(path))) for path in paths]
-    return rule(GIT_CONFIG, GIT_CONFIG, "programs that git's config names", texts)
 
 
 def _bytes(file: Path) -> bytes:
@@ -158,7 +153,7 @@ def _named(root: Path, folder: Path, texts: Sequence[str]) -> dict[str, str]:
 
 KEY = "trusted"  # in the user's config: folder to the hashes of what can run there
 # What starts programs in the folder counts only where that is trusted, whoever set it.
-PROGRAMS: tuple[Keys, ...] = (
+PROGRAMS: tuple[schema.Keys, ...] = (
     ("prompt", "host_command"),
     ("tools", "run_command"),
 )
@@ -214,17 +209,19 @@ def reaching(values: Mapping[str, Any]) -> dict[str, Any]:
     return {".".join(keys): value_at(values, keys) for keys in marked(values, YOURS)}
 
 
-def marked(values: Mapping[str, Any], mark: Mark) -> list[Keys]:
+def marked(values: Mapping[str, Any], mark: Mark) -> list[schema.Keys]:
     """Name those settings of a file that have a mark."""
     return _among(values, _marked(mark))
 
 
-def starting(values: Mapping[str, Any]) -> list[Keys]:
+def starting(values: Mapping[str, Any]) -> list[schema.Keys]:
     """Name the settings that let programs start."""
     return [keys for keys in _among(values, PROGRAMS) if value_at(values, keys)]
 
 
-def without(values: Mapping[str, Any], ignored: Collection[Keys], above: Keys = ()) -> Plain:
+def without(
+    values: Mapping[str, Any], ignored: Collection[schema.Keys], above: schema.Keys = ()
+) -> Plain:
     """Take settings out."""
     return {
         key: without(value, ignored, (*above, key)) if isinstance(value, Mapping) else value
@@ -233,13 +230,13 @@ def without(values: Mapping[str, Any], ignored: Collection[Keys], above: Keys = 
     }
 
 
-def _among(values: Mapping[str, Any], wanted: Collection[Keys]) -> list[Keys]:
+def _among(values: Mapping[str, Any], wanted: Collection[schema.Keys]) -> list[schema.Keys]:
     layer = Layer("file", values)
     return [keys for keys in wanted if layer.depth(keys) == len(keys)]
 
 
 @functools.cache
-def _marked(mark: Mark) -> tuple[Keys, ...]:
+def _marked(mark: Mark) -> tuple[schema.Keys, ...]:
     return tuple(keys for keys, kind in schema.walk(Config) if mark in schema.bare(kind)[1])
 
 
@@ -262,7 +259,7 @@ def doubt(trusted: Trusted, folder: Path, values: Mapping[str, Any]) -> str | No
     return f"You trusted it before this was new or changed: {paths}. If you still do"
 
 
-def warning(place: str, keys: Keys, folder: Path, why: str) -> str:
+def warning(place: str, keys: schema.Keys, folder: Path, why: str) -> str:
     """Say that a setting was ignored, and what makes it count; `why` as `doubt` says it."""
     return (
         f"{place}: `{'.'.join(keys)}` is ignored, because it reaches beyond this folder. "
@@ -270,7 +267,7 @@ def warning(place: str, keys: Keys, folder: Path, why: str) -> str:
     )
 
 
-def program_warning(place: str, keys: Keys, folder: Path, why: str) -> str:
+def program_warning(place: str, keys: schema.Keys, folder: Path, why: str) -> str:
     """Say that no program starts in a folder, though the user's own settings let programs start."""
     return (
         f"{place}: `{'.'.join(keys)}` is ignored in {folder}: programs run only in folders that "
@@ -278,7 +275,7 @@ def program_warning(place: str, keys: Keys, folder: Path, why: str) -> str:
     )
 
 
-def owners_warning(place: str, keys: Keys) -> str:
+def owners_warning(place: str, keys: schema.Keys) -> str:
     """Say that a setting is nothing for an entity's folder."""
     key = ".".join(keys)
     return f"{place}: `{key}` is ignored: only your own config may set it, with --user"

@@ -25,7 +25,6 @@ from bumble.entity import installation
 from bumble.entity.folder import PRIVATE
 from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError, UserError
 from bumble.files import disk, git
-from bumble.files.git import Git, Holding
 from bumble.files.gitdir import Repository
 
 if sys.platform != "win32":
@@ -95,12 +94,12 @@ def noted(root: Path, operation: Operation) -> Iterator[None]:
 
 
 @contextmanager
-def _held(note: Path) -> Iterator[Holding]:
+def _held(note: Path) -> Iterator[git.Holding]:
     """Hold a note, and have every git hold it that is started meanwhile."""
     try:
         descriptor = disk.open_descriptor(note, os.O_RDWR)
     except OSError:  # it could not be written
-        yield Holding()
+        yield git.Holding()
         return
     try:
         if sys.platform != "win32":
@@ -111,7 +110,7 @@ def _held(note: Path) -> Iterator[Holding]:
         os.close(descriptor)
 
 
-def _forget(root: Path, note: Path, operation: Operation, holding: Holding) -> None:
+def _forget(root: Path, note: Path, operation: Operation, holding: git.Holding) -> None:
     """Remove a note, unless git had to be ended, or failed, and left something."""
     place = git.at(root) if holding.killed or operation.head else None
     if place is not None and _has_left(place, operation, killed=holding.killed):
@@ -120,7 +119,7 @@ def _forget(root: Path, note: Path, operation: Operation, holding: Holding) -> N
         disk.remove(note)
 
 
-def _has_left(place: Git, operation: Operation, *, killed: bool) -> bool:
+def _has_left(place: git.Git, operation: Operation, *, killed: bool) -> bool:
     """Whether something lies there that is to be ended: a lock, or a merge that is no commit.
 
     What is in conflict is somebody's to settle.
@@ -166,7 +165,7 @@ def warning(operations: Iterable[Operation]) -> str:
     )
 
 
-def settle(root: Path, place: Git) -> GitSettled:
+def settle(root: Path, place: git.Git) -> GitSettled:
     """Bring to an end what was cut off; call it with the entity's lock held.
 
     Raises:
@@ -211,26 +210,23 @@ def _wait_for_merge(root: Path) -> None:
         time.sleep(WAIT_SECONDS)
 
 
-def _clear_locks(place: Git, operation: Operation) -> list[Path]:
+def _clear_locks(place: git.Git, operation: Operation) -> list[Path]:
     """Remove the locks that were made since an operation began and that nobody holds."""
     cleared = []
+    is_long = operation.what in (MERGE, "fetch", "push")
+    # when git was ended, had it gone on
+    ended = operation.began + (git.NETWORK_TIMEOUT_SECONDS if is_long else git.TIMEOUT_SECONDS)
     for lock in locks(place.repository, ALL_LOCKS):
         with suppress(OSError):
             made = lock.lstat().st_mtime
-            is_ours = operation.began - SLACK_SECONDS <= made <= operation.began + _limit(operation)
+            is_ours = operation.began - SLACK_SECONDS <= made <= ended
             if is_ours and not is_at_work(lock):
                 _end_lock(lock, place, operation)
                 cleared.append(lock)
     return cleared
 
 
-def _limit(operation: Operation) -> float:
-    """Return after how long git was ended, had it gone on."""
-    is_long = operation.what in (MERGE, "fetch", "push")
-    return git.NETWORK_TIMEOUT_SECONDS if is_long else git.TIMEOUT_SECONDS
-
-
-def _end_lock(lock: Path, place: Git, operation: Operation) -> None:
+def _end_lock(lock: Path, place: git.Git, operation: Operation) -> None:
     """Remove a lock; an index in it whose commit is made already is put in its place first.
 
     Else the old index would say that the owner has staged the contrary, and keep all commits back.
@@ -244,14 +240,14 @@ def _end_lock(lock: Path, place: Git, operation: Operation) -> None:
     lock.unlink()
 
 
-def _staged(place: Git, index: Path) -> frozenset[str] | None:
+def _staged(place: git.Git, index: Path) -> frozenset[str] | None:
     """Return the paths in which an index differs from the last commit; None: it can't be read."""
     arguments = ("diff-index", "--cached", "--name-only", "-z", "HEAD")
     result = place.call(*arguments, environ={"GIT_INDEX_FILE": str(index)})
     return frozenset(filter(None, result.text.split("\0"))) if result.code == 0 else None
 
 
-def _end_merge(root: Path, place: Git, merge: Operation) -> list[str] | None:
+def _end_merge(root: Path, place: git.Git, merge: Operation) -> list[str] | None:
     """Take back a merge that had not become a commit.
 
     Returns:
@@ -267,7 +263,7 @@ def _end_merge(root: Path, place: Git, merge: Operation) -> list[str] | None:
     merging = repository.merging
     if repository.under_way not in ("", "a merge") or merging not in ("", merge.incoming):
         return None  # the owner's own, begun since
-    top = Git(Repository(repository.top, repository.top, repository.private), place.trusted)
+    top = git.Git(Repository(repository.top, repository.top, repository.private), place.trusted)
     head = top.call("rev-parse", "--verify", "--quiet", "HEAD").text.strip()
     if head != merge.head:  # it is a commit, and only its end is missing
         if merging and top.call("merge-base", "--is-ancestor", merging, "HEAD").code == 0:
@@ -288,7 +284,7 @@ def _rows(text: str) -> list[str]:
 
 
 def _keep_edits(
-    root: Path, top: Git, merge: Operation, touched: Iterable[str]
+    root: Path, top: git.Git, merge: Operation, touched: Iterable[str]
 ) -> tuple[list[str], set[str]]:
     """Copy what somebody wrote since to the files of a merge: bytes that git has nowhere.
 
@@ -312,7 +308,7 @@ def _keep_edits(
     return kept, left
 
 
-def _unknown(top: Git, paths: Sequence[str]) -> list[str]:
+def _unknown(top: git.Git, paths: Sequence[str]) -> list[str]:
     """Return those of some files whose bytes git has under no name."""
     there = [path for path in paths if "\n" not in path and _is_plain(top.repository.top / path)]
     stdin = "".join(f"{path}\n" for path in there).encode(errors="surrogateescape")
@@ -328,7 +324,7 @@ def _is_plain(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 
-def _put_back(top: Git, merge: Operation, touched: Iterable[str]) -> None:
+def _put_back(top: git.Git, merge: Operation, touched: Iterable[str]) -> None:
     """Bring some files, and what the index says of them, to what they were before a merge.
 
     Raises:

@@ -18,12 +18,11 @@ from bumble.entity.config import Config, Identity, defaults
 from bumble.errors import SettingInvalidError, UsageError
 from bumble.text import schema, yaml_edit
 from bumble.text.printable import HALF
-from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 
 CONSTANT = "nobody needed two values of it"
 UNBUILT = "no code reads it any more"
 WHOLE = "portraits are written whole, with their scores"
-REASONS: Mapping[Keys, str] = {
+REASONS: Mapping[schema.Keys, str] = {
     tuple(name.split(".")): reason
     for reason, names in {
         CONSTANT: """
@@ -76,20 +75,20 @@ REASONS: Mapping[Keys, str] = {
 }
 
 
-def reason(keys: Keys) -> str | None:
+def reason(keys: schema.Keys) -> str | None:
     """Say why a setting, or the section that held it, is gone; None: there was none."""
     depths = range(len(keys), 0, -1)
     return next((REASONS[keys[:n]] for n in depths if keys[:n] in REASONS), None)
 
 
-def warning(place: str, keys: Keys, *, is_users: bool) -> str:
+def warning(place: str, keys: schema.Keys, *, is_users: bool) -> str:
     """Say that a setting in a file is none any more, and how to take it out."""
     key = ".".join(keys)
     undo = f"config unset --user {key}" if is_users else "migrate"
     return f"{place}: `{key}` is no setting any more: {reason(keys)}. Take it out: bumble {undo}"
 
 
-def found(values: Mapping[str, Any]) -> list[Keys]:
+def found(values: Mapping[str, Any]) -> list[schema.Keys]:
     """Return the retired settings that a file of settings holds."""
     every = (tuple(map(str, keys)) for keys, _ in leaves(values))
     return [keys for keys in every if reason(keys)]
@@ -115,7 +114,7 @@ def without_retired(source: str) -> str:
     return source
 
 
-def removed(source: str, keys: Keys) -> str:
+def removed(source: str, keys: schema.Keys) -> str:
     """Return the text without a setting, and without the sections that it leaves empty."""
     source = yaml_edit.remove(source, keys)
     while len(keys := keys[:-1]) and not value_at(yaml_edit.parse_mapping(source), keys):
@@ -123,7 +122,7 @@ def removed(source: str, keys: Keys) -> str:
     return source
 
 
-def value_at(values: Mapping[str, Any], keys: Keys) -> Any:
+def value_at(values: Mapping[str, Any], keys: schema.Keys) -> Any:
     """Return what stands under some keys, which must be there."""
     return functools.reduce(lambda inner, key: inner[key], keys, values)
 
@@ -151,7 +150,7 @@ class Layer(Struct, frozen=True):
     name: str = ""  # of a file, as origins show it
     source: str = ""  # of a file, its text
 
-    def depth(self, keys: Keys) -> int:
+    def depth(self, keys: schema.Keys) -> int:
         """Count how many of `keys`, from the first, lead on in this layer."""
         value: Any = self.values
         for depth, key in enumerate(keys):
@@ -160,7 +159,7 @@ class Layer(Struct, frozen=True):
             value = value[key]
         return len(keys)
 
-    def origin(self, keys: Keys) -> str:
+    def origin(self, keys: schema.Keys) -> str:
         """Say where in this layer a value stands."""
         if self.kind == "environment":
             return f"environment {variable(keys)}"
@@ -184,7 +183,7 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> Plain:
     return merged
 
 
-def leaves(values: Mapping[str, Any], keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+def leaves(values: Mapping[str, Any], keys: schema.Keys = ()) -> Iterator[tuple[schema.Keys, Any]]:
     """Yield every value below a mapping that is no section itself, with its path."""
     for key, value in values.items():
         if isinstance(value, Mapping) and value:
@@ -193,7 +192,7 @@ def leaves(values: Mapping[str, Any], keys: Keys = ()) -> Iterator[tuple[Keys, A
             yield (*keys, key), value
 
 
-def variable(keys: Keys) -> str:
+def variable(keys: schema.Keys) -> str:
     """Name the environment variable of a setting."""
     return ENVIRONMENT_PREFIX + "_".join(keys).upper()
 
@@ -210,7 +209,7 @@ def from_environment(
     Raises:
         SettingInvalidError: If a name or value is no setting.
     """
-    names: dict[str, Keys] | None = None
+    names: dict[str, schema.Keys] | None = None
     values: Plain = {}
     for name, text in environ.items():
         other = name in NOT_SETTINGS or name.startswith(NOT_SETTINGS_PREFIX)
@@ -228,7 +227,7 @@ def from_environment(
             raise SettingInvalidError(f"environment {name}", "it is not UTF-8 text")
         try:
             _put(values, names[name], parse_value(names[name], text))
-        except ValueProblem as problem:
+        except schema.ValueProblem as problem:
             raise SettingInvalidError(f"environment {name}", str(problem)) from problem
     return values
 
@@ -250,13 +249,13 @@ def from_flags(flags: Mapping[str, Any]) -> Plain:
         keys = tuple(key.split("."))
         try:
             schema.check(schema.at(Config, keys), value, keys)
-        except ValueProblem as problem:
+        except schema.ValueProblem as problem:
             raise UsageError(sentence(problem)) from problem
         _put(values, keys, value)
     return values
 
 
-def parse_value(keys: Keys, text: str, *, root: type = Config) -> Any:
+def parse_value(keys: schema.Keys, text: str, *, root: type = Config) -> Any:
     """Read one value from the text that a person typed for it.
 
     Text settings take what was typed as it is; all others are read as YAML, and a switch also takes
@@ -273,20 +272,20 @@ def parse_value(keys: Keys, text: str, *, root: type = Config) -> Any:
         try:
             value = yaml_edit.parse(text)
         except yaml_edit.SourceError as error:
-            raise ValueProblem(keys, f"must be {schema.expected(kind)}: {error}") from error
+            raise schema.ValueProblem(keys, f"must be {schema.expected(kind)}: {error}") from error
     schema.check(kind, value, keys)
     return value
 
 
-def place(name: str, source: str, keys: Keys) -> str:
+def place(name: str, source: str, keys: schema.Keys) -> str:
     """Name the file and the line of the deepest of `keys` that stands in it."""
     line = yaml_edit.line_of(source, [key.partition("[")[0] for key in keys])  # `hours[3]`
     return name if line is None else f"{name}:{line}"
 
 
-def sentence(problem: ValueProblem) -> str:
+def sentence(problem: schema.ValueProblem) -> str:
     """Say what is wrong; for an unknown key, also which one may have been meant."""
-    if not isinstance(problem, UnknownKeyProblem):
+    if not isinstance(problem, schema.UnknownKeyProblem):
         return str(problem)
     if gone := reason(problem.keys):
         return f"`{'.'.join(problem.keys)}` is no setting any more: {gone}"
@@ -296,12 +295,12 @@ def sentence(problem: ValueProblem) -> str:
     return f"`{'.'.join(problem.keys)}` is not a setting{hint}"
 
 
-def _hint(name: str, names: Iterable[str], above: Keys = ()) -> str:
+def _hint(name: str, names: Iterable[str], above: schema.Keys = ()) -> str:
     near = difflib.get_close_matches(name, list(names), 1, CLOSE_ENOUGH)
     return f"; did you mean `{'.'.join((*above, near[0]))}`?" if near else ""
 
 
-def _elsewhere(keys: Keys) -> str:
+def _elsewhere(keys: schema.Keys) -> str:
     """Suggest the setting that has this name, or one like it, in another section."""
     every = [path for path, _ in schema.walk(Config) if path]
     near = difflib.get_close_matches(keys[-1], {path[-1] for path in every}, 1, CLOSE_ENOUGH)
@@ -312,7 +311,7 @@ def _elsewhere(keys: Keys) -> str:
     return f"; did you mean `{'.'.join(best)}`?"
 
 
-def _put(values: Plain, keys: Keys, value: Any) -> None:
+def _put(values: Plain, keys: schema.Keys, value: Any) -> None:
     for key in keys[:-1]:
         values = values.setdefault(key, {})
     values[keys[-1]] = value

@@ -16,11 +16,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import changes, commits, companions, git_operations, installation
-from bumble.entity.changes import ChangeSet, History, Version
 from bumble.entity.write_ahead import IntentStep
 from bumble.errors import ReviewError
 from bumble.files import git
-from bumble.files.git import Git
 
 FOLDER = "bumble-review"  # of branches
 HEADS = f"refs/heads/{FOLDER}/"
@@ -36,14 +34,14 @@ class Proposing(Struct):
 
     make: Callable[[], None]
     drop: Callable[[], None]
-    commits: History | None  # what makes the commit of the set
+    commits: changes.History | None  # what makes the commit of the set
 
     def settle(self) -> None:
         """Bring to an end what git was cut off in."""
         if self.commits is not None:
             self.commits.settle()
 
-    def begin(self, change_set: ChangeSet, steps: Sequence[IntentStep]) -> None:
+    def begin(self, change_set: changes.ChangeSet, steps: Sequence[IntentStep]) -> None:
         """Make the branch; a set that is refused then has none."""
         self.make()
         try:
@@ -59,7 +57,7 @@ class Proposing(Struct):
             self.commits.end()
 
 
-def place_of(root: Path, cycle: str, *, trusted: bool) -> Git:
+def place_of(root: Path, cycle: str, *, trusted: bool) -> git.Git:
     """Return git in the repository of a folder, if it can hold a cycle's proposals.
 
     Raises:
@@ -81,7 +79,7 @@ def place_of(root: Path, cycle: str, *, trusted: bool) -> Git:
 
 
 def make(
-    root: Path, place: Git, name: str, proposed: ChangeSet, policy: commits.CommitPolicy
+    root: Path, place: git.Git, name: str, proposed: changes.ChangeSet, policy: commits.CommitPolicy
 ) -> None:
     """Make the branch of a proposal; call it with the entity's lock held.
 
@@ -110,7 +108,7 @@ def make(
         raise ReviewError(root, cycle, why, "`bumble doctor` says what is wrong with the folder")
 
 
-def is_own(name: str, versions: Sequence[Version], given: str) -> bool:
+def is_own(name: str, versions: Sequence[changes.Version], given: str) -> bool:
     """Whether this installation made a proposal.
 
     Args:
@@ -121,7 +119,7 @@ def is_own(name: str, versions: Sequence[Version], given: str) -> bool:
     return installation.is_own(_marked(name, versions), given)
 
 
-def _marked(name: str, versions: Sequence[Version]) -> str:
+def _marked(name: str, versions: Sequence[changes.Version]) -> str:
     """Return what the mark of a proposal is of: what its records say before and after."""
     told = sorted(
         (one.path, *(companions.digest(one.path, data) for data in (one.before, one.after)))
@@ -132,8 +130,8 @@ def _marked(name: str, versions: Sequence[Version]) -> str:
 
 
 def _named(
-    root: Path, place: Git, proposed: ChangeSet, versions: Sequence[Version]
-) -> list[Version]:
+    root: Path, place: git.Git, proposed: changes.ChangeSet, versions: Sequence[changes.Version]
+) -> list[changes.Version]:
     """Return what a proposal makes of each file, or record, named as git names it.
 
     Raises:
@@ -147,12 +145,16 @@ def _named(
         if path is None:
             cycle, why = proposed.title.partition(":")[0], f"{version.path} lies outside of it"
             raise ReviewError(root, cycle, why, "Put the file where the link leads from")
-        named.append(Version(path, version.before, version.after))
+        named.append(changes.Version(path, version.before, version.after))
     return named
 
 
 def _stream(
-    place: Git, name: str, versions: Sequence[Version], message: str, policy: commits.CommitPolicy
+    place: git.Git,
+    name: str,
+    versions: Sequence[changes.Version],
+    message: str,
+    policy: commits.CommitPolicy,
 ) -> Iterator[bytes]:
     """Yield what `git fast-import` reads: the files as they were, if need be, and the proposal."""
     head = place.call("rev-parse", "--verify", "--quiet", "HEAD^{commit}").text.strip()
@@ -160,7 +162,7 @@ def _stream(
     names = [f"{head or git.NOWHERE}:./{version.path}" for version in versions]
     committed = git.blobs(folder, names) if head else [None] * len(names)
     stale = [
-        Version(version.path, data, version.before)
+        changes.Version(version.path, data, version.before)
         for version, data in zip(versions, committed, strict=True)
         if data != version.before
     ]
@@ -175,7 +177,7 @@ def _stream(
 
 def _commit(
     name: str,
-    versions: Sequence[Version],
+    versions: Sequence[changes.Version],
     message: str,
     policy: commits.CommitPolicy,
     prefix: str,
@@ -189,7 +191,10 @@ def _commit(
     if parent:
         yield f"from {parent}\n".encode()
     for version in versions:
-        path = _quoted(prefix + version.path)
+        # write a path as git reads it, whatever letters it has
+        plain = (prefix + version.path).encode(errors="surrogateescape")
+        escaped = plain.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+        path = b'"' + escaped + b'"'
         if version.after is None:
             yield b"D " + path + b"\n"
         else:
@@ -199,13 +204,6 @@ def _commit(
 
 def _data(data: bytes) -> bytes:
     return b"data %d\n%b\n" % (len(data), data)
-
-
-def _quoted(path: str) -> bytes:
-    """Write a path as git reads it, whatever letters it has."""
-    plain = path.encode(errors="surrogateescape")
-    escaped = plain.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
-    return b'"' + escaped + b'"'
 
 
 def find(root: Path, name: str) -> str:

@@ -25,8 +25,7 @@ from bumble.errors import (
     UserError,
 )
 from bumble.files import disk
-from bumble.text import merge_marks, schema, urls, yaml_edit
-from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
+from bumble.text import merge_marks, printable, schema, yaml_edit
 from bumble.text.words import one_line
 
 ACTING = ("wake", "tools")  # sections by which an entity acts by itself
@@ -55,7 +54,7 @@ class Settings(Struct, frozen=True):
         value: Any = self.values
         for name in _path(key, self.values):
             value = value[name]
-        return urls.masked(value)
+        return printable.masked(value)
 
     def origin(self, key: str) -> str:
         """Say where a value is from: `default`, `entity.yaml:14`, `environment BUMBLE_…`, `flag`.
@@ -71,7 +70,7 @@ class Settings(Struct, frozen=True):
         The values are to be shown: passwords in addresses are not among them.
         """
         for keys, value in layers.leaves(self.values):
-            yield ".".join(keys), urls.masked(value), self._origin(keys)
+            yield ".".join(keys), printable.masked(value), self._origin(keys)
 
     def flags(self) -> dict[str, object]:
         """Return what flags of the command override: dotted key to value."""
@@ -82,7 +81,7 @@ class Settings(Struct, frozen=True):
             for keys, value in layers.leaves(layer.values)
         }
 
-    def _origin(self, keys: Keys) -> str:
+    def _origin(self, keys: schema.Keys) -> str:
         holders = (layer for layer in reversed(self.layers) if layer.depth(keys) == len(keys))
         return next(holders).origin(keys)
 
@@ -170,11 +169,6 @@ def acting(values: Mapping[str, Any]) -> list[approvals.Rule]:
     return [approvals.rule(ACTING_RULE, ENTITY_FILE, summary, told)] if told else []
 
 
-def is_acting(rule: approvals.Rule) -> bool:
-    """Whether a rule of an entity.yaml is that by which the entity acts."""
-    return rule.name == ACTING_RULE
-
-
 def _as_trusted(
     every: list[Layer], own: Layer, path: Path, home: Path, trusted: folder_trust.Trusted
 ) -> tuple[list[Layer], list[str]]:
@@ -216,7 +210,7 @@ def _assemble(
     values = functools.reduce(layers.merge, (layer.values for layer in every), nothing)
     try:
         config = schema.build(Config, values)
-    except ValueProblem as problem:
+    except schema.ValueProblem as problem:
         keys = problem.keys
         deepest = max(reversed(every[1:]), key=lambda layer: layer.depth(keys))
         raise SettingInvalidError(deepest.origin(keys), str(problem)) from problem
@@ -253,7 +247,7 @@ def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
         raise FolderOutdatedError(path.parent, version, SCHEMA_VERSION)
     try:
         return schema.build(Identity, own)
-    except ValueProblem as problem:
+    except schema.ValueProblem as problem:
         raise _invalid(path, source, problem.keys, layers.sentence(problem)) from problem
 
 
@@ -288,22 +282,22 @@ def _layer(path: Path, plain: Plain, source: str, *, name: str) -> tuple[Layer, 
     plain = layers.left(plain)
     try:
         schema.check(Config, plain)
-    except ValueProblem as problem:
+    except schema.ValueProblem as problem:
         raise _invalid(path, source, problem.keys, layers.sentence(problem)) from problem
     return Layer("file", plain, name, source), warnings
 
 
-def _invalid(path: Path, source: str, keys: Keys, problem: str) -> SettingInvalidError:
+def _invalid(path: Path, source: str, keys: schema.Keys, problem: str) -> SettingInvalidError:
     return SettingInvalidError(layers.place(str(path), source, keys), problem)
 
 
-def _path(key: str, values: Mapping[str, Any]) -> Keys:
+def _path(key: str, values: Mapping[str, Any]) -> schema.Keys:
     keys = tuple(key.split("."))
     if Layer("default", values).depth(keys) == len(keys):
         return keys
     try:
         schema.at(Config, keys)
-    except UnknownKeyProblem as problem:
+    except schema.UnknownKeyProblem as problem:
         raise UsageError(layers.sentence(problem)) from problem
     raise UsageError(f"`{key}` is not set")  # an entry of a mapping that nobody made
 
@@ -324,7 +318,7 @@ def plan_set(source: str, key: str, value_text: str, *, file: str = "entity.yaml
     keys, root = _find(key)
     try:
         return yaml_edit.set_value(source, keys, layers.parse_value(keys, value_text, root=root))
-    except ValueProblem as problem:
+    except schema.ValueProblem as problem:
         raise UsageError(layers.sentence(problem)) from problem
     except yaml_edit.SourceError as error:
         raise invalid(file, error) from error
@@ -347,12 +341,12 @@ def plan_unset(source: str, key: str, *, file: str = "entity.yaml") -> str:
         raise invalid(file, error) from error
 
 
-def _find(key: str) -> tuple[Keys, type]:
+def _find(key: str) -> tuple[schema.Keys, type]:
     keys = tuple(key.split("."))
     root = Identity if keys[0] in schema.fields(Identity) else Config
     try:
         kind = schema.at(root, keys)
-    except ValueProblem as problem:
+    except schema.ValueProblem as problem:
         raise UsageError(layers.sentence(problem)) from problem
     above = schema.bare(schema.at(root, keys[:-1]))[0]
     if schema.is_section(kind) and get_origin(above) is not Mapping:  # what has a name is set whole

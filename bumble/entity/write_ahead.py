@@ -254,7 +254,11 @@ def _stage(
             disk.make_folder(folder)
             steps = []
             for n, (step, new) in enumerate(planned):
-                _check_writable(target(root, step.path))
+                # refused here, while all can still be left as it was
+                path = target(root, step.path)
+                place = next(parent for parent in path.parents if parent.exists())
+                if not os.access(place, os.W_OK | os.X_OK):
+                    raise FolderUnwritableError(path, "no permission to write to its folder")
                 if new is not None:
                     disk.write_synced(folder / str(n), new, mode=None)
                 staged = None if new is None else str(n)
@@ -283,13 +287,6 @@ def _put_intent(folder: Path, title: str, steps: Sequence[IntentStep]) -> None:
 
 def _is_there(folder: Path) -> bool:
     return os.path.lexists(folder / INTENT)
-
-
-def _check_writable(path: Path) -> None:
-    """Refuse early what the system would refuse when it is too late to leave all as it was."""
-    place = next(parent for parent in path.parents if parent.exists())
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise FolderUnwritableError(path, "no permission to write to its folder")
 
 
 def _drop(folder: Path) -> None:

@@ -20,7 +20,6 @@ from bumble.models.embed.protocol import Embedder
 from bumble.models.embed.reader import MessageReader, MessageReading
 from bumble.records import sessions
 from bumble.records.provenance import is_untrusted
-from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, words
 
@@ -46,21 +45,23 @@ IDLE = frozenset({"joke", "imagine", "greet", "leave"})
 class Noticed(Struct, frozen=True):
     """What some messages are."""
 
-    of: Mapping[str, Notice] = field(default_factory=dict)  # by message id
-    new: tuple[Notice, ...] = ()  # lines that the transcript lacks
+    of: Mapping[str, sessions.Notice] = field(default_factory=dict)  # by message id
+    new: tuple[sessions.Notice, ...] = ()  # lines that the transcript lacks
 
 
 NOTHING = Noticed()
 
 
-def notices(runtime: Runtime, session: Session, messages: Iterable[Message]) -> Noticed:
+def notices(
+    runtime: Runtime, session: sessions.Session, messages: Iterable[sessions.Message]
+) -> Noticed:
     """Return what some messages of a conversation are, read now where that wasn't done yet."""
     messages = list(messages)
     there = {each.id: session.notices[each.id] for each in messages if each.id in session.notices}
     reader = runtime.memory.reader
     if reader is None:
         return Noticed(there)
-    new: dict[str, Notice] = {}
+    new: dict[str, sessions.Notice] = {}
     for message in messages:
         if message.id in there or not is_noticeable(message):
             continue
@@ -75,19 +76,21 @@ def notices(runtime: Runtime, session: Session, messages: Iterable[Message]) -> 
     return Noticed(there | new, tuple(new.values()))
 
 
-def plan_noticed(session: Session, noticed: Noticed) -> Change | None:
+def plan_noticed(session: sessions.Session, noticed: Noticed) -> Change | None:
     """Plan to note in the transcript what was read just now."""
     new = [each for each in noticed.new if session.notices.get(each.message) != each]
     return sessions.plan_append(session, new, "note what was said") if new else None
 
 
-def read(reader: MessageReader, session: Session, message: Message) -> MessageReading:
+def read(
+    reader: MessageReader, session: sessions.Session, message: sessions.Message
+) -> MessageReading:
     """Read a message, beside what the same person said just before it."""
     before = previous(session, message)
     return reader.read(message.text, before.text if before else "")
 
 
-def previous(session: Session, message: Message) -> Message | None:
+def previous(session: sessions.Session, message: sessions.Message) -> sessions.Message | None:
     """Return what the same person said last before a message, shortly before it."""
     own = _own(session, message)
     place = next((n for n, each in enumerate(own) if each.id == message.id), 0)
@@ -96,26 +99,29 @@ def previous(session: Session, message: Message) -> Message | None:
     return own[place - 1]
 
 
-def is_noticeable(message: Message) -> bool:
+def is_noticeable(message: sessions.Message) -> bool:
     """Whether a person said something with their own words."""
     return message.role == "user" and bool(message.text.strip()) and not is_untrusted(message.trust)
 
 
-def is_idle(notice: Notice) -> bool:
+def is_idle(notice: sessions.Notice) -> bool:
     """Whether a message surely tells nothing: a joke, a greeting, what is only imagined."""
     return not notice.keep and (notice.why in IDLE or notice.why in QUESTIONS)
 
 
 def _notice(
     runtime: Runtime,
-    session: Session,
-    message: Message,
+    session: sessions.Session,
+    message: sessions.Message,
     reading: MessageReading,
-    known: Mapping[str, Notice],
-) -> Notice:
+    known: Mapping[str, sessions.Notice],
+) -> sessions.Notice:
     keep = reading.keep > 0 or reading.has("remember")
-    corrects = corrected(runtime, session, message, reading, known) if _may_correct(reading) else ()
-    return Notice(
+    score = reading.scores.get("correct", FAR)
+    # it may put something right: it looks so, or it tells something anew
+    may_correct = reading.main != "confide" and (score >= SURE or (keep and score > FAR))
+    corrects = corrected(runtime, session, message, reading, known) if may_correct else ()
+    return sessions.Notice(
         at=runtime.now(),
         message=message.id,
         keep=keep or bool(corrects),  # what was worth keeping still is, once it is put right
@@ -128,7 +134,7 @@ def _notice(
     )
 
 
-def _is_confided(runtime: Runtime, message: Message, reading: MessageReading) -> bool:
+def _is_confided(runtime: Runtime, message: sessions.Message, reading: MessageReading) -> bool:
     """Whether a message may be a confidence, or one of its sentences surely asks for silence."""
     if reading.scores.get("confide", IN_DOUBT) > IN_DOUBT:
         return True
@@ -136,14 +142,7 @@ def _is_confided(runtime: Runtime, message: Message, reading: MessageReading) ->
     return bool(parts[1:]) and any(reader and reader.read(part).has("confide") for part in parts)
 
 
-def _may_correct(reading: MessageReading) -> bool:
-    """Whether a message may put something right: it looks so, or it tells something anew."""
-    score = reading.scores.get("correct", FAR)
-    is_kept = reading.keep > 0 or reading.has("remember")
-    return reading.main != "confide" and (score >= SURE or (is_kept and score > FAR))
-
-
-def _own(session: Session, message: Message) -> list[Message]:
+def _own(session: sessions.Session, message: sessions.Message) -> list[sessions.Message]:
     return [
         each
         for each in session.messages
@@ -151,7 +150,9 @@ def _own(session: Session, message: Message) -> list[Message]:
     ]
 
 
-def _hushed(session: Session, message: Message, reading: MessageReading) -> Sequence[Message]:
+def _hushed(
+    session: sessions.Session, message: sessions.Message, reading: MessageReading
+) -> Sequence[sessions.Message]:
     """Return what a request to be silent is about: what was said before it, else after it."""
     is_bare = reading.keep <= 0 or len(message.text.split()) <= SHORT
     if not (reading.has("confide") and is_bare):
@@ -169,10 +170,10 @@ def _hushed(session: Session, message: Message, reading: MessageReading) -> Sequ
 
 def corrected(
     runtime: Runtime,
-    session: Session,
-    message: Message,
+    session: sessions.Session,
+    message: sessions.Message,
     reading: MessageReading,
-    known: Mapping[str, Notice],
+    known: Mapping[str, sessions.Notice],
 ) -> tuple[str, ...]:
     """Return the ids of what a message may put right, likeliest first.
 
@@ -218,7 +219,10 @@ def likeness(embedder: Embedder, text: str, others: Mapping[str, str]) -> dict[s
 
 
 def _earlier(
-    runtime: Runtime, session: Session, message: Message, known: Mapping[str, Notice]
+    runtime: Runtime,
+    session: sessions.Session,
+    message: sessions.Message,
+    known: Mapping[str, sessions.Notice],
 ) -> dict[str, str]:
     """Return what its speaker told before, here and elsewhere, oldest first, by id."""
     place = [each.id for each in session.messages].index(message.id)
@@ -228,10 +232,6 @@ def _earlier(
         for each in session.messages[:place]
         if each.speaker == message.speaker and is_noticeable(each) and each.id not in dropped
     }
-    return {**_elsewhere(runtime, session, message), **here}
-
-
-def _elsewhere(runtime: Runtime, session: Session, message: Message) -> dict[str, str]:
     name = message.extra.get("name") or message.speaker
     runtime.memory.sync()
     hits = runtime.memory.search(
@@ -250,4 +250,4 @@ def _elsewhere(runtime: Runtime, session: Session, message: Message) -> dict[str
         and hit.at is not None
         and hit.at < message.at
     ]
-    return {hit.id: hit.text for hit in sorted(mine, key=lambda hit: hit.id)}
+    return {**{hit.id: hit.text for hit in sorted(mine, key=lambda hit: hit.id)}, **here}

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from bumble.fallback.templates import Templates
 from bumble.guard import excerpt
-from bumble.guard.excerpt import SpokenLine
 from bumble.records.sessions import Message
 from bumble.text import stop_words, words
 
@@ -44,7 +43,7 @@ def of(message: Message, zone: tzinfo | None) -> Quote:
 def words_of(text: str) -> str:
     """Return what is quoted of a message: all of it, or its sentences that say most."""
     line = words.one_line(text)
-    parts = [SpokenLine(str(n), "", part) for n, part in enumerate(excerpt.parts(text))]
+    parts = [excerpt.SpokenLine(str(n), "", part) for n, part in enumerate(excerpt.parts(text))]
     chosen = excerpt.choose(parts, QUOTE_TOKENS)
     if len(line) <= QUOTE_TOKENS * 4 or not chosen:
         return words.shorten(line, QUOTE_TOKENS * 4, at_word=True)

@@ -17,9 +17,7 @@ from bumble.errors import RecordInvalidError
 from bumble.fallback import quotes, templates
 from bumble.fallback.notices import Noticed
 from bumble.fallback.quotes import Quote
-from bumble.fallback.templates import Templates
 from bumble.records import base, session_files
-from bumble.records.base import Provenance
 from bumble.records.provenance import BY_FORM
 from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime import people, spoken
@@ -34,7 +32,7 @@ class Wording(Struct, frozen=True):
     """How a memory is worded that no model writes."""
 
     language: str  # its code
-    template: Templates
+    template: templates.Templates
 
     def line(self, saying: Saying, *, year: bool = True) -> str:
         """Word a saying; above what it puts right, with a line that says which is newer."""
@@ -119,7 +117,7 @@ def may_write(runtime: Runtime, text: str) -> bool:
     return in_language(runtime, words.language(text)) is None
 
 
-def for_talk(runtime: Runtime, language: str) -> Templates | None:
+def for_talk(runtime: Runtime, language: str) -> templates.Templates | None:
     """Return the wordings of a talk in a language; None where the model writes its replies."""
     if runtime.abilities.tier("talk", language) == "write":
         return None
@@ -181,10 +179,10 @@ def _holder(runtime: Runtime, message_id: str) -> Session | None:
 
 def origin(
     by: str, session: Session, sayings: Sequence[Saying], audience: Sequence[str]
-) -> Provenance:
+) -> base.Provenance:
     """Say where a text comes from that quotes sayings of a conversation: from their messages."""
     cited = [quote for saying in sayings for quote in saying.quotes]
-    return Provenance(
+    return base.Provenance(
         by=f"{by} {BY_FORM}",
         sources=tuple(dict.fromkeys((session.id, *(quote.message for quote in cited)))),
         trust=base.lowest_trust(quote.trust for quote in cited),

@@ -22,7 +22,6 @@ from msgspec import Struct
 from bumble.entity import changes, commits, companions, git_operations
 from bumble.errors import FolderUnwritableError, UnsafePathError
 from bumble.files import disk, git, gitdir
-from bumble.files.git import Git
 from bumble.history import merge
 from bumble.records import forgotten, kinds
 from bumble.records.kind import Kind
@@ -105,7 +104,7 @@ def waiting(root: Path, *, trusted: bool) -> list[str]:
 
 
 def _go_on(
-    root: Path, place: Git, policy: commits.CommitPolicy, begun: Mapping[Path, str]
+    root: Path, place: git.Git, policy: commits.CommitPolicy, begun: Mapping[Path, str]
 ) -> Mended:
     """Go on with what git began without us; noted, so that a kill on the way ends nothing.
 
@@ -127,7 +126,7 @@ def _go_on(
     return settled
 
 
-def _conclude(place: Git, policy: commits.CommitPolicy) -> None:
+def _conclude(place: git.Git, policy: commits.CommitPolicy) -> None:
     """End a merge.
 
     Raises:
@@ -138,7 +137,7 @@ def _conclude(place: Git, policy: commits.CommitPolicy) -> None:
         raise FolderUnwritableError(place.repository.private, why)
 
 
-def mend_conflicts(root: Path, place: Git, policy: commits.CommitPolicy) -> Mended:
+def mend_conflicts(root: Path, place: git.Git, policy: commits.CommitPolicy) -> Mended:
     """Settle what the index holds several stages of; call it with the entity's lock held."""
     prefix, unmerged = place.repository.prefix, _unmerged(place)
     merged, kept, left, beside = list[str](), list[str](), list[str](), list[str]()
@@ -160,7 +159,7 @@ def mend_conflicts(root: Path, place: Git, policy: commits.CommitPolicy) -> Mend
     return Mended(tuple(merged), tuple(kept), tuple(left), place.repository.under_way)
 
 
-def _unmerged(place: Git) -> dict[str, dict[int, str]]:
+def _unmerged(place: git.Git) -> dict[str, dict[int, str]]:
     """Return the files in conflict, from the top of the repository: a blob for each stage.
 
     What is a link or a repository on a side has none.
@@ -176,7 +175,7 @@ def _unmerged(place: Git) -> dict[str, dict[int, str]]:
     return {path: {} if path in odd else stages for path, stages in unmerged.items()}
 
 
-def _blob(place: Git, name: str) -> bytes:
+def _blob(place: git.Git, name: str) -> bytes:
     return git.blobs(place.repository.folder, [name])[0] or b""
 
 
@@ -187,7 +186,7 @@ def _there(root: Path, path: str) -> bytes | None:
     return None
 
 
-def _add(place: Git, *paths: str) -> bool:
+def _add(place: git.Git, *paths: str) -> bool:
     return place.call("--literal-pathspecs", "add", "--", *paths).code == 0
 
 
@@ -196,7 +195,7 @@ def _kind(path: str) -> Kind | None:
     return kinds.of_path(companions.record_of(path) or path)
 
 
-def _merge_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) -> bool:
+def _merge_path(root: Path, place: git.Git, path: str, stages: Mapping[int, str]) -> bool:
     """Merge one file by meaning; whether that could be done."""
     kind, there = _kind(path), _there(root, path)
     if kind is None or not kind.merging or there is None:
@@ -214,7 +213,9 @@ def _merge_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) ->
     return _add(place, path)
 
 
-def _keep_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) -> list[str] | None:
+def _keep_path(
+    root: Path, place: git.Git, path: str, stages: Mapping[int, str]
+) -> list[str] | None:
     """Keep what one side changed or named so and the other did not; None if that can't be done.
 
     Returns:
@@ -230,7 +231,7 @@ def _keep_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) -> 
     return back if _add(place, path, *back) else None
 
 
-def _bring_beside(root: Path, place: Git, path: str, *, ours: bool) -> list[str]:
+def _bring_beside(root: Path, place: git.Git, path: str, *, ours: bool) -> list[str]:
     """Bring back what lay beside a record, its companion too: the other side deleted it as well."""
     kind, folder = kinds.of_path(path), PurePosixPath(path).parent
     private = place.repository.private
@@ -251,7 +252,7 @@ def _bring_beside(root: Path, place: Git, path: str, *, ours: bool) -> list[str]
     return gone
 
 
-def _unstage(place: Git, paths: Sequence[str]) -> None:
+def _unstage(place: git.Git, paths: Sequence[str]) -> None:
     """Make the index hold of some files what the last commit does; `git reset` would run filters.
 
     Args:
@@ -264,7 +265,7 @@ def _unstage(place: Git, paths: Sequence[str]) -> None:
     place.call("update-index", "-z", "--index-info", stdin=stdin)
 
 
-def _marked(place: Git) -> list[str]:
+def _marked(place: git.Git) -> list[str]:
     """Return the files of the folder that git knows and that may hold marks."""
     options = ("-l", "-z", "-I", "--no-textconv", "--no-recurse-submodules")
     result = place.call("grep", *options, "-e", f"^{merge_marks.BEGIN}")
@@ -362,7 +363,7 @@ def lacks_driver(root: Path, repository: gitdir.Repository) -> bool:
     return not is_told and not has_driver(root)
 
 
-def may_have_driver(place: Git) -> bool:
+def may_have_driver(place: git.Git) -> bool:
     """Whether the repository is this folder's own, and this user's."""
     leads_away = place.strays is not None and not place.trusted
     return is_own(place.repository) and not (place.foreign or place.trap or leads_away)

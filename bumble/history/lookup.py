@@ -61,7 +61,9 @@ class MessageIndex:
         """Return a message or a summary; None if no conversation holds it."""
         wanted = record_id.encode()
         for session_id in self._likely(record_id):
-            if session_id in self._sessions or wanted in _read_bytes(self.paths[session_id]):
+            if session_id in self._sessions or wanted in (
+                disk.read_if_there(self.paths[session_id]) or b""
+            ):
                 session = self.session(session_id)
                 found_message = _find_in(session, record_id) if session else None
                 if found_message:
@@ -71,7 +73,7 @@ class MessageIndex:
     def ids(self) -> Iterator[str]:
         """Yield the ids of all messages and summaries, the oldest conversation first."""
         for path in self.paths.values():
-            yield from (match.decode() for match in _ID.findall(_read_bytes(path)))
+            yield from (match.decode() for match in _ID.findall(disk.read_if_there(path) or b""))
 
     def _likely(self, record_id: str) -> list[str]:
         """Order the conversations: first those that began about when the id was made."""
@@ -79,10 +81,6 @@ class MessageIndex:
         if at is None:
             return list(self.paths)
         return sorted(self.paths, key=lambda one: abs(at - (base.time_of(one) or at)))
-
-
-def _read_bytes(path: Path) -> bytes:
-    return disk.read_if_there(path) or b""
 
 
 def _find_in(session: Session, record_id: str) -> FoundMessage | None:
@@ -179,8 +177,12 @@ class Library:
             raise UserError(f'"{wanted}" could be {len(matches)} records: {shown}{more}\n{advice}')
         item = self.item(*matches[0]) if matches else None
         if item is None:
+            spelt = {
+                name.casefold(): name for kind in wanted_kinds for name, _ in self._names(kind)
+            }
+            near = base.nearest(wanted.casefold(), spelt)
             raise RecordMissingError(
-                kind or named or "record", query, self._nearest(wanted, wanted_kinds)
+                kind or named or "record", query, spelt[near] if near else None
             )
         return item
 
@@ -202,7 +204,11 @@ class Library:
         if kind == MESSAGE:
             return self._read_message(record_id)
         if kind == kinds.SESSION.name:
-            return self._read_session(record_id)
+            session = self.messages.session(record_id)
+            if session is None:
+                return None
+            view = session_files.view(session)
+            return self._of_view(kinds.SESSION.name, view, self.messages.paths[record_id])
         return self._read_record(kinds.BY_NAME[kind], record_id)
 
     def items(self, kind: Kind) -> Iterator[LibraryRecord]:
@@ -264,11 +270,6 @@ class Library:
         records = kind.readable(self.entity.root / kind.folder)
         return [*((getattr(one, kind.named_by[0]), one.id) for one in records), *stems]
 
-    def _nearest(self, wanted: str, candidates: Sequence[str]) -> str | None:
-        spelt = {name.casefold(): name for kind in candidates for name, _ in self._names(kind)}
-        near = base.nearest(wanted.casefold(), spelt)
-        return spelt[near] if near else None
-
     @cached_property
     def _people(self) -> list[relationships.Relationship]:
         return list(relationships.read(self.entity.relationships))
@@ -295,13 +296,6 @@ class Library:
             sources=view.sources,
             notes=tuple(self._of_view("note", note, path) for note in view.notes),
         )
-
-    def _read_session(self, session_id: str) -> LibraryRecord | None:
-        session = self.messages.session(session_id)
-        if session is None:
-            return None
-        view = session_files.view(session)
-        return self._of_view(kinds.SESSION.name, view, self.messages.paths[session_id])
 
     def _read_message(self, message_id: str) -> LibraryRecord | None:
         found_message = self.messages.find(message_id)

@@ -13,17 +13,16 @@ from typing import Any
 
 from bumble.entity import companions
 from bumble.history import merge_texts
-from bumble.history.merge_texts import Merged
 from bumble.records import base, fields, forgotten, kinds, relationships
 from bumble.records.kind import Kind, RecordKind
 from bumble.text import markdown
 
 DATED = f"record_{'0' * 26}"  # an id that has a time: the record's own may stand in its companion
 Rules = Callable[[fields.Values, fields.Values, fields.Values], dict[str, Any]]
-Merge = Callable[[str, str, str], Merged]
+Merge = Callable[[str, str, str], merge_texts.Merged]
 
 
-def merge(path: str, base: str, current: str, incoming: str) -> Merged:
+def merge(path: str, base: str, current: str, incoming: str) -> merge_texts.Merged:
     """Join what both sides changed.
 
     Args:
@@ -33,9 +32,9 @@ def merge(path: str, base: str, current: str, incoming: str) -> Merged:
         incoming: The other.
     """
     if current == incoming or incoming == base:
-        return Merged(current, True)
+        return merge_texts.Merged(current, True)
     if current == base:
-        return Merged(incoming, True)
+        return merge_texts.Merged(incoming, True)
     try:
         return _merger_for(path)(base, current, incoming)
     except ValueError:  # a side is not such a record
@@ -82,10 +81,10 @@ def _mapping_merger(read: Callable[[str, str], object], rules: Rules) -> Merge:
     ) -> dict[str, Any]:
         return _settled(rules(base, current, incoming), current, incoming)
 
-    def merge(base: str, current: str, incoming: str) -> Merged:
+    def merge(base: str, current: str, incoming: str) -> merge_texts.Merged:
         readable = [text for text in (current, incoming) if _is_readable(read, text)]
         if len(readable) == 1:
-            return Merged(readable[0], True)
+            return merge_texts.Merged(readable[0], True)
         base = base if _is_readable(read, base) else ""
         return _merge_yaml((base, current, incoming), settled)
 
@@ -95,13 +94,15 @@ def _mapping_merger(read: Callable[[str, str], object], rules: Rules) -> Merge:
 def _shown_merger(path: str, merger: Merge) -> Merge:
     """Return what merges files of sections in either form: whole, or as their files show them."""
 
-    def merge(base: str, current: str, incoming: str) -> Merged:
+    def merge(base: str, current: str, incoming: str) -> merge_texts.Merged:
         sides = (base, current, incoming)
         if not any(map(companions.is_marked, sides)):
             return merger(*sides)
         pointed = any(companions.KEY in markdown.parse(side).meta for side in sides[1:])
         merged = merger(*(companions.opened(path, side) for side in sides))
-        return Merged(companions.closed(path, merged.text, pointed=pointed), merged.clean)
+        return merge_texts.Merged(
+            companions.closed(path, merged.text, pointed=pointed), merged.clean
+        )
 
     return merge
 
@@ -131,7 +132,7 @@ def _record_merger(kind: Kind) -> Merge:
     """Return what merges records of a kind; a side that is none is refused."""
     merge_values = _merge_yaml if kind.suffix == ".yaml" else _merge_document
 
-    def merge(base: str, current: str, incoming: str) -> Merged:
+    def merge(base: str, current: str, incoming: str) -> merge_texts.Merged:
         for text in (current, incoming):
             kind.parse(text, DATED)
         return merge_values((base, current, incoming), kind.join)
@@ -139,7 +140,7 @@ def _record_merger(kind: Kind) -> Merge:
     return merge
 
 
-def _merge_person(base: str, current: str, incoming: str) -> Merged:
+def _merge_person(base: str, current: str, incoming: str) -> merge_texts.Merged:
     """Merge a portrait; of two that the entity wrote itself since then, the later comes first.
 
     One that was begun anew, by somebody who was forgotten and is met again, is of one side alone.
@@ -149,7 +150,7 @@ def _merge_person(base: str, current: str, incoming: str) -> Merged:
     if met[0] and met[1] and met[2] and met[1] != met[2] and met[0] in met[1:]:
         anew = incoming if met[1] == met[0] else current
         if max(met[1], met[2]) > met[0]:
-            return Merged(anew, True)
+            return merge_texts.Merged(anew, True)
     join = kinds.PERSON.join
     merged = _merge_document((base, current, incoming), join)
     times = [person.last_reflection for person in people]
@@ -182,18 +183,18 @@ def _written_at(person: relationships.Relationship) -> float:
 def _later_merger(parse: Callable[[str, str], object]) -> Merge:
     """Return what takes the text that was made later, whole: two halves of stories are none."""
 
-    def merge(base: str, current: str, incoming: str) -> Merged:
+    def merge(base: str, current: str, incoming: str) -> merge_texts.Merged:
         for text in (current, incoming):
             parse(text, DATED)
         times = [fields.moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
         if times[0] is None or times[1] is None or times[0] == times[1]:
             return _merge_document((base, current, incoming), fields.origin)
-        return Merged(current if times[0] > times[1] else incoming, True)
+        return merge_texts.Merged(current if times[0] > times[1] else incoming, True)
 
     return merge
 
 
-def _merge_document(texts: tuple[str, str, str], rules: Rules) -> Merged:
+def _merge_document(texts: tuple[str, str, str], rules: Rules) -> merge_texts.Merged:
     """Merge front matter by rules and the body by lines."""
     documents = [markdown.parse(text) for text in texts]
     bodies = [document.source[document.body_start :] for document in documents]
@@ -205,10 +206,10 @@ def _merge_document(texts: tuple[str, str, str], rules: Rules) -> Merged:
     above = _merge_yaml((metas[0], metas[1], metas[2]), rules)
     head = carrier.source[: carrier.meta_start] + above.text
     fence = carrier.source[carrier.meta_end : carrier.body_start]
-    return Merged(head + fence + below.text, above.clean and below.clean)
+    return merge_texts.Merged(head + fence + below.text, above.clean and below.clean)
 
 
-def _merge_yaml(texts: tuple[str, str, str], rules: Rules) -> Merged:
+def _merge_yaml(texts: tuple[str, str, str], rules: Rules) -> merge_texts.Merged:
     """Merge a mapping by rules, and what surrounds its values by lines.
 
     The values are put into all three texts first, so that only comments, order and what no rule
@@ -222,7 +223,7 @@ def _merge_yaml(texts: tuple[str, str, str], rules: Rules) -> Merged:
         return merged
     if merged.clean and _has_values(merged.text, wanted):
         return merged
-    return Merged(agreed[1], True)
+    return merge_texts.Merged(agreed[1], True)
 
 
 def _with_values(source: str, wanted: Mapping[str, Any]) -> str:

@@ -14,7 +14,6 @@ from bumble.records import fields, jsonl, sessions
 from bumble.records import journal as journal_store
 from bumble.records import knowledge as knowledge_store
 from bumble.records.base import provenance
-from bumble.records.jsonl import JsonLine
 from bumble.text import markdown, merge_marks
 
 
@@ -182,18 +181,14 @@ def _joined(sides: list[SplitFile], order: list[object]) -> tuple[str, bool]:
     for key in order:
         three = [_spaced(side.parts.get(key, "")) for side in sides]
         if not three[0] and three[1] and three[2]:  # both made it
-            three[0] = _common(three[1], three[2])
+            # the heading two new parts share, so that only their texts can clash
+            first = markdown.lines(three[1])[0]
+            three[0] = first if markdown.lines(three[2])[0] == first else ""
         merged = merge_lines(*three)
         clean = clean and merged.clean
         text = _on_a_new_line(text, markdown.newline_of(text)) + merged.text
     end = {_end(side) for side in sides[1:]}
     return (text.rstrip("\r\n") + end.pop() if len(end) == 1 else text), clean
-
-
-def _common(part: str, other: str) -> str:
-    """Return the heading two new parts share, so that only their texts can clash."""
-    first = markdown.lines(part)[0]
-    return first if markdown.lines(other)[0] == first else ""
 
 
 def _spaced(part: str) -> str:
@@ -222,7 +217,7 @@ def transcript(base: str, current: str, incoming: str) -> Merged:
     """
     before = _by_key(base) if base.strip() else {}
     sides = [_by_key(text) for text in sorted((current, incoming))]
-    joined: dict[Key, tuple[JsonLine, str]] = {}
+    joined: dict[Key, tuple[jsonl.JsonLine, str]] = {}
     for key in (*before, *sides[0], *sides[1]):  # a line that a side took out was cut off there
         versions = [side[key] for side in sides if key in side]
         if versions and key not in joined:
@@ -239,7 +234,7 @@ def transcript(base: str, current: str, incoming: str) -> Merged:
     return Merged(text, True)
 
 
-def _by_key(text: str) -> dict[Key, tuple[JsonLine, str]]:
+def _by_key(text: str) -> dict[Key, tuple[jsonl.JsonLine, str]]:
     """Return the lines of a side by what tells them apart, each with its source."""
     sessions.parse(text)
     sources = text.removeprefix("\ufeff").split("\n")
@@ -249,15 +244,15 @@ def _by_key(text: str) -> dict[Key, tuple[JsonLine, str]]:
 
 
 def _chosen(
-    before: tuple[JsonLine, str] | None, versions: list[tuple[JsonLine, str]]
-) -> tuple[JsonLine, str]:
+    before: tuple[jsonl.JsonLine, str] | None, versions: list[tuple[jsonl.JsonLine, str]]
+) -> tuple[jsonl.JsonLine, str]:
     """Return the version that stands: an emptied one, else one that a side changed."""
     emptied = [version for version in versions if jsonl.is_emptied(version[0].data)]
     changed = [version for version in versions if before is None or version[1] != before[1]]
     return max(emptied or changed or versions, key=lambda version: version[1])
 
 
-def _behind(side: dict[Key, tuple[JsonLine, str]]) -> dict[Key, Key]:
+def _behind(side: dict[Key, tuple[jsonl.JsonLine, str]]) -> dict[Key, Key]:
     """Return which line each follows: the message it names, else the one it stands behind."""
     behind: dict[Key, Key] = {}
     last = next(iter(side), NOTHING)
@@ -268,7 +263,7 @@ def _behind(side: dict[Key, tuple[JsonLine, str]]) -> dict[Key, Key]:
     return behind
 
 
-def _rank(line: tuple[JsonLine, str]) -> sessions.Rank:
+def _rank(line: tuple[jsonl.JsonLine, str]) -> sessions.Rank:
     """Order lines as a transcript does; what was noted of a message stays with it."""
     data = line[0].data
     at = fields.moment(data.get("at")) or datetime.min.replace(tzinfo=UTC)

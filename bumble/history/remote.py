@@ -27,10 +27,9 @@ from bumble.errors import (
     UsageError,
 )
 from bumble.files import disk, git
-from bumble.files.git import Git
 from bumble.history import clone
 from bumble.records import forgotten, kinds
-from bumble.text import urls
+from bumble.text import printable
 
 MOST_SHOWN = 5
 NEEDED = (ENTITY_FILE, *approvals.MAPPINGS)
@@ -53,7 +52,7 @@ class Merging(Struct, frozen=True):
     before: str = ""  # the commit that was merged into; empty: nothing was merged
 
 
-def place_of(root: Path, *, trusted: bool) -> Git:
+def place_of(root: Path, *, trusted: bool) -> git.Git:
     """Return git in the repository of a folder, if it may reach out there.
 
     Raises:
@@ -76,7 +75,7 @@ def place_of(root: Path, *, trusted: bool) -> Git:
     return place
 
 
-def upstream(root: Path, place: Git) -> Upstream:
+def upstream(root: Path, place: git.Git) -> Upstream:
     """Return what the branch that is checked out follows.
 
     Raises:
@@ -95,7 +94,7 @@ def upstream(root: Path, place: Git) -> Upstream:
     return Upstream(remote, branch, tracking)
 
 
-def fetch(root: Path, place: Git, target: Upstream) -> None:
+def fetch(root: Path, place: git.Git, target: Upstream) -> None:
     """Fetch what other clones pushed; in a shallow clone all that a merge needs.
 
     Raises:
@@ -113,7 +112,7 @@ def fetch(root: Path, place: Git, target: Upstream) -> None:
 
 def merge(
     root: Path,
-    place: Git,
+    place: git.Git,
     target: Upstream,
     policy: commits.CommitPolicy,
     *,
@@ -150,7 +149,7 @@ def merge(
 
 
 def _merged(
-    root: Path, place: Git, target: Upstream, policy: commits.CommitPolicy, *, leaves_open: bool
+    root: Path, place: git.Git, target: Upstream, policy: commits.CommitPolicy, *, leaves_open: bool
 ) -> clone.Mended:
     """Merge, to the end: what this returns is committed."""
     result = commits.merge(place, policy, target.tracking, clone.DRIVER_KEY, clone.driver_command())
@@ -175,7 +174,7 @@ def _merged(
     return mended
 
 
-def gone(root: Path, place: Git, before: str) -> tuple[dict[str, int], list[str]]:
+def gone(root: Path, place: git.Git, before: str) -> tuple[dict[str, int], list[str]]:
     """Tell which records a merge took away, but for what was forgotten.
 
     Args:
@@ -217,7 +216,7 @@ def _topmost_gone(root: Path, path: str) -> str:
     return str(next((one for one in reversed(above) if not (root / one).exists()), path))
 
 
-def _check_brought(root: Path, place: Git, target: Upstream) -> None:
+def _check_brought(root: Path, place: git.Git, target: Upstream) -> None:
     """Look at what was fetched before anything of it lies in the folder.
 
     Raises:
@@ -277,7 +276,7 @@ def _broken(root: Path, target: Upstream, name: str) -> str:
     return ""
 
 
-def push(root: Path, place: Git, target: Upstream) -> None:
+def push(root: Path, place: git.Git, target: Upstream) -> None:
     """Push the branch to where it follows; hooks do not run.
 
     Raises:
@@ -286,7 +285,7 @@ def push(root: Path, place: Git, target: Upstream) -> None:
     _push(root, place, target.remote, target.branch, "It was merged here; push again.")
 
 
-def _push(root: Path, place: Git, remote: str, branch: str, advice: str) -> None:
+def _push(root: Path, place: git.Git, remote: str, branch: str, advice: str) -> None:
     with git_operations.noted(root, git_operations.Operation("push")):
         result = place.reach("push", "--no-verify", remote, f"HEAD:{branch}")
     if result.code != 0:
@@ -324,7 +323,7 @@ def address(text: str, folder: Path) -> str:
 def on_the_web(place: str) -> str:
     """Return where anybody would look for a repository; empty for one that is not on the web."""
     ssh = _SSH.fullmatch(place) or _HOST_AND_PATH.fullmatch(place)
-    web = f"https://{ssh[1]}/{ssh[2]}" if ssh else urls.bare(place)
+    web = f"https://{ssh[1]}/{ssh[2]}" if ssh else printable.bare_url(place)
     return web if web.lower().startswith(("http://", "https://")) else ""
 
 
@@ -338,12 +337,14 @@ def is_public(root: Path, place: str) -> bool:
     if not web:
         return False
     found = git.ask_as_anybody(web)
-    if found.killed and web == urls.bare(place):
-        raise SyncError(root, found.why, f"{urls.shown(place)} says nothing; nothing was uploaded.")
+    if found.killed and web == printable.bare_url(place):
+        raise SyncError(
+            root, found.why, f"{printable.shown_url(place)} says nothing; nothing was uploaded."
+        )
     return found.code == 0
 
 
-def upload(root: Path, place: Git) -> Upload:
+def upload(root: Path, place: git.Git) -> Upload:
     """Tell what a push would send: all that is committed, and all earlier versions of it.
 
     Raises:
@@ -370,7 +371,7 @@ def is_new(target: str) -> bool:
     return place.is_absolute() and not place.exists() and place.parent.is_dir()
 
 
-def refuse_another(root: Path, place: Git, target: str) -> str:
+def refuse_another(root: Path, place: git.Git, target: str) -> str:
     """Return the remote that the repository has already, if it is this one, else nothing.
 
     Raises:
@@ -379,13 +380,13 @@ def refuse_another(root: Path, place: Git, target: str) -> str:
     known = place.call("config", "--get", f"remote.{REMOTE}.url").text.strip()
     if known and known != target:
         raise RefusedError(
-            f"{root} has a remote already: {urls.shown(known)}\n"
+            f"{root} has a remote already: {printable.shown_url(known)}\n"
             f"To take it away: `git -C {shlex.quote(str(root))} remote remove {REMOTE}`"
         )
     return known
 
 
-def connect(root: Path, place: Git, target: str, branch: str) -> None:
+def connect(root: Path, place: git.Git, target: str, branch: str) -> None:
     """Give the repository its remote, made where it is a new folder; again, it changes nothing.
 
     Raises:
@@ -400,7 +401,7 @@ def connect(root: Path, place: Git, target: str, branch: str) -> None:
     heads = place.reach("ls-remote", "--heads", target)
     if heads.code != 0:
         raise SyncError(
-            root, heads.why, f"Does {urls.shown(target)} exist, and may you write there?"
+            root, heads.why, f"Does {printable.shown_url(target)} exist, and may you write there?"
         )
     if not known:
         added = place.call("remote", "add", REMOTE, target)
@@ -414,11 +415,11 @@ def connect(root: Path, place: Git, target: str, branch: str) -> None:
     tracking = f"refs/remotes/{REMOTE}/{branch}"
     if fetched.code != 0 or place.call("merge-base", "HEAD", tracking).code != 0:
         place.call("remote", "remove", REMOTE)
-        why = f"{urls.shown(target)} holds another beginning"
+        why = f"{printable.shown_url(target)} holds another beginning"
         raise SyncError(root, why, "Clone it to have that one here, or choose an empty place.")
 
 
-def push_first(root: Path, place: Git, branch: str) -> None:
+def push_first(root: Path, place: git.Git, branch: str) -> None:
     """Push the branch, and let it follow the remote; hooks do not run.
 
     Raises:

@@ -147,7 +147,10 @@ def plan_accept(root: Path, proposal: HeldProposal) -> ReviewDecision:
     planned: list[Change] = []
     stays: list[str] = []
     clashes: list[str] = []
-    for version, why in zip(proposal.versions, _whys(proposal, commit), strict=True):
+    # a reason for each file, so that all of them stand in the commit again
+    last = len(proposal.versions) - 1
+    whys = [*commit.body[:last], "; ".join(commit.body[last:])]
+    for version, why in zip(proposal.versions, (whys + [""] * last)[: last + 1], strict=True):
         current = companions.read(root, version.path)
         reason, merged = _merged(version, current)
         if reason:
@@ -170,13 +173,6 @@ def plan_accept(root: Path, proposal: HeldProposal) -> ReviewDecision:
         (*trailers, (ACCEPTS, commit.id)),
     )
     return ReviewDecision(change_set, tuple(stays))
-
-
-def _whys(proposal: HeldProposal, commit: log.Commit) -> list[str]:
-    """Return a reason for each file, so that all of them stand in the commit again."""
-    last = len(proposal.versions) - 1
-    whys = [*commit.body[:last], "; ".join(commit.body[last:])]
-    return (whys + [""] * last)[: last + 1]
 
 
 def _merged(version: Version, current: bytes | None) -> tuple[str, bytes | None]:

@@ -22,7 +22,6 @@ from bumble.entity.commits import CYCLE, PendingCommit, Waiting
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.history import log, merge
-from bumble.history.log import UNDOES, Commit
 from bumble.records import automations, reminders, sessions, state
 
 UNDO = "undo"
@@ -35,12 +34,12 @@ SETTLED = Waiting()
 class UndoPlan(Struct, frozen=True):
     """What takes a commit back."""
 
-    commit: Commit
+    commit: log.Commit
     change_set: ChangeSet
     stays: tuple[str, ...]  # paths the commit touched that are left alone, each with why
 
 
-def plan(root: Path, commit: Commit, *, force: bool = False) -> UndoPlan:
+def plan(root: Path, commit: log.Commit, *, force: bool = False) -> UndoPlan:
     """Plan to take back what a commit did.
 
     Args:
@@ -82,13 +81,13 @@ def plan(root: Path, commit: Commit, *, force: bool = False) -> UndoPlan:
             f"{', '.join(blocked)}: changed since {commit.short}, in the same place\n"
             f"Nothing was written. `bumble log {blocked[0]}` shows by what; undo that first."
         )
-    trailers = ((CYCLE, UNDO), (UNDOES, commit.id))
+    trailers = ((CYCLE, UNDO), (log.UNDOES, commit.id))
     return UndoPlan(
         commit, ChangeSet(f"{UNDO}: {commit.title}", tuple(planned), trailers), tuple(stays)
     )
 
 
-def _check_kind(commit: Commit) -> None:
+def _check_kind(commit: log.Commit) -> None:
     if not commit.cycle:
         raise RefusedError(
             f"{commit.short} ({commit.title}) was not made by bumble\n"
@@ -98,7 +97,7 @@ def _check_kind(commit: Commit) -> None:
         raise RefusedError(f"{commit.short} made this entity; it can't be undone.")
 
 
-def _is_said(commit: Commit, path: str) -> bool:
+def _is_said(commit: log.Commit, path: str) -> bool:
     """Whether a file that a commit touched holds what was said to this entity."""
     return path.startswith(f"{sessions.FOLDER}/") and commit.cycle != ARCHIVED
 
@@ -114,7 +113,7 @@ def _adds_messages(version: Version) -> bool:
     return False
 
 
-def _left_alone(commit: Commit, path: str) -> str:
+def _left_alone(commit: log.Commit, path: str) -> str:
     """Say why a file is not undone; empty if it is."""
     if _is_said(commit, path):
         return "conversations stay as they are"
@@ -138,7 +137,7 @@ def _taken_back(version: Version, current: bytes | None) -> tuple[bool, bytes | 
 
 def choose(
     root: Path, name: str | None, *, last: bool, cycle: str, waiting: Waiting = SETTLED
-) -> Commit:
+) -> log.Commit:
     """Return the commit that is meant.
 
     Args:
@@ -179,14 +178,14 @@ def choose(
     return touching[0]
 
 
-def passed_over(root: Path, chosen: Commit) -> list[tuple[Commit, str]]:
+def passed_over(root: Path, chosen: log.Commit) -> list[tuple[log.Commit, str]]:
     """Return the commits newer than the one that `--last` chose, each with why it stays."""
     undone = taken_back(log.read(root, cycle=UNDO))
     newer = itertools.takewhile(lambda commit: commit.id != chosen.id, log.read(root))
     return [(commit, _why_passed(commit, undone)) for commit in newer]
 
 
-def _why_passed(commit: Commit, undone: set[str]) -> str:
+def _why_passed(commit: log.Commit, undone: set[str]) -> str:
     if not commit.cycle:
         return "not made by bumble"
     if commit.id in undone:
@@ -215,14 +214,14 @@ def _check_settled(waiting: Waiting, meant: Sequence[PendingCommit]) -> None:
         )
 
 
-def taken_back(commits: Sequence[Commit]) -> set[str]:
+def taken_back(commits: Sequence[log.Commit]) -> set[str]:
     """Return the ids of what some commits took back, and was not put back by a later one."""
     undone: set[str] = set()
     for commit in reversed(commits):
-        target = commit.trailer(UNDOES)
+        target = commit.trailer(log.UNDOES)
         if target and commit.id:
             undone.add(target)
             again = next((other for other in commits if other.id == target), None)
             if again is not None:  # an undo was undone: what it took back stands again
-                undone.discard(again.trailer(UNDOES))
+                undone.discard(again.trailer(log.UNDOES))
     return undone

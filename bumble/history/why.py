@@ -64,7 +64,9 @@ def _holding(library: Library, kind: Kind, query: str) -> Iterator[LibraryRecord
 
 def _messages(library: Library, query: str) -> Iterator[LibraryRecord]:
     for path in library.messages.paths.values():
-        if not _may_hold(disk.read_if_there(path) or b"", query):
+        # whether a transcript is worth reading for some words
+        text = (disk.read_if_there(path) or b"").decode(errors="replace").casefold()
+        if not all(word in text for word in stop_words.words(query) if word.isascii()):
             continue
         session = library.messages.session(path.parent.name)
         for message in session.messages if session else ():
@@ -72,12 +74,6 @@ def _messages(library: Library, query: str) -> Iterator[LibraryRecord]:
                 item = library.item(MESSAGE, message.id)
                 if item is not None:
                     yield item
-
-
-def _may_hold(data: bytes, query: str) -> bool:
-    """Whether a transcript is worth reading for some words."""
-    text = data.decode(errors="replace").casefold()
-    return all(word in text for word in stop_words.words(query) if word.isascii())
 
 
 def _holds(text: str, query: str) -> bool:
@@ -91,21 +87,17 @@ def _sentence(
 ) -> LibraryRecord:
     """Return a record as one sentence of it is meant: where that stands, and what it rests on."""
     whole = line or sentence
-    number = _line_number(library, item, whole)
+    # where a line of a record stands in its file
+    rows = markdown.lines(base.read_shown(library.entity.root / item.path))
+    wanted, start = whole.strip(), (item.line or 1) - 1
+    places = (n for n, row in enumerate(rows, 1) if n > start and wanted in row)
+    number = next(places, None)
     item = replace(item, sentence=sentence.strip(), line=number or item.line)
     if item.kind != kinds.PERSON.name:
         return item
     person = relationships.find(library.entity.relationships, item.id)
     origin = person.origin_of(whole)
     return replace(item, origin=origin, sources=origin.sources, notes=())
-
-
-def _line_number(library: Library, item: LibraryRecord, line: str) -> int | None:
-    """Return where a line of a record stands in its file."""
-    rows = markdown.lines(base.read_shown(library.entity.root / item.path))
-    wanted, start = line.strip(), (item.line or 1) - 1
-    places = (n for n, row in enumerate(rows, 1) if n > start and wanted in row)
-    return next(places, None)
 
 
 def sayers(library: Library, sentence: str, messages: list[LibraryRecord]) -> list[str]:
@@ -185,7 +177,11 @@ def explain(library: Library, item: LibraryRecord) -> SourceNode:
     """
     root, node = library.entity.root, _build_node(library, item, set())
     if item.sentence:
-        node = _narrowed(library, node)
+        # leave of what a sentence rests on what leads to the messages that say it
+        whole = _with_messages(library, node)
+        inside = [below for below in whole.walk() if below.resolved and not below.again]
+        messages = [below.item for below in inside if below.item.kind == "message"]
+        node = _leading_to(whole, sayers(library, node.item.sentence, messages)) or node
     if item.kind in IN_TRANSCRIPTS:
         return node
     written = _written(root, item)
@@ -203,17 +199,6 @@ def _build_node(library: Library, item: LibraryRecord, visited: set[tuple[str, s
     below += _build_sources(library, item.sources, visited)
     hand = _written(library.entity.root, item) if item.by_hand else None
     return SourceNode(item, rests_on=tuple(below), written=hand)
-
-
-def _narrowed(library: Library, node: SourceNode) -> SourceNode:
-    """Leave of what a sentence rests on what leads to the messages that say it.
-
-    Where no message has any of its words, all of it stays.
-    """
-    whole = _with_messages(library, node)
-    inside = [below for below in whole.walk() if below.resolved and not below.again]
-    messages = [below.item for below in inside if below.item.kind == "message"]
-    return _leading_to(whole, sayers(library, node.item.sentence, messages)) or node
 
 
 def _with_messages(library: Library, node: SourceNode) -> SourceNode:

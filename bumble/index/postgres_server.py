@@ -28,7 +28,7 @@ from bumble.errors import IndexServerError, IndexUnusableError, LockedError, Usa
 from bumble.files import disk
 from bumble.index.postgres import MIGRATIONS, SCHEMA, TABLES, PostgresStore
 from bumble.index.store import Store
-from bumble.text import urls
+from bumble.text import printable
 
 ID_FILE = "index-id"  # in `.bumble/`
 # How long a server that has gone silent is waited for; the address may say otherwise.
@@ -63,7 +63,7 @@ class PostgresServer:
             raise UsageError(
                 "`index.url` is no address of a Postgres server: postgresql://USER@HOST/DATABASE"
             )
-        self._url, self.shown = url, urls.shown(url)
+        self._url, self.shown = url, printable.shown_url(url)
         self._local = threading.local()
         self._away: tuple[float, IndexServerError] | None = None
 
@@ -203,7 +203,7 @@ class PostgresServer:
 
     def _sentence(self, error: psycopg.Error) -> str:
         text = error.diag.message_primary or str(error) or type(error).__name__
-        return str(urls.masked(" ".join(text.split())))
+        return str(printable.masked(" ".join(text.split())))
 
     def holds(self, entity: Entity) -> bool:
         """Whether there is an index of an entity."""

@@ -141,12 +141,6 @@ def schema(
     )
 
 
-def mended_schema(places: Sequence[str], messages: Sequence[str]) -> dict[str, Any]:
-    """Describe the sentences that were sent back, as they may come again."""
-    again = {"place": {"enum": list(places)}, **_claim(messages)["properties"]}
-    return closed({"mended": array(closed(again), len(places))})
-
-
 def _claim(messages: Sequence[str]) -> dict[str, Any]:
     return closed(
         {
@@ -355,10 +349,16 @@ def _asked_again(
     runtime: Runtime, question: Request, failed: Failed, shown: scene.Scene
 ) -> dict[str, Sentence]:
     """Send sentences back with the reasons and what they cite; what comes again, by place."""
+    # the messages that sentences can be mended by: those cited, and quoted as reasons
+    found = set[int]()
+    for sentence, finding in failed.values():
+        if sentence.claims:
+            found.update(shown.numbers(sentence.cites) or shown.places)
+        found.update(n for n in shown.places if shown.messages[n - 1].text in finding.why)
     slots = {
         "name": shown.entity,
         "reasons": scene.lines(_sent_back(*pair) for pair in failed.values()),
-        "messages": scene.conversation(runtime, shown, _cited(failed, shown)),
+        "messages": scene.conversation(runtime, shown, found),
     }
     asked = replace(
         question,
@@ -367,7 +367,10 @@ def _asked_again(
         max_tokens=MEND_TOKENS,
         cache_id=cache_id(MEND),
     )
-    schema = mended_schema(list(failed), list(shown.labels))
+    # describe the sentences that were sent back, as they may come again
+    places = list(failed)
+    again = {"place": {"enum": list(places)}, **_claim(list(shown.labels))["properties"]}
+    schema = closed({"mended": array(closed(again), len(places))})
     try:
         raw_list = structured.answer(runtime.model, asked, schema)["mended"]
     except NO_ANSWER:
@@ -382,16 +385,6 @@ def _asked_again(
 def _sent_back(sentence: Sentence, finding: verifier.SourceVerdict) -> str:
     kind = f"claim, cites {', '.join(sentence.cites)}" if sentence.claims else "reading"
     return f"{sentence.place} ({kind}): {sentence.text}\n  {secrets.redacted(finding.why)}"
-
-
-def _cited(failed: Failed, shown: scene.Scene) -> set[int]:
-    """Return the messages that sentences can be mended by: those cited, and quoted as reasons."""
-    found = set[int]()
-    for sentence, finding in failed.values():
-        if sentence.claims:
-            found.update(shown.numbers(sentence.cites) or shown.places)
-        found.update(n for n in shown.places if shown.messages[n - 1].text in finding.why)
-    return found
 
 
 # what was refused
@@ -444,7 +437,16 @@ def draw_quotes(runtime: Runtime, shown: scene.Scene, wording: sayings.Wording) 
         title=title,
         narrative=narrative,
         knowledge=tuple(_facts(shown_sayings, wording, sentence)),
-        beliefs=tuple(_corrections(kept, wording, sentence)),
+        # each word that puts an earlier one right speaks against what rests on that
+        beliefs=tuple(
+            StretchBelief(
+                CORRECTION,
+                (sentence(quotes.plain(quotes.line(saying.quote, wording.template)), saying),),
+                puts_right=saying.older.message,
+            )
+            for saying in kept
+            if saying.older is not None
+        ),
     )
     return Draft(answer, wording=wording, noticed=noticed)
 
@@ -494,18 +496,3 @@ def _title(saying: sayings.Saying, wording: sayings.Wording) -> str:
     has_months = "{month}" in wording.template.date
     month = wording.template.months[at.month - 1] if has_months else f"{at:%m}"
     return wording.template.of_month.format(name=name, month=month, year=at.year)
-
-
-def _corrections(
-    kept: Sequence[sayings.Saying], wording: sayings.Wording, sentence: Any
-) -> list[StretchBelief]:
-    """Believe each word that puts an earlier one right; it speaks against what rests on that."""
-    return [
-        StretchBelief(
-            CORRECTION,
-            (sentence(quotes.plain(quotes.line(saying.quote, wording.template)), saying),),
-            puts_right=saying.older.message,
-        )
-        for saying in kept
-        if saying.older is not None
-    ]

@@ -46,7 +46,6 @@ from bumble.records import (
     state,
 )
 from bumble.records.episodes import Episode
-from bumble.records.provenance import Audience, fits
 from bumble.runtime import body_state
 from bumble.runtime.job import (
     Condition,
@@ -161,7 +160,7 @@ class PairCandidate(Struct, frozen=True):
     id: str
     at: datetime
     significance: float  # as it is now
-    audience: Audience
+    audience: provenance.Audience
 
 
 class PairRules(Struct, frozen=True):
@@ -179,7 +178,7 @@ class Pair(Struct, frozen=True):
     ids: tuple[str, str]  # the older first
     weight: float  # the product of their significances
     similarity: float | None  # None: nobody can tell
-    audience: Audience
+    audience: provenance.Audience
 
     @property
     def key(self) -> Key:
@@ -290,7 +289,7 @@ def choose(
     circle = _circle(fresh or pairs, rng)
     chosen: list[Pair] = []
     for pool in (fresh, [pair for pair in pairs if pair.key in dreamt]):
-        left = [pair for pair in pool if fits(pair.audience, circle)]
+        left = [pair for pair in pool if provenance.fits(pair.audience, circle)]
         while left and len(chosen) < count:
             inside = {id_ for pair in chosen for id_ in pair.ids}
             weights = [pair.weight * (SHARED if inside & pair.key else 1) for pair in left]
@@ -298,9 +297,9 @@ def choose(
     return tuple(chosen)
 
 
-def _circle(pairs: Sequence[Pair], rng: random.Random) -> Audience:
+def _circle(pairs: Sequence[Pair], rng: random.Random) -> provenance.Audience:
     """Choose for whom the dream is, by how much there is to dream of."""
-    weights: dict[Audience, float] = {}
+    weights: dict[provenance.Audience, float] = {}
     for pair in pairs:
         circle = tuple(sorted(pair.audience))
         weights[circle] = weights.get(circle, 0.0) + pair.weight
@@ -423,7 +422,11 @@ def parse(text: str) -> Dreamt:
     """Read the parts of an answer; a part that is not there is empty."""
     parts: dict[str, list[str]] = {"": [], "fragment": [], "thread": [], "title": []}
     part = ""
-    for line in _visible(text).splitlines():
+    # what is not reasoning; all of it, if the reasoning was never closed
+    tags = ThinkFilter()
+    tags.feed(text)
+    tags.finish()
+    for line in tags.text.splitlines():
         heading = _HEADING.fullmatch(line.strip())
         if heading:
             part = heading[1].casefold().removesuffix("s")
@@ -435,24 +438,16 @@ def parse(text: str) -> Dreamt:
     listed = [line for line in parts[""] if _MARKER.match(line)]  # no heading, but a list
     rows = parts["fragment"] or (listed if parts["thread"] else [])
     title = titles.named(_plain(" ".join(parts["title"][:1])), " ".join(rows))
-    return Dreamt(_fragments(rows), _thread(parts["thread"]), title)
-
-
-def _visible(text: str) -> str:
-    """Return what is not reasoning; all of it, if the reasoning was never closed."""
-    tags = ThinkFilter()
-    tags.feed(text)
-    tags.finish()
-    return tags.text
-
-
-def _fragments(rows: Sequence[str]) -> tuple[str, ...]:
     plain = (
         shorten(_plain(row), FRAGMENT_MAX_CHARS, at_word=True)
         for row in rows
         if not row.startswith("```")
     )
-    return tuple(dict.fromkeys(line for line in plain if re.search(r"\w", line)))[:MAX_FRAGMENTS]
+    return Dreamt(
+        tuple(dict.fromkeys(line for line in plain if re.search(r"\w", line)))[:MAX_FRAGMENTS],
+        _thread(parts["thread"]),
+        title,
+    )
 
 
 def _thread(rows: Sequence[str]) -> str:
@@ -693,7 +688,9 @@ def _night(
         id=dreams.new_id(runtime.entity.dreams, job.at, rng),
         belief_id=base.new_id(beliefs.PREFIX, job.at, rng),
         seed=seed,
-        title=_of_both(met) if unnamed else dreamt.title,
+        title=BETWEEN.join(filter(None, (titles.heading(episode.text) for episode in met[:2])))
+        if unnamed
+        else dreamt.title,
         pairs=chosen,
         dreamt=dreamt,
         believable=bool(dreamt.thread) and sources.bear(dreamt.thread),
@@ -705,11 +702,6 @@ def _night(
             audience=provenance.joined(episode.audience for episode in met),
         ),
     )
-
-
-def _of_both(met: Sequence[Episode]) -> str:
-    """Call a dream for the memories that met first in it; empty where these have no title."""
-    return BETWEEN.join(filter(None, (titles.heading(episode.text) for episode in met[:2])))
 
 
 def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:

@@ -236,22 +236,18 @@ def weigh(
         for bar, value in moved.points.items() if moved else ():
             points[bar] = points.get(bar, 0.0) + value
     known = [people.readable_person(runtime, one) for one in _people(session, job.messages)]
+    # tell how unlike all earlier episodes something is, by meaning or else by words
+    runtime.memory.sync()
+    query = tokens.cut("\n".join(texts), QUERY_TOKENS)
+    hits = runtime.memory.search(query, kinds=("episode",), limit=COMPARED)
+    language = words.language(query)
+    asked = set(terms.terms(query, language))
     return significance.significance(
         meaningful=any(significance.is_meaningful(text, used_tool=used_tool) for text in texts),
         familiarity=max((one.scores.familiarity for one in known if one), default=0.0),
         appraisal=significance.appraisal_strength(points),
-        novelty=_novelty(runtime, "\n".join(texts)),
+        novelty=significance.novelty(_alike(hit, asked, language) for hit in hits),
     )
-
-
-def _novelty(runtime: Runtime, text: str) -> float:
-    """Tell how unlike all earlier episodes something is, by meaning or else by words."""
-    runtime.memory.sync()
-    query = tokens.cut(text, QUERY_TOKENS)
-    hits = runtime.memory.search(query, kinds=("episode",), limit=COMPARED)
-    language = words.language(query)
-    asked = set(terms.terms(query, language))
-    return significance.novelty(_alike(hit, asked, language) for hit in hits)
 
 
 def _alike(hit: Hit, asked: set[str], language: str) -> float:

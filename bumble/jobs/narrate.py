@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -32,7 +32,6 @@ from bumble.runtime import people, review_queue
 from bumble.runtime.job import Condition, Due, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, tokens, words
-from bumble.text.words import one_line
 
 MOST_EPISODES, MOST_PEOPLE, MOST_BELIEFS = 22, 15, 14  # that the self-story is told from
 DREAMS = 3  # the newest that the story may draw on
@@ -113,24 +112,15 @@ def gather(runtime: Runtime) -> StorySources:
     ][-DREAMS:]
     chosen = tuple(sorted(most, key=lambda episode: (episode.at, episode.id)))
     around = tuple(closest[:MOST_PEOPLE])
-    mark = _fingerprint(chosen, around, held, dreamt)
-    return StorySources(chosen, around, tuple(strongest[:MOST_BELIEFS]), tuple(dreamt), mark)
-
-
-def _fingerprint(
-    lived: Iterable[Episode],
-    acquaintances: Iterable[relationships.Relationship],
-    held: Iterable[Belief],
-    dreamt: Iterable[Dream],
-) -> str:
-    """Identify what there is to tell; beliefs all, because their ranks change as they fade."""
+    # identify what there is to tell; beliefs all, because their ranks change as they fade
     contents = [
-        [[episode.id, episode.text] for episode in lived],
-        [[person.id, person.text, person.dynamic] for person in acquaintances],
+        [[episode.id, episode.text] for episode in chosen],
+        [[person.id, person.text, person.dynamic] for person in around],
         sorted([belief.id, belief.text] for belief in held),
         [[dream.id, dream.quoted] for dream in dreamt],
     ]
-    return review_queue.mark(json.dumps(contents))
+    mark = review_queue.mark(json.dumps(contents))
+    return StorySources(chosen, around, tuple(strongest[:MOST_BELIEFS]), tuple(dreamt), mark)
 
 
 def story_slots(
@@ -169,7 +159,7 @@ def story_slots(
 
 
 def _line(text: str, cut: int) -> str:
-    return tokens.cut(one_line(text), cut)
+    return tokens.cut(words.one_line(text), cut)
 
 
 MOST_WORDS = 900  # of the self-story
@@ -233,8 +223,10 @@ def run(runtime: Runtime, job: NarrateJob) -> JobResult:
     lines = [f"Told the story so far, in {count} words, from {len(draft.used)} memories."]
     if draft.dropped:
         lines.append(f"Left out {draft.dropped} sentences with names or numbers nobody gave.")
+    # name a telling for the history by how it begins
+    prose = next((row for row in draft.text.splitlines() if row and not row.startswith("#")), "")
     return JobResult(
-        title=_title(draft.text),
+        title=f"narrate: {words.shorten(narrative.uncited(prose), TITLE_CHARS, at_word=True)}",
         plan=partial(_plan, runtime, job, draft),
         lines=tuple(lines),
         data={
@@ -246,12 +238,6 @@ def run(runtime: Runtime, job: NarrateJob) -> JobResult:
         },
         trailers=traced(draft.used, runtime.model.name),
     )
-
-
-def _title(story: str) -> str:
-    """Name a telling for the history by how it begins."""
-    prose = next((row for row in story.splitlines() if row and not row.startswith("#")), "")
-    return f"narrate: {words.shorten(narrative.uncited(prose), TITLE_CHARS, at_word=True)}"
 
 
 class StoryDraft(Struct, frozen=True):

@@ -44,6 +44,7 @@ class PortraitMaterial(Struct, frozen=True):
     messages: Sequence[Message]  # theirs
     episodes: Sequence[Episode] = ()
     session: str = ""  # id of the conversation, where it is one
+    talk: Sequence[str] = ()  # the lines of both, in order, for a review
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -406,12 +407,6 @@ class DeepReviewJob(Struct, frozen=True):
     marks: tuple[str, ...] = ()  # of how far the talks with them have come
 
 
-class ReviewMaterial(PortraitMaterial, frozen=True):
-    """What the review of one person reads."""
-
-    talk: Sequence[str] = ()  # the lines of both, in order
-
-
 def has_notes(runtime: Runtime, person: str) -> bool:
     """Whether notes wait in the file of somebody, and a model may work them in."""
     record = people.find_person(runtime, person)
@@ -472,7 +467,7 @@ def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> 
     )
 
 
-def _read(runtime: Runtime, person: relationships.Relationship) -> ReviewMaterial:
+def _read(runtime: Runtime, person: relationships.Relationship) -> PortraitMaterial:
     """Choose what the review reads: notes, then episodes, and what was said in the room left."""
     config = runtime.config.memory.relational
     waiting = notes(person)[:NOTES]
@@ -481,14 +476,14 @@ def _read(runtime: Runtime, person: relationships.Relationship) -> ReviewMateria
     chosen_episodes = _episodes(runtime, person, int(left * EPISODE_SHARE))
     left -= sum(tokens.estimate(_text_of(episode)) for episode in chosen_episodes)
     statements, talk = _talk(runtime, person, left)
-    return ReviewMaterial(person, waiting, statements, chosen_episodes, talk=talk)
+    return PortraitMaterial(person, waiting, statements, chosen_episodes, talk=talk)
 
 
 def _noted(notes: Sequence[relationships.PendingNote]) -> str:
     return "\n".join(f"- {note.text}" for note in notes)
 
 
-def _sources(runtime: Runtime, reading: ReviewMaterial) -> verifier.ClaimSources:
+def _sources(runtime: Runtime, reading: PortraitMaterial) -> verifier.ClaimSources:
     """Return what a sentence of the portrait may rest on."""
     person = reading.person
     days = (f"{one.at.astimezone(runtime.zone):%A %d %B %Y %m}" for one in reading.episodes)
@@ -503,7 +498,7 @@ def _sources(runtime: Runtime, reading: ReviewMaterial) -> verifier.ClaimSources
 
 
 def _ask(
-    runtime: Runtime, reading: ReviewMaterial
+    runtime: Runtime, reading: PortraitMaterial
 ) -> tuple[str | None, PortraitScores | None, tuple[str, ...]]:
     """Ask for the portrait, and drop what nothing that was read bears out."""
     config, person = runtime.config.memory.relational, reading.person
@@ -547,7 +542,7 @@ def schema() -> dict[str, Any]:
     return asked
 
 
-def _plan(runtime: Runtime, reading: ReviewMaterial, update: PortraitUpdate) -> JobPlan:
+def _plan(runtime: Runtime, reading: PortraitMaterial, update: PortraitUpdate) -> JobPlan:
     """Write the portrait, unless somebody has edited it meanwhile."""
     person = reading.person
     now = people.find_person(runtime, person.id)

@@ -15,11 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.records import base, knowledge, relationships
 from bumble.records import beliefs as held
-from bumble.records.relationships import PendingNote, Relationship
 from bumble.runtime import people
 from bumble.text import words
 from bumble.text.yaml_edit import Row
@@ -58,7 +56,9 @@ def _parts(line: str) -> Iterator[str]:
     yield line[end:]
 
 
-def known_as(renaming: Renaming, everybody: Sequence[Relationship]) -> Relationship | None:
+def known_as(
+    renaming: Renaming, everybody: Sequence[relationships.Relationship]
+) -> relationships.Relationship | None:
     """Return who was called by the wrong name; None: nobody, or somebody who spoke here."""
     person = relationships.match(everybody, renaming.was)
     if person is None or person.interaction_count or renaming.circle != person.audience:
@@ -67,7 +67,7 @@ def known_as(renaming: Renaming, everybody: Sequence[Relationship]) -> Relations
     return person if set(person.pending) <= set(told) else None
 
 
-def renamed(renaming: Renaming, person: Relationship) -> Relationship:
+def renamed(renaming: Renaming, person: relationships.Relationship) -> relationships.Relationship:
     """Return a person under the right name, with their page as it says it; not in the folder."""
     name, lines = renaming.reworded(person.name), dict(person.lines or {})
     name = renaming.name if name == person.name else name
@@ -88,11 +88,11 @@ def renamed(renaming: Renaming, person: Relationship) -> Relationship:
 
 def plan_person(
     renaming: Renaming,
-    person: Relationship,
-    there: Relationship | None,
-    notes: Sequence[PendingNote],
+    person: relationships.Relationship,
+    there: relationships.Relationship | None,
+    notes: Sequence[relationships.PendingNote],
     gone: Collection[str],
-) -> Iterator[Change | None]:
+) -> Iterator[changes.Change | None]:
     """Plan to call a person by the right name, which names their file, too.
 
     Args:
@@ -123,7 +123,9 @@ def plan_person(
     yield replace(changes.write(relationships.path(new.id), text, before, why), keeps=bool(before))
 
 
-def plan_knowledge(renamings: Sequence[Renaming], book: knowledge.Knowledge) -> Change | None:
+def plan_knowledge(
+    renamings: Sequence[Renaming], book: knowledge.Knowledge
+) -> changes.Change | None:
     """Plan to let sections and their titles say the right names; the last change has all."""
     last = None
     for one in renamings:
@@ -144,7 +146,7 @@ def plan_knowledge(renamings: Sequence[Renaming], book: knowledge.Knowledge) -> 
 
 def plan_beliefs(
     renamings: Sequence[Renaming], entity: Entity, taken: Set[str]
-) -> Iterator[Change]:
+) -> Iterator[changes.Change]:
     """Plan to let beliefs say the right names, which their files are named for.
 
     Args:

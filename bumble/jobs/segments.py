@@ -155,11 +155,7 @@ def stretches(runtime: Runtime, session: Session, waiting: Sequence[Message]) ->
         max_turns=max(1, memory.episode_max_turns),
         alike_from=runtime.config.session.continuity_threshold,
     )
-    return cut(session, waiting, rules, runtime.now(), _likeness(runtime))
-
-
-def _likeness(runtime: Runtime) -> Likeness:
-    """Return what tells how alike two texts are; opens the embedder when first asked."""
+    # what tells how alike two texts are; opens the embedder when first asked
     vectors: dict[str, protocol.Floats] = {}
 
     def alike(text: str, earlier_texts: Sequence[str]) -> float:
@@ -175,4 +171,4 @@ def _likeness(runtime: Runtime) -> Likeness:
         nearest = max(vectors[other] @ vectors[text] for other in earlier_texts)
         return float(protocol.similarity(nearest, embedder.unrelated_cosine))
 
-    return alike
+    return cut(session, waiting, rules, runtime.now(), alike)

@@ -22,7 +22,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
-from bumble.entity.config import DistillationConfig
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import notices, sayings
 from bumble.jobs import ask, episode, memories, portrait, scene, segments
@@ -44,7 +43,10 @@ def conditions(
     config, now = runtime.config.memory.distillation, runtime.now()
     new, depth = _turns(waiting), _depth(runtime, session, config.min_turns_absolute)
     intensity = body_state.intensity(runtime, body_state.read(runtime, now))
-    enough = turns_needed(intensity, config)
+    # how many new turns are enough when so much is felt
+    over = max(0.0, intensity - URGENCY_FROM)
+    share = over / (1 - URGENCY_FROM)
+    enough = max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
     first = waiting[0].at if waiting else now
     seconds = moments.gap(first, now).total_seconds()
     return (
@@ -69,13 +71,6 @@ def conditions(
             True,
         ),
     )
-
-
-def turns_needed(intensity: float, config: DistillationConfig) -> int:
-    """Return how many new turns are enough when so much is felt."""
-    over = max(0.0, intensity - URGENCY_FROM)
-    share = over / (1 - URGENCY_FROM)
-    return max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
 
 
 def _depth(runtime: Runtime, session: sessions.Session, least: int) -> int:
@@ -143,36 +138,20 @@ def _cut(
 ) -> list[segments.StretchJob]:
     """Cut what waits of a conversation into stretches."""
     if session.imported is not None:
-        return _imported(runtime, session)
+        # cut what was not learnt from yet of an imported conversation
+        ids = [message.id for message in session.messages]
+        start = ids.index(session.distilled) + 1 if session.distilled in ids else 0
+        unanswered = {message.id for message in session.unanswered}
+        settled = [each for each in session.messages[start:] if each.id not in unanswered]
+        budget = runtime.config.memory.distillation.context_char_budget
+        groups = segments.by_size(segments.turns_of(settled), budget)
+        return [segments.StretchJob(session.id, messages, "imported") for messages in groups]
     open_ends = {message.id for message in session.unanswered}
     # up to the first turn without an answer: another process may be at it
     waits = list(takewhile(lambda one: one.id not in open_ends, cursors.messages(file, session)))
     if not any(message.role == "user" for message in waits):
         return []
     return segments.stretches(runtime, session, waits)
-
-
-def _imported(runtime: Runtime, session: sessions.Session) -> list[segments.StretchJob]:
-    """Cut what was not learnt from yet of an imported conversation."""
-    ids = [message.id for message in session.messages]
-    start = ids.index(session.distilled) + 1 if session.distilled in ids else 0
-    unanswered = {message.id for message in session.unanswered}
-    settled = [each for each in session.messages[start:] if each.id not in unanswered]
-    budget = runtime.config.memory.distillation.context_char_budget
-    groups = segments.by_size(segments.turns_of(settled), budget)
-    return [segments.StretchJob(session.id, messages, "imported") for messages in groups]
-
-
-def up_to(runtime: Runtime, session_id: str, message_id: str) -> segments.StretchJob | None:
-    """Return the stretch that waits before a message is out of sight, with it; None: none does."""
-    session = session_files.find(runtime.entity.sessions, session_id)
-    ids = [message.id for message in session.messages]
-    before = set(ids[: ids.index(message_id) + 1]) if message_id in ids else set()
-    for job in _cut(runtime, state.read(runtime.entity.state), session):
-        messages = tuple(message for message in job.messages if message.id in before)
-        if messages:
-            return replace(job, messages=messages)
-    return None
 
 
 def run(runtime: Runtime, job: segments.StretchJob, *, allow_shrink: bool = False) -> JobResult:
@@ -222,10 +201,23 @@ def _result(
 
     asked = bool(shown.labels) and draft.wording is None
     people = " and ".join(shown.speakers) or shown.session.id
+    # say in lines for a person what was made of a stretch
+    counts = ((len(made.facts), "fact"), (len(made.claims), "belief"), (len(made.notes), "note"))
+    listed = ", ".join(words.counted(n, word) for n, word in counts)
+    said = words.counted(len(job.messages), "message")
+    lines = [f"Of {said}: {listed}; {len(draft.dropped)} dropped."]
+    if made.episode is not None:
+        kind = made.episode.summary_source
+        lines.append(f"Remembered {made.episode.id}{f' ({kind})' if kind else ''}: {_title(made)}")
+    elif made.passed_over:
+        lines.append(f"Not remembered: {made.passed_over}")
+    for person, update in made.portraits:
+        lines += portrait.told(person, update)
+    lines += [f"  dropped: {each.why}: {each.text}" for each in draft.dropped]
     return JobResult(
         title=f"{NAME}: {_title(made) or people}",
         plan=plan,
-        lines=tuple(_lines(job, shown, draft, made)),
+        lines=tuple(lines),
         data=_data(job, draft, made),
         trailers=traced([job.session_id], runtime.model.name if asked else ""),
         record=made.episode.id if made.episode else "",
@@ -292,25 +284,6 @@ def _failed(
 # what is told of it
 
 
-def _lines(
-    job: segments.StretchJob, shown: scene.Scene, draft: ask.Draft, made: memories.Memories
-) -> list[str]:
-    """Say in lines for a person what was made of a stretch."""
-    counts = ((len(made.facts), "fact"), (len(made.claims), "belief"), (len(made.notes), "note"))
-    listed = ", ".join(words.counted(n, word) for n, word in counts)
-    said = words.counted(len(job.messages), "message")
-    lines = [f"Of {said}: {listed}; {len(draft.dropped)} dropped."]
-    if made.episode is not None:
-        kind = made.episode.summary_source
-        lines.append(f"Remembered {made.episode.id}{f' ({kind})' if kind else ''}: {_title(made)}")
-    elif made.passed_over:
-        lines.append(f"Not remembered: {made.passed_over}")
-    for person, update in made.portraits:
-        lines += portrait.told(person, update)
-    lines += [f"  dropped: {each.why}: {each.text}" for each in draft.dropped]
-    return lines
-
-
 def _data(job: segments.StretchJob, draft: ask.Draft, made: memories.Memories) -> dict[str, Any]:
     """Return the same for JSON."""
     kept = [("knowledge", one.title, one.text) for one in made.facts]
@@ -349,7 +322,15 @@ def leaving(runtime: Runtime, compaction: JobResult) -> segments.StretchJob | No
     left = compaction.summarised
     if not (config.compaction_flush_to_knowledge and runtime.writes and left):
         return None
-    return up_to(runtime, left.session, left.last)
+    # the stretch that waits before a message is out of sight, with it; None: none does
+    session = session_files.find(runtime.entity.sessions, left.session)
+    ids = [message.id for message in session.messages]
+    before = set(ids[: ids.index(left.last) + 1]) if left.last in ids else set()
+    for job in _cut(runtime, state.read(runtime.entity.state), session):
+        messages = tuple(message for message in job.messages if message.id in before)
+        if messages:
+            return replace(job, messages=messages)
+    return None
 
 
 def flush(

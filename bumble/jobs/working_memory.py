@@ -189,7 +189,20 @@ def _notes(runtime: Runtime, since: datetime | None) -> tuple[tuple[str, base.Pr
 def run(runtime: Runtime, job: WorkingMemoryJob) -> JobResult:
     """Write the page; what is rejected leaves the file as it is, and says why."""
     try:
-        draft = _asked(runtime, job)
+        # ask a model, and leave out what nobody said
+        circle = (people.owner_id(runtime.entity, runtime.identity),)
+        open_notes = [note for note in job.notes if provenance.fits(note[1].audience, circle)]
+        notes = [text for text, _ in open_notes]
+        own = _open_lines(runtime, job.before)
+        before = _page(own)
+        given = _shown(runtime, job.sources, job.before)
+        given["notes"] = prompts.listed("notes", notes, "- ")
+        given["before"] = prompts.listed("page-so-far", [before] if before else [], "- ")
+        answer = ask(
+            runtime, PURPOSE, given, schema(), max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+        )
+        origins = [*(line.origin for line in own), *(origin for _, origin in open_notes)]
+        draft = _checked(runtime, job, answer, [*notes, before], origins)
     except AnswerInvalidError as error:
         return _left(runtime, job, str(error).splitlines()[0])
     after = working.rendered(job.before, draft.lines)
@@ -197,25 +210,6 @@ def run(runtime: Runtime, job: WorkingMemoryJob) -> JobResult:
     if reason:
         return _left(runtime, job, reason)
     return _written(runtime, job, draft)
-
-
-def _asked(runtime: Runtime, job: WorkingMemoryJob) -> PageDraft:
-    """Ask a model, and leave out what nobody said.
-
-    Raises:
-        AnswerInvalidError: If its answer can't be used.
-    """
-    circle = (people.owner_id(runtime.entity, runtime.identity),)
-    open_notes = [note for note in job.notes if provenance.fits(note[1].audience, circle)]
-    notes = [text for text, _ in open_notes]
-    own = _open_lines(runtime, job.before)
-    before = _page(own)
-    given = _shown(runtime, job.sources, job.before)
-    given["notes"] = prompts.listed("notes", notes, "- ")
-    given["before"] = prompts.listed("page-so-far", [before] if before else [], "- ")
-    answer = ask(runtime, PURPOSE, given, schema(), max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
-    origins = [*(line.origin for line in own), *(origin for _, origin in open_notes)]
-    return _checked(runtime, job, answer, [*notes, before], origins)
 
 
 def _open_lines(runtime: Runtime, source: str) -> list[working.MemoryLine]:

@@ -14,7 +14,6 @@ from msgspec import Struct, field
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm import marks, structured
-from bumble.llm.marks import ThinkFilter
 from bumble.llm.protocol import Action, Completion, FinishReason, PromptMessage, Tool, Usage
 from bumble.llm.say_stream import SayReader
 from bumble.llm.wire import CallPart, Piece
@@ -29,12 +28,23 @@ def schema(groups: Sequence[Sequence[Tool]]) -> Mapping[str, Any]:
     Args:
         groups: Tools that may be called beside each other; an answer keeps to one group.
     """
+    # "tool" comes first: a grammar keeps this order, so `say` is known before its text streams.
     rows = [
         {
             "type": "array",
             "minItems": 1,
             "maxItems": MAX_ACTIONS,
-            "items": {"anyOf": [_action(tool) for tool in group]},
+            "items": {
+                "anyOf": [
+                    {
+                        "type": "object",
+                        "properties": {"tool": {"const": tool.name}, "arguments": tool.parameters},
+                        "required": ["tool", "arguments"],
+                        "additionalProperties": False,
+                    }
+                    for tool in group
+                ]
+            },
         }
         for group in groups
         if group
@@ -43,16 +53,6 @@ def schema(groups: Sequence[Sequence[Tool]]) -> Mapping[str, Any]:
         "type": "object",
         "properties": {"actions": {"anyOf": rows}},
         "required": ["actions"],
-        "additionalProperties": False,
-    }
-
-
-def _action(tool: Tool) -> Mapping[str, Any]:
-    # "tool" comes first: a grammar keeps this order, so `say` is known before its text streams.
-    return {
-        "type": "object",
-        "properties": {"tool": {"const": tool.name}, "arguments": tool.parameters},
-        "required": ["tool", "arguments"],
         "additionalProperties": False,
     }
 
@@ -260,7 +260,7 @@ class CallText:
 class Answer(Struct):
     """What the pieces of one answer add up to."""
 
-    thinking: ThinkFilter
+    thinking: marks.ThinkFilter
     calls: CallText | None = None  # of a request that has tools; else a call's arguments are text
     began: bool = False
     finish_reason: FinishReason | None = None

@@ -21,10 +21,6 @@ from msgspec.structs import replace
 from bumble.errors import BudgetSpentError, ModelUnreachableError, WeightsMissingError
 from bumble.llm import engine, gguf, marks, openai_format, prefix_cache
 from bumble.llm.actions import Answer
-from bumble.llm.engine import Engine, EngineError, Reasoning
-from bumble.llm.gguf import Vocabulary
-from bumble.llm.marks import CLOSING, OPENING, ThinkFilter
-from bumble.llm.prefix_cache import PrefixFolder
 from bumble.llm.protocol import (
     Completion,
     EnoughError,
@@ -76,9 +72,11 @@ class EmbeddedModel:
         self._path, self._sha256, self._threads = path, sha256, threads
         self._asked_tokens = context_tokens
         self._on_load, self._stopwatch = on_load, stopwatch
-        self._folder = None if cache_dir is None else PrefixFolder(cache_dir, cache_limit_bytes)
-        self._engine: Engine | None = None
-        self._vocabulary: Vocabulary | None = None  # once read
+        self._folder = (
+            None if cache_dir is None else prefix_cache.PrefixFolder(cache_dir, cache_limit_bytes)
+        )
+        self._engine: engine.Engine | None = None
+        self._vocabulary: gguf.Vocabulary | None = None  # once read
         self._markers: re.Pattern[str] | None = None  # of its own vocabulary, beside the usual
         self._family: str | None = None  # that of the conversation below
         self._resident: str | None = None  # the conversation whose prefix the engine holds
@@ -99,7 +97,7 @@ class EmbeddedModel:
         loaded = self._loaded()
         started = self._stopwatch()
         self._take_up(loaded, request)
-        answer = Answer(ThinkFilter())
+        answer = Answer(marks.ThinkFilter())
         first: float | None = None
         body = self._body(request, self._reasoning(loaded, request))
         events = loaded.stream("/v1/chat/completions", body, until=until)
@@ -110,7 +108,7 @@ class EmbeddedModel:
                     first = self._stopwatch() - started
                 if shown and on_text is not None:
                     on_text(shown)
-        except EngineError as problem:
+        except engine.EngineError as problem:
             raise self._refused(problem) from problem
         except TimeoutError:
             raise EnoughError from None
@@ -146,7 +144,7 @@ class EmbeddedModel:
                     return
                 body = {"prompt": piece, "n_predict": 0, "cache_prompt": True}
                 loaded.post("/completion", body)
-        except EngineError:
+        except engine.EngineError:
             return  # a template that does not take these messages, or too many: nothing is gained
         except (OSError, ValueError) as problem:
             raise self._broken(problem) from problem
@@ -166,7 +164,7 @@ class EmbeddedModel:
             self._save(loaded)
             loaded.close()
 
-    def _body(self, request: Request, reasoning: Reasoning = "none") -> dict[str, Any]:
+    def _body(self, request: Request, reasoning: engine.Reasoning = "none") -> dict[str, Any]:
         body: dict[str, Any] = {
             "messages": self._messages(request.messages),
             "max_tokens": request.max_tokens,
@@ -174,7 +172,7 @@ class EmbeddedModel:
             "stream": True,
             "stream_options": {"include_usage": True},
             "cache_prompt": True,
-            "chat_template_kwargs": _template(request),
+            "chat_template_kwargs": {"enable_thinking": request.thinking},
         }
         if request.seed is not None:
             body["seed"] = request.seed
@@ -183,14 +181,14 @@ class EmbeddedModel:
             body["grammar"] = engine.grammar(request.schema, reasoning, tokens)
         return body
 
-    def _reasoning(self, loaded: Engine, request: Request) -> Reasoning:
+    def _reasoning(self, loaded: engine.Engine, request: Request) -> engine.Reasoning:
         """Say what an answer that a grammar holds may begin with; the template decides."""
-        opening, closing = OPENING[0], CLOSING[0]
+        opening, closing = marks.OPENING[0], marks.CLOSING[0]
         if request.schema is None or closing not in self._known_vocabulary().template:
             return "none"
         try:
             prompt = self._render(loaded, request.messages, request)
-        except EngineError:
+        except engine.EngineError:
             return "none"  # the request itself will say what is wrong
         if prompt.rfind(opening) > prompt.rfind(closing):
             return "does"
@@ -198,15 +196,12 @@ class EmbeddedModel:
         return "may" if request.thinking and not closed else "none"
 
     def _messages(self, messages: Sequence[PromptMessage]) -> list[dict[str, str]]:
-        own = self._own_markers()
+        # what its vocabulary has of control tokens beside the usual ones
+        self._known_vocabulary()
+        own = self._markers
         return [{"role": one.role, "content": marks.plain(one.content, own)} for one in messages]
 
-    def _own_markers(self) -> re.Pattern[str] | None:
-        """Return what its vocabulary has of control tokens beside the usual ones."""
-        self._known_vocabulary()
-        return self._markers
-
-    def _known_vocabulary(self) -> Vocabulary:
+    def _known_vocabulary(self) -> gguf.Vocabulary:
         if self._vocabulary is None:
             try:
                 self._vocabulary = gguf.vocabulary(self._path)
@@ -231,7 +226,7 @@ class EmbeddedModel:
             "or choose a smaller one from `bumble model list`."
         )
 
-    def _loaded(self) -> Engine:
+    def _loaded(self) -> engine.Engine:
         if self._engine is not None:
             return self._engine
         if not self._path.is_file():
@@ -242,7 +237,7 @@ class EmbeddedModel:
         folder = self._prepared_folder()
         setup = engine.Setup(self._path, self.context_tokens, self._threads, folder)
         try:
-            self._engine = Engine(setup)
+            self._engine = engine.Engine(setup)
         except RuntimeError as problem:
             raise self._damaged() from problem
         self.load_seconds = self._stopwatch() - started
@@ -266,7 +261,7 @@ class EmbeddedModel:
             cache_id,
         )
 
-    def _take_up(self, loaded: Engine, request: Request) -> None:
+    def _take_up(self, loaded: engine.Engine, request: Request) -> None:
         """Make the engine hold this conversation's prefix; put away the one it held."""
         cache_id = request.cache_id
         if cache_id == self._resident and cache_id is not None:
@@ -285,19 +280,19 @@ class EmbeddedModel:
             return
         try:
             loaded.post("/slots/0?action=restore", {"filename": filename})
-        except EngineError:
+        except engine.EngineError:
             self._folder.drop(key)  # it evaluates from the beginning, which is only slower
         except (OSError, ValueError) as problem:
             raise self._broken(problem) from problem
 
-    def _save(self, loaded: Engine) -> None:
+    def _save(self, loaded: engine.Engine) -> None:
         if self._is_saved or self._folder is None or self._resident is None:
             return
 
         def write(filename: str) -> bool:
             try:
                 loaded.post("/slots/0?action=save", {"filename": filename})
-            except (EngineError, OSError, ValueError):
+            except (engine.EngineError, OSError, ValueError):
                 return False
             return True
 
@@ -306,7 +301,7 @@ class EmbeddedModel:
         if self._is_saved and self._family is not None:
             self._folder.point(self._key(self._family), key)
 
-    def _shared_prompt(self, loaded: Engine, request: Request) -> str:
+    def _shared_prompt(self, loaded: engine.Engine, request: Request) -> str:
         """Render what comes before the text of the next message, whatever that says."""
         messages = request.messages
         if messages and messages[-1].role == "user":
@@ -318,7 +313,7 @@ class EmbeddedModel:
         same = (a == b for a, b in zip(first, second, strict=False))
         return first[: sum(takewhile(bool, same))]
 
-    def _pieces(self, loaded: Engine, prompt: str) -> Iterator[str | list[int]]:
+    def _pieces(self, loaded: engine.Engine, prompt: str) -> Iterator[str | list[int]]:
         """Yield ever longer beginnings of a prompt, and all of it.
 
         The listener looks only every second or so whether a connection was closed, so that a long
@@ -330,11 +325,16 @@ class EmbeddedModel:
             yield tokens[:end]
         yield prompt
 
-    def _render(self, loaded: Engine, messages: Sequence[PromptMessage], request: Request) -> str:
-        body = {"messages": self._messages(messages), "chat_template_kwargs": _template(request)}
+    def _render(
+        self, loaded: engine.Engine, messages: Sequence[PromptMessage], request: Request
+    ) -> str:
+        body = {
+            "messages": self._messages(messages),
+            "chat_template_kwargs": {"enable_thinking": request.thinking},
+        }
         return str(loaded.post("/apply-template", body)["prompt"])
 
-    def _refused(self, problem: EngineError) -> BudgetSpentError | ModelUnreachableError:
+    def _refused(self, problem: engine.EngineError) -> BudgetSpentError | ModelUnreachableError:
         if problem.kind == "exceed_context_size_error":
             return BudgetSpentError(
                 f"The prompt does not fit into the {self.context_tokens} tokens of {self.name}\n"
@@ -347,7 +347,3 @@ class EmbeddedModel:
             f"{self.name} stopped in the middle: {problem}\n"
             "Run it again; if that does not help, see `bumble doctor`."
         )
-
-
-def _template(request: Request) -> dict[str, bool]:
-    return {"enable_thinking": request.thinking}

@@ -24,7 +24,7 @@ from bumble.errors import (
     UserError,
 )
 from bumble.llm.wire import SilentError, StatusError
-from bumble.text import urls
+from bumble.text import printable
 from bumble.text.words import one_line
 
 _FILTERED = ("content_filter", "content_policy", "content management policy", "safety_violations")
@@ -94,8 +94,8 @@ class Peer:
             UsageError: If it is no address.
             CredentialsError: If the key is none, but something that stands for one.
         """
-        self.url = urls.bare(url).rstrip("/")
-        self.shown = urls.shown(self.url)
+        self.url = printable.bare_url(url).rstrip("/")
+        self.shown = printable.shown_url(self.url)
         try:
             _ = urlsplit(self.url).port
         except ValueError as problem:
@@ -103,7 +103,7 @@ class Peer:
                 f"{self.shown} is no address of a server: {problem}\n"
                 "Give one that is, with llm.base_url or llm.ollama_url."
             ) from problem
-        login = unquote(urls.login(url))
+        login = unquote(printable.url_login(url))
         self._secrets = [each for each in (api_key, login.partition(":")[2]) if each]
         self._authorization: str | None = None
         if api_key is not None:

@@ -18,11 +18,10 @@ import httpx2
 from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError
-from bumble.llm import http_errors, openai_format, providers
+from bumble.llm import detect, http_errors, openai_format
 from bumble.llm.actions import Answer, CallText
 from bumble.llm.marks import ThinkFilter
 from bumble.llm.ollama_format import OllamaDialect
-from bumble.llm.openai_format import OpenAIDialect
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.wire import (
     HabitFile,
@@ -36,9 +35,9 @@ from bumble.llm.wire import (
     paced,
     within,
 )
-from bumble.text import urls
+from bumble.text import printable
 
-Dialect = OpenAIDialect | OllamaDialect
+Dialect = openai_format.OpenAIDialect | OllamaDialect
 _PROBLEMS = (StatusError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError)
 _ASK_SECONDS = 3.0  # for questions about the model, which only inform
 _ASKED_SECONDS = 10.0  # for all of an answer to one
@@ -257,12 +256,7 @@ class HttpModel:
         rest = answer.end()
         if rest and on_text is not None:
             on_text(rest)
-        self._learn_of(answer, body)
-        completion = answer.completion(self.name)
-        return replace(completion, first_token_seconds=first, seconds=self._stopwatch() - started)
-
-    def _learn_of(self, answer: Answer, body: dict[str, Any]) -> None:
-        """Learn from an answer how the model answers."""
+        # what the answer tells of how the model answers
         habits = self._habits
         if answer.thinking.unopened:
             habits = replace(habits, opens_thinking=True)
@@ -271,6 +265,8 @@ class HttpModel:
         if body.get("tool_choice") == "required" and answer.text and not answer.has_called:
             habits = replace(habits, tool_choice="none")  # a schema is surer there
         self._learn(habits)
+        completion = answer.completion(self.name)
+        return replace(completion, first_token_seconds=first, seconds=self._stopwatch() - started)
 
     def _stream(self, body: dict[str, Any], until: float | None) -> Generator[Piece, None, None]:
         line = http_errors.Line(self._connections)
@@ -348,7 +344,7 @@ class HttpModel:
 def _client(peer: http_errors.Peer, timeouts: Timeouts) -> httpx2.Client:
     slowest = max(timeouts.first_token_seconds, timeouts.silence_seconds) + 5
     return httpx2.Client(
-        trust_env=not urls.is_loopback(peer.url),
+        trust_env=not printable.is_loopback(peer.url),
         follow_redirects=True,
         verify=not peer.url.startswith("http://"),  # no certificates are read for nothing
         timeout=httpx2.Timeout(slowest, connect=timeouts.connect_seconds),
@@ -429,14 +425,14 @@ def openai(
     """
     peer = http_errors.Peer(base_url, api_key)
     url = peer.url
-    known = providers.of_url(url)
+    known = detect.provider_of(url)
     thought: Mapping[str, Mapping[str, Any]] = {}
     if known is not None:
         thought = {"thinks": known.thinks, "thinks_not": known.thinks_not}
-    elif urls.is_loopback(url):  # the template's switch, which llama-server and vLLM take
+    elif printable.is_loopback(url):  # the template's switch, which llama-server and vLLM take
         switch = "chat_template_kwargs"
         thought = {name: {switch: {"enable_thinking": on}} for on, name in _THINKS.items()}
-    dialect = OpenAIDialect(
+    dialect = openai_format.OpenAIDialect(
         model,
         marks_cache=known is not None and known.marks_cache,
         enforces=enforces,

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.llm import actions, providers
+from bumble.llm import actions, detect
 from bumble.llm.protocol import PromptMessage, Request, Usage
 from bumble.llm.wire import Ask, CallPart, Habits, Piece, StatusError, entries
 from bumble.text.printable import whole
@@ -76,7 +76,7 @@ class OpenAIDialect(Struct, frozen=True):
         return replace(
             habits,
             asked=answer is not None,
-            context_tokens=window or providers.window(self.model),
+            context_tokens=window or detect.window_of(self.model),
             window_told=window is not None,
             names=() if entry or not is_whole else tuple(_short(one["id"]) for one in entries),
             parameters=_first_count(places, ("n_params",)),
@@ -145,7 +145,11 @@ class OpenAIDialect(Struct, frozen=True):
         if "tools" in body and not habits.effort and _EFFORT_NONE.search(problem.message):
             return replace(habits, effort="none")
         if named and named not in ("response_format", "tool_choice", "tools"):
-            return _left_out(named, habits)
+            if named == habits.limit_name:
+                other = LIMITS[1 - LIMITS.index(named)]
+                if other not in habits.without:
+                    return replace(habits, limit_name=other, without=habits.without | {named})
+            return replace(habits, without=habits.without | {named})
         if problem.status == 403:
             return None
         if "tools" in body and self.mode(request, habits) != "tool":
@@ -232,14 +236,6 @@ def _named(problem: StatusError, body: Mapping[str, Any]) -> str:
         if (match := re.search(rf"(?<!\w){name}(?!\w)", problem.message))
     ]
     return min(found)[1] if found else ""
-
-
-def _left_out(name: str, habits: Habits) -> Habits:
-    if name == habits.limit_name:
-        other = LIMITS[1 - LIMITS.index(name)]
-        if other not in habits.without:
-            return replace(habits, limit_name=other, without=habits.without | {name})
-    return replace(habits, without=habits.without | {name})
 
 
 def _mark(messages: list[dict[str, Any]]) -> None:

@@ -87,22 +87,18 @@ def summarize(runtime: Runtime, summary_input: SummaryInput, note: Callable[[str
 def excerpt_text(runtime: Runtime, summary_input: SummaryInput) -> str:
     """Let the lines that say most stand for the rest, behind what a model told before."""
     if summary_input.wording is not None and not any(_read(summary_input.earlier).values()):
-        return _by_form(runtime, summary_input, summary_input.wording)
+        # let what people said stand for the rest, first what is worth keeping
+        own, head = runtime.identity.name, summary_input.wording.template.summary
+        earlier = [line for line in _carried(summary_input.earlier, own) if line.speaker != own]
+        spoken_messages = [message for message in summary_input.new if message.role == "user"]
+        new = [
+            replace(line, weight=WORTH if line.message in summary_input.worth else line.weight)
+            for line in excerpt.lines(spoken_messages, people.called(runtime), own)
+        ]
+        budget = summary_input.budget_tokens - tokens.estimate(head)
+        chosen = excerpt.choose([*earlier, *new], budget)
+        return "\n".join([head, *(f"{LINE_MARK}{line}" for line in chosen)])
     return _whole(runtime, summary_input, _read(summary_input.earlier))
-
-
-def _by_form(runtime: Runtime, summary_input: SummaryInput, wording: sayings.Wording) -> str:
-    """Let what people said stand for the rest, first what is worth keeping."""
-    own, head = runtime.identity.name, wording.template.summary
-    earlier = [line for line in _carried(summary_input.earlier, own) if line.speaker != own]
-    spoken_messages = [message for message in summary_input.new if message.role == "user"]
-    new = [
-        replace(line, weight=WORTH if line.message in summary_input.worth else line.weight)
-        for line in excerpt.lines(spoken_messages, people.called(runtime), own)
-    ]
-    budget = summary_input.budget_tokens - tokens.estimate(head)
-    chosen = excerpt.choose([*earlier, *new], budget)
-    return "\n".join([head, *(f"{LINE_MARK}{line}" for line in chosen)])
 
 
 def _whole(runtime: Runtime, summary_input: SummaryInput, values: Mapping[str, str]) -> str:

@@ -116,7 +116,11 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
     data |= {"quality": quality, "least": MIN_QUALITY}
     if quality < MIN_QUALITY:
         return _none(runtime, session, f"quality {quality:.2f}, wants {MIN_QUALITY:.2f}", data)
-    text = _text(values, touched(session))
+    things = touched(session)
+    parts = [f"## {title}\n\n{values[name]}" for name, title in HEADINGS.items() if values[name]]
+    if things:
+        parts.append(f"## {TOUCHED}\n\n{', '.join(things)}")
+    text = "\n\n".join(parts)
     headline = f"left a brief for the next conversation: quality {quality:.2f}"
     origin = base.Provenance(
         by="handover",
@@ -241,13 +245,6 @@ def _of(session: Session) -> str:
     )
     names = list(dict.fromkeys(name for name in spoken if name))
     return f"with {' and '.join(names) or 'somebody'} of {session.at:%Y-%m-%d}"
-
-
-def _text(values: Mapping[str, str], things: list[str]) -> str:
-    parts = [f"## {title}\n\n{values[name]}" for name, title in HEADINGS.items() if values[name]]
-    if things:
-        parts.append(f"## {TOUCHED}\n\n{', '.join(things)}")
-    return "\n\n".join(parts)
 
 
 def touched(session: Session) -> list[str]:

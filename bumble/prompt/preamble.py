@@ -34,7 +34,6 @@ from bumble.runtime import people
 from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import moments, tokens, words
-from bumble.text.words import one_line
 
 NAMED_FILES, NAME_CHARS = 8, 60  # of the workspace, named in every turn
 LEAST_FAILED, SHAKY_SHARE, LATELY = 3, 1 / 3, timedelta(days=14)  # of a tool that is named
@@ -93,7 +92,7 @@ def anchor_text(stirring: Stirring | None) -> str:
     if stirring is None:
         return ""
     anchor = stirring.anchor
-    about = f": {one_line(anchor.description)}" if anchor.description else ""
+    about = f": {words.one_line(anchor.description)}" if anchor.description else ""
     text = tokens.cut(f"- {anchor.label}{about}", ANCHOR_TOKENS)
     return f"This brings back how something felt:\n{prompts.tagged('memory', text)}"
 
@@ -129,7 +128,7 @@ def workspace_text(runtime: Runtime, names: Sequence[str]) -> str:
     """Name the files of the workspace, if they may be read: a small model does not look itself."""
     if not (runtime.config.tools.files and names):
         return ""
-    named = [prompts.harmless(one_line(name)[:NAME_CHARS]) for name in names[:NAMED_FILES]]
+    named = [prompts.harmless(words.one_line(name)[:NAME_CHARS]) for name in names[:NAMED_FILES]]
     more = f" and {len(names) - len(named)} more (`list_files`)" if len(names) > len(named) else ""
     return f"The files in your workspace are: {', '.join(named)}{more}. `read_file` reads one."
 

@@ -78,7 +78,15 @@ def _read(
     if name != LIVING_MEMORY and rules.pending(entity, [rules.of_prompt_file(name, raw)]):
         return BootstrapFile(name, "UNAPPROVED", len(raw), "")  # it came from elsewhere
     shown = working.shown(raw, readers) if name == LIVING_MEMORY else raw
-    return _fitted(name, shown, left, config)
+    text = shown
+    if name == LIVING_MEMORY:
+        text = "\n".join(shown.splitlines()[:LIVING_MEMORY_LINES])
+    limit = min(config.bootstrap_max_chars, left)
+    if len(text) > limit or text != shown:
+        marker = f"\n[cut: {name} has {len(shown):,} characters]"
+        text = (text[: max(0, limit - len(marker))] + marker)[: max(0, limit)]
+        return BootstrapFile(name, "TRUNCATED", len(shown), text)
+    return BootstrapFile(name, "OK", len(shown), text)
 
 
 def say_unreadable(runtime: Runtime, own_files: Sequence[BootstrapFile]) -> None:
@@ -96,18 +104,6 @@ def _raw(entity: Entity, name: str) -> str | None:
     if not path.is_file() or disk.is_elsewhere(path):  # nor does another name of one out there
         return None
     return base.read_text(path).strip()
-
-
-def _fitted(name: str, raw: str, left: int, config: PromptConfig) -> BootstrapFile:
-    text = raw
-    if name == LIVING_MEMORY:
-        text = "\n".join(text.splitlines()[:LIVING_MEMORY_LINES])
-    limit = min(config.bootstrap_max_chars, left)
-    if len(text) > limit or text != raw:
-        marker = f"\n[cut: {name} has {len(raw):,} characters]"
-        text = (text[: max(0, limit - len(marker))] + marker)[: max(0, limit)]
-        return BootstrapFile(name, "TRUNCATED", len(raw), text)
-    return BootstrapFile(name, "OK", len(raw), text)
 
 
 _OPENING = re.compile(r"<[^/<>][^<>]*>")  # a tag on a line of its own

@@ -249,21 +249,18 @@ def _joined(messages: Sequence[PromptMessage]) -> tuple[PromptMessage, ...]:
     joined = [PromptMessage("user", SPEAKS_FIRST)] if begins else []
     for message in messages:
         if joined and joined[-1].role == message.role:
-            joined[-1] = _merged(joined[-1], message)
+            first = joined[-1]
+            bare = "\n\n".join(text for text in (first.text, message.text) if text)
+            joined[-1] = PromptMessage(
+                first.role,
+                f"{first.content}\n\n{message.content}",
+                bare=bare if first.bare is not None or message.bare is not None else None,
+                calls=first.calls + message.calls,
+                results=first.results + message.results,
+            )
         else:
             joined.append(message)
     return tuple(joined)
-
-
-def _merged(first: PromptMessage, then: PromptMessage) -> PromptMessage:
-    bare = "\n\n".join(text for text in (first.text, then.text) if text)
-    return PromptMessage(
-        first.role,
-        f"{first.content}\n\n{then.content}",
-        bare=bare if first.bare is not None or then.bare is not None else None,
-        calls=first.calls + then.calls,
-        results=first.results + then.results,
-    )
 
 
 def with_last(messages: Sequence[PromptMessage], content: str) -> tuple[PromptMessage, ...]:

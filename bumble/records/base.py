@@ -231,22 +231,18 @@ def field(meta: Mapping[str, Any], name: str, kind: type[T], default: T = _REQUI
     if kind is datetime:
         return cast("T", moments.read(value, name))
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return cast("T", _finite(value, name))
+        try:
+            number = float(value)
+        except OverflowError:  # JSON may hold a whole number of any length
+            number = math.inf
+        if not math.isfinite(number):
+            raise ValueError(f"`{name}` should be a number that can be calculated with")
+        return cast("T", number)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ValueError(
             f"`{name}` should be {_KINDS.get(kind, kind.__name__)}, not `{str(value)[:60]}`"
         )
     return value
-
-
-def _finite(value: float, name: str) -> float:
-    try:
-        number = float(value)
-    except OverflowError:  # JSON may hold a whole number of any length
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"`{name}` should be a number that can be calculated with")
-    return number
 
 
 def unit(meta: Mapping[str, Any], name: str, default: float = _REQUIRED) -> float:

@@ -12,20 +12,6 @@ from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
 from bumble.records import base, fields
-from bumble.records.base import Provenance
-from bumble.records.fields import (
-    ABSENT,
-    BODY,
-    EARLIER,
-    LATER,
-    Key,
-    Values,
-    joined,
-    one_of,
-    told,
-    turned,
-    unit,
-)
 from bumble.records.kind import Record, RecordKind
 from bumble.text.markdown import Document
 from bumble.text.words import one_line
@@ -74,24 +60,25 @@ class Belief(Record, frozen=True, kw_only=True):
     WHEN: ClassVar[str] = "formed"
     FOUND: ClassVar[str] = "evidence"
 
-    text: Annotated[str, BODY]  # the claim, Markdown
-    category: Annotated[str, Key(read=one_of(CATEGORIES, WORLD_FACT))]
+    text: Annotated[str, fields.BODY]  # the claim, Markdown
+    category: Annotated[str, fields.Key(read=fields.one_of(CATEGORIES, WORLD_FACT))]
     confidence: Annotated[
-        float, Key(read=unit(UNSAID), said=told(CONFIDENCE))
+        float, fields.Key(read=fields.unit(UNSAID), said=fields.told(CONFIDENCE))
     ]  # in [0, 1), as of `reinforced`
-    formed: Annotated[datetime, EARLIER]
+    formed: Annotated[datetime, fields.EARLIER]
     # when it was last confirmed or weakened; `formed` until then
-    reinforced: Annotated[datetime, LATER]
+    reinforced: Annotated[datetime, fields.LATER]
     evidence: Annotated[
-        tuple[str, ...], Key(merge=joined, said=_marked("evidence"))
+        tuple[str, ...], fields.Key(merge=fields.joined, said=_marked("evidence"))
     ]  # ids of messages, episodes or dreams
     # one of ORIGINS, `dream:<id>` for a dream's
-    origin: Annotated[str, Key("source", read=_origin)]
+    origin: Annotated[str, fields.Key("source", read=_origin)]
     contradicts: Annotated[
-        tuple[str, ...], Key(merge=joined, said=_marked("contradicts"))
+        tuple[str, ...], fields.Key(merge=fields.joined, said=_marked("contradicts"))
     ]  # ids of beliefs
     archived: Annotated[
-        bool, Key("status", read=_is_archived, said=turned(": archived", ": active again"))
+        bool,
+        fields.Key("status", read=_is_archived, said=fields.turned(": archived", ": active again")),
     ]  # out of recall and prompts
 
     @classmethod
@@ -103,7 +90,9 @@ class Belief(Record, frozen=True, kw_only=True):
         return {"formed": formed, "reinforced": base.field(meta, "reinforced", datetime, formed)}
 
     @classmethod
-    def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    def merged(
+        cls, base: fields.Values, current: fields.Values, incoming: fields.Values
+    ) -> dict[str, Any]:
         """Join what is known of a claim: evidence joins, and confidence rests on all of it."""
         merged = super().merged(base, current, incoming)
         last = fields.newer(current, incoming, "reinforced", "formed")
@@ -124,14 +113,16 @@ class Belief(Record, frozen=True, kw_only=True):
         return f'"{one_line(self.text)[:60]}"'
 
 
-def _joined_confidence(base: Values, current: Values, incoming: Values, last: Values) -> Any:
+def _joined_confidence(
+    base: fields.Values, current: fields.Values, incoming: fields.Values, last: fields.Values
+) -> Any:
     """Return how sure both sides together are: what either found counts, once."""
-    sides = [side.get("confidence", ABSENT) for side in (base, current, incoming)]
+    sides = [side.get("confidence", fields.ABSENT) for side in (base, current, incoming)]
     alone = fields.unchanged(*sides)
     if alone is not fields.BOTH:
         return alone
     if not all(isinstance(side, int | float) for side in sides):
-        return last.get("confidence", ABSENT)
+        return last.get("confidence", fields.ABSENT)
     start, one, other = sides
     added = [_added_evidence(base, side) for side in (current, incoming)]
     same = one == other and not (added[0] or added[1])  # evidence stands beside
@@ -155,7 +146,7 @@ def _combined_confidence(c0: float, c1: float, c2: float) -> float:
     return round(min(max((1 - doubt) * left, 0.0), MAX_CONFIDENCE), 4)
 
 
-def _added_evidence(base: Values, side: Values) -> set[str]:
+def _added_evidence(base: fields.Values, side: fields.Values) -> set[str]:
     """Return the evidence, for and against, that a side has added; a hand may write no list."""
     before, after = (
         {
@@ -202,7 +193,7 @@ def new(
     origin: str = "conversation",
     evidence: tuple[str, ...] = (),
     contradicts: tuple[str, ...] = (),
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> Belief:
     """Make a belief that is not in the folder yet; `plan_new` puts it there.
 

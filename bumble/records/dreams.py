@@ -57,7 +57,8 @@ class Dream(Record, frozen=True, kw_only=True):
     def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read the two parts of the body."""
         parts = {one.title.casefold(): one.body for one in markdown.sections(document.body)[1]}
-        fragments = _fragments(parts.get(FRAGMENTS.casefold(), ""))
+        rows = (line.strip() for line in markdown.lines(parts.get(FRAGMENTS.casefold(), "")))
+        fragments = tuple(line.removeprefix("- ").strip() for line in rows if line)
         return {"fragments": fragments, "thread": parts.get(THREAD.casefold(), "")}
 
     @property
@@ -76,11 +77,6 @@ class Dream(Record, frozen=True, kw_only=True):
     @property
     def quoted(self) -> str:
         return "\n".join([*(f"- {row}" for row in self.fragments), self.thread]).strip()
-
-
-def _fragments(text: str) -> tuple[str, ...]:
-    rows = (line.strip() for line in markdown.lines(text))
-    return tuple(line.removeprefix("- ").strip() for line in rows if line)
 
 
 DREAM = RecordKind(

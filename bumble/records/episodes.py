@@ -220,9 +220,6 @@ def plan_dormant(
     mark = episode.significance if dormant and faded else None
     values = {"dormant": True if dormant else None, "faded": mark}
     document = base.with_values(episode.source, values)
-    return base.plan_edit(_place(folder, episode), episode.source, document, why)
-
-
-def _place(folder: Path, episode: Episode) -> str:
     file = locate(folder, episode.id)
-    return f"{FOLDER}/{file.relative_to(folder).as_posix()}" if file else place(episode)
+    path = f"{FOLDER}/{file.relative_to(folder).as_posix()}" if file else place(episode)
+    return base.plan_edit(path, episode.source, document, why)

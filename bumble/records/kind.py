@@ -23,7 +23,6 @@ from bumble.entity.folder import Entity
 from bumble.errors import UnsafePathError
 from bumble.files import disk
 from bumble.records import base, fields
-from bumble.records.fields import BODY, GIVEN, Rule, Values
 from bumble.text import markdown, yaml_edit
 
 # How a person is forgotten in a kind of file:
@@ -87,10 +86,12 @@ class Record(Struct, frozen=True, kw_only=True):
     # keys of which the side counts that is newer, each with the key of the time that says so
     OF_NEWER: ClassVar[Mapping[str, str]] = {}
 
-    id: Annotated[str, GIVEN]
-    stem: Annotated[str, GIVEN]  # of its file: its id, or what it tells and its id
-    provenance: Annotated[base.Provenance, GIVEN]
-    source: Annotated[markdown.Document, GIVEN]  # the file as it stands; edits splice its lines
+    id: Annotated[str, fields.GIVEN]
+    stem: Annotated[str, fields.GIVEN]  # of its file: its id, or what it tells and its id
+    provenance: Annotated[base.Provenance, fields.GIVEN]
+    source: Annotated[
+        markdown.Document, fields.GIVEN
+    ]  # the file as it stands; edits splice its lines
 
     @property
     def audience(self) -> tuple[str, ...]:
@@ -108,7 +109,9 @@ class Record(Struct, frozen=True, kw_only=True):
             raise ValueError(self.UNSAID)
 
     @classmethod
-    def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    def merged(
+        cls, base: fields.Values, current: fields.Values, incoming: fields.Values
+    ) -> dict[str, Any]:
         """Return what the values of two sides become."""
         taken = {
             key: fields.of_side(key, fields.newer(current, incoming, time))
@@ -117,7 +120,7 @@ class Record(Struct, frozen=True, kw_only=True):
         return fields.mapping(base, current, incoming, {**cls.rules(), **taken})
 
     @classmethod
-    def rules(cls) -> dict[str, Rule]:
+    def rules(cls) -> dict[str, fields.Rule]:
         """Return by key how each value is merged."""
         own = {one.how.name: one.how.merge for one in fields.declared(cls) if one.how.stored}
         return {**fields.ORIGIN, **own}
@@ -225,7 +228,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     # none; a file to views, RecordInvalidError; values of two sides to one; lines for a log.
     parser: Callable[[str, str], Any] | None = None
     viewer: Callable[[Path, tzinfo], Sequence[RecordView]] | None = None
-    joiner: Callable[[Values, Values, Values], dict[str, Any]] = fields.origin
+    joiner: Callable[[fields.Values, fields.Values, fields.Values], dict[str, Any]] = fields.origin
     teller: Callable[[str | None, str | None], Told] | None = None
     merging: Merging = ""
     prefix: str = ""  # of ids that are made for its records
@@ -255,7 +258,9 @@ class Kind(Struct, frozen=True, kw_only=True):
             return ()
         return self.viewer(path, zone)
 
-    def join(self, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    def join(
+        self, base: fields.Values, current: fields.Values, incoming: fields.Values
+    ) -> dict[str, Any]:
         """Return what the values of two sides become."""
         return self.joiner(base, current, incoming)
 
@@ -350,7 +355,7 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         meta, record_id = document.meta, base.id_of(stem) if self.prefix else stem
         values = dict(self.record.drawn(document, record_id))
         for one in fields.declared(self.record):
-            if one.how is BODY:
+            if one.how is fields.BODY:
                 values[one.name] = document.body
             elif one.how.stored and one.name not in values:
                 values[one.name] = one.read(meta)
@@ -388,7 +393,9 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         """Read the record of a file in the fields that all kinds share."""
         return (self.load(path).view(),)
 
-    def join(self, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    def join(
+        self, base: fields.Values, current: fields.Values, incoming: fields.Values
+    ) -> dict[str, Any]:
         """Return what the values of two sides become."""
         return self.record.merged(base, current, incoming)
 

@@ -71,24 +71,22 @@ def parse(source: str, stem: str = "") -> Knowledge:
     preamble, found = markdown.sections(source[document.body_start :])
     above, sections = document.body_line - 1, list[KnowledgeSection]()
     for one in found:
-        sections.append(_section(one, above))
+        title, locked = unmarked(one.title)
+        origin, text = split_origin(one.own)
+        sections.append(
+            KnowledgeSection(
+                title=title,
+                locked=locked,
+                text=markdown.trimmed(text),
+                provenance=origin,
+                line=one.line + above,
+                source=one.source,
+                heading=one.heading,
+                tail=one.tail,
+            )
+        )
         above -= lines_in(one.source)
     return Knowledge(source[: document.body_start] + preamble, tuple(sections), source)
-
-
-def _section(one: markdown.Section, above: int) -> KnowledgeSection:
-    title, locked = unmarked(one.title)
-    origin, text = split_origin(one.own)
-    return KnowledgeSection(
-        title=title,
-        locked=locked,
-        text=markdown.trimmed(text),
-        provenance=origin,
-        line=one.line + above,
-        source=one.source,
-        heading=one.heading,
-        tail=one.tail,
-    )
 
 
 def changed_locked(before: Knowledge, after: Knowledge) -> tuple[str, ...]:

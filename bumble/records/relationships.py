@@ -24,20 +24,6 @@ from bumble.entity.changes import Change
 from bumble.errors import NameUnclearError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, fields
-from bumble.records.base import Provenance
-from bumble.records.fields import (
-    ABSENT,
-    BODY,
-    EARLIER,
-    JOINED,
-    LATER,
-    ORIGIN,
-    Clash,
-    Key,
-    Rule,
-    Values,
-    nested,
-)
 from bumble.records.kind import Record, RecordKind, RecordView, written
 from bumble.text import markdown, words
 from bumble.text.schema import LANGUAGE_CODE
@@ -53,13 +39,13 @@ class PendingNote(Struct, frozen=True):
 
     text: str
     at: datetime | None = None
-    provenance: Provenance = base.BY_HAND
+    provenance: base.Provenance = base.BY_HAND
 
 
 def _pending(base: Any, current: Any, incoming: Any) -> Any:
     together = fields.joined(base, current, incoming)
-    if together is ABSENT:
-        return ABSENT
+    if together is fields.ABSENT:
+        return fields.ABSENT
     by_time = sorted(
         together, key=lambda note: str(note.get("at")) if isinstance(note, dict) else ""
     )
@@ -68,9 +54,9 @@ def _pending(base: Any, current: Any, incoming: Any) -> Any:
 
 def _moved_score(base: Any, current: Any, incoming: Any) -> Any:
     """Let both sides move a score."""
-    values = [0 if value is ABSENT else value for value in (base, current, incoming)]
+    values = [0 if value is fields.ABSENT else value for value in (base, current, incoming)]
     if not all(isinstance(value, int | float) for value in values):
-        raise Clash
+        raise fields.Clash
     return round(min(max(values[1] + values[2] - values[0], 0.0), 1.0), 4)
 
 
@@ -93,7 +79,7 @@ def _language(meta: Mapping[str, Any], key: str) -> str:
     return code
 
 
-def _lines(meta: Mapping[str, Any], key: str) -> dict[str, Provenance] | None:
+def _lines(meta: Mapping[str, Any], key: str) -> dict[str, base.Provenance] | None:
     if meta.get(key) is None:
         return None
     raw = base.field(meta, key, dict)
@@ -132,41 +118,49 @@ class Relationship(Record, frozen=True, kw_only=True):
     CALLED: ClassVar[str] = "{1.name}"
     RETOLD: ClassVar[str] = "{1.name}: portrait"
     WHEN: ClassVar[str] = "last_reflection"
-    BY_REFLECTION: ClassVar[Mapping[str, Rule]] = {  # the later one's, else what both sides make
+    BY_REFLECTION: ClassVar[
+        Mapping[str, fields.Rule]
+    ] = {  # the later one's, else what both sides make
         "previous_health": fields.plain,
-        "scores": nested({}, _moved_score),
+        "scores": fields.nested({}, _moved_score),
         "dynamic": fields.plain,
     }
 
     # what the person is called, `aliases` too; the first is shown
     names: Annotated[
         tuple[str, ...],
-        Key(merge=fields.joined, said=lambda was, now: [f": called {', '.join(now)}"]),
+        fields.Key(merge=fields.joined, said=lambda was, now: [f": called {', '.join(now)}"]),
     ]
-    scores: Annotated[Scores, Key(read=_scores, said=_moved)]
+    scores: Annotated[Scores, fields.Key(read=_scores, said=_moved)]
     interaction_count: Annotated[
-        int, Key(read=_count, merge=fields.counted, said=fields.told(": interactions {0} -> {1}"))
+        int,
+        fields.Key(
+            read=_count, merge=fields.counted, said=fields.told(": interactions {0} -> {1}")
+        ),
     ]
-    first_met: Annotated[datetime | None, EARLIER] = None
-    last_interaction: Annotated[datetime | None, LATER] = None
-    last_reflection: Annotated[datetime | None, LATER] = None
+    first_met: Annotated[datetime | None, fields.EARLIER] = None
+    last_interaction: Annotated[datetime | None, fields.LATER] = None
+    last_reflection: Annotated[datetime | None, fields.LATER] = None
     # when the scores were read off the portrait; None: never
-    last_scored: Annotated[datetime | None, LATER] = None
+    last_scored: Annotated[datetime | None, fields.LATER] = None
     previous_health: float | None = None  # before the scores last changed, in [0, 1]
     # interaction_count at the last deep review
-    reviewed_at_count: Annotated[int, Key(read=_count, merge=fields.greater)]
+    reviewed_at_count: Annotated[int, fields.Key(read=_count, merge=fields.greater)]
     # at most MAX_PENDING, oldest first
-    pending: Annotated[tuple[PendingNote, ...], Key(read=_notes, merge=_pending, said=_noted)]
+    pending: Annotated[
+        tuple[PendingNote, ...], fields.Key(read=_notes, merge=_pending, said=_noted)
+    ]
     dynamic: str = ""  # one line: how the two are with each other
-    topics: Annotated[tuple[str, ...], JOINED]
-    unresolved: Annotated[tuple[str, ...], JOINED]
+    topics: Annotated[tuple[str, ...], fields.JOINED]
+    unresolved: Annotated[tuple[str, ...], fields.JOINED]
     # that they are spoken to in, `de`, whatever they write; empty: what they speak
-    language: Annotated[str, Key(read=_language)]
+    language: Annotated[str, fields.Key(read=_language)]
     # by `line_key`: what a program wrote; None: not marked
     lines: Annotated[
-        Mapping[str, Provenance] | None, Key(read=_lines, merge=nested({}, nested(ORIGIN)))
+        Mapping[str, base.Provenance] | None,
+        fields.Key(read=_lines, merge=fields.nested({}, fields.nested(fields.ORIGIN))),
     ]
-    text: Annotated[str, BODY]  # the portrait, Markdown; empty until the first reflection
+    text: Annotated[str, fields.BODY]  # the portrait, Markdown; empty until the first reflection
 
     @classmethod
     def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
@@ -177,7 +171,9 @@ class Relationship(Record, frozen=True, kw_only=True):
         return {"names": tuple(dict.fromkeys((*names, *aliases)))}
 
     @classmethod
-    def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    def merged(
+        cls, base: fields.Values, current: fields.Values, incoming: fields.Values
+    ) -> dict[str, Any]:
         """Join what is known of a person: counters add up, notes of both wait."""
         last = fields.newer(current, incoming, "last_reflection")
         reflected = last.get("last_reflection") is not None
@@ -208,7 +204,7 @@ class Relationship(Record, frozen=True, kw_only=True):
         """What to call the person."""
         return self.names[0] if self.names else self.id
 
-    def origin_of(self, line: str) -> Provenance:
+    def origin_of(self, line: str) -> base.Provenance:
         """Say where a line of the portrait comes from.
 
         Where lines have marks, one without is a person's own; a portrait without marks is of one
@@ -275,7 +271,7 @@ def new(
     name: str,
     first_met: datetime,
     *,
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
     id: str = "",  # noqa: A002  (the record's own field)
 ) -> Relationship:
     """Make a person who is not in the folder yet: a stub without a portrait."""
@@ -355,8 +351,8 @@ def plan_update(
     *,
     scores: Scores | None = None,
     pending: tuple[PendingNote, ...] | None = None,
-    lines: Mapping[str, Provenance] | None = None,
-    provenance: Provenance | None = None,
+    lines: Mapping[str, base.Provenance] | None = None,
+    provenance: base.Provenance | None = None,
     text: str | None = None,
     **values: Any,
 ) -> Change | None:
@@ -399,12 +395,11 @@ def heard(person: Relationship, circle: Sequence[str]) -> list[PendingNote]:
         for line in text_lines(person.text)
         if person.interaction_count == 0 and person.origin_of(line).by
     ]
-    return [note for note in (*lines, *person.pending) if fits_circle(note, circle)]
-
-
-def fits_circle(note: PendingNote, circle: Sequence[str]) -> bool:
-    """Whether a program noted something for a circle of people, and for nobody else."""
-    return bool(note.provenance.by) and set(note.provenance.audience) == set(circle)
+    return [
+        note
+        for note in (*lines, *person.pending)
+        if note.provenance.by and set(note.provenance.audience) == set(circle)
+    ]
 
 
 def told_of(

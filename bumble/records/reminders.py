@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar
 from bumble.entity.changes import Change
 from bumble.records import fields
 from bumble.records.base import Provenance
-from bumble.records.fields import BODY, LATER, Key, Values, one_of
 from bumble.records.kind import Record, RecordKind
 from bumble.text import moments
 
@@ -30,13 +29,15 @@ class Reminder(Record, frozen=True, kw_only=True):
     FILED_AS: ClassVar[str] = "text"
     SCHEDULE: ClassVar[str] = "repeat"
 
-    at: Annotated[datetime, Key(merge=fields.later, ahead=True)]  # when it is said, next
-    text: Annotated[str, BODY]  # Markdown, without surrounding blank lines
+    at: Annotated[datetime, fields.Key(merge=fields.later, ahead=True)]  # when it is said, next
+    text: Annotated[str, fields.BODY]  # Markdown, without surrounding blank lines
     repeat: str = ""  # a cron expression in the entity's time zone; empty: once
-    person: Annotated[str, Key("for")] = ""  # id of whom it is for; empty: nobody in particular
-    deliver: Annotated[str, Key(read=one_of(DELIVERIES, JOURNAL))]
+    person: Annotated[str, fields.Key("for")] = (
+        ""  # id of whom it is for; empty: nobody in particular
+    )
+    deliver: Annotated[str, fields.Key(read=fields.one_of(DELIVERIES, JOURNAL))]
     command: tuple[str, ...]  # delivery `command`: program and arguments; hears the text
-    delivered: Annotated[datetime | None, LATER] = None  # when it was last said
+    delivered: Annotated[datetime | None, fields.LATER] = None  # when it was last said
     done: bool = False  # it was said, and does not repeat
 
     def check(self) -> None:
@@ -48,7 +49,9 @@ class Reminder(Record, frozen=True, kw_only=True):
             raise ValueError("`command` is missing: a program and its arguments")
 
     @classmethod
-    def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    def merged(
+        cls, base: fields.Values, current: fields.Values, incoming: fields.Values
+    ) -> dict[str, Any]:
         """Join two sides: said on either it was said, put off to later than that it is not."""
         merged = super().merged(base, current, incoming)
         due, said = (fields.moment(merged.get(key)) for key in ("at", "delivered"))

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base, fields
-from bumble.records.fields import Values
 from bumble.records.kind import Kind
 
 PATH = "self_model.yaml"
@@ -89,7 +88,7 @@ def plan_used(
     return base.plan_mapping(PATH, old, {"tools": values}, why)
 
 
-def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+def _joined(base: fields.Values, current: fields.Values, incoming: fields.Values) -> dict[str, Any]:
     """Merge how tools served: uses of both sides add up."""
     return fields.mapping(base, current, incoming, {}, fields.by_kind)
 

@@ -22,11 +22,10 @@ from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.records import base, fields, jsonl
-from bumble.records.fields import Key, Meta, one_of, unit
 from bumble.text.yaml_edit import SourceError
 
 
-def _share(meta: Meta, key: str) -> float | None:
+def _share(meta: fields.Meta, key: str) -> float | None:
     return None if meta.get(key) is None else base.unit(meta, key)
 
 
@@ -37,7 +36,7 @@ class Notice(Struct, frozen=True):
     message: str  # its id
     keep: bool  # whether it is worth keeping for months
     why: str = ""  # what the message is: `tell`, `joke`, `ask_memory`
-    share: Annotated[float | None, Key(read=_share)] = None  # how likely it is, in [0, 1]
+    share: Annotated[float | None, fields.Key(read=_share)] = None  # how likely it is, in [0, 1]
     confided: bool = False  # told in confidence: stays with those who heard it
     heavy: int = 0  # 1: a burden, 2: grave
     glad: int = 0  # 1: pleased, 2: big good news
@@ -52,7 +51,7 @@ COMPACTION_KINDS = ("summary", "prune", "cut")  # prune: tool results are cleare
 ROLES = ("user", "assistant", "tool")
 
 
-def _mapping(meta: Meta, key: str) -> dict[str, Any]:
+def _mapping(meta: fields.Meta, key: str) -> dict[str, Any]:
     return base.field(meta, key, dict, {})
 
 
@@ -61,10 +60,10 @@ class ToolCall(Struct, frozen=True):
 
     id: str
     name: str
-    arguments: Annotated[Mapping[str, Any], Key(read=_mapping)]
+    arguments: Annotated[Mapping[str, Any], fields.Key(read=_mapping)]
 
 
-def _calls(meta: Meta, key: str) -> tuple[ToolCall, ...]:
+def _calls(meta: fields.Meta, key: str) -> tuple[ToolCall, ...]:
     listed = base.field(meta, key, list, [])
     if not all(isinstance(item, dict) for item in listed):
         raise ValueError(f"`{key}` should be a list of {{id, name, arguments}}")
@@ -76,12 +75,12 @@ class Message(Struct, frozen=True):
 
     id: str  # `msg_<ULID>`
     at: datetime
-    role: Annotated[str, Key(read=one_of(ROLES))]
+    role: Annotated[str, fields.Key(read=fields.one_of(ROLES))]
     text: str = ""
     speaker: str = ""  # a person's id for role "user"; empty otherwise
-    tool_calls: Annotated[tuple[ToolCall, ...], Key(read=_calls)] = ()
+    tool_calls: Annotated[tuple[ToolCall, ...], fields.Key(read=_calls)] = ()
     tool_call_id: str = ""  # role "tool": the call this answers
-    trust: Annotated[str, Key(read=one_of(("", *base.TRUSTS), ""))] = ""
+    trust: Annotated[str, fields.Key(read=fields.one_of(("", *base.TRUSTS), ""))] = ""
     unanswered: bool = False  # nobody replied: the turn crashed, or was cut off
     after: str = ""  # id of the message it follows; empty: of the one before it in the file
     extra: Mapping[str, Any] = field(default_factory=dict)  # fields this version doesn't know
@@ -97,7 +96,7 @@ class Message(Struct, frozen=True):
         return self.extra.get("example") is not False
 
 
-def _points(meta: Meta, key: str) -> dict[str, float]:
+def _points(meta: fields.Meta, key: str) -> dict[str, float]:
     points = base.field(meta, key, dict, {})
     return {name: base.field(points, name, float) for name in points}
 
@@ -107,19 +106,21 @@ class Appraised(Struct, frozen=True):
 
     at: datetime
     message: str  # id of the person's message
-    points: Annotated[Mapping[str, float], Key(read=_points)]  # by bar
+    points: Annotated[Mapping[str, float], fields.Key(read=_points)]  # by bar
     felt: str = ""
     emotion: str = ""  # of the imprint; empty: nothing is left behind
-    intensity: Annotated[float, Key(read=unit(0.0))] = 0.0  # of the imprint, in [0, 1]
+    intensity: Annotated[float, fields.Key(read=fields.unit(0.0))] = (
+        0.0  # of the imprint, in [0, 1]
+    )
     trigger: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _text(meta: Meta, key: str) -> str:
+def _text(meta: fields.Meta, key: str) -> str:
     return base.field(meta, key, str, "")
 
 
-def _limits(meta: Meta, key: str) -> tuple[int, int]:
+def _limits(meta: fields.Meta, key: str) -> tuple[int, int]:
     return base.field(meta, key, int, 0), base.field(meta, "result_tokens", int, 0)
 
 
@@ -128,13 +129,13 @@ class Compaction(Struct, frozen=True):
 
     id: str  # `cmp_<ULID>`
     at: datetime
-    summary: Annotated[str, Key(read=_text)]  # stands for them; empty for the other kinds
+    summary: Annotated[str, fields.Key(read=_text)]  # stands for them; empty for the other kinds
     first: str  # ids of the first and last message it is about
     last: str
-    kind: Annotated[str, Key(read=one_of(COMPACTION_KINDS, "summary"))] = "summary"
+    kind: Annotated[str, fields.Key(read=fields.one_of(COMPACTION_KINDS, "summary"))] = "summary"
     # "cut": tokens of a message, and of a tool's result
     limits: Annotated[
-        tuple[int, int], Key("message_tokens", read=_limits, also="result_tokens")
+        tuple[int, int], fields.Key("message_tokens", read=_limits, also="result_tokens")
     ] = (0, 0)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -167,7 +168,7 @@ class SessionHead(Struct, frozen=True):
     id: str  # `ses_<ULID>`
     at: datetime  # when it began
     by: str = ""  # id of the person it was begun with
-    present: Annotated[tuple[str, ...], Key("with")] = ()  # ids of the others who hear it
+    present: Annotated[tuple[str, ...], fields.Key("with")] = ()  # ids of the others who hear it
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 

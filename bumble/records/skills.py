@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -143,7 +143,16 @@ def query(skills: Iterable[Skill], text: str, *, limit: int) -> list[Skill]:
         At most `limit`, best first; equal ones by slug. None that shares only stop words.
     """
     everything = sorted(skills, key=lambda skill: skill.slug)
-    counts = [Counter(_weighted_words(skill)) for skill in everything]
+    counts = [
+        Counter(
+            [
+                *stop_words.telling_words(skill.name) * NAME_WEIGHT,
+                *stop_words.telling_words(skill.description) * DESCRIPTION_WEIGHT,
+                *stop_words.telling_words(skill.text),
+            ]
+        )
+        for skill in everything
+    ]
     wanted = dict.fromkeys(stop_words.telling_words(text))
     mean = sum(map(Counter.total, counts)) / max(len(counts), 1)
     frequency = {word: sum(word in count for count in counts) for word in wanted}
@@ -153,14 +162,6 @@ def query(skills: Iterable[Skill], text: str, *, limit: int) -> list[Skill]:
     ]
     best = sorted((pair for pair in scored if pair[0] > 0), key=lambda p: (-p[0], p[1].slug))
     return [skill for _, skill in best[:limit]]
-
-
-def _weighted_words(skill: Skill) -> Sequence[str]:
-    return [
-        *stop_words.telling_words(skill.name) * NAME_WEIGHT,
-        *stop_words.telling_words(skill.description) * DESCRIPTION_WEIGHT,
-        *stop_words.telling_words(skill.text),
-    ]
 
 
 def _bm25(count: Counter[str], frequency: dict[str, int], total: int, mean: float) -> float:

@@ -64,10 +64,6 @@ def _called(slug: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def _rows(catalysts: Sequence[Catalyst]) -> Iterator[str]:
-    return (f"- {words.one_line(each.text)}" for each in catalysts)
-
-
 def _catalysts(document: Document) -> Iterator[Catalyst]:
     body, lines = document.source[document.body_start :], document.meta.get("lines")
     beside = lines if isinstance(lines, Mapping) else {}
@@ -115,7 +111,12 @@ def new(
     slug = slug_of(name)
     return TOPIC.new(
         slug,
-        "\n".join((f"# {words.one_line(name)}\n", *_rows(catalysts))),
+        "\n".join(
+            (
+                f"# {words.one_line(name)}\n",
+                *(f"- {words.one_line(each.text)}" for each in catalysts),
+            )
+        ),
         provenance,
         name="" if name == _called(slug) else name,
         at=at,

@@ -14,7 +14,6 @@ from bumble.body import hormones
 from bumble.body.soma import Soma
 from bumble.entity.changes import Change
 from bumble.records import anchors, base, provenance
-from bumble.records.anchors import Anchor
 from bumble.runtime import body_state
 from bumble.text import moments, words
 
@@ -27,7 +26,7 @@ BY_WORDS, BY_LIKENESS = "its words were said", "the body felt like it"
 class Stirring(Struct, frozen=True):
     """An anchor that comes back by itself."""
 
-    anchor: Anchor
+    anchor: anchors.Anchor
     share: float  # of the blend
     cause: str
 
@@ -36,18 +35,18 @@ class Stirring(Struct, frozen=True):
         return blended(soma, self.anchor, self.share)
 
 
-def blended(soma: Soma, anchor: Anchor, share: float) -> Soma:
+def blended(soma: Soma, anchor: anchors.Anchor, share: float) -> Soma:
     """Return a body drawn towards an anchor."""
     return replace(soma, hormones=hormones.blend(soma.hormones, anchor.levels, share))
 
 
-def stirred_at(listed: Sequence[Anchor], now: datetime) -> datetime | None:
+def stirred_at(listed: Sequence[anchors.Anchor], now: datetime) -> datetime | None:
     """Return when an anchor was last made or recalled by itself."""
     times = (anchor.stirred for anchor in listed if anchor.stirred)
     return min(times, key=lambda at: moments.gap(at, now), default=None)
 
 
-def may_stir(runtime: Runtime, listed: Sequence[Anchor], at: datetime) -> bool:
+def may_stir(runtime: Runtime, listed: Sequence[anchors.Anchor], at: datetime) -> bool:
     """Whether an anchor may be made or recalled that nobody asked for."""
     is_on = runtime.config.soma.anchors.by_itself
     return is_on and not hormones.is_cooling(stirred_at(listed, at), at)
@@ -85,18 +84,18 @@ def stir(
     return Stirring(nearest[2], hormones.ALIKE, BY_LIKENESS)
 
 
-def like(anchor: Anchor, soma: Soma) -> float:
+def like(anchor: anchors.Anchor, soma: Soma) -> float:
     """Return how like a body is to an anchor's, as `hormones.likeness` has it."""
     return hormones.likeness(soma.hormones.levels, anchor.levels)
 
 
-def strength(anchor: Anchor, at: datetime) -> float:
+def strength(anchor: anchors.Anchor, at: datetime) -> float:
     """Return what time has left of an anchor's strength."""
     return hormones.left(anchor.strength, anchor.touched, at)
 
 
 def plans_new(
-    runtime: Runtime, anchor: Anchor, why: str
+    runtime: Runtime, anchor: anchors.Anchor, why: str
 ) -> tuple[Callable[[], Change | None], ...]:
     """Plan to make an anchor; where there are too many, the weakest of the others goes.
 
@@ -116,14 +115,14 @@ def plans_new(
     )
 
 
-def dropped(listed: Sequence[Anchor], at: datetime) -> list[Anchor]:
+def dropped(listed: Sequence[anchors.Anchor], at: datetime) -> list[anchors.Anchor]:
     """Return the anchors that make room for one more, the weakest first."""
     surplus = max(0, len(listed) + 1 - hormones.MOST)
     return sorted(listed, key=lambda anchor: (strength(anchor, at), anchor.id))[:surplus]
 
 
 def plans_recall(
-    runtime: Runtime, anchor: Anchor, at: datetime, why: str
+    runtime: Runtime, anchor: anchors.Anchor, at: datetime, why: str
 ) -> tuple[Callable[[], Change | None], ...]:
     """Plan to recall an anchor that was asked for: the body moves, and the recall is counted."""
 
@@ -137,7 +136,7 @@ def plans_recall(
 
 
 def plan_counted(
-    runtime: Runtime, anchor: Anchor, at: datetime, why: str, *, stirred: bool
+    runtime: Runtime, anchor: anchors.Anchor, at: datetime, why: str, *, stirred: bool
 ) -> Change | None:
     """Plan to count a recall, on the file as it is now; None where it is gone."""
     place = runtime.entity.root / anchors.path(anchor.id)

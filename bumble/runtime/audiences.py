@@ -11,11 +11,10 @@ from typing import Any
 from bumble.entity import companions
 from bumble.entity.changes import Change, Version
 from bumble.records import base, journal, jsonl, kinds, knowledge, relationships, scratch
-from bumble.records.base import Provenance
 from bumble.records.provenance import Reader
 from bumble.text import markdown
 
-Part = tuple[Provenance, str]  # where a part of a file comes from, and the part
+Part = tuple[base.Provenance, str]  # where a part of a file comes from, and the part
 PORTRAIT = (
     "dynamic",
     "topics",
@@ -23,7 +22,9 @@ PORTRAIT = (
 )  # of a person's front matter: what is thought of them
 
 
-def hides(reader: Reader, versions: Iterable[Version], *, lines: bool = True) -> Provenance | None:
+def hides(
+    reader: Reader, versions: Iterable[Version], *, lines: bool = True
+) -> base.Provenance | None:
     """Return the origin of something that changed and is not for a reader; None: all is.
 
     Args:
@@ -35,7 +36,7 @@ def hides(reader: Reader, versions: Iterable[Version], *, lines: bool = True) ->
     return next((origin for origin in origins if not reader.may_read(origin)), None)
 
 
-def origins_of(version: Version, *, lines: bool = True) -> list[Provenance]:
+def origins_of(version: Version, *, lines: bool = True) -> list[base.Provenance]:
     """Return where the records come from that differ between two states of a file."""
     old, new = (parts(version.path, data) for data in (version.before, version.after))
     if not lines and kinds.of_path(version.path) is kinds.SOMA:  # no title tells what was felt
@@ -45,9 +46,9 @@ def origins_of(version: Version, *, lines: bool = True) -> list[Provenance]:
 
 def of_changes(
     root: Path, changes: Iterable[Change], *, lines: bool = True
-) -> tuple[Provenance, ...]:
+) -> tuple[base.Provenance, ...]:
     """Return where the records come from that some changes make, change or remove; see `hides`."""
-    found: list[Provenance] = []
+    found: list[base.Provenance] = []
     for change in changes:
         before = companions.read(root, change.path)
         after = (before or b"") + (change.data or b"") if change.adds else change.data
@@ -66,7 +67,7 @@ def parts(path: str, data: bytes | None) -> list[Part]:
         return []
 
 
-def named(path: str, hidden: Provenance | None) -> str:
+def named(path: str, hidden: base.Provenance | None) -> str:
     """Return what to call a file for whom what it tells is hidden from, which its name may tell."""
     kind, place = kinds.of_path(path), PurePosixPath(path)
     if hidden is None or kind is None:
@@ -98,7 +99,7 @@ def _session(text: str) -> Iterator[Part]:
     heard = (head.get("by"), *(head.get("present") or ()))
     spoke = (line.data.get("speaker") for line in lines if line.data.get("role") == "user")
     people = tuple(str(one) for one in dict.fromkeys((*heard, *spoke)) if one)
-    yield Provenance(audience=people), text
+    yield base.Provenance(audience=people), text
 
 
 def _sections(text: str, parse: Callable[[str], Any], records: str) -> Iterator[Part]:
@@ -123,7 +124,7 @@ def _body(text: str) -> Iterator[Part]:
     thoughts = noise.get("fragments") if isinstance(noise, Mapping) else None
     for one in (*(thoughts or ()), felt):
         if isinstance(one, Mapping):
-            yield Provenance(audience=base.texts(one, "audience")), str(one.get("text"))
+            yield base.Provenance(audience=base.texts(one, "audience")), str(one.get("text"))
 
 
 READERS: Mapping[str, Callable[[str], Iterable[Part]]] = {  # by kind; else a file is one record

@@ -13,7 +13,6 @@ from bumble.body import affects, bars, ebb
 from bumble.body import soma as body
 from bumble.body.circadian import seconds_between
 from bumble.body.config import Temperament
-from bumble.body.soma import Soma
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
@@ -27,19 +26,24 @@ TOOL_EVENTS = ("tool", "tool_failed")
 HEARD, SPOKE = "message_in", "message_out"
 
 
-def read(runtime: Runtime, at: datetime) -> Soma:
+def read(runtime: Runtime, at: datetime) -> body.Soma:
     """Return the body as it is at a time, a newborn's where its file is broken; writes nothing."""
     new = body.birth(at, runtime.config.soma.bars.levels)
-    return runtime.read_or(lambda: _at(runtime, store.read(runtime.entity.soma), at), new)
-
-
-def _at(runtime: Runtime, file: MappingFile, at: datetime) -> Soma:
-    return present(runtime.entity.soma, file, at, runtime.zone, runtime.config.soma.bars.levels)
+    return runtime.read_or(
+        lambda: present(
+            runtime.entity.soma,
+            store.read(runtime.entity.soma),
+            at,
+            runtime.zone,
+            runtime.config.soma.bars.levels,
+        ),
+        new,
+    )
 
 
 def present(
     place: Path, file: MappingFile, at: datetime, zone: tzinfo, temperament: Temperament
-) -> Soma:
+) -> body.Soma:
     """Return the body of a file that was read, as it is at a time.
 
     Raises:
@@ -49,7 +53,7 @@ def present(
     return body.advance(soma, at, zone, temperament) if soma else body.birth(at, temperament)
 
 
-def stored(place: Path, file: MappingFile) -> Soma | None:
+def stored(place: Path, file: MappingFile) -> body.Soma | None:
     """Return the body as a file has it, at the time its values were true.
 
     Returns:
@@ -66,17 +70,19 @@ def stored(place: Path, file: MappingFile) -> Soma | None:
         raise RecordInvalidError(place, str(error), file.line_of(str(error))) from error
 
 
-def mood(runtime: Runtime, soma: Soma) -> affects.Mood:
+def mood(runtime: Runtime, soma: body.Soma) -> affects.Mood:
     """Name the mood of a body that was brought to the present."""
     return affects.mood(soma.bars)
 
 
-def intensity(runtime: Runtime, soma: Soma) -> float:
+def intensity(runtime: Runtime, soma: body.Soma) -> float:
     """Tell how strongly anything is felt, in [0, 1]."""
     return affects.emotional_intensity(mood(runtime, soma), soma.affects)
 
 
-def plan(runtime: Runtime, at: datetime, move: Callable[[Soma], Soma], why: str) -> Change | None:
+def plan(
+    runtime: Runtime, at: datetime, move: Callable[[body.Soma], body.Soma], why: str
+) -> Change | None:
     """Plan to let something move the body, as its file is now.
 
     Args:
@@ -94,7 +100,7 @@ def plan_moved(
     at: datetime,
     zone: tzinfo,
     temperament: Temperament,
-    move: Callable[[Soma], Soma],
+    move: Callable[[body.Soma], body.Soma],
     why: str,
 ) -> Change | None:
     """Plan to let something move a body of which no more than the folder is open."""
@@ -106,10 +112,10 @@ def plan_moved(
     return store.plan_write(file, values, why, remove=gone)
 
 
-def events(runtime: Runtime, names: Sequence[str]) -> Callable[[Soma], Soma]:
+def events(runtime: Runtime, names: Sequence[str]) -> Callable[[body.Soma], body.Soma]:
     """Return what some events do to a body, the impulses they let out included."""
 
-    def move(soma: Soma) -> Soma:
+    def move(soma: body.Soma) -> body.Soma:
         for name in names:
             soma = body.apply_event(soma, name)
         for impulse in bars.ready_impulses(soma.bars):

@@ -43,15 +43,15 @@ def has_recent_message(entity: Entity, now: datetime) -> bool:
     for file in session_files.paths(entity.sessions):
         with suppress(RecordInvalidError):  # one broken transcript is no reason never to sleep
             info = session_files.read_info(file)
-            if info.imported is None and _recent(info.last_at, now):
+            if info.imported is None and moments.gap(info.last_at, now) < RECENT:
                 messages = session_files.load(file).messages
-                if any(_recent(message.at, now) for message in messages if not message.unprompted):
+                if any(
+                    moments.gap(message.at, now) < RECENT
+                    for message in messages
+                    if not message.unprompted
+                ):
                     return True
     return False
-
-
-def _recent(at: datetime, now: datetime) -> bool:
-    return moments.gap(at, now) < RECENT
 
 
 @contextmanager

@@ -21,7 +21,6 @@ from bumble.errors import NameUnclearError, RecordInvalidError, UsageError
 from bumble.files import disk
 from bumble.records import base, relationships, session_files
 from bumble.records.provenance import is_untrusted
-from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
 
@@ -30,13 +29,13 @@ STEADY = 0.01  # a change of health smaller than this is none
 OWNER_MARK = b'"owner"'  # stands in every transcript that has a word of the owner
 
 
-def find_person(runtime: Runtime, person: str) -> Relationship | None:
+def find_person(runtime: Runtime, person: str) -> relationships.Relationship | None:
     """Read the file of a person; None where there is none."""
     file = runtime.entity.root / relationships.path(person)
     return base.load(file, relationships.parse) if file.exists() else None
 
 
-def readable_person(runtime: Runtime, person: str) -> Relationship | None:
+def readable_person(runtime: Runtime, person: str) -> relationships.Relationship | None:
     """Read the file of a person for a talk; None where there is none that can be read."""
     return runtime.read_or(lambda: find_person(runtime, person), None)
 
@@ -120,7 +119,9 @@ def owner_id(entity: Entity, identity: Identity) -> str:
     return owner_among(list(relationships.read(entity.relationships)), entity, identity)
 
 
-def owner_among(listed: Sequence[Relationship], entity: Entity, identity: Identity) -> str:
+def owner_among(
+    listed: Sequence[relationships.Relationship], entity: Entity, identity: Identity
+) -> str:
     """Return the same, of people that were read already."""
     owner = identity.owner.name or "you"
     match = relationships.match(listed, owner)
@@ -160,8 +161,8 @@ def plan_felt(runtime: Runtime, person: str, points: Mapping[str, float]) -> Cha
 
 
 def plan_noted(
-    person: Relationship,
-    notes: Sequence[PendingNote],
+    person: relationships.Relationship,
+    notes: Sequence[relationships.PendingNote],
     gone: Collection[str] = (),
     *,
     known: bool,
@@ -181,7 +182,14 @@ def plan_noted(
     stays = [note for note in person.pending if note.text not in gone]
     waiting = {disk.same_name(note.text) for note in stays}
     new = [note for note in notes if disk.same_name(note.text) not in waiting]
-    told = [note for note in new if _is_for_page(person, note)]
+    told = [
+        note
+        for note in new
+        # nobody drew that page yet, and both are for the same
+        if person.interaction_count == 0
+        and set(person.audience) == set(note.provenance.audience)
+        and not is_untrusted(note.provenance.trust)
+    ]
     pending = (*stays, *(note for note in new if note not in told))
     is_heard_of = person.interaction_count == 0
     page = relationships.told_of(person, told, gone) if is_heard_of and (told or gone) else {}
@@ -192,27 +200,18 @@ def plan_noted(
     return replace(change, keeps=bool(gone))
 
 
-def _is_for_page(person: Relationship, note: PendingNote) -> bool:
-    """Whether a note may stand on a page: nobody drew that one yet, and both are for the same."""
-    return (
-        person.interaction_count == 0
-        and set(person.audience) == set(note.provenance.audience)
-        and not is_untrusted(note.provenance.trust)
-    )
-
-
-def _is_scalar(runtime: Runtime, person: Relationship) -> bool:
+def _is_scalar(runtime: Runtime, person: relationships.Relationship) -> bool:
     return person.last_scored is None or not runtime.config.memory.relational.enabled
 
 
-def _present(person: Relationship) -> Scores:
+def _present(person: relationships.Relationship) -> relationships.Scores:
     """Return the scores as stored; those of somebody new where there are none yet."""
     return person.scores if person.source.meta.get("scores") else familiarity.STRANGER
 
 
 def _after_exchange(
-    runtime: Runtime, person: Relationship, at: datetime, session: Session
-) -> Scores | None:
+    runtime: Runtime, person: relationships.Relationship, at: datetime, session: Session
+) -> relationships.Scores | None:
     """Return the scores after one more exchange, of which nobody knows yet what good it did."""
     if not _is_scalar(runtime, person):
         return None
@@ -249,7 +248,7 @@ class RelationshipStanding(Struct, frozen=True):
         return f"{self.stage}, health {self.health:.2f}{way}, {last}"
 
 
-def standing(person: Relationship, at: datetime) -> RelationshipStanding:
+def standing(person: relationships.Relationship, at: datetime) -> RelationshipStanding:
     """Tell how the two stand at a time."""
     now, trajectory = health(person.scores), ""
     if person.previous_health is not None:
@@ -269,7 +268,7 @@ def stage(interaction_count: int) -> str:
     return "established" if interaction_count < ESTABLISHED else "deep"
 
 
-def health(scores: Scores) -> float:
+def health(scores: relationships.Scores) -> float:
     """Tell how good a relationship is, in [0, 1]."""
     good = scores.warmth + scores.trust + scores.investment - 0.5 * scores.tension
     return min(1.0, max(0.0, good / 2.5))

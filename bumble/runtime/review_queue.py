@@ -228,7 +228,8 @@ def _cleared(change: Change, root: Path) -> Change:
     if kind is kinds.SESSION:
         new = _clear_lines(text, clear)
     elif change.path.endswith(".yaml"):
-        new = _clear_mapping(text, clear)
+        file = base.parse_mapping(text)
+        new = base.edited_mapping(file, each_text(file.values, clear)).source or ""
     else:
         new = _clear_document(text, clear)
     return replace(change, data=new.encode(errors="surrogateescape"))
@@ -247,11 +248,6 @@ def _clear_lines(text: str, clear: Callable[[str], str]) -> str:
             new = each_text(data, clear)
         lines.append(line if new == data else jsonl.dumped(new).rstrip("\n"))
     return "\n".join(lines)
-
-
-def _clear_mapping(text: str, clear: Callable[[str], str]) -> str:
-    file = base.parse_mapping(text)
-    return base.edited_mapping(file, each_text(file.values, clear)).source or ""
 
 
 def _clear_document(text: str, clear: Callable[[str], str]) -> str:

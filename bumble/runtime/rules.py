@@ -16,7 +16,6 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from bumble.entity import approvals, companions, settings
-from bumble.entity.approvals import Rule
 from bumble.entity.changes import Version
 from bumble.entity.config import Identity, Owner, Persona
 from bumble.entity.folder import ENTITY_FILE, Entity
@@ -31,7 +30,7 @@ MOST_NAMED = 5  # in a warning
 MOST_CHARS = 600  # of a rule, where it is shown
 
 
-def of_section(section: knowledge.KnowledgeSection) -> Rule:
+def of_section(section: knowledge.KnowledgeSection) -> approvals.Rule:
     """Return the rule of a locked section."""
     name = f"{knowledge.PATH}: {section.title}"
     origin = section.provenance
@@ -39,30 +38,30 @@ def of_section(section: knowledge.KnowledgeSection) -> Rule:
     return approvals.rule(name, knowledge.PATH, section.text, *told)
 
 
-def of_prompt_file(name: str, text: str) -> Rule:
+def of_prompt_file(name: str, text: str) -> approvals.Rule:
     """Return the rule that a file of every prompt is."""
     return approvals.rule(name, name, text, text.strip())
 
 
-def of_skill(skill: skills.Skill) -> Rule:
+def of_skill(skill: skills.Skill) -> approvals.Rule:
     """Return the rule that a skill is."""
     told = (skill.name, skill.description, skill.text, skill.provenance.trust)
     return approvals.rule(skill.path, skill.path, skill.description or skill.text, *told)
 
 
-def of_automation(automation: automations.Automation) -> Rule:
+def of_automation(automation: automations.Automation) -> approvals.Rule:
     """Return the rule that an automation is while it is on."""
     path, told = automations.path(automation.id), (automation.schedule, automation.prompt)
     return approvals.rule(path, path, f"{automation.schedule} {automation.prompt}", *told)
 
 
-def of_reminder(reminder: reminders.Reminder) -> Rule:
+def of_reminder(reminder: reminders.Reminder) -> approvals.Rule:
     """Return the rule that a reminder with a command is."""
     path, told = reminders.place(reminder), (reminder.command, reminder.text)
     return approvals.rule(path, path, f"runs {' '.join(reminder.command)}", *told)
 
 
-def read(entity: Entity, known: settings.Settings) -> list[Rule]:
+def read(entity: Entity, known: settings.Settings) -> list[approvals.Rule]:
     """Return the rules of an entity; what can't be read is none."""
     found = list(known.rules)
     names = known.config.prompt.bootstrap_files
@@ -85,7 +84,7 @@ def _files(entity: Entity, prompt_files: Sequence[str]) -> Iterator[str]:
         yield from (entity.relative(path) for path in store.paths(folder))
 
 
-def in_file(path: str, data: bytes, prompt_files: Sequence[str] = ()) -> list[Rule]:
+def in_file(path: str, data: bytes, prompt_files: Sequence[str] = ()) -> list[approvals.Rule]:
     """Return the rules in a version of a file.
 
     Args:
@@ -94,13 +93,13 @@ def in_file(path: str, data: bytes, prompt_files: Sequence[str] = ()) -> list[Ru
         prompt_files: Which files are in every prompt.
     """
     text = data.decode(errors="replace")
-    found: Sequence[Rule] = ()
+    found: Sequence[approvals.Rule] = ()
     with suppress(ValueError):
         found = _of_kind(path, text)
     return [*found, *([of_prompt_file(path, text)] if path in prompt_files else [])]
 
 
-def _of_kind(path: str, text: str) -> Sequence[Rule]:
+def _of_kind(path: str, text: str) -> Sequence[approvals.Rule]:
     """Return the rules in a file that holds records, or settings.
 
     Raises:
@@ -122,7 +121,9 @@ def _of_kind(path: str, text: str) -> Sequence[Rule]:
     return ()
 
 
-def pending(entity: Entity, some: Sequence[Rule], *, whole: bool = False) -> list[Rule]:
+def pending(
+    entity: Entity, some: Sequence[approvals.Rule], *, whole: bool = False
+) -> list[approvals.Rule]:
     """Return the rules that came from elsewhere, and that the owner has not approved.
 
     Args:
@@ -138,7 +139,7 @@ def pending(entity: Entity, some: Sequence[Rule], *, whole: bool = False) -> lis
     return approvals.pending(entity.approval, some, held, whole=whole)
 
 
-def obeyed(entity: Entity, things: Iterable[T], rule_of: Callable[[T], Rule]) -> list[T]:
+def obeyed(entity: Entity, things: Iterable[T], rule_of: Callable[[T], approvals.Rule]) -> list[T]:
     """Return those of some things, each a rule, that count."""
     rules = [(thing, rule_of(thing)) for thing in things]
     left = {one.digest for one in pending(entity, [one for _, one in rules])}
@@ -160,9 +161,9 @@ def own_book(entity: Entity, book: knowledge.Knowledge) -> knowledge.Knowledge:
     return replace(book, sections=tuple(kept))
 
 
-def brought(versions: Sequence[Version], prompt_files: Sequence[str]) -> list[Rule]:
+def brought(versions: Sequence[Version], prompt_files: Sequence[str]) -> list[approvals.Rule]:
     """Return the rules that are in the later versions of some files and not in the earlier."""
-    found: list[Rule] = []
+    found: list[approvals.Rule] = []
     for version in versions:
         before = in_file(version.path, version.before or b"", prompt_files)
         after = in_file(version.path, version.after or b"", prompt_files)
@@ -170,7 +171,7 @@ def brought(versions: Sequence[Version], prompt_files: Sequence[str]) -> list[Ru
     return found
 
 
-def warning(root: Path, waiting: Sequence[Rule]) -> str:
+def warning(root: Path, waiting: Sequence[approvals.Rule]) -> str:
     """Say which rules don't count, and what makes them count."""
     names = ", ".join(one.name for one in waiting[:MOST_NAMED]) + (
         ", …" if waiting[MOST_NAMED:] else ""
@@ -181,7 +182,7 @@ def warning(root: Path, waiting: Sequence[Rule]) -> str:
     )
 
 
-def line(one: Rule) -> str:
+def line(one: approvals.Rule) -> str:
     """Word a rule for its owner."""
     text = one_line(one.summary)
     more = f" ({len(text):,} characters in all)" if len(text) > MOST_CHARS else ""

@@ -18,7 +18,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.llm import ledger
 from bumble.llm.protocol import Model, Tool
-from bumble.models.abilities.tiers import ABLE, Abilities
+from bumble.models.tiers import ABLE, Abilities
 from bumble.runtime import review_queue
 
 if TYPE_CHECKING:

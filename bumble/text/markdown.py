@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.text import yaml_edit
-from bumble.text.yaml_edit import SourceError
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -67,9 +66,9 @@ class Document(Struct, frozen=True, dict=True):
         """
         try:
             return yaml_edit.parse_mapping(self.source[self.meta_start : self.meta_end])
-        except SourceError as error:
+        except yaml_edit.SourceError as error:
             line = None if error.line is None else error.line + 1  # the fence stands above
-            raise SourceError(error.problem, line) from error
+            raise yaml_edit.SourceError(error.problem, line) from error
 
     @property
     def body(self) -> str:
@@ -148,7 +147,9 @@ def parse(source: str) -> Document:
         SourceError: If front matter is opened and never closed, or the file is too large.
     """
     if len(source) > MAX_BYTES:
-        raise SourceError(f"{len(source):,} characters; bumble reads notes up to {MAX_BYTES:,}")
+        raise yaml_edit.SourceError(
+            f"{len(source):,} characters; bumble reads notes up to {MAX_BYTES:,}"
+        )
     start = len(source) - len(source.lstrip("\ufeff"))  # byte order marks of editors
     all_lines = lines(source[start:])
     if not all_lines or all_lines[0].rstrip() != FENCE:
@@ -159,7 +160,7 @@ def parse(source: str) -> Document:
         if line.rstrip() == FENCE:
             return Document(source, meta_start, at, at + len(line))
         at += len(line)
-    raise SourceError("front matter opens with `---` here and is never closed", 1)
+    raise yaml_edit.SourceError("front matter opens with `---` here and is never closed", 1)
 
 
 def render(meta: Mapping[str, Any], body: str) -> Document:

@@ -30,7 +30,7 @@ from typing import get_type_hints as hints
 import msgspec
 from msgspec import Meta, Struct, ValidationError
 
-from bumble.text import moments, urls
+from bumble.text import moments, printable
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError as SchemaViolation
@@ -302,7 +302,7 @@ def shown(value: object) -> str:
         return "empty"
     if isinstance(value, bool):
         return str(value).lower()
-    text = urls.masked(f'"{value}"' if isinstance(value, str) else str(value))
+    text = printable.masked(f'"{value}"' if isinstance(value, str) else str(value))
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
 
 

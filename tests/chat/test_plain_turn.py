@@ -14,8 +14,8 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.fallback import templates
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.models.abilities.tiers import Abilities, Tier
 from bumble.models.embed.reader import MessageReading
+from bumble.models.tiers import Abilities, Tier
 from bumble.records import reminders, sessions
 from bumble.records.sessions import Message
 from bumble.runtime.runtime import Runtime

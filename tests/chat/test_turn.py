@@ -17,7 +17,7 @@ from bumble.errors import AnswerInvalidError
 from bumble.files import disk
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.models.abilities.tiers import ABLE, Abilities
+from bumble.models.tiers import ABLE, Abilities
 from bumble.records import knowledge, relationships, skills
 from bumble.runtime import people
 from bumble.text import tokens

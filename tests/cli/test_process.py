@@ -17,7 +17,7 @@ from bumble.entity import installation
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.scripted import ScriptedModel
-from bumble.models.abilities.tiers import Abilities
+from bumble.models.tiers import Abilities
 from bumble.records import sessions
 from tests.support.turns import NOON, runtime_of
 

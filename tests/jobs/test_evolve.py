@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from bumble.entity.folder import Entity
 from bumble.jobs import evolve
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.models.abilities.tiers import Abilities
+from bumble.models.tiers import Abilities
 from bumble.records import proposals, state
 from bumble.runtime import job
 from bumble.runtime.runtime import Runtime

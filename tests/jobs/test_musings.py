@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from bumble.entity.folder import Entity
 from bumble.jobs import musings
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.models.abilities.tiers import Abilities
+from bumble.models.tiers import Abilities
 from bumble.records import topics
 from bumble.runtime import body_state
 from bumble.runtime.job import apply

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.entity.config import LlmConfig
-from bumble.llm import http_errors, http_model, openai_format, providers
+from bumble.llm import detect, http_errors, http_model, openai_format
 from bumble.llm.http_model import HttpModel
 from bumble.llm.protocol import PromptMessage, Request, Tool
 from bumble.llm.wire import Habits
@@ -132,8 +132,8 @@ def test_who_takes_tools_only_without_effort_gets_them_so(server: FakeServer) ->
 
 def test_every_provider_can_be_set_and_has_its_sources() -> None:
     names = get_args(get_args(get_type_hints(LlmConfig, include_extras=True)["provider"])[0])
-    assert names == ("none", *(one.name for one in providers.known()))
-    for one in providers.known():
+    assert names == ("none", *(one.name for one in detect.providers()))
+    for one in detect.providers():
         assert one.url.startswith("https://")
         assert one.source.startswith("https://")
         assert one.models.startswith("https://")

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from bumble.entity.folder import Entity
 from bumble.jobs import stretch
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.models.abilities.tiers import Abilities
+from bumble.models.tiers import Abilities
 from bumble.prompt import compact
 from bumble.prompt.compact import CompactJob
 from bumble.records import knowledge, session_files, sessions, state

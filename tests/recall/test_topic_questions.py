@@ -13,7 +13,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.jobs import musings
 from bumble.llm.scripted import Reply
-from bumble.models.abilities.tiers import Abilities
+from bumble.models.tiers import Abilities
 from bumble.recall import catalyze, survey, topic_questions
 from bumble.recall.memory_search import Search
 from bumble.records import episodes, sessions, topics

@@ -30,7 +30,7 @@ from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.files import disk
-from bumble.history import describe, log, lookup, merge, merge_texts, past, undo
+from bumble.history import log, lookup, merge, merge_texts, past, undo
 from bumble.index import chunks, ingest
 from bumble.index.memory import Memory
 from bumble.jobs.forgetting import forget
@@ -690,8 +690,8 @@ def test_a_change_of_a_kind_is_told_in_its_words(kind: Kind, entity: Entity) -> 
     path = entity.relative(file)
     in_lines = kind.is_lines or kind is kinds.HANDOVER
     assert in_lines != (isinstance(kind, RecordKind) or kind.teller is not None)
-    assert describe.describe(Version(path, None, file.read_bytes()))
-    assert describe.list_kinds([path]) in (kind.file_name, f"1 {kind.singular}")
+    assert log.describe(Version(path, None, file.read_bytes()))
+    assert log.list_kinds([path]) in (kind.file_name, f"1 {kind.singular}")
 
 
 @every_kind

@@ -9,7 +9,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from bumble.llm.scripted import Reply
-from bumble.models.abilities import probe
+from bumble.models import probe
 
 
 def cases(language: str) -> Any:

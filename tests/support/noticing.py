@@ -13,7 +13,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import ScriptedModel
-from bumble.models.abilities.tiers import Abilities
+from bumble.models.tiers import Abilities
 from bumble.records import sessions, state
 from bumble.records.sessions import Message, Notice, Record, Session
 from bumble.runtime import cursors

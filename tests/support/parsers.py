@@ -39,7 +39,7 @@ from bumble.llm import actions, ledger, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
 from bumble.llm.marks import ThinkFilter
 from bumble.llm.say_stream import SayReader
-from bumble.models.abilities import tiers
+from bumble.models import tiers
 from bumble.models.weights import catalog
 from bumble.recall import periods
 from bumble.records import base, forgotten, jsonl, kinds

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from bumble.errors import RefusedError
 from bumble.files import disk, unfinished
-from bumble.files.unfinished import PendingCreation
 
 MARK = ".bumble-export.json"  # lists the files of an export
 READERS_OWN = (".obsidian",)  # what a program that shows a folder keeps in it
@@ -88,7 +87,7 @@ def folder(dest: Path, *, stays: tuple[str, ...] = (), last: str = "") -> Iterat
     near = dest / name if pours else dest.with_name(name)
     new = near.with_name(f"{name}{disk.TEMPORARY_SUFFIX}")
     old = near.with_name(f"{name}.old{disk.TEMPORARY_SUFFIX}")
-    making = PendingCreation(str(new), str(dest), "" if last else str(old), stays)
+    making = unfinished.PendingCreation(str(new), str(dest), "" if last else str(old), stays)
     with unfinished.noted(making) as note:
         try:
             with disk.translate_os_errors(dest):

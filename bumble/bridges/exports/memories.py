@@ -30,10 +30,7 @@ from bumble.records import (
     sessions,
     skills,
 )
-from bumble.records.base import Provenance
 from bumble.records.kind import Kind, RecordView
-from bumble.records.provenance import Reader
-from bumble.records.sessions import Session
 from bumble.text import markdown
 from bumble.text.words import one_line, shorten
 
@@ -69,7 +66,7 @@ class Pages(Struct):
         self.places.setdefault(page.id, page.path)
 
 
-def collect(entity: Entity, zone: tzinfo, name: str, reader: Reader) -> Pages:
+def collect(entity: Entity, zone: tzinfo, name: str, reader: provenance.Reader) -> Pages:
     """Read what a reader may know of an entity.
 
     Args:
@@ -88,7 +85,9 @@ def collect(entity: Entity, zone: tzinfo, name: str, reader: Reader) -> Pages:
     return pages
 
 
-def _read(kind: Kind, path: Path, zone: tzinfo, name: str, reader: Reader, pages: Pages) -> None:
+def _read(
+    kind: Kind, path: Path, zone: tzinfo, name: str, reader: provenance.Reader, pages: Pages
+) -> None:
     taken = {page.path for page in pages.pages}
     for view in kind.read(path, zone):
         if not reader.may_read(view.origin):
@@ -115,7 +114,7 @@ def safe(text: str) -> str:
     return secrets.redacted(text)
 
 
-def quotation(origin: Provenance, text: str) -> str:
+def quotation(origin: base.Provenance, text: str) -> str:
     """Mark a text that is no memory of the entity's own; any other stays as it is."""
     if not provenance.is_untrusted(origin.trust):
         return text
@@ -163,7 +162,7 @@ def _add_session(path: Path, view: RecordView, place: str, name: str, pages: Pag
         pages.places.setdefault(message.id, f"{pages.places[session.id]}#{message.id}")
 
 
-def transcript(session: Session, name: str) -> Iterator[str]:
+def transcript(session: sessions.Session, name: str) -> Iterator[str]:
     """Yield what was said, each message under a heading that is its id."""
     for message in session.messages:
         if message.role == "tool" or not message.text.strip():

@@ -11,28 +11,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.bridges.imports import foreign, ledger, notes
-from bumble.bridges.imports.foreign import (
-    Files,
-    first,
-    listed,
-    mapping,
-    moment,
-    parsed,
-    several,
-    text,
-)
-from bumble.bridges.imports.ledger import (
-    OTHER,
-    Fact,
-    ImportContext,
-    ImportedBlock,
-    ImportedMessage,
-    ImportedPersona,
-    Item,
-    LeftOut,
-    Recipe,
-)
-from bumble.bridges.imports.notes import NoteFile
 from bumble.bridges.imports.source import ImportSource
 from bumble.text.words import one_line
 
@@ -58,17 +36,19 @@ def fits_hermes(source: ImportSource) -> bool:
     return bool(source.below("memories/MEMORY.md", "memories/USER.md", "*/memories/MEMORY.md"))
 
 
-def _workspace(source: ImportSource, context: ImportContext, *, origin: str) -> Iterator[Item]:
+def _workspace(
+    source: ImportSource, context: ledger.ImportContext, *, origin: str
+) -> Iterator[ledger.Item]:
     """Read the workspaces in a folder; each has a SOUL.md or a MEMORY.md at its top."""
     found = source.matching(*SOUL)
     depth = min((name.count("/") for name in found), default=0)
     tops = sorted((n for n in found if n.count("/") == depth), key=lambda n: n[-7:] != SOUL[0])
     souls = [notes.load(source, name) for name in tops]
-    bodies = [note.body for note in souls if isinstance(note, NoteFile) and note.body.strip()]
-    yield from (note for note in souls if isinstance(note, LeftOut))
+    bodies = [note.body for note in souls if isinstance(note, notes.NoteFile) and note.body.strip()]
+    yield from (note for note in souls if isinstance(note, ledger.LeftOut))
     if bodies:
         whole = "\n\n".join(body.strip() for body in bodies)
-        yield ImportedPersona(_agent_name(bodies), whole)
+        yield ledger.ImportedPersona(_agent_name(bodies), whole)
     markdown = source.matching("*.md")
     rest = (name for name in markdown if name not in tops)
     yield from notes.each(source, rest, partial(_note, origin))
@@ -88,24 +68,24 @@ def _agent_name(bodies: list[str]) -> str:
     return ""
 
 
-def _note(origin: str, note: NoteFile) -> Iterator[Item]:
+def _note(origin: str, note: notes.NoteFile) -> Iterator[ledger.Item]:
     place = PurePosixPath(note.name)
     if place.name in INSTRUCTIONS:
-        yield LeftOut(note.name, "instructions for another program")
+        yield ledger.LeftOut(note.name, "instructions for another program")
     elif place.name == "SKILL.md":
         yield notes.recipe(note)
     elif "skills" in place.parts[:-1]:
-        yield LeftOut(note.name, "files beside a skill")
+        yield ledger.LeftOut(note.name, "files beside a skill")
     elif origin == LETTA and ALWAYS in place.parts[:-1]:
         yield from _block({"label": place.stem, "value": note.body})
     elif place.name in (INDEX, ABOUT) and SEPARATOR in note.body:
         parts = [part.strip() for part in note.body.split(SEPARATOR) if part.strip()]
         title = "About the person" if place.name == ABOUT else "Memory"
-        yield Fact(f"{title} ({origin})", "\n".join(f"- {part}" for part in parts))
+        yield ledger.Fact(f"{title} ({origin})", "\n".join(f"- {part}" for part in parts))
     elif place.name in (INDEX, ABOUT):
-        yield from notes.facts(note, origin, OTHER)
+        yield from notes.facts(note, origin, ledger.OTHER)
     else:
-        yield from notes.dated(note, OTHER, origin)
+        yield from notes.dated(note, ledger.OTHER, origin)
 
 
 def fits_claude_code(source: ImportSource) -> bool:
@@ -115,9 +95,9 @@ def fits_claude_code(source: ImportSource) -> bool:
         return not source.matching(SOUL[0])
     loaded = (notes.load(source, name) for name in _beside_index(source)) if folders else ()
     return any(
-        (text(note.meta, "metadata", "type") or text(note.meta, "type")) in TYPES
+        (foreign.text(note.meta, "metadata", "type") or foreign.text(note.meta, "type")) in TYPES
         for note in loaded
-        if isinstance(note, NoteFile)
+        if isinstance(note, notes.NoteFile)
     )
 
 
@@ -131,21 +111,21 @@ def _beside_index(source: ImportSource) -> list[str]:
     ]
 
 
-def read_claude_code(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+def read_claude_code(source: ImportSource, context: ledger.ImportContext) -> Iterator[ledger.Item]:
     """Read the memories; an index that has notes beside it says nothing of its own."""
     names, indices = _beside_index(source), source.matching(INDEX)
     folders = {PurePosixPath(name).parent for name in names}
 
-    def memory(note: NoteFile) -> Iterator[Item]:
+    def memory(note: notes.NoteFile) -> Iterator[ledger.Item]:
         if note.name in indices and PurePosixPath(note.name).parent in folders:
-            yield LeftOut(note.name, "an index of the notes beside it")
+            yield ledger.LeftOut(note.name, "an index of the notes beside it")
         elif note.name in indices:
-            yield from notes.facts(note, CLAUDE_CODE, OTHER)
+            yield from notes.facts(note, CLAUDE_CODE, ledger.OTHER)
         elif len(note.body) > notes.MAX_FACT_CHARS:
-            yield from notes.dated(note, OTHER, CLAUDE_CODE)
+            yield from notes.dated(note, ledger.OTHER, CLAUDE_CODE)
         elif note.body.strip():
-            parts = (one_line(text(note.meta, "description")), note.body.strip())
-            yield Fact(f"{note.title} ({CLAUDE_CODE})", "\n\n".join(filter(None, parts)))
+            parts = (one_line(foreign.text(note.meta, "description")), note.body.strip())
+            yield ledger.Fact(f"{note.title} ({CLAUDE_CODE})", "\n\n".join(filter(None, parts)))
 
     yield from notes.each(source, (*indices, *names), memory)
     yield from foreign.others(source, [*names, *indices], "files that are no memory")
@@ -163,7 +143,7 @@ def _memory_folder(source: ImportSource) -> list[str]:
     return found if inside and not source.matching(SOUL[0], "entity.yaml") else []
 
 
-def read_letta(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+def read_letta(source: ImportSource, context: ledger.ImportContext) -> Iterator[ledger.Item]:
     """Read agents with their blocks, messages and skills; or the notes of a memory folder."""
     if any(part.shown(source) for part in AGENT_FILES):
         yield from foreign.read(source, *AGENT_FILES)
@@ -171,76 +151,87 @@ def read_letta(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     yield from _workspace(source, context, origin=LETTA)
 
 
-def _retired(data: Mapping[str, Any]) -> Iterator[Item]:
-    yield LeftOut(
-        first(data, "name"), "the retired form of an agent file: export the agent anew", broken=True
+def _retired(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
+    yield ledger.LeftOut(
+        foreign.first(data, "name"),
+        "the retired form of an agent file: export the agent anew",
+        broken=True,
     )
 
 
-def _agent(data: Mapping[str, Any]) -> Iterator[Item]:
-    name = first(data, "name") or LETTA
-    messages = listed(data, "messages")
-    said = (_said(mapping(one), number, name) for number, one in enumerate(messages))
+def _agent(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
+    name = foreign.first(data, "name") or LETTA
+    messages = foreign.listed(data, "messages")
+    said = (_said(foreign.mapping(one), number, name) for number, one in enumerate(messages))
     if messages:
-        talk_id = f"{first(data, 'id') or name} {name}"
-        yield from ledger.talk(talk_id, name, moment(data, "created_at"), said)
+        talk_id = f"{foreign.first(data, 'id') or name} {name}"
+        yield from ledger.talk(talk_id, name, foreign.moment(data, "created_at"), said)
 
 
-def _said(message: Mapping[str, Any], number: int, name: str) -> ImportedMessage:
-    role, turn_id = text(message, "role"), first(message, "id") or str(number)
-    at, own = moment(message, "created_at"), role == "user"
-    head = ledger.head(turn_id, at, name, text(message, "model"), own=own)
-    pieces = several(message, "content")
+def _said(message: Mapping[str, Any], number: int, name: str) -> ledger.ImportedMessage:
+    role, turn_id = foreign.text(message, "role"), foreign.first(message, "id") or str(number)
+    at, own = foreign.moment(message, "created_at"), role == "user"
+    head = ledger.head(turn_id, at, name, foreign.text(message, "model"), own=own)
+    pieces = foreign.several(message, "content")
     if role in ("user", "assistant"):
         blocks = [_piece(piece, own=own) for piece in pieces]
     else:
         blocks = [ledger.left(ledger.RESULTS if role == "tool" else ledger.SYSTEM)] * len(pieces)
-    return ImportedMessage(head, [*blocks, *map(_call, listed(message, "tool_calls"))])
+    return ledger.ImportedMessage(
+        head, [*blocks, *map(_call, foreign.listed(message, "tool_calls"))]
+    )
 
 
-def _piece(piece: object, *, own: bool) -> ImportedBlock:
-    kind = "text" if isinstance(piece, str) else text(piece, "type")
+def _piece(piece: object, *, own: bool) -> ledger.ImportedBlock:
+    kind = "text" if isinstance(piece, str) else foreign.text(piece, "type")
     if "reasoning" in kind:
         return ledger.left(ledger.THOUGHTS)
     if kind != "text":
         return ledger.mark("picture") if kind == "image" else ledger.unknown(kind)
-    words = text(piece) or text(piece, "text")
-    wrapped = parsed(words) if own and words.startswith("{") else {}
+    words = foreign.text(piece) or foreign.text(piece, "text")
+    wrapped = foreign.parsed(words) if own and words.startswith("{") else {}
     if {"type", "time"} <= set(wrapped):  # by some versions, what nobody said likewise
-        words = text(wrapped, "message") if wrapped["type"] == "user_message" else ""
-    return ImportedBlock(words) if words.strip() else ledger.left(ledger.SYSTEM)
+        words = foreign.text(wrapped, "message") if wrapped["type"] == "user_message" else ""
+    return ledger.ImportedBlock(words) if words.strip() else ledger.left(ledger.SYSTEM)
 
 
-def _call(call: object) -> ImportedBlock:
+def _call(call: object) -> ledger.ImportedBlock:
     """Read what an older agent said by a tool; no other call says anything."""
-    function = mapping(call, "function") or mapping(call)
-    said = first(parsed(text(function, "arguments")), "message")
+    function = foreign.mapping(call, "function") or foreign.mapping(call)
+    said = foreign.first(foreign.parsed(foreign.text(function, "arguments")), "message")
     is_said = function.get("name") == SAYS and said
-    return ImportedBlock(said) if is_said else ledger.left(ledger.CALLS)
+    return ledger.ImportedBlock(said) if is_said else ledger.left(ledger.CALLS)
 
 
-def _block(data: Mapping[str, Any]) -> Iterator[Item]:
-    label, value = text(data, "label"), text(data, "value")
+def _block(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
+    label, value = foreign.text(data, "label"), foreign.text(data, "value")
     if value.strip() and label == PERSONA:
-        yield ImportedPersona("", value)
+        yield ledger.ImportedPersona("", value)
     elif value.strip():
-        yield Fact(f"{label or 'Memory'} (Letta)", value)
+        yield ledger.Fact(f"{label or 'Memory'} (Letta)", value)
 
 
-def _skill(data: Mapping[str, Any]) -> Iterator[Item]:
-    name, whole = text(data, "name"), first(data, "content") or text(data, "files", "SKILL.md")
+def _skill(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
+    name, whole = (
+        foreign.text(data, "name"),
+        foreign.first(data, "content") or foreign.text(data, "files", "SKILL.md"),
+    )
     if not name:
         raise ValueError("a skill without a name")
     if not whole.strip():
-        yield LeftOut(name, "skills of which only the name is there")
+        yield ledger.LeftOut(name, "skills of which only the name is there")
         return
     meta, body = notes.split(whole)
-    yield Recipe(name, first(data, "description") or one_line(text(meta, "description")), body)
+    yield ledger.Recipe(
+        name,
+        foreign.first(data, "description") or one_line(foreign.text(meta, "description")),
+        body,
+    )
 
 
 _READERS = {"agents": _agent, "blocks": _block, "skills": _skill}
 AGENT_FILES = (
-    Files(("*.af",), frozenset(["core_memory"]), {"": _retired}),
-    Files(("*.af",), frozenset(["agents", "blocks"]), _READERS),
-    Files(("*.af",), frozenset(["agents", "block_ids"]), _READERS),
+    foreign.Files(("*.af",), frozenset(["core_memory"]), {"": _retired}),
+    foreign.Files(("*.af",), frozenset(["agents", "blocks"]), _READERS),
+    foreign.Files(("*.af",), frozenset(["agents", "block_ids"]), _READERS),
 )

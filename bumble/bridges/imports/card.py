@@ -37,7 +37,6 @@ from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.files import disk
 from bumble.llm import prompts
 from bumble.records import base, sessions
-from bumble.records.sessions import Message
 from bumble.text import yaml_edit
 from bumble.text.words import one_line, shorten
 
@@ -378,7 +377,7 @@ def _greeting(persona: ImportedPersona, now: datetime, person: str) -> Change:
     """Begin a conversation with what the character says first."""
     key = f"greeting of {persona.name}"
     session = sessions.new(base.stable_id(sessions.PREFIX, now, key), now, person)
-    message = Message(
+    message = sessions.Message(
         base.stable_id(sessions.MESSAGE_PREFIX, now, key),
         now,
         "assistant",

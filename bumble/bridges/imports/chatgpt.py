@@ -12,13 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bumble.bridges.imports import foreign, ledger
-from bumble.bridges.imports.foreign import Files, listed, mapping, mappings, moment, parsed, text
-from bumble.bridges.imports.ledger import (
-    ImportedBlock,
-    ImportedMessage,
-    Item,
-    LeftOut,
-)
 
 ASSISTANT = "ChatGPT"
 REMEMBERED = "bio"  # whom the assistant tells what it wants to remember
@@ -42,21 +35,21 @@ _MARKED = re.compile(
 _WORDED = ("entity", "url", "link_title")  # kinds that stand for words; the others cite
 
 
-def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
-    title, talk_id = text(data, "title"), foreign.first(data, "conversation_id", "id")
+def _conversation(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
+    title, talk_id = foreign.text(data, "title"), foreign.first(data, "conversation_id", "id")
     if data.get("is_do_not_remember") is True:
-        yield LeftOut(title or talk_id, "conversations that were not to be remembered")
+        yield ledger.LeftOut(title or talk_id, "conversations that were not to be remembered")
         return
-    nodes = mapping(data, "mapping")
+    nodes = foreign.mapping(data, "mapping")
     if not nodes:
         raise ValueError("a conversation without messages")
     talk_id = talk_id or f"{next(iter(nodes))} {data.get('create_time')}"  # before May 2023
-    at = moment(data, "create_time") or moment(data, "update_time")
-    said = _said(nodes, data.get("current_node"), text(data, "default_model_slug"))
+    at = foreign.moment(data, "create_time") or foreign.moment(data, "update_time")
+    said = _said(nodes, data.get("current_node"), foreign.text(data, "default_model_slug"))
     yield from ledger.talk(talk_id, title, at, said)
 
 
-FILES = Files(
+FILES = foreign.Files(
     ("conversations*.json", "*/conversations*.json"),
     frozenset(["mapping"]),
     {"": _conversation, "conversations": _conversation},
@@ -64,41 +57,48 @@ FILES = Files(
 )
 
 
-def _said(nodes: Mapping[str, Any], current: object, model: str) -> Iterator[ImportedMessage]:
+def _said(
+    nodes: Mapping[str, Any], current: object, model: str
+) -> Iterator[ledger.ImportedMessage]:
     """Yield the messages of the branch that was shown last; of all others what is left out."""
-    parents = {node_id: text(node, "parent") for node_id, node in nodes.items()}
-    times = {one: moment(node, "message", "create_time") for one, node in nodes.items()}
+    parents = {node_id: foreign.text(node, "parent") for node_id, node in nodes.items()}
+    times = {one: foreign.moment(node, "message", "create_time") for one, node in nodes.items()}
     is_known = isinstance(current, str) and current in nodes
     leaf = str(current) if is_known else ledger.newest_leaf(parents, times)
 
-    def message(node_id: str) -> ImportedMessage:
+    def message(node_id: str) -> ledger.ImportedMessage:
         data = foreign.at(nodes[node_id], "message")
         if not isinstance(data, dict):  # one piece of nobody's
             data = {"content": {"odd": data}}
-        turn_id, slug = text(data, "id") or node_id, text(data, "metadata", "model_slug")
-        own = text(data, "author", "role") == "user"
+        turn_id, slug = (
+            foreign.text(data, "id") or node_id,
+            foreign.text(data, "metadata", "model_slug"),
+        )
+        own = foreign.text(data, "author", "role") == "user"
         head = ledger.head(turn_id, times[node_id], ASSISTANT, slug or model, own=own)
         way = (foreign.at(nodes[one], "message") for one in ledger.branch(parents, node_id))
-        is_canvas = text(data, "recipient").startswith(CANVAS)
-        return ImportedMessage(head, _blocks(data, _document(way) if is_canvas else ""))
+        is_canvas = foreign.text(data, "recipient").startswith(CANVAS)
+        return ledger.ImportedMessage(head, _blocks(data, _document(way) if is_canvas else ""))
 
     return ledger.of_branches(parents, leaf, message)
 
 
-def _blocks(message: Mapping[str, Any], document: str) -> list[ImportedBlock]:
+def _blocks(message: Mapping[str, Any], document: str) -> list[ledger.ImportedBlock]:
     """Read all that stands in a message: its parts, and what was attached."""
-    content = mapping(message, "content")
-    parts = [*listed(content, "parts"), *listed(content, "thoughts")]
+    content = foreign.mapping(message, "content")
+    parts = [*foreign.listed(content, "parts"), *foreign.listed(content, "thoughts")]
     if not parts and any(value for key, value in content.items() if key != "content_type"):
         parts = [content]
     parts = [one for one in parts if (one.strip() if isinstance(one, str) else one) not in _EMPTY]
-    attached = listed(message, "metadata", "attachments")
-    names = {text(one, "id"): text(one, "name") for one in mappings(attached)}
+    attached = foreign.listed(message, "metadata", "attachments")
+    names = {
+        foreign.text(one, "id"): foreign.text(one, "name") for one in foreign.mappings(attached)
+    }
     shown = {_asset(part) for part in parts} - {""}
     why = _unsaid(message)
     blocks = []
     for part in parts:
-        is_picture = "image" in text(part, "content_type")
+        is_picture = "image" in foreign.text(part, "content_type")
         if is_picture and why in ("", ledger.RESULTS):
             drawn = foreign.first(
                 foreign.at(part, "metadata", "dalle"), "serialization_title", "prompt"
@@ -116,13 +116,16 @@ def _blocks(message: Mapping[str, Any], document: str) -> list[ImportedBlock]:
 
 def _asset(part: object) -> str:
     """Return the id of the file that a part points to."""
-    return text(part, "asset_pointer").rpartition("//")[2]
+    return foreign.text(part, "asset_pointer").rpartition("//")[2]
 
 
 def _unsaid(message: Mapping[str, Any]) -> str:
     """Say why nothing of a message was said to the person; empty where it was."""
-    role, kind = text(message, "author", "role"), text(message, "content", "content_type")
-    recipient = text(message, "recipient") or "all"
+    role, kind = (
+        foreign.text(message, "author", "role"),
+        foreign.text(message, "content", "content_type"),
+    )
+    recipient = foreign.text(message, "recipient") or "all"
     if kind in _LEFT:
         return _LEFT[kind]
     if foreign.at(message, "metadata", "is_visually_hidden_from_conversation") is True:
@@ -136,32 +139,37 @@ def _unsaid(message: Mapping[str, Any]) -> str:
 
 
 def _is_report(message: Mapping[str, Any]) -> bool:
-    meta = mapping(message, "metadata")
+    meta = foreign.mapping(message, "metadata")
     is_result = meta.get("is_async_task_result_message") is True
     return is_result or meta.get("async_task_type") == "research"
 
 
-def _block(message: Mapping[str, Any], part: object, document: str) -> ImportedBlock:
+def _block(message: Mapping[str, Any], part: object, document: str) -> ledger.ImportedBlock:
     """Read a part of a message that was said, and what the assistant made in it."""
-    kind, content = text(part, "content_type"), text(message, "content", "content_type")
+    kind, content = (
+        foreign.text(part, "content_type"),
+        foreign.text(message, "content", "content_type"),
+    )
     if ("audio" in kind and kind != "audio_transcription") or "video" in kind:
         return ledger.left(ledger.MEDIA)
-    words = text(part) or text(part, "text")
+    words = foreign.text(part) or foreign.text(part, "text")
     if not words.strip() or kind not in ("audio_transcription", *_TEXTS) or content not in _TEXTS:
         return ledger.unknown(kind or content)
-    recipient = text(message, "recipient")
+    recipient = foreign.text(message, "recipient")
     if recipient == REMEMBERED:
         return ledger.to_memory(words)
     if recipient.startswith(CANVAS):
         return _written(words, document)
     if _is_report(message):
-        return ledger.titled("report", text(message, "metadata", "async_task_title"), words)
+        return ledger.titled("report", foreign.text(message, "metadata", "async_task_title"), words)
     if content == "execution_output":
-        return ImportedBlock(f"{ledger.marked('output')}\n{ledger.fenced(words)}")
+        return ledger.ImportedBlock(f"{ledger.marked('output')}\n{ledger.fenced(words)}")
     if content == "code" or recipient.startswith(CODE):
-        return ImportedBlock(ledger.fenced(words, text(message, "content", "language")))
+        return ledger.ImportedBlock(
+            ledger.fenced(words, foreign.text(message, "content", "language"))
+        )
     shown = _MARKED.sub(_worded, words)
-    return ImportedBlock(shown if shown.strip() else words)
+    return ledger.ImportedBlock(shown if shown.strip() else words)
 
 
 def _worded(mark: re.Match[str]) -> str:
@@ -177,18 +185,20 @@ def _worded(mark: re.Match[str]) -> str:
 
 def _document(way: Iterable[object]) -> str:
     """Return the name of the document that was begun last on the way to a message."""
-    begun = (one for one in way if text(one, "recipient").startswith(f"{CANVAS}create"))
-    names = [text(parsed(text(one, "content", "text")), "name") for one in begun]
+    begun = (one for one in way if foreign.text(one, "recipient").startswith(f"{CANVAS}create"))
+    names = [
+        foreign.text(foreign.parsed(foreign.text(one, "content", "text")), "name") for one in begun
+    ]
     return next(filter(None, reversed(names)), "")
 
 
-def _written(words: str, document: str) -> ImportedBlock:
+def _written(words: str, document: str) -> ledger.ImportedBlock:
     """Read a document, what of it was changed, or what was remarked on it."""
-    data = parsed(words)
-    name = document or text(data, "name")
-    changed = [text(one, "replacement") for one in mappings(data, "updates")]
-    remarks = [text(one, "comment") for one in mappings(data, "comments")]
-    if whole := text(data, "content").strip() and text(data, "content"):
+    data = foreign.parsed(words)
+    name = document or foreign.text(data, "name")
+    changed = [foreign.text(one, "replacement") for one in foreign.mappings(data, "updates")]
+    remarks = [foreign.text(one, "comment") for one in foreign.mappings(data, "comments")]
+    if whole := foreign.text(data, "content").strip() and foreign.text(data, "content"):
         return ledger.titled("document", name, whole)
     if any(map(str.strip, changed)):
         return ledger.titled("document changed", name, "\n\n".join(filter(str.strip, changed)))

@@ -13,18 +13,6 @@ from functools import partial
 from typing import Any
 
 from bumble.bridges.imports import foreign, ledger
-from bumble.bridges.imports.foreign import Files, first, listed, mapping, mappings, moment, text
-from bumble.bridges.imports.ledger import (
-    OTHER,
-    PERSON,
-    Fact,
-    ImportContext,
-    ImportedBlock,
-    ImportedMessage,
-    ImportedTurn,
-    Item,
-    LeftOut,
-)
 from bumble.bridges.imports.source import ImportSource
 
 ASSISTANT = "Claude"
@@ -50,32 +38,34 @@ def fits(source: ImportSource) -> bool:
     )
 
 
-def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+def read(source: ImportSource, context: ledger.ImportContext) -> Iterator[ledger.Item]:
     """Read projects, memories and conversations."""
     names: dict[str, str] = {}  # of projects, by id
     yield from foreign.read(source, _projects(names), *_memories(names), TALKS)
 
 
-def _projects(names: dict[str, str], *keys: str) -> Files:
-    return Files(PROJECTS, frozenset(keys), {"": partial(_project, names)})
+def _projects(names: dict[str, str], *keys: str) -> foreign.Files:
+    return foreign.Files(PROJECTS, frozenset(keys), {"": partial(_project, names)})
 
 
-def _memories(names: Mapping[str, str]) -> tuple[Files, ...]:
+def _memories(names: Mapping[str, str]) -> tuple[foreign.Files, ...]:
     readers = {"": partial(_remembered, names)}
-    return tuple(Files(("memories.json",), frozenset([key]), readers) for key in REMEMBERED[:2])
+    return tuple(
+        foreign.Files(("memories.json",), frozenset([key]), readers) for key in REMEMBERED[:2]
+    )
 
 
-def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
-    talk_id = text(data, "uuid")
+def _conversation(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
+    talk_id = foreign.text(data, "uuid")
     if not talk_id:
         raise ValueError("a conversation without an id")
-    name = text(data, "name")
-    if text(data, "summary").strip():
-        yield LeftOut(name or talk_id, "summaries that Claude made of conversations")
-    yield from ledger.talk(talk_id, name, moment(data, "created_at"), _said(data))
+    name = foreign.text(data, "name")
+    if foreign.text(data, "summary").strip():
+        yield ledger.LeftOut(name or talk_id, "summaries that Claude made of conversations")
+    yield from ledger.talk(talk_id, name, foreign.moment(data, "created_at"), _said(data))
 
 
-TALKS = Files(
+TALKS = foreign.Files(
     ("conversations*.json",),
     frozenset(["chat_messages"]),
     {"": _conversation, "conversations": _conversation},
@@ -84,7 +74,7 @@ TALKS = Files(
 PROJECTS = ("projects.json", "projects/*.json", "*/projects/*.json")
 
 
-def _said(data: Mapping[str, Any]) -> Iterator[ImportedMessage]:
+def _said(data: Mapping[str, Any]) -> Iterator[ledger.ImportedMessage]:
     """Yield the messages of the branch that was shown last; of all others what is left out.
 
     Where no leaf is named, that is the last one. A message that names no parent follows the one
@@ -92,118 +82,122 @@ def _said(data: Mapping[str, Any]) -> Iterator[ImportedMessage]:
     """
     messages = [
         one if isinstance(one, dict) else {"content": [one]}
-        for one in listed(data, "chat_messages")
+        for one in foreign.listed(data, "chat_messages")
     ]
-    numbers = {text(message, "uuid"): f"{n}" for n, message in enumerate(messages)}
+    numbers = {foreign.text(message, "uuid"): f"{n}" for n, message in enumerate(messages)}
     parents = {
-        f"{n}": "" if (parent := text(message, "parent_message_uuid")) == ROOT
+        f"{n}": "" if (parent := foreign.text(message, "parent_message_uuid")) == ROOT
         else numbers.get(parent, f"{n - 1}")
         for n, message in enumerate(messages)
     }  # fmt: skip
     code = {  # the calls that ran code, whose answers are its output
-        text(one, "id")
+        foreign.text(one, "id")
         for message in messages
-        for one in mappings(message, "content")
-        if one.get("type") == "tool_use" and text(one, "name") in CODE
+        for one in foreign.mappings(message, "content")
+        if one.get("type") == "tool_use" and foreign.text(one, "name") in CODE
     }
 
-    def message(number: str) -> ImportedMessage:
+    def message(number: str) -> ledger.ImportedMessage:
         one = messages[int(number)]
-        at, own = moment(one, "created_at"), one.get("sender") == "human"
-        head = ledger.head(text(one, "uuid"), at, ASSISTANT, own=own)
-        return ImportedMessage(head, [*_content(one, code), *_files(one)])
+        at, own = foreign.moment(one, "created_at"), one.get("sender") == "human"
+        head = ledger.head(foreign.text(one, "uuid"), at, ASSISTANT, own=own)
+        return ledger.ImportedMessage(head, [*_content(one, code), *_files(one)])
 
-    leaf = numbers.get(text(data, "current_leaf_message_uuid"), f"{len(messages) - 1}")
+    leaf = numbers.get(foreign.text(data, "current_leaf_message_uuid"), f"{len(messages) - 1}")
     return ledger.of_branches(parents, leaf, message)
 
 
-def _content(message: Mapping[str, Any], code: Collection[str]) -> Iterator[ImportedBlock]:
-    content = [one for one in listed(message, "content") if one]
+def _content(message: Mapping[str, Any], code: Collection[str]) -> Iterator[ledger.ImportedBlock]:
+    content = [one for one in foreign.listed(message, "content") if one]
     texts = [one for one in content if foreign.at(one, "type") == "text"]
     for one in content:
-        if one not in texts or text(one, "text").strip():
-            yield _block(mapping(one), code)
-    words = text(message, "text")  # older exports have no blocks of text
-    if words.strip() and not any(text(one, "text").strip() for one in texts):
+        if one not in texts or foreign.text(one, "text").strip():
+            yield _block(foreign.mapping(one), code)
+    words = foreign.text(message, "text")  # older exports have no blocks of text
+    if words.strip() and not any(foreign.text(one, "text").strip() for one in texts):
         yield _block({"type": "text", "text": words}, code)
 
 
-def _files(message: Mapping[str, Any]) -> Iterator[ImportedBlock]:
+def _files(message: Mapping[str, Any]) -> Iterator[ledger.ImportedBlock]:
     """Read what was attached: its name, and its text where that is there."""
     seen = {""}
-    for one in (one for key in FILE_LISTS for one in listed(message, key) if one):
-        file_id = first(one, "file_uuid", "uuid")
+    for one in (one for key in FILE_LISTS for one in foreign.listed(message, key) if one):
+        file_id = foreign.first(one, "file_uuid", "uuid")
         if file_id and file_id in seen:  # `files_v2` says `files` again
             continue
         seen.add(file_id)
         if not isinstance(one, dict):
             yield ledger.unknown("")
             continue
-        inside = text(one, "extracted_content")
-        name = first(one, "file_name", "name", "title").strip()
+        inside = foreign.text(one, "extracted_content")
+        name = foreign.first(one, "file_name", "name", "title").strip()
         name = name or ("pasted text" if inside.strip() else "unnamed")
         mark = ledger.marked("file", name)
-        yield ImportedBlock(mark, file=name, inside=inside, is_mark=True)
+        yield ledger.ImportedBlock(mark, file=name, inside=inside, is_mark=True)
 
 
-def _block(data: Mapping[str, Any], code: Collection[str]) -> ImportedBlock:
+def _block(data: Mapping[str, Any], code: Collection[str]) -> ledger.ImportedBlock:
     """Read a block of a message."""
-    kind = text(data, "type")
-    if kind in ("text", "voice_note") and (said := first(data, "text", "transcript")):
+    kind = foreign.text(data, "type")
+    if kind in ("text", "voice_note") and (said := foreign.first(data, "text", "transcript")):
         shown = _UNSHOWN.sub("", said).strip("\n")
-        return ImportedBlock(shown) if shown.strip() else ledger.left(UNSHOWN)
+        return ledger.ImportedBlock(shown) if shown.strip() else ledger.left(UNSHOWN)
     if kind in ("thinking", "redacted_thinking"):
         return ledger.left(ledger.THOUGHTS)
     if kind in ("token_budget", "flag"):
         return ledger.left(ledger.SYSTEM)
     if kind == "image":
-        return ledger.mark("picture", text(data, "file_name"))
+        return ledger.mark("picture", foreign.text(data, "file_name"))
     if kind in ("document", "local_resource", "knowledge"):
-        return ledger.mark("file", first(data, "name", "title"))
+        return ledger.mark("file", foreign.first(data, "name", "title"))
     if kind.endswith("tool_use"):
-        return _made(text(data, "name"), mapping(data, "input"))
+        return _made(foreign.text(data, "name"), foreign.mapping(data, "input"))
     return _output(data, code) if kind.endswith("tool_result") else ledger.unknown(kind)
 
 
-def _made(tool: str, given: Mapping[str, Any]) -> ImportedBlock:
+def _made(tool: str, given: Mapping[str, Any]) -> ledger.ImportedBlock:
     """Read what the assistant made by a tool: a document, a file, code."""
-    name = first(given, "title", "path", "id")
-    if tool in MAKERS and (whole := first(given, "content", "file_text")):
+    name = foreign.first(given, "title", "path", "id")
+    if tool in MAKERS and (whole := foreign.first(given, "content", "file_text")):
         return ledger.titled("document", name, whole)
-    if tool in CHANGERS and (new := first(given, "new_str")):
+    if tool in CHANGERS and (new := foreign.first(given, "new_str")):
         return ledger.titled("document changed", name, new)
-    if tool in CODE and (ran := first(given, "code", "command")):
-        return ImportedBlock(ledger.fenced(ran))
+    if tool in CODE and (ran := foreign.first(given, "code", "command")):
+        return ledger.ImportedBlock(ledger.fenced(ran))
     if any(fnmatchcase(tool, pattern) for pattern in CARDS) and (shown := foreign.outlined(given)):
-        return ledger.titled("card", first(given, "title", "summary_title", "name"), shown)
-    if tool == TO_MEMORY and (noted := first(given, "control", "replacement")):
+        return ledger.titled("card", foreign.first(given, "title", "summary_title", "name"), shown)
+    if tool == TO_MEMORY and (noted := foreign.first(given, "control", "replacement")):
         return ledger.to_memory(noted)
     return ledger.left(ledger.CALLS)
 
 
-def _output(data: Mapping[str, Any], code: Collection[str]) -> ImportedBlock:
+def _output(data: Mapping[str, Any], code: Collection[str]) -> ledger.ImportedBlock:
     """Read what a tool answered: of code, what it printed."""
-    texts = [text(one, "text") for one in mappings(data, "content")]
-    printed = "\n".join(filter(str.strip, texts)) or text(data, "content")
-    if text(data, "tool_use_id") in code and printed.strip():
-        return ImportedBlock(f"{ledger.marked('output')}\n{ledger.fenced(printed)}")
+    texts = [foreign.text(one, "text") for one in foreign.mappings(data, "content")]
+    printed = "\n".join(filter(str.strip, texts)) or foreign.text(data, "content")
+    if foreign.text(data, "tool_use_id") in code and printed.strip():
+        return ledger.ImportedBlock(f"{ledger.marked('output')}\n{ledger.fenced(printed)}")
     return ledger.left(ledger.ERRORS if data.get("is_error") is True else ledger.RESULTS)
 
 
-def _remembered(names: Mapping[str, str], data: Mapping[str, Any]) -> Iterator[Item]:
-    if whole := first(data, "conversations_memory"):
-        yield Fact("What Claude remembered", whole)
-    for project_id, memory in mapping(data, "project_memories").items():
-        if text(memory).strip():
+def _remembered(names: Mapping[str, str], data: Mapping[str, Any]) -> Iterator[ledger.Item]:
+    if whole := foreign.first(data, "conversations_memory"):
+        yield ledger.Fact("What Claude remembered", whole)
+    for project_id, memory in foreign.mapping(data, "project_memories").items():
+        if foreign.text(memory).strip():
             name = names.get(project_id) or project_id
-            yield Fact(f"What Claude remembered of {name}", text(memory))
+            yield ledger.Fact(f"What Claude remembered of {name}", foreign.text(memory))
     for key, value in data.items():
         if key not in REMEMBERED and value:
-            yield LeftOut(text(key)[:60], "memories of a kind that is not known")
+            yield ledger.LeftOut(foreign.text(key)[:60], "memories of a kind that is not known")
 
 
-def _project(names: dict[str, str], data: Mapping[str, Any]) -> Iterator[Item]:
-    project_id, name, at = text(data, "uuid"), text(data, "name"), moment(data, "created_at")
+def _project(names: dict[str, str], data: Mapping[str, Any]) -> Iterator[ledger.Item]:
+    project_id, name, at = (
+        foreign.text(data, "uuid"),
+        foreign.text(data, "name"),
+        foreign.moment(data, "created_at"),
+    )
     if not project_id:
         raise ValueError("a project without an id")
     names[project_id] = name
@@ -211,16 +205,22 @@ def _project(names: dict[str, str], data: Mapping[str, Any]) -> Iterator[Item]:
         yield from ledger.talk(f"project {project_id}", f"Project {name}", at, said)
 
 
-def _of_project(data: Mapping[str, Any], at: datetime | None) -> Iterator[ImportedMessage]:
+def _of_project(data: Mapping[str, Any], at: datetime | None) -> Iterator[ledger.ImportedMessage]:
     """Yield what the person wrote of a project, and its files, which are nobody's words."""
     for number, key in enumerate(("description", "prompt_template")):
-        if own := first(data, key):
-            head = ImportedTurn(f"own {number}", at, PERSON, "")
-            yield ImportedMessage(head, [ImportedBlock(own)])
-    for number, doc in enumerate(listed(data, "docs")):
-        title = first(doc, "filename", "name") or "a file"
-        inside = first(doc, "content")
-        block = ImportedBlock(inside) if inside else ledger.left("files of projects without a text")
-        written = moment(doc, "created_at") or at
-        head = ImportedTurn(text(doc, "uuid") or f"file {number}", written, OTHER, "", title)
-        yield ImportedMessage(head, [block])
+        if own := foreign.first(data, key):
+            head = ledger.ImportedTurn(f"own {number}", at, ledger.PERSON, "")
+            yield ledger.ImportedMessage(head, [ledger.ImportedBlock(own)])
+    for number, doc in enumerate(foreign.listed(data, "docs")):
+        title = foreign.first(doc, "filename", "name") or "a file"
+        inside = foreign.first(doc, "content")
+        block = (
+            ledger.ImportedBlock(inside)
+            if inside
+            else ledger.left("files of projects without a text")
+        )
+        written = foreign.moment(doc, "created_at") or at
+        head = ledger.ImportedTurn(
+            foreign.text(doc, "uuid") or f"file {number}", written, ledger.OTHER, "", title
+        )
+        yield ledger.ImportedMessage(head, [block])

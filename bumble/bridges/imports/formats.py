@@ -16,7 +16,6 @@ from bumble.bridges.imports import (
     gemini,
     notes,
 )
-from bumble.bridges.imports.foreign import Files
 from bumble.bridges.imports.ledger import ImportContext, Item, LeftOut
 from bumble.bridges.imports.source import ImportSource
 from bumble.entity.folder import ENTITY_FILE
@@ -33,7 +32,7 @@ class Format(Struct, frozen=True):
     holds: str = "conversation"  # what most of it is
 
 
-def _of_files(name: str, title: str, *files: Files) -> Format:
+def _of_files(name: str, title: str, *files: foreign.Files) -> Format:
     """Return a format of JSON files whose items are all that is read."""
     return Format(
         name,

@@ -17,15 +17,6 @@ from msgspec.structs import replace
 
 from bumble.bridges.imports import dates, foreign, ledger
 from bumble.bridges.imports.foreign import Files, listed, mapping, mappings, moment, several, text
-from bumble.bridges.imports.ledger import (
-    ImportContext,
-    ImportedBlock,
-    ImportedMessage,
-    ImportedTalk,
-    ImportedTurn,
-    Item,
-    LeftOut,
-)
 from bumble.bridges.imports.source import UNREADABLE, ImportSource, reason
 from bumble.errors import UnsafePathError
 
@@ -59,7 +50,7 @@ def _pages(source: ImportSource) -> list[str]:
     return [name for name, head in heads.items() if b"outer-cell" in head and b"--title" in head]
 
 
-def read_gemini(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+def read_gemini(source: ImportSource, context: ledger.ImportContext) -> Iterator[ledger.Item]:
     """Read the turns, day by day; they stand newest first."""
     pages = _pages(source)
     for name in pages:
@@ -69,12 +60,12 @@ def read_gemini(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     )
 
 
-def _by_day(items: Iterable[Item], zone: tzinfo) -> Iterator[Item]:
+def _by_day(items: Iterable[ledger.Item], zone: tzinfo) -> Iterator[ledger.Item]:
     """Make a talk of the turns of a day; what has an id of its own stays as it is."""
     day: date | None = None
-    turns: list[ImportedTurn] = []
+    turns: list[ledger.ImportedTurn] = []
     for item in items:
-        if not isinstance(item, ImportedTalk) or item.id:
+        if not isinstance(item, ledger.ImportedTalk) or item.id:
             yield item
         elif item.at is not None and item.turns:
             here = item.at.astimezone(zone).date()
@@ -87,12 +78,12 @@ def _by_day(items: Iterable[Item], zone: tzinfo) -> Iterator[Item]:
         yield _talk(day, turns)
 
 
-def _talk(day: date, turns: list[ImportedTurn]) -> ImportedTalk:
+def _talk(day: date, turns: list[ledger.ImportedTurn]) -> ledger.ImportedTalk:
     ordered = sorted(turns, key=lambda turn: turn.at.timestamp() if turn.at else 0.0)
-    return ImportedTalk(f"day {day}", f"{GEMINI_NAME}, {day}", ordered[0].at, tuple(ordered))
+    return ledger.ImportedTalk(f"day {day}", f"{GEMINI_NAME}, {day}", ordered[0].at, tuple(ordered))
 
 
-def _record(data: Mapping[str, Any]) -> Iterator[Item]:
+def _record(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
     asked, told = _details(data)
     answers = [_answer(one) for one in listed(data, "safeHtmlItem")]
     labels = [text(data, "header"), *foreign.texts(data, "products")]
@@ -110,29 +101,29 @@ def _entry(
     at: datetime | None,
     title: str,
     labels: str,
-    asked: Sequence[ImportedBlock],
-    answers: Sequence[ImportedBlock],
+    asked: Sequence[ledger.ImportedBlock],
+    answers: Sequence[ledger.ImportedBlock],
     *,
     is_prompt: bool = False,
-) -> Iterator[Item]:
+) -> Iterator[ledger.Item]:
     """Read a record of an activity: what somebody asked, and what was answered."""
     if at is None:
         raise ValueError("a record without a time")
     if labels.strip() and not any(name in labels.casefold() for name in NAMES):
-        yield LeftOut(title[:60], "records of other services", is_block=True)
+        yield ledger.LeftOut(title[:60], "records of other services", is_block=True)
         return
     verb, words = _parted(title)
     if not (verb or is_prompt or any(block.text for block in answers)):
-        yield LeftOut(title[:60], "records that are no prompt", is_block=True)
+        yield ledger.LeftOut(title[:60], "records that are no prompt", is_block=True)
         return
     key = hashlib.sha256(f"{at.isoformat()} {words}".encode("utf-8", "replace")).hexdigest()[:24]
-    prompt = [ImportedBlock(words)] if words.strip() else []
+    prompt = [ledger.ImportedBlock(words)] if words.strip() else []
     said = (
-        ImportedMessage(ledger.head(key, at, "", own=True), [*prompt, *asked]),
-        ImportedMessage(ledger.head(f"{key} answer", at, GEMINI_NAME, own=False), answers),
+        ledger.ImportedMessage(ledger.head(key, at, "", own=True), [*prompt, *asked]),
+        ledger.ImportedMessage(ledger.head(f"{key} answer", at, GEMINI_NAME, own=False), answers),
     )
     for item in ledger.talk("", "", at, said):
-        yield replace(item, what=title[:60]) if isinstance(item, LeftOut) else item
+        yield replace(item, what=title[:60]) if isinstance(item, ledger.LeftOut) else item
 
 
 def _parted(title: str) -> tuple[str, str]:
@@ -144,7 +135,7 @@ def _parted(title: str) -> tuple[str, str]:
     return verb, plain_title.removeprefix(verb)
 
 
-def _page(source: ImportSource, name: str, zone: tzinfo) -> Iterator[Item]:
+def _page(source: ImportSource, name: str, zone: tzinfo) -> Iterator[ledger.Item]:
     """Read the records of a web page."""
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     page, number = _Page(), 0
@@ -156,25 +147,25 @@ def _page(source: ImportSource, name: str, zone: tzinfo) -> Iterator[Item]:
                     number += 1
                     yield from foreign.tried(f"{name}, number {number}", _card(cells, zone))
     except (*UNREADABLE, UnsafePathError) as error:
-        yield LeftOut(name, f"can't be read: {reason(error)}", broken=True)
+        yield ledger.LeftOut(name, f"can't be read: {reason(error)}", broken=True)
     page.close()
     for cells in page.taken(least=0):
         yield from foreign.tried(f"{name}, the last", _card(cells, zone))
 
 
-def _card(cells: Mapping[str, str], zone: tzinfo) -> Iterator[Item]:
+def _card(cells: Mapping[str, str], zone: tzinfo) -> Iterator[ledger.Item]:
     """Read a record of a page: what was asked, a line that says when, what was answered."""
     lines = cells["said"].split("\n")
-    times = {n: dates.shown(line, zone) for n, line in enumerate(lines) if _may_be_time(line)}
+    times = {
+        n: dates.shown(line, zone)
+        for n, line in enumerate(lines)
+        if len(line) <= MAX_TIME_CHARS and sum(char.isdigit() for char in line) > 6
+    }
     place = next((n for n, at in times.items() if at), 0)
     told = "\n".join(lines[place + 1 :]).strip()
     asked = "\n".join(lines[:place]).strip()
-    answers = [ImportedBlock(told)] if told else []
+    answers = [ledger.ImportedBlock(told)] if told else []
     yield from _entry(times.get(place), asked or lines[0], cells["labels"], (), answers)
-
-
-def _may_be_time(line: str) -> bool:
-    return len(line) <= MAX_TIME_CHARS and sum(char.isdigit() for char in line) > 6
 
 
 GEMINI = Files(
@@ -184,30 +175,32 @@ GEMINI = Files(
 )
 
 
-def _conversation_of_gemini(data: Mapping[str, Any]) -> Iterator[Item]:
+def _conversation_of_gemini(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
     begun, title = text(data, "creation_time"), text(data, "title")
     said = (_turn(one, number) for number, one in enumerate(listed(data, "conversation_turns")))
     yield from ledger.talk(f"{begun} {title}", title, moment(data, "creation_time"), said)
 
 
-def _turn(item: object, number: int) -> ImportedMessage:
+def _turn(item: object, number: int) -> ledger.ImportedMessage:
     own, answer = mapping(item, "user_turn"), mapping(item, "system_turn")
     turn = own or answer
     at, is_deleted = moment(turn, "turn_last_modified"), bool(turn.get("turn_deleted_time"))
     blocks = [
-        *([ImportedBlock(text(own, "prompt"))] if text(own, "prompt").strip() else []),
+        *([ledger.ImportedBlock(text(own, "prompt"))] if text(own, "prompt").strip() else []),
         *[ledger.left(ledger.THOUGHTS)] * len(listed(answer, "model_thoughts")),
         *(_piece(one) for part in listed(answer, "text") for one in (part, *listed(part, "cards"))),
         *(ledger.mark("picture", text(one)) for one in listed(answer, "images")),
     ] or [ledger.unknown("")]
     shown = [ledger.left(ledger.HIDDEN)] * len(blocks) if is_deleted else blocks
-    return ImportedMessage(ledger.head(f"turn {number}", at, GEMINI_NAME, own=bool(own)), shown)
+    return ledger.ImportedMessage(
+        ledger.head(f"turn {number}", at, GEMINI_NAME, own=bool(own)), shown
+    )
 
 
-def _piece(part: object) -> ImportedBlock:
+def _piece(part: object) -> ledger.ImportedBlock:
     """Read a piece of an answer, or a card in it."""
     words = foreign.first(part, "data", "content")
-    return ImportedBlock(words) if words else ledger.left("answers without words")
+    return ledger.ImportedBlock(words) if words else ledger.left("answers without words")
 
 
 CONVERSATIONS = Files(
@@ -217,22 +210,24 @@ CONVERSATIONS = Files(
 )
 
 
-def _answer(item: object) -> ImportedBlock:
+def _answer(item: object) -> ledger.ImportedBlock:
     shown = plain(text(item, "html"))
-    return ImportedBlock(shown) if shown else ledger.left("answers without words")
+    return ledger.ImportedBlock(shown) if shown else ledger.left("answers without words")
 
 
-def _details(data: Mapping[str, Any]) -> tuple[list[ImportedBlock], list[ImportedBlock]]:
+def _details(
+    data: Mapping[str, Any],
+) -> tuple[list[ledger.ImportedBlock], list[ledger.ImportedBlock]]:
     """Read the other two forms of a record: what was asked, and what was answered."""
-    asked, told = list[ImportedBlock](), list[ImportedBlock]()
+    asked, told = list[ledger.ImportedBlock](), list[ledger.ImportedBlock]()
     for one in mappings(data, "details"):
         if words := foreign.first(one, "value"):
-            (asked if one.get("name") == "Request" else told).append(ImportedBlock(words))
+            (asked if one.get("name") == "Request" else told).append(ledger.ImportedBlock(words))
     told += [ledger.unknown("userInteraction")] * len(listed(data, "userInteractions"))
     return asked, told
 
 
-def _attached(data: Mapping[str, Any]) -> Iterator[ImportedBlock]:
+def _attached(data: Mapping[str, Any]) -> Iterator[ledger.ImportedBlock]:
     """Name the pictures and files that went with a prompt."""
     for key, kind in ATTACHED.items():
         for one in several(data, key):

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from bumble.bridges.exports.destination import MARK
 from bumble.bridges.imports import foreign
-from bumble.bridges.imports.foreign import text
 from bumble.bridges.imports.ledger import (
     OTHER,
     PERSON,
@@ -114,8 +113,8 @@ def recipe(note: NoteFile) -> Recipe:
     """Read a skill, in the form that agents share."""
     place = PurePosixPath(note.name)
     stem = place.parent.name if place.name.casefold() == "skill.md" else place.stem
-    name = one_line(text(note.meta, "name") or stem)
-    return Recipe(name, one_line(text(note.meta, "description")), note.body)
+    name = one_line(foreign.text(note.meta, "name") or stem)
+    return Recipe(name, one_line(foreign.text(note.meta, "description")), note.body)
 
 
 def dated(note: NoteFile, by: str, author: str = "") -> Iterator[Item]:

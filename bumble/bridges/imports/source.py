@@ -198,18 +198,19 @@ def opened(path: Path, progress: Progress | None = None) -> Iterator[ImportSourc
 
 def _source(path: Path, progress: Progress | None, stack: ExitStack) -> ImportSource:
     if path.is_dir():
-        return _folder(path, progress)
+        top = path.resolve()
+        disk.enclose(top)
+        source = ImportSource(path, {}, lambda name: _plain_file(top / name), progress=progress)
+        for name, status in sorted(_walked(top, source)):
+            source.members[name] = _member(name, status)
+        return source
     stream = stack.enter_context(disk.reading(path))
-    if _is_zip(stream):
+    magic = stream.read(4)
+    stream.seek(0)
+    if magic in (b"PK\x03\x04", b"PK\x05\x06"):
         return _zip(path, stack.enter_context(_archive(stream)), progress)
     member = {path.name: _member(path.name, path.stat())}
     return ImportSource(path, member, lambda _: _plain_file(path), progress=progress)
-
-
-def _is_zip(stream: BinaryIO) -> bool:
-    magic = stream.read(4)
-    stream.seek(0)
-    return magic in (b"PK\x03\x04", b"PK\x05\x06")
 
 
 def _archive(stream: BinaryIO) -> zipfile.ZipFile:
@@ -237,15 +238,6 @@ def _plain_file(place: Path) -> BinaryIO:
         os.close(descriptor)
         raise OSError("it is no plain file")
     return os.fdopen(descriptor, "rb")
-
-
-def _folder(path: Path, progress: Progress | None) -> ImportSource:
-    top = path.resolve()
-    disk.enclose(top)
-    source = ImportSource(path, {}, lambda name: _plain_file(top / name), progress=progress)
-    for name, status in sorted(_walked(top, source)):
-        source.members[name] = _member(name, status)
-    return source
 
 
 def _member(name: str, status: os.stat_result) -> Member:

@@ -27,7 +27,6 @@ from bumble.bridges.imports.ledger import (
     Recipe,
 )
 from bumble.entity import changes, secrets
-from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UserError
 from bumble.records import (
@@ -38,9 +37,6 @@ from bumble.records import (
     sessions,
     skills,
 )
-from bumble.records.base import Provenance
-from bumble.records.sessions import Message
-from bumble.records.skills import Skill
 from bumble.text import markdown, moments
 from bumble.text.printable import each_text
 from bumble.text.words import one_line, shorten
@@ -79,7 +75,7 @@ class Importer:
         entity: Entity,
         speaker: Speaker,
         form: str,
-        apply: Callable[[ChangeSet], object],
+        apply: Callable[[changes.ChangeSet], object],
         now: datetime,
         since: datetime | None = None,
     ) -> None:
@@ -96,20 +92,24 @@ class Importer:
         self.entity, self.speaker, self.form = entity, speaker, form
         self.apply, self.now, self.since = apply, now, since
         self.report = ImportReport()
-        self._planned: list[Change] = []
+        self._planned: list[changes.Change] = []
         self._paths: set[str] = set()  # of what is planned
         self._bytes = 0
         self._there = _imported(entity, form)
         self._forgotten = forgotten.read(entity.root)
         self._book = self._book_read = knowledge.read(entity.knowledge)
         self._facts: dict[str, str] = {}  # the sources of sections to be added, by their titles
-        self._skills: list[Skill] = list(skills.read(entity.skills))
+        self._skills: list[skills.Skill] = list(skills.read(entity.skills))
         self._what = ""  # is being taken, in a few words
         self._titles: dict[str, int] = {}  # how many of this import have a title, by its key
 
     def take(self, item: Item) -> None:
         """Plan what an item asks for; writes when a batch is full."""
-        self._what = _named(item)
+        # the first of what an item is called, without a secret
+        names = (getattr(item, key, "") for key in ("title", "name", "what", "id"))
+        self._what = shorten(
+            secrets.redacted(one_line(next(filter(None, names), ""))), MAX_SHOWN_CHARS
+        )
         match item:
             case ImportedTalk():
                 self._talk(item)
@@ -135,19 +135,23 @@ class Importer:
         if planned:
             count = sum(change.path.startswith(f"{sessions.FOLDER}/") for change in planned)
             what = f"{count} conversation{'s' * (count != 1)}" if count else "what was known"
-            self.apply(ChangeSet(f"{BY}: {what} from {self.form}", tuple(planned)))
+            self.apply(changes.ChangeSet(f"{BY}: {what} from {self.form}", tuple(planned)))
         self._book_read = self._book
         self._planned, self._bytes = [], 0
         self._paths.clear()
 
-    def _plan(self, change: Change) -> None:
+    def _plan(self, change: changes.Change) -> None:
         self._planned.append(change)
         self._paths.add(change.path)
         self._bytes += len(change.data or b"")
 
     def _talk(self, talk: ImportedTalk) -> None:
         title = self._safe(one_line(talk.title))[:MAX_TITLE_CHARS]
-        key = talk.id if len(talk.id) <= MAX_ID_CHARS else _digest(talk.id)
+        key = (
+            talk.id
+            if len(talk.id) <= MAX_ID_CHARS
+            else hashlib.sha256(talk.id.encode("utf-8", "replace")).hexdigest()
+        )
         placed = self._placed(talk, key)
         turns = [one.turn for one in placed] if placed else talk.turns
         count = sum(turn.blocks for turn in turns)
@@ -207,7 +211,7 @@ class Importer:
             return ""
         session = session_files.load(self.entity.root / sessions.path(session_id))
         known = {message.id[-ID_TAIL:]: message.id for message in session.messages}
-        new, before = list[Message](), ""
+        new, before = list[sessions.Message](), ""
         for one in placed:
             if one.id[-ID_TAIL:] not in known:
                 new.append(replace(self._message(one), after=before))
@@ -249,7 +253,7 @@ class Importer:
             return None
         return at.astimezone(UTC).replace(microsecond=at.microsecond // 1000 * 1000)
 
-    def _message(self, placed: _Placed) -> Message:
+    def _message(self, placed: _Placed) -> sessions.Message:
         turn, text = placed.turn, placed.turn.text
         if len(text) > MAX_TEXT_CHARS:
             self.report.leave(
@@ -258,7 +262,7 @@ class Importer:
             text = text[:MAX_TEXT_CHARS] + "\n[… cut at the import]"
         name = self._safe(one_line(turn.name))[:MAX_TITLE_CHARS]
         extra = base.filled({"name": name, "model": one_line(turn.model)[:MAX_TITLE_CHARS]})
-        message = Message(
+        message = sessions.Message(
             placed.id,
             placed.at,
             "assistant",
@@ -269,14 +273,11 @@ class Importer:
         if turn.by == PERSON:
             own, extra = self.speaker, {"name": self.speaker.name}
             said = replace(message, role="user", speaker=own.id, trust=own.trust, extra=extra)
-            return self._known(said)
+            # note of a message by somebody who was forgotten before that they are met anew
+            before = [entry for entry in self._forgotten if entry.at < said.at]
+            anew = forgotten.met_after(before, said.speaker, str(said.extra.get("name", "")))
+            return replace(said, extra={**said.extra, **anew})
         return message
-
-    def _known(self, message: Message) -> Message:
-        """Note of a message by somebody who was forgotten before that they are met anew."""
-        before = [entry for entry in self._forgotten if entry.at < message.at]
-        anew = forgotten.met_after(before, message.speaker, str(message.extra.get("name", "")))
-        return replace(message, extra={**message.extra, **anew})
 
     def _safe(self, text: str) -> str:
         """Return a text without secrets, and count it if it had one."""
@@ -285,8 +286,8 @@ class Importer:
         self.report.secrets.append(self._what)
         return secrets.redacted(text)
 
-    def _origin(self, *, public: bool) -> Provenance:
-        return Provenance(by=BY, trust=TRUST, audience=() if public else (self.speaker.id,))
+    def _origin(self, *, public: bool) -> base.Provenance:
+        return base.Provenance(by=BY, trust=TRUST, audience=() if public else (self.speaker.id,))
 
     def _unique(self, title: str) -> str:
         """Return a title that no other of this import has, the same at every import."""
@@ -311,7 +312,7 @@ class Importer:
         except UserError as error:
             self.report.leave(LeftOut(title, str(error).splitlines()[0]))
 
-    def _correct(self, title: str, text: str, origin: Provenance) -> None:
+    def _correct(self, title: str, text: str, origin: base.Provenance) -> None:
         change = knowledge.plan_set(self._book, title, text, "", by_entity=True, provenance=origin)
         if change is None or change.data is None:
             self.report.same += 1
@@ -364,7 +365,7 @@ class Importer:
             self.report.skills += 1
             self._remember(skills.of(markdown.parse(change.data.decode()), name, change.path))
 
-    def _remember(self, skill: Skill) -> None:
+    def _remember(self, skill: skills.Skill) -> None:
         self._skills = [one for one in self._skills if one.path != skill.path] + [skill]
 
     def _persona(self, found: ImportedPersona) -> None:
@@ -385,12 +386,6 @@ class Importer:
             self._plan(change)
 
 
-def _named(item: Item) -> str:
-    """Return the first of what an item is called, without a secret."""
-    names = (getattr(item, key, "") for key in ("title", "name", "what", "id"))
-    return shorten(secrets.redacted(one_line(next(filter(None, names), ""))), MAX_SHOWN_CHARS)
-
-
 def _imported(entity: Entity, form: str) -> dict[str, str]:
     """Return the ids of conversations that were imported before, by their ids at their origin."""
     there = {}
@@ -398,10 +393,6 @@ def _imported(entity: Entity, form: str) -> dict[str, str]:
         if info.imported is not None and info.imported.get("from") == form:
             there[str(info.imported.get("id"))] = info.id
     return there
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def run(items: Iterable[Item], importer: Importer) -> ImportReport:

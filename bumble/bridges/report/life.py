@@ -16,7 +16,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.body import ebb
-from bumble.body.ebb import BodyTag
 from bumble.bridges.exports.memories import safe
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
@@ -31,10 +30,8 @@ from bumble.records import (
     relationships,
     session_files,
 )
-from bumble.records.episodes import Imprint
 from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader
-from bumble.records.relationships import Scores
 from bumble.records.sessions import Compaction, Message, Session
 from bumble.text.printable import clean, whole
 from bumble.text.words import one_line, shorten
@@ -82,9 +79,9 @@ class LifeEntry(Struct, frozen=True):
     sources: tuple[str, ...] = ()  # ids of what it rests on
     ground: Ground = Ground()
     quotes: tuple[Basis, ...] = ()  # of a talk
-    imprints: tuple[Imprint, ...] = ()  # of an episode
+    imprints: tuple[episodes.Imprint, ...] = ()  # of an episode
     weight: float = 0.0  # of an episode: how much it mattered, in [0, 1]
-    body: BodyTag | None = None  # of an episode
+    body: ebb.BodyTag | None = None  # of an episode
     fragments: tuple[str, ...] = ()  # of a dream
     sure: float | None = None  # of a belief: how sure the entity is of it today, in [0, 1]
     put_away: bool = False  # of a belief: out of recall
@@ -102,7 +99,7 @@ class Portrait(Struct, frozen=True):
     names: tuple[str, ...]  # others
     text: str
     dynamic: str
-    scores: Scores
+    scores: relationships.Scores
     interaction_count: int
     first_met: datetime | None
     last_interaction: datetime | None
@@ -185,7 +182,10 @@ class Collector:
         for number, (kind, path) in enumerate(paths):
             progress(number, total)
             self._take(kind, path)
-        wanted = self._wanted()
+        # the ids of all that something rests on
+        entries = (entry for group in self.life.entries.values() for entry in group)
+        lists = [*(entry.sources for entry in entries), *(who.sources for who in self.life.people)]
+        wanted = {source for sources in lists for source in sources}
         for number, path in enumerate(talks, len(paths)):
             progress(number, total)
             self._take_talk(path, wanted)
@@ -268,7 +268,7 @@ class Collector:
         assert view.document is not None  # noqa: S101
         episode = episodes.of(view.document, view.id)
         felt = tuple(
-            Imprint(shown(each.emotion), each.intensity, shown(each.trigger))
+            episodes.Imprint(shown(each.emotion), each.intensity, shown(each.trigger))
             for each in episode.imprints
         )
         self.sources[view.id], self.company[view.id] = view.sources, view.people
@@ -354,12 +354,6 @@ class Collector:
         parts = (by, model, trust, f"only for {who}" if who else "")
         return tuple(_mark(part) for part in parts if part)
 
-    def _wanted(self) -> set[str]:
-        """Return the ids of all that something rests on."""
-        entries = (entry for group in self.life.entries.values() for entry in group)
-        lists = [*(entry.sources for entry in entries), *(who.sources for who in self.life.people)]
-        return {source for sources in lists for source in sources}
-
     def _take_talk(self, path: Path, wanted: set[str]) -> None:
         try:
             session = session_files.load(path)
@@ -375,7 +369,24 @@ class Collector:
         self.quotes |= quotes
         self.talks |= dict.fromkeys(quotes, session.id)
         self.company |= dict.fromkeys((*quotes, session.id), session.people)
-        self._add(session.id, self._talk(session, tuple(quotes.values())))
+        spoken = [message for message in session.messages if message.role != "tool"]
+        first = next((m.text for m in spoken if m.role == "user" and m.text.strip()), "")
+        imported = session.imported or {}
+        origin = f"from {imported['from']}" if imported.get("from") else ""
+        count = f"{len(spoken)} message{'' if len(spoken) == 1 else 's'}"
+        self._add(
+            session.id,
+            LifeEntry(
+                "session",
+                anchor("session", session.id),
+                self._local(session.at),
+                shorten(one_line(shown(first)), FIRST_CHARS, at_word=True),
+                session.people,
+                title=shown(one_line(str(imported.get("title") or ""))),
+                marks=tuple(filter(None, (count, shown(origin)))),
+                quotes=tuple(quotes.values()),
+            ),
+        )
 
     def _quotes(self, session: Session, wanted: set[str]) -> Iterator[tuple[str, Basis]]:
         for message in session.messages:
@@ -393,23 +404,6 @@ class Collector:
     def _quote(self, said: Message | Compaction, text: str, speaker: str) -> Basis:
         told, mark = _cut(shown(text.strip()), QUOTE_CHARS), anchor("message", said.id)
         return Basis("message", mark, self._local(said.at), told, speaker)
-
-    def _talk(self, session: Session, quotes: tuple[Basis, ...]) -> LifeEntry:
-        spoken = [message for message in session.messages if message.role != "tool"]
-        first = next((m.text for m in spoken if m.role == "user" and m.text.strip()), "")
-        imported = session.imported or {}
-        origin = f"from {imported['from']}" if imported.get("from") else ""
-        count = f"{len(spoken)} message{'' if len(spoken) == 1 else 's'}"
-        return LifeEntry(
-            "session",
-            anchor("session", session.id),
-            self._local(session.at),
-            shorten(one_line(shown(first)), FIRST_CHARS, at_word=True),
-            session.people,
-            title=shown(one_line(str(imported.get("title") or ""))),
-            marks=tuple(filter(None, (count, shown(origin)))),
-            quotes=quotes,
-        )
 
     def _join(self) -> None:
         """Say of each memory what it rests on, and put the newest first."""
@@ -435,13 +429,14 @@ class Collector:
         lost = (
             []
             if not self.reader.is_owner
-            else [source for source in ids if not self._is_here(source)]
+            else [
+                source
+                for source in ids
+                if not (source in self.quotes or source in self.places or source in self._hidden)
+            ]
         )
         more = max(0, len(bases) - MOST_BASES)
         return Ground(tuple(bases[:MOST_BASES]), more, len(lost))
-
-    def _is_here(self, source: str) -> bool:
-        return source in self.quotes or source in self.places or source in self._hidden
 
     def _basis(self, source: str) -> Basis | None:
         if source in self.quotes:
@@ -459,7 +454,7 @@ def _marks(talks: Iterable[str]) -> set[str]:
     return {anchor("session", talk) for talk in talks}
 
 
-def _body(tag: str) -> BodyTag | None:
+def _body(tag: str) -> ebb.BodyTag | None:
     try:
         return ebb.parse_tag(tag) if tag else None
     except ValueError:

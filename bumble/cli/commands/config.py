@@ -16,9 +16,9 @@ from bumble.entity import folder_trust, layers, settings
 from bumble.entity.config import OWNERS, Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import NotAnEntityError, UsageError, UserError
-from bumble.llm import providers
+from bumble.llm import detect
 from bumble.runtime import rules
-from bumble.text import schema, urls, yaml_edit
+from bumble.text import printable, schema, yaml_edit
 
 app = group()
 
@@ -187,11 +187,12 @@ def _check_model(shell: Shell, entity: Path | None, key: str, *, user: bool) -> 
         return
     if problem := chat_model.missing(chosen, facts.names):
         output.warn(shell, f"{chosen.model}: {problem}")
-    config, known = opened.config.llm, providers.named(opened.config.llm.provider)
+    config, known = opened.config.llm, detect.provider_named(opened.config.llm.provider)
     if key == "llm.provider" and known and config.base_url:
         output.warn(
             shell,
-            f"llm.base_url is {urls.shown(config.base_url)}, and goes before llm.provider.\n"
+            f"llm.base_url is {printable.shown_url(config.base_url)}, and goes before "
+            f"llm.provider.\n"
             f"Take it out: bumble config unset {'--user ' if user else ''}llm.base_url",
         )
     elif known and config.model == weights.AUTO:

@@ -10,7 +10,6 @@ import typer
 
 from bumble.chat import context_report
 from bumble.chat import route as router
-from bumble.chat.context_report import ContextReport
 from bumble.chat.reply_writer import Turn
 from bumble.cli import listing, output, people, run_job
 from bumble.cli.command import AsOption, group, looks_back, reads
@@ -35,7 +34,9 @@ EstimateOption = Annotated[
 ]
 
 
-def _reports(name: str, said: str, lines: Callable[[ContextReport], Iterable[str]]) -> None:
+def _reports(
+    name: str, said: str, lines: Callable[[context_report.ContextReport], Iterable[str]]
+) -> None:
     """Make a command that shows the report of a request."""
 
     def show(

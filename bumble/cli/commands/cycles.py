@@ -19,7 +19,7 @@ from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened
 from bumble.errors import UserError
 from bumble.llm.protocol import Model
-from bumble.models.abilities.tiers import Abilities
+from bumble.models.tiers import Abilities
 from bumble.records import session_files
 from bumble.runtime import locks
 from bumble.runtime.job import Held, JobResult, Pass, Settled

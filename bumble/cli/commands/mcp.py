@@ -23,8 +23,8 @@ from bumble.entity.config import Config
 from bumble.errors import McpMissingError
 
 if TYPE_CHECKING:
-    from bumble.bridges.mcp_server.desk import Desk
-    from bumble.chat.mcp_client.servers import Running, Servers
+    from bumble.bridges.mcp_desk import Desk
+    from bumble.chat.mcp_servers import Servers
     from bumble.runtime.people import Person
 
 LIBRARIES = ("mcp", "mcp_types")
@@ -47,15 +47,15 @@ def library() -> Iterator[None]:
 
 def servers(config: Config, shell: Shell, tell: Callable[[str], None]) -> Servers:
     """Return the servers that the owner lists; none of them is started yet."""
-    from bumble.chat.mcp_client.servers import Servers
+    from bumble.chat.mcp_servers import Servers
 
     return Servers(config.tools.servers, shell.environ, shell.secrets_file, tell, _link)
 
 
 def _link() -> ModuleType:
     with library():
-        from bumble.chat.mcp_client import link
-    return link
+        from bumble.chat import mcp_link
+    return mcp_link
 
 
 class Client(Struct, frozen=True):
@@ -148,11 +148,11 @@ def mcp(
         _print_config(opened, print_config, speaker, write=write)
         return
     with library():
-        from bumble.bridges.mcp_server import server
-    served = server.make(desk_of(opened, people.speaking(opened, speaker)), writes=write)
+        from bumble.bridges import mcp_server
+    served = mcp_server.make(desk_of(opened, people.speaking(opened, speaker)), writes=write)
     # Ctrl-C ends it at once: the library would wait for a line more. Writes outlive a kill.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    server.serve(served)
+    mcp_server.serve(served)
 
 
 def _list_servers(opened: Opened) -> None:
@@ -160,26 +160,26 @@ def _list_servers(opened: Opened) -> None:
     listed = servers(opened.config, shell, lambda _: None)
     try:
         listed.start(listed.all)
-        data = [_server_data(server) for server in listed.all]
+        data = [
+            {
+                "name": server.name,
+                "command": list(server.config.command),
+                "answers": not server.problem,
+                "problem": server.problem or None,
+                "protocol": server.link.protocol if server.link else None,
+                "seconds": round(server.seconds, 2),
+                "tools": [
+                    {"name": tool.name, "description": tool.description}
+                    for tool in server.tools.values()
+                ],
+                "left_out": server.left_out,
+            }
+            for server in listed.all
+        ]
     finally:
         listed.close()
     lines = [line for server in data for line in _server_lines(server)]
     output.result(shell, "mcp list", {"servers": data}, "\n".join(lines) or NO_SERVERS)
-
-
-def _server_data(server: Running) -> dict[str, Any]:
-    return {
-        "name": server.name,
-        "command": list(server.config.command),
-        "answers": not server.problem,
-        "problem": server.problem or None,
-        "protocol": server.link.protocol if server.link else None,
-        "seconds": round(server.seconds, 2),
-        "tools": [
-            {"name": tool.name, "description": tool.description} for tool in server.tools.values()
-        ],
-        "left_out": server.left_out,
-    }
 
 
 def _server_lines(server: Mapping[str, Any]) -> list[str]:
@@ -193,7 +193,7 @@ def _server_lines(server: Mapping[str, Any]) -> list[str]:
 
 def desk_of(opened: Opened, who: Person) -> Desk:
     """Return what a reader may ask; no model is asked for it."""
-    from bumble.bridges.mcp_server.desk import Desk
+    from bumble.bridges.mcp_desk import Desk
     from bumble.cli import run_job
     from bumble.cli.models.chat_model import lazy_model
 

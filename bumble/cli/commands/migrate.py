@@ -214,7 +214,12 @@ def migrate(
     planned = plan(root)
     kept = ""
     if planned.change_set and not check:
-        after = _opened_after(shell, root, planned)
+        # open the folder as it is to be: its settings can't be read before
+        with unfinished.temporary_folder() as folder:
+            file = folder / ENTITY_FILE
+            file.write_text(planned.entity, encoding="utf-8")
+            read = settings.load(file, shell.user_file, shell.environ, {})
+        after = Opened(shell, Entity(root), "", read, identity_of(shell, root, read))
         kept = keep(Entity(root), planned.version, shell.now(), git.at(root))
         commits.apply(root, planned.change_set, after.commit_policy, timeout_seconds=wait)
     data = {
@@ -226,19 +231,6 @@ def migrate(
         "backup": kept or None,
     }
     output.result(shell, "migrate", data, _lines(planned, kept, check=check))
-
-
-def _opened_after(shell: Shell, root: Path, migration: Migration) -> Opened:
-    """Open the folder as it is to be: its settings can't be read before.
-
-    Raises:
-        SettingInvalidError: If there is more in them that this bumble doesn't take.
-    """
-    with unfinished.temporary_folder() as folder:
-        file = folder / ENTITY_FILE
-        file.write_text(migration.entity, encoding="utf-8")
-        read = settings.load(file, shell.user_file, shell.environ, {})
-    return Opened(shell, Entity(root), "", read, identity_of(shell, root, read))
 
 
 def _lines(migration: Migration, kept: str, *, check: bool) -> list[str]:

@@ -21,7 +21,7 @@ from bumble.errors import (
 )
 from bumble.files import disk
 from bumble.llm import detect
-from bumble.models.abilities.tiers import ModelResult
+from bumble.models.tiers import ModelResult
 from bumble.models.weights import choice, own_models, store
 from bumble.models.weights.catalog import (
     CatalogEntry,

@@ -229,7 +229,23 @@ def _data(session: sessions.Session) -> dict[str, Any]:
         "state": _state(session),
         "imported": dict(session.imported) if session.imported is not None else None,
         "ended": session.ended.isoformat() if session.ended else None,
-        "messages": [_message_data(message) for message in session.messages],
+        "messages": [
+            {
+                "id": message.id,
+                "at": message.at.isoformat(),
+                "role": message.role,
+                "speaker": message.speaker,
+                "text": message.text,
+                "tool_calls": [
+                    {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
+                    for call in message.tool_calls
+                ],
+                "tool_call_id": message.tool_call_id,
+                "trust": message.trust,
+                "unanswered": message.unanswered,
+            }
+            for message in session.messages
+        ],
         "compactions": [
             {
                 "id": compaction.id,
@@ -239,23 +255,6 @@ def _data(session: sessions.Session) -> dict[str, Any]:
             }
             for compaction in session.compactions
         ],
-    }
-
-
-def _message_data(message: sessions.Message) -> dict[str, Any]:
-    return {
-        "id": message.id,
-        "at": message.at.isoformat(),
-        "role": message.role,
-        "speaker": message.speaker,
-        "text": message.text,
-        "tool_calls": [
-            {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
-            for call in message.tool_calls
-        ],
-        "tool_call_id": message.tool_call_id,
-        "trust": message.trust,
-        "unanswered": message.unanswered,
     }
 
 

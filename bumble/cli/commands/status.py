@@ -25,7 +25,7 @@ from bumble.models.weights import choice, store
 from bumble.prompt import transcript
 from bumble.records import kinds, session_files, sessions, state
 from bumble.runtime import cursors, review_queue, schedule
-from bumble.text import tokens, urls, words
+from bumble.text import printable, tokens, words
 
 MEASURED_ON = "all-minilm-l6-v2"  # the embedding model that ranking weights were chosen on
 T = TypeVar("T")
@@ -115,7 +115,7 @@ def _model(look: Look) -> Part:
         "name": chosen.model,
         "backend": chosen.backend,
         "why": chosen.why,
-        "url": urls.shown(chosen.url) or None,
+        "url": printable.shown_url(chosen.url) or None,
         "lacks": lacks,
         "others": sorted(names),
     }

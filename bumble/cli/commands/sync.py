@@ -23,7 +23,7 @@ from bumble.errors import (
 from bumble.history import remote
 from bumble.records import forgotten, kinds, knowledge
 from bumble.runtime import rules
-from bumble.text import urls
+from bumble.text import printable
 
 if TYPE_CHECKING:
     from bumble.cli.doctor import DoctorReport
@@ -139,7 +139,7 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
         raise SyncError(root, why, "Nothing was uploaded; `bumble doctor` says more.")
     found = remote.upload(root, place)
     remote.refuse_another(root, place, target)
-    shown = urls.shown(target)
+    shown = printable.shown_url(target)
     if not public and remote.is_public(root, target):
         raise RefusedError(
             f"{shown}: anybody can read what lies there, and it would be all that"

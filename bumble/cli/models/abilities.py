@@ -18,10 +18,10 @@ from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
 from bumble.files import disk
-from bumble.llm import detect, providers
+from bumble.llm import detect
 from bumble.llm.protocol import Model
-from bumble.models.abilities import probe, tiers
-from bumble.models.abilities.tiers import (
+from bumble.models import probe, tiers
+from bumble.models.tiers import (
     ABLE,
     ANY,
     PURPOSES,
@@ -38,7 +38,7 @@ from bumble.models.weights import choice
 from bumble.records.sessions import Session
 from bumble.runtime import locks, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
-from bumble.text import schema, urls
+from bumble.text import printable, schema
 
 if TYPE_CHECKING:
     from bumble.runtime.runtime import Runtime
@@ -107,7 +107,17 @@ def _look(opened: Configured, chosen: choice.Choice | None) -> Abilities:
 def measured_of(opened: Configured, chosen: choice.Choice) -> Abilities:
     """Return what a probe measured of a model, or a script says of its own; the rest by size."""
     if chosen.script is not None:
-        return _scripted(opened, chosen)
+        from bumble.llm import scripted
+
+        path = chat_model.script_of(opened, chosen)
+        listed = scripted.abilities(path)
+        if listed is None:
+            return ABLE
+        try:
+            schema.check(AbilitiesConfig, listed)
+        except schema.ValueProblem as problem:
+            raise RecordInvalidError(path, f"abilities: {problem}") from problem
+        return overruled(ABLE, cast("Mapping[Purpose, Mapping[str, Tier]]", listed))
     measured = result_of(opened.shell, chosen).abilities()
     return replace(measured, unmeasured=_unmeasured(opened, chosen)[0])
 
@@ -130,7 +140,7 @@ def identity_of(chosen: choice.Choice) -> str:
     """Return by what the results of a model are kept: the hash of its weights, else where it is."""
     if chosen.entry is not None:
         return f"{tiers.OF_WEIGHTS}{chosen.entry.files[0].sha256}"
-    name = f"{urls.shown(chosen.url).rstrip('/')}#{chosen.model}"
+    name = f"{printable.shown_url(chosen.url).rstrip('/')}#{chosen.model}"
     if chosen.backend != "ollama":
         return name
     return f"{name}@{detect.digest(chosen.url, chosen.model)}"  # a pull may bring another model
@@ -219,13 +229,6 @@ def say_once(
     notice = [identity_of(chosen), code]
     if notice in seen:
         return
-    output.say(_notice(opened, chosen, code))
-    if runtime.writes:
-        place = opened.entity.private / "cache" / NOTICES
-        disk.write_cache(place, json.dumps([*seen, notice]).encode())
-
-
-def _notice(opened: Opened, chosen: choice.Choice, code: str) -> str:
     name, shell = probe.name(code), opened.shell
     result = result_of(shell, chosen).languages.get(code)
     if result is not None and result.is_whole:
@@ -234,7 +237,10 @@ def _notice(opened: Opened, chosen: choice.Choice, code: str) -> str:
     else:
         first = f"{chosen.model} is a small model, so it isn't trusted to write {name} unchecked"
     then = "what you tell it is kept in your own words, and it says little"
-    return f"{first}: {then}.\n{_better(opened, chosen)}"
+    output.say(f"{first}: {then}.\n{_better(opened, chosen)}")
+    if runtime.writes:
+        place = opened.entity.private / "cache" / NOTICES
+        disk.write_cache(place, json.dumps([*seen, notice]).encode())
 
 
 def _better(opened: Opened, chosen: choice.Choice) -> str:
@@ -248,7 +254,7 @@ def _better(opened: Opened, chosen: choice.Choice) -> str:
             auto = opened.config.llm.model == weights.AUTO
             takes = "model pull" if auto else "config set llm.model"
             return f"A larger one: `bumble {takes} {better.name}`."
-    names = ", ".join(one.name for one in providers.known())
+    names = ", ".join(one.name for one in detect.providers())
     return (
         "It is the largest for this machine's memory. One elsewhere, to which what you say goes: "
         f"`bumble config set --user llm.provider NAME` ({names})."
@@ -269,20 +275,6 @@ def _better_there(chosen: choice.Choice) -> str:
         return f"A larger one of that server: `bumble config set llm.model {prefix}NAME`."
     which = f" It has {chat_model.listed(tuple(others))}." if others[1:] else ""
     return f"Another one of that server: `bumble config set llm.model {prefix}{others[0]}`.{which}"
-
-
-def _scripted(opened: Configured, chosen: choice.Choice) -> Abilities:
-    from bumble.llm import scripted
-
-    path = chat_model.script_of(opened, chosen)
-    listed = scripted.abilities(path)
-    if listed is None:
-        return ABLE
-    try:
-        schema.check(AbilitiesConfig, listed)
-    except schema.ValueProblem as problem:
-        raise RecordInvalidError(path, f"abilities: {problem}") from problem
-    return overruled(ABLE, cast("Mapping[Purpose, Mapping[str, Tier]]", listed))
 
 
 def _place(opened: Configured, purpose: Purpose, code: str) -> str:

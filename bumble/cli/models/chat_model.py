@@ -20,13 +20,13 @@ from bumble.entity import installation
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UserError
 from bumble.files import disk
-from bumble.llm import detect, gguf, ledger, providers
+from bumble.llm import detect, gguf, ledger
 from bumble.llm.ledger import Budgeted, Limits, Prices, Recorded
 from bumble.llm.protocol import AbsentModel, LazyModel, Model
 from bumble.llm.wire import HabitFile, Timeouts, WindowSource
 from bumble.models.weights import choice, store
 from bumble.models.weights.catalog import CatalogEntry
-from bumble.text import urls
+from bumble.text import printable
 
 if TYPE_CHECKING:
     from bumble.llm.http_model import HttpModel
@@ -70,7 +70,7 @@ def choose_model(opened: Configured, *, yes: bool | None = None) -> choice.Choic
 def is_open(opened: Configured) -> bool:
     """Whether nothing was said about the model, and somebody is there to be asked."""
     config = opened.config.llm
-    known = providers.named(config.provider)
+    known = detect.provider_named(config.provider)
     said = config.model != weights.AUTO or config.base_url or known is not None
     return opened.shell.asks and not said
 
@@ -141,7 +141,22 @@ def open_model(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Mo
 
         return scripted.ScriptedModel(scripted.read(script_of(opened, chosen)), name=chosen.model)
     if chosen.backend == "embedded":
-        return _embedded(opened, chosen, writes=writes)
+        weights.require_engine()
+        from bumble.llm.embedded import EmbeddedModel
+
+        if chosen.entry is None:
+            raise TypeError("an embedded choice names its entry")
+        installed = store.require(opened.shell.weights, chosen.entry)
+        limit, root = opened.config.llm.prompt_cache_megabytes, opened.root
+        return EmbeddedModel(
+            installed.weights,
+            name=chosen.entry.name,
+            sha256=chosen.entry.files[0].sha256,
+            context_tokens=min(window(opened), chosen.entry.context_tokens),
+            cache_dir=opened.shell.cache_of("prompts", root) if root and writes and limit else None,
+            cache_limit_bytes=limit * 1_000_000,
+            on_load=lambda: None,
+        )
     return open_endpoint(opened, chosen, writes=writes)
 
 
@@ -155,7 +170,7 @@ def open_endpoint(opened: Configured, chosen: choice.Choice, *, writes: bool) ->
         first_token_seconds=config.first_token_timeout_seconds,
         silence_seconds=config.silence_timeout_seconds,
     )
-    key = f"{urls.shown(chosen.url)}#{chosen.model}"
+    key = f"{printable.shown_url(chosen.url)}#{chosen.model}"
     habits = HabitFile(shell.habits, key, shell.now, writes=writes)
     if chosen.backend == "ollama":
         return http_model.ollama(
@@ -190,25 +205,6 @@ def script_of(opened: Configured, chosen: choice.Choice) -> Path:
     if root is None or not opened.settings.origin("llm.model").startswith(f"{ENTITY_FILE}:"):
         return opened.shell.path(Path(named))
     return disk.inside(root, os.path.relpath(root / named, root))
-
-
-def _embedded(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Model:
-    weights.require_engine()
-    from bumble.llm.embedded import EmbeddedModel
-
-    if chosen.entry is None:
-        raise TypeError("an embedded choice names its entry")
-    installed = store.require(opened.shell.weights, chosen.entry)
-    limit, root = opened.config.llm.prompt_cache_megabytes, opened.root
-    return EmbeddedModel(
-        installed.weights,
-        name=chosen.entry.name,
-        sha256=chosen.entry.files[0].sha256,
-        context_tokens=min(window(opened), chosen.entry.context_tokens),
-        cache_dir=opened.shell.cache_of("prompts", root) if root and writes and limit else None,
-        cache_limit_bytes=limit * 1_000_000,
-        on_load=lambda: None,
-    )
 
 
 def recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> Recorded:
@@ -260,7 +256,12 @@ class Facts(Struct, frozen=True):
 def look(opened: Configured, chosen: choice.Choice) -> Facts:
     """Find out what is known of a model that was chosen; nothing is loaded."""
     if chosen.entry is not None:
-        return _of_file(opened, chosen.entry)
+        # read the file; where it isn't here, or can't be read, the catalog says what is known
+        entry = chosen.entry
+        most = entry.context_tokens
+        tokens = _read(opened, entry, gguf.context_tokens) or most
+        parameters = _read(opened, entry, gguf.parameters)
+        return _facts(opened, min(tokens, most), "file", parameters=parameters)
     if chosen.script is not None:
         return _facts(opened, None, "default")
     with closing(open_endpoint(opened, chosen, writes=True)) as endpoint:
@@ -283,15 +284,7 @@ def stays_here(chosen: choice.Choice) -> bool:
     """Whether what a model is asked stays on this machine."""
     if chosen.backend in ("embedded", "script"):
         return True
-    return urls.is_loopback(chosen.url) and not chosen.model.endswith(IN_THE_CLOUD)
-
-
-def _of_file(opened: Configured, entry: CatalogEntry) -> Facts:
-    """Read the file; where it isn't here, or can't be read, the catalog says what is known."""
-    most = entry.context_tokens
-    tokens = _read(opened, entry, gguf.context_tokens) or most
-    parameters = _read(opened, entry, gguf.parameters)
-    return _facts(opened, min(tokens, most), "file", parameters=parameters)
+    return printable.is_loopback(chosen.url) and not chosen.model.endswith(IN_THE_CLOUD)
 
 
 def _read(

@@ -17,13 +17,12 @@ from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.process import Shell
 from bumble.entity import changes, settings
 from bumble.errors import CredentialsError
-from bumble.llm import detect, providers
+from bumble.llm import detect
 from bumble.llm.protocol import Model
-from bumble.models.abilities import probe, tiers
-from bumble.models.abilities.tiers import LanguageResult, ModelResult
+from bumble.models import probe, tiers
 from bumble.models.weights.catalog import CatalogEntry
 from bumble.models.weights.choice import OLLAMA, Choice
-from bumble.text import urls
+from bumble.text import printable
 
 Rows = list[tuple[str, str]]
 
@@ -43,16 +42,21 @@ def shown(opened: opening.Configured, chosen: Choice) -> tuple[dict[str, Any], l
         "name": chosen.model,
         "backend": chosen.backend,
         "why": chosen.why,
-        "url": urls.shown(chosen.url) or None,
+        "url": printable.shown_url(chosen.url) or None,
         "key": {"name": chosen.key, "set": has_key} if chosen.key else None,
         "stays_here": chat_model.stays_here(chosen),
         **asdict(facts),
         "trusted": [asdict(one) for one in standings],
     }
+    size = f"{facts.parameters / 1e9:.1f} billion" if facts.parameters else ""
+    costs = "${:g} a million tokens read, ${:g} written"
     rows: Rows = [
         ("backend", chosen.backend),
         *_place(opened, chosen, has_key=has_key),
-        *_facts(chosen, facts),
+        ("lacks", chat_model.missing(chosen, facts.names)),
+        ("window", facts.window_line),
+        ("parameters", size),
+        ("prices", costs.format(*facts.prices) if facts.prices else ""),
         *(("trusted with", one.line) for one in standings),
     ]
     lines = output.table([row for row in rows if row[1]], indent="  ")
@@ -65,20 +69,9 @@ def _place(opened: opening.Configured, chosen: Choice, *, has_key: bool) -> Rows
     stays = "what is said stays on this machine"
     leaves = "what is said leaves this machine, with what is remembered for it"
     return [
-        ("address", urls.shown(chosen.url)),
+        ("address", printable.shown_url(chosen.url)),
         ("key", f"{chosen.key}, {'set' if has_key else 'not set'}" if chosen.key else ""),
         ("private", stays if chat_model.stays_here(chosen) else leaves),
-    ]
-
-
-def _facts(chosen: Choice, facts: chat_model.Facts) -> Rows:
-    size = f"{facts.parameters / 1e9:.1f} billion" if facts.parameters else ""
-    costs = "${:g} a million tokens read, ${:g} written"
-    return [
-        ("lacks", chat_model.missing(chosen, facts.names)),
-        ("window", facts.window_line),
-        ("parameters", size),
-        ("prices", costs.format(*facts.prices) if facts.prices else ""),
     ]
 
 
@@ -112,8 +105,8 @@ def probe_model(
         asked = sum(len(probe.load(code)) for code in missing)
         writing.confirm(
             shell,
-            f"Ask {chosen.model} at {urls.shown(chosen.url)} {asked} short questions, which may "
-            "cost money?",
+            f"Ask {chosen.model} at {printable.shown_url(chosen.url)} {asked} short questions, "
+            "which may cost money?",
             "Say --yes to ask it without being asked.",
             yes=yes,
         )
@@ -143,7 +136,7 @@ def _measure(
     name, total = probe.name(code), len(probe.load(code))
     bar, started = output.Progress(name, opened.shell.environ), time.monotonic()
 
-    def note(part: LanguageResult) -> None:
+    def note(part: tiers.LanguageResult) -> None:
         bar(sum(map(len, part.answers.values())), total)
 
     try:
@@ -158,7 +151,7 @@ def _measure(
     )
 
 
-def probed_rows(result: ModelResult) -> list[tuple[str, str]]:
+def probed_rows(result: tiers.ModelResult) -> list[tuple[str, str]]:
     """Say for a list what a model got right, by language."""
     return [
         (
@@ -169,7 +162,7 @@ def probed_rows(result: ModelResult) -> list[tuple[str, str]]:
     ]
 
 
-def probed_data(result: ModelResult) -> dict[str, Any]:
+def probed_data(result: tiers.ModelResult) -> dict[str, Any]:
     """Return what a model can be trusted with as data."""
     return {
         "model": result.model,
@@ -259,8 +252,8 @@ def _of_servers(opened: opening.Configured) -> tuple[list[Option], list[Option]]
 
 def _of_server(server: detect.LocalServer, name: str, *, stays: bool) -> Option:
     size = f", {output.size(server.sizes[name])}" if name in server.sizes else ""
-    is_here = urls.is_loopback(server.base_url)
-    cloud = "Ollama's cloud" if is_here else urls.shown(server.base_url)
+    is_here = printable.is_loopback(server.base_url)
+    cloud = "Ollama's cloud" if is_here else printable.shown_url(server.base_url)
     where = f"{HERE}{size}" if stays else f"{LEAVES} {cloud}, which may cost money"
     settings = {"llm.model": f"{OLLAMA}{name}"}
     if server.address.kind != "ollama":  # nobody meant a key for it
@@ -286,7 +279,7 @@ def _embedded(shell: Shell) -> Iterator[Option]:
 
 def _of_providers(shell: Shell) -> Iterator[Option]:
     """Yield a model of each provider that there is a key for; nothing is asked of any."""
-    for provider in providers.known():
+    for provider in detect.providers():
         if _has_key_of(shell, provider):
             host = urlsplit(provider.url).hostname
             where = f"{LEAVES} {host}, at its prices, by your {provider.key}"
@@ -294,7 +287,7 @@ def _of_providers(shell: Shell) -> Iterator[Option]:
             yield Option(f"{provider.model} of {provider.label}: {where}", settings)
 
 
-def _has_key_of(shell: Shell, provider: providers.Provider) -> bool:
+def _has_key_of(shell: Shell, provider: detect.Provider) -> bool:
     try:
         return chat_model.has_key(shell, provider.key)
     except CredentialsError as error:

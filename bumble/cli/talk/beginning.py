@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from bumble.cli import new_entity, opening, output, setting_files
 from bumble.cli.models import weights
-from bumble.cli.opening import Opened
 from bumble.entity import installation, settings
 from bumble.errors import FolderUnwritableError, UserError
 from bumble.fallback import sayings
@@ -45,7 +44,7 @@ def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
         talk.name_owner(opened)
 
 
-def with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
+def with_name(opened: opening.Opened, introduced: str, *, yes: bool) -> opening.Opened:
     """Return the entity with the owner's name as a message gives it, if that is agreed to.
 
     At a terminal the person is asked; elsewhere --yes agrees, and without it they are told how.
@@ -72,12 +71,20 @@ def with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
     asks = not yes and opened.shell.interactive
     if asks and not output.agrees(question, default=True):
         return opened
-    renamed = _renamed(opened, name)
+    setting_files.edit(
+        opened.shell,
+        setting_files.entitys(opened.root),
+        lambda source, file: settings.plan_set(source, OWNER_NAME, name, file=file),
+        f"new: the owner is {name}",
+        dry_run=False,
+    )
+    identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
+    renamed = replace(opened, identity=identity)
     output.say(f"{entity} knows you as {name} from now on; {OWNER_NAME} in entity.yaml says so.")
     return renamed
 
 
-def _new_name(opened: Opened, name: str) -> str:
+def _new_name(opened: opening.Opened, name: str) -> str:
     """Return a name that nobody has yet; empty for any other."""
     if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
         return ""
@@ -90,7 +97,7 @@ def _new_name(opened: Opened, name: str) -> str:
     return "" if relationships.match(people, name) else name
 
 
-def is_first(opened: Opened) -> bool:
+def is_first(opened: opening.Opened) -> bool:
     """Whether nobody has said anything yet."""
     return next(session_files.infos(opened.entity.sessions), None) is None
 
@@ -98,18 +105,6 @@ def is_first(opened: Opened) -> bool:
 def _is_part(name: str, whole: str) -> bool:
     """Whether a name is another, or one of its words: who says `Sam Miller` may be known as Sam."""
     return disk.same_name(name) in map(disk.same_name, (whole, *whole.split()))
-
-
-def _renamed(opened: Opened, name: str) -> Opened:
-    setting_files.edit(
-        opened.shell,
-        setting_files.entitys(opened.root),
-        lambda source, file: settings.plan_set(source, OWNER_NAME, name, file=file),
-        f"new: the owner is {name}",
-        dry_run=False,
-    )
-    identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
-    return replace(opened, identity=identity)
 
 
 FILE = "cache/nightly-sync.json"

@@ -90,8 +90,13 @@ def parse(text: str, *, shortcuts: bool) -> Typed:
         for name, word in (_parted(match["switch"]) for match in matches if match["switch"])
     }
     models = [match["name"] or "" for match in matches if match["model"]]
+    # cut stretches out, and the blanks before each with it
+    rest, at = "", 0
+    for start, end in sorted(match.span() for match in (*matches, *inline)):
+        rest = (rest + text[at:start]).rstrip(" \t") if start >= at else rest
+        at = max(at, end)
     return Typed(
-        _without(text, sorted(match.span() for match in (*matches, *inline))),
+        (rest + text[at:]).strip(),
         Wishes(**{name: on for name, on in switches.items() if name in SWITCHES}),
         models[-1] if models else None,
         tuple(name for name in switches if name in UNKNOWN_HERE),
@@ -103,15 +108,6 @@ def _parted(text: str) -> tuple[str, str]:
     """Part a command from its word; empty: it has none."""
     name, *word = text.split()
     return name, " ".join(word)
-
-
-def _without(text: str, spans: list[tuple[int, int]]) -> str:
-    """Cut stretches out, and the blanks before each with it."""
-    rest, at = "", 0
-    for start, end in spans:
-        rest = (rest + text[at:start]).rstrip(" \t") if start >= at else rest
-        at = max(at, end)
-    return (rest + text[at:]).strip()
 
 
 def why_stopped(turn: Turn) -> str:

@@ -26,7 +26,6 @@ from bumble.errors import IndexServerError, RecordInvalidError
 from bumble.files import disk, git
 from bumble.history.findings import Finding
 from bumble.index import place, sync
-from bumble.index.place import Place
 from bumble.jobs.forgetting import draft, record_files, transcripts
 from bumble.jobs.forgetting.draft import ForgettingDraft, PersonSpeech
 from bumble.records import base, forgotten, jsonl, kinds, relationships, session_files
@@ -300,7 +299,7 @@ def drop_caches(entity: Entity, caches: Iterable[Path]) -> None:
 
 
 def scrub_traces(
-    entity: Entity, plans: Sequence[Forgetting], at: Place, *, name: str, zone: tzinfo
+    entity: Entity, plans: Sequence[Forgetting], at: place.Place, *, name: str, zone: tzinfo
 ) -> tuple[str, ...]:
     """Take a person out of the ledgers, the notes of commits that wait, and the index.
 
@@ -343,7 +342,7 @@ def scrub_traces(
     return remains
 
 
-def _forgotten_there(entity: Entity, at: Place, name: str, zone: tzinfo) -> tuple[str, ...]:
+def _forgotten_there(entity: Entity, at: place.Place, name: str, zone: tzinfo) -> tuple[str, ...]:
     if at.server and at.server.holds(entity):
         return sync.sync(entity, None, name=name, zone=zone, where=at, shreds=True).notes
     disk.remove(entity.private / sync.SWEEP)
@@ -501,7 +500,7 @@ def forget_again(
     policy: commits.CommitPolicy,
     caches: Iterable[Path],
     *,
-    at: Place,
+    at: place.Place,
     zone: tzinfo,
     timeout_seconds: float,
 ) -> Forgetting:

@@ -87,7 +87,13 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> markd
     document = _without_named(draft, kind, document, near=near)
     left = _messages_without(draft, view) if kind is kinds.EPISODE and near else None
     if left is not None:
-        return _retold(document, left)
+        # tell an episode as an excerpt of what the others said; None if they said nothing
+        others = [one for one in left if one.role == "user" and one.text.strip()]
+        if not others:
+            return None
+        values = {"summary_source": episodes.EXCERPT, "model": None}
+        told = episode.excerpt(others, lambda one: str(one.extra.get("name") or one.speaker))
+        return base.with_values(document, values).with_body(told.text)
     body = draft.scrub(document.body, near=near)
     if body == document.body:
         return document
@@ -117,18 +123,6 @@ def _messages_without(draft: ForgettingDraft, view: RecordView) -> list[sessions
     source = change.data.decode(errors="surrogateescape") if change and change.data else None
     session = sessions.parse(source) if source else session_files.load(path)
     return [message for message in session.messages if message.id in view.sources]
-
-
-def _retold(
-    document: markdown.Document, messages: Sequence[sessions.Message]
-) -> markdown.Document | None:
-    """Tell an episode as an excerpt of what the others said; None if they said nothing."""
-    others = [one for one in messages if one.role == "user" and one.text.strip()]
-    if not others:
-        return None
-    values = {"summary_source": episodes.EXCERPT, "model": None}
-    told = episode.excerpt(others, lambda one: str(one.extra.get("name") or one.speaker))
-    return base.with_values(document, values).with_body(told.text)
 
 
 def without_id(

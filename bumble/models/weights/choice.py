@@ -13,11 +13,10 @@ from msgspec import Struct
 
 from bumble.entity.config import LlmConfig
 from bumble.errors import UsageError
-from bumble.llm import providers
-from bumble.llm.detect import LocalServer
+from bumble.llm import detect
 from bumble.models.weights import own_models
 from bumble.models.weights.catalog import Catalog, CatalogEntry
-from bumble.text import urls
+from bumble.text import printable
 
 Backend = Literal["endpoint", "ollama", "embedded", "script"]
 SCRIPT = "script:"  # `script:FILE`: answers from a file, for tests
@@ -53,7 +52,7 @@ def named(config: LlmConfig, origin: str) -> Choice | None:
     if name.startswith(OLLAMA):
         model = name.removeprefix(OLLAMA)
         return Choice("ollama", model, f"llm.model ({origin})", url=config.ollama_url)
-    if config.base_url or providers.named(config.provider):
+    if config.base_url or detect.provider_named(config.provider):
         return _endpoint(config, origin)
     return None
 
@@ -62,7 +61,7 @@ def choose(
     config: LlmConfig,
     catalog: Catalog,
     installed: Sequence[CatalogEntry],
-    servers: Callable[[], Sequence[LocalServer]],
+    servers: Callable[[], Sequence[detect.LocalServer]],
     origin: str,
     memory_mb: int | None = None,
 ) -> Choice:
@@ -88,7 +87,7 @@ def choose(
         return Choice("embedded", entry.name, f"llm.model ({origin})", entry=entry)
     for server in servers():
         backend: Backend = "ollama" if server.address.kind == "ollama" else "endpoint"
-        why = f"{server.address.label} is running at {urls.shown(server.address.url)}"
+        why = f"{server.address.label} is running at {printable.shown_url(server.address.url)}"
         # No key goes along: nobody named this server, so nobody meant one for it.
         return Choice(backend, server.models[0], why, url=server.base_url)
     if installed:
@@ -99,7 +98,7 @@ def choose(
 
 def _endpoint(config: LlmConfig, origin: str) -> Choice:
     """Choose a model behind an address: the one that is set, else the provider's."""
-    known = providers.named(config.provider)
+    known = detect.provider_named(config.provider)
     if not config.base_url and known is not None:
         key = known.key if config.api_key_env in ("", DEFAULT_KEY) else config.api_key_env
         why = f"llm.provider {known.name}, llm.model ({origin})"
@@ -109,7 +108,7 @@ def _endpoint(config: LlmConfig, origin: str) -> Choice:
         return Choice("endpoint", model, why, url=known.url, key=key)
     if config.model == "auto":
         raise UsageError(
-            f"llm.base_url is {urls.shown(config.base_url)}, but llm.model is auto.\n"
+            f"llm.base_url is {printable.shown_url(config.base_url)}, but llm.model is auto.\n"
             "Say which of its models to use: bumble config set llm.model NAME"
         )
     why = f"llm.base_url ({origin})"

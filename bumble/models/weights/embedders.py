@@ -10,7 +10,6 @@ import numpy as np
 
 from bumble.models.embed import protocol
 from bumble.models.embed.onnx import OnnxEmbedder
-from bumble.models.embed.protocol import EmbedderIdentity, Floats
 from bumble.models.weights import store
 from bumble.models.weights.catalog import CatalogEntry, EmbeddingRun
 
@@ -71,7 +70,7 @@ def calibrated(installed: store.Installed) -> store.Installed:
     return store.record(installed, facts)
 
 
-def mean_cosine(vectors: Floats) -> float:
+def mean_cosine(vectors: protocol.Floats) -> float:
     """Average the cosine over all pairs of different rows.
 
     Args:
@@ -86,11 +85,11 @@ def mean_cosine(vectors: Floats) -> float:
     return float((np.square(units.sum(axis=0)).sum() - count) / (count * (count - 1)))
 
 
-def identity(entry: CatalogEntry, dimensions: int) -> EmbedderIdentity:
+def identity(entry: CatalogEntry, dimensions: int) -> protocol.EmbedderIdentity:
     """Say what decides the vectors of a model."""
     run = _run(entry)
     weights, tokenizer = entry.files
-    return EmbedderIdentity(
+    return protocol.EmbedderIdentity(
         model=entry.name,
         sha256=weights.sha256,
         tokenizer_sha256=tokenizer.sha256,
@@ -107,7 +106,7 @@ def _open(
     installed: store.Installed,
     dimensions: int,
     unrelated_cosine: float,
-    token_mean: Floats | None,
+    token_mean: protocol.Floats | None,
 ) -> OnnxEmbedder:
     run = _run(installed.entry)
     return OnnxEmbedder(

@@ -22,7 +22,7 @@ from bumble.errors import UsageError, WeightsMissingError
 from bumble.llm.wire import within
 from bumble.models.weights.catalog import Hub, needed_mb
 from bumble.models.weights.store import PullOptions, SourceRefusedError
-from bumble.text import urls
+from bumble.text import printable
 
 _CONNECT_SECONDS = 3.0
 _ANSWER_SECONDS = 5.0  # in all, name lookup included, which has no limit of its own
@@ -61,7 +61,7 @@ def _ask(url: str) -> tuple[bool, str | None]:
     except TimeoutError as error:
         return False, str(error)
     except FAILURES as error:
-        return False, f"can't be reached: {urls.masked(str(error))}"
+        return False, f"can't be reached: {printable.masked(str(error))}"
     return True, _status_problem(response.status_code, url)
 
 
@@ -275,7 +275,7 @@ def _refusal(error: HfHubHTTPError, page: str) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    first: str = urls.masked(str(error)).strip().partition("\n")[0]
+    first: str = printable.masked(str(error)).strip().partition("\n")[0]
     return first
 
 

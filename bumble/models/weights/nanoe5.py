@@ -19,14 +19,13 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from bumble.models.embed import onnx
-from bumble.models.embed.onnx import FLOAT, INT64
 from bumble.models.embed.protocol import Floats
 
 IR_VERSION, OPSET = 10, 21  # the first that have 4-bit integers
 MICROSOFT = "com.microsoft"  # ONNX Runtime's own operators
 UINT8, INT4 = 2, 22  # TensorProto.DataType
 _INT_ATTRIBUTE, _FLOAT_ATTRIBUTE = 2, 1
-_TYPES = {"float32": FLOAT, "uint8": UINT8, "int64": INT64}
+_TYPES = {"float32": onnx.FLOAT, "uint8": UINT8, "int64": onnx.INT64}
 
 
 class Graph(Struct):
@@ -72,8 +71,8 @@ class Graph(Struct):
             onnx.text_field(2, "encoder")
         ]
         parts += [onnx.bytes_field(5, tensor) for tensor in self._tensors]
-        parts += [onnx.bytes_field(11, onnx.value_info(name, INT64, shape)) for name in inputs]
-        parts.append(onnx.bytes_field(12, onnx.value_info(output, FLOAT, (*shape, width))))
+        parts += [onnx.bytes_field(11, onnx.value_info(name, onnx.INT64, shape)) for name in inputs]
+        parts.append(onnx.bytes_field(12, onnx.value_info(output, onnx.FLOAT, (*shape, width))))
         opsets = [
             onnx.number_field(2, OPSET),
             onnx.text_field(1, MICROSOFT) + onnx.number_field(2, 1),

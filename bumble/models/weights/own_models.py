@@ -21,16 +21,6 @@ from bumble.files import disk
 from bumble.llm import gguf
 from bumble.models.weights import catalog as catalogs
 from bumble.models.weights import store
-from bumble.models.weights.catalog import (
-    Catalog,
-    CatalogEntry,
-    ChatRun,
-    FileSource,
-    Hub,
-    Local,
-    Thinking,
-    WeightsFile,
-)
 
 if TYPE_CHECKING:
     from bumble.models.weights.hub import HubFile, HubRepository
@@ -48,18 +38,27 @@ def is_file_name(name: str) -> bool:
     return name.lower().endswith(".gguf") or name.startswith(("/", "~", "./", "../", ".\\"))
 
 
-def of_file(catalog: Catalog, path: Path) -> CatalogEntry | None:
+def of_file(catalog: catalogs.Catalog, path: Path) -> catalogs.CatalogEntry | None:
     """Return the model that a file on this machine became."""
-    return next((one for one in catalog if one.sources[0] == Local(path)), None)
+    return next((one for one in catalog if one.sources[0] == catalogs.Local(path)), None)
 
 
-def from_hub(catalog: Catalog, repository: HubRepository, file: HubFile) -> CatalogEntry:
+def from_hub(
+    catalog: catalogs.Catalog, repository: HubRepository, file: HubFile
+) -> catalogs.CatalogEntry:
     """Return the entry of a file on the hub.
 
     Raises:
         WeightsMissingError: If it is known and had another hash.
     """
-    known = _known(catalog, repository.name, file.path)
+    named = (
+        entry
+        for entry in catalog
+        for source in entry.sources
+        if isinstance(source, catalogs.Hub)
+        and (source.repo, source.path) == (repository.name, file.path)
+    )
+    known = next(named, None)
     if known is not None:
         if known.files[0].sha256 != file.sha256:
             raise WeightsMissingError(
@@ -69,31 +68,33 @@ def from_hub(catalog: Catalog, repository: HubRepository, file: HubFile) -> Cata
                 f"take the new one, delete {known.name} from models.yaml and pull it again."
             )
         return known
-    source = Hub(repository.name, repository.revision, file.path)
+    source = catalogs.Hub(repository.name, repository.revision, file.path)
     stem, owner = Path(file.path).stem, repository.name.partition("/")[0]
     return _entry(
         name=_free_name(catalog, stem, f"{owner}-{stem}", f"{stem}-{file.sha256[:12]}"),
         summary=f"Your own, of {repository.name}",
         licence=repository.licence,
-        file=WeightsFile(_FILE, file.bytes, file.sha256, (source,)),
+        file=catalogs.WeightsFile(_FILE, file.bytes, file.sha256, (source,)),
         context_tokens=repository.context_tokens or _UNKNOWN_CONTEXT,
     )
 
 
-def as_its_file_says(entry: CatalogEntry, path: Path) -> CatalogEntry:
+def as_its_file_says(entry: catalogs.CatalogEntry, path: Path) -> catalogs.CatalogEntry:
     """Return an entry with window and thinking as the weights themselves have them.
 
     Raises:
         WeightsMissingError: If they are no model that talks.
     """
     head = _head(path)
-    run = ChatRun(_thinking(head.template), entry.chat.temperature if entry.chat else _TEMPERATURE)
+    run = catalogs.ChatRun(
+        _thinking(head.template), entry.chat.temperature if entry.chat else _TEMPERATURE
+    )
     return replace(entry, context_tokens=head.context_tokens or entry.context_tokens, chat=run)
 
 
 def adopt(
-    path: Path, catalog: Catalog, folder: Path, own: Path, *, anew: bool = False
-) -> CatalogEntry:
+    path: Path, catalog: catalogs.Catalog, folder: Path, own: Path, *, anew: bool = False
+) -> catalogs.CatalogEntry:
     """Make a model of a file on this machine; it stays where it is.
 
     Args:
@@ -122,7 +123,7 @@ def adopt(
     return entry
 
 
-def keep(own: Path, entry: CatalogEntry) -> None:
+def keep(own: Path, entry: catalogs.CatalogEntry) -> None:
     """Write an entry into the user's catalog, in place of one of the same name.
 
     Raises:
@@ -147,20 +148,10 @@ def keep(own: Path, entry: CatalogEntry) -> None:
         disk.write_atomic(own, stream.getvalue().encode())
 
 
-def _known(catalog: Catalog, repository: str, path: str) -> CatalogEntry | None:
-    named = (
-        entry
-        for entry in catalog
-        for source in entry.sources
-        if isinstance(source, Hub) and (source.repo, source.path) == (repository, path)
-    )
-    return next(named, None)
-
-
 def _entry(
-    *, name: str, summary: str, licence: str, file: WeightsFile, context_tokens: int
-) -> CatalogEntry:
-    return CatalogEntry(
+    *, name: str, summary: str, licence: str, file: catalogs.WeightsFile, context_tokens: int
+) -> catalogs.CatalogEntry:
+    return catalogs.CatalogEntry(
         name=name,
         kind="chat",
         summary=summary,
@@ -168,11 +159,13 @@ def _entry(
         context_tokens=context_tokens,
         memory_mb=catalogs.needed_mb(file.bytes),
         files=(file,),
-        chat=ChatRun("none", _TEMPERATURE),
+        chat=catalogs.ChatRun("none", _TEMPERATURE),
     )
 
 
-def _of_file(path: Path, sha256: str, catalog: Catalog, known: CatalogEntry | None) -> CatalogEntry:
+def _of_file(
+    path: Path, sha256: str, catalog: catalogs.Catalog, known: catalogs.CatalogEntry | None
+) -> catalogs.CatalogEntry:
     head = _head(path)
     if _PART_OF_MANY.search(path.stem):
         raise UsageError(
@@ -186,7 +179,7 @@ def _of_file(path: Path, sha256: str, catalog: Catalog, known: CatalogEntry | No
         name=known.name if known else _free_name(catalog, stem, f"{stem}-{sha256[:12]}"),
         summary=f"Your own, {path.name if len(path.name) <= 60 else path.parent}",
         licence=head.licence or "not stated",
-        file=WeightsFile(_FILE, path.stat().st_size, sha256, (Local(path),)),
+        file=catalogs.WeightsFile(_FILE, path.stat().st_size, sha256, (catalogs.Local(path),)),
         context_tokens=_UNKNOWN_CONTEXT,
     )
 
@@ -207,26 +200,26 @@ def _head(path: Path) -> gguf.Head:
     return head
 
 
-def _thinking(template: str) -> Thinking:
+def _thinking(template: str) -> catalogs.Thinking:
     if "enable_thinking" in template:
         return "switch"
     return "always" if "<think>" in template else "none"
 
 
-def _free_name(catalog: Catalog, *wanted: str) -> str:
+def _free_name(catalog: catalogs.Catalog, *wanted: str) -> str:
     """Return the first of some names that no model has; the last is taken as it is."""
     taken = {entry.name for entry in catalog}
     names = [re.sub(r"[^a-z0-9._-]+", "-", one.lower()).strip("._-")[:64] for one in wanted]
     return next((name for name in names if name and name not in taken), names[-1])
 
 
-def _stands(folder: Path, known: CatalogEntry) -> bool:
+def _stands(folder: Path, known: catalogs.CatalogEntry) -> bool:
     """Tell whether a file on this machine is linked to, and is the one it was."""
     try:
         return store.find(folder, known) is not None
     except WeightsMissingError as error:
         source = known.sources[0]
-        raise _another(source.path if isinstance(source, Local) else folder) from error
+        raise _another(source.path if isinstance(source, catalogs.Local) else folder) from error
 
 
 def _another(path: Path) -> WeightsMissingError:
@@ -236,7 +229,7 @@ def _another(path: Path) -> WeightsMissingError:
     )
 
 
-def _link(path: Path, folder: Path, entry: CatalogEntry) -> None:
+def _link(path: Path, folder: Path, entry: catalogs.CatalogEntry) -> None:
     place, parts = folder / entry.name, folder / f"{entry.name}{store.PART}"
     disk.make_folder(folder)
     with disk.translate_os_errors(place):
@@ -252,7 +245,7 @@ def _link(path: Path, folder: Path, entry: CatalogEntry) -> None:
         parts.rename(place)
 
 
-def _node(entry: CatalogEntry) -> dict[str, Any]:
+def _node(entry: catalogs.CatalogEntry) -> dict[str, Any]:
     """Write an entry as the catalog's YAML has it."""
     return {
         "name": entry.name,
@@ -277,9 +270,9 @@ def _node(entry: CatalogEntry) -> dict[str, Any]:
     }
 
 
-def _source(source: FileSource) -> dict[str, Any]:
-    if isinstance(source, Hub):
+def _source(source: catalogs.FileSource) -> dict[str, Any]:
+    if isinstance(source, catalogs.Hub):
         return {"hub": {"repo": source.repo, "revision": source.revision, "path": source.path}}
-    if isinstance(source, Local):
+    if isinstance(source, catalogs.Local):
         return {"file": str(source.path)}
     raise TypeError(f"a model of one's own comes from the hub or a file, not from {source}")

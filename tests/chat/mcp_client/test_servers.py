@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from bumble.chat.mcp_client import link
-from bumble.chat.mcp_client.servers import Servers
+from bumble.chat import mcp_link
+from bumble.chat.mcp_servers import Servers
 from bumble.entity.config import ServerConfig
 from tests.support.hostile_server import tool
 from tests.support.servers import GOOD, bad, environ
@@ -45,7 +45,7 @@ def start(tmp_path: Path, said: list[str]) -> Iterator[Start]:
     def make(config: Mapping[str, ServerConfig], **more: str) -> Servers:
         given = {**environ(), "HOME": str(tmp_path), **more}
         secrets = tmp_path / "secrets.yaml"
-        made.append(Servers(config, given, secrets, said.append, lambda: link))
+        made.append(Servers(config, given, secrets, said.append, lambda: mcp_link))
         return made[-1]
 
     yield make
@@ -130,7 +130,7 @@ def test_a_call_that_goes_wrong_is_a_failed_result(start: Start, tool: str, sent
 def test_all_that_was_started_is_ended(
     start: Start, weather: ServerConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link, "END_SECONDS", 0.2)
+    monkeypatch.setattr(mcp_link, "END_SECONDS", 0.2)
     mine = f"{os.getpid()}"
     others = _below(mine)  # a server of another test, which lives as long as they all
     servers = start({"odd": hostile("stubborn"), "weather": weather})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bumble.llm.scripted import Reply
-from bumble.models.abilities import probe
+from bumble.models import probe
 from tests.support import able, openai_wire
 from tests.support.fake_server import FakeServer
 from tests.support.running import Run

@@ -17,7 +17,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.models.abilities.tiers import Abilities
+from bumble.models.tiers import Abilities
 from bumble.records import journal, projects, reminders, session_files, sessions
 from bumble.records.base import Provenance
 from bumble.runtime import body_state, job

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from bumble.errors import ModelUnreachableError
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.models.abilities import probe, tiers
-from bumble.models.abilities.tiers import KINDS, LEAST_CASES, LanguageResult
+from bumble.models import probe, tiers
+from bumble.models.tiers import KINDS, LEAST_CASES, LanguageResult
 from tests.support import able
 
 LANGUAGES = ["de", "en", "es", "fr", "it", "pt"]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.models.abilities import probe, tiers
-from bumble.models.abilities.tiers import (
+from bumble.models import probe, tiers
+from bumble.models.tiers import (
     ABLE,
     ANY,
     KINDS,

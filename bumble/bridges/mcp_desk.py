@@ -28,13 +28,9 @@ from bumble.history.why import SourceNode
 from bumble.index.memory import Memory
 from bumble.prompt import system
 from bumble.recall import memory_search
-from bumble.recall.memory_search import QuestionHits, Search
 from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import base, journal, knowledge, relationships, reminders
-from bumble.records.base import Provenance
-from bumble.records.relationships import Relationship
 from bumble.runtime import body_state, people, rules
-from bumble.runtime.people import Person
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 from bumble.text.words import one_line, shorten
@@ -51,7 +47,7 @@ class Desk(Struct, frozen=True):
     """An entity, and who asks."""
 
     runtime: Runtime
-    reader: Person
+    reader: people.Person
     memory: Callable[[], Memory]  # with its index brought up to date
 
     @property
@@ -75,13 +71,17 @@ class Desk(Struct, frozen=True):
             raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
         runtime = self.runtime
         mood = self._mood()
-        asked = (self.memory(), runtime.config, Search(self.readers, mood, self.now()))
+        asked = (
+            self.memory(),
+            runtime.config,
+            memory_search.Search(self.readers, mood, self.now()),
+        )
         if limit:
             most = max(1, min(limit, MOST_HITS))
             hits = memory_search.find(
                 *asked, query.strip(), limit=most, unasked=False, touching=True
             )
-            found = QuestionHits(tuple(hits), tuple(hits), 0)
+            found = memory_search.QuestionHits(tuple(hits), tuple(hits), 0)
         else:
             found = memory_search.answers(*asked, query.strip())
         return {
@@ -146,7 +146,7 @@ class Desk(Struct, frozen=True):
         }
         return _told(data)
 
-    def _somebody(self, name: str) -> Relationship:
+    def _somebody(self, name: str) -> relationships.Relationship:
         """Look a person up by any name.
 
         Raises:
@@ -228,7 +228,13 @@ class Desk(Struct, frozen=True):
         same = next((part for part in own if part.text == text.strip()), None)
         if same is not None:
             return {"changed": False, "id": same.title, "trust": TRUST}
-        _check_room(book, text)
+        notes = [part.source for part in book.sections if part.provenance.by == BY]
+        if sum(len(note.encode()) for note in (*notes, text)) > MAX_NOTES_BYTES:
+            raise RefusedError(
+                f"{knowledge.PATH}: the notes of other programs would fill "
+                f"{MAX_NOTES_BYTES:,} bytes\n"
+                "Its owner makes room with `bumble knowledge remove`, or makes them their own."
+            )
         name = _free_title(book, head)
         why = f"remember for another program: {shorten(one_line(text), 50)}"
         change = knowledge.plan_set(
@@ -259,8 +265,8 @@ class Desk(Struct, frozen=True):
         except ValueError as error:
             raise UsageError(str(error)) from None
 
-    def _origin(self) -> Provenance:
-        return Provenance(by=BY, trust=TRUST, audience=self.readers)
+    def _origin(self) -> base.Provenance:
+        return base.Provenance(by=BY, trust=TRUST, audience=self.readers)
 
     def _apply(self, title: str, change: Change | None) -> None:
         """Write a change; in a git folder it becomes a commit. No trust is renewed by it."""
@@ -280,15 +286,6 @@ MAX_TEXT_CHARS = 20_000
 MAX_TITLE_CHARS = 80
 MOST_ALIKE = 1000  # notes of one title
 MAX_NOTES_BYTES = 1_000_000  # of all notes: the file has a limit, and is the owner's
-
-
-def _check_room(book: knowledge.Knowledge, text: str) -> None:
-    notes = [part.source for part in book.sections if part.provenance.by == BY]
-    if sum(len(note.encode()) for note in (*notes, text)) > MAX_NOTES_BYTES:
-        raise RefusedError(
-            f"{knowledge.PATH}: the notes of other programs would fill {MAX_NOTES_BYTES:,} bytes\n"
-            "Its owner makes room with `bumble knowledge remove`, or makes them their own."
-        )
 
 
 def _free_title(book: knowledge.Knowledge, title: str) -> str:

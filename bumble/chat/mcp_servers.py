@@ -29,7 +29,7 @@ from bumble.runtime.runtime import OutsideResult
 from bumble.text.words import folded, one_line, shorten
 
 if TYPE_CHECKING:
-    from bumble.chat.mcp_client.link import Link, Loop
+    from bumble.chat.mcp_link import Link, Loop
 
 DESCRIPTION_CHARS = 160
 MOST_DEEP = 4  # objects and lists within each other

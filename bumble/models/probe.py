@@ -21,7 +21,7 @@ from ruamel.yaml import YAML
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
 from bumble.llm.protocol import Completion, Model, PromptMessage, Request, Role
-from bumble.models.abilities.tiers import KINDS, Kind, LanguageResult
+from bumble.models.tiers import KINDS, Kind, LanguageResult
 from bumble.text import stop_words, words
 
 

@@ -37,7 +37,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from bumble import __version__
-from bumble.bridges.mcp_server.desk import Desk
+from bumble.bridges.mcp_desk import Desk
 from bumble.errors import RecordMissingError, UserError
 from bumble.text.printable import whole
 

@@ -36,7 +36,7 @@ from mcp_types import (
 from msgspec import Struct, field
 
 from bumble.chat import workspace
-from bumble.chat.mcp_client.servers import ListedTool, ServerFailedError
+from bumble.chat.mcp_servers import ListedTool, ServerFailedError
 from bumble.runtime.runtime import OutsideResult
 from bumble.text.words import one_line, shorten
 

@@ -1,1 +1,0 @@
-"""What other programs get of an entity over the Model Context Protocol."""

@@ -1,1 +1,0 @@
-"""Tools of MCP servers that the owner lists in their own config."""
