@@ -31,5 +31,5 @@ def command(full: Run, *arguments: str) -> list[str]:
 
 def process(full: Run, *arguments: str, **more: str) -> dict[str, Any]:
     """Return what has `subprocess` run it, in a fork: it loads for two seconds."""
-    loaded = [*forked.LOADED, "bridges.mcp_server.server"]
+    loaded = [*forked.LOADED, "bridges.mcp_server"]
     return forked.bumble(words(full, *arguments), {**full.environ, **more}, loaded=loaded)
