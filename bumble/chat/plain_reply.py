@@ -401,7 +401,7 @@ def _of_itself(runtime: Runtime, turn: Turn, template: Templates) -> str:
         return template.well
     own = template.self.format(name=runtime.identity.name)
     said = [one.text for one in turn.heard.session.messages if one.role == "assistant"]
-    return template.alive if any(own in one for one in said) else own
+    return own if any(template.alive in one for one in said[-1:]) else template.alive
 
 
 def _is_question(turn: Turn) -> bool:
@@ -452,7 +452,8 @@ def _may_ask(turn: Turn, *, judged: bool = False) -> bool:
 
 def _said(outcome: LoopOutcome, replies: Sequence[CodeReply], say: Say) -> WrittenReply:
     """Say what no model wrote, each thing once; it is no example of how to speak."""
-    text = "\n".join(dict.fromkeys(reply.text for reply in replies))
+    lines = (line for reply in replies for line in reply.text.splitlines())
+    text = "\n".join(dict.fromkeys(lines))
     say(text)
     outcome.steps.append(LoopStep(text, (), ()))
     outcome.beside += [reply.plan for reply in replies if reply.plan]
@@ -493,14 +494,14 @@ def _fitting(reading: MessageReading) -> str:
     bad news. Where none surely fits, what else the reader says of the message decides.
     """
     kept = reading.keep > 0 or reading.has("remember")
-    wrong = {"noted": not kept, "secret": not reading.has("confide")} | dict.fromkeys(
+    wrong = {"noted": not kept, "secret": reading.main != "confide"} | dict.fromkeys(
         MERRY, reading.heavy > 0
     )
     fit = {name: sure for name, sure in reading.replies.items() if not wrong.get(name)}
     best = max(fit, key=lambda name: fit[name], default="")
     if best and fit[best] > FITS:
         return best
-    if reading.has("confide"):
+    if reading.main == "confide" and reading.has("confide"):
         return "secret"
     if reading.heavy:
         return "condole" if reading.heavy == GRAVE else "sorry"

@@ -121,8 +121,8 @@ def test_what_is_surely_asked_of_the_entity_no_memory_answers(ada: Entity) -> No
     talk, runtime = told(ada, known, "Yes, I sleep.", tier="choose")
     talk.say(BERO)
     words = templates.load("en")
-    assert talk.say("and who are you?") == words.self.format(name="Ada")
     assert talk.say("and who are you?") == words.alive
+    assert talk.say("and who are you?") == words.self.format(name="Ada")
     assert runtime.model.requests == []  # type: ignore[attr-defined]
 
 
@@ -665,7 +665,7 @@ def test_each_sentence_that_asks_is_answered(ada: Entity) -> None:
     talk.say(BERO)
     answer = talk.say(both)
     assert BERO in answer
-    assert templates.load("en").self.format(name="Ada") in answer
+    assert templates.load("en").alive in answer
 
 
 def test_an_unsure_question_without_its_mark_is_not_answered_with_ignorance(ada: Entity) -> None:
