@@ -324,7 +324,7 @@ class PostgresStore(Store):
         return {term: self._known[term] for term in wanted}
 
     def best(
-        self, terms: Sequence[str], depth: int, where: str = "", values: Sequence[Any] = ()
+        self, terms: Iterable[str], depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[int]:
         counts = {term: count for term, count in self.counts(terms).items() if count > 0}
         rarest = sorted(counts, key=lambda term: (counts[term], term))[:MOST_TERMS]

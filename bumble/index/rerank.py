@@ -50,7 +50,7 @@ def length(own_terms: int, around_terms: int) -> int:
     return own_terms + around_terms
 
 
-def frequencies(query: Sequence[str], texts: Sequence[str]) -> Numbers:
+def frequencies(query: Collection[str], texts: Sequence[str]) -> Numbers:
     """Count the terms of a query in texts, each given by its terms with spaces between.
 
     Returns:
@@ -63,7 +63,7 @@ def frequencies(query: Sequence[str], texts: Sequence[str]) -> Numbers:
 
 
 def bm25(
-    query: Sequence[str],
+    query: Mapping[str, int],
     frequency: Numbers,
     relative: Numbers,
     counts: Mapping[str, int],
@@ -74,7 +74,7 @@ def bm25(
     """Score chunks against the terms of a query.
 
     Args:
-        query: Distinct terms.
+        query: Terms, and how often each is asked for: a long message says often what it is about.
         frequency: Of these in the chunks, shape (terms, chunks); those around counted in part.
         relative: Shape (chunks,): how long each is beside others of its kind; a belief is short
             beside beliefs, not beside transcripts.
@@ -89,11 +89,17 @@ def bm25(
         Robertson, Zaragoza & Taylor, "Simple BM25 extension to multiple weighted fields" (2004).
     """
     score = np.zeros(len(relative))
-    for term, times in zip(query, frequency, strict=True):
+    for (term, asked), times in zip(query.items(), frequency, strict=True):
         count = counts.get(term, 0)
         rarity = log(1 + (max(0.0, chunks - count) + 0.5) / (count + 0.5))
-        score += rarity * times * (K1 + 1) / (times + K1 * (1 - b + b * relative))
+        weight = rarity * _saturated(asked, K1)
+        score += weight * _saturated(times, K1 * (1 - b + b * relative))
     return score
+
+
+def _saturated(times: Any, norm: Any) -> Any:
+    """Count what stands so often: once is 1 at a norm of K1, more counts ever less."""
+    return times * (K1 + 1) / (times + norm)
 
 
 def scaled(scores: Sequence[float | None]) -> list[float]:
@@ -120,7 +126,7 @@ class RerankQuestion(Struct, frozen=True):
 
     text: str
     tokens: QueryTokens
-    terms: Sequence[str]
+    terms: Mapping[str, int]  # and how often each is said
     counts: Mapping[str, int]  # in how many chunks each term stands
     verbatim: frozenset[int]  # chunks that hold a query of stop words alone, as it is
     lengths: Lengths

@@ -174,7 +174,7 @@ class SqliteStore(Store):
         return dict.fromkeys(wanted, 0) | {str(term): int(count) for term, count in rows}
 
     def best(
-        self, terms: Sequence[str], depth: int, where: str = "", values: Sequence[Any] = ()
+        self, terms: Iterable[str], depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[int]:
         counts = sorted((count, term) for term, count in self.counts(terms).items() if count)
         asked, met = list[str](), 0

@@ -106,7 +106,7 @@ class Store(ABC):
 
     @abstractmethod
     def best(
-        self, terms: Sequence[str], depth: int, where: str = "", values: Sequence[Any] = ()
+        self, terms: Iterable[str], depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[int]:
         """Return the chunks that BM25 puts first, of those a condition lets through; ties by id."""
 
