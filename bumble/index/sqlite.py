@@ -27,7 +27,7 @@ from bumble.index.rows import Row
 from bumble.index.store import Store, on_meeting
 from bumble.models.embed.protocol import Floats
 
-VERSION = "5"
+VERSION = "6"
 BUSY_MILLISECONDS = 10_000
 PAGE_BYTES = 16_384  # of the usual 4,096 a row of 768 floats would waste a quarter
 CACHE_KIBIBYTES = 131_072  # of pages; what a commit has touched is to fit
