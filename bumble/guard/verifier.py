@@ -32,7 +32,7 @@ ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told
 # Weight of words of one message that only the entity said: from which on they tell something, how
 # many times that of what the cited messages say of it, and enough by themselves.
 ENTITYS_OWN, ENTITYS_TIMES, ENTITYS_MOST = 0.6, 4, 1.2
-_OLDEST, _MOST_PARTS = 120, 6
+_OLDEST = 120
 # Words before a round number that stands for one near it.
 _ABOUTS = """
 about almost nearly around over under roughly etwa fast rund knapp gut uber mitte anfang ende
@@ -42,7 +42,6 @@ _ABOUT = frozenset(_ABOUTS.split())
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
 _THOUSAND = 1000
-_LEAST_SUM = 20  # a number that counts nothing told, from which on it may be a sum
 
 
 class Said(Struct, frozen=True):
