@@ -114,8 +114,7 @@ class BundleInvalidError(UserError):
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(
-            f"{path}: {problem}\n"
-            "`--from` takes what `bumble export --to bundle` made; `--key` names what opens it."
+            f"{path}: {problem}\n`--from` takes what `bumble export --to bundle` made."
         )
 
 

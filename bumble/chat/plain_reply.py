@@ -2,8 +2,9 @@
 
 What a message is says the reader. Tasks go to the model with what was told of their matter, sums by
 way of the model to code. Who only tells something hears a few words that claim nothing; a small
-model's own are wrong there more often than not. What is asked of the entity itself the model
-answers, in a few sentences that are no assistant's and don't give the message back. Its prompt is
+model's own are wrong there more often than not. Of the entity itself code says what is so. Other
+questions the model answers, in a few sentences that are no assistant's and don't give the message
+back. Each sentence that asks for something is answered by itself. The model's prompt is
 short, in the language that is spoken: reading is what costs a small model its time, and what it is
 told in another language it answers in that.
 """
@@ -19,7 +20,7 @@ from msgspec.structs import replace
 
 from bumble.chat import code_answers, memory_answer, route
 from bumble.chat.code_answers import CodeReply
-from bumble.chat.loop import LoopOutcome, LoopStep, Say
+from bumble.chat.loop import PAUSE, LoopOutcome, LoopStep, Say
 from bumble.chat.reply_writer import (
     Composed,
     Heard,
@@ -149,10 +150,10 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
 
 
 def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
-    """Return the reading of a message of several sentences, of which one may ask for something.
+    """Return the reading of a message of several sentences, of which some may ask for something.
 
-    Read by itself, it shows more surely what it asks for, and where it ends. What is told beside it
-    is kept all the same.
+    Read by itself, each shows more surely what it asks for, and where it ends. What is told beside
+    them is kept all the same.
 
     Args:
         whole: The message as one.
@@ -454,7 +455,7 @@ def _said(outcome: LoopOutcome, replies: Sequence[CodeReply], say: Say) -> Writt
     """Say what no model wrote, each thing once; it is no example of how to speak."""
     lines = (line for reply in replies for line in reply.text.splitlines())
     text = "\n".join(dict.fromkeys(lines))
-    say(text)
+    say(PAUSE + text if outcome.steps else text)  # behind what the model has said
     outcome.steps.append(LoopStep(text, (), ()))
     outcome.beside += [reply.plan for reply in replies if reply.plan]
     return WrittenReply(outcome, worded=replies[0].about, slip="no model wrote it")

@@ -93,7 +93,7 @@ _PARTS_OF = {  # of a unit, by its days: how many smaller ones it has, their day
 _NIGHTS = """
 night nights nacht nachte nachten nuit nuits noche noches notte notti noite
 """
-_SPAN_LIMIT = 200  # days of a span from which a day may follow
+SPAN_LIMIT = 200  # days of a span from which a day may follow
 
 
 class Number(Struct, frozen=True):
@@ -614,7 +614,7 @@ def around(today: date) -> tuple[date, date, date]:
 def _slack(days: int) -> range:
     """Return the days that a span may mean: the longer, the less exactly."""
     slack = 0 if days < 7 else 3
-    return range(max(1, days - slack), days + slack + 1) if days < _SPAN_LIMIT else range(0)
+    return range(max(1, days - slack), days + slack + 1) if days < SPAN_LIMIT else range(0)
 
 
 def claims(word: str, before: Sequence[str], *, capital: bool) -> bool:

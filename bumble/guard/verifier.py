@@ -210,9 +210,8 @@ def _is_of_itself(text: str, sources: ClaimSources) -> bool:
     """Whether a sentence tells what the entity did, thought or said."""
     tokens = clauses.tokens_of(text)
     rules = form.rules_of(words.language(text, *(one.text for one in sources.window)))
-    return words.folded(sources.entity) in tokens or (
-        rules is not None and not rules.i.isdisjoint(tokens)
-    )
+    speaks = rules is not None and not rules.i.isdisjoint(tokens)
+    return speaks or tokens[:1] == [words.folded(sources.entity)]
 
 
 def _source(said: Said, zone: tzinfo, language: str, *, is_cited: bool) -> Source:
@@ -470,6 +469,8 @@ def _by_products(
             yield from (share, (other if one.unit == values.PERCENT else one).value - share)
             continue
         small, large = sorted((one.value, other.value))
+        if not small:
+            continue
         if not is_heard:  # "four times as much"
             yield large / small
         if number.kind == "money" or number.value >= corrections.LARGE:
@@ -532,7 +533,8 @@ def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool =
             named |= values.near(source.at.date(), month, day)
     days |= named
     if vaguely and _are_few(sources):  # "they put it off by a week"
-        spans = {span for source in sources for span in source.read.times.spans}
+        told = (span for source in sources for span in source.read.times.spans)
+        spans = {span for span in told if span < values.SPAN_LIMIT}
         days |= {day + timedelta(span) for day in named for span in spans}
         days |= {day - timedelta(span) for day in named for span in spans}
     return days

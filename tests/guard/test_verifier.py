@@ -165,3 +165,22 @@ def test_what_somebody_had_done_is_not_imagined(said: str, verdict: str) -> None
     sources = ClaimSources((Said("m1", AT, "Ona", said),), names=("Ada", "Ona", "Hanno"))
     claim = CitedClaim("Hanno was offered a job in Bruck.", ("m1",), ("Bruck",))
     assert verifier.check(claim, sources).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        ("We lost 3 to 0, and I sat there for 20 minutes.", "They lost by fifteen."),
+        ("The 2 May is 390 decades away.", "It is on 9 May."),
+    ],
+)
+def test_what_no_sum_or_calendar_can_hold_follows_from_nothing(told: str, text: str) -> None:
+    sources = ClaimSources((Said("m1", AT, "Sam", told),), entity="Ada")
+    assert verifier.check(CitedClaim(text, ("m1",), (told,)), sources).verdict == "mend"
+
+
+def test_who_told_the_entity_something_is_no_reading_of_its_own() -> None:
+    told = "My bus number is 27."
+    sources = ClaimSources((Said("m1", AT, "Sam", told),), names=("Ada", "Sam"), entity="Ada")
+    claim = CitedClaim("Sam told Ada that his bus is number 27.", ("m1",), (told,))
+    assert verifier.check(claim, sources).verdict == "keep"
