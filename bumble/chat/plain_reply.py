@@ -47,7 +47,7 @@ from bumble.records import knowledge
 from bumble.records.sessions import Session
 from bumble.runtime import rules
 from bumble.runtime.runtime import ProfileName, Runtime
-from bumble.text import tokens, words
+from bumble.text import stop_words, tokens, words
 from bumble.text.words import one_line
 
 PAGE = "talk_{language}"
@@ -71,7 +71,7 @@ STOCK_PHRASES = (
     "I'm sorry, but I can't assist with that.",
     "Feel free to ask if you have any questions.",
 )
-HOW_ARE_YOU = "How are you?"
+HOW_ARE_YOU, WHO_ARE_YOU = "How are you?", "Who are you?"
 ASKS_MEMORY = ("ask_memory", "pry")
 # What code or memory answers, each sentence by itself.
 ASKED = (*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk", "remind")
@@ -167,7 +167,8 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     }
     if said.main == "remind" and all(one.has("remind") for one in asking.values()):
         return replace(whole, said=replace(said, when=_when(whole, parts)))
-    if not asking or said.main in TASKS or _is_in_doubt(said):
+    does = any(one.main in TASKS and one.scores[one.main] > BY_ITSELF for one in parts.values())
+    if not asking or said.main in TASKS or does:
         return whole
     part = max(asking, key=lambda each: max(asking[each].scores.values()))
     return replace(whole, said=asking[part], asked=tuple(asking.items()))
@@ -397,9 +398,11 @@ def _asks_of_entity(turn: Turn) -> bool:
 
 def _of_itself(runtime: Runtime, turn: Turn, template: Templates) -> str:
     """Say what is so of any entity: a small model claims that it sleeps, and is a person."""
-    embedder = runtime.memory.embedder
-    if embedder and _nearness(embedder, turn.heard.message.text, (HOW_ARE_YOU,)) >= STOCK:
-        return template.well
+    embedder, asked = runtime.memory.embedder, turn.heard.message.text
+    if embedder is not None:
+        who, how = (_nearness(embedder, asked, (one,)) for one in (WHO_ARE_YOU, HOW_ARE_YOU))
+        if how >= STOCK and how > who:
+            return template.well
     own = template.self.format(name=runtime.identity.name)
     said = [one.text for one in turn.heard.session.messages if one.role == "assistant"]
     return own if any(template.alive in one for one in said[-1:]) else template.alive
@@ -570,8 +573,8 @@ class _Sentences:
         self._say, self._embedder = say, runtime.memory.embedder
         # A small model writes a script.
         self._speaker = re.compile(rf"\A\s*(?:[-*•]\s+)?(?:{names})\s*:\s*")
-        session = turn.heard.session
-        self._given = [one.text for one in session.messages if one.role == "user"]
+        *before, last = [one.text for one in turn.heard.session.messages if one.role == "user"]
+        self._before, self._asked = before, last
         self.said = self._held = ""
 
     def feed(self, piece: str) -> None:
@@ -611,10 +614,14 @@ class _Sentences:
         if ready and not PLACEHOLDER.fullmatch(item):
             self._tell(ready)
 
-    def _gives_back(self, sentence: str) -> bool:
-        """Whether a sentence is what somebody said, and no answer to it."""
-        is_long = len(sentence.split()) >= LEAST_AGAIN
-        return is_long and any(quotes.is_in(sentence, one) for one in self._given)
+    def _gives_back(self, part: str) -> bool:
+        """Whether a sentence is what somebody said; a text may hold what it was asked to say."""
+        sentence = self._speaker.sub("", part).strip()
+        if len(sentence.split()) < LEAST_AGAIN:
+            own = [one for text in self._before for one in words.sentences(text)]
+            return bool(sentence) and stop_words.bare(sentence) in map(stop_words.bare, own)
+        is_whole = len(self._asked.split()) >= LEAST_AGAIN and quotes.is_in(self._asked, sentence)
+        return is_whole or any(quotes.is_in(sentence, one) for one in self._before)
 
     def _begun(self, text: str) -> str:
         """Return the beginning of an answer without an assistant's phrases."""
@@ -633,10 +640,6 @@ class _Sentences:
 
 class _Answer(_Sentences):
     """Says the first sentences of an answer: no assistant's phrase, nor what was asked."""
-
-    def __init__(self, say: Say, runtime: Runtime, turn: Turn) -> None:
-        super().__init__(say, runtime, turn)
-        self._asked = turn.heard.message.text
 
     def _tell(self, text: str) -> None:
         """Say what a friend may say.

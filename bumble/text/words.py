@@ -66,7 +66,7 @@ _COUNTED = re.compile(r"\b(?:im|der|die|das|dem|des|ins|beim)\s+\d{1,2}\.\s*\Z",
 def sentences(text: str) -> list[str]:
     """Split a text into sentences, at full stops and line ends."""
     parts, start = [], 0
-    capitals = text != text.lower()  # where somebody writes none, they begin no sentence
+    capitals = not text.lstrip()[:1].islower()  # who begins without one begins no sentence with it
     for end in _END.finditer(text):
         before, behind = text[start : end.end()], text[end.end() :]
         if "\n" not in end[0] and _goes_on(before, behind, capitals=capitals):

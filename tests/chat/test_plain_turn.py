@@ -643,10 +643,30 @@ def test_what_its_owner_wrote_by_hand_answers_as_it_stands(ada: Entity) -> None:
 
 
 def test_of_a_task_no_sentence_is_given_back_that_somebody_said(ada: Entity) -> None:
-    asked = "two lines for the shop door. We are shut until Monday morning."
-    drafted = "Family first this week. We are shut until Monday morning."
-    talk, _ = told(ada, {asked: reading("task")}, drafted, tier="choose")
+    said, asked = "My bakery is near Christie station.", "two lines for the shop door"
+    drafted = f"Family first this week. Sam: {said}"
+    known = {said: reading("tell", keep=True), asked: reading("task")}
+    talk, _ = told(ada, known, drafted, tier="choose")
+    talk.say(said)
     assert talk.say(asked) == "Family first this week."
+
+
+def test_a_text_may_hold_what_it_was_asked_to_say(ada: Entity) -> None:
+    asked = "a sign for the door: closed on Friday for family"
+    talk, _ = told(ada, {asked: reading("task")}, "Closed on Friday for family.", tier="choose")
+    assert talk.say(asked) == "Closed on Friday for family."
+
+
+def test_a_reminder_beside_a_question_is_planned(ada: Entity) -> None:
+    first, second = "remind me tomorrow at 9 to call the vet.", f"and {WHEN}?"
+    remind = reading("remind", when="tomorrow at 9", what="call the vet")
+    unsure = reading("ask_memory")
+    unsure = replace(unsure, scores={**unsure.scores, "ask_memory": 1.4, "task": -3.0})
+    known = {BERO: reading("tell", keep=True), f"{first} {second}": unsure}
+    talk, _ = told(ada, known | {first: remind, second: reading("ask_memory")})
+    talk.say(BERO)
+    assert "09:00" in talk.say(f"{first} {second}")
+    assert [each.text for each in reminders.read(ada.reminders)] == ["call the vet"]
 
 
 def test_what_puts_a_task_right_goes_on_with_it(ada: Entity) -> None:
