@@ -398,12 +398,12 @@ def _asks_of_entity(turn: Turn) -> bool:
 
 def _of_itself(runtime: Runtime, turn: Turn, template: Templates) -> str:
     """Say what is so of any entity: a small model claims that it sleeps, and is a person."""
+    own = template.self.format(name=runtime.identity.name)
     embedder, asked = runtime.memory.embedder, turn.heard.message.text
     if embedder is not None:
         who, how = (_nearness(embedder, asked, (one,)) for one in (WHO_ARE_YOU, HOW_ARE_YOU))
-        if how >= STOCK and how > who:
-            return template.well
-    own = template.self.format(name=runtime.identity.name)
+        if max(who, how) >= STOCK:
+            return own if who > how else template.well
     said = [one.text for one in turn.heard.session.messages if one.role == "assistant"]
     return own if any(template.alive in one for one in said[-1:]) else template.alive
 

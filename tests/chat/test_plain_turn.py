@@ -116,13 +116,15 @@ def test_whatever_a_question_looks_like_what_was_told_answers_it_where_the_model
     assert asked.messages[-1].content == f"Told: {BERO}\nAsked: {WHEN}"
 
 
-def test_what_is_surely_asked_of_the_entity_no_memory_answers(ada: Entity) -> None:
-    known = {BERO: reading("tell", keep=True), "and who are you?": reading("ask_entity")}
+def test_what_is_surely_asked_of_the_entity_code_answers(ada: Entity) -> None:
+    asked = ("and who are you?", "how are you?", "do you sleep at night?")
+    known = {BERO: reading("tell", keep=True)} | {one: reading("ask_entity") for one in asked}
     talk, runtime = told(ada, known, "Yes, I sleep.", tier="choose")
     talk.say(BERO)
-    words = templates.load("en")
-    assert talk.say("and who are you?") == words.alive
-    assert talk.say("and who are you?") == words.self.format(name="Ada")
+    line = templates.load("en")
+    own = line.self.format(name="Ada")
+    assert [talk.say(one) for one in asked] == [own, line.well, line.alive]
+    assert talk.say(asked[2]) == own  # not twice the same
     assert runtime.model.requests == []  # type: ignore[attr-defined]
 
 
@@ -685,7 +687,7 @@ def test_each_sentence_that_asks_is_answered(ada: Entity) -> None:
     talk.say(BERO)
     answer = talk.say(both)
     assert BERO in answer
-    assert templates.load("en").alive in answer
+    assert templates.load("en").self.format(name="Ada") in answer
 
 
 def test_an_unsure_question_without_its_mark_is_not_answered_with_ignorance(ada: Entity) -> None:
