@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from bumble.body import familiarity, significance
 from bumble.entity.changes import Change
-from bumble.entity.config import Identity
+from bumble.entity.config import NAMELESS, Identity
 from bumble.entity.folder import Entity
 from bumble.errors import NameUnclearError, RecordInvalidError, UsageError
 from bumble.files import disk
@@ -24,6 +24,7 @@ from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
 
+UNNAMED = "you"  # an owner of whom the folder has no name
 FORMING, DEVELOPING, ESTABLISHED = 10, 50, 150  # talks at which a stage ends; then: deep
 STEADY = 0.01  # a change of health smaller than this is none
 OWNER_MARK = b'"owner"'  # stands in every transcript that has a word of the owner
@@ -47,6 +48,11 @@ class Person(Struct, frozen=True):
     name: str
     trust: str  # "owner" or "person"
 
+    @property
+    def called(self) -> str:
+        """Their name; empty where it only stands for one that nobody has said."""
+        return "" if self.name in (UNNAMED, NAMELESS) else self.name
+
 
 def speaker(entity: Entity, identity: Identity, name: str | None) -> Person:
     """Return who speaks: somebody the entity knows, a new name, or the owner.
@@ -57,7 +63,7 @@ def speaker(entity: Entity, identity: Identity, name: str | None) -> Person:
     """
     if name is not None and not (name.strip() and name.isprintable()):
         raise UsageError("A person's name should be one line of text.")
-    owner = identity.owner.name or "you"
+    owner = identity.owner.name or UNNAMED
     known_people = list(relationships.read(entity.relationships))
     given = name or owner
     own_name = disk.same_name(given) == disk.same_name(owner)
@@ -123,7 +129,7 @@ def owner_among(
     listed: Sequence[relationships.Relationship], entity: Entity, identity: Identity
 ) -> str:
     """Return the same, of people that were read already."""
-    owner = identity.owner.name or "you"
+    owner = identity.owner.name or UNNAMED
     match = relationships.match(listed, owner)
     return match.id if match else _earlier_owner(entity) or relationships.person_id(owner)
 
