@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -115,6 +116,17 @@ def in_language(runtime: Runtime, language: str) -> Wording | None:
 def may_write(runtime: Runtime, text: str) -> bool:
     """Whether the model writes memories in the language of a text."""
     return in_language(runtime, words.language(text)) is None
+
+
+def met(runtime: Runtime, session: Session, person: str) -> str:
+    """Return the sentence that the entity and somebody meet today, in the language they speak."""
+    template = templates.load(spoken.language(runtime, session, person))
+    return template.met.format(date=quotes.day(runtime.now(), template, year=True))
+
+
+def lived(at: datetime, link: str, language: str) -> str:
+    """Return the line of somebody's page that leads to what was lived with them on a day."""
+    return f"{quotes.day(at, templates.load(language), year=True)}: {link}"
 
 
 def for_talk(runtime: Runtime, language: str) -> templates.Templates | None:
