@@ -26,6 +26,7 @@ from bumble.runtime.job import Condition
 from bumble.runtime.runtime import Runtime
 from bumble.text import titles, words
 
+WEIGHTY = 2  # of news, of which a talk is named; else it is for what was told first
 MARK = "form"  # in front matter, where other texts have `excerpt`: put together of quotes
 
 
@@ -51,7 +52,13 @@ class Wording(Struct, frozen=True):
 
     def title(self, sayings: Sequence[Saying], entity: str) -> str:
         """Name sayings by words of them that tell of a thing, else by who said them, and when."""
-        weighed = sorted(sayings, key=lambda each: -max(each.notice.heavy, each.notice.glad))
+
+        def order(saying: Saying) -> tuple[bool, bool]:
+            """Put weighty news first, and last what was confided: a title is a file's name."""
+            notice = saying.notice
+            return notice.confided, max(notice.heavy, notice.glad) < WEIGHTY
+
+        weighed = sorted(sayings, key=order)
         names = dict.fromkeys(saying.quote.name for saying in sayings)
         told = titles.clause((each.quote.words for each in weighed), (entity, *names))
         if told:

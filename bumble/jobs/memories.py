@@ -402,7 +402,12 @@ def telling(
         return episodes.Telling(f"# {given or shown.day}\n\n{lines}"), sayings.MARK
     told = ask.joined(whole.narrative)
     of_facts = (titles.named(fact.title, told) for fact in whole.knowledge if fact.sentences)
-    named = (titles.named(given, told), *of_facts, titles.clause([told], ()), shown.day)
+    named = (
+        titles.named(given, told),
+        *of_facts,
+        titles.clause([told], shown.names.values()),
+        shown.day,
+    )
     title = f"# {next(filter(None, named))}\n\n"
     reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
     return episodes.Telling(f"{title}{told}", reflection), ""

@@ -93,6 +93,10 @@ def test_what_is_said_in_company_is_for_those_who_heard_it(ada: Entity) -> None:
     all_of(by_form(ada, NOON + OVER), PASS)
     (episode,) = episodes.read(ada.episodes)
     assert set(episode.provenance.audience) == {"sam", "kim"}
+    settled(ada, Line("Sam", LESS), name="ses_2", days=1)
+    told = {one.title: one.provenance.audience for one in knowledge.read(ada.knowledge).sections}
+    assert told["What Sam told, May 2026 (Kim)"] == ("sam", "kim")
+    assert told["What Sam told, May 2026"] == ("sam",)
 
 
 @pytest.mark.parametrize("kept", [True, False])
