@@ -112,7 +112,6 @@ def scaled(scores: Sequence[float | None]) -> list[float]:
 
 
 FEW = 300  # chunks: up to so many are all ranked
-LEG = 128  # candidates of each leg that are matched, where there are more
 SURROUNDED = 40  # of these, and at least SURROUNDED_FACTOR for each hit wanted, with surroundings
 SURROUNDED_FACTOR = 2
 LEAST_RANKED, RANKED_FACTOR = 100, 5  # returned, and what relevance is scaled by

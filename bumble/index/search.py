@@ -223,21 +223,21 @@ class _Query:
             holding = self.index.store.holding
             self.legs = [holding(self.text, self.depth, self.where, self.values)]
 
-    def lexical(self, depth: int | None = None) -> list[int]:
+    def lexical(self) -> list[int]:
         """Return the best chunks by words."""
-        return _joined(leg[:depth] for leg in self.legs)
+        return _joined(self.legs)
 
     def embed(self, embedder: Embedder) -> None:
         """Make its vector and its tokens; what has none is looked for by words alone."""
         self.vector, tokens = embedder.embed_query_by_token(self.text)
         self.tokens = tokens if len(tokens.pieces) else None
 
-    def dense(self, depth: int) -> list[int]:
+    def dense(self) -> list[int]:
         """Return the best chunks by meaning."""
         if self.vector is None:
             return []
         vector, nearest = self.vector, self.index.store.nearest
-        legs = [nearest(vector, depth, *each) for each in self.filters]
+        legs = [nearest(vector, self.depth, *each) for each in self.filters]
         return _joined([chunk_key for chunk_key, _ in leg] for leg in legs)
 
     def usual(self, unrelated: float) -> float:
@@ -331,7 +331,7 @@ def _by_token(
     )
     allowed = None
     if index.lengths.chunks > rerank.FEW:
-        allowed = [*search_query.lexical(rerank.LEG), *search_query.dense(rerank.LEG)]
+        allowed = [*search_query.lexical(), *search_query.dense()]
     elif search_query.where:
         allowed = index.store.passing(search_query.where, search_query.values)
     ranked = rerank.rank(index.store, question, allowed, limit, shares)
