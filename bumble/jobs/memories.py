@@ -456,11 +456,12 @@ def _claims(
 
 
 def _rest_on_the_same(one: ask.Sentence, other: ask.Sentence) -> bool:
-    """Whether two sentences tell of the same words of the same message: they are one fact."""
-    words_of_one, words_of_other = (
-        {stop_words.bare(text) for text in each.rests_on} for each in (one, other)
-    )
-    return not set(one.cites).isdisjoint(other.cites) and bool(words_of_one & words_of_other)
+    """Whether two sentences tell of the same words of the same message: they are one fact.
+
+    A quote rests on all of its message.
+    """
+    own, others = ({stop_words.bare(text) for text in each.rests_on} for each in (one, other))
+    return not set(one.cites).isdisjoint(other.cites) and (own == others or bool(own & others))
 
 
 def _verdicts(shown: Scene, opinion: ask.StretchBelief) -> dict[str, belief_strength.Verdict]:
