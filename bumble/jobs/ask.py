@@ -430,7 +430,10 @@ def draw_quotes(runtime: Runtime, shown: scene.Scene, wording: sayings.Wording) 
 
     older = {saying.older.message for saying in kept if saying.older}
     shown_sayings = [saying for saying in kept if saying.message.id not in older]
-    narrative = tuple(sentence(wording.line(each, year=False), each) for each in shown_sayings)
+    narrative = tuple(  # what was put right is knowledge's to tell
+        sentence(quotes.line(each.quote, wording.template, year=False), each)
+        for each in shown_sayings
+    )
     title = (Sentence("title", wording.title(kept, shown.entity)),) if kept else ()
     answer = StretchAnswer(
         appraisal=_appraisal(shown.messages, noticed, wording),

@@ -37,7 +37,6 @@ BY = "distill"
 INFERENCE = "inference"
 TAG = "distillation"
 SAID, CORRECTED, INFERRED = 0.7, 0.9, 0.45  # confidence of a first mention
-SAID_AGAIN = 0.8  # of the telling words of the longer of two sentences, which are one fact then
 FELT, EPISODE, PORTRAITS, FACTS = "felt", "episode", "portraits", "facts"  # parts of an answer
 EVERYTHING = frozenset((FELT, EPISODE, PORTRAITS, FACTS))
 
@@ -124,7 +123,7 @@ def of(
     known += [claim.text for claim in claims]
     heard = tuple(_heard(shown, whole, known, {person.name for person, _ in drawn}))
     known += [note.text for one in heard for note in one.notes]
-    diary = ask.joined([each for each in whole.journal if not _is_told(each.text, known)])
+    diary = ask.joined([each for each in whole.journal if not portrait.is_told(each.text, known)])
     return replace(made, facts=facts, claims=claims, heard=heard, diary=diary)
 
 
@@ -136,7 +135,7 @@ def _heard(
     for seen in whole.people:
         was = seen.was if stands(seen.person) else ""
         if seen.person not in drawn and (seen.note or was):
-            new = tuple(each for each in seen.note if not _is_told(each.text, known))
+            new = tuple(each for each in seen.note if not portrait.is_told(each.text, known))
             gone = tuple(one.text for one in shown.told(seen.replaces))
             yield HeardOf(seen.person, new, gone, _cites(seen.note), was)
     for fact in whole.knowledge:  # what stands in knowledge from now on, stood on somebody's page
@@ -448,7 +447,7 @@ def _claims(
         tells = opinion.category in (held.WORLD_FACT, belief_strength.CORRECTION)
         for sentence in opinion.sentences:
             is_fact = tells and any(_rest_on_the_same(sentence, fact) for fact in facts)
-            is_fact |= _is_told(sentence.text, known)
+            is_fact |= portrait.is_told(sentence.text, known)
             if sentence.inference or verdicts or not is_fact:
                 origin = _provenance(
                     runtime, shown, shown.numbers(sentence.cites), is_quoted=is_quoted, older=older
@@ -457,11 +456,12 @@ def _claims(
 
 
 def _rest_on_the_same(one: ask.Sentence, other: ask.Sentence) -> bool:
-    """Whether two sentences tell of the same words of the same message: they are one fact."""
-    words_of_one, words_of_other = (
-        {stop_words.bare(text) for text in each.rests_on} for each in (one, other)
-    )
-    return not set(one.cites).isdisjoint(other.cites) and bool(words_of_one & words_of_other)
+    """Whether two sentences tell of the same words of the same message: they are one fact.
+
+    A quote rests on all of its message.
+    """
+    own, others = ({stop_words.bare(text) for text in each.rests_on} for each in (one, other))
+    return not set(one.cites).isdisjoint(other.cites) and (own == others or bool(own & others))
 
 
 def _verdicts(shown: Scene, opinion: ask.StretchBelief) -> dict[str, belief_strength.Verdict]:
@@ -503,14 +503,6 @@ def _claim(
     )
 
 
-def _is_told(sentence: str, known: Iterable[str]) -> bool:
-    """Whether a sentence is known already, in other words at most here and there."""
-    language = words.language(sentence)
-    said = words.stems(sentence, language)
-    stems = (words.stems(text, language) for text in known)
-    return any(len(said & there) >= SAID_AGAIN * max(len(said), len(there)) for there in stems)
-
-
 # portraits
 
 
@@ -526,7 +518,11 @@ def _portraits(
             continue
         # without what knowledge says from now on; what stood in it may stay
         lines = [
-            [each for each in line if each.text in person.text or not _is_told(each.text, facts)]
+            [
+                each
+                for each in line
+                if each.text in person.text or not portrait.is_told(each.text, facts)
+            ]
             for line in likeness.portrait
         ]
         text = ask.joined_lines(list(filter(None, lines)), "\n")

@@ -15,7 +15,7 @@ from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.guard import claims, origins, verifier
-from bumble.records import base, episodes, relationships, session_files
+from bumble.records import base, episodes, knowledge, relationships, session_files
 from bumble.records.episodes import Episode
 from bumble.records.kind import unite
 from bumble.records.provenance import is_untrusted
@@ -126,6 +126,17 @@ def with_owners(text: str, person: relationships.Relationship) -> str:
         return text
     rest = [line for line in text.split("\n") if relationships.line_key(line) not in keys]
     return "\n".join([_GAPS.sub("\n\n", own).strip(), *rest])
+
+
+SAID_AGAIN = 0.8  # of the telling words of the longer of two sentences, which are one fact then
+
+
+def is_told(sentence: str, known: Iterable[str]) -> bool:
+    """Whether a sentence is known already, in other words at most here and there."""
+    language = words.language(sentence)
+    said = words.stems(sentence, language)
+    stems = (words.stems(text, language) for text in known)
+    return any(len(said & there) >= SAID_AGAIN * max(len(said), len(there)) for there in stems)
 
 
 LEAST_CHARS = 40  # a shorter portrait is no portrait
@@ -518,8 +529,13 @@ def _ask(
         temperature=config.reflection_temperature,
     )
     sources, dropped = _sources(runtime, reading), list[str]()
+    book = knowledge.readable(runtime.entity.knowledge)
+    shared = (one for one in book.sections if base.may_read(one.provenance.audience, (person.id,)))
+    known = [part for one in shared for part in words.sentences(one.text)]
 
     def stands(sentence: str) -> bool:
+        if sentence not in person.text and is_told(sentence, known):
+            return False  # a fact stands in one record
         why = "" if sentence in person.text else verifier.check_prose(sentence, sources).why
         dropped.extend([f"{sentence} ({why})"] if why else [])
         return not why

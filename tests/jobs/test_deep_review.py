@@ -11,12 +11,13 @@ from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.jobs import consolidate, portrait
 from bumble.jobs.portrait import DeepReviewJob
-from bumble.records import episodes, relationships
+from bumble.records import episodes, knowledge, relationships
 from bumble.records.base import Provenance
 from bumble.runtime import job, people, review_queue
 from tests.support.living import NOON, ada, asked, known, runtime_of, talked, told, write
 
 OFF: dict[str, Any] = {"memory__relational__score_derivation": False}
+MORE = "Sam talks to the dog as to a friend."
 LINES = ["Sam has a dog called Biscuit.", "The dog matters most to him."]
 
 
@@ -75,6 +76,17 @@ def test_a_review_counts_and_does_not_move_the_last_talk(entity: Entity) -> None
     assert set(after.provenance.sources) == {"ep_1", "msg_1000"}
     assert outcome.trailers[-1] == ("Model", "scripted")
     assert not portrait.check(runtime).due
+
+
+def test_what_knowledge_says_is_not_said_again_in_a_portrait(entity: Entity) -> None:
+    book = knowledge.read(entity.knowledge)
+    origin = Provenance("distill", audience=("sam",))
+    write(
+        entity, knowledge.plan_set(book, "Biscuit", LINES[0], "", by_entity=True, provenance=origin)
+    )
+    runtime = runtime_of(entity, told("review", about=[*LINES, MORE], mine=""), **OFF)
+    job.apply(runtime, portrait.run(runtime, DeepReviewJob("sam")))
+    assert relationships.find(entity.relationships, "sam").text == f"{LINES[1]}\n{MORE}"
 
 
 def test_a_review_that_fails_leaves_the_portrait_and_does_not_count_as_one(
