@@ -77,7 +77,6 @@ ASKS_MEMORY = ("ask_memory", "pry")
 ASKED = (*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk", "remind")
 SURELY = 2.0  # score from which a question surely is what it is read as
 BY_ITSELF = 1.0  # likewise, of a sentence that is read by itself
-BESIDE = 3.0  # how far a task may be behind what is told beside it
 FITS = 0.5  # log odds from which a short reply surely fits
 MERRY = ("laugh", "congratulate", "lovely", "enjoy")
 GRAVE = 2  # of the reader's grades
@@ -145,7 +144,10 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
     text = heard.message.text
     plain = replace(plain, said=notices.read(reader, heard.session, heard.message))
     parts = words.sentences(text)
-    return _narrowed(plain, {part: reader.read(part) for part in parts}) if parts[1:] else plain
+    if not parts[1:]:
+        return plain
+    read = {part: reader.read(part, before) for before, part in pairwise(("", *parts))}
+    return _narrowed(plain, read)
 
 
 def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
@@ -166,8 +168,11 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     }
     if said.main == "remind" and all(one.has("remind") for one in asking.values()):
         return replace(whole, said=replace(said, when=_when(whole, parts)))
-    does = any(one.main in TASKS and one.scores[one.main] > BY_ITSELF for one in parts.values())
-    if not asking or said.main in TASKS or does:
+    does = [one.main for one in parts.values() if one.main in TASKS and one.has(one.main)]
+    if does or said.main in TASKS:
+        surely = {name: max(BY_ITSELF, said.scores[name]) for name in does}
+        return replace(whole, said=replace(said, scores={**said.scores, **surely}))
+    if not asking:
         return whole
     part = max(asking, key=lambda each: max(asking[each].scores.values()))
     return replace(whole, said=asking[part], asked=tuple(asking.items()))
@@ -279,10 +284,7 @@ def _only(turn: Turn, text: str, said: MessageReading) -> Turn:
 def _is_task(turn: Turn) -> bool:
     """Whether something is to be done; what is told beside that is kept all the same."""
     said = turn.reading.said
-    if said.main in TASKS or turn.heard.attached:
-        return True
-    task = max(said.scores.get(name, -9.0) for name in TASKS)
-    return task > max(0.0, said.scores.get(said.main, 0.0) - BESIDE)
+    return said.main in TASKS or said.has(*TASKS) or bool(turn.heard.attached)
 
 
 def _goes_on(runtime: Runtime, turn: Turn) -> bool:
