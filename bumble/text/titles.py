@@ -7,9 +7,9 @@ clause of what was said that tells of a thing. Knows no kind of record.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from bumble import patterns
 from bumble.text import stop_words, words
 
 MAX_CHARS = 60
@@ -19,8 +19,8 @@ LEAST_WORDS = 2  # telling ones, of a clause that tells of a thing
 COMMON = 1000  # words of a language that tell of no thing: "good", "morning"
 _MARKS = '#*_`"“”„«»<>[]|.,:; '  # at the ends of a title
 _ENDS = "!…。！"
-_LIST = re.compile(r"[,;/|·]")
-_CLAUSE = re.compile(r"[,;:)–—](?=\s)|\s[(-](?=\S)|\s[-–—]\s")
+_LIST = patterns.compile(r"[,;/|·]")
+_CLAUSE = patterns.compile(r"[,;:)–—](?=\s)|\s[(-](?=\S)|\s[-–—]\s")
 
 
 def heading(text: str) -> str:
