@@ -6,12 +6,16 @@ come from; it is handed two files and the `EmbedderIdentity` that says what to d
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+# Else, from 1.32 on, it gives this machine an id and tells Microsoft of every session it makes.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 import onnxruntime
 from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as failures
