@@ -59,6 +59,7 @@ OUT = ROOT / "bench" / "out"
 WEIGHTS = OUT / "weights"
 ALL = Shares()
 PARTS: dict[str, dict[str, Any]] = {  # what is switched off, and how
+    "texts in the question": {"covered": 0.0},
     "turns before": {"before": ()},
     "words": {"words": 0.0},
     "surroundings": {"around": 0.0},

@@ -3,13 +3,16 @@
 German and English from the lives of `bench/data/truth`, whose questions are no messages here;
 Spanish and French from `bench/data/recall`. Each person's or life's messages become transcripts of
 one folder, once each life alone and once all in one folder, as somebody would have it who speaks
-several languages. Prints recall@10 and MRR of words alone and, with --embedder, of all that counts.
+several languages. Prints recall@1, recall@10, nDCG@10 and MRR of words alone and, with --embedder,
+of all that counts. With --squad, the paragraphs and questions of a file in SQuAD's form instead,
+each article a conversation: ARCD for Arabic, JaQuAD for Japanese, fetched and kept elsewhere.
 Run it as `python -m bench.recall_languages`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 import tempfile
@@ -80,6 +83,21 @@ def _written(file: Path) -> Life:
     return Life(file.stem, file.stem, texts, asked)
 
 
+def _squad(file: Path) -> Life:
+    articles = json.loads(file.read_text(encoding="utf-8"))["data"]
+    paragraphs = [(n, each) for n, article in enumerate(articles) for each in article["paragraphs"]]
+    return Life(
+        "reader",
+        file.stem,
+        {str(n): (at, each["context"]) for n, (at, each) in enumerate(paragraphs)},
+        [
+            (asked["question"], (str(n),))
+            for n, (_, each) in enumerate(paragraphs)
+            for asked in each["qas"]
+        ],
+    )
+
+
 def write(entity: Entity, life: Life) -> list[Question]:
     """Write a life as transcripts. Returns its questions, with the ids of what answers them."""
     rng, ids = random.Random(life.name), dict[str, str]()
@@ -126,19 +144,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--embedder", default="none", help="a name of the catalog, or none")
     parser.add_argument("--weights-folder", type=Path, default=WEIGHTS)
+    parser.add_argument("--squad", type=Path, metavar="FILE", help="ask these questions instead")
     options = parser.parse_args()
     embedder = open_named(options.embedder, options.weights_folder)
-    everything = lives()
+    everything = [_squad(options.squad)] if options.squad else lives()
     alone: dict[str, list[Scores]] = {}
     for life in everything:
         for language, scores in measure([life], embedder).items():
             alone.setdefault(language, []).extend(scores)
-    for title, found in (("each alone", alone), (ALL, measure(everything, embedder))):
+    legs = {"each alone": alone}
+    if len(everything) > 1:
+        legs[ALL] = measure(everything, embedder)
+    for title, found in legs.items():
         print(f"{title}, embedder {options.embedder}")
-        print(f"  {'':10} questions  recall@1 recall@10       MRR")
+        print(f"  {'':10} questions  recall@1 recall@10   nDCG@10       MRR")
         for language, scores in sorted(found.items()):
             row = mean(scores)
-            figures = " ".join(f"{100 * x:9.1f}" for x in (row.recall_1, row.recall_10, row.mrr))
+            shown = (row.recall_1, row.recall_10, row.ndcg_10, row.mrr)
+            figures = " ".join(f"{100 * x:9.1f}" for x in shown)
             print(f"  {language:10} {len(scores):9} {figures}")
     return 0
 

@@ -53,11 +53,10 @@ def judged(statement: Mapping[str, Any]) -> dict[str, str]:
     window = tuple(map(_said, statement["window"]))
     cites = tuple(statement["cites"])
     entity = statement.get("entity", ENTITY)
-    words = tuple(  # no words are named apart
-        one.text for one in window if one.id in cites and one.who != entity
-    )
+    cited = [one for one in window if one.id in cites]
+    rests_on = [one.text for one in cited if one.who != entity] or [one.text for one in cited]
     found = verifier.check(
-        CitedClaim(statement["sentence"], cites, words),
+        CitedClaim(statement["sentence"], cites, tuple(rests_on)),  # no words are named apart
         ClaimSources(
             window,
             tuple(statement.get("known", ())),

@@ -371,18 +371,19 @@ def fit_replies(features: NDArray[np.float32], right: NDArray[np.float32]) -> Pa
     params = {"w": jnp.zeros((features.shape[1], right.shape[1])), "b": jnp.zeros(right.shape[1])}
     optimizer = optax.adam(optax.cosine_decay_schedule(REPLY_RATE, REPLY_STEPS))
 
-    def wrong(p: Params) -> Any:
+    def wrong(p: Params, scaled: Any, right: Any) -> Any:
         return _sigmoid_loss(_dense(p, scaled), right).sum() + REPLY_DECAY * (p["w"] ** 2).sum()
 
-    def step(carry: Any, _: Any) -> tuple[Any, None]:
-        params, state = carry
-        update, state = optimizer.update(jax.grad(wrong)(params), state)
-        return (optax.apply_updates(params, update), state), None
+    @jax.jit
+    def step(params: Params, state: Any, scaled: Any, right: Any) -> tuple[Params, Any]:
+        update, state = optimizer.update(jax.grad(wrong)(params, scaled, right), state)
+        return optax.apply_updates(params, update), state
 
-    carry = (params, optimizer.init(params))
-    (fitted, _), _ = jax.jit(lambda c: jax.lax.scan(step, c, None, length=REPLY_STEPS))(carry)
-    w = np.asarray(fitted["w"]) / deviation[:, None]
-    return {"w": w, "b": np.asarray(fitted["b"]) - mean @ w}
+    state = optimizer.init(params)
+    for _ in range(REPLY_STEPS):
+        params, state = step(params, state, scaled, jnp.asarray(right))
+    w = np.asarray(params["w"]) / deviation[:, None]
+    return {"w": w, "b": np.asarray(params["b"]) - mean @ w}
 
 
 def single(params: Params, place: int) -> Params:

@@ -19,7 +19,9 @@ FOR_CODE = frozenset({"ask_name", "ask_known", "ask_talk", "ask_time", "calculat
 MAY_BE_FOR_CODE = frozenset(
     {"ask_memory", "ask_entity", "ask_world", "task", "ask_other", "question", "question_with_fact"}
 )
-KNOWS_FOR_CODE = frozenset({"asks", "berit", "odile"})  # writers
+KNOWS_FOR_CODE = frozenset(  # writers
+    {"asks", "berit", "odile", "parker", "bertram", "celeste", "tessa"}
+)
 SPANS = ("name", "when", "what")
 # Short replies that a friend could give as the whole answer; a language's file words them.
 REPLIES = (

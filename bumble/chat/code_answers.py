@@ -78,8 +78,8 @@ def answer(
 
 def _name(runtime: Runtime, heard: Heard, language: str, words: templates.Templates) -> str:
     """Say both names: who asks for one is not surely told from who asks for the other."""
-    unnamed = heard.who.name.casefold() == "you"
-    theirs = words.nameless if unnamed else words.name.format(who=heard.who.name)
+    who = heard.who.called
+    theirs = words.name.format(who=who) if who else words.nameless
     return f"{theirs} {words.self.format(name=runtime.identity.name)}"
 
 

@@ -18,6 +18,7 @@ from bumble.chat.loop import LoopOutcome
 from bumble.chat.reply_writer import Turn
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import ChangeUnfinishedError, FileChangedError, LockedError, UserError
+from bumble.fallback import sayings
 from bumble.records import base, self_model, sessions, state
 from bumble.runtime import anchor_recall, body_state, cursors, people
 from bumble.runtime.runtime import Runtime
@@ -122,6 +123,7 @@ def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
     one may have been killed.
     """
     at, said, stirring = runtime.now(), turn.heard.message, turn.moment.stirring
+    who = turn.heard.who
     first = next(iter(turn.session.unanswered), said)
     done = [body_state.HEARD]
     for step in turn.reply.outcome.steps:
@@ -147,7 +149,9 @@ def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
         lambda: body_state.plan(runtime, at, move, "the talk moved the body"),
         stirred,
         lambda: plan_tools(runtime, turn.reply.outcome, at),
-        lambda: people.plan_met(runtime, turn.heard.who.id, turn.heard.who.name, at, turn.session),
+        lambda: people.plan_met(
+            runtime, who.id, who.name, at, turn.session, sayings.met(runtime, turn.session, who.id)
+        ),
         heard,
     ]
 

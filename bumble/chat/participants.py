@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from bumble import patterns
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import RefusedError, UnsafePathError
+from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.llm import prompts
 from bumble.records import base, forgotten, session_files, sessions
@@ -154,7 +155,12 @@ def _met(
 ) -> list[Change]:
     """Plan a file for each who only listens and has none."""
     at = runtime.now()
-    planned = [people.plan_heard_of(runtime, one.id, one.name, at, session) for one in listeners]
+    planned = [
+        people.plan_heard_of(
+            runtime, one.id, one.name, at, session, sayings.met(runtime, session, one.id)
+        )
+        for one in listeners
+    ]
     return [change for change in planned if change is not None]
 
 

@@ -82,7 +82,6 @@ BESIDE = 3.0  # how far a task may be behind what is told beside it
 FITS = 0.5  # log odds from which a short reply surely fits
 MERRY = ("laugh", "congratulate", "lovely", "enjoy")
 GRAVE = 2  # of the reader's grades
-UNNAMED = "you"  # an owner whose name nobody has said
 TASKS = ("task", "ask_world", "calculate")
 NO_QUESTIONS = (
     "task",
@@ -387,8 +386,8 @@ def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:
 
 def _introduces(turn: Turn) -> bool:
     """Whether somebody says who they are who has that name, or none yet; else it is another's."""
-    name, known = turn.reading.said.introduced.casefold(), turn.heard.who.name.casefold()
-    return bool(name) and (known == UNNAMED or bool(set(name.split()) & set(known.split())))
+    name, known = turn.reading.said.introduced.casefold(), turn.heard.who.called.casefold()
+    return bool(name) and (not known or bool(set(name.split()) & set(known.split())))
 
 
 def _asks_of_entity(turn: Turn) -> bool:
@@ -467,9 +466,9 @@ def _said(outcome: LoopOutcome, replies: Sequence[CodeReply], say: Say) -> Writt
 
 def _hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
     """Greet; who says who they are hears who is there, and who has nobody's language that."""
-    who, reading = turn.heard.who.name, turn.reading.said
+    reading = turn.reading.said
     name = reading.introduced if _introduces(turn) else ""
-    called = name or ("" if who.casefold() == UNNAMED else who)
+    called = name or turn.heard.who.called
     hello = template.hello.format(who=f" {called}" if called else "")
     own = template.self.format(name=runtime.identity.name) if name or not called else ""
     foreign = "" if templates.has(turn.reading.language) else template.foreign
@@ -479,7 +478,7 @@ def _hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
 
 def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
     """Return a few words that claim nothing but what is so."""
-    reading, name = turn.reading.said, turn.heard.who.name
+    reading, called = turn.reading.said, turn.heard.who.called
     asks = reading.main in notices.QUESTIONS
     if asks and reading.keep <= 0 and (reading.has(reading.main) or _is_question(turn)):
         return template.unknown
@@ -487,7 +486,7 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
     if reading.has("greet"):
         said = [_hello(turn, template, runtime), *(() if reading.main == "greet" else said)]
     if reading.has("leave"):
-        bye = template.bye.format(who="" if name.casefold() == UNNAMED else f" {name}")
+        bye = template.bye.format(who=f" {called}" if called else "")
         said = [*(() if reading.main in ("leave", "greet") else said), bye]
     return " ".join(said)
 

@@ -15,6 +15,7 @@ from bumble.cli.opening import named_in_text
 from bumble.cli.process import Shell
 from bumble.entity import approvals, commits
 from bumble.entity.changes import ChangeSet
+from bumble.entity.config import NAMELESS
 from bumble.entity.folder import ENTITY_FILE, find
 from bumble.errors import (
     FolderUnwritableError,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 DEFAULT_ARCHETYPE = "curious"
 MAX_NAME_CHARS = 100
-NAMELESS = "Friend"  # an owner of whom neither git nor the system knows a name
 JOINER = "\u200d"  # part of many emoji, though it prints nothing by itself
 
 

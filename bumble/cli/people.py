@@ -74,13 +74,8 @@ class PeopleShelf(Shelf[relationships.Relationship], frozen=True, kw_only=True):
         return person
 
 
-def is_acquainted(person: relationships.Relationship) -> bool:
-    """Whether somebody talked here, or was introduced; else they were only spoken of."""
-    return bool(person.interaction_count) or person.provenance.by != "distill"
-
-
 def _standing(opened: Opened, person: relationships.Relationship) -> list[str]:
-    if not is_acquainted(person):
+    if not person.is_acquainted:
         return ["heard of", "", ""]
     talks = words.counted(person.interaction_count, "talk")
     last = f"last {listing.when(person.last_interaction, opened)}"
@@ -96,7 +91,7 @@ PEOPLE = PeopleShelf(
     cells=lambda opened, person: [
         person.name,
         *_standing(opened, person),
-        output.shorten(person.dynamic or ("" if is_acquainted(person) else person.text)),
+        output.shorten(person.dynamic or ("" if person.is_acquainted else person.text)),
     ],
     data=lambda _, person: data_of(
         person,
@@ -253,7 +248,7 @@ def show(
     ]
     rows = [
         ("also", ", ".join(person.names[1:])),
-        *(how if is_acquainted(person) else [("heard of", listing.when(person.first_met, opened))]),
+        *(how if person.is_acquainted else [("heard of", listing.when(person.first_met, opened))]),
         ("dynamic", person.dynamic),
         ("topics", ", ".join(person.topics)),
         ("unresolved", "; ".join(person.unresolved)),

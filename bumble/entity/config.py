@@ -155,6 +155,7 @@ class Mark(Struct, frozen=True):
 
 # In an entity.yaml it counts only where the user's own config trusts the folder, so that an entity
 # that arrives by clone can't send the user's key elsewhere or start programs.
+NAMELESS = "Friend"  # an owner of whom neither git nor the system knows a name
 YOURS = Mark("yours")
 OWNERS = Mark("yours alone")  # only the user's own config may make it, whomever it trusts
 

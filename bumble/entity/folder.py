@@ -90,6 +90,8 @@ class Entity(Struct, frozen=True):
     prompts = _Place(".bumble/log/prompts.jsonl", own=True)
     # what was typed in conversations at the terminal, for its arrow keys
     typed = _Place(".bumble/history", own=True)
+    # marks of what a model was asked and gave no usable answer to
+    vain = _Place(".bumble/cache/vain.json", own=True)
     # one JSON line a run of what happens between turns
     runs = _Place(".bumble/log/runs.jsonl", own=True)
 

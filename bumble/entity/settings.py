@@ -158,7 +158,8 @@ def identity_rule(identity: Identity) -> approvals.Rule:
     who = identity.identity
     told = (*astuple(replace(who, traits={})), sorted(who.traits.items()), identity.owner.name)
     shown = (f"belongs to {identity.owner.name or 'nobody'}", *who.behaviours, *who.curiosity)
-    summary = ". ".join((*shown, who.monologue, who.voice))
+    parts = map(one_line, (*shown, who.monologue, who.voice))
+    summary = " ".join(part if part.endswith(".") else f"{part}." for part in parts if part)
     return approvals.rule(f"{ENTITY_FILE}: identity", ENTITY_FILE, summary, *told)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -25,6 +26,7 @@ from bumble.runtime.job import Condition
 from bumble.runtime.runtime import Runtime
 from bumble.text import titles, words
 
+WEIGHTY = 2  # of news, of which a talk is named; else it is for what was told first
 MARK = "form"  # in front matter, where other texts have `excerpt`: put together of quotes
 
 
@@ -50,7 +52,13 @@ class Wording(Struct, frozen=True):
 
     def title(self, sayings: Sequence[Saying], entity: str) -> str:
         """Name sayings by words of them that tell of a thing, else by who said them, and when."""
-        weighed = sorted(sayings, key=lambda each: -max(each.notice.heavy, each.notice.glad))
+
+        def order(saying: Saying) -> tuple[bool, bool]:
+            """Put weighty news first, and last what was confided: a title is a file's name."""
+            notice = saying.notice
+            return notice.confided, max(notice.heavy, notice.glad) < WEIGHTY
+
+        weighed = sorted(sayings, key=order)
         names = dict.fromkeys(saying.quote.name for saying in sayings)
         told = titles.clause((each.quote.words for each in weighed), (entity, *names))
         if told:
@@ -115,6 +123,17 @@ def in_language(runtime: Runtime, language: str) -> Wording | None:
 def may_write(runtime: Runtime, text: str) -> bool:
     """Whether the model writes memories in the language of a text."""
     return in_language(runtime, words.language(text)) is None
+
+
+def met(runtime: Runtime, session: Session, person: str) -> str:
+    """Return the sentence that the entity and somebody meet today, in the language they speak."""
+    template = templates.load(spoken.language(runtime, session, person))
+    return template.met.format(date=quotes.day(runtime.now(), template, year=True))
+
+
+def lived(at: datetime, link: str, language: str) -> str:
+    """Return the line of somebody's page that leads to what was lived with them on a day."""
+    return f"{quotes.day(at, templates.load(language), year=True)}: {link}"
 
 
 def for_talk(runtime: Runtime, language: str) -> templates.Templates | None:

@@ -35,6 +35,7 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     spoken: str
     asked: str
     of_month: str  # the title of what somebody told in a month
+    met: str  # on the page of somebody
     summary: str  # before the lines that stand for a conversation's middle
     # talk
     weekdays: tuple[str, ...]

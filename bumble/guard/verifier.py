@@ -421,7 +421,9 @@ def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterato
     unit = Decimal(number.unit_days)
     if number.unit_days == values.UNIT_DAYS["month"]:
         named = {month for source in sources for month in source.read.times.full_months}
-        yield from (Decimal(abs(one - other)) for one, other in combinations(named, 2))
+        named |= {each.at.month for each in sources if few and each.at is not None}
+        for one, other in combinations(named, 2):
+            yield from (Decimal(abs(one - other)), Decimal(12 - abs(one - other)))
     for one, other in combinations(sorted(days), 2) if few else ():
         if (apart := (other - one).days) < values.YEAR_DAYS:
             yield Decimal(round(apart / unit))

@@ -151,6 +151,18 @@ def _merge_person(base: str, current: str, incoming: str) -> merge_texts.Merged:
         anew = incoming if met[1] == met[0] else current
         if max(met[1], met[2]) > met[0]:
             return merge_texts.Merged(anew, True)
+    drawn = [person.source.with_body(person.text).text for person in people]
+    merged = _merge_drawn([relationships.parse(text, "person") for text in drawn])
+    both = relationships.parse(merged.text, "person") if merged.clean else None
+    if both is None or both.text:
+        return merged
+    page = relationships.plan_update(both, "", **relationships.joined_page(*people[1:]))
+    return merge_texts.Merged((page.data or b"").decode(), True) if page else merged
+
+
+def _merge_drawn(people: Sequence[relationships.Relationship]) -> merge_texts.Merged:
+    """Merge the portraits, without what stands in for one."""
+    base, current, incoming = (person.source.text for person in people)
     join = kinds.PERSON.join
     merged = _merge_document((base, current, incoming), join)
     times = [person.last_reflection for person in people]

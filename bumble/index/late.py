@@ -25,7 +25,7 @@ from bumble.models.embed.protocol import Bits, Floats, QueryTokens
 from bumble.text import stop_words
 
 STOP_WEIGHT = 0.2  # of a stop word's rarity
-MOST_TOKENS = 32  # of a query: a long message is looked for by its rarest
+MOST_TOKENS = 128  # of a query: a longer message is looked for by its rarest
 TOKENS_AT_ONCE = 2_048  # of texts: so many, unpacked, stay in the cache of a core
 # BLAS gives a larger product to several threads, which then wait for each other: on two busy cores
 # that took five times as long.
@@ -46,12 +46,22 @@ def rarities(query: str, tokens: QueryTokens, counts: Mapping[int, int], texts: 
         Shape (t,), 1 for a token that stands in no text, and less for a stop word; all but the
         MOST_TOKENS rarest are 0.
     """
-    frequency = np.array([counts.get(int(piece), 0) for piece in tokens.pieces], np.float64)
-    rarity = np.log1p((np.maximum(texts - frequency, 0) + 0.5) / (frequency + 0.5))
+    rarity = rarity_of(tokens.pieces, counts, texts)
     rarity[_stop_tokens(query, tokens)] *= STOP_WEIGHT
     rarity[np.argsort(-rarity, kind="stable")[MOST_TOKENS:]] = 0
     shares: Floats = (rarity / np.log1p((texts + 0.5) / 0.5)).astype(np.float32)
     return shares
+
+
+def rarity_of(
+    pieces: NDArray[np.uint32], counts: Mapping[int, int], texts: int
+) -> NDArray[np.float64]:
+    """Say how rare pieces of the vocabulary are among so many texts. Same shape, each > 0."""
+    frequency = np.array([counts.get(int(piece), 0) for piece in pieces], np.float64)
+    rarity: NDArray[np.float64] = np.log1p(
+        (np.maximum(texts - frequency, 0) + 0.5) / (frequency + 0.5)
+    )
+    return rarity
 
 
 def _stop_tokens(query: str, tokens: QueryTokens) -> list[int]:
@@ -70,18 +80,22 @@ def _stop_tokens(query: str, tokens: QueryTokens) -> list[int]:
     ]
 
 
-def matches(query: Floats, signs: Sequence[Bits]) -> Floats:
-    """Return how well each token of a query is matched in each text.
+def matches(
+    query: Floats, signs: Sequence[Bits], weights: Sequence[NDArray[np.float64]]
+) -> tuple[Floats, Floats]:
+    """Return how well a query is matched in each text, and each text in the query.
 
     Args:
         query: Shape (t, d), rows of length 1.
         signs: For each text the tokens' signs, shape (n, d / 8); n may be 0.
+        weights: For each text how much each of its tokens counts, shape (n,), > 0.
 
     Returns:
-        Shape (t, texts): the best cosine of a query token with the signs of a text's tokens; 0 in
-        a text without tokens.
+        Shape (t, texts), the best cosine of a query token with the signs of a text's tokens; and
+        shape (texts,), the mean of the best cosines of its tokens. 0 in a text without tokens.
     """
     best = np.zeros((len(query), len(signs)), np.float32)
+    covered = np.zeros(len(signs), np.float32)
     lengths = np.array([len(each) for each in signs], np.int64)
     filled = np.flatnonzero(lengths)
     ends = np.cumsum(lengths[filled])
@@ -90,7 +104,10 @@ def matches(query: Floats, signs: Sequence[Bits]) -> Floats:
             starts = np.concatenate([[0], np.cumsum(lengths[part])[:-1]])
             cosines = _cosines(query, np.concatenate([signs[row] for row in part]))
             best[:, part] = np.maximum.reduceat(cosines, starts, axis=0).T
-    return best
+            each = np.concatenate([weights[row] for row in part])
+            sums = np.add.reduceat(each * cosines.max(axis=1, initial=-1), starts)
+            covered[part] = sums / np.add.reduceat(each, starts)
+    return best, covered
 
 
 def _cosines(query: Floats, signs: Bits) -> Floats:
@@ -118,8 +135,11 @@ Numbers = NDArray[np.int64]
 class Shares(Struct, frozen=True):
     """How much each thing counts, beside a match by tokens, which counts 1."""
 
+    # Of how well a text is matched in the query, a token of it beside one of the text: a long
+    # message says much that a memory need not have, a short question little.
+    covered: float = 0.5
     before: tuple[float, ...] = (0.5, 0.3)  # of what the turns before match better, nearest first
-    words: float = 0.12  # BM25, divided by the best of the query
+    words: float = 0.06  # BM25, divided by the best of the query
     around: float = 0.6  # the mean of the best around
     asks: float = -0.12  # a turn that is nothing but questions; else its share of them
     own: float = 0.08  # says I, my or we; whatever is no turn is a statement anyway

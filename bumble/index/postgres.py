@@ -136,9 +136,11 @@ drop table if exists bumble.terms, bumble.links, bumble.linked;
 alter table bumble.files alter column id drop identity if exists;
 alter table bumble.chunks drop column if exists timed;
 """
+# Tokens had each piece once, not a piece a token: texts are embedded anew.
+_FIFTH = "truncate bumble.tokens, bumble.pieces, bumble.embeddings, bumble.vectors;"
 # In order; the number of a migration is its place, counted from 1. Each is run once, in the
 # transaction that counts it.
-MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH)
+MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 
 ROWS_AT_ONCE = 1_000  # put by one statement
 # New chunks after which Postgres is told to look at its tables again, of all entities at once.
@@ -325,7 +327,7 @@ class PostgresStore(Store):
         return {term: self._known[term] for term in wanted}
 
     def best(
-        self, terms: Sequence[str], depth: int, where: str = "", values: Sequence[Any] = ()
+        self, terms: Iterable[str], depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[int]:
         counts = {term: count for term, count in self.counts(terms).items() if count > 0}
         rarest = sorted(counts, key=lambda term: (counts[term], term))[:MOST_TERMS]

@@ -50,7 +50,7 @@ def length(own_terms: int, around_terms: int) -> int:
     return own_terms + around_terms
 
 
-def frequencies(query: Sequence[str], texts: Sequence[str]) -> Numbers:
+def frequencies(query: Collection[str], texts: Sequence[str]) -> Numbers:
     """Count the terms of a query in texts, each given by its terms with spaces between.
 
     Returns:
@@ -63,7 +63,7 @@ def frequencies(query: Sequence[str], texts: Sequence[str]) -> Numbers:
 
 
 def bm25(
-    query: Sequence[str],
+    query: Mapping[str, int],
     frequency: Numbers,
     relative: Numbers,
     counts: Mapping[str, int],
@@ -74,7 +74,7 @@ def bm25(
     """Score chunks against the terms of a query.
 
     Args:
-        query: Distinct terms.
+        query: Terms, and how often each is asked for: a long message says often what it is about.
         frequency: Of these in the chunks, shape (terms, chunks); those around counted in part.
         relative: Shape (chunks,): how long each is beside others of its kind; a belief is short
             beside beliefs, not beside transcripts.
@@ -89,11 +89,17 @@ def bm25(
         Robertson, Zaragoza & Taylor, "Simple BM25 extension to multiple weighted fields" (2004).
     """
     score = np.zeros(len(relative))
-    for term, times in zip(query, frequency, strict=True):
+    for (term, asked), times in zip(query.items(), frequency, strict=True):
         count = counts.get(term, 0)
         rarity = log(1 + (max(0.0, chunks - count) + 0.5) / (count + 0.5))
-        score += rarity * times * (K1 + 1) / (times + K1 * (1 - b + b * relative))
+        weight = rarity * _saturated(asked, K1)
+        score += weight * _saturated(times, K1 * (1 - b + b * relative))
     return score
+
+
+def _saturated(times: Any, norm: Any) -> Any:
+    """Count what stands so often: once is 1 at a norm of K1, more counts ever less."""
+    return times * (K1 + 1) / (times + norm)
 
 
 def scaled(scores: Sequence[float | None]) -> list[float]:
@@ -120,7 +126,7 @@ class RerankQuestion(Struct, frozen=True):
 
     text: str
     tokens: QueryTokens
-    terms: Sequence[str]
+    terms: Mapping[str, int]  # and how often each is said
     counts: Mapping[str, int]  # in how many chunks each term stands
     verbatim: frozenset[int]  # chunks that hold a query of stop words alone, as it is
     lengths: Lengths
@@ -194,7 +200,7 @@ class _Loaded(Struct, frozen=True):
 
     rows: Sequence[tuple[Any, ...]]
     units: late.Units
-    tokens: Floats  # shape (chunks,)
+    tokens: Floats  # shape (chunks,): of the query in each and of each in the query, by lengths
     before: Floats
     bm25: Floats
     stands: NDArray[np.bool_]  # shape (terms, chunks): which terms, in it or in the turns before
@@ -211,14 +217,15 @@ class _Matcher:
         self.database, self.question, self.shares = database, question, shares
         tokens = question.tokens
         counts = database.piece_counts(tokens.pieces.tolist())
-        texts = counts.get(ALL_TEXTS, 0)
-        rarities = late.rarities(question.text, tokens, counts, texts)
+        rarities = late.rarities(question.text, tokens, counts, counts.get(ALL_TEXTS, 0))
         used = np.flatnonzero(rarities)
         self.asked = float(rarities.sum())
         self.weights, self.query = rarities[used] / rarities.sum(), tokens.vectors[used]
         self.rows: list[tuple[Any, ...]] = []
         self.at: dict[int, int] = {}  # which of them a chunk is
         self.matched = np.zeros((len(used), 0), np.float32)  # of each row
+        self.covered = np.zeros(0, np.float32)
+        self.turned = 0.0  # how much counts how well a text is matched in the query
         self.bm25 = np.zeros(0, np.float32)
         self.stands = np.zeros((len(question.terms), 0), bool)  # each term, in each row or before
 
@@ -236,7 +243,10 @@ class _Matcher:
         lengths = np.array([row[4] for row in rows], np.int64)
         own = self.weights @ matched
         total = self.weights @ late.with_before(matched, lengths, each, self.shares.before)
-        return _Loaded(rows, each, own, total - own, self.bm25[chosen], self.stands[:, chosen])
+        straight = np.float32(1 - self.turned)
+        tokens = straight * own + np.float32(self.turned) * self.covered[chosen]
+        before = straight * (total - own)
+        return _Loaded(rows, each, tokens, before, self.bm25[chosen], self.stands[:, chosen])
 
     def around(self, places: Iterable[Sequence[Any]], steps: Sequence[int]) -> _Loaded:
         """Load chunks given by id, kind, file and turn with the turns some steps from them."""
@@ -253,7 +263,14 @@ class _Matcher:
         signs = [np.frombuffer(row[12] or b"", np.uint8).reshape(-1, width) for row in rows]
         self.at |= {row[0]: n for n, row in enumerate(rows, len(self.rows))}
         self.rows += rows
-        matched = late.matches(self.query, signs)
+        pieces = [np.frombuffer(row[15] or b"", "<u4") for row in rows]
+        counts = self.database.piece_counts({int(piece) for each in pieces for piece in each})
+        weights = [late.rarity_of(each, counts, counts.get(ALL_TEXTS, 0)) for each in pieces]
+        matched, covered = late.matches(self.query, signs, weights)
+        lengths = [len(each) for each in pieces if len(each)]
+        if lengths and not self.turned:  # the first that are loaded say how long texts are
+            asked = self.shares.covered * len(self.query)
+            self.turned = asked / (asked + sum(lengths) / len(lengths))
         question = self.question
         in_own = frequencies(question.terms, [row[10] for row in rows])
         in_around = frequencies(question.terms, [row[11] for row in rows])
@@ -271,8 +288,9 @@ class _Matcher:
             scores = np.array([row[0] in question.verbatim for row in rows], np.float64)
         asked_in = [n for n, row in enumerate(rows) if question.is_asked_in(row)]
         # what repeats the question says nothing of the turns around it
-        matched[:, asked_in], scores[asked_in] = 0, 0
+        matched[:, asked_in], covered[asked_in], scores[asked_in] = 0, 0, 0
         self.matched = np.hstack([self.matched, matched])
+        self.covered = np.concatenate([self.covered, covered])
         self.bm25 = np.concatenate([self.bm25, scores.astype(np.float32)])
         self.stands = np.hstack([self.stands, (in_own + in_around) > 0])
 

@@ -208,7 +208,7 @@ class _Query:
                 before=min(filter(None, (only.before, period.end))),
             )
             self.filters.append(index.store.conditions(within))
-        self.asked: list[str] = []  # its terms
+        self.asked = Counter[str]()  # its terms
         self.legs: list[list[int]] = []  # the best chunks by words, of each filter
         self.vector: Floats | None = None
         self.tokens: QueryTokens | None = None

@@ -27,7 +27,7 @@ from bumble.index.rows import Row
 from bumble.index.store import Store, on_meeting
 from bumble.models.embed.protocol import Floats
 
-VERSION = "5"
+VERSION = "6"
 BUSY_MILLISECONDS = 10_000
 PAGE_BYTES = 16_384  # of the usual 4,096 a row of 768 floats would waste a quarter
 CACHE_KIBIBYTES = 131_072  # of pages; what a commit has touched is to fit
@@ -174,7 +174,7 @@ class SqliteStore(Store):
         return dict.fromkeys(wanted, 0) | {str(term): int(count) for term, count in rows}
 
     def best(
-        self, terms: Sequence[str], depth: int, where: str = "", values: Sequence[Any] = ()
+        self, terms: Iterable[str], depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[int]:
         counts = sorted((count, term) for term, count in self.counts(terms).items() if count)
         asked, met = list[str](), 0

@@ -106,7 +106,7 @@ class Store(ABC):
 
     @abstractmethod
     def best(
-        self, terms: Sequence[str], depth: int, where: str = "", values: Sequence[Any] = ()
+        self, terms: Iterable[str], depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[int]:
         """Return the chunks that BM25 puts first, of those a condition lets through; ties by id."""
 
@@ -306,7 +306,7 @@ class Store(ABC):
         """Return chunks as `rerank` matches them, their tokens' signs among it."""
         return self.rows(
             "select chunks.id, chunks.kind, chunks.file, turn, own_terms, around_terms, asks, own,"
-            " speaker, people, terms, around, signs, files.path, at from @chunks"
+            " speaker, people, terms, around, signs, files.path, at, pieces from @chunks"
             " join @texts on texts.id = chunks.id join @files on files.id = chunks.file"
             " left join @tokens on tokens.hash = chunks.hash where chunks.id in ??",
             (list(ids),),
@@ -417,15 +417,12 @@ class Store(ABC):
 
     def put_tokens(self, tokens: Sequence[tuple[str, DocumentTokens]]) -> None:
         """Store the tokens of texts by hash, and count in how many texts each piece stands."""
-        import numpy as np
-
-        kinds = [np.unique(text_tokens.pieces).astype("<u4") for _, text_tokens in tokens]
         rows = (
-            (key, pieces.tobytes(), text_tokens.signs.tobytes())
-            for (key, text_tokens), pieces in zip(tokens, kinds, strict=True)
+            (key, text_tokens.pieces.astype("<u4").tobytes(), text_tokens.signs.tobytes())
+            for key, text_tokens in tokens
         )
         self.put("tokens", ("hash", "pieces", "signs"), rows)
-        self._count_pieces(kinds, 1)
+        self._count_pieces([text_tokens.pieces for _, text_tokens in tokens], 1)
 
     def tokens(self, hashes: Sequence[str], width: int) -> dict[str, DocumentTokens]:
         """Return the tokens of some texts, so many bytes of signs each, by hash."""
@@ -439,13 +436,14 @@ class Store(ABC):
             for key, pieces, signs in self.rows(sql, (list(hashes),))
         }
 
-    def _count_pieces(self, kinds: Sequence[NDArray[np.uint32]], step: int) -> None:
-        """Count texts, each given by its different pieces, in or out."""
+    def _count_pieces(self, each: Sequence[NDArray[np.uint32]], step: int) -> None:
+        """Count texts, each given by its pieces, in or out."""
         import numpy as np
 
+        kinds = [np.unique(pieces) for pieces in each]
         pieces, texts = np.unique(np.concatenate([*kinds, []]), return_counts=True)
         counted = [(int(piece), step * int(n)) for piece, n in zip(pieces, texts, strict=True)]
-        rows = [*counted, (ALL_TEXTS, step * len(kinds))]
+        rows = [*counted, (ALL_TEXTS, step * len(each))]
         self.put("pieces", ("piece", "texts"), rows, adds=True)
 
     def piece_counts(self, pieces: Iterable[int]) -> Mapping[int, int]:

@@ -9,6 +9,7 @@ those who ask for one.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -78,21 +79,21 @@ def terms(text: str, language: str = FIRST, *, asked: bool = False) -> list[str]
     return [part for term in parsed for part in _parts(term, asked=asked)]
 
 
-def of_query(text: str, chunks: Mapping[str, int]) -> list[str]:
-    """Return the distinct terms of a query, those of its own language first.
+def of_query(text: str, chunks: Mapping[str, int]) -> Counter[str]:
+    """Return the terms of a query with how often it says each, those of its own language first.
 
     Args:
         text: What is looked for.
         chunks: How many texts there are, by the code of their language.
     """
     if not chunks:
-        return list(dict.fromkeys(terms(text, asked=True)))
+        return Counter(terms(text, asked=True))
     own = next(iter(chunks)) if len(chunks) == 1 else languages.among(text, chunks)
     bare = " ".join(_words(own).analyze(fold(text.encode("utf-8", "replace").decode())))
-    others = sorted(chunks.keys() - {own})
-    return list(
-        dict.fromkeys(term for code in (own, *others) for term in terms(bare, code, asked=True))
-    )
+    asked = Counter[str]()
+    for code in (own, *sorted(chunks.keys() - {own})):
+        asked |= Counter(terms(bare, code, asked=True))  # a word is said no oftener in more of them
+    return asked
 
 
 def fold(text: str) -> str:

@@ -436,7 +436,7 @@ def draw_quotes(runtime: Runtime, shown: scene.Scene, wording: sayings.Wording) 
         appraisal=_appraisal(shown.messages, noticed, wording),
         title=title,
         narrative=narrative,
-        knowledge=tuple(_facts(shown_sayings, wording, sentence)),
+        knowledge=tuple(_facts(shown, shown_sayings, wording, sentence)),
         # each word that puts an earlier one right speaks against what rests on that
         beliefs=tuple(
             StretchBelief(
@@ -475,16 +475,20 @@ def _appraisal(
 
 
 def _facts(
-    kept: Sequence[sayings.Saying], wording: sayings.Wording, sentence: Any
+    shown: scene.Scene, kept: Sequence[sayings.Saying], wording: sayings.Wording, sentence: Any
 ) -> list[TitledFact]:
     """Put what each person told under their name and the month, the newest first.
+
+    What they told in company stands apart, under the names of those who heard it.
 
     What it may put right stands behind it: which message that is was found by its meaning, and
     nothing goes on a guess.
     """
     titled: dict[str, list[sayings.Saying]] = {}
     for saying in reversed(kept):  # the newest first
-        titled.setdefault(_title(saying, wording), []).append(saying)
+        others = [name for name in shown.names.values() if name != saying.quote.name]
+        heard = f" ({', '.join(others)})" if others else ""
+        titled.setdefault(f"{_title(saying, wording)}{heard}", []).append(saying)
     return [
         TitledFact(title, tuple(sentence(wording.line(each), each) for each in told))
         for title, told in titled.items()

@@ -3,14 +3,16 @@
 Parts in a row, each with change sets of its own: what has faded goes out of recall, weak beliefs
 are archived, notes go into the journal, portraits are reviewed, the story is told, questions are
 drawn that topics raise. Nothing that only ages is written: how much is left of a memory is computed
-on reading. What a model was asked in vain it is
-not asked again before there is more to go on. The last step notes that it was done; a run that was
+on reading. What a model was asked in vain it is not asked again by this machine before there is
+more to go on. The last step notes that it was done; a run that was
 killed before goes on where it stopped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
@@ -20,6 +22,7 @@ from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.errors import AnswerInvalidError
+from bumble.files import disk
 from bumble.jobs import musings, narrate, portrait
 from bumble.jobs.episode import significance_now
 from bumble.recall.belief_strength import archive_check
@@ -34,13 +37,13 @@ from bumble.records import (
     state,
 )
 from bumble.runtime import review_queue, spoken
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, words
 
 NOTE_TAG = "note"
 DORMANT_BELOW = 0.05  # significance; fainter episodes are found by search, not by recall
-SECTION, VAIN = "consolidate", "vain"  # in state.yaml
+SECTION = "consolidate"  # in state.yaml
 MOST_VAIN = 200  # marks of what was asked in vain; the oldest go
 MOST_REVIEWS = 2  # in one run: each is a long call of a model
 
@@ -120,7 +123,7 @@ def check(
     )
     now = signature(runtime)
     dealt = review_queue.dealt(runtime.entity.root)
-    dealt |= frozenset() if force else frozenset(_vain(state.read(runtime.entity.state)))
+    dealt |= frozenset() if force else frozenset(_vain(runtime))
     steps: list[ConsolidationStep] = []
     for part in (parts() if work is None else work) if waited.passes else ():
         found = part.check(runtime)
@@ -156,29 +159,22 @@ def run(runtime: Runtime, step: ConsolidationStep) -> JobResult:
             in_vain=isinstance(error, AnswerInvalidError),
         )
 
-    def plan() -> JobPlan:
-        """Note what was asked in vain, too: about the same it is not asked again each night."""
-        planned = outcome.whole_plan()
-        if not (outcome.in_vain and step.marks):
-            return planned
-        file = state.read(runtime.entity.state)
-        oldest = state.oldest(_vain(file), step.marks, MOST_VAIN)
-        noted = state.plan_write(
-            file,
-            {SECTION: {VAIN: dict.fromkeys(step.marks, base.stamp(runtime.now()))}},
-            "no usable answer",
-            remove=[(SECTION, VAIN, mark) for mark in oldest],
-        )
-        return replace(planned, changes=(*planned.changes, noted))
-
+    if outcome.in_vain and runtime.writes:  # about the same it is not asked again each night
+        known = [mark for mark in _vain(runtime) if mark not in step.marks]
+        marks = [*known, *step.marks][-MOST_VAIN:]
+        disk.write_cache(runtime.entity.vain, json.dumps(marks).encode())
     title, data = f"consolidate: {outcome.title}", {"part": step.part.name, **outcome.data}
-    return replace(outcome, title=title, data=data, marks=step.marks, plan=plan)
+    return replace(outcome, title=title, data=data, marks=step.marks)
 
 
-def _vain(file: base.MappingFile) -> Mapping[str, Any]:
-    """Return the marks of what was asked in vain, each with when."""
-    marks: Mapping[str, Any] = file.get(SECTION, VAIN, default={})
-    return marks
+def _vain(runtime: Runtime) -> list[str]:
+    """Return the marks of what was asked in vain, the oldest first: without them it is once more.
+
+    What can't be read there has none.
+    """
+    with suppress(ValueError, TypeError):
+        return list(map(str, json.loads(disk.read_cache(runtime.entity.vain) or b"[]")))
+    return []
 
 
 def signature(runtime: Runtime) -> str:
@@ -380,5 +376,5 @@ def musings_due(runtime: Runtime) -> Due[musings.MusingsJob]:
     lived = Condition("news", "new memories" if new else "nothing new", "new memories", new)
     if not new:
         return Due((lived,), ())
-    found = musings.check(runtime, _vain(state.read(runtime.entity.state)))
+    found = musings.check(runtime, _vain(runtime))
     return replace(found, conditions=(lived, *found.conditions))

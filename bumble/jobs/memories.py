@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from pathlib import PurePosixPath
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,7 +28,7 @@ from bumble.records import base, episodes, journal, knowledge, relationships
 from bumble.records import beliefs as held
 from bumble.records.provenance import BY_FORM
 from bumble.records.sessions import Message
-from bumble.runtime import people
+from bumble.runtime import people, spoken
 from bumble.runtime.job import JobPlan
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, titles, words
@@ -401,7 +402,12 @@ def telling(
         return episodes.Telling(f"# {given or shown.day}\n\n{lines}"), sayings.MARK
     told = ask.joined(whole.narrative)
     of_facts = (titles.named(fact.title, told) for fact in whole.knowledge if fact.sentences)
-    named = (titles.named(given, told), *of_facts, titles.clause([told], ()), shown.day)
+    named = (
+        titles.named(given, told),
+        *of_facts,
+        titles.clause([told], shown.names.values()),
+        shown.day,
+    )
     title = f"# {next(filter(None, named))}\n\n"
     reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
     return episodes.Telling(f"{title}{told}", reflection), ""
@@ -435,15 +441,27 @@ def _claims(
         if sentence.inference:
             origin = _provenance(runtime, shown, shown.numbers(sentence.cites))
             yield _claim(runtime, shown, sentence, held.WORLD_FACT, at, origin)
+    facts = [each for fact in whole.knowledge for each in fact.sentences]
     for opinion in whole.beliefs:
         verdicts = _verdicts(shown, opinion)
         older = (opinion.puts_right,) if opinion.puts_right else ()
+        tells = opinion.category in (held.WORLD_FACT, belief_strength.CORRECTION)
         for sentence in opinion.sentences:
-            if sentence.inference or verdicts or not _is_told(sentence.text, known):
+            is_fact = tells and any(_rest_on_the_same(sentence, fact) for fact in facts)
+            is_fact |= _is_told(sentence.text, known)
+            if sentence.inference or verdicts or not is_fact:
                 origin = _provenance(
                     runtime, shown, shown.numbers(sentence.cites), is_quoted=is_quoted, older=older
                 )
                 yield _claim(runtime, shown, sentence, opinion.category, at, origin, verdicts)
+
+
+def _rest_on_the_same(one: ask.Sentence, other: ask.Sentence) -> bool:
+    """Whether two sentences tell of the same words of the same message: they are one fact."""
+    words_of_one, words_of_other = (
+        {stop_words.bare(text) for text in each.rests_on} for each in (one, other)
+    )
+    return not set(one.cites).isdisjoint(other.cites) and bool(words_of_one & words_of_other)
 
 
 def _verdicts(shown: Scene, opinion: ask.StretchBelief) -> dict[str, belief_strength.Verdict]:
@@ -568,9 +586,37 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
         planned += episode.plan_felt(
             runtime, shown.session, message, assessment, ended, memories.at, memories.model
         )
-        if message.speaker not in touched:
-            planned.append(people.plan_felt(runtime, message.speaker, assessment.points))
+    planned += _plan_pages(runtime, shown, memories, touched)
     if memories.episode and not episodes.locate(runtime.entity.episodes, memories.episode.id):
         why = f"remember a conversation of {shown.session.id}"
         planned.append(episodes.plan_new(memories.episode, why))
     return JobPlan(planned, (*refused, *late))
+
+
+def _plan_pages(
+    runtime: Runtime, shown: Scene, memories: Memories, touched: Set[str]
+) -> Iterator[changes.Change | None]:
+    """Plan what a stretch does to the bonds, and the links of the pages that have no portrait.
+
+    Args:
+        runtime: Whose memory.
+        shown: The stretch.
+        memories: What is stored of it.
+        touched: The people whose files have a change already.
+    """
+    lived, felt = memories.episode, memories.felt
+    speaker = felt[0].speaker if felt else ""
+    everybody = dict.fromkeys((*(lived.people if lived else ()), *filter(None, [speaker])))
+    for person in (one for one in everybody if one not in touched):
+        record = people.readable_person(runtime, person)
+        if record is None:
+            continue
+        page: dict[str, Any] = {}
+        if lived is not None:
+            language = spoken.mostly(runtime, shown.session, person)
+            link = sayings.lived(lived.at, episodes.link(lived, "../"), language)
+            by = f"{episode.PURPOSE} {BY_FORM}"
+            origin = base.Provenance(by=by, sources=(lived.id,), audience=lived.audience)
+            page = people.plan_lived(record, f"{relationships.ITEM}{link}", origin)
+        points = felt[1].points if felt and person == speaker else {}
+        yield people.plan_felt(runtime, record, points, page)

@@ -41,7 +41,7 @@ LAST_MESSAGES = 3  # that together bring to mind what the newest alone does not
 JUST_BEFORE, JUST_BEFORE_TOKENS = 5, 75  # memories they may bring, and how much of each
 MOST_SKILLS, SKILL_CHARS = 3, 900  # recalled for one message, and how much of each
 MEMORY_TOKENS = 80  # of one memory in the preamble
-RESULTS = 6  # of a search that was asked for
+RESULTS = 6  # of a search that was asked for, and whatever else answers it
 RESULT_TOKENS = 250  # of one memory that was asked for
 CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
@@ -389,15 +389,9 @@ def answer(
 ) -> RecalledAnswer:
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
     search = question_of(runtime, session, unseen)
-    hits = memory_search.find(
-        runtime.memory,
-        runtime.config,
-        search,
-        query,
-        limit=RESULTS,
-        unasked=False,
-        touching=True,
-    )
+    found = memory_search.answers(runtime.memory, runtime.config, search, query)
+    # Of what answers equally well a fixed number would leave out some by chance.
+    hits = [hit for rank, hit in enumerate(found.hits) if rank < RESULTS or hit in found.answers]
     return worded(runtime, hits)
 
 

@@ -26,7 +26,7 @@ from bumble.index.memory import Memory
 from bumble.index.rows import Row, unpacked
 from bumble.llm import prompts
 from bumble.recall import topic_mining
-from bumble.records import base, kinds, provenance, relationships, topics
+from bumble.records import base, kinds, knowledge, provenance, relationships, topics
 from bumble.records.kind import RecordView
 from bumble.records.topics import Catalyst, TopicFile
 from bumble.runtime.runtime import Runtime
@@ -57,11 +57,12 @@ def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[top
         whole[row[:3]].append(row)
     languages = {path: words.language(" ".join(texts)) for path, texts in of_file.items()}
     is_talked_with = any(row[6] not in ("", memory.name) for row in rows)
-    texts = []
+    texts, rules = [], _rules(memory)
     for (kind, record, path), passages in whole.items():
         _, _, _, line, at, _, speaker, session, audience, trust, marked = passages[0]
         listed = unpacked(str(audience))
-        if kind in DERIVED or not (readers is None or base.may_read(listed, readers)):
+        told = kind not in DERIVED and (kind, record) not in rules
+        if not (told and (readers is None or base.may_read(listed, readers))):
             continue
         texts.append(
             topic_mining.Text(
@@ -81,6 +82,12 @@ def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[top
             )
         )
     return texts
+
+
+def _rules(memory: Memory) -> set[tuple[str, str]]:
+    """Name the locked sections, which say what is to be done and tell of nothing."""
+    sections = knowledge.readable(memory.entity.knowledge).sections
+    return {(kinds.KNOWLEDGE.passages, section.title) for section in sections if section.locked}
 
 
 # What has a title of its own, by the kind of its records; kinds that are not there have none.
@@ -226,14 +233,17 @@ def _ends(name: str) -> set[str]:
 
 def titles(memory: Memory, readers: Collection[str] | None) -> Iterator[topic_mining.Title]:
     """Name what has a title of its own; a file that can't be read has none."""
+    rules = _rules(memory)
     for name, topic_type in TITLED:
         kind = kinds.BY_NAME.get(name)
         if kind is None:
             continue
         views, _ = base.load_all(kind.paths(memory.entity), partial(kind.read, zone=memory.zone))
         for view in (view for listed in views for view in listed):
-            if readers is None or base.may_read(view.origin.audience, readers):
-                record = (kind.passages, view.id)
+            record = (kind.passages, view.id)
+            if record not in rules and (
+                readers is None or base.may_read(view.origin.audience, readers)
+            ):
                 yield topic_mining.Title(_title(view), topic_type, at=_time(view), record=record)
 
 

@@ -195,12 +195,14 @@ def id_of(stem: str) -> str:
 def file_stem(told: str, record_id: str) -> str:
     """Name a file for what it tells, and its id behind that: `06-the-hairpin-ep_01J…`.
 
-    An id that no program made is a name already.
+    An id that no program made is a name already. Of what is too long for a name the first clause is
+    one.
     """
     if _ID_AT_END.fullmatch(record_id) is None:
         return record_id
     plain = unicodedata.normalize("NFC", re.sub(r"(?<=\w)['’](?=\w)", "", told.casefold()))
-    said = re.findall(r"[^\W_]+", plain)
+    clause = re.split(r"[,;:.!?]\s", plain)[0]
+    said = re.findall(r"[^\W_]+", plain if len(plain) < MAX_FILE_WORDS else clause)
     taken = [*said[:1]]
     for word in said[1:]:
         if sum(map(len, taken)) + len(taken) + len(word) >= MAX_FILE_WORDS:

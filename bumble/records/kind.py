@@ -356,7 +356,7 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         values = dict(self.record.drawn(document, record_id))
         for one in fields.declared(self.record):
             if one.how is fields.BODY:
-                values[one.name] = document.body
+                values.setdefault(one.name, document.body)
             elif one.how.stored and one.name not in values:
                 values[one.name] = one.read(meta)
         origin = base.provenance(meta)

@@ -25,12 +25,15 @@ from bumble.errors import NameUnclearError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, fields
 from bumble.records.kind import Record, RecordKind, RecordView, written
+from bumble.records.provenance import BY_FORM
 from bumble.text import markdown, words
 from bumble.text.schema import LANGUAGE_CODE
 from bumble.text.yaml_edit import Row
 
 FOLDER = "relationships"
 line_key = companions.key_of  # what a line is marked by
+ITEM = "- "  # before a link to what was lived with somebody
+MOST_LINKS = 12  # of them, the newest
 MAX_PENDING = 12  # notes that wait for the next reflection; the oldest go first
 
 
@@ -160,15 +163,20 @@ class Relationship(Record, frozen=True, kw_only=True):
         Mapping[str, base.Provenance] | None,
         fields.Key(read=_lines, merge=fields.nested({}, fields.nested(fields.ORIGIN))),
     ]
-    text: Annotated[str, fields.BODY]  # the portrait, Markdown; empty until the first reflection
+    # the portrait, Markdown, without what stands in for one; empty until the first reflection
+    text: Annotated[str, fields.BODY]
 
     @classmethod
     def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
-        """Read the names, and behind them those that note programs keep as `aliases`."""
+        """Read the names, behind them those that note programs keep as `aliases`; the portrait."""
         names, aliases = (base.texts(document.meta, key) for key in ("names", "aliases"))
         if aliases and not names:
             names = (record_id,)
-        return {"names": tuple(dict.fromkeys((*names, *aliases)))}
+        portrait, formed = document.body, _formed(_lines(document.meta, "lines"))
+        if formed:
+            rows = (row for row in markdown.lines(portrait) if line_key(row) not in formed)
+            portrait = markdown.trimmed("".join(rows).lstrip("\r\n"))
+        return {"names": tuple(dict.fromkeys((*names, *aliases))), "text": portrait}
 
     @classmethod
     def merged(
@@ -204,6 +212,25 @@ class Relationship(Record, frozen=True, kw_only=True):
         """What to call the person."""
         return self.names[0] if self.names else self.id
 
+    @property
+    def is_acquainted(self) -> bool:
+        """Whether they talked here, or were introduced; else others spoke of them, for themselves.
+
+        What is told of somebody is for those who heard it.
+        """
+        return bool(self.interaction_count) or base.may_read(self.audience, (self.id,))
+
+    @property
+    def told(self) -> str:
+        """The portrait."""
+        return self.text
+
+    @property
+    def met(self) -> list[str]:
+        """What stands in for a portrait: when they met, and links to what they lived."""
+        formed = _formed(self.lines)
+        return [line for line in text_lines(self.source.body) if line_key(line) in formed]
+
     def origin_of(self, line: str) -> base.Provenance:
         """Say where a line of the portrait comes from.
 
@@ -213,6 +240,11 @@ class Relationship(Record, frozen=True, kw_only=True):
         if self.lines is None:
             return self.provenance
         return self.lines.get(line_key(line), base.BY_HAND)
+
+
+def _formed(lines: Mapping[str, base.Provenance] | None) -> set[str]:
+    """Return the keys of the lines that stand in for a portrait: no model wrote them."""
+    return {key for key, origin in (lines or {}).items() if origin.by.endswith(BY_FORM)}
 
 
 def text_lines(text: str) -> list[str]:
@@ -402,6 +434,36 @@ def heard(person: Relationship, circle: Sequence[str]) -> list[PendingNote]:
     ]
 
 
+def unportrayed(person: Relationship, line: str, origin: base.Provenance) -> dict[str, Any]:
+    """Return what `plan_update` is given for a page that says more of whom nobody drew yet.
+
+    Args:
+        person: As they are; empty where there is a portrait.
+        line: When they met, which stands first, or a link to what they lived, the newest above.
+        origin: Of the line.
+    """
+    marks = {**(person.lines or {}), line_key(line): replace(origin, audience=())}
+    return {} if person.text else _page((*person.met, line), marks)
+
+
+def joined_page(current: Relationship, incoming: Relationship) -> dict[str, Any]:
+    """Return the same for two sides of a page that nobody drew on either."""
+    marks = {**(incoming.lines or {}), **(current.lines or {})}
+    rows = (*current.met, *incoming.met)
+    return _page(rows, marks) if rows else {}
+
+
+def _page(rows: Sequence[str], marks: Mapping[str, base.Provenance]) -> dict[str, Any]:
+    def lived(row: str) -> tuple[str, ...]:
+        return marks[line_key(row)].sources  # ids sort by time
+
+    links = sorted({row for row in rows if row.startswith(ITEM)}, key=lived, reverse=True)
+    met = [row for row in rows if not row.startswith(ITEM)][:1]
+    shown = (*met, *[""] * bool(met and links), *links[:MOST_LINKS])
+    lines = {key: marks[key] for row in shown if (key := line_key(row)) in marks}
+    return {"text": "\n".join(shown), "lines": lines}
+
+
 def told_of(
     person: Relationship, notes: Sequence[PendingNote], gone: Collection[str] = ()
 ) -> dict[str, Any]:
@@ -471,14 +533,20 @@ def plan_met(
     *,
     scores: Scores | None = None,
     name: str = "",
+    met: PendingNote | None = None,
 ) -> Change | None:
     """Plan to count one more interaction, which may have moved the scores.
 
-    Who goes by another `name` since keeps the old ones behind it.
+    Who goes by another `name` since keeps the old ones behind it. What the page of somebody says
+    whom nobody drew yet is when they `met`.
     """
     count = person.interaction_count + 1
     called = {disk.same_name(label) for label in ("", person.id, *person.names)}
     names = None if disk.same_name(name) in called else (name, *person.names)
+    page = _spoke(person)
+    if met is not None and not (person.interaction_count or person.met):
+        undrawn = replace(person, text=page.get("text", person.text))
+        page |= unportrayed(undrawn, met.text, met.provenance)
     return plan_update(
         person,
         why,
@@ -486,5 +554,5 @@ def plan_met(
         interaction_count=count,
         last_interaction=at,
         scores=scores,
-        **_spoke(person),
+        **page,
     )

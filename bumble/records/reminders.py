@@ -7,6 +7,7 @@ schedules or of delivering.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
@@ -22,6 +23,12 @@ JOURNAL, SESSION, COMMAND = "journal", "session", "command"
 DELIVERIES = (JOURNAL, SESSION, COMMAND)
 
 
+def _delivery(meta: Mapping[str, Any], key: str) -> str:
+    """Read how it is said: where nothing says so, as what it has allows."""
+    usual = COMMAND if meta.get("command") else SESSION if meta.get("for") else JOURNAL
+    return fields.one_of(DELIVERIES, usual)(meta, key)
+
+
 class Reminder(Record, frozen=True, kw_only=True):
     """One thing to be said."""
 
@@ -35,7 +42,7 @@ class Reminder(Record, frozen=True, kw_only=True):
     person: Annotated[str, fields.Key("for")] = (
         ""  # id of whom it is for; empty: nobody in particular
     )
-    deliver: Annotated[str, fields.Key(read=fields.one_of(DELIVERIES, JOURNAL))]
+    deliver: Annotated[str, fields.Key(read=_delivery)]
     command: tuple[str, ...]  # delivery `command`: program and arguments; hears the text
     delivered: Annotated[datetime | None, fields.LATER] = None  # when it was last said
     done: bool = False  # it was said, and does not repeat
@@ -111,7 +118,8 @@ def new(
     Raises:
         ValueError: If the text is empty, or what its delivery needs is missing.
     """
-    values = {"at": at, "repeat": repeat, "for": person, "deliver": deliver, "command": command}
+    values = {"at": at, "repeat": repeat, "for": person, "command": command}
+    values |= {"deliver": deliver if deliver != _delivery(values, "deliver") else ""}
     return REMINDER.new(reminder_id, text, provenance, **values)
 
 

@@ -37,7 +37,7 @@ EACH = ""  # any key of a mapping
 FORM: Mapping[str, Any] = {  # what is not named is passed over
     "sessions": {},  # ids by conversation; nested in folders of earlier versions
     "distill": {EACH: {"at": datetime, "hash": str, "tried": str, "failed": int}},
-    "consolidate": {"at": datetime, "count": int, "vain": {EACH: datetime}},
+    "consolidate": {"at": datetime, "count": int},
     "dream": {"last_at": datetime, "empty_at": datetime, "count": int},
     "working": {"at": datetime},
     "wake": {"recent": list, "reason": str},
@@ -115,7 +115,7 @@ def _consolidation(base: Any, current: Any, incoming: Any) -> Any:
     if not (isinstance(current, Mapping) and isinstance(incoming, Mapping)):
         return by_kind(base, current, incoming)
     last = newer(current, incoming, "at")
-    rules: dict[str, Rule] = {"seen": lambda *_: last.get("seen", ABSENT), "vain": _dated}
+    rules: dict[str, Rule] = {"seen": lambda *_: last.get("seen", ABSENT)}
     return mapping(base, current, incoming, rules, by_kind)
 
 

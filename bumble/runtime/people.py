@@ -9,21 +9,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body import familiarity, significance
 from bumble.entity.changes import Change
-from bumble.entity.config import Identity
+from bumble.entity.config import NAMELESS, Identity
 from bumble.entity.folder import Entity
 from bumble.errors import NameUnclearError, RecordInvalidError, UsageError
 from bumble.files import disk
 from bumble.records import base, relationships, session_files
-from bumble.records.provenance import is_untrusted
+from bumble.records.provenance import BY_FORM, is_untrusted
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
 
+UNNAMED = "you"  # an owner of whom the folder has no name
 FORMING, DEVELOPING, ESTABLISHED = 10, 50, 150  # talks at which a stage ends; then: deep
 STEADY = 0.01  # a change of health smaller than this is none
 OWNER_MARK = b'"owner"'  # stands in every transcript that has a word of the owner
@@ -47,6 +49,11 @@ class Person(Struct, frozen=True):
     name: str
     trust: str  # "owner" or "person"
 
+    @property
+    def called(self) -> str:
+        """Their name; empty where it only stands for one that nobody has said."""
+        return "" if self.name in (UNNAMED, NAMELESS) else self.name
+
 
 def speaker(entity: Entity, identity: Identity, name: str | None) -> Person:
     """Return who speaks: somebody the entity knows, a new name, or the owner.
@@ -57,7 +64,7 @@ def speaker(entity: Entity, identity: Identity, name: str | None) -> Person:
     """
     if name is not None and not (name.strip() and name.isprintable()):
         raise UsageError("A person's name should be one line of text.")
-    owner = identity.owner.name or "you"
+    owner = identity.owner.name or UNNAMED
     known_people = list(relationships.read(entity.relationships))
     given = name or owner
     own_name = disk.same_name(given) == disk.same_name(owner)
@@ -86,32 +93,48 @@ def called(runtime: Runtime) -> dict[str, str]:
 
 
 def plan_met(
-    runtime: Runtime, person: str, name: str, at: datetime, session: Session
+    runtime: Runtime, person: str, name: str, at: datetime, session: Session, met: str
 ) -> Change | None:
-    """Plan to count one more exchange with somebody, who gets a file at the first."""
+    """Plan to count one more exchange with somebody, who gets a file at the first.
+
+    Args:
+        runtime: Whose.
+        person: Their id.
+        name: What they are called now.
+        at: The present.
+        session: The conversation.
+        met: The sentence that says they met on this day.
+    """
     record = find_person(runtime, person)
-    if record is not None:
-        scores = _after_exchange(runtime, record, at, session)
-        why = f"talked with {name}"
-        return relationships.plan_met(record, at, why, scores=scores, name=name)
-    origin = base.Provenance(by="chat", sources=(session.id,), audience=(person,))
-    stub = relationships.new(name, at, provenance=origin, id=person)
-    scores = _after_exchange(runtime, stub, at, session)
-    met = relationships.plan_met(stub, at, f"meet {name}", scores=scores)
-    if met is None:
-        raise TypeError("a first talk always changes the count")
-    return Change(met.path, met.why, met.data)
+    note = relationships.PendingNote(met, at, _by_form(session))
+    known = record or _stub(person, name, at, session)
+    scores = _after_exchange(runtime, known, at, session)
+    why = f"talked with {name}" if record else f"meet {name}"
+    change = relationships.plan_met(known, at, why, scores=scores, name=name, met=note)
+    if change is None or record is not None:
+        return change
+    return Change(change.path, why, change.data)
 
 
 def plan_heard_of(
-    runtime: Runtime, person: str, name: str, at: datetime, session: Session
+    runtime: Runtime, person: str, name: str, at: datetime, session: Session, met: str
 ) -> Change | None:
     """Plan a file for somebody who hears a talk without speaking; None where there is one."""
     if (runtime.entity.root / relationships.path(person)).exists():
         return None
+    stub, why = _stub(person, name, at, session), f"meet {name}"
+    page = relationships.unportrayed(stub, met, _by_form(session))
+    change = relationships.plan_update(stub, why, **page)
+    return change and Change(change.path, why, change.data)
+
+
+def _stub(person: str, name: str, at: datetime, session: Session) -> relationships.Relationship:
     origin = base.Provenance(by="chat", sources=(session.id,), audience=(person,))
-    stub = relationships.new(name, at, provenance=origin, id=person)
-    return relationships.plan_new(stub, f"meet {name}")
+    return relationships.new(name, at, provenance=origin, id=person)
+
+
+def _by_form(session: Session) -> base.Provenance:
+    return base.Provenance(by=f"chat {BY_FORM}", sources=(session.id,))
 
 
 def owner_id(entity: Entity, identity: Identity) -> str:
@@ -123,7 +146,7 @@ def owner_among(
     listed: Sequence[relationships.Relationship], entity: Entity, identity: Identity
 ) -> str:
     """Return the same, of people that were read already."""
-    owner = identity.owner.name or "you"
+    owner = identity.owner.name or UNNAMED
     match = relationships.match(listed, owner)
     return match.id if match else _earlier_owner(entity) or relationships.person_id(owner)
 
@@ -146,18 +169,38 @@ def _earlier_owner(entity: Entity) -> str:
     return ""
 
 
-def plan_felt(runtime: Runtime, person: str, points: Mapping[str, float]) -> Change | None:
-    """Plan to let what an exchange did to the body move warmth and trust; `points` are by bar."""
-    record, direction = readable_person(runtime, person), familiarity.direction(points)
-    if record is None or not direction or not _is_scalar(runtime, record):
-        return None
-    scores = _present(record)
-    return relationships.plan_update(
-        record,
-        f"{record.name} left it {'warmer' if direction > 0 else 'cooler'}",
-        scores=familiarity.felt(scores, direction),
-        previous_health=health(scores),
-    )
+def plan_lived(
+    record: relationships.Relationship, link: str, origin: base.Provenance
+) -> dict[str, Any]:
+    """Return what `plan_update` is given for a page that leads to something lived together.
+
+    Nothing, where there is a portrait, or somebody may see the page who was not there.
+    """
+    shown = record.audience and base.may_read(origin.audience, record.audience)
+    return relationships.unportrayed(record, link, origin) if shown else {}
+
+
+def plan_felt(
+    runtime: Runtime,
+    record: relationships.Relationship,
+    points: Mapping[str, float],
+    page: Mapping[str, Any],
+) -> Change | None:
+    """Plan to let what an exchange did to the body move warmth and trust.
+
+    Args:
+        runtime: Whose body.
+        record: Who said it.
+        points: What it did, by bar.
+        page: What changes of their page beside that.
+    """
+    direction, values, why = familiarity.direction(points), dict(page), "what was lived together"
+    if direction and _is_scalar(runtime, record):
+        scores = _present(record)
+        why = f"{record.name} left it {'warmer' if direction > 0 else 'cooler'}"
+        felt = familiarity.felt(scores, direction)
+        values |= {"scores": felt, "previous_health": health(scores)}
+    return relationships.plan_update(record, why, **values)
 
 
 def plan_noted(

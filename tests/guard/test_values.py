@@ -79,6 +79,12 @@ def test_a_unit_between_two_numbers_parts_a_whole_from_its_hundredths(
     assert [one.value for one in values.read(text, language).numbers] == [Decimal(number)]
 
 
+def test_a_half_before_a_round_number_halves_it() -> None:
+    for text, language in (("half a million", "en"), ("eine halbe Million", "de")):
+        assert values.read(text, language).numbers[-1].value == Decimal(500_000)
+    assert values.read("half a dozen eggs", "en").numbers[-1].value == Decimal(6)
+
+
 def test_a_month_belongs_to_the_nearest_number_and_to_no_article() -> None:
     assert values.read("she is turning 13 on nov 2", "en").times.dated == {(11, 2)}
     assert not values.read("a march through the town", "en").times.dated

@@ -179,6 +179,14 @@ def test_what_no_sum_or_calendar_can_hold_follows_from_nothing(told: str, text: 
     assert verifier.check(CitedClaim(text, ("m1",), (told,)), sources).verdict == "mend"
 
 
+def test_months_are_counted_from_the_one_that_is_named() -> None:
+    told = "I've had this cough since November and told nobody."
+    sources = ClaimSources((Said("m1", AT, "Sam", told),), names=("Ada", "Sam"), entity="Ada")
+    for count, verdict in (("four", "inference"), ("six", "mend")):
+        claim = CitedClaim(f"Sam has coughed for {count} months.", ("m1",), (told,))
+        assert verifier.check(claim, sources).verdict == verdict
+
+
 def test_who_told_the_entity_something_is_no_reading_of_its_own() -> None:
     told = "My bus number is 27."
     sources = ClaimSources((Said("m1", AT, "Sam", told),), names=("Ada", "Sam"), entity="Ada")

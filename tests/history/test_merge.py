@@ -22,6 +22,7 @@ from bumble.records import (
 )
 from bumble.records.base import Provenance, parse_mapping
 from bumble.records.fields import ABSENT, mapping, moved
+from bumble.records.relationships import unportrayed
 from bumble.text import yaml_edit
 from tests.support.sweeps import examples
 
@@ -120,6 +121,24 @@ def test_of_two_portraits_of_its_own_the_later_comes_first_and_what_the_other_le
     theirs = person(7, 2, "Two.", last_reflection=later(2), provenance=mine)
     found = relationships.parse(joined(SAM, base, ours, theirs), "sam")
     assert (found.text, found.interaction_count) == ("Two.\nOne.", 8)
+
+
+def test_of_two_pages_that_nobody_drew_the_links_of_both_stay_the_newest_above() -> None:
+    def page(*days: int) -> str:
+        one = relationships.parse(person(1, 0), "sam")
+        for day in (0, *days):
+            line = f"- {day} May: [it](../episodes/ep_{day}.md)" if day else "We met."
+            origin = Provenance(by="remember by form", sources=(f"ep_{day}",))
+            change = relationships.plan_update(one, "", **unportrayed(one, line, origin))
+            assert change is not None and change.data is not None
+            one = relationships.parse(change.data.decode(), "sam")
+        return one.source.text
+
+    found = relationships.parse(joined(SAM, page(1), page(1, 2), page(1, 3)), "sam")
+    assert found.source.body == "We met.\n\n" + "\n".join(
+        f"- {day} May: [it](../episodes/ep_{day}.md)" for day in (3, 2, 1)
+    )
+    assert (found.text, len(found.lines or {})) == ("", 4)
 
 
 def test_scoring_on_both_sides_and_what_came_before_leave_no_marker() -> None:
@@ -473,13 +492,3 @@ def test_the_wakes_of_both_clones_count() -> None:
     merged = state.STATE.join(base, current, incoming)["wake"]
     assert merged == state.STATE.join(base, incoming, current)["wake"]
     assert merged["recent"] == [OLD, MINE, YOURS]
-
-
-def test_what_either_clone_asked_in_vain_is_asked_by_neither() -> None:
-    past, later = "2026-05-23T03:00:00+01:00", "2026-05-24T03:00:00+01:00"
-    base = {"consolidate": {"at": past, "count": 1, "vain": {"gone": past}}}
-    current = {"consolidate": {"at": past, "count": 2, "vain": {"gone": past, "a": past}}}
-    incoming = {"consolidate": {"at": later, "count": 2, "vain": {"a": later, "b": later}}}
-    merged = state.STATE.join(base, current, incoming)["consolidate"]
-    assert merged["vain"] == {"a": later, "b": later}
-    assert merged == state.STATE.join(base, incoming, current)["consolidate"]

@@ -17,17 +17,27 @@ def signs(embedder: HashingEmbedder, text: str) -> Bits:
     return embedder.embed_documents_by_token([text])[1][0].signs
 
 
-def matched(query: str, *texts: str) -> Floats:
+def matched(query: str, *texts: str) -> tuple[Floats, Floats]:
     embedder = HashingEmbedder(WIDTH)
     _, tokens = embedder.embed_query_by_token(query)
-    return late.matches(tokens.vectors, [signs(embedder, text) for text in texts])
+    each = [signs(embedder, text) for text in texts]
+    return late.matches(tokens.vectors, each, [np.ones(len(rows)) for rows in each])
 
 
 def test_texts_matched_in_parts_match_as_they_do_together(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"number {n} and the lantern {n * n}" for n in range(20)]
     together = matched("the lantern number 7", *texts)
     monkeypatch.setattr(late, "TOKENS_AT_ONCE", 7)
-    assert matched("the lantern number 7", *texts) == pytest.approx(together, abs=1e-5)
+    for part, whole in zip(matched("the lantern number 7", *texts), together, strict=True):
+        assert part == pytest.approx(whole, abs=1e-5)
+
+
+def test_a_text_is_covered_by_a_message_that_says_all_of_it_among_other_things() -> None:
+    long = "rain came over the hill and the lantern went out at night"
+    found, covered = matched(long, "the lantern went out", "the lantern was sold cheap")
+    assert covered[0] > 0.7 > covered[1]
+    assert found.mean(axis=0)[0] < 0.7
+    assert matched(long, "")[1].tolist() == [0]
 
 
 def test_rare_tokens_count_more_and_stop_words_little() -> None:
@@ -41,11 +51,11 @@ def test_rare_tokens_count_more_and_stop_words_little() -> None:
 
 
 def test_of_a_long_query_the_rarest_tokens_count() -> None:
-    query = " ".join(f"word{n}" for n in range(100))
+    query = " ".join(f"word{n}" for n in range(300))
     _, tokens = HashingEmbedder(WIDTH).embed_query_by_token(query)
-    counts = {int(piece): 100 - n for n, piece in enumerate(tokens.pieces)}
-    weights = late.rarities(query, tokens, counts, 100)
-    assert np.flatnonzero(weights).tolist() == list(range(100 - late.MOST_TOKENS, 100))
+    counts = {int(piece): 300 - n for n, piece in enumerate(tokens.pieces)}
+    weights = late.rarities(query, tokens, counts, 300)
+    assert np.flatnonzero(weights).tolist() == list(range(300 - late.MOST_TOKENS, 300))
 
 
 def test_a_message_of_many_pages_is_weighed_in_a_moment() -> None:

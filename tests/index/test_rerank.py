@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -135,7 +136,7 @@ LENGTHS = Lengths(100, {"message": 10.0})
 
 
 def bm25(own: str, around: str = "", query: str = "tide lamp", **counts: int) -> float:
-    asked = query.split()
+    asked = Counter(query.split())
     frequency = rerank.frequencies(asked, [own])
     frequency += rerank.AROUND_WEIGHT * rerank.frequencies(asked, [around])
     relative = LENGTHS.relative("message", len(own.split()), len(around.split()))
@@ -146,6 +147,12 @@ def bm25(own: str, around: str = "", query: str = "tide lamp", **counts: int) ->
 
 def test_a_term_in_the_turn_counts_more_than_one_in_the_turns_before() -> None:
     assert bm25("tide x", "y z") > bm25("x y", "tide z") > 0
+
+
+def test_what_a_message_says_again_counts_more_but_not_twice() -> None:
+    tide, lamp = bm25("tide x"), bm25("lamp x")
+    assert tide == lamp
+    assert lamp < bm25("lamp x", query="tide lamp lamp") < 2 * lamp
 
 
 def test_a_term_that_stands_everywhere_never_counts_against_a_chunk() -> None:

@@ -7,11 +7,12 @@ from datetime import timedelta
 import pytest
 
 from bumble.entity.folder import Entity
+from bumble.fallback import sayings
 from bumble.jobs import stretch
-from bumble.records import beliefs, episodes, knowledge, session_files, sessions
+from bumble.records import beliefs, episodes, knowledge, relationships, session_files, sessions
 from bumble.records.base import Provenance
 from bumble.records.provenance import BY_FORM
-from bumble.runtime import body_state
+from bumble.runtime import body_state, people
 from bumble.runtime.job import Pass
 from tests.support.lives import NOON
 from tests.support.living import write
@@ -45,6 +46,32 @@ def test_what_is_worth_keeping_stands_in_an_episode_and_in_knowledge_as_it_was_s
     assert section.provenance.audience == ("sam",)
 
 
+def test_the_page_of_whom_nobody_drew_says_when_they_met_and_leads_to_what_they_lived(
+    ada: Entity,
+) -> None:
+    session = talked(ada, "ses_1", NOON, [Line("Sam", HENS)])
+    runtime = by_form(ada, NOON + OVER)
+    met = sayings.met(runtime, session, "sam")
+    write(ada, people.plan_met(runtime, "sam", "Sam", NOON, session, met))
+    page = ada.relationships / "sam.md"
+    assert page.read_text().endswith("---\n\nWe met on 24 May 2026.\n")
+    all_of(runtime, PASS)
+    settled(ada, Line("Sam", LESS), name="ses_2", days=1)
+    first, second = sorted(episodes.read(ada.episodes), key=lambda one: one.at)
+    assert page.read_text().partition("---\n\n")[2] == (
+        "We met on 24 May 2026.\n\n"
+        f"- 25 May 2026: {episodes.link(second, '../')}\n"
+        f"- 24 May 2026: {episodes.link(first, '../')}\n"
+    )
+    sam = relationships.find(ada.relationships, "sam")
+    assert (sam.text, sam.view().text) == ("", "")  # no prompt and no search finds it
+    drawn = relationships.plan_update(sam, "", text="Sam keeps hens.", lines={})
+    write(ada, drawn)
+    assert page.read_text().endswith("---\n\nSam keeps hens.\n")
+    settled(ada, Line("Sam", "I sold the kettle"), name="ses_3", days=2)
+    assert page.read_text().endswith("---\n\nSam keeps hens.\n")
+
+
 def test_heavy_news_moves_the_body_and_nothing_else_does(ada: Entity) -> None:
     settled(ada, Line("Sam", "my mother died", heavy=2), Line("Sam", HENS))
     (felt,) = session_files.load(ada.sessions / "ses_1" / sessions.FILE).appraisals.values()
@@ -66,6 +93,10 @@ def test_what_is_said_in_company_is_for_those_who_heard_it(ada: Entity) -> None:
     all_of(by_form(ada, NOON + OVER), PASS)
     (episode,) = episodes.read(ada.episodes)
     assert set(episode.provenance.audience) == {"sam", "kim"}
+    settled(ada, Line("Sam", LESS), name="ses_2", days=1)
+    told = {one.title: one.provenance.audience for one in knowledge.read(ada.knowledge).sections}
+    assert told["What Sam told, May 2026 (Kim)"] == ("sam", "kim")
+    assert told["What Sam told, May 2026"] == ("sam",)
 
 
 @pytest.mark.parametrize("kept", [True, False])

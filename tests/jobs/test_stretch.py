@@ -89,7 +89,7 @@ def test_what_fails_goes_back_once_with_the_reason_and_the_rest_stands(entity: E
         entity, makes(HAS_DOG, INVENTED, reflection="I was glad."), mends(again)
     )
     [episode] = episodes.read(entity.episodes)
-    told = "# Sam has a dog\n\nSam has a dog, Biscuit. Sam has a pet."
+    told = "# Sam has a dog, Biscuit\n\nSam has a dog, Biscuit. Sam has a pet."
     assert episode.telling.narrative == told
     back = model_of(runtime).requests[1].messages[-1].content
     assert "Sam has a cat called Mitzi.\n  nobody said Mitzi" in back
@@ -210,7 +210,7 @@ def test_the_page_of_somebody_spoken_of_says_it_until_they_speak_themselves(
     assert (rosa.audience, rosa.pending) == (("sam",), ())
     assert rosa.origin_of(fears["text"]).sources[0] == "ses_2"
     session = heard(entity, ("rosa", "Hello, I am Rosa."), name="ses_3")
-    write(entity, meetings.plan_met(runtime, "rosa", "Rosa", NOON, session))
+    write(entity, meetings.plan_met(runtime, "rosa", "Rosa", NOON, session, "We met."))
     rosa = relationships.find(entity.relationships, "rosa")
     assert (rosa.text, rosa.audience) == ("", ("rosa",))
     assert [(one.text, one.provenance.audience) for one in rosa.pending] == [
@@ -228,7 +228,7 @@ def test_a_page_written_by_hand_keeps_its_lines_when_its_person_speaks(entity: E
     rosa = relationships.find(entity.relationships, "rosa")
     assert rosa.text == f"My favourite aunt.\n{sings['text']}"
     session = heard(entity, ("rosa", "Hello, I am Rosa."), name="ses_3")
-    write(entity, meetings.plan_met(runtime, "rosa", "Rosa", NOON, session))
+    write(entity, meetings.plan_met(runtime, "rosa", "Rosa", NOON, session, "We met."))
     rosa = relationships.find(entity.relationships, "rosa")
     assert (rosa.text, rosa.audience) == ("My favourite aunt.", ("sam",))
 

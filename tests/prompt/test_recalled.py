@@ -72,6 +72,20 @@ def test_what_does_not_come_to_mind_takes_no_place_of_what_does(tmp_path: Path) 
     assert first(unasked=True) == "The boat has a mast."
 
 
+def test_of_what_answers_equally_well_none_is_left_out_by_chance(tmp_path: Path) -> None:
+    entity = living.ada(tmp_path)
+    colours = ["red", "green", "blue", "white", "grey", "black", "brown"]
+    told = [f"The mast of the boat is {colour}." for colour in colours]
+    for n, text in enumerate(told):
+        living.talked(entity, f"ses_{n}", ("sam", text))
+    asking = living.talked(entity, "ses_now", ("sam", "What about the mast of the boat?"))
+    runtime = living.runtime_of(entity)
+    runtime.memory.sync()
+    answer = prompt_memories.answer(runtime, "the mast of the boat", asking).text
+    assert len(told) > prompt_memories.RESULTS
+    assert [text for text in told if text not in answer] == []
+
+
 LEAK = "The boat has a leak near the keel."
 
 

@@ -29,7 +29,7 @@ def met(
 ) -> Scores:
     said = Message("msg_1", runtime.now(), "user", text, "sam")
     talk = sessions.appended(sessions.new("ses_1", runtime.now(), "sam"), [said])
-    write(runtime.entity, people.plan_met(runtime, "sam", "Sam", runtime.now(), talk))
+    write(runtime.entity, people.plan_met(runtime, "sam", "Sam", runtime.now(), talk, "We met."))
     return relationships.find(runtime.entity.relationships, "sam").scores
 
 
@@ -55,7 +55,10 @@ def test_what_an_exchange_did_to_the_body_moves_warmth_and_trust(
 ) -> None:
     runtime = runtime_of(entity, **OFF)
     before = met(runtime)
-    write(entity, people.plan_felt(runtime, "sam", points))
+    write(
+        entity,
+        people.plan_felt(runtime, relationships.find(entity.relationships, "sam"), points, {}),
+    )
     one = relationships.find(entity.relationships, "sam")
     assert one.scores.warmth == pytest.approx(before.warmth + step)
     assert one.scores.trust == pytest.approx(before.trust + step)

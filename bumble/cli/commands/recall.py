@@ -31,7 +31,7 @@ from bumble.text import words
 BARE = 10  # of the bare index, without a limit
 LOOKED_AT = 20  # what `-n` is told to be, where more are near
 SHARES = {  # how `--explain` calls what counts, and what it is
-    "tokens": ("meaning", "best match of each token of the query"),
+    "tokens": ("meaning", "best matches of the tokens of query and text"),
     "before": ("before", "what the turns before match better"),
     "words": ("words", "BM25 against the best of the query"),
     "around": ("around", "how well the turns around it match"),

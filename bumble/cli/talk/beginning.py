@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from bumble.cli import new_entity, opening, output, setting_files
 from bumble.cli.models import weights
-from bumble.entity import installation, settings
+from bumble.entity import config, installation, settings
 from bumble.errors import FolderUnwritableError, UserError
 from bumble.fallback import sayings
 from bumble.files import disk
@@ -61,7 +61,7 @@ def with_name(opened: opening.Opened, introduced: str, *, yes: bool) -> opening.
     if not name:
         return opened
     owner, entity = opened.identity.owner.name or "nobody", opened.identity.name
-    is_named = owner not in ("nobody", new_entity.NAMELESS)
+    is_named = owner not in ("nobody", config.NAMELESS)
     if not yes and not opened.shell.interactive and is_named:
         place = shlex.quote(str(opened.root))
         command = f"bumble config set -e {place} {OWNER_NAME} {shlex.quote(name)}"

@@ -24,6 +24,7 @@ from bumble.records import (
     state,
 )
 from bumble.records.kind import Kind, RecordView
+from bumble.records.provenance import BY_FORM
 from bumble.runtime import cursors, review_queue
 from bumble.text import markdown
 
@@ -221,6 +222,8 @@ def _without_lines(
         if messages and messages <= draft.gone:
             continue
         new = draft.scrub(line, near=not draft.gone.isdisjoint(sources))
+        if mark.by.endswith(BY_FORM) and new != line:
+            continue  # a link: what it leads to has another name now
         if new.strip():
             rows.append(new)
             left[relationships.line_key(new)] = raw[key]

@@ -40,8 +40,8 @@ SECRET = "marzipan"
 BOTH = ("sam", "bo")
 
 
-def origin(*sources: str, audience: tuple[str, ...] = ("sam",)) -> Provenance:
-    return Provenance("distill", "m", sources, "person", audience)
+def origin(*sources: str, audience: tuple[str, ...] = ("sam",), by: str = "distill") -> Provenance:
+    return Provenance(by, "m", sources, "person", audience)
 
 
 @pytest.fixture
@@ -270,7 +270,10 @@ def test_what_a_file_is_named_for_goes_with_the_name_and_links_follow(tmp_path: 
     )
     told = Provenance("narrate", "m", (ran.id,), "person", ("bo",))
     story = narrative.plan_tell(None, f"We ran.{narrative.cited([ran])}", NOON, told, "")
-    write(folder, episodes.plan_new(ran, ""), story)
+    bo = known(folder, "Bo")
+    link = f"- Today: {episodes.link(ran, '../')}"
+    page = relationships.unportrayed(bo, link, origin(ran.id, audience=BOTH, by="x by form"))
+    write(folder, episodes.plan_new(ran, ""), story, relationships.plan_update(bo, "", **page))
     assert any("-sams-race-" in path.name for path in folder.episodes.rglob("*.md"))
     plan = forget.plan(folder, "sam", ["Sam"], UTC)
     changes.apply(folder.root, ChangeSet("forget", plan.changes))
@@ -278,5 +281,6 @@ def test_what_a_file_is_named_for_goes_with_the_name_and_links_follow(tmp_path: 
     assert file.name == f"{ran.id}.md"
     assert "Sam" not in file.read_text() and episodes.find(folder.episodes, ran.id)
     shown = folder.narrative.read_text()
+    assert relationships.find(folder.relationships, "bo").met == []  # no link leads nowhere
     assert "sams" not in shown and f"/{ran.id}.md)" in shown
     assert file.relative_to(folder.root).as_posix() in {one.path for one in plan.undecided}
