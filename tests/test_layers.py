@@ -10,7 +10,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
 LOADED_LATE = (
-    *("dateparser", "filelock", "json_repair", "jsonschema", "markdown_it", "msgpack"),
+    *("dateparser", "json_repair", "jsonschema", "markdown_it", "msgpack"),
     *("numpy", "tantivy"),
 )
 ONLY_IN = {

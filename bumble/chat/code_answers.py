@@ -17,6 +17,7 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.chat import memory_answer
 from bumble.chat.reply_writer import Heard, Reading, origin_of
 from bumble.entity.changes import Change
@@ -43,10 +44,10 @@ _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_PERCENT = re.compile(r"(?<!\d)(\d{1,12}(?:\.\d{1,6})?) ?% \w{1,3} (\d{1,12}(?:\.\d{1,6})?)")
-_WORD, _NUMBER = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*"), re.compile(r"\d+(?:\.\d+)?")
-_COMMA = re.compile(r"(?<=\d),(?=\d)")
-_SUM = re.compile(r"[-(]?\s*\d[\d\s.+\-*/()]*[\d)]")
+_PERCENT = patterns.compile(r"(?<!\d)(\d{1,12}(?:\.\d{1,6})?) ?% \w{1,3} (\d{1,12}(?:\.\d{1,6})?)")
+_WORD, _NUMBER = patterns.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*"), patterns.compile(r"\d+(?:\.\d+)?")
+_COMMA = patterns.compile(r"(?<=\d),(?=\d)")
+_SUM = patterns.compile(r"[-(]?\s*\d[\d\s.+\-*/()]*[\d)]")
 
 
 class CodeReply(Struct, frozen=True):

@@ -5,7 +5,6 @@ Works on messages and tools only; storing what happened is the turn's business.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -15,6 +14,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.chat import route
 from bumble.chat.completion_gate import ANNOUNCES, Gate, ToolUse
 from bumble.chat.tool_list import MORE, SAY
@@ -39,7 +39,7 @@ from bumble.text import tokens, words
 
 MOST_REPEATED = 80  # characters of the end that are looked for at the beginning of what follows
 LEAST_REPEATED = 12  # fewer may be chance, unless they are the whole last word
-_LAST_WORD, _FIRST_WORD = re.compile(r"[^\W_]+\Z"), re.compile(r"[^\W_]+")
+_LAST_WORD, _FIRST_WORD = patterns.compile(r"[^\W_]+\Z"), patterns.compile(r"[^\W_]+")
 
 
 def is_open(text: str) -> bool:
@@ -111,7 +111,7 @@ CIRCLE_REACH = 8_000  # characters, from the end, in which an answer may go roun
 CIRCLE_CHARS, CIRCLE_TIMES = 40, 12  # the end of an answer, and how often it may stand there
 REFUSED = "refused:"
 PAUSE = "\n\n"  # between two things said
-QUESTION = re.compile("[?？؟]")
+QUESTION = patterns.compile("[?？؟]")
 MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
 LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
 BY_TOOL, WITHOUT_TOOLS = "Do it now with a tool, or", "No tool may be used any more:"

@@ -8,7 +8,6 @@ server does, the talk goes on: its failures are sentences.
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from bumble import patterns
 from bumble.chat import workspace
 from bumble.entity import installation
 from bumble.entity.config import ServerConfig
@@ -166,7 +166,7 @@ class ListedTool(Struct, frozen=True):
 
 MOST_TOOLS = 24  # of all servers in one turn; a prompt has little room
 AGAIN_SECONDS = 60.0  # before a server that failed is tried again
-TOOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,63}")
+TOOL_NAME = patterns.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,63}")
 
 Tell = Callable[[str], None]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import RefusedError, UnsafePathError
 from bumble.fallback import sayings
@@ -195,7 +195,7 @@ def _store(
 
 UTF_8 = getincrementaldecoder("utf-8")
 MOST_FILES, MOST_BYTES = 4, 12_000  # `@path` in a message; of all of them together
-_REFERENCE = re.compile(r"(?<![\w@/.])@((?:[\w~-]|[./](?=\S))[\w./~-]*)")
+_REFERENCE = patterns.compile(r"(?<![\w@/.])@((?:[\w~-]|[./](?=\S))[\w./~-]*)")
 _ENDS = ".,"  # of the sentence, not of the name
 
 

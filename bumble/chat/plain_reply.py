@@ -18,6 +18,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.chat import code_answers, memory_answer, route
 from bumble.chat.code_answers import CodeReply
 from bumble.chat.loop import PAUSE, LoopOutcome, LoopStep, Say
@@ -90,9 +91,9 @@ NO_QUESTIONS = (
 )
 PERHAPS, MAY_BE_TASK = -2.0, -3.5  # scores from which a sum is tried, and a task is one perhaps
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
-SENTENCE_END = re.compile(r"(?<!\d)[.!?]\s|[。！？\n]")  # not behind "4." of a list
-PLACEHOLDER = re.compile(r"\[[^\W\d_][\w '’-]*\]")  # "[Your Name]", which says nothing
-LIST_SIGN = re.compile(r"\A\s*(?:\d+[.)]|[-*•])\s+")
+SENTENCE_END = patterns.compile(r"(?<!\d)[.!?]\s|[。！？\n]")  # not behind "4." of a list
+PLACEHOLDER = patterns.compile(r"\[[^\W\d_][\w '’-]*\]")  # "[Your Name]", which says nothing
+LIST_SIGN = patterns.compile(r"\A\s*(?:\d+[.)]|[-*•])\s+")
 
 
 def has(language: str) -> bool:

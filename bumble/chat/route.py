@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.entity.config import Config
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
@@ -20,19 +21,19 @@ from bumble.prompt.system import Stable
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import stop_words, tokens
 
-GREETING = re.compile(
+GREETING = patterns.compile(
     r"(hi|hello|hey|yo|hiya|howdy|morning|evening|good (morning|evening|night|day|afternoon)|sup"
     r"|thanks?( you)?|thx|ok(ay)?|bye|goodbye|see you|gn|hallo|moin|servus|salut|bonjour|hola|ciao"
     r"|olá|hej|привет|你好|こんにちは)( (there|you|all|everyone|again))?[\s!.,?~🙂👋]*",
     re.IGNORECASE,
 )
 # Code, names of files, addresses: marks that stand in no small talk.
-TECHNICAL = re.compile(
+TECHNICAL = patterns.compile(
     r"```|`[^`]+`|https?://|\w+\(.*\)|[{};]\s*$|[<>]=?|=>|->|\b\w+\.(?:py|js|ts|md|txt|csv|json|ya?ml"
     r"|html?|css|sh|sql|rs|go|c|cpp|java|pdf|docx?|xlsx?|png|jpe?g)\b|(?:^|\s)[~./\\]+/\S|@\w+[./]\w"
 )
-QUESTION = re.compile("[?？؟]")
-DIGIT = re.compile(r"\d+")
+QUESTION = patterns.compile("[?？؟]")
+DIGIT = patterns.compile(r"\d+")
 GREETING_CHARS = 4  # shorter input is a reflex
 QUESTION_CHARS = 80  # a question shorter than this, and calm, is a reflex
 LONG_INPUT_CHARS = 200  # longer input is thought about

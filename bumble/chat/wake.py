@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import math
 import random
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.body import bars, ebb, noise
 from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, is_open, shown_to
@@ -243,7 +243,7 @@ MOST_MESSAGES, MOST_SAYS, MOST_STEPS, MOST_SECONDS = 2, 6, 16, 1200
 ROUNDS = 10  # of tools: with them the loop takes at most MOST_STEPS
 MIND_TOKENS = 400  # of working memory, notes and thoughts
 THOUGHTS = 4  # stray ones that are shown
-SAY = re.compile(r'"tool"\s*:\s*"say"')
+SAY = patterns.compile(r'"tool"\s*:\s*"say"')
 LEAVE_MESSAGE = "leave_message"
 MESSAGE = Tool(
     LEAVE_MESSAGE,

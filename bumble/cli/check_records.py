@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.cli.check_tree import twice
 from bumble.entity import companions, secrets
 from bumble.entity.folder import Entity
@@ -150,9 +150,11 @@ def _named(ids: list[str]) -> str:
 
 
 MOST_LINES = 20  # of one transcript that are named; beyond, the file is none
-_BLOB_NAME = re.compile(r"[0-9a-f]{64}")
-_EARLIER = re.compile(r"\.[0-9a-f]{12}\.\w+$")  # an earlier version, by `changes.history_path`
-_REFERENCE = re.compile(r"[0-9a-f]{12,64}")
+_BLOB_NAME = patterns.compile(r"[0-9a-f]{64}")
+_EARLIER = patterns.compile(
+    r"\.[0-9a-f]{12}\.\w+$"
+)  # an earlier version, by `changes.history_path`
+_REFERENCE = patterns.compile(r"[0-9a-f]{12,64}")
 Dated = tuple[datetime, Callable[[], int | None]]  # a time, and how to find the line it is on
 _Reading = tuple[Sequence[Dated], Sequence[Finding]]  # the times of a file, and what else is found
 ProgressCallback = Callable[[int, int], object]  # how many files are done, of how many

@@ -14,15 +14,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bumble import patterns
+
 WORDS = Path(__file__).with_name("words.json")
 ENTITY_FILE = "entity.yaml"
 MAX_VALUES = 200
 MAX_BOOK_BYTES = 4_000_000
 HELD = ".git/refs/heads/bumble-review"
-GENERATED = re.compile(r"(?s:.*)-(?=[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\Z)")  # words before an id
-_SPECIAL = re.compile(r"""([^\w@%+=:,./-])""")
-_IN_DOUBLE = re.compile(r"""([\\"$`])""")
-_MARKED = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
+GENERATED = patterns.compile(r"(?s:.*)-(?=[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\Z)")  # words before an id
+_SPECIAL = patterns.compile(r"""([^\w@%+=:,./-])""")
+_IN_DOUBLE = patterns.compile(r"""([\\"$`])""")
+_MARKED = patterns.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.cli import output
 from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
@@ -109,7 +109,7 @@ class Viewer:
 
 LAST = "last"
 SHORTEST_END = 6  # letters of an id that a list shows, if they tell it from the others
-GENERATED_ID = re.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")  # a prefix and a ULID
+GENERATED_ID = patterns.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")  # a prefix and a ULID
 
 LimitOption = Annotated[
     int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most this many, the newest.")

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 import typer
 
+from bumble import patterns
 from bumble.cli.process import Shell
 from bumble.errors import FULL, UserError
 from bumble.text.printable import clean, escaped
@@ -157,9 +158,9 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:
     ]
 
 
-_LINK = re.compile(r"\[([^\]\n]+)\]\([^()\n]*\)")
-_STARS = re.compile(r"(?<![\w*])\*{1,2}([^*\n]+)\*{1,2}(?![\w*])")
-_LEAD = re.compile(r"^(?:> ?|- )", re.MULTILINE)
+_LINK = patterns.compile(r"\[([^\]\n]+)\]\([^()\n]*\)")
+_STARS = patterns.compile(r"(?<![\w*])\*{1,2}([^*\n]+)\*{1,2}(?![\w*])")
+_LEAD = patterns.compile(r"^(?:> ?|- )", re.MULTILINE)
 
 
 def plain(text: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 import typer
 
+from bumble import patterns
 from bumble.bridges.exports import memories
 from bumble.bridges.imports import formats
 from bumble.cli import app, command_help, completing, output, registry
@@ -35,7 +35,7 @@ in an entity.yaml they count only if your own config trusts that folder, `bumble
 Programs run only in folders that you trust, whoever names them. Those marked (yours alone) never
 count in an entity.yaml.
 """
-FIELD = re.compile(r"    (?P<name>\w+): .*?(?:  # (?P<said>.*))?")
+FIELD = patterns.compile(r"    (?P<name>\w+): .*?(?:  # (?P<said>.*))?")
 
 
 def explained(section: Any) -> dict[str, str]:

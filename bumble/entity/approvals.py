@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.entity import installation
 from bumble.entity.folder import PRIVATE, Approval
 from bumble.errors import HistoryUnreadableError, UnsafePathError
@@ -33,7 +33,7 @@ FOLDER = "approvals"  # of this installation: a note for each folder
 HERE = f"{PRIVATE}/here"  # a word by which a folder made here is known where it is moved to
 DIGEST_CHARS = 32  # of 64: 128 bits
 MOST_KEPT = 2_000  # hashes of a folder; the oldest go
-OBJECT = re.compile("[0-9a-f]{40,64}")
+OBJECT = patterns.compile("[0-9a-f]{40,64}")
 MADE_HERE = ("commit: ", "commit (initial): ", "commit (amend): ")  # a commit, in the reflog
 
 

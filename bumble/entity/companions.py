@@ -19,6 +19,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.files import disk
 from bumble.text import markdown, merge_marks, yaml_edit
 
@@ -59,12 +60,12 @@ SECTIONS = ("knowledge.md", "journal.md")  # files of parts: a heading each
 LINES = ("working/scratch.md", "working/MEMORY.md")  # a line each
 # of a file that nobody made by hand: what a program alone writes
 MADE = frozenset(("by", "fingerprint", "interaction_count", "last_interaction", *_ORIGIN))
-_NAMED_BY_ID = re.compile(r"(?s:.*-)?([a-z]+_[0-9A-HJKMNP-TV-Z]{26})")
-_ENTRY = re.compile(r"([A-Za-z_][\w-]*|\"[^\"]*\"|'[^']*')[ \t]*:(?:[ \t\r\n]|\Z)")
-_ONLY = re.compile(r"[ \t]+\[only for ([^\[\]\r\n]+)\](?=[ \t]*(?:#+[ \t]*)?(?:\r|\n|\Z))")
-_END = re.compile(r"(?:[ \t]+#+)?[ \t]*(?:(?:\r\n|\r|\n).*)?\Z", re.DOTALL)  # of a heading
-COMMENT = re.compile(r"<!--[ \t]*(\{.*\})[ \t]*-->")
-_BELOW = re.compile(rf"([\r\n]*){COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|\Z)")
+_NAMED_BY_ID = patterns.compile(r"(?s:.*-)?([a-z]+_[0-9A-HJKMNP-TV-Z]{26})")
+_ENTRY = patterns.compile(r"([A-Za-z_][\w-]*|\"[^\"]*\"|'[^']*')[ \t]*:(?:[ \t\r\n]|\Z)")
+_ONLY = patterns.compile(r"[ \t]+\[only for ([^\[\]\r\n]+)\](?=[ \t]*(?:#+[ \t]*)?(?:\r|\n|\Z))")
+_END = patterns.compile(r"(?:[ \t]+#+)?[ \t]*(?:(?:\r\n|\r|\n).*)?\Z", re.DOTALL)  # of a heading
+COMMENT = patterns.compile(r"<!--[ \t]*(\{.*\})[ \t]*-->")
+_BELOW = patterns.compile(rf"([\r\n]*){COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|\Z)")
 _ITEM = "- "
 
 

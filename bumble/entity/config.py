@@ -8,7 +8,6 @@ and the name, dots as underscores) and flags of the command. Knows nothing of wh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -16,6 +15,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
+from bumble import patterns
 from bumble.body.config import FeltMemoryConfig, Temperament
 from bumble.text.schema import (
     LANGUAGE_CODE,
@@ -159,7 +159,7 @@ NAMELESS = "Friend"  # an owner of whom neither git nor the system knows a name
 YOURS = Mark("yours")
 OWNERS = Mark("yours alone")  # only the user's own config may make it, whomever it trusts
 
-SERVER_NAME = re.compile("[a-z][a-z0-9_-]{0,31}")
+SERVER_NAME = patterns.compile("[a-z][a-z0-9_-]{0,31}")
 Language = Annotated[
     str,
     Meta(

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from bumble import patterns
 from bumble.entity.approvals import Rule, rule
 from bumble.entity.config import YOURS, Config, Mark
 from bumble.entity.folder import ENTITY_FILE, Approval, Entity
@@ -29,10 +29,10 @@ from bumble.files import disk, git, gitdir
 from bumble.text import markdown, schema, yaml_edit
 from bumble.text.words import one_line
 
-INCLUDED = re.compile(rb"(?im)^\s*path\s*=(.*)$")  # in git's config
+INCLUDED = patterns.compile(rb"(?im)^\s*path\s*=(.*)$")  # in git's config
 GIT_CONFIG = ".git/config"
 PLACES = frozenset([ENTITY_FILE, "reminders", "automations"])
-WORDS = re.compile(r"[\s=;:,'\"|&<>(){}]+")  # between the words of a line for a shell
+WORDS = patterns.compile(r"[\s=;:,'\"|&<>(){}]+")  # between the words of a line for a shell
 
 
 def concerns(paths: Iterable[str]) -> bool:

@@ -9,7 +9,6 @@ taken back to where it began. What the owner began has no note, and is left alon
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import sys
 import time
@@ -21,6 +20,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.entity import installation
 from bumble.entity.folder import PRIVATE
 from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError, UserError
@@ -30,14 +30,14 @@ from bumble.files.gitdir import Repository
 if sys.platform != "win32":
     import fcntl
 
-NOTE = re.compile(r"git\.[0-9a-f]{16}\.json")  # below `.bumble/`
+NOTE = patterns.compile(r"git\.[0-9a-f]{16}\.json")  # below `.bumble/`
 LOCKS = (
     *("index.lock", "HEAD.lock", "next-index-*.lock"),
     *("refs/heads/**/*.lock", "packed-refs.lock", "config.lock"),
 )
 # With those of what git does behind a commit, or where no commit has to wait for them.
 ALL_LOCKS = (*LOCKS, "*.lock", "refs/**/*.lock", "objects/maintenance.lock")
-SIDES = re.compile(r"\.merge_file_\w{6}")  # the files git gives a merge driver
+SIDES = patterns.compile(r"\.merge_file_\w{6}")  # the files git gives a merge driver
 WAIT_SECONDS = 0.1
 SLACK_SECONDS = 2.0  # of the clock of a file system
 MERGE, CONCLUDE = "merge", "end of a merge"  # ours; and what git began, which we go on with

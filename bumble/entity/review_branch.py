@@ -7,7 +7,6 @@ nothing else. Which proposals wait is not known here: `state.yaml` says so.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.entity import changes, commits, companions, git_operations, installation
 from bumble.entity.write_ahead import IntentStep
 from bumble.errors import ReviewError
@@ -22,7 +22,7 @@ from bumble.files import git
 
 FOLDER = "bumble-review"  # of branches
 HEADS = f"refs/heads/{FOLDER}/"
-NAME = re.compile(r"[a-z-]{1,40}-[0-9a-f]{8}")
+NAME = patterns.compile(r"[a-z-]{1,40}-[0-9a-f]{8}")
 MARK = "Made-here"  # the trailer that only this installation can write
 AS_IT_WAS = "as it was: what the next commit was planned on"
 MAIL = "bumble@localhost"  # of the entity, who proposes

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from bumble import patterns
 from bumble.errors import RefusedError
 
 HIDDEN = "[secret]"
@@ -50,9 +51,9 @@ _PATTERNS = (
     ("a card's code", rf"(?i)\b(?:cvv2?|cvc2?)\b\s*(?:{_BE})?\s*\d{{3,4}}\b"),
     ("a login in an address", r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@"),
 )
-_CARD = re.compile(r"(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])")
-_OWN_ID = re.compile(r"[a-z]+_[0-9A-Z]{26}")
-_LONG = re.compile(r"(?<![\w/.-])[A-Za-z0-9_-]{28,}(?![\w/.-])")
+_CARD = patterns.compile(r"(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])")
+_OWN_ID = patterns.compile(r"[a-z]+_[0-9A-Z]{26}")
+_LONG = patterns.compile(r"(?<![\w/.-])[A-Za-z0-9_-]{28,}(?![\w/.-])")
 
 
 def find_secret(text: str) -> str | None:

@@ -23,6 +23,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from bumble import patterns
 from bumble.entity import installation
 from bumble.errors import (
     ChangeUnfinishedError,
@@ -36,7 +37,7 @@ from bumble.files import disk, git
 INTENT = "intent.json"
 FOLDER = ".bumble/intents"
 HISTORY = ".history"
-_NAME = re.compile(r"[0-9a-f]{16}")
+_NAME = patterns.compile(r"[0-9a-f]{16}")
 _ANY_FILE = (HISTORY, "workspace", "sessions")  # blobs of sessions have no ending
 _BY_NAME = (
     *("entity.yaml", "soma.yaml", "state.yaml", "self_model.yaml", "forgotten.jsonl"),
@@ -45,7 +46,7 @@ _BY_NAME = (
 _YAML = ("checks/", "anchors/", "sources/")  # the folders whose files are YAML
 WORKSPACE, KEPT = "workspace", ".gitkeep"  # the second is empty, in the template of a new entity
 # On Windows `git~1` is a short name of `.git`, and `gi7eba~1` of `.gitmodules`; ends do not count.
-_GITS = re.compile(r"\.git|gi\w*~\d|head[. ]*(:|$)")
+_GITS = patterns.compile(r"\.git|gi\w*~\d|head[. ]*(:|$)")
 _GITS_OWN = (".git", "git~1")  # the second is its short name on Windows
 
 

@@ -5,11 +5,11 @@ Pure: words in, lines out. Knows neither files nor models.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, tzinfo
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.fallback.templates import Templates
 from bumble.guard import excerpt
 from bumble.records.sessions import Message
@@ -18,9 +18,9 @@ from bumble.text import stop_words, words
 QUOTE_TOKENS = 120  # of one message; of a longer one the sentences that say most
 MARK = "> "  # before a line that is quoted
 CUT = " … "
-_HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
-_CITED = re.compile(r"> ?[^,:]+[,:].*?[„“«\"](.+)[“”»\"]")
-_STOPPED = re.compile(r"([.!?…][”“»\"]*)\.(?=\s)")  # a full stop behind another
+_HEADING = patterns.compile(r"#{1,6}\s+(.*?)\s*#*")
+_CITED = patterns.compile(r"> ?[^,:]+[,:].*?[„“«\"](.+)[“”»\"]")
+_STOPPED = patterns.compile(r"([.!?…][”“»\"]*)\.(?=\s)")  # a full stop behind another
 
 
 class Quote(Struct, frozen=True):

@@ -20,12 +20,13 @@ import sys
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from bumble import patterns
 from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError
-from bumble.files import unfinished
+from bumble.files import locking, unfinished
 
 if sys.platform != "win32":
     import fcntl
@@ -49,8 +50,8 @@ _ONE_SIGN = {
     ord("ئ"): "ي",
     **dict.fromkeys((0x640, 0x653, 0x654, 0x655)),  # tatweel, madda and hamza above and below
 }
-_DOTTED_I = re.compile("ı|i\u0307+")
-_BETWEEN_WORDS = re.compile(r"[\s\-_]+")
+_DOTTED_I = patterns.compile("ı|i\u0307+")
+_BETWEEN_WORDS = patterns.compile(r"[\s\-_]+")
 _UNMARKED = str.maketrans("øđłħŧðıىیکة", "odlhtdiييكه", "'") | {ord("æ"): "ae", ord("œ"): "oe"}
 
 
@@ -596,26 +597,19 @@ def lock(path: Path, *, place: Path, timeout_seconds: float) -> Iterator[None]:
         UnsafePathError: If the path leads out of an enclosed folder.
         LockedError: If another process still holds it after `timeout_seconds`.
     """
-    from filelock import FileLock, Timeout  # a fifth of the time that `--help` takes
-
     path = settled(path)
-    with translate_os_errors(path):
-        try:
-            make_folder(path.parent)
-            with suppress(FileNotFoundError):
-                status = path.lstat()
-                if not stat.S_ISREG(status.st_mode):
-                    raise OSError(errno.EINVAL, "it is no plain file", str(path))
-                if status.st_size and status.st_nlink > 1:  # ours are empty, and it will be emptied
-                    path.unlink()
-            held = FileLock(path, timeout=timeout_seconds, mode=FILE_MODE)
-            held.acquire()
-        except Timeout as error:
-            raise LockedError(place, timeout_seconds) from error
-    try:
+    with ExitStack() as stack:
+        with translate_os_errors(path):
+            try:
+                make_folder(path.parent)
+                with suppress(FileNotFoundError):
+                    if not stat.S_ISREG(path.lstat().st_mode):
+                        raise OSError(errno.EINVAL, "it is no plain file", str(path))
+                held = locking.held(path, timeout_seconds=timeout_seconds, mode=FILE_MODE)
+                stack.enter_context(held)
+            except TimeoutError as error:
+                raise LockedError(place, timeout_seconds) from error
         yield
-    finally:
-        held.release()
 
 
 def is_locked(path: Path) -> bool:

@@ -12,7 +12,6 @@ import functools
 import hashlib
 import os
 import queue
-import re
 import shlex
 import signal
 import subprocess
@@ -27,6 +26,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.errors import HistoryUnreadableError
 from bumble.files import gitdir
 
@@ -38,7 +38,7 @@ PIECE_BYTES = 1 << 16
 PROTOCOLS = "file:git:http:https:ssh"  # of addresses; `ext::` would be a program
 NOT_INSTALLED = 127  # as a shell says it
 REFUSED = 128  # as git ends where it will not begin
-_PROGRESS = re.compile(  # what git tells of how far it is
+_PROGRESS = patterns.compile(  # what git tells of how far it is
     r"remote: \w+ing objects:|remote: Total |\w+ing (objects|deltas): |(From|To) | [*+!=-] |   \w"
 )
 MAX_NAMES = 500  # of files, on one command line

@@ -12,11 +12,13 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+
+from bumble.files import locking
 
 SUFFIX = ".bumble-tmp"  # what is not whole yet is recognised by it
 _NOTE, _LOCK, _NEXT = ".json", ".lock", ".next"
@@ -73,9 +75,7 @@ def begin(folder: Path) -> None:
 
 def _end(path: Path) -> None:
     """End what a note tells of, unless its maker lives."""
-    from filelock import FileLock  # where nothing is locked, it is not loaded
-
-    with FileLock(path.with_suffix(_LOCK), timeout=0):
+    with locking.held(path.with_suffix(_LOCK), timeout_seconds=0):
         making = _read(path)
         if making is not None:
             settle(making)
@@ -100,14 +100,11 @@ def noted(making: PendingCreation) -> Iterator[MakingNote]:
     """Have a note say what is made while the block runs."""
     stem = secrets.token_hex(8)
     path = None if _folder is None else _folder / f"{stem}{_NOTE}"
-    lock = None
+    lock = ExitStack()
     if path is not None:
-        from filelock import FileLock
-
         try:
             _make_folder(path.parent)
-            lock = FileLock(path.with_suffix(_LOCK), mode=0o600)
-            lock.acquire()
+            lock.enter_context(locking.held(path.with_suffix(_LOCK)))
         except OSError:  # a home that may not be written
             path = None
     note = MakingNote(path, making)
@@ -117,8 +114,8 @@ def noted(making: PendingCreation) -> Iterator[MakingNote]:
     finally:
         with suppress(OSError):
             note.remove()
-        if lock is not None and path is not None:
-            lock.release()
+        lock.close()
+        if path is not None:
             with suppress(OSError):
                 path.with_suffix(_LOCK).unlink(missing_ok=True)
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.guard import number_words, values
 from bumble.text import stop_words, words
 
 # Scripts without spaces have no words to compare; a Latin name inside them is one.
 _LETTER = rf"(?:(?![{stop_words.UNSPACED}])\w)"
-_WORD = re.compile(rf"{_LETTER}+(?:(?:['’.\-]|(?<=\d)[,/](?=\d)){_LETTER}+)*")
-_GENITIVE = re.compile(r"'s?\Z")
-_JOINTS = re.compile(r"[-.'/]")
+_WORD = patterns.compile(rf"{_LETTER}+(?:(?:['’.\-]|(?<=\d)[,/](?=\d)){_LETTER}+)*")
+_GENITIVE = patterns.compile(r"'s?\Z")
+_JOINTS = patterns.compile(r"[-.'/]")
 # A first word before one of these is whom or what its sentence is about.
 _VERBS = """
 is was has had will would can could does did and lives likes loves works wants said says told ist
@@ -182,7 +182,9 @@ _ENDINGS = ("en", "es", "e", "n", "s")
 _VOWELS = (("a", "ä"), ("o", "ö"), ("u", "ü"))
 _SHARED, _END_LETTERS = 4, 4  # letters that words share of which one is derived; of their ends
 _COMMON_PARTS = 8000  # words of a language that are parts of a rare noun
-_PLACED = re.compile(r"\b(?:in|aus|nach|bei|von) ([A-ZÄÖÜ][\wäöüß]+)")  # a noun has its article
+_PLACED = patterns.compile(
+    r"\b(?:in|aus|nach|bei|von) ([A-ZÄÖÜ][\wäöüß]+)"
+)  # a noun has its article
 _MOST_COMMON = 2000  # words, from which no name is derived
 _TOWNS = ("ingen", "hausen", "kirchen", "furt")
 _MAKING_NOUNS = ("ung", "heit", "keit", "schaft", "nis", "tion", "tät")  # endings of German nouns

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.guard import values
 from bumble.guard.values import ReadText, Times
 from bumble.text import stop_words, words
@@ -86,15 +87,15 @@ mochte will wollte traumt denkt wunscht demande demandait voudrait aimerait preg
 quiere querria chiede vorrebbe pergunta queria vraagt zou wil
 """
 HEDGES = frozenset(_HEDGES.split())
-_CONTRACTED = re.compile(r"n'?t\Z")
+_CONTRACTED = patterns.compile(r"n'?t\Z")
 _SHORT = 3  # letters of a word
 _BESIDE = 2  # clauses before and behind one that tell what it is of
 _REACH = 4  # words on each side of a value that tell what it is of
 _RARE, _COMMON = 5.0, 3.0  # powers of ten that a word is rarer than all words by
 SHARED_LETTERS = 5  # at the beginning of two words of one family
-_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|{stop_words.WORD.pattern}")
-_SENTENCE = re.compile(r"(?:[^.!?\n]|\.(?=\d))+[.!?\n]*")
-_CLAUSE = re.compile(
+_TOKEN = patterns.compile(rf"\d+(?:[.,]\d+)*|{stop_words.WORD.pattern}")
+_SENTENCE = patterns.compile(r"(?:[^.!?\n]|\.(?=\d))+[.!?\n]*")
+_CLAUSE = patterns.compile(
     r"[;!?()–—\n]|(?<!\d)[,:]|[,:](?!\d)|\.(?!\d)"
     r"|\b(?:but|aber|sondern|mais|pero|sino|ma|mas|maar)\b",
     re.IGNORECASE,

@@ -6,16 +6,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.guard.number_words import HALVES, Run
 from bumble.text import words
 
-_WRITTEN = re.compile(r"(\d{1,2})([:h.])([0-5]\d)")
+_WRITTEN = patterns.compile(r"(\d{1,2})([:h.])([0-5]\d)")
 _HALF = Decimal("0.5")
 PARTS = dict.fromkeys(HALVES, _HALF) | dict.fromkeys(
     ("quarter", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")

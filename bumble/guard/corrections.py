@@ -8,7 +8,6 @@ have enough words in common, the rarer the surer; so does one that denies the va
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from decimal import Decimal
@@ -18,6 +17,7 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.guard import claims, clauses, values
 from bumble.guard.clauses import SHARED_LETTERS, Clause, Source, Subject, Ties
 from bumble.guard.values import Number, Times
@@ -45,7 +45,7 @@ SAME_UNIT, SAME_KIND, OTHER_UNIT, OTHER_FORM = 0.8, 0.4, 1.0, 0.3
 OTHER_MONTH = 0.5
 SPELT_ANEW = 1.5  # a name that differs at its end
 _VARIANT_LETTERS = 3  # that two spellings of one name begin with
-_NAME = re.compile(r"\b[^\W\d_a-zß-ÿ][^\W\d_]+")
+_NAME = patterns.compile(r"\b[^\W\d_a-zß-ÿ][^\W\d_]+")
 
 
 class Found(Struct, frozen=True):

@@ -13,13 +13,13 @@ Sources:
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.guard import claims
 from bumble.records.sessions import Message
 from bumble.text import stop_words, tokens
@@ -28,7 +28,7 @@ from bumble.text.words import sentences
 CLAIM_WEIGHT = 2.0  # of a name or a number beside another telling word
 OWN_WEIGHT = 0.4  # of what the entity itself said: mostly an answer to what is kept already
 COST_POWER = 0.3  # of what a line takes, in what it is held against
-_END = re.compile(r"(?<=[.!?])\s+")
+_END = patterns.compile(r"(?<=[.!?])\s+")
 LINE_CHARS = 240  # a longer sentence is several lines
 LINE_TOKENS = 2  # what a line costs beside its words
 

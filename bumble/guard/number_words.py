@@ -6,13 +6,13 @@ compared folded.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import cache, lru_cache
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.text import words
 
 # Numbers as words, without accents: from one to twenty, the tens to ninety, a hundred, a thousand.
@@ -115,11 +115,11 @@ _HOMOGRAPHS = {"premier": "fr", "premiere": "fr", "prima": "it", "primo": "it", 
 _FOREIGN = "once elf neuf sept seize dix sieben cent mil mille quince due sei tre um un"
 _ELSEWHERE = frozenset(_FOREIGN.split())
 NO_AMOUNTS = frozenset({*ORDINALS, *OTHERS, *_ELSEWHERE})
-_TIMES = re.compile(r"(?<=\w{3})mal")  # dreimal
+_TIMES = patterns.compile(r"(?<=\w{3})mal")  # dreimal
 _JOINED_BY = ("und", "en", "og", "")  # what stands between a unit and a ten
-_ORDINAL_ENDING = re.compile(r"(?<=\w)(?:ste[nrsm]?|te[nrsm]?|th)\Z")
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-_THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
+_ORDINAL_ENDING = patterns.compile(r"(?<=\w)(?:ste[nrsm]?|te[nrsm]?|th)\Z")
+_DIGITS = patterns.compile(r"\d+(?:[.,]\d+)*")
+_THOUSANDS = patterns.compile(r"[.,](?=\d{3}(?!\d))")
 _UNIT_BEFORE_TEN = {"de": "und", "nl": "en", "da": "og"}  # fünfundsechzig
 _HALF_WORDS = (
     "half halv halb halbe halber halbes halben demi demie media medio mezza mezzo meia meio"

@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.guard import clock, number_words
 from bumble.guard.clock import Clock
 from bumble.guard.number_words import Run, value
@@ -28,7 +29,7 @@ from bumble.text import stop_words, words
 
 Kind = Literal["", "thing", "time", "money", "clock"]
 
-_GROUPED = re.compile(r"(?<=\d)[ \u00a0\u202f'’](?=\d{3}(?!\d))")  # 3 200, 3'200
+_GROUPED = patterns.compile(r"(?<=\d)[ \u00a0\u202f'’](?=\d{3}(?!\d))")  # 3 200, 3'200
 _LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")  # read beside the text's own
 MONTH_NAMES = tuple(month.casefold() for month in calendar.month_name[1:])
 _WEEKDAY_NAMES = tuple(day.casefold() for day in calendar.day_name)
@@ -38,35 +39,37 @@ _DECADES = (
 UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
 _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day
-_RELATIVE = re.compile(r"(?:in )?(\d) (day|week|month|year)(?: ago)?")
-CURRENCIES = re.compile(
+_RELATIVE = patterns.compile(r"(?:in )?(\d) (day|week|month|year)(?: ago)?")
+CURRENCIES = patterns.compile(
     r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken?|chf|pfund|kr|cents?|pence)"
 )
-_TOKEN = re.compile(
+_TOKEN = patterns.compile(
     r"[€$£¥%]|\d{1,2}[:h]\d\d\b|\d+(?:[.,]\d+)*|[^\W\d_]{1,2}['’](?=[^\W\d_]{3})"
     r"|[^\W\d_]+(?:['’\-][^\W\d_]+)*|[.!?…\n,;:()–—]"
 )
-_LETTERS = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
+_LETTERS = patterns.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _STOPS = frozenset(".!?…\n")
 _BREAKS = _STOPS | frozenset(",;:()–—")
 _ENDING = r"(?:st|nd|rd|th|ste|t[ae][nrsm]?|de|[eè]me|er|re|e|[ºª])"
-_ENDINGS = re.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
-_HALF_OF_DAY = re.compile(r"(?<=\d|\s)([ap])\.\s?m\b\.?", re.IGNORECASE)
-_FULL_DATE = re.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
-_ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
-_SHORT_DATE = re.compile(
+_ENDINGS = patterns.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
+_HALF_OF_DAY = patterns.compile(r"(?<=\d|\s)([ap])\.\s?m\b\.?", re.IGNORECASE)
+_FULL_DATE = patterns.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
+_ISO = patterns.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
+_SHORT_DATE = patterns.compile(
     r"\b(\d{1,2})(?:[./](\d{1,2})[./](?:\d{4}|\d{2})\b|\.(\d{1,2})\.(?=\s*[^\W\d])|/(\d{1,2})\b(?!/))"
 )
-_DECIMAL = re.compile(r"\b(\d{1,2})\.(\d{1,2})\b(?![.:]?\d)")  # 7.3 may be a day, too
-_ORDINAL = re.compile(  # a day without its month: "the 8th", "le 8"
+_DECIMAL = patterns.compile(r"\b(\d{1,2})\.(\d{1,2})\b(?![.:]?\d)")  # 7.3 may be a day, too
+_ORDINAL = patterns.compile(  # a day without its month: "the 8th", "le 8"
     rf"\b(\d{{1,2}}){_ENDING}(?!\w)"
     r"|\b(?:le|el|il|dia|día|o|au|al|du|del|dal) (\d{1,2})\b(?!\s*(?:[€$£%]|[:.,]\d))",
     re.IGNORECASE,
 )
 _MONTHS = [name for row in words.MONTHS for name in row.split() if name != "sept"]  # dix-sept
-_PART_OF_MONTH = re.compile(rf"-(?=(?:{'|'.join(_MONTHS)}|märz)\b)", re.IGNORECASE)  # mid-November
+_PART_OF_MONTH = patterns.compile(
+    rf"-(?=(?:{'|'.join(_MONTHS)}|märz)\b)", re.IGNORECASE
+)  # mid-November
 _ARTICLES_OF_DAYS = ("fr", "es", "it", "pt")  # "o 8" is an hour in Polish
-_DAY_DOT = re.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
+_DAY_DOT = patterns.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
     r"\b((?:am|der|den|dem|de|dr|em|vom|zum|bis|ab|seit)\s+\d{1,2})\.(?!\d)"
     rf"|\b(\d{{1,2}})\.(?=\s*(?:{'|'.join(' '.join(words.MONTHS).split())}|märz)\b)",
     re.IGNORECASE,
@@ -79,9 +82,11 @@ _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 _EARLY = 5  # until this hour "today" may be the day before
 _SAME_TIME = Decimal("0.0001")  # days
 _HUNDREDTHS = range(10, 100)
-_DECIMAL_UNITS = re.compile(rf"{CURRENCIES.pattern}|m|kg|(?:met|mèt)(?:er|re|ro|ros|res|ri)|kilos?")
+_DECIMAL_UNITS = patterns.compile(
+    rf"{CURRENCIES.pattern}|m|kg|(?:met|mèt)(?:er|re|ro|ros|res|ri)|kilos?"
+)
 PERCENT = "%"
-_PERCENT = re.compile(r"%|p(?:er|ro)[ -]?[cz]ent|pour cent|por c[ie]+nto|per cento")
+_PERCENT = patterns.compile(r"%|p(?:er|ro)[ -]?[cz]ent|pour cent|por c[ie]+nto|per cento")
 _HOURS_OF_DAY = range(1, 10)  # "an hour, 8 people" is no time
 _MINUTES = 60
 _PARTS_OF = {  # of a unit, by its days: how many smaller ones it has, their days, their name
@@ -526,8 +531,8 @@ def _spans(tokens: Sequence[str], found: Sequence[Run], terms: Calendar) -> Iter
 
 
 _NAME = r"[^\W\d_a-zß-ÿ][^\W\d_]+"
-_LIST = re.compile(rf"\b{_NAME}(?:, {_NAME})*,? (?:and|und|et|y|e|en) {_NAME}")
-_JOINT = re.compile(r",? (?:and|und|et|y|e|en) |, ")
+_LIST = patterns.compile(rf"\b{_NAME}(?:, {_NAME})*,? (?:and|und|et|y|e|en) {_NAME}")
+_JOINT = patterns.compile(r",? (?:and|und|et|y|e|en) |, ")
 
 
 def are_listed(text: str, number: Number) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RecordMissingError, UserError
 from bumble.files import disk
@@ -24,7 +25,7 @@ from bumble.records import base, kinds, knowledge, relationships, session_files
 from bumble.records.kind import Kind, RecordKind, RecordView
 from bumble.records.sessions import Compaction, Message, Session
 
-_ID = re.compile(rb'"id"\s*:\s*"((?:msg|cmp)_[^"\\]+)"')
+_ID = patterns.compile(rb'"id"\s*:\s*"((?:msg|cmp)_[^"\\]+)"')
 
 
 class FoundMessage(Struct, frozen=True):
@@ -100,7 +101,7 @@ KINDS = (*(kind.name for kind in kinds.KINDS if kind.explained), MESSAGE)
 WITH_IDS = (*(kind.name for kind in kinds.KINDS if kind.explained and kind.prefix), MESSAGE)
 LINES = tuple(kind.name for kind in kinds.KINDS if kind.is_lines)
 SHORTEST_END = 6  # letters that may stand for a whole id
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY = patterns.compile(r"\d{4}-\d\d-\d\d")
 
 
 class LibraryRecord(Struct, frozen=True):

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.entity import approvals, changes, commits, git_operations, settings
 from bumble.entity.folder import ENTITY_FILE, PRIVATE
 from bumble.errors import (
@@ -293,9 +294,11 @@ def _push(root: Path, place: git.Git, remote: str, branch: str, advice: str) -> 
 
 
 REMOTE = "origin"
-_SCHEME = re.compile(r"(https?|ssh|git|file)://", re.IGNORECASE)
-_HOST_AND_PATH = re.compile(r"(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+):(?!//)([^\s]+)")  # as ssh has it
-_SSH = re.compile(r"ssh://(?:[^@/]+@)?([^/:]+)(?::\d+)?/(.+)", re.IGNORECASE)
+_SCHEME = patterns.compile(r"(https?|ssh|git|file)://", re.IGNORECASE)
+_HOST_AND_PATH = patterns.compile(
+    r"(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+):(?!//)([^\s]+)"
+)  # as ssh has it
+_SSH = patterns.compile(r"ssh://(?:[^@/]+@)?([^/:]+)(?::\d+)?/(.+)", re.IGNORECASE)
 
 
 class Upload(Struct, frozen=True):

@@ -7,7 +7,6 @@ turns before it, so that "Yes, last May!" is found by what it answers. Knows not
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, tzinfo
 from functools import partial
@@ -17,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.index import form, terms
 from bumble.index.form import Form
 from bumble.records import (
@@ -48,7 +48,7 @@ _MONTHS = (
     *("August", "September", "October", "November", "December"),
 )
 _MESSAGE = "message"
-_MESSAGE_ID = re.compile(r'"id"\s*:\s*"([^"]+)"')
+_MESSAGE_ID = patterns.compile(r'"id"\s*:\s*"([^"]+)"')
 
 
 class RecordText(Struct, frozen=True):

@@ -17,14 +17,15 @@ from importlib import resources
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.text import stop_words, yaml_read
 
 MAX_TOKENS = 220  # all-MiniLM-L6-v2 reads 256; date and speaker come on top
 OVERLAP_TOKENS = 40  # a part that is no longer than this begins the next piece as well
-_PARAGRAPH = re.compile(r"^(?:[^\S\n]*\S[^\n]*(?:\n|\Z))+", re.MULTILINE)
+_PARAGRAPH = patterns.compile(r"^(?:[^\S\n]*\S[^\n]*(?:\n|\Z))+", re.MULTILINE)
 # Rougher than `words.sentences`: every sign of a text is in one, and where the passages of long
 # texts end stands in each index, with a vector of its own.
-SENTENCE = re.compile(r".+?(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+|\n|$)", re.DOTALL)
+SENTENCE = patterns.compile(r".+?(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+|\n|$)", re.DOTALL)
 
 
 class Passage(Struct, frozen=True):
@@ -108,7 +109,7 @@ def _cuts(text: str, start: int, end: int, max_tokens: int) -> list[tuple[int, i
 VERSION = "2"  # raise it when the same text would have another form
 FOLDER = resources.files(__package__).joinpath("languages")
 FIRST = "en"  # taken for a text whose words don't tell
-_ASKS = re.compile(r"\?(?!\w)|[？؟]")  # not the one in an address
+_ASKS = patterns.compile(r"\?(?!\w)|[？؟]")  # not the one in an address
 
 
 class Form(Struct, frozen=True):

@@ -23,6 +23,7 @@ from typing import Any, LiteralString
 import numpy as np
 from psycopg import Connection
 
+from bumble import patterns
 from bumble.index.rows import FileRow, Row
 from bumble.index.store import Store, on_meeting
 from bumble.models.embed.protocol import Floats
@@ -157,7 +158,7 @@ _UNSWEPT = (
     "The rows are deleted from the server of the index. Its vacuum, which frees their space, comes"
     " by itself; the owner of the tables may hurry it with: vacuum"
 )
-_SIGNS = re.compile(r"@own\b|@\w+|in \?\?|moment\((?:at|\?)\)|instr\(|\?")
+_SIGNS = patterns.compile(r"@own\b|@\w+|in \?\?|moment\((?:at|\?)\)|instr\(|\?")
 _IN_POSTGRES = {
     "in ??": "= any(%s)",
     "moment(at)": "nullif(at, '')::timestamptz",

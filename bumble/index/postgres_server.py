@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import re
 import secrets
 import threading
 import time
@@ -23,6 +22,7 @@ import psycopg
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict
 
+from bumble import patterns
 from bumble.entity.folder import Entity
 from bumble.errors import IndexServerError, IndexUnusableError, LockedError, UsageError
 from bumble.files import disk
@@ -45,8 +45,8 @@ POLL_SECONDS = 0.1
 ID_SECONDS = 10.0  # to wait for another process that makes the id
 SCHEMA_LOCK, SYNC_LOCK = 0x62756D62, 0x62756D63  # of Postgres' advisory locks: "bumb", "bumc"
 LEAST_PGVECTOR = (0, 7)  # the first with halfvec
-_ID = re.compile(r"[0-9a-f]{32}")
-_URL = re.compile(r"postgres(?:ql)?://[^\s\0]+")
+_ID = patterns.compile(r"[0-9a-f]{32}")
+_URL = patterns.compile(r"postgres(?:ql)?://[^\s\0]+")
 _GONE = (psycopg.OperationalError, psycopg.InterfaceError)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from typing import Any
 
 import apsw
 
+from bumble import patterns
 from bumble.entity import installation
 from bumble.entity.folder import INDEX_ENDINGS
 from bumble.errors import FolderUnwritableError, IndexDamagedError, IndexUnusableError, UserError
@@ -34,7 +34,7 @@ CACHE_KIBIBYTES = 131_072  # of pages; what a commit has touched is to fit
 EXACT_ROWS = 20_000  # beyond, bits choose the candidates and floats score them
 COARSE_FACTOR = 10  # candidates chosen by bits, for each that is wanted
 POSTINGS = 100_000  # chunks that the words of a query may stand in: the rarest are looked up first
-_SIGNS = re.compile(r"@own\b|@(?=\w)|in \?\?|moment\(")
+_SIGNS = patterns.compile(r"@own\b|@(?=\w)|in \?\?|moment\(")
 _IN_SQLITE = {
     "@own": "true",
     "@": "",

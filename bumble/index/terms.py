@@ -8,13 +8,13 @@ those who ask for one.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from bumble import patterns
 from bumble.text import languages, stop_words, words
 
 if TYPE_CHECKING:
@@ -47,18 +47,18 @@ _LATIN = {  # Snowball's stemmers, by the code of their language
     "tr": "turkish",
 }
 _OTHER_SCRIPTS = {  # stemmers of the letters that a text may have beside Latin ones
-    "russian": re.compile("[\u0400-\u052f]"),
-    "greek": re.compile("[\u0370-\u03ff]"),
-    "arabic": re.compile("[\u0600-\u06ff]"),
-    "tamil": re.compile("[\u0b80-\u0bff]"),
+    "russian": patterns.compile("[\u0400-\u052f]"),
+    "greek": patterns.compile("[\u0370-\u03ff]"),
+    "arabic": patterns.compile("[\u0600-\u06ff]"),
+    "tamil": patterns.compile("[\u0b80-\u0bff]"),
 }
 FIRST = "en"  # whose stemmer the words of a language without one go through
 _BY_SNOWBALL = frozenset(("da", "de", "fi", "hu", "no", "sv"))  # where our list is short, or none
-_ACCENT = re.compile("([a-z])[\u0300-\u036f]+")
-_SEMITIC = re.compile("[\u0590-\u06ff]")
-_POINTS = re.compile("[\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
+_ACCENT = patterns.compile("([a-z])[\u0300-\u036f]+")
+_SEMITIC = patterns.compile("[\u0590-\u06ff]")
+_POINTS = patterns.compile("[\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
 _LETTER_FORMS = str.maketrans("\u0671\u0649\u06cc\u06a9ךםןףץ", "\u0627\u064a\u064a\u0643כמנפצ")
-_HEBREW_LEAD = re.compile("[והבכלמש](?=[א-ת]{3})")  # and, the, in, like, to, from, that
+_HEBREW_LEAD = patterns.compile("[והבכלמש](?=[א-ת]{3})")  # and, the, in, like, to, from, that
 
 
 def terms(text: str, language: str = FIRST, *, asked: bool = False) -> list[str]:

@@ -21,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from bumble import patterns
 from bumble.body import ebb, noise
 from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, hear, is_open
@@ -149,7 +150,7 @@ def plan_counted(runtime: Runtime, past: DreamHistory, at: datetime) -> Change |
 CANDIDATES = 200  # the most significant memories, compared each with each
 SHARED = 0.1  # what a pair counts whose memory is in this dream already
 LEAST_SHARED = 2  # so many texts may have a word in any case
-_WORD = re.compile(r"\w+")
+_WORD = patterns.compile(r"\w+")
 Key = frozenset[str]  # the ids of a pair
 Places = NDArray[np.intp]
 
@@ -382,12 +383,12 @@ def _scaled(runtime: Runtime, cosine: protocol.Floats) -> protocol.Floats:
 MIN_FRAGMENTS, MAX_FRAGMENTS = 3, 6
 FRAGMENT_MAX_CHARS = 240
 THREAD_MAX_CHARS = 500
-_HEADING = re.compile(
+_HEADING = patterns.compile(
     r"[\W\d_]*(?:the |hidden |dream |part \d\W*)*(fragments?|threads?|titles?)\b"
     r"(?:\s*\([^)]*\))?[\s*_\])]*(?:[:：]|\s[-–—]\s|$)[\s*_]*(.*)",
     re.IGNORECASE,
 )
-_MARKER = re.compile(
+_MARKER = patterns.compile(
     r"(?:[-*+•·–—>#|]+\s+|\(?\d{1,2}[.)]\s+|\[?fragment\s*\d{1,2}\]?[.:)\s-]*|\[dream\]\s*|[•·—–])",
     re.IGNORECASE,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from bumble import patterns
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
@@ -26,7 +26,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, tokens, words
 
 HEADING = "#"
-_GAPS = re.compile(r"(?<![ \t])(?:[ \t]*(?:\r\n|\r|\n)){3,}")
+_GAPS = patterns.compile(r"(?<![ \t])(?:[ \t]*(?:\r\n|\r|\n)){3,}")
 
 
 class LineSource(Struct, frozen=True):

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct, field
 
 from bumble.llm.wire import entries, within
-from bumble.text import printable, yaml_read
+from bumble.text import printable
 
 Kind = Literal["ollama", "openai"]
 
@@ -214,11 +214,11 @@ def _family(os_release: Path) -> list[str]:
 
 
 NONE = "none"  # what the setting says where no provider is set
-PROVIDERS = Path(__file__).with_name("providers.yaml")
+PROVIDERS = Path(__file__).with_name("providers.json")
 
 
 class Provider(Struct, frozen=True, forbid_unknown_fields=True):
-    """A provider with an OpenAI-compatible endpoint."""
+    """A provider with an OpenAI-compatible endpoint, as looked up in November 2026."""
 
     name: str  # as `llm.provider` has it
     label: str
@@ -227,6 +227,7 @@ class Provider(Struct, frozen=True, forbid_unknown_fields=True):
     model: str  # one of its models that suits a talk, offered to who has a key
     source: str  # the page that says what it takes
     models: str  # the page that names the model
+    note: str = ""  # for who reads the file
     # Sent when it is asked for its models, beside what goes with every request; `$key` is the key.
     list_headers: Mapping[str, str] = field(default_factory=dict)
     thinks: Mapping[str, Any] = field(default_factory=dict)  # parameters that have a model think
@@ -237,8 +238,7 @@ class Provider(Struct, frozen=True, forbid_unknown_fields=True):
 @lru_cache(maxsize=1)
 def providers() -> tuple[Provider, ...]:
     """Return all of them, in the order in which they are offered."""
-    listed = yaml_read.parse(PROVIDERS.read_text(encoding="utf-8"))
-    return msgspec.convert(listed, tuple[Provider, ...])
+    return msgspec.json.decode(PROVIDERS.read_bytes(), type=tuple[Provider, ...])
 
 
 def provider_of(url: str) -> Provider | None:

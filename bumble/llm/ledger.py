@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -23,6 +22,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import asdict, replace
 
+from bumble import patterns
 from bumble.errors import (
     BudgetSpentError,
     CredentialsError,
@@ -37,7 +37,7 @@ from bumble.text import moments, tokens
 
 _BLOCK_BYTES = 65_536
 _NOT_THERE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
-_OUTLANDISH = re.compile(r"[^\w .,:/@+=~\\-]")  # in the name of a model or of its file
+_OUTLANDISH = patterns.compile(r"[^\w .,:/@+=~\\-]")  # in the name of a model or of its file
 # How the ratio of a model's own counts to our estimates is learnt.
 CHAT = "chat"  # other requests have other schemas, which a server may count too
 RATIO_CALLS, LEAST_CALLS, LEAST_TOKENS = 20, 3, 100

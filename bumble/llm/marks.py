@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from bumble import patterns
+
 BREAK = "\u2009"  # in no token, and white space to every tokenizer, so that breaking ends here
 
 # Llama 2 and what came of it, Gemma, Qwen, DeepSeek, GLM, Command R, Seed, Nemotron, T5, MiniMax.
@@ -40,7 +42,7 @@ _BEHIND = (
     (r"\]", r"~!?b[\[\]]"),  # MiniMax, and the next
     (r"\[", r"e~\["),
 )
-_USUAL = re.compile(  # the signs come first: a text is run through for them alone
+_USUAL = patterns.compile(  # the signs come first: a text is run through for them alone
     rf"[<＜\[［\]](?:{'|'.join(f'(?<={sign})(?={rest})' for sign, rest in _BEHIND)})",
     re.IGNORECASE,
 )
@@ -49,7 +51,7 @@ _USUAL = re.compile(  # the signs come first: a text is run through for them alo
 # Characters without a form of their own, in which whole sentences are hidden: tags, but for those
 # that make a flag; runs of what joins, parts or varies others, longer than any emoji or word has.
 _FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{2,6}\U000e007f"
-_UNSEEN = re.compile(
+_UNSEEN = patterns.compile(
     f"({_FLAG})|[\U000e0000-\U000e007f]+"
     "|[\u00ad\u180b-\u180e\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]{3,}"
 )
@@ -104,7 +106,7 @@ _SIGNS = (
 )
 _SUPPLIED = ("</think>", "</thinking>")  # a template may have opened these
 TAGS = (*OPENING, *CLOSING, *_SIGNS)
-_TAG = re.compile("|".join(re.escape(tag) for tag in sorted(TAGS, key=len, reverse=True)))
+_TAG = patterns.compile("|".join(re.escape(tag) for tag in sorted(TAGS, key=len, reverse=True)))
 _LONGEST = max(map(len, TAGS))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.llm import actions, detect
 from bumble.llm.protocol import PromptMessage, Request, Usage
 from bumble.llm.wire import Ask, CallPart, Habits, Piece, StatusError, entries
@@ -38,10 +39,12 @@ _WINDOWS = (
     "max_input_tokens",  # Anthropic's
 )
 # How OpenAI's newest models refuse to think where there are tools: only `none` will do.
-_EFFORT_NONE = re.compile(r"reasoning_effort to '?none")
+_EFFORT_NONE = patterns.compile(r"reasoning_effort to '?none")
 LLAMA_SERVER = "llamacpp"  # whose models a list tells to be its own
-_DATED = re.compile(r"-\d{8}|-\d{4}-\d\d-\d\d")  # behind a model's name: one version of it
-_NO_MODEL = re.compile(r"model.{0,80}(not found|not exist|unknown|no such)|no such model", re.I)
+_DATED = patterns.compile(r"-\d{8}|-\d{4}-\d\d-\d\d")  # behind a model's name: one version of it
+_NO_MODEL = patterns.compile(
+    r"model.{0,80}(not found|not exist|unknown|no such)|no such model", re.I
+)
 
 
 class OpenAIDialect(Struct, frozen=True):

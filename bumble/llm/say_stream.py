@@ -9,17 +9,18 @@ import re
 
 from msgspec import Struct, field
 
+from bumble import patterns
 from bumble.text.printable import whole
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}  # any other sign is itself
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|u.{4}|(.))", re.DOTALL)
+_ESCAPE = patterns.compile(r"\\(?:u([0-9a-fA-F]{4})|u.{4}|(.))", re.DOTALL)
 # What of a string can be read by now: all but the beginning of an escape, and half a character
 # whose other half may follow.
-_READABLE = re.compile(
+_READABLE = patterns.compile(
     r"(?:[^\\]|\\u(?![dD][89abAB]).{4}|\\u.{4}(?=[^\\]|\\[^u]|\\u.{4})|\\[^u])*", re.DOTALL
 )
 _BARE = frozenset("0123456789+-.eEtrufalsn")  # what numbers, true, false and null are made of
-_ACTIONS = re.compile(r'\{\s*"actions"\s*:\s*\[')  # where an answer in the full shape begins
+_ACTIONS = patterns.compile(r'\{\s*"actions"\s*:\s*\[')  # where an answer in the full shape begins
 MOST_DEEP = 200  # lists and objects within each other; nobody asks for more than a few
 _FENCE_CHARS = 16  # as long as the opening of a code fence may be
 

@@ -15,20 +15,21 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.errors import AnswerInvalidError
 from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.llm.say_stream import MOST_DEEP
 from bumble.text import tokens
 from bumble.text.schema import schema_error
 
-_FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
+_FENCE = patterns.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 ONE_LINE = "The JSON in one line, without line breaks."
 _SHOWN_CHARS = 2000  # of an unusable answer, when the model is asked again
 _MOST_CHARS, _MOST_OPENINGS = 200_000, 5_000  # of a text that is repaired
 _CUT = "}" * 8  # what may lack at the end of a text that breaks off: more than any action is deep
 _NUMBERS = ("integer", "number", "boolean")
 _MOST_FENCES = 8  # that are looked into
-_OPENING = re.compile(r"[{\[]")
+_OPENING = patterns.compile(r"[{\[]")
 
 
 def answer(model: Model, request: Request, schema: Mapping[str, Any]) -> Any:
@@ -205,7 +206,7 @@ def _is_deep(value: Any) -> bool:
     return True
 
 
-_PIECE = re.compile(r'"(?:[^"\\]|\\.)*("?)|[{}\[\],]|[^"{}\[\],]+', re.DOTALL)
+_PIECE = patterns.compile(r'"(?:[^"\\]|\\.)*("?)|[{}\[\],]|[^"{}\[\],]+', re.DOTALL)
 
 
 def _mend(text: str) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from ruamel.yaml import YAML
 
+from bumble import patterns
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
 from bumble.llm.protocol import Completion, Model, PromptMessage, Request, Role
@@ -75,7 +76,7 @@ def is_filled(text: str, schema: Mapping[str, Any], right: Mapping[str, str]) ->
 
 
 FOLDER = Path(__file__).parent / "cases"
-NAME = re.compile(r"^name: (.+)$", re.MULTILINE)
+NAME = patterns.compile(r"^name: (.+)$", re.MULTILINE)
 PURPOSE = "probe"
 SEED = 1
 REPLY_TOKENS, FACT_TOKENS, FORM_TOKENS = 40, 24, 64

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.fallback import notices, quotes, sayings
@@ -46,7 +47,7 @@ LINE_TOKENS = 60  # of a message, in a brief by rule
 STATE_TOKENS = 120  # of where it stands
 MAX_TOUCHED = 16
 MOST_QUOTES = 6  # of a brief by form
-_FILE = re.compile(r"(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
+_FILE = patterns.compile(r"(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 
 
 class HandoverJob(Struct, frozen=True):

@@ -6,11 +6,11 @@ part, with a budget of their own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from bumble import patterns
 from bumble.body import ebb, hormones
 from bumble.body.soma import Soma
 from bumble.entity.folder import Entity
@@ -158,7 +158,7 @@ def now_text(
     return " ".join(lines)
 
 
-_LINK = re.compile(r"\[([^\]\n]+)\]\([^)\n]*\.md\)")  # no place of a file is of use in a talk
+_LINK = patterns.compile(r"\[([^\]\n]+)\]\([^)\n]*\.md\)")  # no place of a file is of use in a talk
 MOST_TOKENS = 500  # of living memory, notes and a fresh dream before each message
 LIVING, NOTES, DREAM = "working memory", "notes", "dream"  # names of the blocks
 CURRENT = "Active Context"  # the section of working memory that says what goes on

@@ -8,7 +8,6 @@ and is never stored.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Literal
@@ -16,6 +15,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.entity.config import Identity, Persona, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
@@ -106,7 +106,7 @@ def _raw(entity: Entity, name: str) -> str | None:
     return base.read_text(path).strip()
 
 
-_OPENING = re.compile(r"<[^/<>][^<>]*>")  # a tag on a line of its own
+_OPENING = patterns.compile(r"<[^/<>][^<>]*>")  # a tag on a line of its own
 
 
 class Stable(Struct, frozen=True):

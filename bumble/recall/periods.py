@@ -17,6 +17,7 @@ from itertools import pairwise
 from dateutil.easter import easter
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.guard import number_words, values
 from bumble.index import form
 from bumble.index.rows import Period
@@ -50,19 +51,20 @@ _FEASTS = {  # by the month and day of their first day, and how many there are
     " пасху пасхе 复活节",
 }
 _FEAST_OF = {word: days for days, row in _FEASTS.items() for word in row.split()}
-_WORD = re.compile(r"[^\W_]+")
-_A_NUMBER = re.compile(r"\(\\d\+\+.*?\)")
+_WORD = patterns.compile(r"[^\W_]+")
+_A_NUMBER = patterns.compile(r"\(\\d\+\+.*?\)")
 _YEAR = r"(?:19|20)\d\d"
-_KANA = re.compile(r"[\u3040-\u30ff]")
-_AROUND = re.compile(  # with something that happened, whose day is looked up: "around her birthday"
+_KANA = patterns.compile(r"[\u3040-\u30ff]")
+# with something that happened, whose day is looked up: "around her birthday"
+_AROUND = patterns.compile(
     r"\b(?:around|rund um|herum|alrededor|en torno|autour|alentours|intorno|em torno|por volta|rond"
     r"|rondom|omkring|около|вокруг)\b|前後|前后|の頃"
 )
-_NUMERIC = re.compile(
+_NUMERIC = patterns.compile(
     rf"(?<!\d)(?:(?P<iso>{_YEAR})[-/.](?P<iso_month>\d\d?)[-/.](?P<iso_day>\d\d?)"
     r"|(?P<one>\d\d?)[./](?P<two>\d\d?)[./](?P<year>\d{4}|\d\d))(?![\d])"
 )
-_LONE_YEAR = re.compile(rf"(?<![\d.,:-])({_YEAR})(?![\d:]|[.,]\d)")
+_LONE_YEAR = patterns.compile(rf"(?<![\d.,:-])({_YEAR})(?![\d:]|[.,]\d)")
 
 
 class _Named(Struct, frozen=True):

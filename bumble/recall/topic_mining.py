@@ -24,6 +24,7 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.index import form
 from bumble.records import provenance
 from bumble.text import stop_words, words
@@ -47,11 +48,11 @@ NAME_SHARE = 0.5  # of its places inside sentences at which a name has a capital
 CAPITAL_NOUNS = frozenset(("de", "lb"))  # languages that write every noun with one
 ADJECTIVES_FIRST = frozenset(("de", "en", "nl"))  # that put what describes a noun before it
 PARENT = " / "  # between a title and its child
-_LINK = re.compile(r"\[\[([^\]|#\n]{1,80})(?:[|#][^\]\n]*)?\]\]")
-_NOT_WORDS = re.compile(r"https?://\S+|\S+@\S+")
-_WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
-_ELIDED = re.compile(r"(l|d|un|(?:d|n)ell|all|dall|sull|qu)'(?=\w{3})", re.IGNORECASE)
-_SENTENCE_START = re.compile(r"(?:^|[.!?…:\n])[\s\"'“”„«»(*-]*$")
+_LINK = patterns.compile(r"\[\[([^\]|#\n]{1,80})(?:[|#][^\]\n]*)?\]\]")
+_NOT_WORDS = patterns.compile(r"https?://\S+|\S+@\S+")
+_WORD = patterns.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
+_ELIDED = patterns.compile(r"(l|d|un|(?:d|n)ell|all|dall|sull|qu)'(?=\w{3})", re.IGNORECASE)
+_SENTENCE_START = patterns.compile(r"(?:^|[.!?…:\n])[\s\"'“”„«»(*-]*$")
 
 
 class Text(Struct, frozen=True):

@@ -6,7 +6,6 @@ a topic of which nothing is left has none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -17,6 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.fallback import quotes, sayings
@@ -39,7 +39,7 @@ QUESTION_CHARS = 240
 DRAWN_FROM = tuple(
     kind.passages for kind in kinds.KINDS if kind.passages and kind.prefix and not kind.retells
 )
-_QUESTION = re.compile(r"[?？؟;]\s*[\"'”»)]*\Z")
+_QUESTION = patterns.compile(r"[?？؟;]\s*[\"'”»)]*\Z")
 
 
 class Drawing(Struct, frozen=True):

@@ -22,6 +22,7 @@ from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.entity import changes, companions
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError
 from bumble.files import disk
@@ -181,7 +182,7 @@ def is_id(text: str) -> bool:
     return re.fullmatch(r"[\w-]+", text) is not None
 
 
-_ID_AT_END = re.compile(r"(?s:.*-)?([a-z]+_[0-9A-HJKMNP-TV-Z]{26})")
+_ID_AT_END = patterns.compile(r"(?s:.*-)?([a-z]+_[0-9A-HJKMNP-TV-Z]{26})")
 MAX_FILE_WORDS = 60  # characters of what a file's name tells
 
 

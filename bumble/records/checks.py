@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
+from bumble import patterns
 from bumble.records import base
 from bumble.records.fields import Key, Meta
 from bumble.records.kind import Record, RecordKind, Told, changed_lines
@@ -21,7 +22,7 @@ RECALL, PROMPT, ANSWER = "recall", "prompt", "answer"
 PLACES = (RECALL, PROMPT, ANSWER)  # what a check may look at
 WITHOUT_MODEL = (RECALL, PROMPT)
 DEFAULT_K = 5
-_NUMBER = re.compile(r"\d+")
+_NUMBER = patterns.compile(r"\d+")
 
 
 def _places(meta: Meta, key: str) -> tuple[str, ...]:

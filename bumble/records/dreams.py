@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from bumble import patterns
 from bumble.records import base
 from bumble.records.fields import Key
 from bumble.records.kind import Record, RecordKind
@@ -23,7 +24,7 @@ FOLDER = "dreams"
 FRAGMENTS, THREAD = "Fragments", "Thread"  # headings of the body
 
 
-_LINK = re.compile(rf"\*\[dream[^\[\]]*\]\({FOLDER}/[^()\s]+\)\*")
+_LINK = patterns.compile(rf"\*\[dream[^\[\]]*\]\({FOLDER}/[^()\s]+\)\*")
 
 
 def is_link(text: str) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.entity import changes
 from bumble.errors import UsageError
 from bumble.records import base
@@ -26,7 +27,7 @@ from bumble.text import markdown, moments
 
 PATH = "journal.md"
 STAMP, MINUTE = "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"
-_HEADING = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?)((?: #[^\s#]+)*)")
+_HEADING = patterns.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?)((?: #[^\s#]+)*)")
 
 
 class JournalEntry(Struct, frozen=True):

@@ -6,19 +6,21 @@ Knows nothing of what the objects mean.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.text.printable import whole
 from bumble.text.yaml_edit import SourceError
 
 EMPTIED = "redacted"  # field of a line whose words are gone: true, or IN_PART
 IN_PART = "in part"
 _TORN = '{"type":"torn"'
-_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # of a character: a stray byte, or escaped
+_HALF = patterns.compile(
+    r"[\ud800-\udfff]|\\u[dD][89a-fA-F]"
+)  # of a character: a stray byte, or escaped
 
 
 class JsonLine(Struct, frozen=True):

@@ -18,6 +18,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.entity import changes
 from bumble.errors import (
     RecordInvalidError,
@@ -42,7 +43,7 @@ from bumble.text import markdown, words
 RECALLED_SECTIONS = 3  # for one message
 PATH = "knowledge.md"
 MARKER = "[locked]"
-_MARK = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
+_MARK = patterns.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
 
 
 class KnowledgeSection(markdown.Section, frozen=True, kw_only=True):

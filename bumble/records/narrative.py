@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
+from bumble import patterns
 from bumble.entity.changes import Change
 from bumble.records import base, episodes
 from bumble.records.fields import BODY, Key
@@ -21,7 +22,7 @@ from bumble.text import markdown
 PATH = "narrative.md"
 _OWN = ("model", "from", "trust", "audience", "fingerprint", "summary_source")
 _LINK = r"\[([^\[\]\n]*)\]\(episodes/[^()\s]+\)"
-_CITED = re.compile(rf"(?<![ \t])[ \t]*\((?:(?:{_LINK}|ep_\w+)(?:, )?)+\)")
+_CITED = patterns.compile(rf"(?<![ \t])[ \t]*\((?:(?:{_LINK}|ep_\w+)(?:, )?)+\)")
 
 
 class Narrative(Record, frozen=True, kw_only=True):

@@ -11,12 +11,12 @@ flow mapping, in the whole of the file only, which `companions` keeps beside it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.entity import companions
 from bumble.records import base
 from bumble.text import yaml_edit
@@ -74,7 +74,7 @@ def withheld(origin: base.Provenance) -> str:
     return f"(only for {', '.join(origin.audience) or 'others'}; --all shows it)"
 
 
-_COMMENT = re.compile(rf"[\r\n]*{companions.COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|\Z)")
+_COMMENT = patterns.compile(rf"[\r\n]*{companions.COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|\Z)")
 
 
 def split_origin(text: str) -> tuple[base.Provenance, str]:

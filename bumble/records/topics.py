@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.entity import companions
 from bumble.entity.changes import Change
 from bumble.files import disk
@@ -25,7 +26,7 @@ from bumble.text.markdown import Document
 
 FOLDER = "topics"
 REGISTERS = ("explore", "continuity", "reference")  # how what questions point to is chosen
-_LINE = re.compile(r"[-*]\s+(?P<text>.*?)(?:\s+\((?P<ids>\w+_\w+(?:,\s*\w+_\w+)*)\))?")
+_LINE = patterns.compile(r"[-*]\s+(?P<text>.*?)(?:\s+\((?P<ids>\w+_\w+(?:,\s*\w+_\w+)*)\))?")
 _OWN = ("by", "model", "from", "trust", "audience", "fingerprint", "summary_source", "lines")
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
@@ -22,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from bumble import patterns
 from bumble.text import stop_words
 
 # How often a language is expected before anything was read: by how many write it to each other.
@@ -56,7 +56,7 @@ CLEAR = 2.0  # how many times likelier than any other the language of a text mus
 ENOUGH_LETTERS = 20  # a shorter text speaks for a language in proportion
 TELLING_LETTER, OTHER_SCRIPTS = 3, 0x370  # how many letters one counts for, from this sign on
 CHANGES = 0.2  # how often somebody goes on in another language
-_NO_WORDS = re.compile(r"https?://\S+|www\.\S+|(?<!\S)\S[^\s@]*@\S+|`[^`]*`|[\W\d_]+")
+_NO_WORDS = patterns.compile(r"https?://\S+|www\.\S+|(?<!\S)\S[^\s@]*@\S+|`[^`]*`|[\W\d_]+")
 
 
 def language(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.text import yaml_edit
 
 if TYPE_CHECKING:
@@ -23,15 +24,15 @@ FENCE = "---"
 # In the whole of a record: the fields below stand in a file of their own, beside the record.
 BESIDE = "# beside it, in sources/"
 HTML_CLOSERS = ("-->", "?>", "]]>", ">", "</script>", "</style>", "</pre>", "</textarea>")
-ATX = re.compile(r"(#{1,6})((?:[ \t].*?)?)(?:[ \t]+#+)?[ \t]*[\r\n]*", re.DOTALL)
-FENCE_START = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})", re.DOTALL)
-FENCE_END = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*[\r\n]*")
+ATX = patterns.compile(r"(#{1,6})((?:[ \t].*?)?)(?:[ \t]+#+)?[ \t]*[\r\n]*", re.DOTALL)
+FENCE_START = patterns.compile(r"(`{3,}(?=[^`]*$)|~{3,})", re.DOTALL)
+FENCE_END = patterns.compile(r" {0,3}(`{3,}|~{3,})[ \t]*[\r\n]*")
 # what may hide a heading, or be one of another form: a fence or a heading that is indented (a list
 # may hold it), HTML
-UNSURE = re.compile(r" {1,3}(?:#|```|~~~)| {0,3}<")
-UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*[\r\n]*")  # of a setext heading
-ONE_LINE_COMMENT = re.compile(r"<!--.*-->[ \t]*[\r\n]*")
-LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+UNSURE = patterns.compile(r" {1,3}(?:#|```|~~~)| {0,3}<")
+UNDERLINE = patterns.compile(r" {0,3}(?:=+|-+)[ \t]*[\r\n]*")  # of a setext heading
+ONE_LINE_COMMENT = patterns.compile(r"<!--.*-->[ \t]*[\r\n]*")
+LINE = patterns.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 def lines(text: str) -> list[str]:

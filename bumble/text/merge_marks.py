@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from bumble import patterns
+
 BEGIN = "<<<<<<< "
-_BLOCK = re.compile(
+_BLOCK = patterns.compile(
     r"^<{7} [^\n]*\n(.*?)(?:^\|{7}[^\n]*\n(.*?))?^={7}\r?\n(.*?)^>{7} [^\n]*(?:\n|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_MARK = re.compile(r"^(?:[<>|]{7} |[|=]{7}\r?$)", re.MULTILINE)
-_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+_MARK = patterns.compile(r"^(?:[<>|]{7} |[|=]{7}\r?$)", re.MULTILINE)
+_FENCE = patterns.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 
 def _blocks(text: str, *, fenced: bool = False) -> Iterator[re.Match[str]]:

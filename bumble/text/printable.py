@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from bumble import patterns
+
 # Escape sequences and control characters that a terminal would act on; tab and newline are text.
-CONTROL = re.compile(
+CONTROL = patterns.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f]"
 )
 # Characters that delete, command or turn the text around them, or are nothing at all; plain
 # direction marks and joiners, which words and emoji are written with, are none of them.
-DECEIVING = re.compile(r"[\x7f-\x9f\u200b\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+DECEIVING = patterns.compile(r"[\x7f-\x9f\u200b\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 
 
 def clean(text: str) -> str:
@@ -27,7 +29,7 @@ def escaped(text: str) -> str:
     return DECEIVING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-HALF = re.compile("[\ud800-\udfff]")
+HALF = patterns.compile("[\ud800-\udfff]")
 
 
 def each_text(value: Any, change: Callable[[str], str]) -> Any:
@@ -59,9 +61,11 @@ def argument(value: str) -> str:
 
 # Addresses may hold a password: `https://sam:secret@host`.
 _OPENING = r"(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//"
-_USER = re.compile(rf"^({_OPENING})?([^/?#]*)@")
-_PASSWORD = re.compile(r"(//[^\s/?#:@\"']*):[^\s/?#\"']*@")
-_KEY = re.compile(r"([?&][\w.-]*(?:key|token|secret|password|sig|signature)=)[^&#\s\"']+", re.I)
+_USER = patterns.compile(rf"^({_OPENING})?([^/?#]*)@")
+_PASSWORD = patterns.compile(r"(//[^\s/?#:@\"']*):[^\s/?#\"']*@")
+_KEY = patterns.compile(
+    r"([?&][\w.-]*(?:key|token|secret|password|sig|signature)=)[^&#\s\"']+", re.I
+)
 
 
 def bare_url(url: str) -> str:

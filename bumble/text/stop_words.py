@@ -6,8 +6,9 @@ that mean something in another language (`die`, `van`) cost less than the rest b
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from bumble import patterns
 
 _LISTS = {
     "en": """
@@ -70,14 +71,14 @@ _FIRST_PERSON = {
 SAYING_I, SAYING_MY, SAYING_ME = (
     frozenset(" ".join(forms).split()) for forms in zip(*_FIRST_PERSON.values(), strict=True)
 )
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # "don't" is one
-WORD_PART = re.compile(r"[^\W_]+")  # "don't" is two
+WORD = patterns.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # "don't" is one
+WORD_PART = patterns.compile(r"[^\W_]+")  # "don't" is two
 # Scripts that put no spaces between words, as a character class has them.
 UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     r"\U00020000-\U0003ffff"
 )
-UNSPACED_SIGN = re.compile(f"[{UNSPACED}]")
+UNSPACED_SIGN = patterns.compile(f"[{UNSPACED}]")
 
 
 def words(text: str) -> list[str]:

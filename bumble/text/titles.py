@@ -7,9 +7,9 @@ begins that was said and tells of a thing. Knows no kind of record.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Set
 
+from bumble import patterns
 from bumble.text import stop_words, words
 
 MAX_CHARS = 60
@@ -20,8 +20,8 @@ ENOUGH_WORDS = 2  # such as are not common, of one that tells enough
 COMMON = 1000  # words of a language that tell of no thing: "good", "morning"
 _MARKS = '#*_`"“”„«»<>[]|.,:; '  # at the ends of a title
 _ENDS = "!…。！"
-_LIST = re.compile(r"[,;/|·]")
-_CLAUSE = re.compile(r"[,;:)–—](?=\s)|\s[(-](?=\S)|\s[-–—]\s")
+_LIST = patterns.compile(r"[,;/|·]")
+_CLAUSE = patterns.compile(r"[,;:)–—](?=\s)|\s[(-](?=\S)|\s[-–—]\s")
 
 
 def heading(text: str) -> str:

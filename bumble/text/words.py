@@ -18,6 +18,7 @@ from pathlib import Path
 
 import Stemmer
 
+from bumble import patterns
 from bumble.text import languages, stop_words
 from bumble.text.stop_words import folded as folded
 
@@ -50,17 +51,19 @@ _SCRIPTS = (  # the stemmers of languages that their letters tell, by the ranges
     ("ta", range(0xB80, 0xC00)),
 )
 # Snowball's German stems keep these: "wohnt" beside "wohn" of "wohne", "annas" beside "anna".
-GERMAN_ENDING = re.compile(r"(?:(?<=\w{3})e?t|(?<=\w{3}[aio])s)\Z")
-_LETTER_RUN = re.compile(r"[^\W\d_]+")
-_END = re.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
-_NO_END = re.compile(
+GERMAN_ENDING = patterns.compile(r"(?:(?<=\w{3})e?t|(?<=\w{3}[aio])s)\Z")
+_LETTER_RUN = patterns.compile(r"[^\W\d_]+")
+_END = patterns.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
+_NO_END = patterns.compile(
     r"(?:\b(?:[^\W\d_]|dr|mr|mrs|ms|st|prof|sr|sra|dra|hr|fr|bzw|usw|etc|ca|vs|nr|e\.g|i\.e)"
     r"|\b\d{1,2})\.\s*\Z",
     re.IGNORECASE,
 )
 
 # `im 2. Stock`; behind `am` it may be a day, which ends a sentence as well
-_COUNTED = re.compile(r"\b(?:im|der|die|das|dem|des|ins|beim)\s+\d{1,2}\.\s*\Z", re.IGNORECASE)
+_COUNTED = patterns.compile(
+    r"\b(?:im|der|die|das|dem|des|ins|beim)\s+\d{1,2}\.\s*\Z", re.IGNORECASE
+)
 
 
 def sentences(text: str) -> list[str]:
@@ -203,7 +206,10 @@ def _list(language: str) -> Mapping[str, float]:
     header, *bins = msgpack.loads(gzip.decompress(file.read_bytes()))
     if header != FORMAT:
         raise ValueError(f"{file}: another version of wordfreq than this can read")
-    return {word: 10 ** (-place / 100) for place, listed in enumerate(bins) for word in listed}
+    found: dict[str, float] = {}
+    for place, listed in enumerate(bins):
+        found.update(dict.fromkeys(listed, 10 ** (-place / 100)))
+    return found
 
 
 def frequency(word: str, language: str) -> float:
@@ -228,7 +234,7 @@ def is_listed(word: str, language: str) -> bool:
     return word in _list(language)
 
 
-HASHTAG = re.compile(r"(?<![\w#&/])#([^\W\d_][\w/-]*)")
+HASHTAG = patterns.compile(r"(?<![\w#&/])#([^\W\d_][\w/-]*)")
 
 
 def tags_in(text: str) -> list[str]:
@@ -252,34 +258,36 @@ def distinct_tags(tags: Iterable[str]) -> tuple[str, ...]:
 LEFT_OUT = "[…]"  # in place of what is passed on
 QUOTED_CHARS = 60  # between quotation marks, from which it is no name, title or saying
 PRESENTED_CHARS = 60  # under a line that ends with a colon
-_FENCE = re.compile(
+_FENCE = patterns.compile(
     r"^[ \t]*(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE
 )
 # From a rule to the next, or to the end; `----- Original Message -----` is one.
-_RULED = re.compile(
+_RULED = patterns.compile(
     r"^[ \t]*([-=*_~])(?:[ \t]*\1){2,}[^\n]{0,60}\n[\s\S]*?"
     r"(?:^[ \t]*\1(?:[ \t]*\1){2,}[^\n]{0,60}$|\Z)",
     re.MULTILINE,
 )
-_LINES = re.compile(r"^[ \t]*[>|＞][^\n]*(?:\n|\Z)", re.MULTILINE)
+_LINES = patterns.compile(r"^[ \t]*[>|＞][^\n]*(?:\n|\Z)", re.MULTILINE)
 # A mail's head: a line of a name, a colon and an address in brackets, and all from there on.
-_MAIL = re.compile(r"^[^\W\d_][^:：\n]{0,30}[:：][^\n]*<[^\s<>@]+@[^\s<>@]+>[\s\S]*", re.MULTILINE)
+_MAIL = patterns.compile(
+    r"^[^\W\d_][^:：\n]{0,30}[:：][^\n]*<[^\s<>@]+@[^\s<>@]+>[\s\S]*", re.MULTILINE
+)
 _PAIRS = tuple(
     (pair[0], pair[1])
     for pair in ["“”", "„“", "„”", "«»", "»«", "「」", "『』", "‹›", "《》", '""']
 )
 _QUOTES = tuple(
-    re.compile(rf"{opening}([^{opening}{closing}]{{{QUOTED_CHARS},}}){closing}")
+    patterns.compile(rf"{opening}([^{opening}{closing}]{{{QUOTED_CHARS},}}){closing}")
     for opening, closing in _PAIRS
 )
 # The control tokens of models, and calls of tools written out, on a line of their own: all from
 # there on.
-_MARKUP = re.compile(
+_MARKUP = patterns.compile(
     r"^[ \t]*(?:<\|[^\s<>]{1,64}\|?>|\[/?INST\]|<</?SYS>>|<tool_call>"
     r"|\{\s*\"(?:tool_calls|actions)\")[\s\S]*",
     re.IGNORECASE | re.MULTILINE,
 )
-_PRESENTED = re.compile(rf"(?<=[:：])[ \t]*\n[ \t]*\n([\s\S]{{{PRESENTED_CHARS},}})\Z")
+_PRESENTED = patterns.compile(rf"(?<=[:：])[ \t]*\n[ \t]*\n([\s\S]{{{PRESENTED_CHARS},}})\Z")
 _OF_ONESELF = stop_words.SAYING_I | stop_words.SAYING_MY | stop_words.SAYING_ME
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from bumble import patterns
 from bumble.text import yaml_read
 from bumble.text.yaml_read import SourceError, line_of, parse, parse_mapping
 
@@ -30,7 +31,7 @@ __all__ = [
 
 MAX_INLINE_COLUMNS = 88  # a list or mapping that fits is written on one line
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_ODD_IN_BLOCK = re.compile(
+_ODD_IN_BLOCK = patterns.compile(
     "[ \t]\n|[ \t]$|"
     "[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
@@ -131,7 +132,7 @@ def _escaped(char: str) -> str:
     return f"\\u{ord(char):04x}" if ord(char) <= 0xFFFF else f"\\U{ord(char):08x}"
 
 
-_LINE_END = re.compile(r"\r\n|\n|\r|\Z")
+_LINE_END = patterns.compile(r"\r\n|\n|\r|\Z")
 
 
 def set_value(source: str, keys: Sequence[str], value: Any) -> str:

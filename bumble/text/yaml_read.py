@@ -20,20 +20,22 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
+from bumble import patterns
+
 _WORD = r"[\w./()+'’–—-]"
 # text that needs no quotes in any place, whichever version of YAML reads it
-PLAIN = re.compile(rf"[^\W\d]{_WORD}*(?: [^\W_]{_WORD}*)*")
-MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:[+-]\d\d:\d\d|Z)")
+PLAIN = patterns.compile(rf"[^\W\d]{_WORD}*(?: [^\W_]{_WORD}*)*")
+MOMENT = patterns.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:[+-]\d\d:\d\d|Z)")
 SPECIAL = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n"])
 _KEY = r"[A-Za-z][A-Za-z0-9_]*"
-_LINE = re.compile(rf"({_KEY}):(?: (.+))?")
-_BELOW = re.compile(rf"  (?:- (.+)|({_KEY}): (.+))")
-_INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
-_DECIMAL = re.compile(r"-?\d{1,17}\.\d{1,17}")
+_LINE = patterns.compile(rf"({_KEY}):(?: (.+))?")
+_BELOW = patterns.compile(rf"  (?:- (.+)|({_KEY}): (.+))")
+_INTEGER = patterns.compile(r"0|-?[1-9]\d{0,17}")
+_DECIMAL = patterns.compile(r"-?\d{1,17}\.\d{1,17}")
 # characters that are neither a line break nor forbidden to any reader
 _CHARACTER = r"\x20\x21\x23-\x5b\x5d-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"
 _QUOTED = rf'"(?:[{_CHARACTER}\U00010000-\U0010ffff]|\\["\\ntr])*"'
-_PART = re.compile(rf' *(?:({_KEY}):(?= )|([\[\]{{}},]|{_QUOTED}|[^\[\]{{}},"]+))')
+_PART = patterns.compile(rf' *(?:({_KEY}):(?= )|([\[\]{{}},]|{_QUOTED}|[^\[\]{{}},"]+))')
 MISSING: Any = object()  # `read` can't tell
 
 
@@ -138,7 +140,7 @@ MAX_DEPTH = 100
 MAX_CHARACTERS = 250_000  # takes ten seconds
 MAX_KEPT_CHARACTERS = 20_000  # of a text whose value is kept: a command reads its files many times
 MAX_DIGITS = 250  # of a whole number: a longer one is no float
-_NO_CHARACTER = re.compile(r"\\U(?!000|0010)")  # an escape of a number that is too large
+_NO_CHARACTER = patterns.compile(r"\\U(?!000|0010)")  # an escape of a number that is too large
 
 
 class SourceError(ValueError):

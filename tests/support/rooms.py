@@ -17,6 +17,7 @@ PACKAGE = Path(bumble.__file__).parent
 # An import points up this list, or to a module of the same room.
 ROOMS = (
     "errors",
+    "patterns",
     "files",
     "text",
     "body",

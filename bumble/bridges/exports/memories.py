@@ -5,7 +5,6 @@ Whoever an export is for gets what they might meet in a talk, and no more. Knows
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import tzinfo
 from itertools import groupby
@@ -14,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from bumble import patterns
 from bumble.entity import secrets
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
@@ -182,7 +182,7 @@ def _listed(pages: Pages, head: Sequence[str], line: Callable[[Page], str]) -> s
 
 
 HOME = "Home"
-_LOADS = re.compile(r"!(?=\[)|<(?=[A-Za-z/!?])|%%|\[(?=\[)|\](?=\])")
+_LOADS = patterns.compile(r"!(?=\[)|<(?=[A-Za-z/!?])|%%|\[(?=\[)|\](?=\])")
 _NO_LINK = str.maketrans({"|": "-", "[": "(", "]": ")", "#": " ", "^": " ", "\\": " "})
 
 

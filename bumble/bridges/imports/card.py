@@ -20,6 +20,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from bumble import patterns
 from bumble.bridges.imports import foreign
 from bumble.bridges.imports.foreign import first, mapping, mappings, text, texts
 from bumble.bridges.imports.ledger import (
@@ -49,12 +50,14 @@ FIRST_FIELDS = ("description", "personality", "scenario", "first_mes", "mes_exam
 MAX_PNG_BYTES = 100_000_000
 MAX_CARD_BYTES = 24_000_000  # of its JSON
 _KEYS_CHARS = 200  # of the words that bring an entry to mind, as a description
-_CHAR = re.compile(r"\{\{char\}\}|<char>|<bot>", re.IGNORECASE)
-_USER = re.compile(r"\{\{user\}\}|<user>", re.IGNORECASE)
-_START = re.compile(r"^[^\S\n]*<START>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
+_CHAR = patterns.compile(r"\{\{char\}\}|<char>|<bot>", re.IGNORECASE)
+_USER = patterns.compile(r"\{\{user\}\}|<user>", re.IGNORECASE)
+_START = patterns.compile(r"^[^\S\n]*<START>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 # Comments, and where the prompt of the program that showed the card would stand.
-_DROPPED = re.compile(r"\{\{//.*?\}\}|\{\{original\}\}", re.DOTALL | re.IGNORECASE)
-_DECORATORS = re.compile(r"(?:\s*@@@?[A-Za-z_]+(?:[ \t].*)?(?:\n|$))+")  # steer other programs
+_DROPPED = patterns.compile(r"\{\{//.*?\}\}|\{\{original\}\}", re.DOTALL | re.IGNORECASE)
+_DECORATORS = patterns.compile(
+    r"(?:\s*@@@?[A-Za-z_]+(?:[ \t].*)?(?:\n|$))+"
+)  # steer other programs
 
 
 class Card(Struct, frozen=True):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from bumble import patterns
 from bumble.bridges.imports import foreign, ledger
 
 ASSISTANT = "ChatGPT"
@@ -29,7 +30,7 @@ _EMPTY: tuple[object, ...] = ("", None, {}, [])
 _TEXTS = ("text", "multimodal_text", "code", "execution_output", "")
 # What the page shows as a link or a card: a kind and fields between private characters; and the
 # older brackets.
-_MARKED = re.compile(
+_MARKED = patterns.compile(
     "([ \t]?)\ue200([^\ue201]{0,4000})\ue201|[\ue200-\ue206]|[ \t]?【[^【】]{0,80}†[^【】]{0,200}】"
 )
 _WORDED = ("entity", "url", "link_title")  # kinds that stand for words; the others cite

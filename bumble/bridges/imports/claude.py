@@ -5,13 +5,13 @@ A file that was attached is a text of its own, which the person did not say.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
+from bumble import patterns
 from bumble.bridges.imports import foreign, ledger
 from bumble.bridges.imports.source import ImportSource
 
@@ -26,7 +26,7 @@ CODE = ("repl", "analysis_tool", "bash_tool", "code_execution")  # tools that ru
 CARDS = ("*_display_v*", "*_card_v*", "message_compose_v*", "*show_widget")
 TO_MEMORY = "memory_user_edits"
 UNSHOWN = "sentences that stand for a block which the export does not hold"
-_UNSHOWN = re.compile(
+_UNSHOWN = patterns.compile(
     r"```\s*\n[^`\n]{0,90}(?:is not supported on|isn.t yet supported on)[^`\n]{0,80}\n```"
 )
 

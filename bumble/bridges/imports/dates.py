@@ -13,14 +13,15 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
+from bumble import patterns
 from bumble.guard import values
 from bumble.text import stop_words, words
 
-_CLOCK = re.compile(
+_CLOCK = patterns.compile(
     r"(?<![\d.])(\d{1,2})(?::(\d\d)(?::(\d\d))?|h ?(\d\d)m ?(\d\d)s|\.(\d\d)\.(\d\d)(?![\d.]))"
 )
-_OFFSET = re.compile(r"(?:UTC|GMT)(?:([+\u2212-])(\d{1,2})(?::?(\d\d))?)?")
-_ZONE = re.compile(r"\b[A-Z]{3,5}$")
+_OFFSET = patterns.compile(r"(?:UTC|GMT)(?:([+\u2212-])(\d{1,2})(?::?(\d\d))?)?")
+_ZONE = patterns.compile(r"\b[A-Z]{3,5}$")
 
 
 def shown(told: str, zone: tzinfo) -> datetime | None:

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.bridges.imports.ledger import Item, LeftOut
 from bumble.bridges.imports.source import UNREADABLE, ImportSource, decoded, reason
 from bumble.errors import UnsafePathError
@@ -32,11 +33,13 @@ HEAD_BYTES = 512_000  # of a file, to see what it is
 CHUNK_BYTES = 65_536
 _MILLISECONDS_FROM = 100_000_000_000  # as seconds this is the year 5138
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROL = patterns.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _BLANK = b"\xef\xbb\xbf \t\r\n"
-_KEY = re.compile(rb'"([^"\\]{1,80})"\s*:')
+_KEY = patterns.compile(rb'"([^"\\]{1,80})"\s*:')
 # All up to the next bracket or comma; those within a text are letters as any.
-_NEXT = re.compile(rb'((?:[^"\[\]{},]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+)([\[\]{},])', re.DOTALL)
+_NEXT = patterns.compile(
+    rb'((?:[^"\[\]{},]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+)([\[\]{},])', re.DOTALL
+)
 
 ReadItem = Callable[[Mapping[str, Any]], Iterable[Item]]  # raises ValueError if it is none
 ReadFile = Callable[[str, Sequence[Mapping[str, Any]]], Iterable[Item]]  # likewise, of a name

@@ -18,6 +18,7 @@ from frontmatter.default_handlers import BaseHandler, JSONHandler, YAMLHandler
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.bridges.exports.destination import MARK
 from bumble.bridges.imports import foreign
 from bumble.bridges.imports.ledger import (
@@ -40,7 +41,7 @@ DATES = ("created", "date", "created_at", "at", "day", "timestamp")  # keys of f
 MAX_FACT_CHARS = 12_000  # longer ones are dated texts, so that knowledge stays short
 UNDATED = datetime(2000, 1, 1, tzinfo=UTC)  # of what nothing dates, so that it is the same again
 CLIPPED = ("source", "url", "link")  # keys of notes that were clipped from the web
-_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
+_DAY = patterns.compile(r"(?<!\d)((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 
 
 class NoteFile(Struct, frozen=True):
@@ -89,7 +90,7 @@ class _Yaml(YAMLHandler):
 class _Toml(BaseHandler):
     """TOML between `+++`, as Hugo and Zola write it."""
 
-    FM_BOUNDARY = re.compile(r"^\+{3,}\s*$", re.MULTILINE)
+    FM_BOUNDARY = patterns.compile(r"^\+{3,}\s*$", re.MULTILINE)
     START_DELIMITER = END_DELIMITER = "+++"
 
     def load(self, fm: str, **kwargs: object) -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
@@ -21,7 +20,7 @@ import jinja2
 from markupsafe import Markup
 from msgspec import Struct
 
-from bumble import __version__
+from bumble import __version__, patterns
 from bumble.body import soma as body
 from bumble.body.bars import FULL
 from bumble.body.config import BAR_NAMES
@@ -160,7 +159,7 @@ MOST_HAPPENED, MOST_BELIEFS, MOST_DREAMS = 6, 5, 2  # on the first page
 OPENING_CHARS = 220  # of a text on the first page
 MOST_STEMS, STEM_INSET = 60, 10.0  # feelings that are drawn; room at both ends
 CHUNK = 40  # entries that a browser lays out together, once they come near
-_LEAD = re.compile(r"#{1,6} +|> ?")  # what makes a line of Markdown a heading or a quote
+_LEAD = patterns.compile(r"#{1,6} +|> ?")  # what makes a line of Markdown a heading or a quote
 T = TypeVar("T")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, TagOption, YesOption, group, looks_back, shows, writes
 from bumble.cli.opening import Opened
@@ -268,7 +268,7 @@ def _keeps_locked(before: str, after: str) -> None:
 journal_app = group()
 NO_ENTRIES = 'No entries. Write one with `bumble journal add "..."`.'
 EXCERPT_CHARS = 100
-TAG = re.compile(r"[^\s#]+")
+TAG = patterns.compile(r"[^\s#]+")
 
 
 @journal_app.command("list")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -12,6 +11,7 @@ from typing import Annotated, Literal
 import typer
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.cli import listing, output, people, writing
 from bumble.cli.command import (
     DryRunOption,
@@ -29,7 +29,7 @@ from bumble.text import moments
 
 app = group()
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-DURATION = re.compile(
+DURATION = patterns.compile(
     r"(\d+(?:\.\d+)?)\s*(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?)\s*"
 )
 

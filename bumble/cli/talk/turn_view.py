@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from json import dumps
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.cli import output
 from bumble.records import scratch
 
@@ -44,11 +44,11 @@ def _with_words(words: Mapping[str, frozenset[str]]) -> str:
     )
 
 
-_DIRECTIVE = re.compile(
+_DIRECTIVE = patterns.compile(
     rf"(?<!\S)/(?:(?P<switch>{_with_words(dict.fromkeys(SWITCHES, OFF | ON) | UNKNOWN_HERE)})"
     r"|(?P<model>model)(?:[ \t]+(?P<name>\S+))?)(?=\s|$|[.,!?])"
 )
-_SHORTCUT = re.compile(rf"(?<!\S)/(?P<shortcut>{_with_words(SHORTCUTS)})(?=\s|$|[.,!?])")
+_SHORTCUT = patterns.compile(rf"(?<!\S)/(?P<shortcut>{_with_words(SHORTCUTS)})(?=\s|$|[.,!?])")
 
 
 class Wishes(Struct, frozen=True):

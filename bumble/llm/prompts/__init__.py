@@ -23,6 +23,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.text import markdown
 
 FOLDER = resources.files(__package__)
@@ -32,8 +33,8 @@ TAGS = ("memory", "file", "result")  # the tags of data that the system prompt n
 # Brackets that a reader takes for `<` and `[`, and what he does not see between them and a name.
 _ANGLES, _SQUARES = "<＜﹤‹〈⟨", "\\[［【〔"
 _UNSEEN = r"[\s\\/⁄∕／\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
-_PART = re.compile(r"^<!-- (user|assistant) -->\n", re.MULTILINE)
-_SECTION = re.compile(f"[{_SQUARES}](?={_UNSEEN}turn{_UNSEEN}context)", re.IGNORECASE)
+_PART = patterns.compile(r"^<!-- (user|assistant) -->\n", re.MULTILINE)
+_SECTION = patterns.compile(f"[{_SQUARES}](?={_UNSEEN}turn{_UNSEEN}context)", re.IGNORECASE)
 
 
 class Prompt(Struct, frozen=True):

@@ -6,12 +6,16 @@ come from; it is handed two files and the `EmbedderIdentity` that says what to d
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+# Else, from 1.32 on, it gives this machine an id and tells Microsoft of every session it makes.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 import onnxruntime
 from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as failures
@@ -71,9 +75,11 @@ _BATCH_TOKENS = 2048  # texts times the longest of them: of 4096 a run takes 330
 _WINDOW_TEXTS = 1024  # tokenised at once, so that a large index does not sit in memory as tokens
 _CHARACTERS_A_TOKEN = 32  # no prose needs more; what lies beyond is cut before it is tokenised
 _LAYER_NORM_EPSILON = 1e-5
-_RUNS_AS_IT_IS = 12  # of a graph: so many cost what rewriting it does
+_RUNS_AS_IT_IS = 12  # of a graph: so many cost what loading it for speed does
+_CONSTANTS = "constants"  # of an unpacked graph: a file beside it, of which a load reads nothing
+_CONSTANT_BYTES = "1024"  # a smaller one stays in the graph
 
-_UNREADABLE = (
+UNREADABLE = (
     failures.Fail,
     failures.InvalidArgument,
     failures.InvalidGraph,
@@ -95,6 +101,7 @@ class OnnxEmbedder:
         unrelated_cosine: float,
         batch_invariant: bool,
         optimise: bool,
+        unpacked: Path | None = None,
         token_mean: Floats | None = None,
         inner_states: Sequence[str] = (),
         multilingual: bool = False,
@@ -112,6 +119,7 @@ class OnnxEmbedder:
             optimise: Whether to rewrite the graph on loading. Where that unpacks int8 weights, it
                 costs more time than it saves a process that embeds a single query; it is done then
                 once a process has embedded a dozen.
+            unpacked: The same graph by `unpack`, for as long as it is not rewritten.
             token_mean: Taken from the states of tokens before they are matched, shape (hidden,):
                 what all of them have in common tells none from another. None: nothing.
             inner_states: Values of the graph, shape (n, t, hidden), that `states` returns before
@@ -129,7 +137,9 @@ class OnnxEmbedder:
         self._batch_texts = _BATCH_TEXTS if batch_invariant else 1
         self._tokenizer = _load_tokenizer(tokenizer, identity.max_tokens)
         self._weights, self._threads = weights, threads
-        self._session = _load_session(weights, optimise=optimise, threads=threads)
+        self._session = _load_session(
+            weights, optimise=optimise, threads=threads, unpacked=unpacked
+        )
         self._inner_states = tuple(inner_states)
         self._shown: tuple[str, ...] = ()  # what the session puts out of them
         self._runs_left = None if optimise else _RUNS_AS_IT_IS  # until it is rewritten
@@ -344,7 +354,35 @@ def _load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
     return tokenizer
 
 
-def _load_session(path: Path, *, optimise: bool, threads: int, shown: Sequence[str] = ()) -> Any:
+def unpack(weights: Path, folder: Path) -> Path:
+    """Write a graph with its constants worked out, int8 weights as floats, into a folder.
+
+    The constants stand in a file of their own, which the system maps when the graph is loaded:
+    what a run doesn't touch, as most rows of a vocabulary, is never read.
+
+    Returns:
+        Where the graph lies, of standard operators alone.
+    """
+    graph = folder / weights.name
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.optimized_model_filepath = str(graph)
+    written = "session.optimized_model_external_initializers"
+    options.add_session_config_entry(f"{written}_file_name", _CONSTANTS)
+    options.add_session_config_entry(f"{written}_min_size_in_bytes", _CONSTANT_BYTES)
+    onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+    return graph
+
+
+def _load_session(
+    path: Path,
+    *,
+    optimise: bool,
+    threads: int,
+    unpacked: Path | None = None,
+    shown: Sequence[str] = (),
+) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     # Waiting threads would spin, and take the core that git, pip or a chat model needs.
@@ -352,10 +390,15 @@ def _load_session(path: Path, *, optimise: bool, threads: int, shown: Sequence[s
     options.log_severity_level = 3  # errors only: warnings are about the graph, not the user
     level = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = level.ORT_ENABLE_ALL if optimise else level.ORT_DISABLE_ALL
+    if unpacked is not None:
+        # To lay weights out for speed takes as long as eight queries.
+        options.add_session_config_entry("session.disable_prepacking", "1")
     try:
-        model = path.read_bytes() + _outputs_of(shown) if shown else path
+        model = path.read_bytes() + _outputs_of(shown) if shown else unpacked or path
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
+        if unpacked is not None:  # by another version of ONNX Runtime, or cut short
+            return _load_session(path, optimise=optimise, threads=threads, shown=shown)
         raise WeightsMissingError(f"{path}: ONNX Runtime can't run it: {error}") from error
 
 

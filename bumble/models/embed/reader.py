@@ -8,7 +8,6 @@ each thing is above the cut-off that was chosen for it on writers it had not lea
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -18,6 +17,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.models.embed.protocol import Floats
 from bumble.text import languages, stop_words
 
@@ -32,7 +32,8 @@ GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
 # The first words of a message up to a stop, of one that goes on: "its joy here", "hi ada, im dot".
 _PART = r"[^.,;:!?\n]{4,40}"
 _OPENINGS = tuple(
-    re.compile(rf"\s*({before}{_PART})[.,;:!?\n]\s*\S") for before in (r"\w+(?: \w+)?[.,!]\s+", "")
+    patterns.compile(rf"\s*({before}{_PART})[.,;:!?\n]\s*\S")
+    for before in (r"\w+(?: \w+)?[.,!]\s+", "")
 )
 _EPSILON = 1e-5
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
 from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, ValidationError
 
+from bumble import patterns
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
 from bumble.text import yaml_read
@@ -27,7 +27,7 @@ Thinking = Literal["none", "switch", "always"]  # "switch": a request says wheth
 BUILT_IN = Path(__file__).with_name("catalog.json")  # read by every turn: YAML takes .3 s
 BUNDLED = Path(__file__).with_name("data")
 WEIGHTS, TOKENIZER = "model.onnx", "tokenizer.json"
-_PLACE = re.compile(r"\.(\w+)|\[(\d+)\]")  # a step of the path in an error of msgspec
+_PLACE = patterns.compile(r"\.(\w+)|\[(\d+)\]")  # a step of the path in an error of msgspec
 
 Positive = Annotated[int, Meta(gt=0)]
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}\Z")]

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from bumble.models.embed import protocol
+from bumble.files import unfinished
+from bumble.models.embed import onnx, protocol
 from bumble.models.embed.onnx import OnnxEmbedder
 from bumble.models.weights import store
 from bumble.models.weights.catalog import CatalogEntry, EmbeddingRun
 
 UNRELATED = "unrelated_cosine"  # a fact of the manifest: the mean by number of dimensions
+UNPACKED = (
+    "unpacked"  # a folder beside the weights; among the facts, its files as they were written
+)
 COMMON = "token_mean"  # another: what the tokens of unrelated sentences have in common
 CENTRED = "mean, tokens centred"  # how such a model pools, as its identity has it
 _MOST_THREADS = 4  # texts are short: more threads wait for each other
@@ -37,7 +43,7 @@ def open_embedder(
         WeightsMissingError: If its weights are not there or not what they should be.
         ValueError: If it has no such dimensions.
     """
-    installed = calibrated(store.require(folder, entry))
+    installed = unpacked(calibrated(store.require(folder, entry)))
     if installed.unkept:
         tell(f"{installed.unkept}; what stands there is found out anew each time")
     run = _run(entry)
@@ -68,6 +74,33 @@ def calibrated(installed: store.Installed) -> store.Installed:
         mean = embedder.token_mean(protocol.unrelated_sentences())
         facts[COMMON] = [round(float(value), 6) for value in mean]
     return store.record(installed, facts)
+
+
+def unpacked(installed: store.Installed) -> store.Installed:
+    """Work out the constants of a model's graph and keep that beside it, unless it is there.
+
+    Returns:
+        The model, with that among its facts; as it was where it can't be kept.
+    """
+    place = installed.path(UNPACKED)
+    if _run(installed.entry).optimise or _is_unpacked(installed):
+        return installed
+    new = place.with_name(f".{UNPACKED}.{secrets.token_hex(6)}{unfinished.SUFFIX}")
+    with unfinished.noted(unfinished.PendingCreation(str(new))):
+        try:
+            new.mkdir()
+            onnx.unpack(installed.weights, new)
+            shutil.rmtree(place, ignore_errors=True)
+            new.rename(place)
+        except (OSError, *onnx.UNREADABLE):  # no room, no right, or another process was quicker
+            shutil.rmtree(new, ignore_errors=True)
+            return installed
+    return store.record(installed, {UNPACKED: store.stamps(place)})
+
+
+def _is_unpacked(installed: store.Installed) -> bool:
+    known = installed.facts.get(UNPACKED)
+    return bool(known) and known == store.stamps(installed.path(UNPACKED))
 
 
 def mean_cosine(vectors: protocol.Floats) -> float:
@@ -119,6 +152,7 @@ def _open(
         token_mean=token_mean,
         batch_invariant=run.batch_invariant,
         optimise=run.optimise,
+        unpacked=installed.path(UNPACKED) / "model.onnx" if _is_unpacked(installed) else None,
         threads=min(_MOST_THREADS, os.cpu_count() or 1),
     )
 

@@ -18,6 +18,7 @@ from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.hf_api import ModelInfo
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.errors import UsageError, WeightsMissingError
 from bumble.llm.wire import within
 from bumble.models.weights.catalog import Hub, needed_mb
@@ -159,14 +160,14 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-_REFERENCE = re.compile(r"hf:(\w[\w.-]*/\w[\w.-]*)(?::([\w][\w./-]*))?", re.ASCII)
+_REFERENCE = patterns.compile(r"hf:(\w[\w.-]*/\w[\w.-]*)(?::([\w][\w./-]*))?", re.ASCII)
 # Four bits lose little and are quick; what is larger comes next where it fits, then what is less.
 _QUANTS = (
     *("Q4_K_M", "Q4_K_XL", "Q4_K_L", "Q4_K_S", "Q4_0", "IQ4_NL", "IQ4_XS", "Q4_1", "MXFP4"),
     *("Q5_K_M", "Q5_K_S", "Q6_K", "Q8_0", "Q3_K_L", "Q3_K_M", "Q3_K_S", "Q2_K"),
 )
-_PART_OF_MANY = re.compile(r"-\d{5}-of-\d{5}\.gguf$")
-_NO_TALKER = re.compile(r"(^|[/._-])(mmproj|mtp|imatrix)([/._-]|$)", re.IGNORECASE)
+_PART_OF_MANY = patterns.compile(r"-\d{5}-of-\d{5}\.gguf$")
+_NO_TALKER = patterns.compile(r"(^|[/._-])(mmproj|mtp|imatrix)([/._-]|$)", re.IGNORECASE)
 
 _OTHERWISE = (
     "Try again later, or bring the file from another machine: `bumble model pull PATH/FILE.gguf`."

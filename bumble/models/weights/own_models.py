@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 from ruamel.yaml import YAML
 
+from bumble import patterns
 from bumble.errors import UsageError, WeightsMissingError
 from bumble.files import disk
 from bumble.llm import gguf
@@ -30,7 +31,7 @@ _FILE = "model.gguf"
 _TEMPERATURE = 0.7  # where nobody said at which the model talks well
 _UNKNOWN_CONTEXT = 4096  # until its file is here and says
 _LOCK_SECONDS = 10.0
-_PART_OF_MANY = re.compile(r"-\d{5}-of-\d{5}$")
+_PART_OF_MANY = patterns.compile(r"-\d{5}-of-\d{5}$")
 
 
 def is_file_name(name: str) -> bool:

