@@ -422,11 +422,11 @@ def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterato
     if number.unit_days == values.UNIT_DAYS["month"]:
         named = {month for source in sources for month in source.read.times.full_months}
         named |= {each.at.month for each in sources if few and each.at is not None}
-        for one, other in combinations(named, 2):
-            yield from (Decimal(abs(one - other)), Decimal(12 - abs(one - other)))
+        for apart in (abs(one - other) for one, other in combinations(named, 2)):
+            yield from (Decimal(apart), Decimal(12 - apart))
     for one, other in combinations(sorted(days), 2) if few else ():
-        if (apart := (other - one).days) < values.YEAR_DAYS:
-            yield Decimal(round(apart / unit))
+        if (span_days := (other - one).days) < values.YEAR_DAYS:
+            yield Decimal(round(span_days / unit))
     for source in sources:
         for one_number in source.read.numbers:
             if one_number.kind == "time" and one_number.unit_days:
