@@ -78,7 +78,6 @@ ASKS_MEMORY = ("ask_memory", "pry")
 ASKED = (*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk", "remind")
 SURELY = 2.0  # score from which a question surely is what it is read as
 BY_ITSELF = 1.0  # likewise, of a sentence that is read by itself
-FITS = 0.5  # log odds from which a short reply surely fits
 MERRY = ("laugh", "congratulate", "lovely", "enjoy")
 GRAVE = 2  # of the reader's grades
 TASKS = ("task", "ask_world", "calculate")
@@ -494,24 +493,17 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
 
 
 def _fitting(reading: MessageReading) -> str:
-    """Return which of the short replies a friend would give.
+    """Return which of the short replies a friend would give: the surest.
 
     One that says what is done with a message is given only where that is so, and nothing merry to
-    bad news. Where none surely fits, what else the reader says of the message decides.
+    grave news.
     """
     kept = reading.keep > 0 or reading.has("remember")
     wrong = {"noted": not kept, "secret": reading.main != "confide"} | dict.fromkeys(
-        MERRY, reading.heavy > 0
+        MERRY, reading.heavy == GRAVE
     )
     fit = {name: sure for name, sure in reading.replies.items() if not wrong.get(name)}
-    best = max(fit, key=lambda name: fit[name], default="")
-    if best and fit[best] > FITS:
-        return best
-    if reading.main == "confide" and reading.has("confide"):
-        return "secret"
-    if reading.heavy:
-        return "condole" if reading.heavy == GRAVE else "sorry"
-    return "lovely" if reading.glad else "noted" if kept else "fine"
+    return max(fit, key=lambda name: fit[name], default="noted" if kept else "fine")
 
 
 def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
