@@ -297,7 +297,7 @@ def test_weights_are_held_against_their_hashes(
     ada.environ["BUMBLE_WEIGHTS"] = str(tmp_path / "weights")
     copy = tmp_path / "weights" / name
     copy.mkdir(parents=True)
-    for file in (weights_folder / name).iterdir():
+    for file in filter(Path.is_file, (weights_folder / name).iterdir()):
         (copy / file.name).write_bytes(file.read_bytes())
     assert found(ada) == []  # other times, so the hashes were taken again
     (copy / "tokenizer.json").write_text("{}")
