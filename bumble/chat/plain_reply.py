@@ -78,6 +78,7 @@ ASKS_MEMORY = ("ask_memory", "pry")
 ASKED = (*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk", "remind")
 SURELY = 2.0  # score from which a question surely is what it is read as
 BY_ITSELF = 1.0  # likewise, of a sentence that is read by itself
+PERHAPS_FITS = -0.5  # log odds up to which no short reply fits: comfort for nothing is odd
 MERRY = ("laugh", "congratulate", "lovely", "enjoy")
 GRAVE = 2  # of the reader's grades
 TASKS = ("task", "ask_world", "calculate")
@@ -493,7 +494,7 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
 
 
 def _fitting(reading: MessageReading) -> str:
-    """Return which of the short replies a friend would give: the surest.
+    """Return which of the short replies a friend would give: the surest, or a bland one.
 
     One that says what is done with a message is given only where that is so, and nothing merry to
     grave news.
@@ -503,7 +504,8 @@ def _fitting(reading: MessageReading) -> str:
         MERRY, reading.heavy == GRAVE
     )
     fit = {name: sure for name, sure in reading.replies.items() if not wrong.get(name)}
-    return max(fit, key=lambda name: fit[name], default="noted" if kept else "fine")
+    best = max(fit, key=lambda name: fit[name], default="")
+    return best if best and fit[best] > PERHAPS_FITS else "noted" if kept else "fine"
 
 
 def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
