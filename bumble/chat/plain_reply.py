@@ -505,7 +505,9 @@ def _fitting(reading: MessageReading) -> str:
     )
     fit = {name: sure for name, sure in reading.replies.items() if not wrong.get(name)}
     best = max(fit, key=lambda name: fit[name], default="")
-    return best if best and fit[best] > PERHAPS_FITS else "noted" if kept else "fine"
+    if best and fit[best] > PERHAPS_FITS:
+        return best
+    return "condole" if reading.heavy == GRAVE else "noted" if kept else "fine"
 
 
 def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
