@@ -170,7 +170,9 @@ def main() -> None:
     parser.add_argument("--embedder", default="multilingual-e5-small")
     parser.add_argument("--out", type=Path, help="file to write the head to")
     parser.add_argument("--sealed", action="store_true", help="report the sealed split too")
-    parser.add_argument("--epochs", type=int, default=head.EPOCHS)
+    parser.add_argument(
+        "--epochs", type=int, default=head.EPOCHS, help="0: only short replies are fitted anew"
+    )
     parser.add_argument("--begin", type=Path, help="a head that is trained on, at a lower rate")
     parser.add_argument("--without", default="", help="a language left out of training")
     given = parser.parse_args()
@@ -195,6 +197,7 @@ def main() -> None:
         heads = head.train(data, softened, rows, examples, epochs=given.epochs)
     known = np.array([row for row, one in enumerate(examples) if one.replies is not None])
     known = known[[examples[row].split in ("train", "choose") for row in known]]
+    known = np.repeat(known, [3 if examples[n].writer in labels.ANSWERED else 1 for n in known])
     read = head.predict(heads, data, known)[0]["features"]
     fitted = head.fit_replies(read, right.reply[known, :, 0])
     heads["reply"] = {name: values[None] for name, values in fitted.items()}
@@ -202,6 +205,8 @@ def main() -> None:
     splits = {name: rows_of(examples, name) for name in named}
     outs = {name: head.predict(heads, data, part)[0] for name, part in splits.items()}
     cuts = choose_cuts(examples, outs["choose"], splits["choose"])
+    if not given.epochs:
+        cuts = dict(zip(map(str, begun["cut_names"]), map(float, begun["cuts"]), strict=True))
     print("cut-offs:", {name: round(cut, 2) for name, cut in cuts.items()})
     for name, part in splits.items():
         report(examples, outs[name], part, cuts, name)

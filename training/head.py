@@ -298,10 +298,15 @@ def train(
         rows: Those that are trained on.
         examples: The messages.
         seeds: Of chance, one a head.
-        epochs: How often each row is seen.
+        epochs: How often each row is seen; 0: the weights stay what they begin as.
         start: Weights that are trained on, as far as they are there; None: random ones.
         rate: How far a step goes.
     """
+    if not epochs:
+        begun = {**initial(jax.random.PRNGKey(0), data.x.shape[2]), **(start or {})}
+        return {
+            name: jax.tree.map(lambda values: values[None], part) for name, part in begun.items()
+        }
     steps = len(rows) // BATCH
     chances = [np.random.default_rng(seed) for seed in seeds]
     order = np.stack(

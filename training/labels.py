@@ -20,8 +20,13 @@ MAY_BE_FOR_CODE = frozenset(
     {"ask_memory", "ask_entity", "ask_world", "task", "ask_other", "question", "question_with_fact"}
 )
 KNOWS_FOR_CODE = frozenset(  # writers
-    {"asks", "berit", "odile", "parker", "bertram", "celeste", "tessa"}
+    {
+        *("asks", "berit", "odile", "parker", "bertram", "celeste", "tessa"),
+        *("ursula", "valentin", "wilma", "xaver"),
+    }
 )
+# Writers of whole messages with what a friend would answer: of short replies theirs count thrice.
+ANSWERED = frozenset({"ursula", "valentin", "wilma"})
 SPANS = ("name", "when", "what")
 # Short replies that a friend could give as the whole answer; a language's file words them.
 REPLIES = (

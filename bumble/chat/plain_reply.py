@@ -78,9 +78,6 @@ ASKS_MEMORY = ("ask_memory", "pry")
 ASKED = (*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk", "remind")
 SURELY = 2.0  # score from which a question surely is what it is read as
 BY_ITSELF = 1.0  # likewise, of a sentence that is read by itself
-PERHAPS_FITS = -0.5  # log odds up to which no short reply fits: comfort for nothing is odd
-MERRY = ("laugh", "congratulate", "lovely", "enjoy")
-GRAVE = 2  # of the reader's grades
 TASKS = ("task", "ask_world", "calculate")
 NO_QUESTIONS = (
     "task",
@@ -494,20 +491,16 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
 
 
 def _fitting(reading: MessageReading) -> str:
-    """Return which of the short replies a friend would give: the surest, or a bland one.
+    """Return which of the short replies a friend would surest give.
 
-    One that says what is done with a message is given only where that is so, and nothing merry to
-    grave news.
+    One that says what is done with a message is given only where that is so.
     """
-    kept = reading.keep > 0 or reading.has("remember")
-    wrong = {"noted": not kept, "secret": reading.main != "confide"} | dict.fromkeys(
-        MERRY, reading.heavy == GRAVE
-    )
-    fit = {name: sure for name, sure in reading.replies.items() if not wrong.get(name)}
-    best = max(fit, key=lambda name: fit[name], default="")
-    if best and fit[best] > PERHAPS_FITS:
-        return best
-    return "condole" if reading.heavy == GRAVE else "noted" if kept else "fine"
+    is_so = {
+        "noted": reading.keep > 0 or reading.has("remember"),
+        "secret": reading.scores.get("confide", notices.IN_DOUBT) > notices.IN_DOUBT,
+    }
+    fit = {name: sure for name, sure in reading.replies.items() if is_so.get(name, True)}
+    return max(fit, key=lambda name: fit[name], default="noted" if is_so["noted"] else "fine")
 
 
 def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
@@ -569,6 +562,7 @@ class _Sentences:
     def __init__(self, say: Say, runtime: Runtime, turn: Turn) -> None:
         names = "|".join(map(re.escape, (runtime.identity.name, turn.heard.who.name)))
         self._say, self._embedder = say, runtime.memory.embedder
+        self._reader = runtime.memory.reader
         # A small model writes a script.
         self._speaker = re.compile(rf"\A\s*(?:[-*•]\s+)?(?:{names})\s*:\s*")
         *before, last = [one.text for one in turn.heard.session.messages if one.role == "user"]
@@ -613,13 +607,26 @@ class _Sentences:
             self._tell(ready)
 
     def _gives_back(self, part: str) -> bool:
-        """Whether a sentence is what somebody said; a text may hold what it was asked to say."""
+        """Whether a sentence is what somebody said; a text may hold what it was asked to say.
+
+        What it was asked to do stands in none.
+        """
         sentence = self._speaker.sub("", part).strip()
+        if not stop_words.bare(sentence):
+            return False
         if len(sentence.split()) < LEAST_AGAIN:
-            own = [one for text in self._before for one in words.sentences(text)]
-            return bool(sentence) and stop_words.bare(sentence) in map(stop_words.bare, own)
+            own = [stop_words.bare(one) for text in self._before for one in words.sentences(text)]
+            return stop_words.bare(sentence) in own or self._asks(sentence)
         is_whole = len(self._asked.split()) >= LEAST_AGAIN and quotes.is_in(self._asked, sentence)
-        return is_whole or any(quotes.is_in(sentence, one) for one in self._before)
+        told = any(quotes.is_in(sentence, one) for one in self._before)
+        return is_whole or told or self._asks(sentence)
+
+    def _asks(self, sentence: str) -> bool:
+        """Whether a sentence is of the message, and asks for what is to be done."""
+        if self._reader is None or not quotes.is_in(sentence, self._asked):
+            return False
+        read = self._reader.read(sentence)
+        return read.main in TASKS and read.has(read.main)
 
     def _begun(self, text: str) -> str:
         """Return the beginning of an answer without an assistant's phrases."""

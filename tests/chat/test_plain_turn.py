@@ -517,17 +517,6 @@ def test_a_reply_that_says_what_is_done_with_a_message_is_true(ada: Entity) -> N
     assert talk.say("nobody knows i left") in replies("secret")
 
 
-def test_nothing_merry_is_said_to_bad_news_nor_what_hardly_fits(ada: Entity) -> None:
-    merry = {"laugh": 2.0, "sorry": -0.5}
-    known = {
-        "a month ago she died, and i laughed": reading("tell", heavy=2, replies=merry),
-        "i sat in the van": reading("tell", replies={"laugh": -0.6, "sorry": -0.7}),
-    }
-    talk, _ = told(ada, known)
-    assert talk.say("a month ago she died, and i laughed") in replies("condole")
-    assert talk.say("i sat in the van") in replies("fine")
-
-
 def test_who_greets_and_tells_is_greeted_and_heard(ada: Entity) -> None:
     text = "good morning! the cat brought a mouse"
     known = {text: reading("tell", "greet", replies={"laugh": 1.0})}

@@ -28,6 +28,7 @@ HEADS = 4
 SPAN_FROM = (-1.0, -1.0, -1.0)  # above it a token is of a name, a time, a purpose
 NAME_FROM = -2.5  # likewise, of a name where somebody surely says theirs
 IN_DOUBT = -0.5  # how far below its cut-off an introduction may still be one
+OPENS_FROM = -1.5  # likewise, where the words that the message opens with are surely one
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
 # The first words of a message up to a stop, of one that goes on: "its joy here", "hi ada, im dot".
 _PART = r"[^.,;:!?\n]{4,40}"
@@ -185,8 +186,12 @@ class HeadReader:
 
 
 def _introduced(whole: MessageReading, opening: MessageReading) -> MessageReading:
-    """Return the reading of a message that begins with who its speaker is, and goes on."""
-    if not (opening.name and opening.has("introduce") and opening.main == "introduce"):
+    """Return the reading of a message that begins with who its speaker is, and goes on.
+
+    A name by itself looks like one who says theirs: "elia, our apprentice, has done it again".
+    """
+    is_one = opening.name and opening.has("introduce") and opening.main == "introduce"
+    if not is_one or whole.scores["introduce"] <= OPENS_FROM:
         return whole
     scores = {**whole.scores, "introduce": opening.scores["introduce"]}
     return replace(whole, scores=scores, name=opening.name)
