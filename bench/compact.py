@@ -59,7 +59,7 @@ from bumble.prompt.compact import CompactJob
 from bumble.recall import prompt_memories
 from bumble.records import beliefs, knowledge, session_files, sessions, state
 from bumble.records.sessions import Message, Session, ToolCall
-from bumble.runtime import cursors, job
+from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens
 from bumble.text.words import sentences
@@ -438,7 +438,7 @@ def sleep(runtime: Runtime, one: Sample, *, flushes: bool) -> Slept:
     """Compact a conversation in its folder as `bumble compact` does."""
     talk = one.session
     new = sessions.new(talk.id, NOON, "sam")
-    wait = cursors.plan_heard(state.read(runtime.entity.state), new, talk.messages[0].id, "")
+    wait = state.plan_heard(state.read(runtime.entity.state), new, talk.messages[0].id, "")
     begun = (sessions.plan_start(new, ""), sessions.plan_append(new, talk.messages, ""))
     runtime.apply(ChangeSet("", (*begun, *([wait] if wait else []))))
     try:

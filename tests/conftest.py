@@ -33,10 +33,10 @@ from tests.support import newborns
 from tests.support.fake_server import FakeServer
 from tests.support.hanging import pytest_runtest_setup as pytest_runtest_setup  # a hook
 from tests.support.running import NOON, Run, UseEditor
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import EXAMPLES, WHOLE
 
 # a shared machine is slow at times: what a property takes is measured in bench/
-settings.register_profile("gate", deadline=None, max_examples=20)
+settings.register_profile("gate", deadline=None, max_examples=EXAMPLES)
 settings.register_profile("whole", deadline=None, max_examples=100)
 settings.load_profile("whole" if WHOLE else "gate")
 

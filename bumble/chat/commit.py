@@ -20,7 +20,7 @@ from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import ChangeUnfinishedError, FileChangedError, LockedError, UserError
 from bumble.fallback import sayings
 from bumble.records import base, self_model, sessions, state
-from bumble.runtime import anchor_recall, body_state, cursors, people
+from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 
 COMMIT_TRIES = 3
@@ -133,7 +133,7 @@ def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
 
     def heard() -> Change | None:
         file = state.read(runtime.entity.state)
-        return cursors.plan_heard(file, turn.session, first.id, "there is more to think about")
+        return state.plan_heard(file, turn.session, first.id, "there is more to think about")
 
     def move(soma: Soma) -> Soma:
         before = stirring.move(soma) if stirring else soma
@@ -143,7 +143,7 @@ def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
         if stirring is None:
             return None
         why = f"it came back: {stirring.anchor.label}"
-        return anchor_recall.plan_counted(runtime, stirring.anchor, at, why, stirred=True)
+        return body_state.plan_counted(runtime, stirring.anchor, at, why, stirred=True)
 
     return [
         lambda: body_state.plan(runtime, at, move, "the talk moved the body"),

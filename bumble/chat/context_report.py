@@ -16,7 +16,7 @@ from bumble.chat import tool_list, tools
 from bumble.chat.reply_writer import Turn
 from bumble.llm import actions
 from bumble.prompt import compact, preamble, system
-from bumble.records import scratch
+from bumble.records import working
 from bumble.records.sessions import Message, Session
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
@@ -161,7 +161,10 @@ def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Cont
         handover=_continuity(runtime, turn),
         token_ratio=runtime.token_ratio,
         scratch_notes=len(
-            runtime.read_or(lambda: scratch.lines(runtime.entity.root / scratch.PATH), list[str]())
+            runtime.read_or(
+                lambda: working.scratch_lines(runtime.entity.root / working.SCRATCH_PATH),
+                list[str](),
+            )
         ),
         attached_chars=sum(
             len(block.text) for block in turn.composed.blocks if block.name == preamble.ATTACHED

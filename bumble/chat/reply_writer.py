@@ -23,7 +23,7 @@ from bumble.prompt.system import Stable
 from bumble.prompt.transcript import View
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
-from bumble.runtime.anchor_recall import Stirring
+from bumble.runtime.body_state import Stirring
 from bumble.runtime.people import Person
 from bumble.runtime.runtime import ProfileName, Runtime
 

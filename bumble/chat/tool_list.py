@@ -10,7 +10,7 @@ from typing import Any
 
 from bumble.entity.config import ToolsConfig
 from bumble.llm.protocol import Tool
-from bumble.records import projects, scratch, topics
+from bumble.records import projects, topics, working
 
 DEEP_RECALL = "deep_recall"  # the tool, and what is cached of it
 
@@ -119,7 +119,7 @@ NOTE = Tool(
         "type": "object",
         "properties": {
             "text": {"type": "string", "description": "the line"},
-            "type": {"type": "string", "enum": list(scratch.KINDS)},
+            "type": {"type": "string", "enum": list(working.NOTE_KINDS)},
         },
         "required": ["text", "type"],
         "additionalProperties": False,

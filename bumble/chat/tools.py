@@ -31,11 +31,11 @@ from bumble.records import (
     projects,
     provenance,
     reminders,
-    scratch,
     skills,
+    working,
 )
 from bumble.records.sessions import Message, Session
-from bumble.runtime import anchor_recall, body_state, people, rules
+from bumble.runtime import body_state, people, rules
 from bumble.runtime.runtime import OutsideTools, Runtime
 from bumble.text import moments, schema, stop_words, tokens, words
 
@@ -292,7 +292,7 @@ def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:
     def plan() -> Change:
         origin = context.provenance
         zone = context.runtime.zone
-        return scratch.plan_add(context.at, kind, text, zone, origin, "note it down")
+        return working.plan_note(context.at, kind, text, zone, origin, "note it down")
 
     plan()  # refuses what it would refuse later
     return Result("noted", plans=(plan,))
@@ -306,7 +306,7 @@ def _make_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
     felt = body_state.intensity(runtime, soma)
     levels = soma.hormones.levels
     anchor = anchors.new(label, about, levels, context.at, felt, provenance=origin)
-    plans = anchor_recall.plans_new(runtime, anchor, f"make an anchor: {anchor.label}")
+    plans = body_state.plans_new_anchor(runtime, anchor, f"make an anchor: {anchor.label}")
     return Result("kept", plans=plans)
 
 
@@ -327,7 +327,7 @@ def _recall_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result
         raise RecordMissingError("anchor", label, near)
     about = f": {words.one_line(anchor.description)}" if anchor.description else ""
     trust = provenance.lowest_untrusted((anchor.provenance.trust,))
-    plans = anchor_recall.plans_recall(
+    plans = body_state.plans_anchor_recall(
         context.runtime, anchor, context.at, f"recall: {anchor.label}"
     )
     return Result(f"it comes back: {anchor.label}{about}", trust=trust, plans=plans)

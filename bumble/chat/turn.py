@@ -8,12 +8,14 @@
 6. check: before a turn may end (`completion_gate`), before a draft is said (`plain_reply`)
 7. commit: reply and writes of the tools together (`commit`)
 
-Each step takes frozen values (`reply_writer`) and gives one. Nobody holds the entity's lock while
-the model thinks.
+The overview of topics changes the system prompt once a day; `tick` makes and evaluates that of a
+new day ahead, while nobody waits. Each step takes frozen values (`reply_writer`) and gives one.
+Nobody holds the entity's lock while the model thinks.
 """
 
 from __future__ import annotations
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.chat import able_reply, commit, plain_reply
@@ -21,8 +23,11 @@ from bumble.chat.reply_writer import Heard, Moment, ReplyStream, ReplyWriter, Tu
 from bumble.fallback import sayings
 from bumble.llm.protocol import Request
 from bumble.prompt.system import Stable
+from bumble.recall import survey
+from bumble.records import session_files
 from bumble.records.sessions import Session
-from bumble.runtime import anchor_recall, body_state, spoken
+from bumble.runtime import body_state, people, spoken
+from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import ProfileName, Runtime
 
 
@@ -61,7 +66,7 @@ def answer(runtime: Runtime, turn: Turn, voice: ReplyStream) -> Turn:
 def _moment(runtime: Runtime, heard: Heard) -> Moment:
     said = heard.message
     before = body_state.read(runtime, said.at)
-    stirring = anchor_recall.stir(runtime, before, said.text, heard.session.people, said.at)
+    stirring = body_state.stir(runtime, before, said.text, heard.session.people, said.at)
     moved = stirring.move(before) if stirring else before
     soma = body_state.events(runtime, [body_state.HEARD])(moved)
     return Moment(soma, stirring)
@@ -99,3 +104,51 @@ def stored_request(runtime: Runtime, turn: Turn) -> Request:
     seen = turn.writer.view(runtime, turn.session, stable)
     messages = (*stable.messages, *seen.messages)
     return replace(turn.composed.request, messages=messages, purpose="warm")
+
+
+class DayPrefix(Struct, frozen=True):
+    """The overview of a day for the conversation that went on last with the owner."""
+
+    session: str
+    readers: tuple[str, ...]
+    overview: str
+
+
+def check_new_day(runtime: Runtime) -> Due[DayPrefix]:
+    """Find whether the overview of this day has still to be made; asks no model."""
+    wanted = Condition("wanted", str(runtime.config.prompt.topics).lower(), "prompt.topics", True)
+    if not runtime.config.prompt.topics or not runtime.writes:
+        return Due((wanted,), ())
+    owner = people.owner_id(runtime.entity, runtime.identity)
+    newest = session_files.newest(runtime.entity.sessions, owner, runtime.now())
+    if newest is None:
+        return Due((wanted,), ())
+    readers = session_files.find(runtime.entity.sessions, newest.id).people
+    made = survey.stored_overview(runtime, readers) is not None
+    day = Condition("day", "made" if made else "new", "a new day", not made)
+    if made:
+        return Due((wanted, day), ())
+    overview = survey.make_overview(runtime, readers)
+    jobs = (DayPrefix(newest.id, readers, overview),) if overview else ()
+    return Due((wanted, day), jobs)
+
+
+def run_new_day(runtime: Runtime, job: DayPrefix) -> JobResult:
+    """Evaluate the prompt of the day where the model may be asked, and keep its overview.
+
+    Nothing of it is a record.
+    """
+    is_read_ahead = False
+    if survey.wants_overview(runtime):
+        session = session_files.find(runtime.entity.sessions, job.session)
+        owner = people.owner_id(runtime.entity, runtime.identity)
+        request = next_request(runtime, session, owner, job.overview)
+        is_read_ahead = request is not None
+        if request is not None:
+            runtime.model.warm(request)
+    survey.keep_overview(runtime, job.readers, job.overview)
+    topics = job.overview.count("\n- ") + job.overview.startswith("- ")
+    line = f"The overview of the day is made: {topics} topics."
+    if is_read_ahead:
+        line = f"The prompt of the day is ready, with {topics} topics."
+    return JobResult("prefix: the topics of the day", tuple, (line,), {"topics": topics})

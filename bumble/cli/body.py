@@ -20,7 +20,7 @@ from bumble.cli.shelf import Face, Shelf, data_of
 from bumble.errors import RecordExistsError
 from bumble.records import anchors, relationships, soma
 from bumble.records.base import Provenance
-from bumble.runtime import anchor_recall, body_state
+from bumble.runtime import body_state
 from bumble.text import words
 
 
@@ -220,7 +220,7 @@ LabelArgument = Annotated[
 
 
 def _left(opened: Opened, anchor: anchors.Anchor) -> float:
-    return anchor_recall.strength(anchor, opened.shell.now())
+    return body_state.anchor_strength(anchor, opened.shell.now())
 
 
 def _anchor_face(opened: Opened, anchor: anchors.Anchor) -> Face:
@@ -292,7 +292,7 @@ def add(
     origin = Provenance(by="anchor add")
     anchor = anchors.new(label, description, levels, at, strength, provenance=origin)
     why = f"keep how it feels: {anchor.label}"
-    surplus = anchor_recall.dropped(listed, at)
+    surplus = body_state.dropped_anchors(listed, at)
     planned = [
         anchors.plan_new(anchor, why),
         *(anchors.plan_forget(weak, f"{why}; the weakest goes") for weak in surplus),
@@ -321,7 +321,7 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
     why = f"recall: {anchor.label}"
 
     def move(soma: Soma) -> Soma:
-        return anchor_recall.blended(soma, anchor, hormones.ASKED)
+        return body_state.blended(soma, anchor, hormones.ASKED)
 
     temperament = opened.config.soma.bars.levels
     moved = body_state.plan_moved(opened.entity, at, opened.zone, temperament, move, why)

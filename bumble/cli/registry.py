@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bumble.chat import automations, day_prefix, reminders, wake
+from bumble.chat import automations, reminders, turn, wake
 from bumble.jobs import consolidate, dream, evolve, stretch, working_memory
 from bumble.prompt import handover
 from bumble.runtime.job import Pass
@@ -12,7 +12,7 @@ from bumble.runtime.review_queue import OF_STRETCH
 AFTER_TURN: tuple[Pass, ...] = (
     Pass(stretch.NAME, stretch.check, stretch.run, reviewed=True),
     Pass("handover", handover.check, handover.run),  # of what was remembered
-    Pass("prefix", day_prefix.check, day_prefix.run, written_as=""),
+    Pass("prefix", turn.check_new_day, turn.run_new_day, written_as=""),
 )
 
 # What a tick does besides: before that, and after it.

@@ -26,16 +26,7 @@ from bumble.files import disk
 from bumble.jobs import musings, narrate, portrait
 from bumble.jobs.episode import significance_now
 from bumble.recall.belief_strength import archive_check
-from bumble.records import (
-    base,
-    beliefs,
-    dreams,
-    episodes,
-    journal,
-    relationships,
-    scratch,
-    state,
-)
+from bumble.records import base, beliefs, dreams, episodes, journal, relationships, state, working
 from bumble.runtime import review_queue, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
@@ -298,14 +289,15 @@ def _put_away(runtime: Runtime) -> Sequence[changes.Change]:
 
 def check_notes(runtime: Runtime) -> Due[Tidying]:
     """Find whether there are notes to be moved."""
-    lines = scratch.lines(runtime.entity.root / scratch.PATH)
-    job = Tidying((scratch.PATH,), (review_queue.mark("notes", *lines),))
+    lines = working.scratch_lines(runtime.entity.root / working.SCRATCH_PATH)
+    job = Tidying((working.SCRATCH_PATH,), (review_queue.mark("notes", *lines),))
     return Due((), (job,) if lines else ())
 
 
 def move_notes(runtime: Runtime, _: Tidying) -> JobResult:
     """Move the notes of the scratch pad to the journal, all or none."""
-    at, count = runtime.now(), len(scratch.lines(runtime.entity.root / scratch.PATH))
+    at = runtime.now()
+    count = len(working.scratch_lines(runtime.entity.root / working.SCRATCH_PATH))
     amount = words.counted(count, "note")
     return JobResult(
         title=f"{amount} to the journal",
@@ -317,21 +309,21 @@ def move_notes(runtime: Runtime, _: Tidying) -> JobResult:
 
 def plan_notes_moved(runtime: Runtime, at: datetime) -> Sequence[changes.Change]:
     """Plan to move all notes to the journal, grouped by who may meet them and their trust."""
-    path = runtime.entity.root / scratch.PATH
+    path = runtime.entity.root / working.SCRATCH_PATH
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for line in scratch.lines(path):
-        origin = scratch.origin(line)
+    for line in working.scratch_lines(path):
+        origin = working.origin_of_note(line)
         groups.setdefault((origin.trust, origin.audience), []).append(line)
     if not groups:
         return []
     old = base.read_text(path)
-    left = scratch.without_notes(old)
+    left = working.without_notes(old)
     why = "the notes are in the journal"
-    gone = changes.write(scratch.PATH, left, old, why) if left.strip() else None
+    gone = changes.write(working.SCRATCH_PATH, left, old, why) if left.strip() else None
     entries = [
         journal.plan_add(
             at,
-            "\n".join(map(scratch.shown, lines)),
+            "\n".join(map(working.shown_note, lines)),
             runtime.zone,
             "keep the notes",
             tags=(NOTE_TAG,),
@@ -339,12 +331,12 @@ def plan_notes_moved(runtime: Runtime, at: datetime) -> Sequence[changes.Change]
         )
         for lines in groups.values()
     ]
-    return [gone or changes.delete(scratch.PATH, old, why), *entries]
+    return [gone or changes.delete(working.SCRATCH_PATH, old, why), *entries]
 
 
 def _origin(lines: Sequence[str]) -> base.Provenance | None:
     """Say where some notes come from; None for what a person wrote."""
-    origins = [scratch.origin(line) for line in lines]
+    origins = [working.origin_of_note(line) for line in lines]
     first = next((origin for origin in origins if origin.by), None)
     sources = dict.fromkeys(source for origin in origins for source in origin.sources)
     return first and replace(first, by="consolidate", sources=tuple(sources))

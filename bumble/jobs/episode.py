@@ -24,11 +24,11 @@ from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.index import terms
 from bumble.index.search import Hit
-from bumble.jobs.segments import StretchJob
+from bumble.jobs.scene import StretchJob
 from bumble.llm import ledger
 from bumble.recall import survey
 from bumble.records import base, episodes, provenance, relationships, session_files, sessions
-from bumble.runtime import anchor_recall, body_state, people
+from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, titles, tokens, words
 
@@ -91,7 +91,7 @@ def _anchored(
     quote = f'{name}: "{words.shorten(message.text, QUOTE_CHARS)}"'
     label = words.shorten(imprint.trigger, LABEL_CHARS)
     strength = imprint.intensity * left
-    return anchor_recall.plan_charged(runtime, soma, label, quote, strength, origin)
+    return body_state.plan_charged(runtime, soma, label, quote, strength, origin)
 
 
 def felt_line(

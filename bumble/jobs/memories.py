@@ -21,8 +21,7 @@ from bumble.errors import UserError
 from bumble.fallback import sayings
 from bumble.guard import corrections, verifier
 from bumble.jobs import ask, episode, portrait, renaming
-from bumble.jobs.scene import Scene
-from bumble.jobs.segments import StretchJob
+from bumble.jobs.scene import Scene, StretchJob
 from bumble.recall import belief_strength
 from bumble.records import base, episodes, journal, knowledge, relationships
 from bumble.records import beliefs as held

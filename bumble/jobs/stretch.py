@@ -24,10 +24,10 @@ from msgspec.structs import replace
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import notices, sayings
-from bumble.jobs import ask, episode, memories, portrait, scene, segments
+from bumble.jobs import ask, episode, memories, portrait, scene
 from bumble.records import session_files, sessions, state
 from bumble.records.base import MappingFile
-from bumble.runtime import body_state, cursors
+from bumble.runtime import body_state
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, Pass, settle, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, words
@@ -101,7 +101,7 @@ def check(
     force: bool = False,
     gated: bool = False,
     person: str = "",
-) -> Due[segments.StretchJob]:
+) -> Due[scene.StretchJob]:
     """Find the stretches that are over, the oldest first; asks no model.
 
     Args:
@@ -112,8 +112,8 @@ def check(
         person: Only conversations in which somebody takes part.
     """
     file = state.read(runtime.entity.state)
-    names = [session_id] if session_id else list(cursors.waiting(file))
-    jobs: list[segments.StretchJob] = []
+    names = [session_id] if session_id else list(state.waiting(file))
+    jobs: list[scene.StretchJob] = []
     open_count, told = 0, list[Condition]()
     for name in names:
         session = episode.conversation(runtime, name)
@@ -133,9 +133,7 @@ def check(
     return Due((over,) if jobs else (over, *told), tuple(jobs))
 
 
-def _cut(
-    runtime: Runtime, file: MappingFile, session: sessions.Session
-) -> list[segments.StretchJob]:
+def _cut(runtime: Runtime, file: MappingFile, session: sessions.Session) -> list[scene.StretchJob]:
     """Cut what waits of a conversation into stretches."""
     if session.imported is not None:
         # cut what was not learnt from yet of an imported conversation
@@ -144,17 +142,19 @@ def _cut(
         unanswered = {message.id for message in session.unanswered}
         settled = [each for each in session.messages[start:] if each.id not in unanswered]
         budget = runtime.config.memory.distillation.context_char_budget
-        groups = segments.by_size(segments.turns_of(settled), budget)
-        return [segments.StretchJob(session.id, messages, "imported") for messages in groups]
+        groups = scene.by_size(scene.turns_of(settled), budget)
+        return [scene.StretchJob(session.id, messages, "imported") for messages in groups]
     open_ends = {message.id for message in session.unanswered}
     # up to the first turn without an answer: another process may be at it
-    waits = list(takewhile(lambda one: one.id not in open_ends, cursors.messages(file, session)))
+    waits = list(
+        takewhile(lambda one: one.id not in open_ends, state.waiting_messages(file, session))
+    )
     if not any(message.role == "user" for message in waits):
         return []
-    return segments.stretches(runtime, session, waits)
+    return scene.stretches(runtime, session, waits)
 
 
-def run(runtime: Runtime, job: segments.StretchJob, *, allow_shrink: bool = False) -> JobResult:
+def run(runtime: Runtime, job: scene.StretchJob, *, allow_shrink: bool = False) -> JobResult:
     """Ask what a stretch comes to, and hold the answer to what was said; writes no file.
 
     Args:
@@ -186,7 +186,7 @@ def run(runtime: Runtime, job: segments.StretchJob, *, allow_shrink: bool = Fals
 
 def _result(
     runtime: Runtime,
-    job: segments.StretchJob,
+    job: scene.StretchJob,
     shown: scene.Scene,
     draft: ask.Draft,
     made: memories.Memories,
@@ -231,7 +231,7 @@ def _title(made: memories.Memories) -> str:
 
 
 def _plan_moved(
-    runtime: Runtime, job: segments.StretchJob, dropped: Sequence[ask.Dropped]
+    runtime: Runtime, job: scene.StretchJob, dropped: Sequence[ask.Dropped]
 ) -> list[Change | None] | None:
     """Plan to move the cursor behind a stretch; None if another process was faster."""
     file = state.read(runtime.entity.state)
@@ -243,17 +243,17 @@ def _plan_moved(
     if session.id in tried:
         gone.append((TRIED, session.id) if len(tried) > 1 else (TRIED,))
     if session.imported is not None:
-        if session.distilled and not cursors.is_behind(session, last.id, session.distilled):
+        if session.distilled and not state.is_behind(session, last.id, session.distilled):
             return None
         reached = sessions.plan_append(session, [sessions.Distilled(runtime.now(), last.id)], why)
         return [state.plan_write(file, values, why, remove=gone), reached]
-    if not any(message.id in ids for message in cursors.messages(file, session)):
+    if not any(message.id in ids for message in state.waiting_messages(file, session)):
         return None
-    return [cursors.plan_moved(file, session, last.id, values, why, remove=gone)]
+    return [state.plan_cursor_moved(file, session, last.id, values, why, remove=gone)]
 
 
 def _failed(
-    runtime: Runtime, job: segments.StretchJob, shown: scene.Scene, error: AnswerInvalidError
+    runtime: Runtime, job: scene.StretchJob, shown: scene.Scene, error: AnswerInvalidError
 ) -> JobResult:
     """Count an unusable answer; after a few the stretch is passed over, and quoted."""
     file = state.read(runtime.entity.state)
@@ -284,7 +284,7 @@ def _failed(
 # what is told of it
 
 
-def _data(job: segments.StretchJob, draft: ask.Draft, made: memories.Memories) -> dict[str, Any]:
+def _data(job: scene.StretchJob, draft: ask.Draft, made: memories.Memories) -> dict[str, Any]:
     """Return the same for JSON."""
     kept = [("knowledge", one.title, one.text) for one in made.facts]
     kept += [("relational", "", one.text) for one in made.notes]
@@ -311,7 +311,7 @@ def _data(job: segments.StretchJob, draft: ask.Draft, made: memories.Memories) -
 Listener = Callable[[str], None]
 
 
-def leaving(runtime: Runtime, compaction: JobResult) -> segments.StretchJob | None:
+def leaving(runtime: Runtime, compaction: JobResult) -> scene.StretchJob | None:
     """Return the next window that is to be distilled before a compaction is written.
 
     Args:
@@ -349,11 +349,11 @@ def flush(
     """
     part = count(1)
 
-    def waiting(runtime: Runtime) -> Due[segments.StretchJob]:
+    def waiting(runtime: Runtime) -> Due[scene.StretchJob]:
         window = leaving(runtime, compaction)
         return Due((), () if window is None else (window,))
 
-    def distilled(runtime: Runtime, window: segments.StretchJob) -> JobResult:
+    def distilled(runtime: Runtime, window: scene.StretchJob) -> JobResult:
         note(f"distilling what leaves the view, part {next(part)}")
         return run(runtime, window)
 

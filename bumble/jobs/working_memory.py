@@ -21,15 +21,7 @@ from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.jobs import consolidate, dream, narrate
 from bumble.llm import prompts
-from bumble.records import (
-    base,
-    episodes,
-    journal,
-    provenance,
-    scratch,
-    state,
-    working,
-)
+from bumble.records import base, episodes, journal, provenance, state, working
 from bumble.runtime import people, review_queue
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
@@ -83,7 +75,7 @@ def _shrinks(
 
 
 def _bare(source: str) -> str:
-    return "\n".join(scratch.shown(row) for row in source.splitlines())
+    return "\n".join(working.shown_note(row) for row in source.splitlines())
 
 
 def _forgets_bond(before: str, after: str) -> str | None:
@@ -168,15 +160,15 @@ def _past(runtime: Runtime) -> tuple[datetime | None, str]:
 def _notes(runtime: Runtime, since: datetime | None) -> tuple[tuple[str, base.Provenance], ...]:
     """Return what was jotted down, whether it still waits or is in the journal by now."""
     entries = [
-        (row.removeprefix(scratch.MARK).strip(), entry.provenance)
+        (row.removeprefix(working.NOTE_MARK).strip(), entry.provenance)
         for entry in journal.read(runtime.entity.journal, runtime.zone).entries
         if consolidate.NOTE_TAG in entry.tags and (since is None or entry.at > since)
         for row in entry.text.splitlines()
         if row.strip()
     ]
     waiting = [
-        (scratch.shown(line).removeprefix(scratch.MARK), scratch.origin(line))
-        for line in scratch.lines(runtime.entity.root / scratch.PATH)
+        (working.shown_note(line).removeprefix(working.NOTE_MARK), working.origin_of_note(line))
+        for line in working.scratch_lines(runtime.entity.root / working.SCRATCH_PATH)
     ]
     notes = [
         (one_line(text), origin)

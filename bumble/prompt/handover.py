@@ -24,7 +24,6 @@ from bumble.llm import prompts
 from bumble.models.embed import protocol
 from bumble.records import base, episodes, session_files, state
 from bumble.records.sessions import Session
-from bumble.runtime import cursors
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, titles, tokens, words
@@ -138,7 +137,7 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
 def _waits(runtime: Runtime, session: Session) -> bool:
     """Whether a conversation has still to be remembered."""
     file = state.read(runtime.entity.state)
-    return cursors.first(file, session.id) is not None
+    return state.first_waiting(file, session.id) is not None
 
 
 def _later(session: Session, data: Mapping[str, Any]) -> JobResult:

@@ -24,14 +24,13 @@ from bumble.records import (
     dreams,
     narrative,
     provenance,
-    scratch,
     self_model,
     session_files,
     sessions,
     working,
 )
 from bumble.runtime import people
-from bumble.runtime.anchor_recall import Stirring
+from bumble.runtime.body_state import Stirring
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import moments, tokens, words
 
@@ -211,9 +210,9 @@ def current(runtime: Runtime, readers: Sequence[str], language: str) -> list[wor
 def notes_text(entity: Entity, readers: Sequence[str]) -> str:
     """Word the newest scratch notes that everybody here may meet."""
     notes = [
-        scratch.shown(line)
-        for line in scratch.lines(entity.root / scratch.PATH)
-        if base.may_read((origin := scratch.origin(line)).audience, readers)
+        working.shown_note(line)
+        for line in working.scratch_lines(entity.root / working.SCRATCH_PATH)
+        if base.may_read((origin := working.origin_of_note(line)).audience, readers)
         and not provenance.is_untrusted(origin.trust)
     ]
     heading = "Notes you jotted down:"

@@ -30,7 +30,7 @@ from bumble.records import base, beliefs, episodes, kinds, knowledge, session_fi
 from bumble.records.kinds import RECALLED
 from bumble.records.provenance import BY_FORM
 from bumble.records.sessions import Message, Notice, Session
-from bumble.runtime import cursors, rules
+from bumble.runtime import rules
 from bumble.text import stop_words, words
 
 LATEST_TALKS = 50  # of those that nothing was kept of yet
@@ -72,7 +72,7 @@ def _noticed(entity: Entity, readers: Sequence[str], zone: tzinfo | None) -> dic
 def _unkept(entity: Entity) -> list[str]:
     """Return the ids of the latest talks of which nothing was kept; none if that can't be read."""
     with suppress(UserError):  # doctor says so; what is remembered is found all the same
-        return list(cursors.waiting(state.read(entity.state)))[-LATEST_TALKS:]
+        return list(state.waiting(state.read(entity.state)))[-LATEST_TALKS:]
     return []
 
 

@@ -24,7 +24,6 @@ from bumble.records.proposals import PROPOSAL
 from bumble.records.questions import QUESTION
 from bumble.records.relationships import PERSON
 from bumble.records.reminders import REMINDER
-from bumble.records.scratch import SCRATCH
 from bumble.records.self_model import SELF_MODEL
 from bumble.records.session_files import HANDOVER_KIND as HANDOVER
 from bumble.records.session_files import SESSION_KIND as SESSION
@@ -32,7 +31,7 @@ from bumble.records.skills import SKILL
 from bumble.records.soma import SOMA
 from bumble.records.state import STATE
 from bumble.records.topics import TOPIC
-from bumble.records.working import WORKING
+from bumble.records.working import SCRATCH, WORKING
 
 __all__ = [
     "ANCHOR",

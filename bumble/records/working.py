@@ -1,24 +1,32 @@
-"""Working memory: `working/MEMORY.md`, living notes for the coming days, a line each, by section.
+"""Working memory: living notes for the coming days, by section, and scratch notes of turns.
+
+In `working/MEMORY.md`:
 
     ## Bond
 
     - Sam trusts me with his plans. <!-- {by: dream, from: [ep_1], audience: [sam]} -->
 
 The dream rewrites its own lines, which say so; whatever else stands in the file is its owner's and
-stays. Knows nothing of models or prompts.
+stays. In `working/scratch.md`, jotted down in a turn for later:
+
+    - 2026-05-24 12:00 [directive] Sam wants short answers. <!-- {by: chat, from: [ses_1]} -->
+
+The newest stand before each message; they are not searched. Putting memory in order moves them to
+the journal. Knows nothing of models or prompts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import changes
-from bumble.records import base, provenance, scratch
+from bumble.errors import UsageError
+from bumble.records import base, provenance
 from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView
 from bumble.text import markdown
@@ -55,9 +63,9 @@ def parse(source: str, stem: str = "") -> tuple[MemoryLine, ...]:
     for number, row in enumerate(markdown.lines(source), 1):
         if row.startswith(HEADING):
             section = row.removeprefix(HEADING).strip()
-        elif row.startswith(scratch.MARK):
-            text = scratch.shown(row.rstrip("\r\n")).removeprefix(scratch.MARK).strip()
-            lines.append(MemoryLine(section, text, scratch.origin(row), row, number))
+        elif row.startswith(NOTE_MARK):
+            text = shown_note(row.rstrip("\r\n")).removeprefix(NOTE_MARK).strip()
+            lines.append(MemoryLine(section, text, origin_of_note(row), row, number))
     return tuple(lines)
 
 
@@ -112,14 +120,14 @@ def shown(source: str, readers: Collection[str]) -> str:
     for row in source[markdown.parse(source).body_start :].splitlines():
         if row.startswith(HEADING) and rows and rows[-1].startswith(HEADING):
             rows.pop()
-        if row.startswith(scratch.MARK):
-            origin = scratch.origin(row)
+        if row.startswith(NOTE_MARK):
+            origin = origin_of_note(row)
             open_to_all = not origin.audience or (
                 set(readers) and base.may_read(origin.audience, readers)
             )
             if provenance.is_untrusted(origin.trust) or not open_to_all:
                 continue
-            row = scratch.shown(row)
+            row = shown_note(row)
         if row.strip():
             rows.append(row)
     while rows and rows[-1].startswith(HEADING):
@@ -140,7 +148,7 @@ def rendered(source: str, lines: Mapping[str, Sequence[tuple[str, base.Provenanc
         if row.startswith(HEADING):
             section = row.removeprefix(HEADING).strip()
             parts.setdefault(section, [])
-        if not (row.startswith(scratch.MARK) and scratch.origin(row).by == BY):
+        if not (row.startswith(NOTE_MARK) and origin_of_note(row).by == BY):
             parts[section].append(row)
     for title in SECTIONS:
         _add(parts.setdefault(title, [f"{HEADING}{title}\n"]), lines.get(title, ()))
@@ -157,7 +165,7 @@ def _add(rows: list[str], lines: Sequence[tuple[str, base.Provenance]]) -> None:
         rows.append("\n")
     for text, origin in lines:
         plain = one_line(text).replace("<!--", "&lt;!--")  # the only comment is its origin
-        rows.append(f"{scratch.MARK}{plain} {provenance.origin_comment(origin)}")
+        rows.append(f"{NOTE_MARK}{plain} {provenance.origin_comment(origin)}")
 
 
 def plan_rewrite(
@@ -171,3 +179,95 @@ def plan_rewrite(
     if text == source:
         return None
     return replace(changes.write(PATH, text, source or None, why), keeps=bool(source))
+
+
+SCRATCH_PATH = "working/scratch.md"
+NOTE_KINDS = ("experience", "directive", "world_fact", "mental_model")
+NOTE_MARK = "- "
+
+
+def parse_scratch(source: str, stem: str = "") -> list[str]:
+    """Return the notes in the text of the file, oldest first, a line each."""
+    return [line for line in source.splitlines() if line.startswith(NOTE_MARK)]
+
+
+def scratch_lines(file: Path) -> list[str]:
+    """Return the notes, oldest first; none if there is no file."""
+    return parse_scratch(base.read_text(file)) if file.is_file() else []
+
+
+def origin_of_note(line: str) -> base.Provenance:
+    """Return where a note says it comes from; nothing for one that a person wrote."""
+    at = line.rfind("<!--")
+    return provenance.split_origin(line[at:])[0] if at >= 0 else base.Provenance()
+
+
+def shown_note(line: str) -> str:
+    """Return a note without where it comes from."""
+    at = line.rfind("<!--")
+    return line[:at].rstrip() if at >= 0 and origin_of_note(line).by else line
+
+
+def without_notes(text: str) -> str:
+    """Return what is left of the file's text without its notes, byte for byte."""
+    kept = [line for line in text.splitlines(keepends=True) if not line.startswith(NOTE_MARK)]
+    text = "".join(kept)
+    return text if markdown.parse(text).body else ""  # where its companion lies is no text
+
+
+def _note_views(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    return [
+        RecordView(
+            f"{path.stem}, line {number}",
+            shown_note(line).strip(),
+            origin_of_note(line),
+            origin_of_note(line).sources,
+            line=number,
+            source=line,
+        )
+        for number, line in enumerate(markdown.lines(base.read_text(path)), 1)
+        if line.startswith(NOTE_MARK)
+    ]
+
+
+SCRATCH = Kind(
+    name="scratch",
+    singular="scratch note",
+    plural="scratch notes",
+    key="scratch",
+    patterns=(SCRATCH_PATH,),
+    parser=parse_scratch,
+    viewer=_note_views,
+    joiner=parts,
+    forgetting="parts",
+    merging="union",
+    file_name="scratch notes",
+    explained=True,
+    counted=True,
+)
+
+
+def plan_note(
+    at: datetime, kind: str, text: str, zone: tzinfo, origin: base.Provenance, why: str
+) -> changes.Change:
+    """Plan to add a note at the end; what is there stays, byte for byte.
+
+    Args:
+        at: When it is written.
+        kind: One of NOTE_KINDS.
+        text: Becomes one line.
+        zone: The entity's time zone.
+        origin: Where it comes from.
+        why: For the change set.
+
+    Raises:
+        UsageError: If the text is empty, or of no such kind.
+    """
+    note = one_line(text)
+    if not note:
+        raise UsageError("A note needs a text.")
+    if kind not in NOTE_KINDS:
+        raise UsageError(f"A note is one of {', '.join(NOTE_KINDS)}, not {kind}.")
+    shown = note.replace("<!--", "&lt;!--")  # the only comment in the line is its origin
+    head = f"{NOTE_MARK}{at.astimezone(zone):%Y-%m-%d %H:%M} [{kind}]"
+    return changes.add(SCRATCH_PATH, f"{head} {shown} {provenance.origin_comment(origin)}", why)

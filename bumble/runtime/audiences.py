@@ -10,7 +10,7 @@ from typing import Any
 
 from bumble.entity import companions
 from bumble.entity.changes import Change, Version
-from bumble.records import base, journal, jsonl, kinds, knowledge, relationships, scratch
+from bumble.records import base, journal, jsonl, kinds, knowledge, relationships, working
 from bumble.records.provenance import Reader
 from bumble.text import markdown
 
@@ -108,7 +108,7 @@ def _sections(text: str, parse: Callable[[str], Any], records: str) -> Iterator[
 
 
 def _lines(text: str) -> Iterator[Part]:
-    yield from ((scratch.origin(line), line) for line in scratch.parse(text))
+    yield from ((working.origin_of_note(line), line) for line in working.parse_scratch(text))
 
 
 def _person(text: str) -> Iterator[Part]:

@@ -210,7 +210,10 @@ def _plain_splice(source: str, keys: Sequence[str], value: Any, *, removing: boo
     for depth, key in enumerate(keys):
         line = re.compile(rf"^{indent}{re.escape(key)}:(?: (.+?))?(?=\r?$)", re.MULTILINE)
         match = line.search(source, at)
-        if not match or (indent and re.search(r"^\S", source[at : match.start()], re.MULTILINE)):
+        if not match or (
+            indent
+            and re.search(rf"^ {{0,{len(indent) - 1}}}\S", source[at : match.start()], re.MULTILINE)
+        ):
             # there is no such line, or it stands under another key
             return None if removing else _further_line(source, keys[depth:], value, indent, at)
         if match[1] is not None:

@@ -8,7 +8,6 @@ reader would give the same, and takes a second where that one takes half a minut
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -28,8 +27,7 @@ PLAIN = patterns.compile(rf"[^\W\d]{_WORD}*(?: [^\W_]{_WORD}*)*")
 MOMENT = patterns.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:[+-]\d\d:\d\d|Z)")
 SPECIAL = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n"])
 _KEY = r"[A-Za-z][A-Za-z0-9_]*"
-_LINE = patterns.compile(rf"({_KEY}):(?: (.+))?")
-_BELOW = patterns.compile(rf"  (?:- (.+)|({_KEY}): (.+))")
+_LINE = patterns.compile(rf"((?:  ){{0,3}})(?:- (.+)|({_KEY}):(?: (.+))?)")
 _INTEGER = patterns.compile(r"0|-?[1-9]\d{0,17}")
 _DECIMAL = patterns.compile(r"-?\d{1,17}\.\d{1,17}")
 # characters that are neither a line break nor forbidden to any reader
@@ -41,41 +39,33 @@ MISSING: Any = object()  # `read` can't tell
 
 def read_plain(source: str) -> Any:
     """Return a mapping's values, or MISSING where the text is more than plain."""
-    found: dict[str, Any] = {}
-    key, below = "", MISSING  # the key whose value may follow on indented lines
+    open_parts: list[Any] = [{}]  # what lines of each depth add to
+    last: tuple[dict[str, Any], str] | None = None  # the key whose value may follow, deeper
     for line in source.replace("\r\n", "\n").split("\n"):
         if not line or (line.startswith("# ") and line.isprintable()):
             continue
         match = _LINE.fullmatch(line)
-        if match:
-            key, text = match[1], match[2]
-            if key in found or key.lower() in SPECIAL:
-                return MISSING
-            below = None if text is None else MISSING
-            value = None if text is None else _value(text)
+        if match is None:
+            return MISSING
+        indent, item, key, text = match.groups()
+        depth = len(indent) // 2
+        if depth == len(open_parts) and last is not None:
+            last[0][last[1]] = [] if item else {}
+            open_parts.append(last[0][last[1]])
+        del open_parts[depth + 1 :]
+        value = None if item is text is None else _value(item or text)
+        part = open_parts[-1]
+        is_there = depth == len(open_parts) - 1 and isinstance(part, list if item else dict)
+        if not is_there or value is MISSING:
+            return MISSING
+        if item:
+            part.append(value)
+        elif key in part or key.lower() in SPECIAL:
+            return MISSING
         else:
-            match = _BELOW.fullmatch(line)
-            value = _extended(below, match) if match and below is not MISSING else MISSING
-            below = value
-        if value is MISSING:
-            return MISSING
-        found[key] = value
-    return found
-
-
-def _extended(value: Any, line: re.Match[str]) -> Any:
-    """Add an indented line to what stands under a key so far."""
-    item, key, text = line.groups()
-    read = _value(item or text)
-    if read is MISSING:
-        return MISSING
-    if item is not None and (value is None or isinstance(value, list)):
-        return [*(value or []), read]
-    if item is None and (value is None or isinstance(value, dict)):
-        if key in (value or {}) or key.lower() in SPECIAL:
-            return MISSING
-        return {**(value or {}), key: read}
-    return MISSING
+            part[key] = value
+        last = (part, key) if item is text is None else None
+    return open_parts[0]
 
 
 def _value(text: str) -> Any:

@@ -45,11 +45,11 @@ def test_a_grandchild_that_outlives_the_limit_is_not_waited_for(entity: Entity, 
 
 @posix
 def test_what_a_program_leaves_running_ends_with_it(entity: Entity) -> None:
-    (entity.workspace / "late.py").write_text("import time; time.sleep(2); open('late', 'w')")
+    (entity.workspace / "late.py").write_text("import time; time.sleep(0.8); open('late', 'w')")
     code = "import subprocess, sys; subprocess.Popen([sys.executable, 'late.py'])"
     patient = replace(TOOLS, command_timeout_seconds=30)  # it ends at once, but for a busy machine
     workspace.run(entity, python(code), patient, ENVIRON)
-    time.sleep(2.5)
+    time.sleep(1.2)
     assert not (entity.workspace / "late").exists()
 
 

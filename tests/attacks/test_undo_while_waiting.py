@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from bumble.entity import commits
 from tests.support.repository import after_a_dream, git, subjects
 from tests.support.running import Run
 
@@ -14,8 +15,9 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
 @pytest.fixture
-def ada(run: Run) -> Run:
+def ada(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Ada under git, after a dream and a fact."""
+    monkeypatch.setattr(commits, "BUSY_WAIT_SECONDS", 0.01)
     after_a_dream(run)
     run.ok("knowledge", "set", "Pets", "A dog.")
     return run

@@ -6,7 +6,7 @@ from bumble.chat import tool_list, tools
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import knowledge, reminders, scratch
+from bumble.records import knowledge, reminders, working
 from bumble.runtime.runtime import Runtime
 from tests.support import lives
 from tests.support.turns import act, say, talk
@@ -56,7 +56,7 @@ def test_notes_of_a_turn_are_written_with_it_one_a_line(ada: Entity) -> None:
         {"text": "Sam wants short answers.", "type": "directive"},
     ]
     talk(noting(ada, *notes), "I live in Lisbon, and I want short answers.")
-    lines = scratch.lines(ada.root / scratch.PATH)
+    lines = working.scratch_lines(ada.root / working.SCRATCH_PATH)
     assert ["[world_fact] Sam lives" in lines[0], "[directive] Sam wants" in lines[1]] == [
         True,
         True,
@@ -74,7 +74,7 @@ def test_what_was_only_read_is_not_noted(ada: Entity) -> None:
     runtime = lives.runtime_of(ada, ScriptedModel(replies), flags={**NOTES, "tools.files": True})
     done = talk(runtime, "Read the file.")
     assert done.outcome.steps[1].results[0].failed
-    assert scratch.lines(ada.root / scratch.PATH) == []
+    assert working.scratch_lines(ada.root / working.SCRATCH_PATH) == []
 
 
 SOUP = "Boil the water, add leeks and carrots, stir for ten minutes, and salt at the end."

@@ -17,7 +17,7 @@ from bumble.prompt import preamble
 from bumble.records import anchors
 from bumble.records import soma as store
 from bumble.records.base import Provenance
-from bumble.runtime import anchor_recall, body_state
+from bumble.runtime import body_state
 from bumble.runtime.runtime import Runtime
 from tests.support import lives
 from tests.support.turns import Clock, act, runtime_of, say, talk
@@ -152,7 +152,7 @@ def test_words_draw_the_body_by_a_quarter(ada: Entity) -> None:
     put(ada, "The evening by the sea")
     runtime = lives.runtime_of(ada)
     soma = body_state.read(runtime, runtime.now())
-    stirring = anchor_recall.stir(runtime, soma, "An evening by the sea", ("sam",), soma.at)
+    stirring = body_state.stir(runtime, soma, "An evening by the sea", ("sam",), soma.at)
     assert stirring is not None
     moved = stirring.move(soma).hormones.levels
     wanted = {name: 0.75 * soma.hormones.levels[name] + 0.25 * LEVELS[name] for name in LEVELS}

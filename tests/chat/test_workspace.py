@@ -98,16 +98,16 @@ def test_a_program_runs_in_the_workspace_without_the_owners_environment(ada: Ent
 
 def test_a_program_that_takes_too_long_is_killed_with_all_it_started(ada: Entity) -> None:
     mark = ada.workspace / "alive"
-    (ada.workspace / "child.py").write_text("import time; time.sleep(2); open('alive', 'w')")
+    (ada.workspace / "child.py").write_text("import time; time.sleep(1.2); open('alive', 'w')")
     (ada.workspace / "slow.py").write_text(
         "import subprocess, sys, time\n"
         "subprocess.Popen([sys.executable, 'child.py'])\n"
         "time.sleep(30)\n"
     )
-    soon = replace(TOOLS, command_timeout_seconds=0.8)
+    soon = replace(TOOLS, command_timeout_seconds=0.5)
     with pytest.raises(RefusedError, match="longer than"):
         workspace.run(ada, f"{sys.executable} slow.py", soon, ENVIRON)
-    time.sleep(2.2)
+    time.sleep(1.4)
     assert not mark.exists()
 
 

@@ -209,7 +209,10 @@ def test_an_edit_after_a_kill_is_not_committed_as_the_sets(
     assert status(root) == [" M portrait.md"]
 
 
-def test_while_git_is_busy_it_waits_and_says_so(root: Path) -> None:
+def test_while_git_is_busy_it_waits_and_says_so(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commits, "BUSY_WAIT_SECONDS", 0.01)
     (root / ".git" / "index.lock").touch()
     heard: list[str] = []
     commits.apply(root, dream(root), policy(heard))
@@ -283,7 +286,8 @@ def test_an_index_whose_commit_was_not_made_is_dropped(root: Path, most: int | N
     assert run(root, "status", "--porcelain") == "?? tea.md"
 
 
-def test_a_lock_of_somebody_elses_git_stays(root: Path) -> None:
+def test_a_lock_of_somebody_elses_git_stays(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "BUSY_WAIT_SECONDS", 0.01)
     killed_writer(root)
     lock = root / ".git" / "index.lock"
     later = lock.stat().st_mtime + TIMEOUT_SECONDS + 60

@@ -20,10 +20,9 @@ LONG_RUN, MOST_MB, MOST_SECONDS = 100_000, 1_000, 20
 def test_damage_is_refused_in_words_or_read(tmp_path: Path) -> None:
     """Another damage at each commit; `just slow` tries a hundred thousand."""
     for name, reader in parsers.READERS.items():
-        for number in range(2):
-            rng = random.Random(f"{turn()} {number} {name}")
-            came = reader.try_to(damage.damaged(rng.choice(reader.samples), rng), tmp_path)
-            assert came in ("read", "refused"), (name, number)  # anything else has been raised
+        rng = random.Random(f"{turn()} {name}")
+        came = reader.try_to(damage.damaged(rng.choice(reader.samples), rng), tmp_path)
+        assert came in ("read", "refused"), name  # anything else has been raised
 
 
 def test_what_is_whole_is_read(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from bumble.records import (
     knowledge,
     narrative,
     relationships,
-    scratch,
     session_files,
     sessions,
     skills,
+    working,
 )
 from bumble.records.base import Provenance
 from bumble.records.relationships import PendingNote
@@ -53,7 +53,7 @@ def planned() -> list[Change | None]:
             knowledge.Knowledge("", (), None), "Sam", TOLD, "", by_entity=True, provenance=BY
         ),
         journal.plan_add(AT, TOLD, UTC, "", provenance=BY),
-        scratch.plan_add(AT, "experience", TOLD, UTC, BY, ""),
+        working.plan_note(AT, "experience", TOLD, UTC, BY, ""),
         narrative.plan_tell(None, TOLD, AT, BY, ""),
         skills.plan_set([], "Sail", TOLD, TOLD, "", overwrite=False, provenance=BY),
         base.plan_mapping("soma.yaml", base.MappingFile({}, None), {"felt": {"text": TOLD}}, ""),

@@ -180,7 +180,7 @@ from bumble.files import git
 root, head = Path(sys.argv[1]), sys.argv[2]
 with git_operations.noted(root, Operation("merge", head=head, incoming=head)):
     held = git._holding.get()
-    subprocess.Popen(["sleep", "5"], pass_fds=(held.descriptor,))
+    subprocess.Popen(["sleep", "1.5"], pass_fds=(held.descriptor,))
     print(flush=True)
     time.sleep(60)
 """

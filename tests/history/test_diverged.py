@@ -102,7 +102,7 @@ def synced(run: Run) -> None:
 WAYS = (merged_with_driver, merged_without, rebased_with_driver, rebased_without, synced)
 
 
-@pytest.mark.parametrize("way", turns(2, WAYS))
+@pytest.mark.parametrize("way", turns(3, WAYS))
 def test_clones_that_diverge_in_every_kind_come_together_whole(
     begun: tuple[Run, Path], way: Callable[[Run], None]
 ) -> None:

@@ -17,7 +17,7 @@ from bumble.entity.commits import CommitPolicy
 from bumble.errors import RefusedError, ReviewError
 from bumble.history import merge
 from bumble.history import review as proposed
-from bumble.records import scratch, state
+from bumble.records import state, working
 from bumble.runtime import review_queue
 from tests.support.kills import every_call, forks, in_child
 from tests.support.sweeps import kill_steps
@@ -135,21 +135,21 @@ def test_a_clash_is_refused_whole(root: Path) -> None:
 
 
 def test_what_was_locked_meanwhile_stays_and_so_does_what_was_removed(root: Path) -> None:
-    new = changes.write(scratch.PATH, "- later\n", None, "note it")
+    new = changes.write(working.SCRATCH_PATH, "- later\n", None, "note it")
     changes.apply(root, ChangeSet("note: x", (new,)))
-    more = changes.write(scratch.PATH, "- later\n- more\n", "- later\n", "note more")
+    more = changes.write(working.SCRATCH_PATH, "- later\n- more\n", "- later\n", "note more")
     name = propose(root, known(root, "tea", "coffee", more))
     there = (root / "knowledge.md").read_text()
     there = there.replace("## Tea", "## [locked] Tea").replace("leaks", "sinks")
     (root / "knowledge.md").write_text(there)
-    (root / scratch.PATH).unlink()
+    (root / working.SCRATCH_PATH).unlink()
     decision = decide(root, name, proposed.plan_accept)
     assert (root / "knowledge.md").read_text() == there
     assert decision.stays == (
         "knowledge.md: what is locked in it stays as it is",
-        f"{scratch.PATH}: it was removed since, and stays so",
+        f"{working.SCRATCH_PATH}: it was removed since, and stays so",
     )
-    assert not (root / scratch.PATH).exists()
+    assert not (root / working.SCRATCH_PATH).exists()
     assert review_queue.waiting(root) == {}
 
 
@@ -320,14 +320,14 @@ def test_a_kill_while_one_is_accepted_leaves_it_waiting_or_written(
 
 def test_notes_that_came_while_a_proposal_waited_stay(root: Path) -> None:
     changes.apply(
-        root, ChangeSet("note: x", (changes.write(scratch.PATH, "- a\n- b\n", None, ""),))
+        root, ChangeSet("note: x", (changes.write(working.SCRATCH_PATH, "- a\n- b\n", None, ""),))
     )
     name = propose(
-        root, known(root, "tea", "coffee", changes.delete(scratch.PATH, "- a\n- b\n", ""))
+        root, known(root, "tea", "coffee", changes.delete(working.SCRATCH_PATH, "- a\n- b\n", ""))
     )
-    (root / scratch.PATH).write_text("- a\n- b\n- later\n")
+    (root / working.SCRATCH_PATH).write_text("- a\n- b\n- later\n")
     decide(root, name, proposed.plan_accept)
-    assert (root / scratch.PATH).read_text() == "- later\n"
+    assert (root / working.SCRATCH_PATH).read_text() == "- later\n"
 
 
 def test_what_both_added_in_one_place_is_held(root: Path) -> None:

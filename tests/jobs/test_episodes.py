@@ -13,7 +13,7 @@ from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.jobs import episode, stretch
-from bumble.jobs.segments import END, LENGTH, PAUSE
+from bumble.jobs.scene import END, LENGTH, PAUSE
 from bumble.llm import ledger
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import episodes, knowledge, relationships, sessions, state

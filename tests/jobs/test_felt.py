@@ -12,12 +12,12 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError
 from bumble.jobs import stretch
-from bumble.jobs.segments import StretchJob
+from bumble.jobs.scene import StretchJob
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import anchors, relationships, state
 from bumble.records import soma as store
 from bumble.records.sessions import Session
-from bumble.runtime import body_state, cursors, job
+from bumble.runtime import body_state, job
 from bumble.runtime.job import JobResult, Pass, apply
 from bumble.runtime.runtime import Runtime
 from tests.support.stretches import Citing, makes
@@ -64,7 +64,7 @@ def levels(runtime: Runtime) -> dict[str, float]:
 
 
 def waits(ada: Entity, session: Session) -> str | None:
-    return cursors.first(state.read(ada.state), session.id)
+    return state.first_waiting(state.read(ada.state), session.id)
 
 
 def due(runtime: Runtime) -> tuple[StretchJob, ...]:

@@ -17,7 +17,6 @@ from bumble.records import relationships, state
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
-from bumble.runtime import cursors
 from bumble.runtime.job import apply
 from tests.support.living import ada, known, runtime_of, talked, write
 from tests.support.stretches import Citing, makes, seen
@@ -39,7 +38,7 @@ def sam(entity: Entity) -> Relationship:
 
 def reflected(entity: Entity, session: str, said: str, portrait: str) -> Session:
     talk = talked(entity, session, ("sam", said), ("ada", "I see."))
-    write(entity, cursors.plan_heard(state.read(entity.state), talk, talk.messages[0].id, ""))
+    write(entity, state.plan_heard(state.read(entity.state), talk, talk.messages[0].id, ""))
     runtime = runtime_of(entity, **OFF)
     model = Citing([makes("Sam told me of it.", people=[seen("Sam", portrait)])])
     runtime = replace(runtime, model=model)

@@ -8,7 +8,7 @@ from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.jobs import consolidate
-from bumble.records import journal, scratch
+from bumble.records import journal, working
 from bumble.records.base import Provenance
 from bumble.records.journal import JournalEntry
 from bumble.runtime.job import apply
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Entity:
 
 def note(entity: Entity, text: str, origin: Provenance) -> None:
     zone = runtime_of(entity).zone
-    change = scratch.plan_add(NOON, "directive", text, zone, origin, "note")
+    change = working.plan_note(NOON, "directive", text, zone, origin, "note")
     changes.apply(entity.root, ChangeSet("note", (change,)))
 
 
@@ -51,7 +51,7 @@ def test_notes_go_into_the_journal_word_for_word_with_where_they_come_from(folde
     ]
     assert (entry.provenance.by, entry.provenance.sources) == ("consolidate", ("ses_1",))
     assert (entry.provenance.trust, entry.provenance.audience) == ("owner", ("sam",))
-    assert not (folder.root / scratch.PATH).exists()
+    assert not (folder.root / working.SCRATCH_PATH).exists()
 
 
 def test_what_one_person_told_does_not_come_into_an_entry_of_anothers(folder: Entity) -> None:
@@ -64,7 +64,7 @@ def test_what_one_person_told_does_not_come_into_an_entry_of_anothers(folder: En
 
 
 def test_what_is_no_note_stays_and_nothing_is_done_twice(folder: Entity) -> None:
-    place = folder.root / scratch.PATH
+    place = folder.root / working.SCRATCH_PATH
     place.parent.mkdir()
     place.write_text("# Mine\n- by hand\n")
     note(folder, "Sam wants short answers.", SAMS)

@@ -16,7 +16,6 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, journal, knowledge, relationships, state
 from bumble.records.base import Provenance
 from bumble.records.relationships import PendingNote, Scores
-from bumble.runtime import cursors
 from bumble.runtime import people as meetings
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
@@ -77,7 +76,7 @@ def test_one_answer_goes_where_each_part_belongs_and_the_cursor_moves(entity: En
     assert sam.text == "Sam laughs about what Biscuit does.\nI like that in Sam."
     assert sam.scores == Scores(0.3, 0.6, 0.6, 0.0, 0.5)
     assert journal.read(entity.journal, runtime.zone).entries[-1].text == "Six slippers."
-    assert cursors.waiting(state.read(entity.state)) == {}
+    assert state.waiting(state.read(entity.state)) == {}
     assert not stretch.check(runtime, force=True).jobs
     assert dict(outcome.trailers)["Model"] == "scripted"
 
@@ -269,7 +268,7 @@ def test_a_portrait_edited_meanwhile_stays_and_the_rest_is_kept(entity: Entity) 
 def test_what_the_entity_said_itself_is_no_evidence(entity: Entity) -> None:
     session = talked(entity, "ses_1", DOG, ("ada", "Rex of Vienna was just so."))
     file = state.read(entity.state)
-    write(entity, cursors.plan_heard(file, session, session.messages[0].id, ""))
+    write(entity, state.plan_heard(file, session, session.messages[0].id, ""))
     own = claim("Rex lived in Vienna.", "m2", rests=["Rex of Vienna"])
     _, outcome = dealt(entity, makes(HAS_DOG, knowledge=[fact("Rex", own)]))
     assert sections(entity) == {}

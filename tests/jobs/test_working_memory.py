@@ -11,7 +11,7 @@ import pytest
 from bumble.entity.folder import Entity
 from bumble.jobs import working_memory
 from bumble.llm.scripted import Reply
-from bumble.records import episodes, journal, scratch, working
+from bumble.records import episodes, journal, working
 from bumble.records.base import Provenance
 from bumble.runtime import job
 from bumble.runtime.job import JobResult
@@ -150,12 +150,12 @@ def test_what_nobody_said_is_left_out_and_the_page_is_for_those_of_its_sources(
 
 def test_notes_are_taken_in_and_go_to_the_journal(entity: Entity) -> None:
     origin = Provenance("chat", trust="owner", audience=("sam",))
-    note = scratch.plan_add(NIGHT, "directive", "Sam wants it short.", LISBON, origin, "")
+    note = working.plan_note(NIGHT, "directive", "Sam wants it short.", LISBON, origin, "")
     write(entity, note)
     runtime = asleep(entity, 0, **FULL)
     dreamt(runtime)
     assert "Sam wants it short." in nights_asked(runtime)
-    assert not scratch.lines(entity.root / scratch.PATH)
+    assert not working.scratch_lines(entity.root / working.SCRATCH_PATH)
     entries = journal.read(entity.journal, LISBON).entries
     assert "Sam wants it short." in entries[-1].text
 

@@ -237,16 +237,13 @@ def test_a_call_in_between_does_not_cost_the_conversation_its_prefix(connect: Op
     assert cached(model, ask()) >= before - 2
 
 
-@pytest.mark.weights
-def test_an_interrupt_stops_the_generation_and_the_model_can_go_on(
-    connect: Open, real: Path
-) -> None:
-    model = connect(weights=real)
+def test_an_interrupt_stops_the_generation_and_the_model_can_go_on(connect: Open) -> None:
+    model = connect(context_tokens=40960)
     model.complete(ask(max_tokens=1))
-    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        model.complete(ask(text="hello " * 1000, max_tokens=600))
+        model.complete(ask(text="hello " * 5000, max_tokens=600))  # half a minute
     assert time.monotonic() - started < 8
     assert model.complete(ask(max_tokens=2)).text
 

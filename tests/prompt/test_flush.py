@@ -13,7 +13,6 @@ from bumble.prompt import compact
 from bumble.prompt.compact import CompactJob
 from bumble.records import knowledge, session_files, sessions, state
 from bumble.records.sessions import Session
-from bumble.runtime import cursors
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
 from tests.support import lives
@@ -68,7 +67,7 @@ def test_what_stays_in_view_is_left_to_distillation(ada: Entity) -> None:
     runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
     outcome = flushed(runtime, session)
     last = [one["last"] for one in outcome.data["records"] if one["kind"] == "summary"][-1]
-    waits = cursors.messages(state.read(ada.state), session)
+    waits = state.waiting_messages(state.read(ada.state), session)
     ids = [one.id for one in session.messages]
     assert waits[0].id == ids[ids.index(last) + 1]
 
@@ -103,12 +102,12 @@ def test_what_was_distilled_before_is_not_drawn_again(ada: Entity) -> None:
 
 def test_a_failed_flush_is_told_and_what_it_was_about_waits(ada: Entity) -> None:
     runtime, session = awake(ada, BROKEN), said(ada, LONG)
-    before = cursors.first(state.read(ada.state), "ses_1")
+    before = state.first_waiting(state.read(ada.state), "ses_1")
     outcome = flushed(runtime, session)
     assert any("Nothing was made of it" in line for line in outcome.lines)
     apply(runtime, outcome)
     assert session_files.find(ada.sessions, "ses_1").compactions
-    assert cursors.first(state.read(ada.state), "ses_1") == before
+    assert state.first_waiting(state.read(ada.state), "ses_1") == before
     assert titles(ada) == []
 
 
@@ -133,13 +132,13 @@ def test_a_turn_waits_for_no_more_windows_than_after_any_turn(ada: Entity) -> No
 
 def test_with_an_embedded_model_nobody_waits_and_the_windows_wait(ada: Entity) -> None:
     runtime, session = replace(awake(ada, HOME, NOTHING), local=True), said(ada, LONG)
-    before = cursors.first(state.read(ada.state), "ses_1")
+    before = state.first_waiting(state.read(ada.state), "ses_1")
     _, outcome = compact.make_room(runtime, session, 500)
     assert outcome is not None
     assert asked(runtime) == asked(runtime, "compact") == []
     made = session_files.find(ada.sessions, "ses_1").compactions
     assert [one.extra.get("summary_source") for one in made if one.kind == "summary"] == ["excerpt"]
-    assert cursors.first(state.read(ada.state), "ses_1") == before
+    assert state.first_waiting(state.read(ada.state), "ses_1") == before
 
 
 def test_what_was_flushed_comes_to_mind_in_the_same_turn(ada: Entity) -> None:

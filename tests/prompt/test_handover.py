@@ -11,7 +11,6 @@ from bumble.prompt.handover import HEADINGS, HandoverJob
 from bumble.records import episodes, session_files, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.sessions import Appraised, Message, Session
-from bumble.runtime import cursors
 from bumble.runtime.job import apply
 from bumble.runtime.runtime import Runtime
 from tests.support import living
@@ -93,7 +92,7 @@ def test_a_brief_with_too_little_in_it_is_not_written_and_looked_for_only_once(
 def test_it_waits_until_the_talk_is_remembered(folder: Entity) -> None:
     session = talked(folder, "ses_1", *LINES, at=NOON - timedelta(days=1))
     runtime, first = runtime_of(folder), session.messages[0].id
-    heard = cursors.plan_heard(state.read(folder.state), session, first, "")
+    heard = state.plan_heard(state.read(folder.state), session, first, "")
     write(folder, heard)
     assert not handover.check(runtime).due
     outcome = handover.run(runtime, HandoverJob(session))

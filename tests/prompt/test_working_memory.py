@@ -10,7 +10,7 @@ from bumble.body.affects import Affect
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.prompt import preamble
-from bumble.records import dreams, scratch, working
+from bumble.records import dreams, working
 from bumble.records.base import Provenance
 from bumble.runtime import body_state
 from tests.support.living import write
@@ -54,7 +54,7 @@ def test_nobody_meets_a_line_that_is_not_for_them(entity: Entity) -> None:
     lines = {"Bond": [("Sam is afraid of dogs.", Provenance("dream", audience=("sam",)))]}
     write(entity, working.plan_rewrite("", lines, "dream"))
     origin = Provenance("chat", trust="owner", audience=("sam",))
-    note = scratch.plan_add(NOON, "directive", "Sam wants it short.", NOON.tzinfo, origin, "")  # type: ignore[arg-type]
+    note = working.plan_note(NOON, "directive", "Sam wants it short.", NOON.tzinfo, origin, "")  # type: ignore[arg-type]
     write(entity, note)
     clock = Clock()
     mine = answered(entity, SHED, clock)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import day_prefix
+from bumble.chat import turn
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -57,8 +57,8 @@ def by_form(runtime: Runtime) -> Runtime:
 
 def morning(runtime: Runtime) -> None:
     """Make the overview of the day, as `tick` does."""
-    (prefix,) = day_prefix.check(runtime).jobs
-    job.apply(runtime, day_prefix.run(runtime, prefix))
+    (prefix,) = turn.check_new_day(runtime).jobs
+    job.apply(runtime, turn.run_new_day(runtime, prefix))
 
 
 def draw(runtime: Runtime, name: str = "boat") -> list[topics.TopicFile]:

@@ -9,7 +9,7 @@ import pytest
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.errors import UsageError
-from bumble.records import scratch
+from bumble.records import working
 from bumble.records.base import Provenance
 
 AT = datetime(2026, 5, 24, 12, tzinfo=UTC)
@@ -18,13 +18,13 @@ ORIGIN = Provenance(by="chat", sources=("ses_1", "msg_1"), trust="owner", audien
 
 def note(root: Path, text: str, kind: str = "directive") -> None:
     zone = ZoneInfo("Europe/Lisbon")
-    change = scratch.plan_add(AT, kind, text, zone, ORIGIN, "note")
+    change = working.plan_note(AT, kind, text, zone, ORIGIN, "note")
     changes.apply(root, ChangeSet("note", (change,)))
 
 
 def test_a_note_is_one_line_that_says_when_what_and_from_where(tmp_path: Path) -> None:
     note(tmp_path, "Sam wants\n short answers.")
-    (line,) = scratch.lines(tmp_path / scratch.PATH)
+    (line,) = working.scratch_lines(tmp_path / working.SCRATCH_PATH)
     assert line.startswith("- 2026-05-24 13:00 [directive] Sam wants short answers. <!--{")
     assert "msg_1" in line
     assert "sam" in line
@@ -32,13 +32,13 @@ def test_a_note_is_one_line_that_says_when_what_and_from_where(tmp_path: Path) -
 
 def test_notes_are_added_and_what_is_there_stays(tmp_path: Path) -> None:
     (tmp_path / "working").mkdir()
-    (tmp_path / scratch.PATH).write_text("# Mine\n- by hand, without an end")
+    (tmp_path / working.SCRATCH_PATH).write_text("# Mine\n- by hand, without an end")
     note(tmp_path, "One.")
     note(tmp_path, "Two.", "world_fact")
-    text = (tmp_path / scratch.PATH).read_text()
+    text = (tmp_path / working.SCRATCH_PATH).read_text()
     assert "\n---\n\n# Mine\n- by hand, without an end\n- 2026-05-24" in text
     assert "<!--" not in text
-    assert len(scratch.lines(tmp_path / scratch.PATH)) == 3
+    assert len(working.scratch_lines(tmp_path / working.SCRATCH_PATH)) == 3
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,4 @@ def test_notes_are_added_and_what_is_there_stays(tmp_path: Path) -> None:
 def test_what_is_no_note_is_refused(tmp_path: Path, text: str, kind: str) -> None:
     with pytest.raises(UsageError):
         note(tmp_path, text, kind)
-    assert scratch.lines(tmp_path / scratch.PATH) == []
+    assert working.scratch_lines(tmp_path / working.SCRATCH_PATH) == []

@@ -10,7 +10,6 @@ from bumble.entity.changes import ChangeSet
 from bumble.records import sessions, state
 from bumble.records.base import MappingFile
 from bumble.records.sessions import Message, Session
-from bumble.runtime import cursors
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 
@@ -31,7 +30,7 @@ def waiting_from(root: Path, message_id: str) -> MappingFile:
 
 
 def moved(root: Path, file: MappingFile, session: Session, last: str) -> MappingFile:
-    change = cursors.plan_moved(file, session, last, {}, "")
+    change = state.plan_cursor_moved(file, session, last, {}, "")
     changes.apply(root, ChangeSet("", tuple(filter(None, [change]))))
     return state.read(root / "state.yaml")
 
@@ -40,11 +39,11 @@ def moved(root: Path, file: MappingFile, session: Session, last: str) -> Mapping
 def test_what_waits_is_what_was_said_from_there_on(tmp_path: Path, step: float) -> None:
     session = talk("msg_5", "msg_9", "msg_1", "msg_7", step=step)
     file = waiting_from(tmp_path, "msg_9")
-    assert [one.id for one in cursors.messages(file, session)] == ["msg_9", "msg_1", "msg_7"]
+    assert [one.id for one in state.waiting_messages(file, session)] == ["msg_9", "msg_1", "msg_7"]
     file = moved(tmp_path, file, session, "msg_1")
-    assert cursors.first(file, "ses_a") == "msg_7"
+    assert state.first_waiting(file, "ses_a") == "msg_7"
     file = moved(tmp_path, file, session, "msg_7")
-    assert (cursors.first(file, "ses_a"), file.get("sessions")) == (None, None)
+    assert (state.first_waiting(file, "ses_a"), file.get("sessions")) == (None, None)
 
 
 def test_of_several_cursors_that_a_folder_has_from_before_the_earliest_counts(
@@ -55,7 +54,7 @@ def test_of_several_cursors_that_a_folder_has_from_before_the_earliest_counts(
         "sessions:\n  ses_a:\n    appraise: msg_2\n    distill: msg_3\n    reflect: {sam: msg_1}\n"
     )
     read, session = state.read(file), talk("msg_1", "msg_2", "msg_3", "msg_4")
-    assert cursors.waiting(read) == {"ses_a": "msg_1"}
+    assert state.waiting(read) == {"ses_a": "msg_1"}
     after = moved(tmp_path, read, session, "msg_2")
     assert after.get("sessions") == {"ses_a": "msg_3"}
 
@@ -63,7 +62,7 @@ def test_of_several_cursors_that_a_folder_has_from_before_the_earliest_counts(
 def test_a_slower_process_moves_nothing_back(tmp_path: Path) -> None:
     session = talk("msg_5", "msg_9", "msg_1", "msg_7")
     file = waiting_from(tmp_path, "msg_7")
-    assert cursors.plan_moved(file, session, "msg_5", {}, "") is None
+    assert state.plan_cursor_moved(file, session, "msg_5", {}, "") is None
 
 
 def test_of_what_people_pass_on_nothing_is_made(tmp_path: Path) -> None:
@@ -75,4 +74,4 @@ def test_of_what_people_pass_on_nothing_is_made(tmp_path: Path) -> None:
     session = sessions.appended(sessions.new("ses_a", NOON, "sam"), said)
     own = "What do they want?\n\n[…]\n\nI have no time for it."
     file = waiting_from(tmp_path, "msg_a")
-    assert [one.text for one in cursors.messages(file, session)] == [own, text]
+    assert [one.text for one in state.waiting_messages(file, session)] == [own, text]

@@ -72,6 +72,7 @@ class FakeServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # a body waits 40 ms behind its head for an answer else
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
                 pass

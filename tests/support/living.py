@@ -15,7 +15,6 @@ from bumble.records import relationships, session_files, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Appraised, Message, Record, Session
-from bumble.runtime import cursors
 from bumble.runtime.runtime import Runtime
 from tests.support import lives, newborns
 from tests.support.lives import NOON as NOON
@@ -98,5 +97,5 @@ def heard(entity: Entity, *lines: tuple[str, str], name: str = "ses_1", **values
     both = [row for line in lines for row in (line, ("ada", "I see."))]
     session = talked(entity, name, *both, **values)
     file = state.read(entity.state)
-    write(entity, cursors.plan_heard(file, session, session.messages[0].id, ""))
+    write(entity, state.plan_heard(file, session, session.messages[0].id, ""))
     return session

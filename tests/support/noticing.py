@@ -16,7 +16,6 @@ from bumble.llm.scripted import ScriptedModel
 from bumble.models.tiers import Abilities
 from bumble.records import sessions, state
 from bumble.records.sessions import Message, Notice, Record, Session
-from bumble.runtime import cursors
 from bumble.runtime.job import JobResult, Pass, apply
 from bumble.runtime.runtime import Runtime
 from tests.support.lives import Clock, runtime_of
@@ -89,7 +88,7 @@ def talked(
     planned = [
         sessions.plan_start(session, ""),
         sessions.plan_append(session, records, ""),
-        cursors.plan_heard(file, session, message_id(session_id, 0), ""),
+        state.plan_heard(file, session, message_id(session_id, 0), ""),
     ]
     changes.apply(entity.root, ChangeSet("", tuple(filter(None, planned))))
     return sessions.appended(session, records)

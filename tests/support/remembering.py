@@ -15,7 +15,6 @@ from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply
 from bumble.records import base, sessions, state
 from bumble.records.sessions import Appraised, Message, Session
-from bumble.runtime import cursors
 from bumble.runtime.runtime import Runtime
 from tests.support.stretches import makes
 
@@ -49,7 +48,7 @@ def held(
         soon = when + timedelta(seconds=20)
         said.append(_message(rng, soon, "assistant", answer, "", "entity", {"soma": TAG}))
     file = state.read(entity.state)
-    heard = cursors.plan_heard(file, session, said[0].id, "")
+    heard = state.plan_heard(file, session, said[0].id, "")
     moved = [replace(one, message=said[2 * n].id) for n, one in enumerate(appraised)]
     planned: list[Change | None] = [
         sessions.plan_start(session, ""),

@@ -14,6 +14,7 @@ import pytest
 T = TypeVar("T")
 
 WHOLE = os.environ.get("BUMBLE_TESTS") == "whole"  # `just slow` sets it
+EXAMPLES = 12  # of a property in the gate: other ones each time
 
 
 @cache
@@ -53,7 +54,7 @@ def some(values: Sequence[T], most: int) -> list[T]:
 
 def examples(count: int) -> int:
     """Return how many examples a property is tried with that in all should have so many."""
-    return count if WHOLE else min(count, 20)
+    return count if WHOLE else min(count, EXAMPLES)
 
 
 def stride(step: int) -> tuple[int, int]:

@@ -10,7 +10,6 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.records import sessions, state
 from bumble.records.sessions import Message, Session
-from bumble.runtime import cursors
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 
@@ -39,7 +38,7 @@ def said(
     """Put a conversation into the folder, all of it waiting to be distilled."""
     messages = [message(n, *line) for n, line in enumerate(lines, 1)]
     new = sessions.new(name, NOON, by)
-    waits = cursors.plan_heard(state.read(entity.state), new, messages[0].id, "wait")
+    waits = state.plan_heard(state.read(entity.state), new, messages[0].id, "wait")
     planned = [sessions.plan_start(new, ""), sessions.plan_append(new, messages, ""), waits]
     changes.apply(entity.root, ChangeSet("", tuple(one for one in planned if one is not None)))
     return sessions.appended(new, messages)

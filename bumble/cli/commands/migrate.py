@@ -18,7 +18,7 @@ from bumble.entity import changes, commits, companions, git_operations, layers, 
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import NotAnEntityError, SettingInvalidError, UnsafePathError
 from bumble.files import disk, git, unfinished
-from bumble.records import kinds, scratch
+from bumble.records import kinds, working
 from bumble.records.kind import Kind
 from bumble.text import markdown, yaml_edit
 
@@ -110,7 +110,10 @@ def _told(kind: Kind, text: str) -> object:
     sections = getattr(parts, "sections", None) or getattr(parts, "entries", None)
     if sections is not None:
         return [(one.text, one.provenance, getattr(one, "title", "")) for one in sections]
-    return [(scratch.shown(line), scratch.origin(line)) for line in scratch.parse(text)]
+    return [
+        (working.shown_note(line), working.origin_of_note(line))
+        for line in working.parse_scratch(text)
+    ]
 
 
 def keep(entity: Entity, version: int, at: datetime, place: git.Git | None) -> str:

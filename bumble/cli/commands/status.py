@@ -24,7 +24,7 @@ from bumble.models.weights import catalog as catalogs
 from bumble.models.weights import choice, store
 from bumble.prompt import transcript
 from bumble.records import kinds, session_files, sessions, state
-from bumble.runtime import cursors, review_queue, schedule
+from bumble.runtime import review_queue, schedule
 from bumble.text import printable, tokens, words
 
 MEASURED_ON = "all-minilm-l6-v2"  # the embedding model that ranking weights were chosen on
@@ -250,7 +250,7 @@ def _pending(look: Look) -> Part:
     """Count the conversations of which something has still to be made."""
     opened = look.opened
     ids = {path.parent.name for path in session_files.paths(opened.entity.sessions)}
-    count = len(ids & set(cursors.waiting(state.read(opened.within(opened.entity.state)))))
+    count = len(ids & set(state.waiting(state.read(opened.within(opened.entity.state)))))
     line = f"{words.counted(count, 'talk')} of which nothing is remembered yet"
     return count, line if count else ""
 

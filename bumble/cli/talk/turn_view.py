@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.cli import output
-from bumble.records import scratch
+from bumble.records import working
 
 if TYPE_CHECKING:
     from bumble.chat.context_report import ContextReport, Part
@@ -228,7 +228,7 @@ def listed(report: ContextReport) -> Iterator[str]:
         f" | raw {_size(file.raw_chars)} | injected {_size(file.injected_chars)}"
         for file in report.files
     ]
-    scratched = f"Scratch notes: {report.scratch_notes} in {scratch.PATH}"
+    scratched = f"Scratch notes: {report.scratch_notes} in {working.SCRATCH_PATH}"
     facts = {
         "Skills list": f"{_sizes(report.skills)} ({len(report.skills)} skills)",
         "Tools": ", ".join(part.name for part in report.tools),

@@ -17,15 +17,15 @@ from bumble.records import (
     kinds,
     provenance,
     relationships,
-    scratch,
     session_files,
     sessions,
     soma,
     state,
+    working,
 )
 from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import BY_FORM
-from bumble.runtime import cursors, review_queue
+from bumble.runtime import review_queue
 from bumble.text import markdown
 
 
@@ -165,7 +165,7 @@ def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
     if not view.origin.by:
         return text
     near = draft.touches(view)
-    if text.startswith(scratch.MARK):  # a line that is a note of its own
+    if text.startswith(working.NOTE_MARK):  # a line that is a note of its own
         repeats = draft.speech.echoes if near or draft.is_named(text) else draft.speech.quotes
         return "" if repeats(view.text) else draft.replace_names(text)
     lines = markdown.lines(text)
@@ -256,8 +256,8 @@ def forget_state(draft: ForgettingDraft, kind: Kind) -> None:
     """Take out what waits of their talks, and what is proposed for review and tells of them."""
     file = state.read(draft.entity.state)
     remove: list[list[str]] = []
-    waiting = cursors.waiting(file)
-    remove += [[cursors.SECTION, name] for name in waiting if name in draft.gone]
+    waiting = state.waiting(file)
+    remove += [[state.SECTION, name] for name in waiting if name in draft.gone]
     distilled = file.get("distill", default={})
     remove += [["distill", record_id] for record_id in distilled if record_id in draft.gone]
     telling = [

@@ -38,8 +38,9 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def start(tmp_path: Path, said: list[str]) -> Iterator[Start]:
+def start(tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Makes servers that are ended with the test."""
+    monkeypatch.setattr(mcp_link, "END_SECONDS", 0.2)
     made: list[Servers] = []
 
     def make(config: Mapping[str, ServerConfig], **more: str) -> Servers:
@@ -90,7 +91,7 @@ def test_what_a_server_answers_is_text_and_what_it_refuses_a_failure(start: Star
 
 BAD = {
     "dead": "has ended: ModuleNotFoundError: no such thing",
-    "silent": "did not answer within 2 s",
+    "silent": "did not answer within 1 s",
     "endless": "sent more than anyone reads, and was stopped",
     "garbage": "sent more than anyone reads, and was stopped",
     "unreadable": "answered in a form that can't be read",
@@ -100,7 +101,7 @@ BAD = {
 def test_a_bad_server_is_a_sentence_and_the_others_are_there(
     start: Start, said: list[str], weather: ServerConfig
 ) -> None:
-    bad = {way: hostile(way, 2.0 if way == "silent" else 30.0) for way in BAD}
+    bad = {way: hostile(way, 1.0 if way == "silent" else 30.0) for way in BAD}
     servers = start({**bad, "weather": weather})
     assert "weather.forecast" in names(servers)
     assert sorted(said) == [f"the MCP server {way} {BAD[way]}" for way in sorted(BAD)]
@@ -113,13 +114,13 @@ def test_a_bad_server_is_a_sentence_and_the_others_are_there(
 @pytest.mark.parametrize(
     ("tool", "sentence"),
     [
-        ("hang", "did not answer within 3 s"),
+        ("hang", "did not answer within 2 s"),
         ("burst", "sent more than anyone reads, and was stopped"),
         ("nonsense", "answered in a form that can't be read"),
     ],
 )
 def test_a_call_that_goes_wrong_is_a_failed_result(start: Start, tool: str, sentence: str) -> None:
-    servers = start({"odd": hostile("odd", 3.0 if tool == "hang" else 30.0)})
+    servers = start({"odd": hostile("odd", 2.0 if tool == "hang" else 30.0)})
     servers.offered("so?")
     result = servers.call(f"odd.{tool}", {})
     assert (result.failed, result.text) == (True, f"failed: odd {sentence}")
@@ -127,10 +128,7 @@ def test_a_call_that_goes_wrong_is_a_failed_result(start: Start, tool: str, sent
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="looks at processes as Unix lists them")
-def test_all_that_was_started_is_ended(
-    start: Start, weather: ServerConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mcp_link, "END_SECONDS", 0.2)
+def test_all_that_was_started_is_ended(start: Start, weather: ServerConfig) -> None:
     mine = f"{os.getpid()}"
     others = _below(mine)  # a server of another test, which lives as long as they all
     servers = start({"odd": hostile("stubborn"), "weather": weather})

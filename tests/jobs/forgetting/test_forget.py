@@ -23,11 +23,11 @@ from bumble.records import (
     narrative,
     relationships,
     reminders,
-    scratch,
     session_files,
     sessions,
     skills,
     state,
+    working,
 )
 from bumble.records.base import Provenance
 from bumble.records.episodes import Imprint
@@ -107,7 +107,7 @@ def entity(tmp_path: Path) -> Entity:
         write(folder, knowledge.plan_set(book, title, text, "", by_entity=False, provenance=whose))
     jotted = ((SECRET, origin("ses_1")), ("Sam and Bo ran.", origin("ses_2", audience=BOTH)))
     for text, whose in jotted:
-        write(folder, scratch.plan_add(NOON, "experience", text, UTC, whose, ""))
+        write(folder, working.plan_note(NOON, "experience", text, UTC, whose, ""))
         write(folder, journal.plan_add(NOON, text, UTC, "", provenance=whose))
     drawn = {"distill": {one: {"hash": "00"} for one in ("ses_1", "ses_2")}}
     write(folder, state.plan_write(state.read(folder.state), drawn, ""))
@@ -158,12 +158,12 @@ def test_what_is_shared_loses_the_name_and_what_is_theirs_goes(entity: Entity) -
 
 
 def test_notes_and_diary_keep_what_others_heard_without_the_name(entity: Entity) -> None:
-    with (entity.root / scratch.PATH).open("a") as notes:
+    with (entity.root / working.SCRATCH_PATH).open("a") as notes:
         notes.write("- Sam, by hand.\n")
     by_hand = journal.plan_add(NOON, "Sam, by hand.", UTC, "")
     changes.apply(entity.root, ChangeSet("", (by_hand,)))
     plan = forgotten(entity)
-    for path in (entity.root / scratch.PATH, entity.journal):
+    for path in (entity.root / working.SCRATCH_PATH, entity.journal):
         text = path.read_text()
         assert "somebody and Bo ran." in text
         assert "Sam, by hand." in text

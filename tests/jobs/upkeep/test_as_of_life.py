@@ -48,10 +48,10 @@ def live(lived: Stretch, days: int, *, talks_every: int, hour: int, dates: int =
         assert recalled(lived, end, query, "--as-of", at.isoformat()) == hits, at
 
 
-def test_ten_days_looked_back_on_are_as_they_were(
+def test_eight_days_looked_back_on_are_as_they_were(
     tmp_path: Path, home: Path, served: FakeServer
 ) -> None:
-    live(month.born(tmp_path / "ada", served, home, git=True), 10, talks_every=2, hour=12, dates=5)
+    live(month.born(tmp_path / "ada", served, home, git=True), 8, talks_every=2, hour=12, dates=4)
 
 
 @pytest.mark.slow

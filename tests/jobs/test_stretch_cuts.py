@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bumble.jobs import segments
-from bumble.jobs.segments import LENGTH, PAUSE, TOPIC, SegmentRules, StretchJob
+from bumble.jobs import scene
+from bumble.jobs.scene import LENGTH, PAUSE, TOPIC, SegmentRules, StretchJob
 from bumble.records import sessions
 from bumble.records.sessions import Message
 
@@ -49,7 +49,7 @@ def cut(
     now = until if isinstance(until, datetime) else NOON + timedelta(minutes=until)
     session = sessions.new("ses_1", NOON, "sam")
     session = replace(session, ended=now) if ended else session
-    return segments.cut(session, messages, rules, now, by_word if topics else None)
+    return scene.cut(session, messages, rules, now, by_word if topics else None)
 
 
 def test_a_pause_in_between_closes_what_was_before() -> None:
@@ -101,7 +101,7 @@ def test_stretches_hold_every_message_once_in_order_and_whole_turns(
     assert all(each.closed for each in found[:-1])
     for each in found[1:]:
         assert each.messages[0].role == "user"
-    assert all(len(segments.turns_of(each.messages)) <= max_turns for each in found)
+    assert all(len(scene.turns_of(each.messages)) <= max_turns for each in found)
 
 
 @given(conversations(), st.integers(1, 6), st.integers(0, 60))
