@@ -32,6 +32,7 @@ from bumble.records.kind import Kind
 from bumble.text import yaml_edit
 
 PATH = "state.yaml"
+HEAD = "How far its work has come. Only bumble needs this: no memory stands here."
 Keys = tuple[str, ...]
 EACH = ""  # any key of a mapping
 FORM: Mapping[str, Any] = {  # what is not named is passed over
@@ -78,7 +79,7 @@ def read(file: Path) -> base.MappingFile:
     return base.read_mapping(file, parse)
 
 
-plan_write: Callable[..., Change | None] = partial(base.plan_mapping, PATH)
+plan_write: Callable[..., Change | None] = partial(base.plan_mapping, PATH, head=HEAD)
 
 
 def oldest(marks: Mapping[str, Any], new: Collection[str], most: int) -> list[str]:
