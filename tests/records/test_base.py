@@ -181,7 +181,7 @@ def test_a_number_can_be_calculated_with(value: float) -> None:
 def test_a_new_file_of_bookkeeping_says_first_what_it_is() -> None:
     change = state.plan_write(base.MappingFile({}, None), {"dream": {"count": 1}}, "x")
     assert change is not None and change.data is not None
-    assert change.data.decode() == f"# {state.HEAD}\ndream: {count: 1}\n"
+    assert change.data.decode() == f"# {state.HEAD}\ndream: {{count: 1}}\n"
 
 
 @pytest.mark.parametrize(
