@@ -2,7 +2,7 @@
 
 `ada` is a month by the real commands: talks, and ticks in the evenings and nights. A server on this
 machine stands in for an able model; it answers with what a writer wrote in `lived_month.yaml`.
-`bea` is made of the first talks of that month with smollm2-135m, whose weights must be there. Each
+`bea` lives the same month with smollm2-135m, whose weights must be there. Each
 replaces the folder of its name. Run both anew when the format of the folder changes.
 """
 
@@ -37,7 +37,6 @@ EXAMPLES = ROOT / "examples"
 WEIGHTS = str(user_cache_path("bumble") / "weights")
 WRITER = "a-writer"  # what the records say of which model wrote them
 SMALLEST = "smollm2-135m"
-SMALL_TALKS = 2  # of the month, with the smallest model
 KNOWN = re.compile(r"^(k\d+): [^:]*: (.*)$", re.MULTILINE)
 MEMORY = re.compile(r"^\[(e\d+)\] \S+: # (.*)$", re.MULTILINE)
 PORTRAIT = re.compile(r"<portrait-so-far>\n(.*?)\n</portrait-so-far>", re.DOTALL)
@@ -88,12 +87,12 @@ def live_written(plan: Mapping[str, Any], home: Path, folder: Path) -> None:
 
 
 def live_small(plan: Mapping[str, Any], home: Path, folder: Path) -> None:
-    """Live the first talks with the smallest model."""
+    """Live the month with the smallest model, which dreams nothing and tells nothing."""
     weights = os.environ.get("BUMBLE_WEIGHTS", WEIGHTS)
     environ = {"BUMBLE_LLM_MODEL": SMALLEST, "BUMBLE_WEIGHTS": weights}
     environ |= {"BUMBLE_EMBEDDING_MODEL": "multilingual-e5-small"}
     bumble = partial(run, home, folder, environ)
-    talk(plan, bumble, "Bea", plan["talks"][:SMALL_TALKS])
+    talk({**plan, "nights": ()}, bumble, "Bea", plan["talks"])
 
 
 def run(

@@ -21,7 +21,6 @@ from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.recall import memory_search
 from bumble.records import base, knowledge, session_files
-from bumble.records.provenance import BY_FORM
 from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime import body_state
 from bumble.runtime.runtime import Runtime
@@ -162,7 +161,7 @@ def written(
 ) -> tuple[str, str] | None:
     """Return the title and words of `knowledge.md` that answer the last message; None: none do.
 
-    Locked sections are what it obeys, and of those that quote the messages themselves answer.
+    Locked sections are what it obeys.
 
     Args:
         runtime: Whose memory.
@@ -172,7 +171,7 @@ def written(
     book = runtime.read_or(lambda: knowledge.read(runtime.entity.knowledge), knowledge.EMPTY)
     for hit in _found(runtime, session, session.messages[-1], "knowledge")[:LOOKED_AT]:
         section = knowledge.find(book, hit.id)
-        if section is None or section.locked or section.provenance.by.endswith(BY_FORM):
+        if section is None or section.locked:
             continue
         if secrets.find_secret(section.text):
             continue

@@ -18,7 +18,6 @@ from msgspec import Struct
 
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
-from bumble.fallback import quotes
 from bumble.files import disk
 from bumble.guard import origins, verifier
 from bumble.history import lookup
@@ -222,11 +221,9 @@ def _sources(entity: Entity, zone: tzinfo) -> Iterator[_Source]:
     for kind in DRAFTED:
         for path in kind.paths(entity):
             for view in kind.read(path, zone):
-                cited = quotes.cited(view.text)
-                sentences = words.sentences(cited[0] if cited else _unmarked(view.text))
+                sentences = words.sentences(_unmarked(view.text))
                 if sentences and (view.origin.by or kind.own_words):
-                    titled = kind is kinds.KNOWLEDGE and not cited
-                    yield _Source(kind, view, sentences[0], titled)
+                    yield _Source(kind, view, sentences[0], kind is kinds.KNOWLEDGE)
 
 
 def _unmarked(text: str) -> str:

@@ -19,7 +19,6 @@ QUOTE_TOKENS = 120  # of one message; of a longer one the sentences that say mos
 MARK = "> "  # before a line that is quoted
 CUT = " … "
 _HEADING = patterns.compile(r"#{1,6}\s+(.*?)\s*#*")
-_CITED = patterns.compile(r"> ?[^,:]+[,:].*?[„“«\"](.+)[“”»\"]")
 _STOPPED = patterns.compile(r"([.!?…][”“»\"]*)\.(?=\s)")  # a full stop behind another
 
 
@@ -74,6 +73,11 @@ def line(quote: Quote, template: Templates, *, year: bool = True) -> str:
     return MARK + template.quote.format(name=quote.name, date=date, words=text)
 
 
+def plainly(quote: Quote, *, named: bool) -> str:
+    """Word a quote as a line below a title that says when, and who, unless several spoke."""
+    return f"{MARK}{f'{quote.name}: ' * named}{quote.words}"
+
+
 def plain(text: str) -> str:
     """Return a text as one line of a prompt: headings end in a colon, quotes have no mark."""
     rows = (
@@ -81,11 +85,6 @@ def plain(text: str) -> str:
         for row in text.splitlines()
     )
     return words.one_line(" ".join(rows))
-
-
-def cited(text: str) -> list[str]:
-    """Return the words that are quoted in a text, whatever their quotation marks."""
-    return [match[1].strip() for row in text.splitlines() if (match := _CITED.match(row))]
 
 
 def since(newer: str, template: Templates) -> str:

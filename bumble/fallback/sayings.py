@@ -18,15 +18,13 @@ from bumble.errors import RecordInvalidError
 from bumble.fallback import quotes, templates
 from bumble.fallback.notices import Noticed
 from bumble.fallback.quotes import Quote
-from bumble.records import base, session_files
-from bumble.records.provenance import BY_FORM
+from bumble.records import session_files
 from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime import people, spoken
 from bumble.runtime.job import Condition
 from bumble.runtime.runtime import Runtime
-from bumble.text import titles, words
+from bumble.text import words
 
-WEIGHTY = 2  # of news, of which a talk is named; else it is for what was told first
 MARK = "form"  # in front matter, where other texts have `excerpt`: put together of quotes
 
 
@@ -36,33 +34,17 @@ class Wording(Struct, frozen=True):
     language: str  # its code
     template: templates.Templates
 
-    def line(self, saying: Saying, *, year: bool = True) -> str:
+    def line(self, saying: Saying, *, named: bool) -> str:
         """Word a saying; above what it puts right, with a line that says which is newer."""
-        newer = quotes.line(saying.quote, self.template, year=year)
+        newer = quotes.plainly(saying.quote, named=named)
         if saying.older is None:
             return newer
-        older = quotes.line(saying.older, self.template, year=year)
+        older = quotes.line(saying.older, self.template)
         return f"{newer}\n\n{self.template.newer}\n\n{older}"
 
-    def block(self, sayings: Sequence[Saying], *, year: bool = True) -> str:
-        """Word sayings one below the other; what another puts right stands below that alone."""
-        older_ids = {saying.older.message for saying in sayings if saying.older}
-        shown = [saying for saying in sayings if saying.message.id not in older_ids]
-        return "\n\n".join(self.line(saying, year=year) for saying in shown)
-
-    def title(self, sayings: Sequence[Saying], entity: str) -> str:
-        """Name sayings by words of them that tell of a thing, else by who said them, and when."""
-
-        def order(saying: Saying) -> tuple[bool, bool]:
-            """Put weighty news first, and last what was confided: a title is a file's name."""
-            notice = saying.notice
-            return notice.confided, max(notice.heavy, notice.glad) < WEIGHTY
-
-        weighed = sorted(sayings, key=order)
+    def title(self, sayings: Sequence[Saying]) -> str:
+        """Name sayings by who said them, and when: no words of a talk are what it is about."""
         names = dict.fromkeys(saying.quote.name for saying in sayings)
-        told = titles.clause((each.quote.words for each in weighed), (entity, *names))
-        if told:
-            return quotes.marked(told, self.template)
         return f"{', '.join(names)}, {quotes.day(sayings[0].quote.at, self.template, year=True)}"
 
 
@@ -73,11 +55,6 @@ class Saying(Struct, frozen=True):
     message: Message
     notice: Notice
     older: Quote | None = None  # what it puts right, where all who heard it heard that too
-
-    @property
-    def quotes(self) -> tuple[Quote, ...]:
-        """What is quoted of it, the newer first."""
-        return (self.quote, self.older) if self.older else (self.quote,)
 
 
 def writes(runtime: Runtime) -> Condition:
@@ -133,7 +110,8 @@ def met(runtime: Runtime, session: Session, person: str) -> str:
 
 def lived(at: datetime, link: str, language: str) -> str:
     """Return the line of somebody's page that leads to what was lived with them on a day."""
-    return f"{quotes.day(at, templates.load(language), year=True)}: {link}"
+    day = quotes.day(at, templates.load(language), year=True)
+    return link if day in link else f"{day}: {link}"
 
 
 def for_talk(runtime: Runtime, language: str) -> templates.Templates | None:
@@ -194,16 +172,3 @@ def _holder(runtime: Runtime, message_id: str) -> Session | None:
             if _holds(session, message_id):
                 return session
     return None
-
-
-def origin(
-    by: str, session: Session, sayings: Sequence[Saying], audience: Sequence[str]
-) -> base.Provenance:
-    """Say where a text comes from that quotes sayings of a conversation: from their messages."""
-    cited = [quote for saying in sayings for quote in saying.quotes]
-    return base.Provenance(
-        by=f"{by} {BY_FORM}",
-        sources=tuple(dict.fromkeys((session.id, *(quote.message for quote in cited)))),
-        trust=base.lowest_trust(quote.trust for quote in cited),
-        audience=tuple(audience),
-    )

@@ -31,10 +31,6 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     quote: str
     newer: str  # between a correction and what it corrects
     since: str  # leads over to what is recalled and was put right
-    subject: str  # headings of a brief
-    spoken: str
-    asked: str
-    of_month: str  # the title of what somebody told in a month
     met: str  # on the page of somebody
     summary: str  # before the lines that stand for a conversation's middle
     # talk

@@ -430,16 +430,13 @@ def draw_quotes(runtime: Runtime, shown: scene.Scene, wording: sayings.Wording) 
 
     older = {saying.older.message for saying in kept if saying.older}
     shown_sayings = [saying for saying in kept if saying.message.id not in older]
-    narrative = tuple(  # what was put right is knowledge's to tell
-        sentence(quotes.line(each.quote, wording.template, year=False), each)
-        for each in shown_sayings
-    )
-    title = (Sentence("title", wording.title(kept, shown.entity)),) if kept else ()
+    several = len({each.quote.name for each in shown_sayings}) > 1
+    narrative = tuple(sentence(wording.line(each, named=several), each) for each in shown_sayings)
+    title = (Sentence("title", wording.title(kept)),) if kept else ()
     answer = StretchAnswer(
         appraisal=_appraisal(shown.messages, noticed, wording),
         title=title,
         narrative=narrative,
-        knowledge=tuple(_facts(shown, shown_sayings, wording, sentence)),
         # each word that puts an earlier one right speaks against what rests on that
         beliefs=tuple(
             StretchBelief(
@@ -475,31 +472,3 @@ def _appraisal(
         "bars": dict(moved),
         "imprint": {"emotion": emotion, "intensity": intensity, "trigger": trigger},
     }
-
-
-def _facts(
-    shown: scene.Scene, kept: Sequence[sayings.Saying], wording: sayings.Wording, sentence: Any
-) -> list[TitledFact]:
-    """Put what each person told under their name and the month, the newest first.
-
-    What they told in company stands apart, under the names of those who heard it.
-
-    What it may put right stands behind it: which message that is was found by its meaning, and
-    nothing goes on a guess.
-    """
-    titled: dict[str, list[sayings.Saying]] = {}
-    for saying in reversed(kept):  # the newest first
-        others = [name for name in shown.names.values() if name != saying.quote.name]
-        heard = f" ({', '.join(others)})" if others else ""
-        titled.setdefault(f"{_title(saying, wording)}{heard}", []).append(saying)
-    return [
-        TitledFact(title, tuple(sentence(wording.line(each), each) for each in told))
-        for title, told in titled.items()
-    ]
-
-
-def _title(saying: sayings.Saying, wording: sayings.Wording) -> str:
-    at, name = saying.quote.at, saying.quote.name
-    has_months = "{month}" in wording.template.date
-    month = wording.template.months[at.month - 1] if has_months else f"{at:%m}"
-    return wording.template.of_month.format(name=name, month=month, year=at.year)

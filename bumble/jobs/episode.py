@@ -30,7 +30,7 @@ from bumble.recall import survey
 from bumble.records import base, episodes, provenance, relationships, session_files, sessions
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words, titles, tokens, words
+from bumble.text import stop_words, tokens, words
 
 QUOTE_CHARS, LABEL_CHARS = 200, 60  # of the anchor that a charged turn makes
 
@@ -122,7 +122,7 @@ def excerpt(
     speaker: Callable[[sessions.Message], str],
     appraisals: Mapping[str, sessions.Appraised] = {},
 ) -> episodes.Telling:
-    """Take the most telling messages as they were said, in their order, titled by a clause of them.
+    """Take the most telling messages as they were said, in their order.
 
     Args:
         messages: Of a talk; those of tools are none.
@@ -139,10 +139,8 @@ def excerpt(
 
     best = sorted(spoken, key=weight, reverse=True)[:EXCERPT_LINES]
     said = [(one, secrets.redacted(words.one_line(one.text))) for one in spoken if one in best]
-    own = (text for one, text in said if one.role == "user")
-    title = titles.clause(own, map(speaker, spoken))
     lines = (f"> {speaker(one)}: {tokens.cut(text, EXCERPT_TOKENS)}" for one, text in said)
-    return episodes.Telling((f"# {title}\n\n" if title else "") + "\n>\n".join(lines))
+    return episodes.Telling("\n>\n".join(lines))
 
 
 STRONG_MOOD = 0.5  # intensity from which a mood marks an episode that was not appraised

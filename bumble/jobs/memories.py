@@ -115,7 +115,7 @@ def of(
     made = Memories(at, felt, episode, passed_over, portraits=drawn, model=model)
     if FACTS not in parts:
         return made
-    facts = tuple(_facts(shown, whole, between=" " if model else "\n\n"))
+    facts = tuple(_facts(shown, whole))
     known = [sentence for fact in facts for sentence in fact.sentences]
     # a fact stands in one record: what knowledge says is no belief and no note beside it
     claims = tuple(_claims(runtime, shown, draft, known, at))
@@ -166,15 +166,15 @@ def _provenance(
     )
 
 
-def _facts(shown: Scene, whole: ask.StretchAnswer, between: str) -> Iterator[LearntFact]:
+def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
     """Yield what is to be known; an inference is believed, not known."""
     for fact in whole.knowledge:
         known = (shown.known[label] for label in fact.replaces if label in shown.known)
         replaced = [each for each in known if not each.person]
         said = [sentence for sentence in fact.sentences if not sentence.inference]
-        text = between.join(each.text for each in said)
+        text = ask.joined(said)
         # named for what is kept of it: a title may be the beginning of what was dropped
-        title = titles.named(fact.title, text) or titles.clause([text], ())
+        title = titles.named(fact.title, text) or shown.day
         if said:
             yield LearntFact(
                 replaced[0].title if replaced else title,
@@ -189,10 +189,10 @@ def _plan_facts(
 ) -> tuple[changes.Change | None, tuple[str, ...]]:
     refused = list[str]()
     before = knowledge.read(runtime.entity.knowledge)
-    book, last, is_quoted = before, None, not memories.model
+    book, last = before, None
     for fact in memories.facts:
         section = knowledge.find(book, fact.title)
-        origin = _provenance(runtime, shown, fact.cited, is_quoted=is_quoted)
+        origin = _provenance(runtime, shown, fact.cited)
         try:
             _may_correct(shown, fact, section)
             change = knowledge.plan_set(
@@ -241,15 +241,9 @@ def _may_correct(
 
 
 def _with(shown: Scene, old: str, fact: LearntFact, memories: Memories) -> str:
-    """Return a section's text with a fact; quotes stand one below the other, newest first.
-
-    A quote that the new ones name again, behind what may put it right, stands there alone.
-    """
-    if memories.model:
-        gone = corrections.outdated(old, fact.text, memories.at, shown.names.values())
-        return knowledge.corrected(old, fact.text, (*fact.replaces, *gone))
-    kept = [row for row in old.split("\n\n") if row.strip() and row not in fact.text]
-    return "\n\n".join((fact.text, *kept))
+    """Return a section's text with a fact, without what it puts right."""
+    gone = corrections.outdated(old, fact.text, memories.at, shown.names.values())
+    return knowledge.corrected(old, fact.text, (*fact.replaces, *gone))
 
 
 def _plan_heard(
@@ -403,7 +397,6 @@ def telling(
     named = (
         titles.named(given, told),
         *of_facts,
-        titles.clause([told], shown.names.values()),
         shown.day,
     )
     title = f"# {next(filter(None, named))}\n\n"
@@ -445,8 +438,9 @@ def _claims(
         older = (opinion.puts_right,) if opinion.puts_right else ()
         tells = opinion.category in (held.WORLD_FACT, belief_strength.CORRECTION)
         for sentence in opinion.sentences:
-            is_fact = tells and any(_rest_on_the_same(sentence, fact) for fact in facts)
-            is_fact |= portrait.is_told(sentence.text, known)
+            # a quote is the episode's to tell, and speaks for itself alone where it puts right
+            is_fact = is_quoted or portrait.is_told(sentence.text, known)
+            is_fact |= tells and any(_rest_on_the_same(sentence, fact) for fact in facts)
             if sentence.inference or verdicts or not is_fact:
                 origin = _provenance(
                     runtime, shown, shown.numbers(sentence.cites), is_quoted=is_quoted, older=older
@@ -509,7 +503,7 @@ def _portraits(
     runtime: Runtime, shown: Scene, whole: ask.StretchAnswer, allow_shrink: bool
 ) -> Iterator[tuple[relationships.Relationship, portrait.PortraitUpdate]]:
     """Yield the portraits that were written anew, each judged."""
-    facts = [text for fact in _facts(shown, whole, " ") for text in fact.sentences]
+    facts = [text for fact in _facts(shown, whole) for text in fact.sentences]
     for person in shown.portraits.values():
         of_them = (one for one in whole.people if relationships.match([person], one.person))
         likeness = next(of_them, None)

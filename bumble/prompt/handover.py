@@ -3,7 +3,7 @@
 Made without a model of what was remembered of the talk: its titles, where it stood, how it felt.
 No answer waits for it: until it is made, the last words of a talk stand for it. The files that were
 spoken of are collected by code, so that "that file" can be told later. Where no model is trusted to
-write, what is worth keeping is quoted.
+write, its last words stand for it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from bumble import patterns
 from bumble.entity import secrets
 from bumble.entity.changes import Change
-from bumble.fallback import notices, quotes, sayings
+from bumble.fallback import sayings
 from bumble.llm import prompts
 from bumble.models.embed import protocol
 from bumble.records import base, episodes, session_files, state
@@ -45,7 +45,6 @@ LEAST_MESSAGES = 4  # a conversation of one exchange leaves nothing to hand over
 LINE_TOKENS = 60  # of a message, in a brief by rule
 STATE_TOKENS = 120  # of where it stands
 MAX_TOUCHED = 16
-MOST_QUOTES = 6  # of a brief by form
 _FILE = patterns.compile(r"(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 
 
@@ -74,6 +73,7 @@ def check(runtime: Runtime) -> Due[HandoverJob]:
         if info.id not in without
         and not (runtime.entity.sessions / info.id / "handover.md").exists()
         and is_worth(session := session_files.find(runtime.entity.sessions, info.id))
+        and sayings.wording(runtime, session, session.messages) is None
         and not _waits(runtime, session)
     ]
     condition = Condition(
@@ -106,9 +106,6 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
     """Write the brief, or say why there is none; the same conversation is looked at only once."""
     session = job.session
     data: dict[str, Any] = {"session": session.id, "written": False}
-    wording = sayings.wording(runtime, session, session.messages)
-    if wording is not None:
-        return _by_form(runtime, session, wording, data)
     if _waits(runtime, session):
         return _later(session, data)
     values = _of_memories(runtime, session)
@@ -167,30 +164,6 @@ def _of_memories(runtime: Runtime, session: Session) -> Mapping[str, str]:
     }
 
 
-def _by_form(
-    runtime: Runtime, session: Session, wording: sayings.Wording, data: Mapping[str, Any]
-) -> JobResult:
-    """Leave what is worth keeping of a talk, as it was said, and what was last asked in it."""
-    noticed = notices.notices(runtime, session, session.messages)
-    kept = sayings.sayings(runtime, session, session.messages, noticed)[-MOST_QUOTES:]
-    if not kept:
-        return _none(runtime, session, "nothing in it is worth keeping", data, noticed)
-    template = wording.template
-    parts = [
-        f"## {template.subject}\n\n{wording.title(kept, runtime.identity.name)}",
-        f"## {template.spoken}\n\n{wording.block(kept, year=False)}",
-    ]
-    sources = sayings.origin("handover", session, kept, session.people)
-    last = [message for message in session.messages if message.role == "user"][-1]
-    if last.text.rstrip().endswith(words.QUESTION_MARKS) and not secrets.find_secret(last.text):
-        line = quotes.line(quotes.of(last, runtime.zone), template, year=False)
-        parts.append(f"## {template.asked}\n\n{line}")
-    quoted = words.counted(len(kept), "quote")
-    headline = f"left a brief for the next conversation, by form: {quoted}"
-    values = {**data, "written": True, "quotes": len(kept)}
-    return _left(runtime, session, "\n\n".join(parts), sources, headline, values, noticed)
-
-
 def _left(
     runtime: Runtime,
     session: Session,
@@ -198,15 +171,13 @@ def _left(
     origin: base.Provenance,
     headline: str,
     data: Mapping[str, Any],
-    noticed: notices.Noticed = notices.NOTHING,
 ) -> JobResult:
     """Plan to write a brief."""
 
     def plan() -> list[Change | None]:
         old = session_files.read_handover(runtime.entity.sessions, session.id)
         why = "leave word for the next conversation"
-        brief = session_files.plan_handover(session.id, old, text, runtime.now(), origin, why)
-        return [brief, notices.plan_noticed(session, noticed)]
+        return [session_files.plan_handover(session.id, old, text, runtime.now(), origin, why)]
 
     return JobResult(
         f"handover: a brief of the talk {_of(session)}",
@@ -217,21 +188,14 @@ def _left(
     )
 
 
-def _none(
-    runtime: Runtime,
-    session: Session,
-    why: str,
-    data: Mapping[str, Any],
-    noticed: notices.Noticed = notices.NOTHING,
-) -> JobResult:
+def _none(runtime: Runtime, session: Session, why: str, data: Mapping[str, Any]) -> JobResult:
     """Say why there is no brief, and plan not to ask again."""
 
     def plan() -> list[Change | None]:
         remembered_ids = {info.id for info in _over(runtime)} & set(_without(runtime))
         values = {SECTION: {WITHOUT: sorted({*remembered_ids, session.id})}}
         file = state.read(runtime.entity.state)
-        without = state.plan_write(file, values, "there is no brief")
-        return [without, notices.plan_noticed(session, noticed)]
+        return [state.plan_write(file, values, "there is no brief")]
 
     headline = f"no brief for the next conversation: {why}"
     title = f"handover: no brief of the talk {_of(session)}"

@@ -110,11 +110,12 @@ def _eras(texts: Sequence[topic_mining.Text]) -> list[Sequence[topic_mining.Text
 
 
 def _sample(texts: Sequence[topic_mining.Text]) -> Iterator[topic_mining.Text]:
-    """Draw mentions from each era: by the hash of their ids, so that new ones change few."""
+    """Draw mentions from each era, by the hash of their ids, and the last: it may answer much."""
     dated = [text for text in texts if text.at is not None]
+    last = {text.id for text in dated[-1:]}
     for era in _eras(dated):
         by_hash = sorted({text.id for text in era}, key=lambda id_: sha256(id_.encode()).digest())
-        drawn = set(by_hash[:OF_ERA])
+        drawn = last.union(by_hash[:OF_ERA])
         yield from (text for text in era if text.id in drawn)
 
 

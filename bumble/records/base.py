@@ -477,6 +477,8 @@ def plan_mapping(
     values: Mapping[str, Any],
     why: str,
     remove: Iterable[Sequence[str]] = (),
+    *,
+    head: str = "",
 ) -> changes.Change | None:
     """Plan to change some values and leave the rest of the file; None when nothing differs.
 
@@ -486,8 +488,11 @@ def plan_mapping(
         values: What is to differ, nested as in the file; lists are replaced as a whole.
         why: For the change set.
         remove: Keys to take out, each a path of keys: `[["affects", "joy"]]`.
+        head: What a new file says first, to whoever opens it.
     """
     new = edited_mapping(old, values, remove).source or ""
+    if new and old.source is None:
+        new = f"# {head}\n{new}"
     if new == (old.source or ""):
         return None
     return changes.write(path, new, old.source, why)

@@ -53,7 +53,6 @@ class Belief(Record, frozen=True, kw_only=True):
     """One claim."""
 
     UNSAID: ClassVar[str] = "there is no claim below the front matter"
-    FILED_AS: ClassVar[str] = "text"
     HEADLINE: ClassVar[str] = "belief {0.id} ({0.category}, {0.confidence:.2f})"
     CALLED: ClassVar[str] = "belief {0.id} {0.called}"
     RETOLD: ClassVar[str] = "belief {0.id} says"
@@ -106,6 +105,11 @@ class Belief(Record, frozen=True, kw_only=True):
     def rests_on(self) -> tuple[str, ...]:
         dream = self.origin.removeprefix("dream:") if self.origin.startswith("dream:") else ""
         return (*self.evidence, *self.provenance.sources, dream)
+
+    @property
+    def filed_as(self) -> str:
+        """Its claim; one that is only dreamt says so, to whoever looks through the folder."""
+        return f"dreamt {self.text}" if self.category == DREAM_INSIGHT else self.text
 
     @property
     def called(self) -> str:

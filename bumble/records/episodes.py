@@ -85,9 +85,9 @@ class Episode(Record, frozen=True, kw_only=True):
 
     @property
     def filed_as(self) -> str:
-        first = "" if self.summary_source else self.text.partition("\n")[0]  # quotes name nothing
-        told = titles.heading(self.text) or first or " ".join(self.people)
-        return f"{self.at:%d} {told}"
+        told = titles.heading(self.text) or self.text.partition("\n")[0]
+        quotes_name_nothing = self.summary_source or not told
+        return f"{self.at:%d} {' '.join(self.people) if quotes_name_nothing else told}"
 
     @property
     def headline(self) -> str:

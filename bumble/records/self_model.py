@@ -17,6 +17,7 @@ from bumble.records import base, fields
 from bumble.records.kind import Kind
 
 PATH = "self_model.yaml"
+HEAD = "How often it used each of its tools, and how often that failed."
 
 
 class ToolRecord(Struct, frozen=True):
@@ -85,7 +86,7 @@ def plan_used(
             counts["last_failed"] = base.stamp(at)
     if not values:
         return None
-    return base.plan_mapping(PATH, old, {"tools": values}, why)
+    return base.plan_mapping(PATH, old, {"tools": values}, why, head=HEAD)
 
 
 def _joined(base: fields.Values, current: fields.Values, incoming: fields.Values) -> dict[str, Any]:

@@ -31,9 +31,10 @@ from bumble.records.kind import Kind, Told
 from bumble.text import moments
 
 PATH = "soma.yaml"
+HEAD = "Its body, as it last was: bars from 0 to 100, each with the point where it comes to rest."
 
 parse, read = base.parse_mapping, base.read_mapping
-plan_write: Callable[..., Change | None] = partial(base.plan_mapping, PATH)
+plan_write: Callable[..., Change | None] = partial(base.plan_mapping, PATH, head=HEAD)
 
 
 def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:

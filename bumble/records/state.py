@@ -41,6 +41,7 @@ from bumble.records.sessions import Message, Session
 from bumble.text import words, yaml_edit
 
 PATH = "state.yaml"
+HEAD = "How far its work has come. Only bumble needs this: no memory stands here."
 Keys = tuple[str, ...]
 EACH = ""  # any key of a mapping
 FORM: Mapping[str, Any] = {  # what is not named is passed over
@@ -87,7 +88,7 @@ def read(file: Path) -> base.MappingFile:
     return base.read_mapping(file, parse)
 
 
-plan_write: Callable[..., Change | None] = partial(base.plan_mapping, PATH)
+plan_write: Callable[..., Change | None] = partial(base.plan_mapping, PATH, head=HEAD)
 
 
 def oldest(marks: Mapping[str, Any], new: Collection[str], most: int) -> list[str]:

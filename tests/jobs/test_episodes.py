@@ -60,7 +60,7 @@ def test_turns_that_were_talked_are_remembered_after_a_pause(ada: Entity) -> Non
     talk(runtime_of(ada, ScriptedModel([say(OURS)]), clock), DOG)
     assert not stretch.check(runtime_of(ada, ScriptedModel([]), clock)).due
     (one,) = remembered(living(ada, tells(GOOD, WHY)))
-    assert one.telling.narrative == f"# Biscuit ran away\n\n{GOOD}"
+    assert one.telling.narrative == f"# Sunday 24 May 2026\n\n{GOOD}"
 
 
 def test_an_episode_has_the_tags_people_wrote_and_the_titles_they_named(ada: Entity) -> None:
@@ -81,7 +81,7 @@ def test_an_episode_says_all_that_it_should(ada: Entity) -> None:
     assert outcome is not None
     assert outcome.trailers == (("Evidence", session.id), ("Model", "scripted"))
     (one,) = episodes.read(ada.episodes)
-    titled = f"# Biscuit ran away\n\n{GOOD}"
+    titled = f"# Sunday 24 May 2026\n\n{GOOD}"
     assert (one.telling.narrative, one.telling.reflection) == (titled, WHY)
     assert one.at == NOON
     assert one.at.utcoffset() == HOUR  # Lisbon in summer
@@ -239,7 +239,7 @@ def test_an_answer_that_is_never_usable_leaves_an_excerpt_and_goes_on(ada: Entit
     (one,) = remembered(runtime)
     assert one.summary_source == "excerpt"
     assert one.provenance.model == ""
-    assert one.text.startswith(f"# I was so afraid that I could not breathe\n\n> Sam: {DOG}\n")
+    assert one.text.startswith(f"> Sam: {DOG}\n")
     assert one.telling.reflection == ""
     assert waits(runtime) == {}
     assert state.read(ada.state).get(stretch.TRIED) is None

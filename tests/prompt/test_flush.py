@@ -11,7 +11,7 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.tiers import Abilities
 from bumble.prompt import compact
 from bumble.prompt.compact import CompactJob
-from bumble.records import knowledge, session_files, sessions, state
+from bumble.records import episodes, knowledge, session_files, sessions, state
 from bumble.records.sessions import Session
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
@@ -118,7 +118,7 @@ def test_where_no_model_may_write_what_leaves_the_view_is_quoted(ada: Entity) ->
     outcome = flushed(with_reader(runtime, known), session)
     assert asked(runtime) == []
     assert any("messages" in line for line in outcome.lines)
-    assert any("moved to Lisbon" in one.text for one in knowledge.read(ada.knowledge).sections)
+    assert any("moved to Lisbon" in one.text for one in episodes.read(ada.episodes))
 
 
 def test_a_turn_waits_for_no_more_windows_than_after_any_turn(ada: Entity) -> None:

@@ -213,6 +213,13 @@ def test_a_topic_that_was_two_has_one_file_named_for_it(ada: Entity) -> None:
     draw(living.runtime_of(ada, answer(asked)), "boat")
     topic_files = list(topics.read(ada.topics))
     assert [(one.id, one.source.body) for one in topic_files] == [
-        ("boat", f"# Boat\n\n- {asked}"),
+        ("boat", f"# Boat: open questions\n\n- {asked}"),
     ]
     assert not (ada.root / "sources/topics/the-boat.yaml").exists()
+
+
+def test_the_last_mention_is_always_among_what_questions_come_from(ada: Entity) -> None:
+    for n in range(12):
+        talk(ada, "sam", ((0, f"The boat has a mast number {n}."),), first=5 + n)
+        (drawing,) = topic_questions.check(living.runtime_of(ada), name="boat").jobs
+        assert drawing.sample[-1].id == drawing.topic.texts[-1].id

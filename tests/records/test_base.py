@@ -176,3 +176,17 @@ def test_state_changes_only_what_differs() -> None:
 def test_a_number_can_be_calculated_with(value: float) -> None:
     with pytest.raises(ValueError, match="calculated with"):
         base.field({"a": value}, "a", float)
+
+
+def test_a_new_file_of_bookkeeping_says_first_what_it_is() -> None:
+    change = state.plan_write(base.MappingFile({}, None), {"dream": {"count": 1}}, "x")
+    assert change is not None and change.data is not None
+    assert change.data.decode() == f"# {state.HEAD}\ndream: {{count: 1}}\n"
+
+
+@pytest.mark.parametrize(
+    ("category", "named"), [(beliefs.DREAM_INSIGHT, "dreamt Rain waits."), ("", "Rain waits.")]
+)
+def test_a_belief_that_was_only_dreamt_is_named_so(category: str, named: str) -> None:
+    held = beliefs.new("bel_1", "Rain waits.", category or beliefs.WORLD_FACT, 0.4, AT)
+    assert held.filed_as == named

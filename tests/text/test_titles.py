@@ -8,28 +8,6 @@ from bumble.text import titles
 
 
 @pytest.mark.parametrize(
-    ("said", "title"),
-    [
-        (
-            "Hello Ada, I'm Sam. I sold the boat last week, and I miss her.",
-            "I sold the boat last week",
-        ),
-        ("Good morning! How are you?", ""),
-        (
-            "Guten Morgen. Mein Knie tut wieder weh, seit ich gefallen bin.",
-            "Mein Knie tut wieder weh",
-        ),
-        ("I called a plumber. She is called Odete.", "I called a plumber"),
-        ("今日は歯医者に行きました。", "今日は歯医者に行きました"),
-    ],
-)
-def test_what_was_said_is_called_for_its_first_clause_that_tells_of_a_thing(
-    said: str, title: str
-) -> None:
-    assert titles.clause([said], ["Sam", "Ada"]) == title
-
-
-@pytest.mark.parametrize(
     ("title", "text", "named"),
     [
         (

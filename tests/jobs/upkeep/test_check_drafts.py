@@ -48,16 +48,3 @@ def test_what_one_may_hear_is_asked_of_another_too(entity: Entity) -> None:
     assert (own.person, own.any_of, own.never) == ("kim", ("9300",), ())
     assert (strange.person, strange.any_of, strange.never) == ("sam", (), ("9300",))
     assert own.provenance.audience == strange.provenance.audience == ("kim",)
-
-
-def test_of_what_is_kept_in_quotes_the_words_are_asked_for_and_not_their_date(
-    entity: Entity,
-) -> None:
-    quoted = "> Bo, 21 November 2026: “Between us: I am going to sell the farm next autumn.”"
-    head = "<!-- {by: distill by form, from: [msg_1], trust: person, audience: [kim]} -->"
-    record_files.write(entity, "knowledge.md", f"## Sell, farm\n{head}\n\n{quoted}\n")
-
-    own, strange = drafts(entity)
-
-    assert own.ask == "Between us: I am going to sell the farm next …."
-    assert (own.any_of, strange.never) == (("autumn",), ("autumn",))

@@ -96,7 +96,7 @@ def test_nothing_of_one_of_three_people_is_left_in_any_byte(life: Run) -> None:
         "Sailing it is.",
     ]
     (episode,) = episodes.read(life.entity.episodes)
-    assert episode.text == "# I bake rye bread on Fridays\n\n> Sam: I bake rye bread on Fridays."
+    assert episode.text == "> Sam: I bake rye bread on Fridays."
     assert (episode.summary_source, episode.people) == (episodes.EXCERPT, ("sam", "bo"))
     assert left(life, b"zelda", b"Zelda") == []
     assert life("doctor").code == 0
