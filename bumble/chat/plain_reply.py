@@ -151,8 +151,8 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
 def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     """Return the reading of a message of several sentences, of which some may ask for something.
 
-    Read by itself, each shows more surely what it asks for, and where it ends. What is told beside
-    them is kept all the same.
+    Read by itself, each shows more surely what it asks for, and where it ends; where none asks for
+    something to be done, the whole doesn't. What is told beside them is kept all the same.
 
     Args:
         whole: The message as one.
@@ -166,12 +166,11 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     }
     if said.main == "remind" and all(one.has("remind") for one in asking.values()):
         return replace(whole, said=replace(said, when=_when(whole, parts)))
-    does = [one.main for one in parts.values() if one.main in TASKS and one.has(one.main)]
-    if does or said.main in TASKS:
-        surely = {name: max(BY_ITSELF, said.scores[name]) for name in does}
-        return replace(whole, said=replace(said, scores={**said.scores, **surely}))
-    if not asking:
-        return whole
+    does = {one.main: one.has(one.main) for one in parts.values() if one.main in TASKS}
+    if not asking or any(does.values()):
+        named = {name: max(BY_ITSELF, said.scores.get(name, 0.0)) for name in does}
+        none = {name: min(-BY_ITSELF, said.scores.get(name, -9.0)) for name in TASKS}
+        return replace(whole, said=replace(said, scores={**said.scores, **none, **named}))
     part = max(asking, key=lambda each: max(asking[each].scores.values()))
     return replace(whole, said=asking[part], asked=tuple(asking.items()))
 

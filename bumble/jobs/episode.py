@@ -24,10 +24,10 @@ from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.index import terms
 from bumble.index.search import Hit
-from bumble.jobs.scene import StretchJob
+from bumble.jobs.scene import StretchJob, heard_by, people_of
 from bumble.llm import ledger
 from bumble.recall import survey
-from bumble.records import base, episodes, provenance, relationships, session_files, sessions
+from bumble.records import base, episodes, provenance, session_files, sessions
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
@@ -165,7 +165,7 @@ def audience(session: sessions.Session, messages: Sequence[sessions.Message]) ->
     """Return who had been there by then: somebody who joins later was not told it."""
     ids = [message.id for message in session.messages]
     until = session.messages[: ids.index(messages[-1].id) + 1]
-    return tuple(dict.fromkeys((session.by, *_heard_by(session, until))))
+    return tuple(dict.fromkeys((session.by, *heard_by(session, until))))
 
 
 def note_passed_over(runtime: Runtime, job: StretchJob, why: str) -> None:
@@ -181,39 +181,6 @@ def id_of(job: StretchJob) -> str:
     first = job.messages[0]
     chance = random.Random(f"{job.session_id} {first.id}")
     return base.new_id(episodes.PREFIX, max(first.at, EPOCH), chance)
-
-
-def names_of(
-    runtime: Runtime, session: sessions.Session, messages: Sequence[sessions.Message]
-) -> dict[str, str]:
-    """Return what those are called who took part in some messages, by their ids."""
-    names = {}
-    for person in _heard_by(session, messages):
-        stated_names = (
-            str(message.extra.get("name", "")) for message in messages if message.speaker == person
-        )
-        names[person] = next(filter(None, stated_names), "") or _known_name(runtime, person)
-    return names
-
-
-def _people(session: sessions.Session, messages: Iterable[sessions.Message]) -> tuple[str, ...]:
-    speakers = dict.fromkeys(
-        message.speaker for message in messages if message.role == "user" and message.speaker
-    )
-    return tuple(speakers) or ((session.by,) if session.by else ())
-
-
-def _heard_by(session: sessions.Session, messages: Iterable[sessions.Message]) -> tuple[str, ...]:
-    """Return who took part in some messages, and who only listened."""
-    return tuple(dict.fromkeys((*_people(session, messages), *session.present)))
-
-
-def _known_name(runtime: Runtime, person: str) -> str:
-    file = runtime.entity.root / relationships.path(person)
-    with contextlib.suppress(RecordInvalidError):
-        if file.is_file():
-            return base.load(file, relationships.parse).name
-    return person.replace("-", " ").title()
 
 
 def significance_now(runtime: Runtime, episode: episodes.Episode, at: datetime) -> float:
@@ -233,7 +200,7 @@ def weigh(
         moved = session.appraisals.get(message.id)
         for bar, value in moved.points.items() if moved else ():
             points[bar] = points.get(bar, 0.0) + value
-    known = [people.readable_person(runtime, one) for one in _people(session, job.messages)]
+    known = [people.readable_person(runtime, one) for one in people_of(session, job.messages)]
     # tell how unlike all earlier episodes something is, by meaning or else by words
     runtime.memory.sync()
     query = tokens.cut("\n".join(texts), QUERY_TOKENS)
@@ -281,7 +248,7 @@ def episode_of(
         job.messages[0].at.astimezone(runtime.zone),
         weight.total,
         telling.text,
-        people=_heard_by(session, job.messages),
+        people=heard_by(session, job.messages),
         imprints=_imprints(runtime, session, job.messages, felt_tag),
         soma=tag,
         session=session.id,

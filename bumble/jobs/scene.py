@@ -8,6 +8,7 @@ where several talk, what one of them told in private stays out of it. Asks no mo
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import cached_property
@@ -17,8 +18,9 @@ from msgspec import Struct
 
 from bumble.body import appraisal, ebb
 from bumble.entity import secrets
+from bumble.errors import RecordInvalidError
 from bumble.guard.verifier import ClaimSources, Said
-from bumble.jobs import episode, portrait
+from bumble.jobs import portrait
 from bumble.models.embed import protocol
 from bumble.recall import belief_strength
 from bumble.records import base, knowledge, relationships
@@ -150,7 +152,7 @@ def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> S
         called,
         runtime.identity.name,
         runtime.zone,
-        episode.names_of(runtime, session, messages),
+        names_of(runtime, session, messages),
         _known(runtime, query, session.people),
         _near_beliefs(runtime, query, session.people),
         _portraits(runtime, session),
@@ -420,3 +422,35 @@ def stretches(runtime: Runtime, session: Session, waiting: Sequence[Message]) ->
         return float(protocol.similarity(nearest, embedder.unrelated_cosine))
 
     return cut(session, waiting, rules, runtime.now(), alike)
+
+
+def names_of(runtime: Runtime, session: Session, messages: Sequence[Message]) -> dict[str, str]:
+    """Return what those are called who took part in some messages, by their ids."""
+    names = {}
+    for person in heard_by(session, messages):
+        stated_names = (
+            str(message.extra.get("name", "")) for message in messages if message.speaker == person
+        )
+        names[person] = next(filter(None, stated_names), "") or _known_name(runtime, person)
+    return names
+
+
+def people_of(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
+    """Return who said something of some messages."""
+    speakers = dict.fromkeys(
+        message.speaker for message in messages if message.role == "user" and message.speaker
+    )
+    return tuple(speakers) or ((session.by,) if session.by else ())
+
+
+def heard_by(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
+    """Return who took part in some messages, and who only listened."""
+    return tuple(dict.fromkeys((*people_of(session, messages), *session.present)))
+
+
+def _known_name(runtime: Runtime, person: str) -> str:
+    file = runtime.entity.root / relationships.path(person)
+    with contextlib.suppress(RecordInvalidError):
+        if file.is_file():
+            return base.load(file, relationships.parse).name
+    return person.replace("-", " ").title()

@@ -111,13 +111,14 @@ def _visible(session: sessions.Session, *, plain: bool) -> set[str]:
     """Return the ids of what may be part of a view.
 
     No reply that is no example is, for it would be copied; nor are the results of its calls, which
-    without them would stand there as if the person had said them.
+    without them would stand there as if the person had said them. A small model copies what was
+    said unprompted, too.
     """
     ids: set[str] = set()
     is_example = True  # the last reply, to whose calls results belong
     for message in session.messages:
         if message.role != "tool":
-            is_example = message.is_example
+            is_example = message.is_example and not (plain and message.unprompted)
         spoken = message.role != "tool" and bool(message.text or message.role == "user")
         if is_example and (spoken or not plain):
             ids.add(message.id)

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.models.embed.protocol import Floats
-from bumble.text import languages, stop_words
+from bumble.text import languages, stop_words, words
 
 FOLDER = resources.files(__package__).joinpath("readers")
 GRAMS = 1024  # buckets that character 3- and 4-grams are hashed into
@@ -28,7 +28,7 @@ HEADS = 4
 SPAN_FROM = (-1.0, -1.0, -1.0)  # above it a token is of a name, a time, a purpose
 NAME_FROM = -2.5  # likewise, of a name where somebody surely says theirs
 IN_DOUBT = -0.5  # how far below its cut-off an introduction may still be one
-OPENS_FROM = -1.5  # likewise, where the words that the message opens with are surely one
+MAY_INTRODUCE = -1.5  # likewise, where a part of the message, read by itself, surely is one
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
 # The first words of a message up to a stop, of one that goes on: "its joy here", "hi ada, im dot".
 _PART = r"[^.,;:!?\n]{4,40}"
@@ -105,10 +105,12 @@ class HeadReader:
         self._cuts = dict(zip(map(str, weights["cut_names"]), weights["cuts"], strict=True))
 
     def read(self, text: str, previous: str = "") -> MessageReading:
-        """Read a message, and by themselves the words that it may open with: who speaks."""
+        """Read a message, and where it may say who speaks, its sentences and first words, too."""
         whole = self._read(text, previous)
-        for opening in filter(None, (pattern.match(text) for pattern in _OPENINGS)):
-            whole = _introduced(whole, self._read(opening[1]))
+        if whole.scores.get("introduce", -9.0) > MAY_INTRODUCE:
+            openings = filter(None, (pattern.match(text) for pattern in _OPENINGS))
+            for part in (*(one[1] for one in openings), *words.sentences(text)):
+                whole = _introduced(whole, self._read(part))
         return whole
 
     def _read(self, text: str, previous: str = "") -> MessageReading:
@@ -185,16 +187,12 @@ class HeadReader:
         return out
 
 
-def _introduced(whole: MessageReading, opening: MessageReading) -> MessageReading:
-    """Return the reading of a message that begins with who its speaker is, and goes on.
-
-    A name by itself looks like one who says theirs: "elia, our apprentice, has done it again".
-    """
-    is_one = opening.name and opening.has("introduce") and opening.main == "introduce"
-    if not is_one or whole.scores["introduce"] <= OPENS_FROM:
+def _introduced(whole: MessageReading, part: MessageReading) -> MessageReading:
+    """Return the reading of a message of which a part may say who its speaker is."""
+    if not (part.name and part.has("introduce") and part.main == "introduce"):
         return whole
-    scores = {**whole.scores, "introduce": opening.scores["introduce"]}
-    return replace(whole, scores=scores, name=opening.name)
+    scores = {**whole.scores, "introduce": part.scores["introduce"]}
+    return replace(whole, scores=scores, name=part.name)
 
 
 def grams(text: str) -> Floats:
