@@ -45,6 +45,7 @@ class Module(Struct, frozen=True):
 
     path: Path
     imports: tuple[str, ...]
+    first: tuple[str, ...]  # of these, what is imported before anything in it runs
     inner: tuple[tuple[str, int], ...]  # libraries that functions import, and at which line
     prints: tuple[int, ...]  # lines
     classes: tuple[str, ...]  # public ones
@@ -92,6 +93,7 @@ def _read(path: Path) -> Module:
     return Module(
         path,
         tuple(_imported(nodes)),
+        tuple(_imported(tree.body)),
         tuple((_library(n), n.lineno) for n in inner if isinstance(n, ast.Import | ast.ImportFrom)),
         tuple(n.lineno for n in ast.walk(tree) if _prints(n)) if "print(" in text else (),
         tuple(
