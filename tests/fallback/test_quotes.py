@@ -25,7 +25,6 @@ AT = datetime(2026, 11, 9, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 )
 def test_a_quote_has_name_day_and_marks_of_its_language(language: str, line: str) -> None:
     assert quotes.line(Quote("msg_1", "Kim", AT, "x y"), templates.load(language)) == line
-    assert quotes.cited(line) == ["x y"]
 
 
 def test_words_stand_as_they_were_said() -> None:

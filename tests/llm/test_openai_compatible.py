@@ -312,7 +312,7 @@ def test_an_interrupt_before_the_first_header_disconnects_at_once(
     server.routes[CHAT] = respond
     with Stops().watched(), pytest.raises(KeyboardInterrupt):
         model.complete(REQUEST)
-    assert server.left.wait(3)
+    assert server.left.wait(10)
     server.routes[CHAT] = hello()
     assert model.complete(REQUEST).text == "Hello"
 
