@@ -166,8 +166,10 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     }
     if said.main == "remind" and all(one.has("remind") for one in asking.values()):
         return replace(whole, said=replace(said, when=_when(whole, parts)))
-    does = {one.main: one.has(one.main) for one in parts.values() if one.main in TASKS}
-    if not asking or any(does.values()):
+    rest = [one for one in parts.values() if one.main not in ASKED]
+    surely = {name for one in rest for name in TASKS if one.has(name)}
+    if surely or not asking:
+        does = surely or {one.main for one in rest} & set(TASKS)
         named = {name: max(BY_ITSELF, said.scores.get(name, 0.0)) for name in does}
         none = {name: min(-BY_ITSELF, said.scores.get(name, -9.0)) for name in TASKS}
         return replace(whole, said=replace(said, scores={**said.scores, **none, **named}))

@@ -517,6 +517,15 @@ def test_a_reply_that_says_what_is_done_with_a_message_is_true(ada: Entity) -> N
     assert talk.say("nobody knows i left") in replies("secret")
 
 
+def test_a_message_is_no_task_where_none_of_its_sentences_is(ada: Entity) -> None:
+    parts = ("The bike is his.", "I will mend it well.")
+    whole = reading("tell", "task", replies={"lovely": 1.0})
+    text = " ".join(parts)
+    known = {text: whole, **dict.fromkeys(parts, reading("tell"))}
+    talk, _ = told(ada, known)
+    assert talk.say(text) in replies("lovely")
+
+
 def test_who_greets_and_tells_is_greeted_and_heard(ada: Entity) -> None:
     text = "good morning! the cat brought a mouse"
     known = {text: reading("tell", "greet", replies={"laugh": 1.0})}
