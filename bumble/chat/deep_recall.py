@@ -200,7 +200,7 @@ def _read(text: str | None) -> deep.Recollection | None:
     """Read a kept answer; None if it is none."""
     try:
         return msgspec.json.decode(text, type=deep.Recollection) if text else None
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return None  # damaged, or of another version: it is only a cache
 
 

@@ -183,7 +183,7 @@ def _names(root: Path) -> list[str]:
 
 def _read(root: Path) -> Note:
     kept = (installation.kept(name) for name in _names(root))
-    with suppress(msgspec.MsgspecError):
+    with suppress(ValueError, RecursionError):  # what is no JSON, or no UTF-8
         return msgspec.json.decode(next(filter(None, kept), b"{}"), type=Note)
     return Note()
 

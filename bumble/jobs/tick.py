@@ -56,7 +56,7 @@ def append(path: Path, run: RunRecord) -> None:
 def read(path: Path) -> Iterator[RunRecord]:
     """Yield the runs of a ledger, newest first; lines that were torn are left out."""
     for line in ledger.newest_lines(path):
-        with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+        with contextlib.suppress(ValueError, RecursionError):  # no JSON, or no UTF-8
             yield msgspec.json.decode(line, type=RunRecord)
 
 

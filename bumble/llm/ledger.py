@@ -224,7 +224,7 @@ def append_line(path: Path, values: Mapping[str, Any]) -> None:
 def read_newest(path: Path) -> Iterator[LedgerEntry]:
     """Yield the entries of a ledger, newest first, reading no more of it than is asked for."""
     for line in newest_lines(path):
-        with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+        with contextlib.suppress(ValueError, RecursionError):  # no JSON, or no UTF-8
             entry = msgspec.json.decode(line, type=LedgerEntry)
             if moments.is_sane(entry.at):
                 yield entry

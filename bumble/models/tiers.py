@@ -211,6 +211,6 @@ def _read(path: Path, identity: str) -> dict[str, LanguageResult]:
     try:
         raw = disk.read_cache(path)
         found = nothing if raw is None else msgspec.json.decode(raw, type=ModelResult)
-    except (msgspec.MsgspecError, RecursionError):
+    except (ValueError, RecursionError):  # what is no JSON, or no UTF-8
         return {}
     return dict(found.languages) if (found.schema, found.identity) == (SCHEMA, identity) else {}
