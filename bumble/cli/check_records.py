@@ -151,9 +151,8 @@ def _named(ids: list[str]) -> str:
 
 MOST_LINES = 20  # of one transcript that are named; beyond, the file is none
 _BLOB_NAME = patterns.compile(r"[0-9a-f]{64}")
-_EARLIER = patterns.compile(
-    r"\.[0-9a-f]{12}\.\w+$"
-)  # an earlier version, by `changes.history_path`
+# Of an earlier version, by `changes.history_path`.
+_EARLIER = patterns.compile(r"\.[0-9a-f]{12}\.\w+$")
 _REFERENCE = patterns.compile(r"[0-9a-f]{12,64}")
 Dated = tuple[datetime, Callable[[], int | None]]  # a time, and how to find the line it is on
 _Reading = tuple[Sequence[Dated], Sequence[Finding]]  # the times of a file, and what else is found

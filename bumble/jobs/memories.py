@@ -394,11 +394,7 @@ def telling(
         return episodes.Telling(f"# {given or shown.day}\n\n{lines}"), sayings.MARK
     told = ask.joined(whole.narrative)
     of_facts = (titles.named(fact.title, told) for fact in whole.knowledge if fact.sentences)
-    named = (
-        titles.named(given, told),
-        *of_facts,
-        shown.day,
-    )
+    named = (titles.named(given, told), *of_facts, shown.day)
     title = f"# {next(filter(None, named))}\n\n"
     reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
     return episodes.Telling(f"{title}{told}", reflection), ""

@@ -55,9 +55,8 @@ _USER = patterns.compile(r"\{\{user\}\}|<user>", re.IGNORECASE)
 _START = patterns.compile(r"^[^\S\n]*<START>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 # Comments, and where the prompt of the program that showed the card would stand.
 _DROPPED = patterns.compile(r"\{\{//.*?\}\}|\{\{original\}\}", re.DOTALL | re.IGNORECASE)
-_DECORATORS = patterns.compile(
-    r"(?:\s*@@@?[A-Za-z_]+(?:[ \t].*)?(?:\n|$))+"
-)  # steer other programs
+# Lines that steer other programs.
+_DECORATORS = patterns.compile(r"(?:\s*@@@?[A-Za-z_]+(?:[ \t].*)?(?:\n|$))+")
 
 
 class Card(Struct, frozen=True):
