@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.entity import secrets
 from bumble.errors import UserError
@@ -32,6 +33,7 @@ NEAR = 0.19  # nearness of what answers, where somebody asks
 SURELY_NEAR = 0.35  # likewise, where a message may be no question of memory
 CLOSE = 0.8  # of the best score, from which a second message answers too
 LOOKED_AT = 3  # of the nearest, of which it is asked whether they answer
+TOLD = 2  # sentences of a message that answer
 MOST = 2  # messages that answer, each with the word that put it right
 PERHAPS = 0.0025  # how likely worth keeping what is told as known must be at least
 SAME = 0.4  # calibrated similarity from which a later message tells of the same thing
@@ -153,7 +155,20 @@ def answer(
     if len(ids) == 1:
         ids += _later(runtime, session, told, told.messages[ids[0]], answers)
     few = sorted((told.messages[id_] for id_ in ids), key=lambda each: each.at, reverse=True)
-    return tuple(quotes.of(message, runtime.zone) for message in few)
+    return tuple(_answering(runtime, message, asked) for message in few)
+
+
+def _answering(runtime: Runtime, message: Message, asked: Message) -> quotes.Quote:
+    """Return the words of a message that answer another: of many sentences those nearest to it."""
+    quote = quotes.of(message, runtime.zone)
+    parts, embedder = words.sentences(message.text), runtime.memory.embedder
+    if embedder is None or len(parts) <= TOLD:
+        return quote
+    own, *vectors = embedder.embed_documents([asked.text, *parts])
+    nearest = sorted(range(len(parts)), key=lambda n: -float(own @ vectors[n]))
+    first, second = sorted(nearest[:TOLD])
+    gap = " " if second == first + 1 else quotes.CUT
+    return replace(quote, words=quotes.words_of(f"{parts[first]}{gap}{parts[second]}"))
 
 
 def written(

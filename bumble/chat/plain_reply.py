@@ -44,7 +44,7 @@ from bumble.models.embed.reader import MessageReading
 from bumble.prompt import compact, preamble, system, transcript
 from bumble.prompt.system import Stable
 from bumble.prompt.transcript import View
-from bumble.records import knowledge
+from bumble.records import knowledge, session_files
 from bumble.records.sessions import Session
 from bumble.runtime import rules
 from bumble.runtime.runtime import ProfileName, Runtime
@@ -465,14 +465,15 @@ def _said(outcome: LoopOutcome, replies: Sequence[CodeReply], say: Say) -> Writt
 
 
 def _hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
-    """Greet; who says who they are hears who is there, and who has nobody's language that."""
+    """Greet; who says who they are, or is the first to come, hears who is there."""
     reading = turn.reading.said
     name = reading.introduced if _introduces(turn) else ""
     called = name or turn.heard.who.called
     hello = template.hello.format(who=f" {called}" if called else "")
-    own = template.self.format(name=runtime.identity.name) if name or not called else ""
     foreign = "" if templates.has(turn.reading.language) else template.foreign
     first = all(message.role == "user" for message in turn.heard.session.messages)
+    is_new = first and not called and len(list(session_files.infos(runtime.entity.sessions))) <= 1
+    own = template.self.format(name=runtime.identity.name) if name or is_new else ""
     return " ".join(filter(None, (hello, own, foreign if first else "")))
 
 

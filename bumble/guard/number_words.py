@@ -165,7 +165,12 @@ def runs(tokens: Sequence[str], language: str, small: Set[str]) -> Iterator[Run]
                 break
             if following in _LARGE and total < following and not joint:
                 total *= following
-            elif total >= 20 and total % _step(total) == 0 and following < _step(total):
+            elif (
+                total >= 20
+                and not tokens[start][0].isdigit()  # "the 340 first quoted"
+                and total % _step(total) == 0
+                and following < _step(total)
+            ):
                 total += following
             else:
                 break

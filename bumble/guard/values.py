@@ -180,6 +180,7 @@ def calendar_words(language: str) -> Calendar:
                 for word in info.get(name, ())
                 if len(word) > 1 and (code == language or not number_words.is_own(word, language))
             }
+        weekdays |= {"sonnabend": 5, "sonnabends": 5}
         units |= {"fortnight": 14, "fortnights": 14} | dict.fromkeys(_NIGHTS.split(), 1)
         units |= dict.fromkeys(_DECADES.split(), 10 * YEAR_DAYS)
         for said, told in info.get("relative-type", {}).items():

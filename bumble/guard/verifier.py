@@ -41,7 +41,8 @@ circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
 _ABOUT = frozenset(_ABOUTS.split())
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
-_THOUSAND = 1000
+_THOUSAND, _MILLION = 1000, 1_000_000
+_SURE = 10  # from here on hardly a number is the quotient of two others by chance
 
 
 class Said(Struct, frozen=True):
@@ -190,8 +191,9 @@ def _held(
     sentence = _sentence(text, people, language, cites=is_told)
     known = [Source(one, "", values.read(one, language)) for one in sources.known]
     chosen = {each.id for each in cited}
+    spoken = words.language(*(each.text for each in (*cited, *said)), default=language)
     talk = [
-        _source(each, sources.zone, language, is_cited=each.id in chosen)
+        _source(each, sources.zone, spoken, is_cited=each.id in chosen)
         for each in sorted(said, key=lambda said: said.at)
     ]
     stands = [source for source in talk if source.is_cited]
@@ -314,6 +316,11 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     )
 
 
+def _is_scaled(number: Number, other: Number) -> bool:
+    """Whether a bare number is one of thousands or millions: "from 690 to 710 thousand"."""
+    return not number.kind and other.value in (number.value * _THOUSAND, number.value * _MILLION)
+
+
 def _days_named(read: ReadText) -> set[int]:
     return {*read.times.ordinals, *(day for _, day in read.times.dated)}
 
@@ -357,7 +364,7 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         for one in (*source.read.numbers, *(sentence.read.numbers if few else ()))
         if one.claimed and one.value not in {number.value, *source.read.times.ordinals}
     ]
-    if any(one.value >= _THOUSAND for one in given):  # "20 thousand, and we've got 63"
+    if any(one.value >= _THOUSAND for one in (number, *given)):  # "20 thousand, and we've got 63"
         bare = [one for one in given if one.value < _THOUSAND and one.kind in ("", "thing")]
         given += [replace(one, value=one.value * _THOUSAND, kind="") for one in bare]
     at = [source.at for source in bearing if source.at is not None]
@@ -375,7 +382,14 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         *_by_products(number, pairs, is_heard=is_heard),
     }
     near = {one.value for one in given if may_be(number, one, loosely=True)}
+    if few and any(_is_one_less(number, one) for one in given):
+        return True
     return number.value in derived or _is_about(number, sentence, derived | near)
+
+
+def _is_one_less(number: Number, other: Number) -> bool:
+    """Whether a number leaves out one of a bare count: "we are three", two others; "50 in May"."""
+    return other.kind == "" and number.value > 1 and number.value == other.value - 1
 
 
 def _by_hours(sources: Sequence[Source]) -> Iterator[Decimal]:
@@ -476,7 +490,9 @@ def _by_products(
         if not is_heard:  # "four times as much"
             yield large / small
         if number.kind == "money" or number.value >= corrections.LARGE:
-            yield from (small * large, large / small, Decimal(round(large / small)))
+            yield from (small * large, large / small)
+        if number.kind == "money" or number.value >= _SURE:
+            yield from (Decimal(int(large / small)), Decimal(round(large / small)))
 
 
 def _is_about(number: Number, sentence: Subject, given: Iterable[Decimal]) -> bool:

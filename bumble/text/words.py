@@ -53,6 +53,7 @@ _SCRIPTS = (  # the stemmers of languages that their letters tell, by the ranges
 # Snowball's German stems keep these: "wohnt" beside "wohn" of "wohne", "annas" beside "anna".
 GERMAN_ENDING = patterns.compile(r"(?:(?<=\w{3})e?t|(?<=\w{3}[aio])s)\Z")
 _LETTER_RUN = patterns.compile(r"[^\W\d_]+")
+_SMALL_STARTS = 2  # behind full stops: from here on they are no abbreviations
 _END = patterns.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
 _NO_END = patterns.compile(
     r"(?:\b(?:[^\W\d_]|dr|mr|mrs|ms|st|prof|sr|sra|dra|hr|fr|bzw|usw|etc|ca|vs|nr|e\.g|i\.e)"
@@ -69,7 +70,7 @@ _COUNTED = patterns.compile(
 def sentences(text: str) -> list[str]:
     """Split a text into sentences, at full stops and line ends."""
     parts, start = [], 0
-    capitals = not text.lstrip()[:1].islower()  # who begins without one begins no sentence with it
+    capitals = _writes_capitals(text)
     for end in _END.finditer(text):
         before, behind = text[start : end.end()], text[end.end() :]
         if "\n" not in end[0] and _goes_on(before, behind, capitals=capitals):
@@ -77,6 +78,20 @@ def sentences(text: str) -> list[str]:
         parts.append(before)
         start = end.end()
     return [part.strip() for part in (*parts, text[start:]) if part.strip()]
+
+
+def _writes_capitals(text: str) -> bool:
+    """Whether whoever wrote a text begins sentences with a capital letter."""
+    first = _LETTER_RUN.search(text)
+    if first is not None and first[0][0].islower():
+        return False
+    starts = [
+        text[end.end()]
+        for end in _END.finditer(text[:-1])
+        if not ends_in_abbreviation(text[: end.end()])
+    ]
+    small = sum(map(str.islower, starts))
+    return small < _SMALL_STARTS or small < sum(map(str.isupper, starts))
 
 
 def _goes_on(before: str, behind: str, *, capitals: bool) -> bool:
