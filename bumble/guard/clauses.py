@@ -135,7 +135,6 @@ class Clause(Struct, frozen=True):
     denied: tuple[str, ...]  # telling words behind a denial
     times_near: Times  # named here or beside it
     is_now: bool
-    is_over: bool  # whether something is no longer so
     is_asked: bool
     is_unreal: bool
 
@@ -166,7 +165,6 @@ def of(text: str, language: str) -> tuple[Clause, ...]:
                 denied(tokens[n], language),
                 values.joined_times([one.times for one in read[around]]),
                 bool(_NOW.intersection(tokens[n])),
-                any(map(_is_over, tokens[n], tokens[n][1:])),
                 is_asked,
                 is_unreal(part, language),
             )
@@ -236,10 +234,6 @@ def tells_of_change(tokens: Sequence[str], language: str) -> bool:
         denies(token, language) or token in FORMERLY or _contrasts(tokens, n)
         for n, token in enumerate(tokens)
     )
-
-
-def _is_over(token: str, following: str) -> bool:
-    return following in _MORE and any(token in row for row in _DENIAL.values())
 
 
 def is_unreal(text: str, language: str) -> bool:

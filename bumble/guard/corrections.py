@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.guard import claims, clauses, values
-from bumble.guard.clauses import SHARED_LETTERS, Clause, Source, Subject, Ties
+from bumble.guard.clauses import Clause, Source, Subject, Ties
 from bumble.guard.values import Number, Times
 from bumble.text import stop_words, words
 
@@ -34,16 +34,14 @@ COMMON_WORDS = 3000  # of a language, none of which is a name
 # beside the newer one; "now", in full where something else ties them.
 BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.2
 FOR_NOTHING = 0.9  # that the sentence cites the newer message, and has nothing from it
-MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.5
-DENIED_WORD, DENIED, DENIED_RARE = 0.4, 0.8, 1.2  # a word, a value, a name or large number
+MOST_TIED, ELSEWHERE = 2.0, 0.5
+DENIED, DENIED_RARE = 0.8, 1.2  # a value, a name or large number
 DENIES = 1.3  # that a message denies a number which was told
-TELLING = 0.3  # weight of a word that is denied by itself
 LEAST_TIE = 0.01
 BARE, BY_BARE = 0.5, 0.8  # weight of a clause's own words; how much its neighbours tie it then
 NAME_OF_DAY = 0.5  # how much a name ties days: much happens to one person
-SAME_UNIT, SAME_KIND, OTHER_UNIT, OTHER_FORM = 0.8, 0.4, 1.0, 0.3
+SAME_UNIT, SAME_KIND, OTHER_UNIT = 0.8, 0.4, 1.0
 OTHER_MONTH = 0.5
-SPELT_ANEW = 1.5  # a name that differs at its end
 _VARIANT_LETTERS = 3  # that two spellings of one name begin with
 _NAME = patterns.compile(r"\b[^\W\d_a-zß-ÿ][^\W\d_]+")
 
@@ -146,9 +144,7 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
             like += FOR_NOTHING * (subject.cites and is_for_nothing)
             if value.kind == "name" and n <= last and not any(one.denied for one in places[n]):
                 continue
-            gives = any(one.gives for one in places[n])
-            is_drawn_on = value.kind == "word" and subject.cites and sources[n].is_cited
-            if n >= since and n not in known and (gives or not is_drawn_on):
+            if n >= since and n not in known:
                 yield like, n
 
 
@@ -211,7 +207,7 @@ def _strength(
         return min(MOST_TIED, tied) + NOW * new.is_now * min(1.0, tied / NOW_FROM)
     own = clauses.tie(ours, new.weights)
     if new.is_now and place[1] == last[1] + 1:  # "on the 10th, but now it's the 17th"
-        return NOW + AT_ONCE + own
+        return NOW + own
     return own - clauses.tie(ours, old.weights) - ELSEWHERE - NOW * old.is_now
 
 
@@ -247,17 +243,6 @@ def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
         beside = joints & stop_words.WORDS - claims.ARTICLES
         look = partial(_look_for_name, word, beside, known, first_said)
         yield Value("name", stem, look)
-    names = _names(subject)
-    for stem, weight in clauses.weigh(tokens, language).items():
-        if stem in subject.subjects and stem not in names and weight >= TELLING:
-            yield Value("word", stem, partial(_look_for_word, stem, language))
-
-
-def _look_for_word(stem: str, language: str, clause: Clause, _: Source) -> Found:
-    said = [one for one in clause.weights if one == stem or words.akin(one, stem, SHARED_LETTERS)]
-    denied = {words.stem(word, language) for word in clause.denied}
-    denies = bool(said) and (clause.is_over or not denied.isdisjoint(said))
-    return Found(bool(said) and not denies, DENIED_WORD * denies)
 
 
 def _names(subject: Subject) -> dict[str, str]:
@@ -310,10 +295,6 @@ def _likeness(number: Number, other: Number, about: frozenset[str]) -> float:
     is_other = other.unit not in ("", number.unit) and not clauses.shares([other.unit], about)
     if is_other and number.kind != "money":
         like -= OTHER_UNIT
-    if number.kind in ("thing", "time") and not other.kind:
-        like -= OTHER_FORM
-    if number.kind != "money" and number.value % 1 == 0 and other.value % 1:
-        like -= OTHER_FORM
     small, large = sorted((number.value, other.value))
     if small >= LARGE and large < small * NEAR_RATIO:
         like += SAME_KIND
@@ -390,14 +371,13 @@ def _look_for_name(
 ) -> Found:
     stands = word in clause.tokens
     denies = any(word == one or (not stands and _is_variant(word, one)) for one in clause.denied)
-    rivals = [
-        SPELT_ANEW if _is_variant(token, word) else SAME_KIND
+    has_rival = any(
+        _is_variant(token, word) or (joint in joints and first_said.get(token) is source)
         for joint, token in pairwise(("", *clause.tokens))
         if token[0].isalpha() and token not in known and token not in clause.denied
-        if _is_variant(token, word) or (joint in joints and first_said.get(token) is source)
-    ]
-    rival = max(rivals, default=None)
-    return Found(stands and not denies, DENIED_RARE * denies, rival)
+    )
+    gives = stands and not denies
+    return Found(gives, DENIED_RARE * denies, SAME_KIND if has_rival else None)
 
 
 def _is_variant(token: str, word: str) -> bool:

@@ -552,7 +552,7 @@ def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool =
     days |= named
     if vaguely and _are_few(sources):  # "they put it off by a week"
         told = (span for source in sources for span in source.read.times.spans)
-        spans = {span for span in told if span < values.SPAN_LIMIT} | {1}
+        spans = {span for span in told if span < values.SPAN_LIMIT}
         days |= {day + timedelta(span) for day in named for span in spans}
         days |= {day - timedelta(span) for day in named for span in spans}
     return days
