@@ -235,9 +235,13 @@ class _Speaker:
             self.shown = True
             self.say(text)
 
-    def finish(self) -> str:
-        """Return what was said; a blank at the beginning of what goes on belongs to it."""
-        self._hear(self.reader.finish(), ends=True)
+    def finish(self, whole: str | None = None) -> str:
+        """Return what was said; a blank at the beginning of what goes on belongs to it.
+
+        Args:
+            whole: The answer, without what came as speech and was thought; None: it broke off.
+        """
+        self._hear(self.reader.finish(whole), ends=True)
         return self.heard.rstrip() if self.goes_on and self.heard.strip() else self.heard.strip()
 
 
@@ -299,7 +303,7 @@ def run(
                     did = PromptMessage("assistant", completion.text[:UNREAD_CHARS])
                     back = _told(_unread(outcome, completion, tries))
                 else:
-                    heard = speaker.finish()
+                    heard = speaker.finish(completion.text)
                     step = _step(calls, heard, carries, outcome.steps)
                     outcome.steps.append(replace(step, goes_on=goes_on))
                     tries.count(completion, step)
