@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from bumble.errors import AnswerInvalidError
-from bumble.llm import marks, structured
+from bumble.llm import marks, structured, written_calls
 from bumble.llm.protocol import Action, Completion, FinishReason, PromptMessage, Tool, Usage
 from bumble.llm.say_stream import SayReader
 from bumble.llm.wire import CallPart, Piece
@@ -72,13 +72,13 @@ def parse(text: str) -> tuple[Action, ...]:
     shown = reader.feed(text) + reader.finish()
     if reader.too_deep:
         raise AnswerInvalidError("The model's answer is nested too deep.", answer=text)
-    calls = _read_calls(text)
+    calls = [(tool, _voiced(tool, arguments)) for tool, arguments in _read_calls(text)]
     spoken = [
         str(arguments["text"])
         for tool, arguments in calls
         if tool == "say" and arguments.get("text")
     ]
-    spoken_text = "\n\n".join(dict.fromkeys(filter(None, map(marks.unthought, spoken))))
+    spoken_text = "\n\n".join(dict.fromkeys(spoken))
     if not calls and not shown:
         if '"actions"' not in text:
             return _calls([("say", {"text": text.strip()}), ("end_turn", {})])
@@ -92,6 +92,13 @@ def parse(text: str) -> tuple[Action, ...]:
     ):
         calls.append(("say", {"text": rest}))
     return _calls(calls)
+
+
+def _voiced(tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments of a call, without a thought in what it says."""
+    if tool != "say" or not isinstance(text := arguments.get("text"), str):
+        return arguments
+    return {**arguments, "text": marks.unthought(text)}
 
 
 def said_in(text: str) -> str:
@@ -218,9 +225,14 @@ def _call(sent: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 class CallText:
     """Calls of an answer, written as the JSON of actions while they stream."""
 
-    def __init__(self) -> None:
-        """Begin an answer."""
+    def __init__(self, tools: Sequence[Tool] = ()) -> None:
+        """Begin an answer.
+
+        Args:
+            tools: What may be called.
+        """
         self.text = ""
+        self._tools = tools
         self._index, self._id = -1, ""
         self._names = 0  # calls so far
         self._empty = True  # whether the call that is open has no arguments yet
@@ -246,6 +258,13 @@ class CallText:
         self.text += added
         return added
 
+    def take_written(self, text: str) -> str:
+        """Take the calls that a text holds in the notation of its model; return what else it is."""
+        written = written_calls.read(text, self._tools)
+        for n, (name, arguments) in enumerate(written.calls):
+            self.take(CallPart(n, name=name, arguments=arguments))
+        return written.prose if written.calls else text
+
     def _begins(self, part: CallPart) -> bool:
         """Whether a piece begins a new call: some endpoints number all of them alike."""
         other_id = bool(part.id) and part.id != self._id
@@ -268,6 +287,7 @@ class Answer(Struct):
     reasoning: str = ""
     usage: Usage = field(default_factory=Usage)
     chars: int = 0  # of all that has come
+    prose: str = ""  # its text, without the calls that are written in it
 
     @property
     def text(self) -> str:
@@ -299,13 +319,17 @@ class Answer(Struct):
     def end(self) -> str:
         """End the answer; return what of the visible text was held back."""
         rest = self.thinking.finish(is_whole=self.finish_reason != "length")
+        self.prose = self.thinking.text
         if self.calls is not None:
-            rest += self.calls.finish(whole=self.finish_reason != "length")
+            if is_written := not self.has_called:
+                self.prose = self.calls.take_written(self.prose)
+            ending = self.calls.finish(whole=self.finish_reason != "length")
+            rest += "" if is_written else ending  # else it is only read at its end
         return rest
 
     def completion(self, name: str) -> Completion:
         """Sum up; text beside calls was thought."""
-        beside = self.thinking.text if self.has_called else ""
+        beside = self.prose if self.has_called else ""
         return Completion(
             text=self.text,
             finish_reason=self.finish_reason or "stop",

@@ -202,7 +202,7 @@ class HttpModel:
         attempt, until = 0, ends_at(request.seconds)
         while True:
             thinking = ThinkFilter(opened=self._habits.opens_thinking)
-            answer = Answer(thinking, CallText() if request.tools else None)
+            answer = Answer(thinking, CallText(request.tools) if request.tools else None)
             try:
                 return self._in_form(request, answer, on_text, until)
             except (*_PROBLEMS, SilentError) as problem:
