@@ -17,7 +17,6 @@ from typing import Any
 from msgspec import Struct
 
 from bumble import patterns
-from bumble.llm import structured
 from bumble.llm.protocol import Tool
 
 # What stands before calls: a tag of tools or functions (Hermes and Qwen, GLM, Kimi, DeepSeek,
@@ -37,6 +36,8 @@ _PARAMETER = patterns.compile(
     r"|arg_key>([\w-]+)</arg_key>\s*<arg_value>(.*?)(</arg_value>|\Z))",
     re.DOTALL,
 )
+_OBJECT = patterns.compile(r"\{\s*(?:[\"']|\Z)")  # the beginning of one
+_LAST = patterns.compile(r"(?:<[^<>]*>|[\s\]`])*")  # what ends a call, behind its arguments
 _DECODER = json.JSONDecoder(strict=False)  # models put raw line breaks into strings
 
 
@@ -91,18 +92,19 @@ def _calls(text: str, pattern: re.Pattern[str], tools: Mapping[str, Tool]) -> li
 
 
 def _json(text: str, at: int) -> tuple[str | None, int]:
-    """Return the JSON object that begins at a place, and where it ends; as a text, too."""
+    """Return the JSON object that begins at a place, and where it ends; as a text, too.
+
+    One that is broken, or was cut off, is the last thing read.
+    """
     is_text = text.startswith('"{\\"', at - 1)
     try:
         value, end = _DECODER.raw_decode(text, at - is_text)
         return value if is_text else json.dumps(value, ensure_ascii=False), end
     except (ValueError, RecursionError):
-        with suppress(ValueError):
-            value, missing = structured.load(text[at:])
-            if not missing and isinstance(value, dict):
-                return json.dumps(value, ensure_ascii=False), len(text)
-            return text[at:], len(text)  # it was cut off
-        return None, at
+        if not _OBJECT.match(text, at):
+            return None, at
+        given, end, behind = text[at:].rpartition("}")
+        return given + end + ("" if given and _LAST.fullmatch(behind) else behind), len(text)
 
 
 def _parameters(text: str, at: int, tool: Tool) -> tuple[str, int]:

@@ -176,6 +176,7 @@ def test_no_thought_is_heard_or_stored(server: FakeServer, content: str, size: i
         "[Biscuit wags] Hello there.",
         '{"name": "recall", "kind": "song", "of": {"query": "x"}}',
         '<tool_call>\n{"name": "web_search", "arguments": {"q": "say"}}\n</tool_call>',
+        "Write <tool_call>, then say {what} to do.",
         "Write `<tool_call>` and a name, as say or recall, and {braces}.",
         "So:\n\n```\n<tool_call>\n"
         '{"name": "recall", "arguments": {"query": "x"}}\n</tool_call>\n```\nThat recalls.',
