@@ -103,8 +103,8 @@ def _json(text: str, at: int) -> tuple[str | None, int]:
     except (ValueError, RecursionError):
         if not _OBJECT.match(text, at):
             return None, at
-        given, end, behind = text[at:].rpartition("}")
-        return given + end + ("" if given and _LAST.fullmatch(behind) else behind), len(text)
+        given, brace, behind = text[at:].rpartition("}")
+        return given + brace + ("" if given and _LAST.fullmatch(behind) else behind), len(text)
 
 
 def _parameters(text: str, at: int, tool: Tool) -> tuple[str, int]:
