@@ -313,6 +313,8 @@ def _check(path: Path, change: Change, before: str | None, *, lengthens: bool) -
 
 
 def _added(current: bytes | None, data: bytes) -> bytes:
+    current = current or b""
+    newline = b"\r\n" if b"\r\n" in current else b"\n"
     if current and not current.endswith(b"\n"):
-        return current + b"\n" + data  # a hand edit may have left the last line open
-    return (current or b"") + data
+        current += newline  # a hand edit may have left the last line open
+    return current + data.replace(b"\n", newline)
