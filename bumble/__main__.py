@@ -10,9 +10,9 @@ COMPLETE = "--complete"
 # numpy's matrix products are small here: threads would spin longer than they work (a message read
 # takes 7 ms of CPU by one thread, 110 by two).
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# A command makes some 200,000 objects by its imports alone, and keeps them: to look through them
-# again and again, and at the end once more, takes a tenth of its time.
-OBJECTS_BETWEEN_LOOKS = 50_000
+# A command makes some 100,000 objects and keeps them: to look through them, however seldom, takes a
+# twentieth of its time.
+OBJECTS_BETWEEN_LOOKS = 250_000
 
 
 def main() -> None:

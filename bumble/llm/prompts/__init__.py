@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from string import Template
 from typing import Literal
 
@@ -26,7 +26,7 @@ from msgspec import Struct
 from bumble import patterns
 from bumble.text import markdown
 
-FOLDER = resources.files(__package__)
+FOLDER = Path(__file__).parent
 Role = Literal["system", "user", "assistant"]
 
 TAGS = ("memory", "file", "result")  # the tags of data that the system prompt names
