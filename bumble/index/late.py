@@ -64,6 +64,13 @@ def rarity_of(
     return rarity
 
 
+def distinct(pieces: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], Numbers]:
+    """Return each piece once, in order, and where each stands: numpy's own imports all masked."""
+    ordered = np.sort(pieces)
+    once = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return once, np.searchsorted(once, pieces)
+
+
 def _stop_tokens(query: str, tokens: QueryTokens) -> list[int]:
     """Return which tokens belong to a word that says little."""
     stops = [

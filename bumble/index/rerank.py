@@ -263,8 +263,9 @@ class _Matcher:
         self.at |= {row[0]: n for n, row in enumerate(rows, len(self.rows))}
         self.rows += rows
         pieces = np.frombuffer(b"".join(row[15] or b"" for row in rows), "<u4")
-        counts = self.database.piece_counts(set(pieces.tolist()))
-        weights = late.rarity_of(pieces, counts, counts.get(ALL_TEXTS, 0))
+        distinct, at = late.distinct(pieces)
+        counts = self.database.piece_counts(distinct.tolist())
+        weights = late.rarity_of(distinct, counts, counts.get(ALL_TEXTS, 0))[at]
         lengths = np.array([len(row[12] or b"") // width for row in rows], np.int64)
         matched, covered = late.matches(self.query, signs.reshape(-1, width), weights, lengths)
         if len(pieces) and not self.turned:  # the first that are loaded say how long texts are

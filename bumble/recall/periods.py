@@ -254,7 +254,7 @@ class _Reading:
             stems = [words.stem(token[0], code) for token in tokens]
             for phrase, (count, unit) in _phrases(code).items():
                 key = tuple(words.stem(word, code) for word in phrase.split())
-                if stop_words.UNSPACED_SIGN.search(phrase):
+                if stop_words.is_unspaced(phrase):
                     at = self.text.find(phrase)
                     if at >= 0:
                         yield count, unit, (at, at + len(phrase))
@@ -301,7 +301,7 @@ def _moved(each: _Named, years: int) -> _Named:
 
 def _codes(text: str) -> tuple[str, ...]:
     """Return the languages a question may be in, the likeliest first."""
-    if stop_words.UNSPACED_SIGN.search(text):
+    if stop_words.is_unspaced(text):
         return ("ja",) if _KANA.search(text) else ("zh", "ja")
     fitting = form.languages(text)
     if len(fitting) == 1 and text.isascii():
@@ -311,11 +311,12 @@ def _codes(text: str) -> tuple[str, ...]:
 
 def _counted(text: str, code: str) -> str:
     """Write the numbers before units of time in digits."""
-    units = values.calendar_words(code).units
     tokens = list(_WORD.finditer(text))
     for token, behind in reversed(list(pairwise(tokens))):
-        number = number_words.value(token[0], code) if behind[0] in units else None
-        if number is not None and number == int(number):
+        number = number_words.value(token[0], code)
+        if number is None or number != int(number):
+            continue
+        if behind[0] in values.calendar_words(code).units:
             text = f"{text[: token.start()]}{int(number)}{text[token.end() :]}"
     return text
 
@@ -371,8 +372,8 @@ def _months(code: str) -> dict[str, int]:
 @cache
 def _month_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     """Match a month with its day and year on either side: "8 de mayo de 2024", "2024年5月8日"."""
-    spaced = [re.escape(name) for name in names if not stop_words.UNSPACED_SIGN.search(name)]
-    unspaced = [re.escape(name) for name in names if stop_words.UNSPACED_SIGN.search(name)]
+    spaced = [re.escape(name) for name in names if not stop_words.is_unspaced(name)]
+    unspaced = [re.escape(name) for name in names if stop_words.is_unspaced(name)]
     either = list[str]()
     if spaced:
         either.append(rf"(?<!\w)(?:{'|'.join(sorted(spaced, key=len, reverse=True))})(?![^\W\d_])")

@@ -283,7 +283,7 @@ def _word_places(text: str, offsets: Sequence[tuple[int, int]]) -> list[tuple[in
     for n, (start, end) in enumerate(offsets):
         around = text[max(0, start - 1) : start + 1]
         joins = n > 0 and start < end and len(around) > 1 and around.isalnum()
-        if joins and stop_words.UNSPACED_SIGN.search(around) is None:
+        if joins and not stop_words.is_unspaced(around):
             places[-1] = (places[-1][0], n + 1)
         else:
             places.append((n, n + 1))
