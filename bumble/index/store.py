@@ -278,6 +278,12 @@ class Store(ABC):
         """Whether there are chunks of dormant or archived records."""
         return bool(self.rows("select 1 from @chunks where active = 0 limit 1"))
 
+    def keeps_from(self, readers: Sequence[str]) -> bool:
+        """Whether there are chunks that one of these people may not read."""
+        allowed, values = self.conditions(Filter(audience=tuple(readers), dormant=True))
+        sql = f"select 1 from @chunks where not ({allowed or 'true'}) limit 1"
+        return bool(self.rows(sql, values))
+
     def passing(self, where: str = "", values: Sequence[Any] = ()) -> list[int]:
         """Return the chunks that a condition lets through, oldest first; empty: all."""
         order = "order by at, file, turn, ordinal, id"
