@@ -181,7 +181,6 @@ class _Reading:
         return self.today.year if has_come else self.today.year - 1
 
     def _seasons(self, year: int | None) -> Iterator[_Named]:
-        last = _last_words(self.codes)
         for match in list(_WORD.finditer(self.text)):
             month = _SEASON_OF.get(match[0])
             if month is None and match[0][0] in _SEASON_OF and not match[0].isascii():
@@ -190,7 +189,9 @@ class _Reading:
                 continue
             beside = self._beside(match)
             written = _LONE_YEAR.search(self.text[match.end() : match.end() + 9])
-            ended = bool(last & {words.stem(word, self.codes[0]) for word in beside})
+            ended = bool(
+                _last_words(self.codes) & {words.stem(word, self.codes[0]) for word in beside}
+            )
             own = int(written[1]) if written else None if ended else year
             start = date(own or self._latest(month, ended=ended), month, 1)
             self._take(match)
@@ -270,12 +271,12 @@ class _Reading:
                 if back := pattern.search(self.text):
                     self._take(back)
                     yield _Named(*_ago_days(self.today, int(back[1]), unit), back.start())
-        last, tokens = _last_words(self.codes), list(_WORD.finditer(self.text))
-        units = values.calendar_words(self.codes[0]).units
+        tokens = list(_WORD.finditer(self.text))
         for lead, count, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
-            days = units.get(after[0], 0)
-            named = words.stem(lead[0], self.codes[0]) in last
-            if named and count[0].isdigit() and len(count[0]) < 4 and days >= 1:
+            if not count[0].isdigit() or len(count[0]) >= 4:
+                continue
+            days = values.calendar_words(self.codes[0]).units.get(after[0], 0)
+            if days >= 1 and words.stem(lead[0], self.codes[0]) in _last_words(self.codes):
                 start = self.today - timedelta(days=int(days) * int(count[0]))
                 yield _Named(start, self.today, lead.start())
 
