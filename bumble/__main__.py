@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
+from contextlib import suppress
 
 COMPLETE = "--complete"
 # numpy's matrix products are small here: threads would spin longer than they work (a message read
@@ -16,7 +18,7 @@ OBJECTS_BETWEEN_LOOKS = 250_000
 
 
 def main() -> None:
-    """Run the command line of this process."""
+    """Run the command line of this process, and end it."""
     _speak_utf8()
     gc.set_threshold(OBJECTS_BETWEEN_LOOKS, *gc.get_threshold()[1:])
     _have_streams()
@@ -30,11 +32,18 @@ def main() -> None:
         hide_environment()
         from bumble.cli.app import main as run
 
-        sys.exit(run(sys.argv[1:]))
+        _end(run(sys.argv[1:]))
     except KeyboardInterrupt:  # before the command line was there to see to it
         sys.exit(130)
-    finally:
-        gc.freeze()  # what is left goes with the process
+
+
+def _end(code: int) -> None:
+    """End the process: to take apart all that is left in it takes a twentieth of its time."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    atexit._run_exitfuncs()
+    os._exit(code)
 
 
 def _speak_utf8() -> None:
