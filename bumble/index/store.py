@@ -52,6 +52,7 @@ class Store(ABC):
     WORD: str  # where the table of words has the id of a chunk
     COSINE: str  # the cosine of a stored vector with one that is bound
     DISTRUSTED: str  # what makes a file look other than it is
+    SCANNED = ""  # before a column that is not to be looked up by its index
     KEEPS_SEEN = True  # whether nobody else writes stamps of files
 
     def __init__(self) -> None:
@@ -250,7 +251,9 @@ class Store(ABC):
         """Write a filter as SQL over chunks; empty if everything passes."""
         parts = ["active <> 0"] if not only.dormant and self.has_dormant() else []
         values = list[Any]()
-        for column, listed in (("kind", only.kinds), ("session", only.sessions)):
+        # most of what there is are messages: to go from an index to each of them takes longer
+        kind = f"{self.SCANNED}kind" if "message" in only.kinds else "kind"
+        for column, listed in ((kind, only.kinds), ("session", only.sessions)):
             if listed:
                 parts.append(f"{column} in ??")
                 values.append(list(listed))
@@ -323,9 +326,8 @@ class Store(ABC):
         if not turns:
             return []
         listed = ", ".join(f"({int(file)}, {int(turn)})" for file, turn in turns)
-        return self.ids(
-            f"select id from @chunks where (file, turn) in (values {listed}) and kind = 'message'"
-        )
+        # all that a transcript holds are messages: a condition on the kind would be looked up first
+        return self.ids(f"select id from @chunks where (file, turn) in (values {listed})")
 
     def places(self, ids: Sequence[int]) -> list[Row]:
         """Return id, kind, file and turn of some chunks."""
