@@ -95,7 +95,7 @@ def check_index(
     try:
         at = place_of()
         name = at.shown if at.server else name
-        state = sync.state(entity, at)
+        state = sync.state(entity, at, counts_orphans=True)
     except (IndexServerError, SettingInvalidError, UsageError) as error:
         return None, [Finding("index-server", str(error).splitlines()[0], name)]
     except (IndexUnusableError, UnsafePathError) as error:

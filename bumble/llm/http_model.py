@@ -31,7 +31,6 @@ from bumble.llm.wire import (
     SilentError,
     StatusError,
     Timeouts,
-    WindowSource,
     ends_at,
     paced,
     within,
@@ -115,26 +114,11 @@ class HttpModel:
         return min(self._most_tokens, known or self._most_tokens)
 
     @property
-    def window(self) -> tuple[int | None, WindowSource]:
-        """The window of the model itself, and where that is known from."""
-        if self._told_tokens is not None:
-            return self._told_tokens, "setting"
-        habits = self._informed()
-        if habits.context_tokens is None:
-            return None, "default"
-        return habits.context_tokens, "endpoint" if habits.window_told else "family"
-
-    @property
-    def other_names(self) -> tuple[str, ...]:
-        """The models that the server lists, where this one is not among them; empty: it may be."""
+    def told(self) -> Habits:
+        """What is known of the model, and what the server tells of it."""
         if self._informed().names:  # it may have come since: that costs a question each time
             self._learn(self._dialect.learned(self._ask, self._habits))
-        return self._habits.names
-
-    @property
-    def parameters(self) -> int | None:
-        """How many parameters the model has, where the server says it."""
-        return self._informed().parameters
+        return self._habits
 
     @property
     def prices(self) -> tuple[float, float] | None:

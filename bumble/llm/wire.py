@@ -73,6 +73,13 @@ class Habits(Struct, frozen=True):
     can_think: bool = False  # as Ollama says of it
     prices: tuple[float, float] | None = None  # dollars for a million tokens read, written
 
+    @property
+    def window(self) -> tuple[int | None, WindowSource]:
+        """The window of the model itself, and where that is known from."""
+        if self.context_tokens is None:
+            return None, "default"
+        return self.context_tokens, "endpoint" if self.window_told else "family"
+
 
 # Asks the server something about a model: a path, and what to post; None where it can't be
 # reached, {} where it refuses.

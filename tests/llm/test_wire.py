@@ -397,8 +397,8 @@ def test_the_one_model_of_llama_server_is_known_by_any_name_with_its_size(
     entry = {"id": "/models/smol.gguf", "owned_by": "llamacpp", "meta": meta}
     server.routes["/v1/models"] = lambda exchange: exchange.json({"data": [entry]})
     model = model_of(server)
-    assert model.parameters == 134_515_008
-    assert (model.other_names, model.window) == ((), (4096, "endpoint"))
+    assert model.told.parameters == 134_515_008
+    assert (model.told.names, model.told.window) == ((), (4096, "endpoint"))
 
 
 def test_who_only_ever_thinks_is_an_unusable_answer(server: FakeServer) -> None:
