@@ -54,7 +54,7 @@ def read_plain(source: str) -> Any:
             open_parts.append(last[0][last[1]])
         del open_parts[depth + 1 :]
         is_block = key and given in ("|", "|-")
-        value = _block(lines, f"{indent}  ", given) if is_block else _value(given)
+        value = _block(lines, f"{indent}  ", given) if is_block else _flow(lines, indent, given)
         part = open_parts[-1]
         is_there = depth == len(open_parts) - 1 and isinstance(part, list if item else dict)
         if not is_there or value is MISSING or (item and not given):
@@ -78,6 +78,17 @@ def _block(lines: list[str], indent: str, mark: str) -> Any:
     if text[:1] in ("", " ", "\n") or not "".join(taken).isprintable() or (not lines and taken[-1]):
         return MISSING
     return text.rstrip("\n") + "\n" * (mark == "|")
+
+
+def _flow(lines: list[str], indent: str, text: str) -> Any:
+    """Read a value, with those of the lines that are left over which its brackets go on."""
+    value = _value(text)
+    while value is MISSING and text[0] in "[{" and lines and lines[-1].startswith(f"{indent} "):
+        if " #" in lines[-1]:
+            return MISSING
+        text += f" {lines.pop().strip()}"
+        value = _value(text)
+    return value
 
 
 def _value(text: str) -> Any:
