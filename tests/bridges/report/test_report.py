@@ -273,6 +273,13 @@ def test_what_was_dreamt_is_no_belief_at_first_and_marks_say_only_what_differs(l
     assert "only for" not in made(lived).text.partition("<main")[2]
 
 
+def test_a_dream_without_a_title_is_called_for_its_day_once(lived: Run) -> None:
+    place = f"dreams/{DREAM}.md"
+    lived.write(place, lived.text(place).replace("# The wave\n\n", ""))
+    shown = made(lived).shown
+    assert "20 May 2026 a wave on stilts" in shown and "2026-05-20" not in shown
+
+
 def test_somebody_who_was_only_spoken_of_is_told_of_by_what_was_heard(lived: Run) -> None:
     note = "{text: Ines mends the sails.}"
     lived.write("relationships/ines.md", f"---\nnames: [Ines]\npending: [{note}]\n---\n")
