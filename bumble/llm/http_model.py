@@ -202,7 +202,7 @@ class HttpModel:
         attempt, until = 0, ends_at(request.seconds)
         while True:
             thinking = ThinkFilter(opened=request.thinking and self._habits.opens_thinking)
-            answer = Answer(thinking, CallText() if request.tools else None)
+            answer = Answer(thinking, CallText(request.tools) if request.tools else None)
             try:
                 return self._in_form(request, answer, on_text, until)
             except (*_PROBLEMS, SilentError) as problem:
@@ -374,7 +374,10 @@ def _status_error(response: httpx2.Response) -> StatusError:
 def _whole(response: httpx2.Response, dialect: Dialect) -> Iterator[Piece]:
     """Read an answer that was not streamed though it was asked to be."""
     raw = response.read().replace(b"\n", b" ")
-    yield from dialect.pieces([b"data: " + raw if dialect.path.endswith("completions") else raw])
+    is_event = dialect.path.endswith("completions")
+    yield from dialect.pieces(
+        [b"data: " + raw, b"data: " + openai_format.DONE] if is_event else [raw]
+    )
 
 
 def _lines(response: httpx2.Response) -> Iterator[bytes]:
