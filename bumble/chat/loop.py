@@ -245,17 +245,19 @@ class _Speaker:
             self.shown = True
             self.say(text)
 
-    def finish(self, spoken: Sequence[str] = ()) -> str:
+    def finish(self, spoken: Sequence[str] | None = None) -> str:
         """Return what was said; a blank at the beginning of what goes on belongs to it.
 
         Args:
-            spoken: What the answer says, once it is read as a whole: that may be more than could be
-                read while it came.
+            spoken: What the answer says, now that it is read as a whole: all that could not be read
+                while it came is said now; None: it was broken off.
         """
-        rest = self.reader.finish()
-        new = [text for text in dict.fromkeys(spoken) if text not in self.earlier]
-        if (whole := PAUSE.join(new)).startswith(self.read + rest):
-            rest = whole[len(self.read) :]
+        if spoken is None:
+            rest = self.reader.finish()
+        else:
+            new = [text for text in dict.fromkeys(spoken) if text not in self.earlier]
+            said = PAUSE.join(new)
+            rest = said[len(self.read) :] if said.startswith(self.read) else ""
             self.each += new
         self._hear(rest, ends=True)
         return self.heard.rstrip() if self.goes_on and self.heard.strip() else self.heard.strip()
