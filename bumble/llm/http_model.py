@@ -188,7 +188,7 @@ class HttpModel:
         attempt, until = 0, ends_at(request.seconds)
         while True:
             thinking = ThinkFilter(opened=request.thinking and self._habits.opens_thinking)
-            answer = Answer(thinking, CallText() if request.tools else None)
+            answer = Answer(thinking, CallText(request.tools) if request.tools else None)
             try:
                 return self._in_form(request, answer, on_text, until)
             except (*_PROBLEMS, SilentError) as problem:
@@ -376,6 +376,7 @@ def _events(response: httpx2.Response, dialect: Dialect) -> Iterator[bytes]:
         raise http_errors.PageError
     if first.lstrip().startswith((b"{", b"[")) and isinstance(dialect, openai_format.OpenAIDialect):
         yield b"data: " + b" ".join((first, *lines))
+        yield b"data: " + openai_format.DONE
     else:
         yield first
         yield from lines

@@ -22,6 +22,7 @@ from bumble.llm.wire import Ask, CallPart, Habits, Piece, StatusError, entries
 from bumble.text.printable import whole
 
 ANSWER_TOOL = "answer"  # the name of the schema, or of the tool that stands in for it
+DONE = b"[DONE]"  # the end of a stream
 SCHEMA_MODES = ("json_schema", "tool", "json_object", "plain")  # tried in this order
 PLAIN = SCHEMA_MODES.index("plain")
 OK = 200
@@ -184,17 +185,22 @@ class OpenAIDialect(Struct, frozen=True):
             ValueError: If one can't be read.
             StatusError: If it tells of a failure.
         """
+        is_open = False  # whether something came, and no word of its end
         for line in lines:
             data = line.removeprefix(b"data:").strip()
             if not line.startswith(b"data:") or not data:
                 continue
-            if data == b"[DONE]":
+            if data == DONE:
+                if is_open:
+                    yield Piece(finish_reason="stop")
                 return
             try:
                 event = json.loads(data)
             except RecursionError as problem:
                 raise ValueError("its JSON is nested too deep") from problem
-            yield read_event(event)
+            piece = read_event(event)
+            is_open = (is_open or piece.is_token) and not piece.finish_reason
+            yield piece
 
 
 def listed(answer: Any) -> list[dict[str, Any]]:
@@ -336,11 +342,17 @@ def read_event(data: Any) -> Piece:
     for entry in _items(event.get("choices"), "choices"):
         choice = as_object(entry, "a choice")
         delta = as_object(choice.get("delta") or choice.get("message"), "delta")
-        text += as_text(delta.get("content"), "content")
+        text += as_text(delta.get("content"), "content") or as_text(delta.get("refusal"), "refusal")
         reasoning += _reasoning(delta)
-        for n, part in enumerate(_items(delta.get("tool_calls"), "tool_calls")):
+        parts = _items(delta.get("tool_calls"), "tool_calls")
+        if delta.get("function_call"):  # the form before there were several
+            parts = [{"function": delta["function_call"]}]
+        for n, part in enumerate(parts):
             calls.append(_call(as_object(part, "a tool call"), n))
         finish = as_text(choice.get("finish_reason"), "finish_reason") or finish
+        if choice.get("error") or finish == "error":
+            unnamed = {"code": 502, "message": "its answer ended in an error"}
+            raise failure({"error": choice.get("error") or unnamed}, 0)
     return Piece(text, reasoning, tuple(calls), finish, _usage(event.get("usage")))
 
 

@@ -176,7 +176,129 @@ def test_text_beside_calls_was_thought(server: FakeServer) -> None:
     )
     completion = model_of(server).complete(TURN)
     assert actions.said_in(completion.text) == "Hello"
-    assert completion.reasoning == "She greets me."
+    assert completion.reasoning == completion.beside == "She greets me."
+
+
+def part(name: str, arguments: str, index: int | None = 0, call_id: str = "") -> dict[str, Any]:
+    function = {"arguments": arguments} | ({"name": name} if name else {})
+    return {"id": call_id, "function": function} | ({} if index is None else {"index": index})
+
+
+SPOKEN, SOUGHT = '{"text": "Hello"}', '{"text": "bees"}'
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [[part("recall", SOUGHT)], [part("say", SPOKEN)]],
+        [[part("recall", SOUGHT), part("say", SPOKEN)]],
+        [[part("recall", SOUGHT, None)], [part("say", SPOKEN, None)]],
+        [[part("recall", SOUGHT, 0, "a")], [part("say", SPOKEN, 0, "b")]],
+        [
+            [part("recall", "", 0, "a"), part("say", "", 1, "b")],
+            *(
+                [part("", one, 0), part("", two, 1)]
+                for one, two in zip(pieces(SOUGHT), pieces(SPOKEN), strict=True)
+            ),
+        ],
+        [[part("recall", piece)] for piece in pieces(SOUGHT)] + [[part("say", SPOKEN)]],
+    ],
+)
+def test_calls_are_told_apart_however_they_are_numbered(
+    server: FakeServer, events: list[list[dict[str, Any]]]
+) -> None:
+    server.routes[CHAT] = says(
+        *(event({"tool_calls": parts}) for parts in events), event({}, "stop")
+    )
+    heard: list[str] = []
+    completion = model_of(server).complete(TURN, heard.append)
+    assert [(one.name, one.arguments["text"]) for one in actions.parse(completion.text)] == [
+        ("recall", "bees"),
+        ("say", "Hello"),
+    ]
+    assert "".join(heard) == completion.text
+
+
+def test_of_calls_that_were_cut_off_the_whole_ones_count(server: FakeServer) -> None:
+    parts = [part("recall", '{"text": "be', 0), part("say", SPOKEN, 1)]
+    server.routes[CHAT] = says(event({"tool_calls": parts}), event({}, "length"))
+    completion = model_of(server).complete(TURN)
+    assert [one.name for one in actions.parse(completion.text)] == ["say"]
+
+
+@pytest.mark.parametrize("name", ["functions.say", "default_api:say", "say<|channel|>commentary"])
+def test_a_name_with_something_around_it_is_that_tool_s(server: FakeServer, name: str) -> None:
+    server.routes[CHAT] = calls((name, {"text": "Hello"}))
+    heard: list[str] = []
+    completion = model_of(server).complete(TURN, heard.append)
+    assert actions.said_in("".join(heard[:-1])) == "Hello"
+    (say,) = actions.parse(completion.text, TOOLS)
+    assert (say.name, say.arguments) == ("say", {"text": "Hello"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ('{"text": "I like "Bee" best.", "then": "nothing"}', 'I like "Bee" best.'),
+        ('{"text": "„Bee“ or "bee"?", "then": "nothing"}', '„Bee“ or "bee"?'),
+        ("{'text': 'It is a bee.'}", "It is a bee."),
+        (json.dumps('{"text": "A bee."}'), "A bee."),
+        ('{"message": "A bee."}', "A bee."),
+        ('{"text": ["A bee.", "Or two."]}', "A bee.\nOr two."),
+        ("A bee.", "A bee."),
+        ('"Bee" is good.', '"Bee" is good.'),
+    ],
+)
+def test_arguments_a_bit_off_are_what_was_meant(
+    server: FakeServer, arguments: str, said: str
+) -> None:
+    parts = [part("say", arguments, 0, "a"), part("recall", SOUGHT, 1, "b")]
+    server.routes[CHAT] = says(event({"tool_calls": parts}), event({}, "tool_calls"))
+    completion = model_of(server).complete(TURN)
+    say, recall = actions.parse(completion.text, TOOLS)
+    assert (say.arguments["text"], recall.arguments) == (said, {"text": "bees"})
+
+
+def test_calls_of_one_function_and_refusals_are_read(server: FakeServer) -> None:
+    called = {"content": None, "function_call": {"name": "say", "arguments": SPOKEN}}
+    server.routes[CHAT] = lambda exchange: exchange.json(
+        {"choices": [{"message": called, "finish_reason": "function_call"}]}
+    )
+    assert actions.said_in(model_of(server).complete(TURN).text) == "Hello"
+    server.routes[CHAT] = says(
+        event({"content": None, "refusal": "I'm sorry, "}), event({"refusal": "no."}, "stop")
+    )
+    assert model_of(server).complete(TURN).text == "I'm sorry, no."
+
+
+@pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS", "model_length"])
+def test_every_name_of_an_answer_that_reached_its_limit_is_known(
+    server: FakeServer, reason: str
+) -> None:
+    server.routes[CHAT] = says(event({"content": "Once"}), event({}, reason), DONE)
+    assert model_of(server).complete(REQUEST).finish_reason == "length"
+
+
+def test_an_answer_that_ends_in_an_error_is_none(server: FakeServer) -> None:
+    server.routes[CHAT] = says(event({"content": "Once"}), event({}, "error"))
+    with pytest.raises(ModelUnreachableError, match="ended in an error"):
+        model_of(server).complete(REQUEST)
+    failed = {"message": {"content": ""}, "error": {"code": 502, "message": "Upstream blew up"}}
+    server.routes[CHAT] = lambda exchange: exchange.json({"choices": [failed]})
+    with pytest.raises(ModelUnreachableError, match="Upstream blew up"):
+        model_of(server).complete(REQUEST)
+
+
+def test_a_stream_that_is_done_and_a_whole_body_need_no_other_end(server: FakeServer) -> None:
+    server.routes[CHAT] = says(event({"content": "Hello"}), DONE)
+    assert model_of(server).complete(REQUEST).text == "Hello"
+    server.routes[CHAT] = lambda exchange: exchange.json(
+        {"choices": [{"message": {"content": "Hello"}}]}
+    )
+    assert model_of(server).complete(REQUEST).text == "Hello"
+    server.routes[CHAT] = says(DONE)
+    with pytest.raises(ModelUnreachableError, match="before its end"):
+        model_of(server).complete(REQUEST)
 
 
 def test_calls_and_results_go_in_the_form_of_the_endpoint(server: FakeServer) -> None:
