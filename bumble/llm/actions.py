@@ -86,7 +86,7 @@ def parse(text: str, tools: Sequence[Tool] = ()) -> tuple[Action, ...]:
         for tool, arguments in calls
         if tool == "say" and arguments.get("text")
     ]
-    spoken_text = "\n\n".join(dict.fromkeys(spoken))
+    spoken_text = "\n\n".join(dict.fromkeys(filter(None, map(marks.unthought, spoken))))
     if not calls and not shown:
         if '"actions"' not in text:
             return _calls([("say", {"text": text.strip()}), ("end_turn", {})])
@@ -403,7 +403,7 @@ class Answer(Struct):
 
     def end(self) -> str:
         """End the answer; return what of the visible text was held back."""
-        rest = self.thinking.finish()
+        rest = self.thinking.finish(is_whole=self.finish_reason != "length")
         if self.calls is not None:
             rest += self.calls.finish(whole=self.finish_reason != "length")
         return rest

@@ -187,7 +187,7 @@ class HttpModel:
         """Send a request, again if it fails before its first token and that may pass."""
         attempt, until = 0, ends_at(request.seconds)
         while True:
-            thinking = ThinkFilter(opened=request.thinking and self._habits.opens_thinking)
+            thinking = ThinkFilter(opened=self._habits.opens_thinking)
             answer = Answer(thinking, CallText(request.tools) if request.tools else None)
             try:
                 return self._in_form(request, answer, on_text, until)

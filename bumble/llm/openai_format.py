@@ -342,7 +342,8 @@ def read_event(data: Any) -> Piece:
     for entry in _items(event.get("choices"), "choices"):
         choice = as_object(entry, "a choice")
         delta = as_object(choice.get("delta") or choice.get("message"), "delta")
-        text += as_text(delta.get("content"), "content") or as_text(delta.get("refusal"), "refusal")
+        # halves of characters: others follow
+        text += _text(delta.get("content"), "content") or as_text(delta.get("refusal"), "refusal")
         reasoning += _reasoning(delta)
         parts = _items(delta.get("tool_calls"), "tool_calls")
         if delta.get("function_call"):  # the form before there were several
@@ -384,10 +385,14 @@ def _reasoning(delta: dict[str, Any]) -> str:
         details = (one for one in delta["reasoning_details"] if isinstance(one, dict))
         thought = "".join(str(one.get("text") or one.get("summary") or "") for one in details)
     parts = delta.get("content")
-    if not thought and isinstance(parts, list):  # Mistral's
-        inner = (one.get("thinking") for one in parts if isinstance(one, dict))
-        thought = "".join(as_text(one, "thinking") for one in inner if one)
+    if not thought and isinstance(parts, list):  # Mistral's `thinking`, others' `text`
+        inner = (one for one in parts if isinstance(one, dict) and not _is_text(one))
+        thought = "".join(as_text(one.get("thinking") or one.get("text"), "text") for one in inner)
     return as_text(thought, "reasoning")
+
+
+def _is_text(part: dict[str, Any]) -> bool:
+    return part.get("type", "text") in ("text", "output_text")
 
 
 def _call(part: dict[str, Any], place: int) -> CallPart:
@@ -450,14 +455,19 @@ def _items(value: Any, name: str) -> list[Any]:
 
 def as_text(value: Any, name: str) -> str:
     """Read a text; of a list of parts, those that are text."""
+    return str(whole(_text(value, name)))
+
+
+def _text(value: Any, name: str) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
-        parts = (part.get("text") if isinstance(part, dict) else part for part in value)
+        shown = (one for one in value if not isinstance(one, dict) or _is_text(one))
+        parts = (one.get("text") if isinstance(one, dict) else one for one in shown)
         value = "".join(part for part in parts if isinstance(part, str))
     if not isinstance(value, str):
         raise ValueError(f"{name} is {_kind(value)}, not text")
-    return str(whole(value))
+    return value
 
 
 def _kind(value: Any) -> str:

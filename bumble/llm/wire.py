@@ -284,9 +284,8 @@ def paced(
         SilentError: If no token came in time.
         EnoughError: If the time for all of it is over.
     """
-    items = _pumped(read, problems)
-    try:
-        yield from _until_end(items, is_token, timeouts, until)
+    try:  # a signal may come while the thread begins
+        yield from _until_end(_pumped(read, problems), is_token, timeouts, until)
     except BaseException:
         stop()
         raise

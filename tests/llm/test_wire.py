@@ -412,7 +412,7 @@ def test_plain_text_is_speech_and_the_next_request_goes_by_schema(server: FakeSe
         ("<reasoning>Hm.</reasoning>\n\nHello.", "Hello."),
         ("[THINK]Hm.[/THINK]Hello.", "Hello."),
         ("<|channel|>final<|message|>Hello.", "Hello."),
-        ("Read `</thought>` aloud.", "Read `` aloud."),
+        ("Read `</thought>` aloud.", "Read `</thought>` aloud."),
     ],
 )
 def test_thought_of_every_family_is_kept_apart(server: FakeServer, content: str, said: str) -> None:
