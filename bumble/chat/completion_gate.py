@@ -21,6 +21,7 @@ from bumble.text.words import one_line
 
 JUDGE_TOKENS = 64  # longest answer of the judge
 VERDICT_DONE, VERDICT_CONTINUE = "DONE", "CONTINUE"
+SILENT = "the person has heard nothing yet"
 ANNOUNCES = "this only announces something"
 CHATTER_CHARS = 120  # what announces work and does none is short, and trails off
 TRAILS_OFF = ("…", "...", ":", "：", "。。。")
@@ -66,7 +67,7 @@ class Gate(Struct, frozen=True):
         if not self.config.enabled:
             return ""
         if not reply.strip():
-            return "the person has heard nothing yet"
+            return SILENT
         if is_chatter(reply) and not any(not step.failed for step in work):
             return ANNOUNCES
         if self.judges == "always" or (self.judges == "in doubt" and self._doubts(reply, work)):

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.chat import route
-from bumble.chat.completion_gate import ANNOUNCES, Gate, ToolUse
+from bumble.chat.completion_gate import ANNOUNCES, SILENT, Gate, ToolUse
 from bumble.chat.tool_list import MORE, SAY
 from bumble.chat.tools import AGENCY, KEEPS, READ_ONLY, SEARCHES, Plan, Result
 from bumble.entity.config import LoopConfig
@@ -85,8 +85,11 @@ def _is_one_word(last: str, first: str, language: str) -> bool:
     return not all(words.is_listed(part.casefold(), language) for part in (last, first))
 
 
+ENDS = frozenset({SAY.name, "end_turn"})  # calls after which nothing follows
 REPEAT_LIMIT = 3  # identical calls in a row before the next is refused
 PREVIEWS, PREVIEW_CHARS = 8, 280  # outputs of tools that the gate sees, and how much of each
+MOST_IDLE = 1  # answers in a row that may go on, say nothing, and come to nothing new
+STANDS_STILL = "what was to be done has failed each time"
 LENGTH_STOPS = 3  # answers cut off in a row before the advice to write a file
 
 # Why a turn ended: by itself; to hear more first; at a bound; with something that the gate still
@@ -130,6 +133,11 @@ class LoopStep(Struct, frozen=True):
     goes_on: bool = False  # whether it continues speech that was cut off, right behind it
 
     @property
+    def effect(self) -> list[tuple[str, str]]:
+        """What its calls came to."""
+        return [(call.name, one.text) for call, one in zip(self.calls, self.results, strict=True)]
+
+    @property
     def tells_all(self) -> bool:
         """Whether speech beside work needs no more: what that gives is that it was done."""
         is_speech = bool(self.said) and not self.announces
@@ -160,8 +168,8 @@ class LoopOutcome(Struct):
 
     @property
     def is_silent(self) -> bool:
-        """Whether no answer came, though neither the entity nor the bound of steps left it out."""
-        return not self.said and self.stopped not in ("waiting", "step_cap", "interrupted")
+        """Whether no answer came, though the entity does not wait for more."""
+        return not self.said and self.stopped not in ("waiting", "interrupted")
 
     @property
     def plans(self) -> list[Plan]:
@@ -212,9 +220,10 @@ class _Speaker:
             language: That is spoken.
         """
         self.reader = SayReader(each)
+        self.each, self.earlier = each, tuple(each)
         self.say, self.before, self.language = say, before, language
         self.goes_on = goes_on
-        self.heard = ""
+        self.read = self.heard = ""  # as it came, and as it is heard
         self.shown = False
 
     def feed(self, piece: str) -> None:
@@ -224,6 +233,7 @@ class _Speaker:
             raise EnoughError
 
     def _hear(self, text: str, *, ends: bool = False) -> None:
+        self.read += text
         self.heard += text
         if not self.shown:
             if not self.heard.strip() or (self.goes_on and is_open(self.heard) and not ends):
@@ -235,13 +245,21 @@ class _Speaker:
             self.shown = True
             self.say(text)
 
-    def finish(self, whole: str | None = None) -> str:
+    def finish(self, spoken: Sequence[str] | None = None) -> str:
         """Return what was said; a blank at the beginning of what goes on belongs to it.
 
         Args:
-            whole: The answer, without what came as speech and was thought; None: it broke off.
+            spoken: What the answer says, now that it is read as a whole: all that could not be read
+                while it came is said now; None: it was broken off.
         """
-        self._hear(self.reader.finish(whole), ends=True)
+        if spoken is None:
+            rest = self.reader.finish()
+        else:
+            new = [text for text in dict.fromkeys(spoken) if text not in self.earlier]
+            said = PAUSE.join(new)
+            rest = said[len(self.read) :] if said.startswith(self.read) else ""
+            self.each += new
+        self._hear(rest, ends=True)
         return self.heard.rstrip() if self.goes_on and self.heard.strip() else self.heard.strip()
 
 
@@ -282,6 +300,7 @@ def run(
     """
     outcome = LoopOutcome()
     messages, each = list(request.messages), list[str]()  # each text that was said
+    beside = ""  # text beside calls, which is the answer where no other comes
     writes = any(tool.name == "write_file" for tool in tools)
     tries = _Tries(LONG_ADVICE if writes else SHORT_ADVICE)
     cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
@@ -298,15 +317,18 @@ def run(
             with breakable():
                 completion = model.complete(asked, speaker.feed)
                 outcome.completions.append(completion)
-                calls = _calls(completion)
+                calls = _calls(completion, may)
+                beside = completion.beside or beside
                 if calls is None:
                     did = PromptMessage("assistant", completion.text[:UNREAD_CHARS])
                     back = _told(_unread(outcome, completion, tries))
                 else:
-                    heard = speaker.finish(completion.text)
+                    is_last = over or all(call.name in ENDS for call in calls)
+                    unsaid = [beside] if beside and is_last and not outcome.said else []
+                    heard = speaker.finish(_spoken(calls) or unsaid)
                     step = _step(calls, heard, carries, outcome.steps)
                     outcome.steps.append(replace(step, goes_on=goes_on))
-                    tries.count(completion, step)
+                    tries.count(completion, outcome.steps, over=over)
                     did = _did(completion, calls, step)
                     back = _back(outcome, step, config, person, gate, tries)
         except (KeyboardInterrupt, EnoughError, UserError) as problem:
@@ -345,21 +367,32 @@ class _Tries(Struct):
     advice: str  # at the last answer that may be cut off
     rounds: int = 0  # in which tools were used
     cuts: int = 0  # answers that were cut off, in a row
+    idle: int = 0  # answers in a row that went on, said nothing, and came to nothing new
     unreadable: bool = False  # whether the model was told once
 
-    def count(self, completion: Completion, step: LoopStep) -> None:
-        """Count a step."""
-        self.rounds += bool(step.calls)
+    def count(self, completion: Completion, steps: Sequence[LoopStep], *, over: bool) -> None:
+        """Count the last step."""
+        *before, step = steps[-2:]
         cut = completion.finish_reason == "length" and not step.calls
         self.cuts = self.cuts + 1 if cut else 0
+        failed = all(result.failed for result in step.results)
+        stands = over or (failed and [step.effect] == [one.effect for one in before])
+        is_idle = stands and not step.said and (bool(step.calls) or not step.ends)
+        self.idle = self.idle + 1 if is_idle else 0
+        self.rounds += bool(step.calls)
 
 
-def _calls(completion: Completion) -> tuple[Action, ...] | None:
+def _calls(completion: Completion, tools: Sequence[Tool]) -> tuple[Action, ...] | None:
     """Return what an answer asks for, None if that can't be read."""
     try:
-        return actions.parse(completion.text)
+        return actions.parse(completion.text, tools)
     except AnswerInvalidError:
         return None
+
+
+def _spoken(calls: Sequence[Action]) -> list[str]:
+    texts = [call.arguments.get("text") for call in calls if call.name == SAY.name]
+    return [text for text in texts if text and isinstance(text, str)]
 
 
 def _unread(outcome: LoopOutcome, completion: Completion, tries: _Tries) -> str | None:
@@ -397,17 +430,15 @@ def _broken_off(
 
 def _is_over(outcome: LoopOutcome, config: LoopConfig, tries: _Tries) -> bool:
     """Whether no tool may be used any more: only speech is left."""
-    return tries.rounds >= config.max_tool_rounds or _goes_in_circles(outcome.steps)
+    used_up = tries.rounds >= config.max_tool_rounds
+    return used_up or tries.idle > 0 or _goes_in_circles(outcome.steps)
 
 
 def _goes_in_circles(steps: Sequence[LoopStep]) -> bool:
     """Whether a call was refused, or three answers had the same effect."""
     if steps and any(result.text.startswith(REFUSED) for result in steps[-1].results):
         return True
-    effects = [
-        [(call.name, result.text) for call, result in zip(step.calls, step.results, strict=True)]
-        for step in steps[max(0, len(steps) - 3) :]
-    ]
+    effects = [step.effect for step in steps[-3:]]
     return len(effects) == 3 and bool(effects[0]) and effects[0] == effects[1] == effects[2]
 
 
@@ -417,6 +448,10 @@ def _back(
     """Return what the model is told next, None if the turn ends; only results are stored."""
     over = _is_over(outcome, config, tries)
     if step.tells_all:
+        return None
+    if tries.idle > MOST_IDLE:
+        outcome.stopped = "unfinished"
+        outcome.missing.append(STANDS_STILL if outcome.said else SILENT)
         return None
     if step.calls:
         nudge = _nudge(outcome, step, person, gate.message, over=over)

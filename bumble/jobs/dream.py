@@ -685,7 +685,7 @@ def _night(
         id=dreams.new_id(runtime.entity.dreams, job.at, rng),
         belief_id=base.new_id(beliefs.PREFIX, job.at, rng),
         seed=seed,
-        title=BETWEEN.join(filter(None, (titles.heading(episode.text) for episode in met[:2])))
+        title=BETWEEN.join(filter(None, {titles.heading(one.text): one for one in met[:2]}))
         if unnamed
         else dreamt.title,
         pairs=chosen,

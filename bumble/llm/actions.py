@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, field
 
+from bumble import patterns
 from bumble.errors import AnswerInvalidError
 from bumble.llm import marks, structured, written_calls
 from bumble.llm.protocol import Action, Completion, FinishReason, PromptMessage, Tool, Usage
@@ -19,6 +21,8 @@ from bumble.llm.say_stream import SayReader
 from bumble.llm.wire import CallPart, Piece
 from bumble.text.printable import each_text, whole
 
+_LENGTHS = ("length", "max_tokens", "model_length")  # what servers call an answer that was cut off
+_NAME = patterns.compile(r"[\w-]+")
 MAX_ACTIONS = 8  # in one answer; a bound keeps a small model from going on for ever
 
 
@@ -57,11 +61,15 @@ def schema(groups: Sequence[Sequence[Tool]]) -> Mapping[str, Any]:
     }
 
 
-def parse(text: str) -> tuple[Action, ...]:
+def parse(text: str, tools: Sequence[Tool] = ()) -> tuple[Action, ...]:
     """Read the tool calls of an answer; plain text is `say` and `end_turn`.
 
     Of an answer that was cut off, the complete actions count, and of a `say` what was said. An
     incomplete call of another tool is dropped, never run half.
+
+    Args:
+        text: The answer.
+        tools: What may be called; near misses of their names and arguments are read as these.
 
     Raises:
         AnswerInvalidError: If the answer is meant as actions and none can be read.
@@ -72,7 +80,7 @@ def parse(text: str) -> tuple[Action, ...]:
     shown = reader.feed(text) + reader.finish()
     if reader.too_deep:
         raise AnswerInvalidError("The model's answer is nested too deep.", answer=text)
-    calls = [(tool, _voiced(tool, arguments)) for tool, arguments in _read_calls(text)]
+    calls = [(tool, _voiced(tool, arguments)) for tool, arguments in _read_calls(text, tools)]
     spoken = [
         str(arguments["text"])
         for tool, arguments in calls
@@ -107,7 +115,7 @@ def said_in(text: str) -> str:
     return reader.feed(text) + reader.finish()
 
 
-def _read_calls(text: str) -> list[tuple[str, Mapping[str, Any]]]:
+def _read_calls(text: str, tools: Sequence[Tool]) -> list[tuple[str, Mapping[str, Any]]]:
     try:
         value, missing = structured.load(text)
     except ValueError:
@@ -125,13 +133,55 @@ def _read_calls(text: str) -> list[tuple[str, Mapping[str, Any]]]:
     # 2. leave out what was cut off in the middle
     if len(missing) > depth:
         value = value[:-1]
+    by_name = {tool.name: tool for tool in tools}
     return [
-        (item["tool"], whole(item.get("arguments", {})))
+        (
+            name := named(item["tool"], tools),
+            whole(_meant(item.get("arguments"), by_name.get(name))),
+        )
         for item in value
-        if isinstance(item, dict)
-        and isinstance(item.get("tool"), str)
-        and isinstance(item.get("arguments", {}), dict)
+        if isinstance(item, dict) and isinstance(item.get("tool"), str)
     ]
+
+
+def named(name: str, tools: Sequence[Tool]) -> str:
+    """Return the tool that a name stands for: a namespace before it, or a channel behind, is none.
+
+    A name that is none of theirs, or could be several, is returned as it is.
+    """
+    known = {tool.name for tool in tools}
+    found = known.intersection(_NAME.findall(name))
+    return name if name in known or len(found) != 1 else found.pop()
+
+
+def _meant(given: Any, tool: Tool | None) -> Mapping[str, Any]:
+    """Return the arguments that were meant: written as a text, misnamed, or in parts."""
+    with suppress(ValueError):  # words may begin like JSON
+        while isinstance(given, str) and given.lstrip().startswith('"'):
+            given = json.loads(given, strict=False)
+        if isinstance(given, str) and given.lstrip().startswith("{"):
+            given, written = None, given
+            given = structured.load(written)[0]
+    meant = dict(given) if isinstance(given, dict) else {"": given}
+    told = tool.parameters if tool else {}
+    fields, required = told.get("properties"), told.get("required")
+    fields = fields if isinstance(fields, dict) else {}  # other programs declare as they like
+    texts = [key for key in fields if _is_text(fields[key])]
+    # the text that lacks is the one under a name that is none of the tool's
+    needed = required if isinstance(required, list | tuple) else ()
+    lacking = [key for key in texts if key in needed and key not in meant]
+    strange = [key for key in meant if key not in fields and isinstance(meant[key], str | list)]
+    if len(lacking) == len(strange) == 1:
+        meant[lacking[0]] = meant.pop(strange[0])
+    for key in texts:
+        if isinstance(meant.get(key), list):
+            meant[key] = "\n".join(map(str, meant[key]))
+    meant.pop("", None)
+    return meant
+
+
+def _is_text(field: Any) -> bool:
+    return isinstance(field, dict) and field.get("type") == "string" and "enum" not in field
 
 
 def _is_json(text: str) -> bool:
@@ -222,8 +272,35 @@ def _call(sent: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": sent, "type": "function", "function": function}
 
 
+class _Call(Struct):
+    """A call, as its pieces came."""
+
+    index: int
+    id: str
+    name: str
+    arguments: str = ""
+    written: int = -1  # how much of the arguments; -1: not even the name
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its arguments are JSON from beginning to end."""
+        return self.arguments.rstrip().endswith("}") and structured.is_json(self.arguments)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether they break off: an object that has no end."""
+        return self.arguments.lstrip().startswith("{") and not self.arguments.rstrip().endswith("}")
+
+    def text(self, arguments: str) -> str:
+        """Write it as an action that is still open."""
+        return f'{{"tool":{json.dumps(self.name)},"arguments":{arguments}'
+
+
 class CallText:
-    """Calls of an answer, written as the JSON of actions while they stream."""
+    """Calls of an answer, written as the JSON of actions while they stream.
+
+    Their pieces may come mixed: what is written is one call after the other.
+    """
 
     def __init__(self, tools: Sequence[Tool] = ()) -> None:
         """Begin an answer.
@@ -233,29 +310,41 @@ class CallText:
         """
         self.text = ""
         self._tools = tools
-        self._index, self._id = -1, ""
-        self._names = 0  # calls so far
-        self._empty = True  # whether the call that is open has no arguments yet
+        self._calls: list[_Call] = []
+        self._at = 0  # the call that is being written
 
     def take(self, part: CallPart) -> str:
         """Take a piece of a call; return what it adds to the text."""
-        added = ""
-        if self._begins(part):
-            added += self._close() or '{"actions":['
-            added += f'{"," if self._names else ""}{{"tool":{json.dumps(part.name)},"arguments":'
-            self._names += 1
-            self._index, self._id, self._empty = part.index, part.id, True
-        if part.arguments and self._names:
-            added, self._empty = added + part.arguments, False
+        call = next((one for one in reversed(self._calls) if one.index == part.index), None)
+        if part.name and (call is None or self._begins(part, call)):
+            call = _Call(part.index, part.id, named(part.name, self._tools))
+            self._calls.append(call)
+        elif call is None and self._calls:
+            call = self._calls[-1]
+        if call is None:
+            return ""
+        call.arguments += part.arguments
+        added = self._written()
         self.text += added
         return added
 
     def finish(self, *, whole: bool) -> str:
-        """End the answer; return what that adds. One that was cut off stays open."""
-        if not self._names or (not whole and not self._empty):
+        """End the answer; return what that adds. One that was cut off stays open, as the last."""
+        if not self._calls:
             return ""
-        added = f"{self._close()}]}}"
-        self.text += added
+        done, cut = list[str](), list[str]()
+        for call in self._calls:
+            is_last = call is self._calls[-1]
+            if call.is_whole:
+                done.append(call.text(call.arguments) + "}")
+            elif call.is_cut or (is_last and not whole):
+                cut.append(call.text(call.arguments))
+            else:  # none, or in a form of their own
+                is_none = not call.arguments.strip()
+                done.append(call.text("{}" if is_none else json.dumps(call.arguments)) + "}")
+        text = f'{{"actions":[{",".join([*done, *cut[:1]])}{"" if cut else "]}"}'
+        added = text[len(self.text) :] if text.startswith(self.text) else ""
+        self.text = text
         return added
 
     def take_written(self, text: str) -> str:
@@ -265,15 +354,25 @@ class CallText:
             self.take(CallPart(n, name=name, arguments=arguments))
         return written.prose if written.calls else text
 
-    def _begins(self, part: CallPart) -> bool:
-        """Whether a piece begins a new call: some endpoints number all of them alike."""
-        other_id = bool(part.id) and part.id != self._id
-        return bool(part.name) and (part.index != self._index or (other_id and not self._empty))
+    def _begins(self, part: CallPart, call: _Call) -> bool:
+        """Whether a piece begins another call: some endpoints number all of them alike."""
+        is_other = bool(part.id and call.id and part.id != call.id and call.arguments)
+        is_next = bool(part.arguments) and call.is_whole
+        return is_other or is_next or named(part.name, self._tools) != call.name
 
-    def _close(self) -> str:
-        if not self._names:
-            return ""
-        return "{}}" if self._empty else "}"
+    def _written(self) -> str:
+        """Return what can be written by now: a call begins when the one before it is whole."""
+        added = ""
+        while True:
+            call = self._calls[self._at]
+            if call.written < 0:
+                added += ("," if self._at else '{"actions":[') + call.text("")
+                call.written = 0
+            added += call.arguments[call.written :]
+            call.written = len(call.arguments)
+            if call is self._calls[-1] or not call.is_whole:
+                return added
+            added, self._at = added + "}", self._at + 1
 
 
 class Answer(Struct):
@@ -312,7 +411,8 @@ class Answer(Struct):
             else:
                 shown += self.calls.take(part)
         if piece.finish_reason:
-            self.finish_reason = "length" if piece.finish_reason == "length" else "stop"
+            is_cut = piece.finish_reason.lower() in _LENGTHS
+            self.finish_reason = "length" if is_cut else "stop"
             self.was_filtered = piece.finish_reason == "content_filter"
         return shown
 
@@ -335,5 +435,6 @@ class Answer(Struct):
             finish_reason=self.finish_reason or "stop",
             model=name,
             reasoning=self.reasoning + self.thinking.reasoning + beside,
+            beside=beside,
             usage=self.usage,
         )

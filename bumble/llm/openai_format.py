@@ -7,6 +7,7 @@ be left out may be missing, and what has another type than it should is an error
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -21,8 +22,11 @@ from bumble.llm.wire import Ask, CallPart, Habits, Piece, StatusError, entries
 from bumble.text.printable import whole
 
 ANSWER_TOOL = "answer"  # the name of the schema, or of the tool that stands in for it
+DONE = b"[DONE]"  # the end of a stream
 SCHEMA_MODES = ("json_schema", "tool", "json_object", "plain")  # tried in this order
 PLAIN = SCHEMA_MODES.index("plain")
+OK = 200
+_ERRORS = frozenset(["detail", "message", "msg", "base_resp"])  # an error by another name
 REASONING_TOKENS = 4096  # beside the answer, of a model that thinks whether or not it is asked to
 LIMITS = ("max_tokens", "max_completion_tokens")
 _REFUSALS = (400, 403, 404, 405, 415, 422, 501)  # 404: a router knows no server that can do it
@@ -30,7 +34,7 @@ _REFUSALS = (400, 403, 404, 405, 415, 422, 501)  # 404: a router knows no server
 _OPTIONAL = (
     *("temperature", "stream_options", "seed", "reasoning_effort"),
     *("reasoning", "chat_template_kwargs", "cache_control", "parallel_tool_calls"),
-    *("response_format", "tool_choice", "tools", *LIMITS),
+    *("response_format", "tool_choice", "tools", *LIMITS, "stream"),
 )
 # Each kind of server has a name of its own for the window.
 _WINDOWS = (
@@ -42,9 +46,9 @@ _WINDOWS = (
 _EFFORT_NONE = patterns.compile(r"reasoning_effort to '?none")
 LLAMA_SERVER = "llamacpp"  # whose models a list tells to be its own
 _DATED = patterns.compile(r"-\d{8}|-\d{4}-\d\d-\d\d")  # behind a model's name: one version of it
-_NO_MODEL = patterns.compile(
-    r"model.{0,80}(not found|not exist|unknown|no such)|no such model", re.I
-)
+# How templates without a word of the system refuse it.
+_NO_SYSTEM = patterns.compile(r"system.{0,40}(not|n't|un)[ -]?support|roles must alternate", re.I)
+_TOOLS_FIRST = ("tools", "tool_choice", "response_format")  # refused as a failure, too
 
 
 class OpenAIDialect(Struct, frozen=True):
@@ -115,6 +119,8 @@ class OpenAIDialect(Struct, frozen=True):
             if native
             else [{"role": one.role, "content": one.content} for one in told]
         )
+        if habits.no_system:
+            messages = _without_system(messages)
         room = REASONING_TOKENS if habits.reasons else 0
         body: dict[str, Any] = {
             "model": self.model,
@@ -135,16 +141,23 @@ class OpenAIDialect(Struct, frozen=True):
         body |= _enforced(request, mode)
         if self.marks_cache and "cache_control" not in habits.without:
             _mark(messages)
-        return {name: value for name, value in body.items() if name not in habits.without}
+        without = habits.without
+        if "stream" in without:
+            without |= {"stream_options"}
+        return {name: value for name, value in body.items() if name not in without}
 
     def without(
         self, problem: StatusError, request: Request, body: Mapping[str, Any], habits: Habits
     ) -> Habits | None:
         """Return the habits by which a refused request may pass; None: it is no matter of form."""
-        hopeless = problem.is_too_long or _NO_MODEL.search(problem.message)
-        if problem.status not in _REFUSALS or hopeless:
-            return None
         named = _named(problem, body)
+        is_refusal = problem.status in _REFUSALS or (
+            problem.status >= 500 and named in _TOOLS_FIRST
+        )
+        if not (is_refusal and problem.is_of_form):
+            return None
+        if not habits.no_system and _NO_SYSTEM.search(problem.message):
+            return replace(habits, no_system=True)
         if "tools" in body and not habits.effort and _EFFORT_NONE.search(problem.message):
             return replace(habits, effort="none")
         if named and named not in ("response_format", "tool_choice", "tools"):
@@ -172,17 +185,22 @@ class OpenAIDialect(Struct, frozen=True):
             ValueError: If one can't be read.
             StatusError: If it tells of a failure.
         """
+        is_open = False  # whether something came, and no word of its end
         for line in lines:
             data = line.removeprefix(b"data:").strip()
             if not line.startswith(b"data:") or not data:
                 continue
-            if data == b"[DONE]":
+            if data == DONE:
+                if is_open:
+                    yield Piece(finish_reason="stop")
                 return
             try:
                 event = json.loads(data)
             except RecursionError as problem:
                 raise ValueError("its JSON is nested too deep") from problem
-            yield read_event(event)
+            piece = read_event(event)
+            is_open = (is_open or piece.is_token) and not piece.finish_reason
+            yield piece
 
 
 def listed(answer: Any) -> list[dict[str, Any]]:
@@ -239,6 +257,21 @@ def _named(problem: StatusError, body: Mapping[str, Any]) -> str:
         if (match := re.search(rf"(?<!\w){name}(?!\w)", problem.message))
     ]
     return min(found)[1] if found else ""
+
+
+def _without_system(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put what the system says at the head of what the user says next."""
+    merged: list[dict[str, Any]] = []
+    waiting: list[str] = []
+    for one in messages:
+        if one["role"] == "system":
+            waiting.append(one["content"])
+        elif waiting and one["role"] == "user":
+            merged.append(one | {"content": "\n\n".join([*waiting, one["content"]])})
+            waiting.clear()
+        else:
+            merged.append(one)
+    return [*merged, *({"role": "user", "content": text} for text in waiting)]
 
 
 def _mark(messages: list[dict[str, Any]]) -> None:
@@ -302,6 +335,8 @@ def read_event(data: Any) -> Piece:
     event = as_object(data, "an event")
     if event.get("error"):
         raise failure(event, 0)
+    if event.get("choices") is None and not _ERRORS.isdisjoint(event):
+        raise failure(event, OK)
     text = reasoning = finish = ""
     calls: list[CallPart] = []
     for entry in _items(event.get("choices"), "choices"):
@@ -310,11 +345,18 @@ def read_event(data: Any) -> Piece:
         shown = delta.get("content")
         if isinstance(shown, list):
             shown = [one for one in shown if not _is_thought(one)]
-        text += _text(shown, "content")  # with halves of characters: others follow
+        # halves of characters: others follow
+        text += _text(shown, "content") or as_text(delta.get("refusal"), "refusal")
         reasoning += _reasoning(delta)
-        for n, part in enumerate(_items(delta.get("tool_calls"), "tool_calls")):
+        parts = _items(delta.get("tool_calls"), "tool_calls")
+        if delta.get("function_call"):  # the form before there were several
+            parts = [{"function": delta["function_call"]}]
+        for n, part in enumerate(parts):
             calls.append(_call(as_object(part, "a tool call"), n))
         finish = as_text(choice.get("finish_reason"), "finish_reason") or finish
+        if choice.get("error") or finish == "error":
+            unnamed = {"code": 502, "message": "its answer ended in an error"}
+            raise failure({"error": choice.get("error") or unnamed}, 0)
     return Piece(text, reasoning, tuple(calls), finish, _usage(event.get("usage")))
 
 
@@ -383,6 +425,8 @@ def _usage(value: Any) -> Usage | None:
     counts = (value.get("prompt_tokens"), cached, value.get("completion_tokens"), thought)
     cost = value.get("cost")
     dollars = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
+    if dollars is not None and not 0 <= dollars < math.inf:
+        dollars = None
     given, kept, made, thoughts = (count if is_count(count) else None for count in counts)
     return Usage(given, kept, made, thoughts, dollars)
 

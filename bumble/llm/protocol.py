@@ -135,6 +135,7 @@ class Completion(Struct, frozen=True):
     finish_reason: FinishReason
     model: str
     reasoning: str = ""  # shown on demand, never stored
+    beside: str = ""  # visible text beside calls: thought, unless nothing else is said
     usage: Usage = Usage()
     first_token_seconds: float | None = None  # from sending to the first token, loading excluded
     seconds: float = 0.0  # from sending to the last token, loading excluded

@@ -85,16 +85,12 @@ class SayReader:
             return self._begin()
         return self._json(piece) if self._mode == "json" else ""  # after the JSON: nothing is said
 
-    def finish(self, whole_text: str | None = None) -> str:
-        """End the answer; return what turns out to be speech after all.
-
-        Args:
-            whole_text: The answer, where what came first of it may have been thought.
-        """
+    def finish(self) -> str:
+        """End the answer; return what turns out to be speech after all."""
         mode, self._mode = self._mode, "done"
         if mode == "done" or (mode == "json" and not self._may_be_speech()):
             return ""
-        raw = ("".join(self._raw) if whole_text is None else whole_text).strip()
+        raw = "".join(self._raw).strip()
         is_new = raw not in self._earlier
         self._earlier.append(raw)
         return self._spoken(raw) if is_new else ""

@@ -182,13 +182,22 @@ def _repaired(text: str) -> Any:
     import json_repair  # takes a tenth of a second, for what is rare
 
     try:
-        value = json_repair.loads(re.sub("[“”„]", '"', text))
+        value = json_repair.loads(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict | list) and value and not _is_deep(value) else None
 
 
 _DECODER = json.JSONDecoder(strict=False)  # small models put raw line breaks into strings
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is a JSON value as it stands."""
+    try:
+        _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _is_deep(value: Any) -> bool:

@@ -131,12 +131,79 @@ def test_a_model_with_tools_of_its_own_gets_results_and_no_word_about_them() -> 
         assert "Hello" in last.content
 
 
+def talks_and_looks(n: int) -> str:
+    return act(("say", {"text": f"I look at {n}."}), ("recall", {"query": f"number {n}"}))
+
+
 def test_a_model_that_always_calls_tools_is_stopped_at_the_cap() -> None:
-    person = Person()
-    replies = [Reply(recall(f"number {n}")) for n in range(40)]
-    done, model = run(replies, person)
+    done, model = run([Reply(talks_and_looks(n)) for n in range(40)], Person())
     assert done.stopped == "step_cap"
     assert len(model.requests) == max(6, min(25, 6 + CONFIG.max_tool_rounds))
+
+
+@pytest.mark.parametrize(
+    ("call", "failed", "requests"),
+    [
+        (("web_search", {"q": "dog"}), True, 3),
+        (("think", {"text": "A dog."}), False, 3),
+        (("recall", {"query": "dog"}), False, 5),
+    ],
+)
+def test_a_model_that_comes_to_nothing_new_is_not_asked_for_ever(
+    call: tuple[str, Mapping[str, Any]], failed: bool, requests: int
+) -> None:
+    result = Result("there is no such tool" if failed else "A dog.", failed=failed)
+    done, model = run([Reply(act(call))] * 9, Person(result))
+    assert (done.stopped, len(model.requests)) == ("unfinished", requests)
+    assert done.is_silent
+    assert "recall" not in json.dumps(model.requests[-1].schema)
+
+
+class Beside(ScriptedModel):
+    """Has written something beside its first answer."""
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        completion = super().complete(request, on_text)
+        return replace(completion, beside="A dog!") if len(self.requests) == 1 else completion
+
+
+LOOKS, STOPS = recall("dog"), act(("end_turn", {}))
+
+
+@pytest.mark.parametrize(
+    ("replies", "said"),
+    [
+        ([STOPS], "A dog!"),
+        ([LOOKS, STOPS], "A dog!"),
+        ([LOOKS, ""], "A dog!"),
+        ([LOOKS, say("Biscuit.")], "Biscuit."),
+        ([say("Biscuit.")], "Biscuit."),
+        ([act(("wait", {}))], ""),
+    ],
+)
+def test_text_beside_calls_is_the_answer_where_no_other_comes(
+    replies: list[str], said: str
+) -> None:
+    person, model = Person(), Beside([Reply(reply) for reply in replies])
+    done = go(model, person)
+    assert done.said == person.heard == said
+    assert len(model.requests) == len(replies)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ('{"text": "I like "Biscuit" best."}', 'I like "Biscuit" best.'),
+        ('{"message": "Biscuit."}', "Biscuit."),
+        ('"Biscuit."', "Biscuit."),
+    ],
+)
+def test_what_could_not_be_read_while_it_came_is_said_at_its_end(arguments: str, said: str) -> None:
+    person = Person()
+    answer = f'{{"actions": [{{"tool": "say", "arguments": {arguments}}}]}}'
+    done, model = run([Reply(answer)], person)
+    assert done.said == person.heard == said
+    assert len(model.requests) == 1
 
 
 def test_the_fourth_identical_call_is_refused() -> None:
@@ -219,7 +286,7 @@ def test_an_interrupt_keeps_what_was_heard() -> None:
 @pytest.mark.parametrize("rounds", [0, 16])
 def test_the_cap_follows_the_rounds_within_its_bounds(rounds: int) -> None:
     person = Person()
-    model = ScriptedModel([Reply(recall(f"number {n}")) for n in range(40)])
+    model = ScriptedModel([Reply(talks_and_looks(n)) for n in range(40)])
     config = replace(CONFIG, max_tool_rounds=rounds)
     loop.run(
         model,

@@ -66,6 +66,7 @@ CALLS = [  # each says the same
     f'<tool_call>\n{{"name": "say", "arguments": {json.dumps(SAY)}}}\n</tool_call>',
     f"<tool_call>\n<function=say>\n<parameter=text>\n{NAME}\n</parameter>\n</function>\n</tool_call>",
     f"<function=say>{SAY}</function>",
+    f"<function=say>{{'text': '{NAME}'}}</function>",
     f"<tool_call>say\n<arg_key>text</arg_key>\n<arg_value>{NAME}</arg_value>\n</tool_call>",
     '<minimax:tool_call>\n<invoke name="say">\n<parameter name="text">'
     f"{NAME}</parameter>\n</invoke>\n</minimax:tool_call>",

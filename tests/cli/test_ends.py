@@ -27,9 +27,9 @@ def acts(tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 MISBEHAVING = {
-    "always calls tools": ([acts("recall", query="cat")], 0, "step_cap", "all the steps"),
+    "always calls tools": ([acts("recall", query="cat")], 21, "unfinished", "heard nothing yet"),
     "never says a word": ([acts("end_turn")], 21, "unfinished", "heard nothing yet"),
-    "only thinks": ([acts("think", text="Hm.")], 0, "step_cap", "all the steps"),
+    "only thinks": ([acts("think", text="Hm.")], 21, "unfinished", "heard nothing yet"),
     "promises and does nothing": (
         [acts("say", text="I will do it!"), WANTS_MORE], 0, "unfinished", "the writing down",
     ),

@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bumble.errors import AnswerInvalidError, BudgetSpentError, ModelUnreachableError, UserError
+from bumble.errors import (
+    AnswerInvalidError,
+    BudgetSpentError,
+    CredentialsError,
+    ModelUnreachableError,
+    UserError,
+)
 from bumble.llm import actions, structured
 from bumble.llm.http_model import HttpModel, openai
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool, ToolResult
@@ -170,7 +176,129 @@ def test_text_beside_calls_was_thought(server: FakeServer) -> None:
     )
     completion = model_of(server).complete(TURN)
     assert actions.said_in(completion.text) == "Hello"
-    assert completion.reasoning == "She greets me."
+    assert completion.reasoning == completion.beside == "She greets me."
+
+
+def part(name: str, arguments: str, index: int | None = 0, call_id: str = "") -> dict[str, Any]:
+    function = {"arguments": arguments} | ({"name": name} if name else {})
+    return {"id": call_id, "function": function} | ({} if index is None else {"index": index})
+
+
+SPOKEN, SOUGHT = '{"text": "Hello"}', '{"text": "bees"}'
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [[part("recall", SOUGHT)], [part("say", SPOKEN)]],
+        [[part("recall", SOUGHT), part("say", SPOKEN)]],
+        [[part("recall", SOUGHT, None)], [part("say", SPOKEN, None)]],
+        [[part("recall", SOUGHT, 0, "a")], [part("say", SPOKEN, 0, "b")]],
+        [
+            [part("recall", "", 0, "a"), part("say", "", 1, "b")],
+            *(
+                [part("", one, 0), part("", two, 1)]
+                for one, two in zip(pieces(SOUGHT), pieces(SPOKEN), strict=True)
+            ),
+        ],
+        [[part("recall", piece)] for piece in pieces(SOUGHT)] + [[part("say", SPOKEN)]],
+    ],
+)
+def test_calls_are_told_apart_however_they_are_numbered(
+    server: FakeServer, events: list[list[dict[str, Any]]]
+) -> None:
+    server.routes[CHAT] = says(
+        *(event({"tool_calls": parts}) for parts in events), event({}, "stop")
+    )
+    heard: list[str] = []
+    completion = model_of(server).complete(TURN, heard.append)
+    assert [(one.name, one.arguments["text"]) for one in actions.parse(completion.text)] == [
+        ("recall", "bees"),
+        ("say", "Hello"),
+    ]
+    assert "".join(heard) == completion.text
+
+
+def test_of_calls_that_were_cut_off_the_whole_ones_count(server: FakeServer) -> None:
+    parts = [part("recall", '{"text": "be', 0), part("say", SPOKEN, 1)]
+    server.routes[CHAT] = says(event({"tool_calls": parts}), event({}, "length"))
+    completion = model_of(server).complete(TURN)
+    assert [one.name for one in actions.parse(completion.text)] == ["say"]
+
+
+@pytest.mark.parametrize("name", ["functions.say", "default_api:say", "say<|channel|>commentary"])
+def test_a_name_with_something_around_it_is_that_tool_s(server: FakeServer, name: str) -> None:
+    server.routes[CHAT] = calls((name, {"text": "Hello"}))
+    heard: list[str] = []
+    completion = model_of(server).complete(TURN, heard.append)
+    assert actions.said_in("".join(heard[:-1])) == "Hello"
+    (say,) = actions.parse(completion.text, TOOLS)
+    assert (say.name, say.arguments) == ("say", {"text": "Hello"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ('{"text": "I like "Bee" best.", "then": "nothing"}', 'I like "Bee" best.'),
+        ('{"text": "„Bee“ or "bee"?", "then": "nothing"}', '„Bee“ or "bee"?'),
+        ("{'text': 'It is a bee.'}", "It is a bee."),
+        (json.dumps('{"text": "A bee."}'), "A bee."),
+        ('{"message": "A bee."}', "A bee."),
+        ('{"text": ["A bee.", "Or two."]}', "A bee.\nOr two."),
+        ("A bee.", "A bee."),
+        ('"Bee" is good.', '"Bee" is good.'),
+    ],
+)
+def test_arguments_a_bit_off_are_what_was_meant(
+    server: FakeServer, arguments: str, said: str
+) -> None:
+    parts = [part("say", arguments, 0, "a"), part("recall", SOUGHT, 1, "b")]
+    server.routes[CHAT] = says(event({"tool_calls": parts}), event({}, "tool_calls"))
+    completion = model_of(server).complete(TURN)
+    say, recall = actions.parse(completion.text, TOOLS)
+    assert (say.arguments["text"], recall.arguments) == (said, {"text": "bees"})
+
+
+def test_calls_of_one_function_and_refusals_are_read(server: FakeServer) -> None:
+    called = {"content": None, "function_call": {"name": "say", "arguments": SPOKEN}}
+    server.routes[CHAT] = lambda exchange: exchange.json(
+        {"choices": [{"message": called, "finish_reason": "function_call"}]}
+    )
+    assert actions.said_in(model_of(server).complete(TURN).text) == "Hello"
+    server.routes[CHAT] = says(
+        event({"content": None, "refusal": "I'm sorry, "}), event({"refusal": "no."}, "stop")
+    )
+    assert model_of(server).complete(TURN).text == "I'm sorry, no."
+
+
+@pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS", "model_length"])
+def test_every_name_of_an_answer_that_reached_its_limit_is_known(
+    server: FakeServer, reason: str
+) -> None:
+    server.routes[CHAT] = says(event({"content": "Once"}), event({}, reason), DONE)
+    assert model_of(server).complete(REQUEST).finish_reason == "length"
+
+
+def test_an_answer_that_ends_in_an_error_is_none(server: FakeServer) -> None:
+    server.routes[CHAT] = says(event({"content": "Once"}), event({}, "error"))
+    with pytest.raises(ModelUnreachableError, match="ended in an error"):
+        model_of(server).complete(REQUEST)
+    failed = {"message": {"content": ""}, "error": {"code": 502, "message": "Upstream blew up"}}
+    server.routes[CHAT] = lambda exchange: exchange.json({"choices": [failed]})
+    with pytest.raises(ModelUnreachableError, match="Upstream blew up"):
+        model_of(server).complete(REQUEST)
+
+
+def test_a_stream_that_is_done_and_a_whole_body_need_no_other_end(server: FakeServer) -> None:
+    server.routes[CHAT] = says(event({"content": "Hello"}), DONE)
+    assert model_of(server).complete(REQUEST).text == "Hello"
+    server.routes[CHAT] = lambda exchange: exchange.json(
+        {"choices": [{"message": {"content": "Hello"}}]}
+    )
+    assert model_of(server).complete(REQUEST).text == "Hello"
+    server.routes[CHAT] = says(DONE)
+    with pytest.raises(ModelUnreachableError, match="before its end"):
+        model_of(server).complete(REQUEST)
 
 
 def test_calls_and_results_go_in_the_form_of_the_endpoint(server: FakeServer) -> None:
@@ -391,8 +519,8 @@ def test_the_one_model_of_llama_server_is_known_by_any_name_with_its_size(
     entry = {"id": "/models/smol.gguf", "owned_by": "llamacpp", "meta": meta}
     server.routes["/v1/models"] = lambda exchange: exchange.json({"data": [entry]})
     model = model_of(server)
-    assert model.parameters == 134_515_008
-    assert (model.other_names, model.window) == ((), (4096, "endpoint"))
+    assert model.told.parameters == 134_515_008
+    assert (model.told.names, model.told.window) == ((), (4096, "endpoint"))
 
 
 def test_who_only_ever_thinks_is_an_unusable_answer(server: FakeServer) -> None:
@@ -401,3 +529,79 @@ def test_who_only_ever_thinks_is_an_unusable_answer(server: FakeServer) -> None:
         model_of(server).complete(REQUEST)
     assert caught.value.exit_code == 21
     assert len(server.seen) == 2
+
+
+def test_a_template_without_a_word_of_the_system_gets_it_with_the_users_first(
+    server: FakeServer, tmp_path: Path
+) -> None:
+    def told(body: dict[str, Any]) -> bool:
+        return any(one["role"] == "system" for one in body["messages"])
+
+    server.routes[CHAT] = refuses((told, 400, "System role not supported"))
+    request = replace(
+        REQUEST, messages=(PromptMessage("system", "You are Ada."), PromptMessage("user", "Hi."))
+    )
+    kept = HabitFile(tmp_path / "endpoints.json", "here#m", lambda: NOW)
+    for requests in (2, 3):
+        assert model_of(server, kept).complete(request).text == "Hello"
+        assert len(server.seen) == requests
+    sent = [(one["role"], one["content"]) for one in server.seen[-1].body["messages"]]
+    assert sent == [("user", "You are Ada.\n\nHi.")]
+
+
+def test_who_may_not_stream_and_who_fails_over_tools_is_asked_without(server: FakeServer) -> None:
+    choice = {"message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}
+
+    def respond(exchange: Exchange) -> None:
+        if exchange.body.get("stream"):
+            exchange.json({"error": {"message": "must be verified", "param": "stream"}}, 400)
+        elif "tools" in exchange.body:
+            exchange.json({"error": {"message": "tools param requires --jinja flag"}}, 500)
+        else:
+            exchange.json({"choices": [choice]})
+
+    server.routes[CHAT] = respond
+    assert model_of(server).complete(TURN).text == "Hello"
+    assert "stream_options" not in server.seen[-1].body
+    assert len(server.seen) == 3
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "kind", "words"),
+    [
+        (400, [{"error": {"message": "API key not valid."}}], {}, CredentialsError, "another key"),
+        (400, {"message": "Invalid model: m"}, {}, ModelUnreachableError, "does not have"),
+        (200, {"detail": "Unauthorized"}, {}, CredentialsError, "Unauthorized"),
+        (
+            200,
+            {"base_resp": {"status_msg": "insufficient balance"}, "choices": None},
+            {},
+            BudgetSpentError,
+            "nothing left to spend",
+        ),
+        (429, {"message": "Wait."}, {"retry_after": "3600"}, ModelUnreachableError, "in 3600 s"),
+    ],
+)
+def test_what_another_try_would_not_help_is_asked_once_and_said(
+    server: FakeServer,
+    status: int,
+    body: Any,
+    headers: dict[str, str],
+    kind: type[UserError],
+    words: str,
+) -> None:
+    server.routes[CHAT] = lambda exchange: exchange.whole(
+        json.dumps(body).encode(), "application/json", status, **headers
+    )
+    with pytest.raises(kind, match=words):
+        model_of(server).complete(REQUEST)
+    assert len(server.seen) == 1
+
+
+def test_a_web_page_is_no_answer_and_json_is_one_whatever_it_is_called(server: FakeServer) -> None:
+    server.routes[CHAT] = lambda exchange: exchange.whole(b"<!DOCTYPE html><p>")
+    with pytest.raises(ModelUnreachableError, match="web page"):
+        model_of(server).complete(REQUEST)
+    whole = b'{"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]}'
+    server.routes[CHAT] = lambda exchange: exchange.whole(whole)
+    assert model_of(server).complete(REQUEST).text == "Hello"

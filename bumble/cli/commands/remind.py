@@ -146,7 +146,10 @@ def _due(
     except ValueError as error:
         raise UsageError(f"--cron: {error}") from error
     if at:
-        return _existing(listing.moment(at, opened, "--at"), zone)
+        due = _existing(listing.moment(at, opened, "--at"), zone)
+        if due < now:
+            raise UsageError(f"--at {at}: that is past")
+        return due
     if after:
         return _after(now, after, zone)
     if first is None:
