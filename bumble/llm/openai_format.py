@@ -342,8 +342,11 @@ def read_event(data: Any) -> Piece:
     for entry in _items(event.get("choices"), "choices"):
         choice = as_object(entry, "a choice")
         delta = as_object(choice.get("delta") or choice.get("message"), "delta")
-        # halves of characters: others follow
-        text += _text(delta.get("content"), "content") or as_text(delta.get("refusal"), "refusal")
+        shown = delta.get("content")
+        if isinstance(shown, list):
+            shown = [one for one in shown if not _is_thought(one)]
+        # with halves of characters: others follow
+        text += _text(shown, "content") or as_text(delta.get("refusal"), "refusal")
         reasoning += _reasoning(delta)
         parts = _items(delta.get("tool_calls"), "tool_calls")
         if delta.get("function_call"):  # the form before there were several
@@ -386,13 +389,14 @@ def _reasoning(delta: dict[str, Any]) -> str:
         thought = "".join(str(one.get("text") or one.get("summary") or "") for one in details)
     parts = delta.get("content")
     if not thought and isinstance(parts, list):  # Mistral's `thinking`, others' `text`
-        inner = (one for one in parts if isinstance(one, dict) and not _is_text(one))
+        inner = filter(_is_thought, parts)
         thought = "".join(as_text(one.get("thinking") or one.get("text"), "text") for one in inner)
     return as_text(thought, "reasoning")
 
 
-def _is_text(part: dict[str, Any]) -> bool:
-    return part.get("type", "text") in ("text", "output_text")
+def _is_thought(part: Any) -> bool:
+    """Whether a part of an answer is none of its text."""
+    return isinstance(part, dict) and part.get("type", "text") not in ("text", "output_text")
 
 
 def _call(part: dict[str, Any], place: int) -> CallPart:
@@ -462,8 +466,7 @@ def _text(value: Any, name: str) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
-        shown = (one for one in value if not isinstance(one, dict) or _is_text(one))
-        parts = (one.get("text") if isinstance(one, dict) else one for one in shown)
+        parts = (part.get("text") if isinstance(part, dict) else part for part in value)
         value = "".join(part for part in parts if isinstance(part, str))
     if not isinstance(value, str):
         raise ValueError(f"{name} is {_kind(value)}, not text")

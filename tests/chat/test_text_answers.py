@@ -12,7 +12,7 @@ from bumble.chat.tools import Result
 from bumble.entity import settings
 from bumble.llm.http_model import HttpModel, openai
 from bumble.llm.protocol import Action, PromptMessage, Request
-from tests.support.fake_server import FakeServer
+from tests.support.fake_server import Exchange, FakeServer, Respond
 from tests.support.openai_wire import CHAT, event, says
 
 REQUEST = Request([PromptMessage("system", "You are Ada."), PromptMessage("user", "A dog!")])
@@ -49,10 +49,99 @@ class Talk:
         )
 
 
-def answers(server: FakeServer, content: str, size: int) -> None:
-    """Have the server answer with a text, in pieces of a length."""
+def answer(content: str, size: int, reason: str = "stop") -> Respond:
+    """Answer with a text, in pieces of a length."""
     pieces = [content[at : at + size] for at in range(0, len(content), size)]
-    server.routes[CHAT] = says(*(event({"content": one}) for one in pieces), event({}, "stop"))
+    return says(*(event({"content": one}) for one in pieces), event({}, reason))
+
+
+def answers(server: FakeServer, content: str, size: int) -> None:
+    server.routes[CHAT] = answer(content, size)
+
+
+SAY = json.dumps({"text": NAME})
+FACT = {"title": "Biscuit", "body": "Biscuit is Sam's dog."}
+CALLS = [  # each says the same
+    f'<tool_call>\n{{"name": "say", "arguments": {SAY}}}\n</tool_call>',
+    f'<tool_call>\n{{"name": "say", "arguments": {json.dumps(SAY)}}}\n</tool_call>',
+    f"<tool_call>\n<function=say>\n<parameter=text>\n{NAME}\n</parameter>\n</function>\n</tool_call>",
+    f"<function=say>{SAY}</function>",
+    f"<tool_call>say\n<arg_key>text</arg_key>\n<arg_value>{NAME}</arg_value>\n</tool_call>",
+    '<minimax:tool_call>\n<invoke name="say">\n<parameter name="text">'
+    f"{NAME}</parameter>\n</invoke>\n</minimax:tool_call>",
+    f'[TOOL_CALLS][{{"name": "say", "arguments": {SAY}}}]',
+    f"[TOOL_CALLS]say[ARGS]{SAY}",
+    f'{{"name": "say", "parameters": {SAY}}}',
+    f'```json\n{{"name": "say", "parameters": {SAY}}}\n```',
+    f'<|python_tag|>{{"name": "say", "parameters": {SAY}}}',
+    f"<|channel|>commentary to=functions.say <|constrain|>json<|message|>{SAY}<|call|>",
+    f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant<|channel|>commentary "
+    f"to=functions.say<|message|>{SAY}<|call|>",
+    f"<|start|>assistant to=functions.say<|channel|>commentary json<|message|>{SAY}<|call|>",
+    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>say\n"
+    f"```json\n{SAY}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.say:0<|tool_call_argument_begin|>"
+    f"{SAY}<|tool_call_end|><|tool_calls_section_end|>",
+    f'say("{NAME}")',
+    f'[say(text="{NAME}")]',
+    json.dumps({"text": NAME, "then": "nothing"}),
+]
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize("content", CALLS)
+def test_a_call_written_as_text_is_a_call(server: FakeServer, content: str, size: int) -> None:
+    answers(server, content, size)
+    talk = Talk(server)
+    done = talk.turn()
+    assert done.said == talk.heard == NAME and len(done.steps) == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f'Let me note that.\n<tool_call>\n{{"name": "update_knowledge", "arguments": '
+        f'{json.dumps(FACT)}}}\n</tool_call>\n<tool_call>\n{{"name": "say", "arguments": {SAY}}}\n'
+        "</tool_call>",
+        f'[update_knowledge(title="{FACT["title"]}", body="{FACT["body"]}"), say("{NAME}")]',
+        "<tool_call>\n<function=update_knowledge>\n<parameter=title>\nBiscuit\n</parameter>\n"
+        f"<parameter=body>\n{FACT['body']}\n</parameter>\n</function>\n</tool_call>\n"
+        f"<tool_call>\n<function=say>\n<parameter=text>\n{NAME}\n</parameter>\n</function>\n"
+        "</tool_call>",
+    ],
+)
+def test_written_calls_are_done_in_their_order(server: FakeServer, content: str) -> None:
+    answers(server, content, 7)
+    talk = Talk(server)
+    assert talk.turn().said == talk.heard == NAME
+    assert [(call.name, call.arguments) for call in talk.calls] == [("update_knowledge", FACT)]
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        '<tool_call>\n{"name": "%s", "arguments": {"%s": "Biscuit is',
+        '{"name": "%s", "parameters": {"%s": "Biscuit is',
+        "<tool_call>\n<function=%s>\n<parameter=%s>\nBiscuit is",
+        '[TOOL_CALLS]%s[ARGS]{"%s": "Biscuit is',
+    ],
+)
+@pytest.mark.parametrize(
+    ("tool", "name"), [("say", "text"), ("write_journal", "text"), ("update_knowledge", "title")]
+)
+def test_a_written_call_that_was_cut_off_is_said_on_and_never_done_half(
+    server: FakeServer, begin: str, tool: str, name: str
+) -> None:
+    def respond(exchange: Exchange) -> None:
+        is_first = len(server.asked(CHAT)) == 1
+        rest = " a good name." if tool == "say" else NAME
+        first = answer(begin % (tool, name), 5, "length")
+        (first if is_first else answer(rest, 5))(exchange)
+
+    server.routes[CHAT] = respond
+    talk = Talk(server)
+    assert talk.turn().said == talk.heard == NAME
+    assert not talk.calls
 
 
 THOUGHTS = [
@@ -85,6 +174,13 @@ def test_no_thought_is_heard_or_stored(server: FakeServer, content: str, size: i
         '```json\n{"name": "Biscuit", "kind": "dog"}\n```\nThat is it as JSON.',
         '{"name": "Biscuit", "kind": "dog"}',
         "[Biscuit wags] Hello there.",
+        '{"name": "recall", "kind": "song", "of": {"query": "x"}}',
+        '<tool_call>\n{"name": "web_search", "arguments": {"q": "say"}}\n</tool_call>',
+        "Write <tool_call>, then say {what} to do.",
+        "Write `<tool_call>` and a name, as say or recall, and {braces}.",
+        "So:\n\n```\n<tool_call>\n"
+        '{"name": "recall", "arguments": {"query": "x"}}\n</tool_call>\n```\nThat recalls.',
+        'print("say")',
     ],
 )
 def test_what_only_tells_of_tags_or_data_is_said_whole(
