@@ -350,8 +350,9 @@ class CallText:
     def take_written(self, text: str) -> str:
         """Take the calls that a text holds in the notation of its model; return what else it is."""
         written = written_calls.read(text, self._tools)
+        first = len(self._calls)
         for n, (name, arguments) in enumerate(written.calls):
-            self.take(CallPart(n, name=name, arguments=arguments))
+            self.take(CallPart(first + n, name=name, arguments=arguments))
         return written.prose if written.calls else text
 
     def _begins(self, part: CallPart, call: _Call) -> bool:

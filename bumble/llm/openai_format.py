@@ -345,7 +345,7 @@ def read_event(data: Any) -> Piece:
         shown = delta.get("content")
         if isinstance(shown, list):
             shown = [one for one in shown if not _is_thought(one)]
-        # halves of characters: others follow
+        # with halves of characters: others follow
         text += _text(shown, "content") or as_text(delta.get("refusal"), "refusal")
         reasoning += _reasoning(delta)
         parts = _items(delta.get("tool_calls"), "tool_calls")

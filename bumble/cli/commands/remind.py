@@ -146,10 +146,7 @@ def _due(
     except ValueError as error:
         raise UsageError(f"--cron: {error}") from error
     if at:
-        due = _existing(listing.moment(at, opened, "--at"), zone)
-        if due < now:
-            raise UsageError(f"--at {at}: that is past")
-        return due
+        return _existing(listing.moment(at, opened, "--at"), zone)
     if after:
         return _after(now, after, zone)
     if first is None:
