@@ -301,6 +301,7 @@ def run(
     outcome = LoopOutcome()
     messages, each = list(request.messages), list[str]()  # each text that was said
     beside = ""  # text beside calls, which is the answer where no other comes
+    known = offered(tools, speech_only=False)
     writes = any(tool.name == "write_file" for tool in tools)
     tries = _Tries(LONG_ADVICE if writes else SHORT_ADVICE)
     cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
@@ -317,7 +318,7 @@ def run(
             with breakable():
                 completion = model.complete(asked, speaker.feed)
                 outcome.completions.append(completion)
-                calls = _calls(completion, may)
+                calls = _calls(completion, known)
                 beside = completion.beside or beside
                 if calls is None:
                     did = PromptMessage("assistant", completion.text[:UNREAD_CHARS])

@@ -7,7 +7,8 @@ action too, `say`, whose text can be read while it comes. Text not of this shape
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -23,6 +24,7 @@ from bumble.text.printable import each_text, whole
 
 _LENGTHS = ("length", "max_tokens", "model_length")  # what servers call an answer that was cut off
 _NAME = patterns.compile(r"[\w-]+")
+_QUOTE = patterns.compile(r'(\\.)|"', re.DOTALL)  # within a text of JSON; or what is escaped
 MAX_ACTIONS = 8  # in one answer; a bound keeps a small model from going on for ever
 
 
@@ -156,16 +158,16 @@ def named(name: str, tools: Sequence[Tool]) -> str:
 
 def _meant(given: Any, tool: Tool | None) -> Mapping[str, Any]:
     """Return the arguments that were meant: written as a text, misnamed, or in parts."""
+    told = tool.parameters if tool else {}
+    fields, required = told.get("properties"), told.get("required")
+    fields = fields if isinstance(fields, dict) else {}  # other programs declare as they like
     with suppress(ValueError):  # words may begin like JSON
         while isinstance(given, str) and given.lstrip().startswith('"'):
             given = json.loads(given, strict=False)
         if isinstance(given, str) and given.lstrip().startswith("{"):
             given, written = None, given
-            given = structured.load(written)[0]
+            given = structured.load(_escaped(written, fields))[0]
     meant = dict(given) if isinstance(given, dict) else {"": given}
-    told = tool.parameters if tool else {}
-    fields, required = told.get("properties"), told.get("required")
-    fields = fields if isinstance(fields, dict) else {}  # other programs declare as they like
     texts = [key for key in fields if _is_text(fields[key])]
     # the text that lacks is the one under a name that is none of the tool's
     needed = required if isinstance(required, list | tuple) else ()
@@ -178,6 +180,22 @@ def _meant(given: Any, tool: Tool | None) -> Mapping[str, Any]:
             meant[key] = "\n".join(map(str, meant[key]))
     meant.pop("", None)
     return meant
+
+
+def _escaped(text: str, fields: Iterable[str]) -> str:
+    """Return an object whose texts end where the next field begins, with no bare quote in them."""
+    names = "|".join(map(re.escape, fields))
+    body = text.rstrip().removesuffix("}")
+    parts = re.split(rf'((?:^\s*{{|,)\s*"(?:{names})"\s*:)', body)
+    return "".join(map(_quoted, parts)) + text[len(body) :]
+
+
+def _quoted(part: str) -> str:
+    value = part.strip()
+    if len(value) < 2 or value[0] != '"' or value[-1] != '"':
+        return part
+    inner = _QUOTE.sub(lambda match: match[1] or '\\"', value[1:-1])
+    return f'"{inner}"'
 
 
 def _is_text(field: Any) -> bool:

@@ -208,7 +208,9 @@ class SayReader:
             return ""
         if top.wants_key:
             top.key = text
-        elif top.is_action and top.key == "tool":
+            return ""
+        key, top.key = top.key, ""  # it has its value: what else comes before a comma is broken
+        if top.is_action and key == "tool":
             top.tool, self._acted = text, True
             held, top.held = "".join(top.held), []
             if text == "say" and held:

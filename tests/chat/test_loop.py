@@ -194,6 +194,7 @@ def test_text_beside_calls_is_the_answer_where_no_other_comes(
     ("arguments", "said"),
     [
         ('{"text": "I like "Biscuit" best."}', 'I like "Biscuit" best.'),
+        ('{"text": "It is "true", really."}', 'It is "true", really.'),
         ('{"message": "Biscuit."}', "Biscuit."),
         ('"Biscuit."', "Biscuit."),
     ],

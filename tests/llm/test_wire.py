@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from bumble.chat import tool_list
 from bumble.errors import (
     AnswerInvalidError,
     BudgetSpentError,
@@ -240,6 +241,7 @@ def test_a_name_with_something_around_it_is_that_tool_s(server: FakeServer, name
     ("arguments", "said"),
     [
         ('{"text": "I like "Bee" best.", "then": "nothing"}', 'I like "Bee" best.'),
+        ('{"text": "a "bee", an "ant" too", "then": "nothing"}', 'a "bee", an "ant" too'),
         ('{"text": "„Bee“ or "bee"?", "then": "nothing"}', '„Bee“ or "bee"?'),
         ("{'text': 'It is a bee.'}", "It is a bee."),
         (json.dumps('{"text": "A bee."}'), "A bee."),
@@ -254,8 +256,9 @@ def test_arguments_a_bit_off_are_what_was_meant(
 ) -> None:
     parts = [part("say", arguments, 0, "a"), part("recall", SOUGHT, 1, "b")]
     server.routes[CHAT] = says(event({"tool_calls": parts}), event({}, "tool_calls"))
-    completion = model_of(server).complete(TURN)
-    say, recall = actions.parse(completion.text, TOOLS)
+    tools = (tool_list.SAY, *TOOLS[1:])
+    completion = model_of(server).complete(replace(TURN, tools=tools))
+    say, recall = actions.parse(completion.text, tools)
     assert (say.arguments["text"], recall.arguments) == (said, {"text": "bees"})
 
 
