@@ -188,11 +188,13 @@ class ReviewError(UserError):
 class HistoryMissingError(UserError):
     """There is no history to look into."""
 
-    def __init__(self, root: Path, why: str = "it is in no git repository") -> None:
-        super().__init__(
-            f"{root} has no history: {why}\n"
-            "`git init` there begins one; bumble then commits what it writes."
-        )
+    def __init__(
+        self,
+        root: Path,
+        why: str = "it is in no git repository",
+        advice: str = "`git init` there begins one; bumble then commits what it writes.",
+    ) -> None:
+        super().__init__(f"{root} has no history: {why}\n{advice}")
 
 
 class PastMissingError(UserError):

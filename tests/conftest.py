@@ -107,9 +107,7 @@ def weights_folder() -> Path:
     return folder
 
 
-OPENED = {
-    name: lru_cache(maxsize=4)(getattr(onnx, name)) for name in ("_load_session", "_load_tokenizer")
-}
+OPENED = {name: lru_cache(maxsize=4)(getattr(onnx, name)) for name in ("_load_session", "Pieces")}
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
 LOADED_LATE = (
     *("dateparser", "json_repair", "jsonschema", "markdown_it", "msgpack"),
-    *("numpy", "tantivy"),
+    *("numpy", "tantivy", "bumble.text.yaml_full", "ruamel", "http", "concurrent"),
 )
 ONLY_IN = {
     "jinja2": ("bridges",),

@@ -116,7 +116,7 @@ def demands(text: str) -> bool:
 
 def _is_sound(message: str) -> bool:
     """Whether a message is a greeting of any language, or too short to say anything."""
-    letters = sum(3 if stop_words.UNSPACED_SIGN.match(char) else 1 for char in message)
+    letters = sum(3 if stop_words.is_unspaced(char) else 1 for char in message)
     return letters < GREETING_CHARS or GREETING.fullmatch(message) is not None
 
 

@@ -348,8 +348,8 @@ def _failed(shell: Shell, command: str, error: UserError) -> int:
     return error.exit_code
 
 
-_CLOSED = (  # EINVAL: it is no plain file
-    *(errno.EACCES, errno.EPERM, errno.EINVAL),
+_CLOSED = (  # EINVAL, EISDIR: it is no plain file
+    *(errno.EACCES, errno.EPERM, errno.EINVAL, errno.EISDIR),
     *(errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR),
 )
 

@@ -95,7 +95,7 @@ def check_index(
     try:
         at = place_of()
         name = at.shown if at.server else name
-        state = sync.state(entity, at)
+        state = sync.state(entity, at, counts_orphans=True)
     except (IndexServerError, SettingInvalidError, UsageError) as error:
         return None, [Finding("index-server", str(error).splitlines()[0], name)]
     except (IndexUnusableError, UnsafePathError) as error:
@@ -287,9 +287,8 @@ def _find_under_way(root: Path, place: git.Git) -> Iterator[Finding]:
         on, back = gitdir.ENDINGS[under_way]
         yield Finding(
             "git-under-way",
-            f"{under_way} is under way that bumble did not begin, and nothing is committed until "
-            f"it ends: settle what is in conflict and go on with `{git_here} {on}`, or take it "
-            "back",
+            f"{under_way} is under way, and nothing is committed until it ends: settle what is in "
+            f"conflict and go on with `{git_here} {on}`, or take it back",
             ".",
             fix=f"{git_here} {back}",
         )

@@ -170,7 +170,7 @@ def readable(
     broken, others, left = 0, 0, list(paths)
     while left and (limit is None or len(items) < limit):
         try:
-            record = load(opened.within(left.pop()))
+            record = load(left.pop())
         except RecordInvalidError as error:
             output.warn(opened.shell, str(error))
             broken += 1

@@ -372,7 +372,7 @@ def _check_merges(opened: Opened) -> None:
     from bumble.history import clone
 
     waiting = clone.waiting(root, trusted=opened.settings.trusted)
-    advice = "The next command that writes settles it, as `bumble doctor --fix` does."
+    advice = "`bumble doctor --fix` merges what it can, and says what is yours to settle."
     if waiting:
         output.warn(opened.shell, f"git left half merged: {', '.join(waiting)}.\n{advice}")
     elif (root / FORGOTTEN).exists():

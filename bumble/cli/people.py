@@ -347,7 +347,8 @@ def forget(
 
     listing = everybody(opened)
     if listing.broken:
-        raise typer.Exit(RecordInvalidError.exit_code)  # told already; nothing may be half done
+        why = f"{listing.broken} of the people's files can't be read, as told above"
+        raise RecordInvalidError(opened.entity.relationships, why)
     person = relationships.match(listing.records, name)
     names = (name, *(person.names if person else ()))
     person_id = person.id if person else id_of(opened, name)

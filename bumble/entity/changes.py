@@ -313,6 +313,8 @@ def _check(path: Path, change: Change, before: str | None, *, lengthens: bool) -
 
 
 def _added(current: bytes | None, data: bytes) -> bytes:
-    if current and not current.endswith(b"\n"):
-        return current + b"\n" + data  # a hand edit may have left the last line open
-    return (current or b"") + data
+    if not current:
+        return data.lstrip(b"\n")  # with which it is set apart from what stands above
+    newline = b"\r\n" if b"\r\n" in current else b"\n"
+    is_open = not current.endswith(b"\n")  # a hand edit may have left the last line so
+    return current + newline * is_open + data.replace(b"\n", newline)

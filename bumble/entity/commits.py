@@ -130,6 +130,27 @@ def catch_up(
         return made.catch_up(turns=turns)
 
 
+def keep_edits(
+    root: Path,
+    policy: CommitPolicy,
+    *,
+    timeout_seconds: float = changes.DEFAULT_LOCK_TIMEOUT_SECONDS,
+) -> str:
+    """Commit what was edited by hand in files that git knows; return why that can't be done now.
+
+    Args:
+        root: Of the entity.
+        policy: How commits are made.
+        timeout_seconds: How long to wait for another writer.
+    """
+    made = history(root, policy)
+    if made is None or not made.commits:
+        return ""
+    with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        made.settle()
+        return made.keep_edits()
+
+
 def keep(root: Path, change_set: changes.ChangeSet, policy: CommitPolicy) -> None:
     """Commit the files of a change set that is written already: those of a new entity."""
     made = history(root, policy)
@@ -314,6 +335,17 @@ class Commits:
         left = (note for note in waiting if self.blind or not changed.isdisjoint(note.after))
         return Waiting(tuple(left), self.waits)
 
+    def keep_edits(self) -> str:
+        """Commit what differs from the last commit and is of no set; return why it can't."""
+        if self.repository.under_way:
+            return ""  # whoever goes on with that says so
+        noted = {path for note in notes(self.root) for path in note.after}
+        edited = changed(self.git) - noted
+        entries = [entry for entry in self._look(edited) if not entry.unknown] if edited else []
+        if entries and not self.waits:
+            self._record(_by_hand(entries), entries)
+        return self.waits if entries else ""
+
     def _commit_earlier(
         self, entries: Sequence[TreeEntry], waiting: Sequence[PendingCommit], paths: Sequence[str]
     ) -> None:
@@ -434,8 +466,9 @@ class Commits:
             with git_operations.noted(self.root, git_operations.Operation("commit")):
                 named = (*options, "--pathspec-from-file=-", "--pathspec-file-nul")
                 result = signed(self.git, self.policy, *named, stdin=stdin)
-            if result.code == 0 or (result.code == 1 and not result.err):
-                return  # or there is nothing left to commit: the git of a killed writer did it
+            is_refused = any(not line.startswith("warning: ") for line in result.err.splitlines())
+            if result.code == 0 or (result.code == 1 and not is_refused):
+                return  # or there is nothing to commit: line ends alone, or a killed writer did it
             if not _is_held(result):
                 break
             time.sleep(BUSY_WAIT_SECONDS)
@@ -565,7 +598,7 @@ def _author(name: str) -> dict[str, str]:
 def _by_hand(entries: Sequence[TreeEntry]) -> str:
     paths = [entry.path for entry in entries]
     shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
-    return f"{BY_HAND}: {shown}\n\nCommitted by bumble before it wrote to the same files.\n"
+    return f"{BY_HAND}: {shown}\n\nCommitted by bumble before it wrote there.\n"
 
 
 def message(change_set: changes.ChangeSet) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from string import Template
 
@@ -22,6 +21,7 @@ from bumble.text import yaml_edit
 README = "README.md"
 # Files that would change how this package itself is treated if they kept their names here.
 RENAMED = {"gitignore": ".gitignore", "gitattributes": ".gitattributes"}
+ARCHETYPES = Path(__file__).with_name("archetypes.yaml")
 
 
 class NewEntity(Struct, frozen=True):
@@ -36,15 +36,12 @@ class NewEntity(Struct, frozen=True):
 @cache
 def archetypes() -> Mapping[str, Mapping[str, str]]:
     """Return the starting points: name to {monologue, voice}, with `$name` still in them."""
-    source = (
-        resources.files("bumble.entity").joinpath("archetypes.yaml").read_text(encoding="utf-8")
-    )
-    return yaml_edit.parse_mapping(source)
+    return yaml_edit.parse_mapping(ARCHETYPES.read_text(encoding="utf-8"))
 
 
 def template_folder() -> Path:
     """Return the folder that is copied: in the installed package, or beside it in a checkout."""
-    package = Path(str(resources.files("bumble")))
+    package = Path(__file__).parents[1]
     installed = package / "entity-template"
     return installed if installed.is_dir() else package.parent / "entity-template"
 

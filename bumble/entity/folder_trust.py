@@ -12,7 +12,6 @@ the config of its repository names. What these load in turn is not looked at.
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -211,12 +210,13 @@ def reaching(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def marked(values: Mapping[str, Any], mark: Mark) -> list[schema.Keys]:
     """Name those settings of a file that have a mark."""
-    return _among(values, _marked(mark))
+    return [keys for keys, kind in schema.of_values(Config, values) if mark in schema.bare(kind)[1]]
 
 
 def starting(values: Mapping[str, Any]) -> list[schema.Keys]:
     """Name the settings that let programs start."""
-    return [keys for keys in _among(values, PROGRAMS) if value_at(values, keys)]
+    layer = Layer("file", values)
+    return [keys for keys in PROGRAMS if layer.depth(keys) == len(keys) and value_at(values, keys)]
 
 
 def without(
@@ -228,16 +228,6 @@ def without(
         for key, value in values.items()
         if (*above, key) not in ignored
     }
-
-
-def _among(values: Mapping[str, Any], wanted: Collection[schema.Keys]) -> list[schema.Keys]:
-    layer = Layer("file", values)
-    return [keys for keys in wanted if layer.depth(keys) == len(keys)]
-
-
-@functools.cache
-def _marked(mark: Mark) -> tuple[schema.Keys, ...]:
-    return tuple(keys for keys, kind in schema.walk(Config) if mark in schema.bare(kind)[1])
 
 
 def doubt(trusted: Trusted, folder: Path, values: Mapping[str, Any]) -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from datetime import datetime
 
 from msgspec import Struct
 
@@ -18,7 +17,8 @@ from bumble.errors import RecordInvalidError
 from bumble.fallback import quotes, templates
 from bumble.fallback.notices import Noticed
 from bumble.fallback.quotes import Quote
-from bumble.records import session_files
+from bumble.records import episodes, session_files
+from bumble.records.episodes import Episode
 from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime import people, spoken
 from bumble.runtime.job import Condition
@@ -43,9 +43,8 @@ class Wording(Struct, frozen=True):
         return f"{newer}\n\n{self.template.newer}\n\n{older}"
 
     def title(self, sayings: Sequence[Saying]) -> str:
-        """Name sayings by who said them, and when: no words of a talk are what it is about."""
-        names = dict.fromkeys(saying.quote.name for saying in sayings)
-        return f"{', '.join(names)}, {quotes.day(sayings[0].quote.at, self.template, year=True)}"
+        """Name sayings by who said them: no words of a talk are what it is about."""
+        return ", ".join(dict.fromkeys(saying.quote.name for saying in sayings))
 
 
 class Saying(Struct, frozen=True):
@@ -108,10 +107,12 @@ def met(runtime: Runtime, session: Session, person: str) -> str:
     return template.met.format(date=quotes.day(runtime.now(), template, year=True))
 
 
-def lived(at: datetime, link: str, language: str) -> str:
+def lived(episode: Episode, language: str) -> str:
     """Return the line of somebody's page that leads to what was lived with them on a day."""
-    day = quotes.day(at, templates.load(language), year=True)
-    return link if day in link else f"{day}: {link}"
+    day = quotes.day(episode.at, templates.load(language), year=True)
+    if episode.summary_source:  # no model has named it
+        return episodes.link(episode, "../", day)
+    return f"{day}: {episodes.link(episode, '../')}"
 
 
 def for_talk(runtime: Runtime, language: str) -> templates.Templates | None:

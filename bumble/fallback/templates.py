@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from bumble.text import yaml_read
 
-FOLDER = resources.files(__package__).joinpath("languages")
+FOLDER = Path(__file__).with_name("languages")
 FIRST = "en"  # headings of a language without a file
 
 

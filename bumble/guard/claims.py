@@ -80,7 +80,7 @@ def _read(sentence: str, language: str) -> _Sentence:
     tokens = _WORD.findall(sentence)
     german = words.language(sentence, default=language) == "de"
     plain = [words.folded(token) for token in tokens]
-    return _Sentence(tokens, plain, german, stop_words.UNSPACED_SIGN.search(sentence) is not None)
+    return _Sentence(tokens, plain, german, stop_words.is_unspaced(sentence))
 
 
 def claims(text: str, language: str = "") -> list[str]:

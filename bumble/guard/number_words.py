@@ -297,8 +297,8 @@ def _value(word: str, language: str, *, is_name: bool = False) -> Decimal | None
         return None
     if language and _HOMOGRAPHS.get(plain, language) != language:
         return None
-    foreign = {} if language and (is_name or is_own(plain, language)) else _ANY
-    for table in (foreign, ORDINALS, OTHERS, _SCALES):
+    is_foreign = plain in _ANY and not (language and (is_name or is_own(plain, language)))
+    for table in (_ANY if is_foreign else {}, ORDINALS, OTHERS, _SCALES):
         if plain in table:
             return Decimal(table[plain])
     tens, joint, unit = word.partition("-")

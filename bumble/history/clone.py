@@ -79,7 +79,7 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
         for note, merge in git_operations.cut_off(root).items()
         if merge.what == git_operations.CONCLUDE
     }
-    if may_write and (begun or _unmerged(place)):
+    if may_write and (begun or unmerged(place)):
         with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
             settled = _go_on(root, place, policy, begun)
     planned = [
@@ -100,7 +100,7 @@ def waiting(root: Path, *, trusted: bool) -> list[str]:
     if place is None:
         return []
     marked = [path for path in _marked(place) if _without_marks(root, path)]
-    return list(dict.fromkeys([*_unmerged(place), *marked]))
+    return list(dict.fromkeys([*unmerged(place), *marked]))
 
 
 def _go_on(
@@ -119,7 +119,7 @@ def _go_on(
     noted = git_operations.Operation(git_operations.CONCLUDE, head=head, incoming=merging)
     with git_operations.noted(root, noted):
         settled = mend_conflicts(root, place, policy)
-        if merging in begun.values() and not _unmerged(place):
+        if merging in begun.values() and not unmerged(place):
             _conclude(place, policy)
     for note in begun:
         disk.remove(note)
@@ -139,9 +139,9 @@ def _conclude(place: git.Git, policy: commits.CommitPolicy) -> None:
 
 def mend_conflicts(root: Path, place: git.Git, policy: commits.CommitPolicy) -> Mended:
     """Settle what the index holds several stages of; call it with the entity's lock held."""
-    prefix, unmerged = place.repository.prefix, _unmerged(place)
+    prefix, stages_of = place.repository.prefix, unmerged(place)
     merged, kept, left, beside = list[str](), list[str](), list[str](), list[str]()
-    for path, stages in unmerged.items():
+    for path, stages in stages_of.items():
         inner = path.removeprefix(prefix)
         if not path.startswith(prefix) or not stages:
             left.append(path)
@@ -159,20 +159,20 @@ def mend_conflicts(root: Path, place: git.Git, policy: commits.CommitPolicy) -> 
     return Mended(tuple(merged), tuple(kept), tuple(left), place.repository.under_way)
 
 
-def _unmerged(place: git.Git) -> dict[str, dict[int, str]]:
+def unmerged(place: git.Git) -> dict[str, dict[int, str]]:
     """Return the files in conflict, from the top of the repository: a blob for each stage.
 
     What is a link or a repository on a side has none.
     """
     result = place.call("ls-files", "--unmerged", "--full-name", "-z")
-    unmerged: dict[str, dict[int, str]] = {}
+    found: dict[str, dict[int, str]] = {}
     odd = set()
     for row in filter(None, result.text.split("\0")):
         about, _, path = row.partition("\t")
         mode, name, stage = about.split(" ")
-        unmerged.setdefault(path, {})[int(stage)] = name
+        found.setdefault(path, {})[int(stage)] = name
         odd |= {path} if mode not in _FILES else set()
-    return {path: {} if path in odd else stages for path, stages in unmerged.items()}
+    return {path: {} if path in odd else stages for path, stages in found.items()}
 
 
 def _blob(place: git.Git, name: str) -> bytes:

@@ -79,7 +79,7 @@ def require(root: Path) -> None:
         raise HistoryClosedError(root, place.foreign, place.advice)
     answer = place.call("rev-parse", "--verify", "--quiet", "HEAD")
     if answer.code == git.NOT_INSTALLED:
-        raise HistoryMissingError(root, "git is not installed here")
+        raise HistoryMissingError(root, "git is not installed here", "Install it, and try again.")
     if answer.code != 0:
         raise HistoryMissingError(
             root, answer.why if answer.err else "nothing has been committed yet"

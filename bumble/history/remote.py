@@ -27,7 +27,7 @@ from bumble.errors import (
     SyncError,
     UsageError,
 )
-from bumble.files import disk, git
+from bumble.files import disk, git, gitdir
 from bumble.history import clone
 from bumble.records import forgotten, kinds
 from bumble.text import printable
@@ -64,7 +64,7 @@ def place_of(root: Path, *, trusted: bool) -> git.Git:
     if place is None:
         raise HistoryMissingError(root)
     if not git.installed():
-        raise HistoryMissingError(root, "git is not installed here")
+        raise HistoryMissingError(root, "git is not installed here", "Install it, and try again.")
     if place.foreign or place.trap:
         why = "its repository belongs to somebody else, or holds a pipe"
         raise SyncError(root, why, "`bumble doctor` says which.")
@@ -134,6 +134,8 @@ def merge(
         MergeUnfinishedError: If both sides changed one thing, and nothing says which is right.
         SyncError: If git refuses.
     """
+    if place.repository.under_way:
+        _go_on(root, place, policy, timeout_seconds=timeout_seconds)
     count = place.call("rev-list", "--count", f"HEAD..{target.tracking}").text.strip()
     if count == "0":
         return Merging(0, clone.Mended())
@@ -149,6 +151,28 @@ def merge(
             git_operations.settle(root, place)
 
 
+def _go_on(
+    root: Path, place: git.Git, policy: commits.CommitPolicy, *, timeout_seconds: float
+) -> None:
+    """Bring a merge to its end of which a person has settled all.
+
+    Raises:
+        MergeUnfinishedError: If something is not settled yet.
+        SyncError: If something else is under way, or git refuses.
+    """
+    if left := sorted(clone.unmerged(place)):
+        raise MergeUnfinishedError(root, left)
+    under_way = place.repository.under_way
+    on, back = gitdir.ENDINGS[under_way]
+    git_here = f"git -C {shlex.quote(str(root))}"
+    advice = f"Go on with `{git_here} {on}`, or take it back with `{git_here} {back}`."
+    if under_way != "a merge":
+        raise SyncError(root, f"{under_way} is under way", advice)
+    with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        if why := commits.conclude(place, policy):
+            raise SyncError(root, why, advice)
+
+
 def _merged(
     root: Path, place: git.Git, target: Upstream, policy: commits.CommitPolicy, *, leaves_open: bool
 ) -> clone.Mended:
@@ -162,7 +186,8 @@ def _merged(
             advice = "The next command that writes takes back what was begun; then sync again."
         if "unrelated histories" in result.err:
             advice = "One of them was begun anew, after forgetting say: clone that one afresh."
-        raise SyncError(root, result.why, advice)
+        edited = [line.strip() for line in result.err.splitlines() if line.startswith("\t")]
+        raise SyncError(root, " ".join((result.why, *edited[:MOST_SHOWN])), advice)
     mended = clone.mend_conflicts(root, place, policy)
     if mended.left and leaves_open:
         raise MergeUnfinishedError(root, mended.left)

@@ -126,11 +126,12 @@ def _taken_back(version: Version, current: bytes | None) -> tuple[bool, bytes | 
     """Return whether the change can be taken out of a file, and what is left then."""
     if current == version.after:
         return True, version.before
-    if current is None or version.before is None or version.after is None:
+    before = version.before
+    if before is None and version.path in companions.SECTIONS:  # it began with a part
+        before = b""
+    if current is None or before is None or version.after is None:
         return False, None
-    texts = [
-        data.decode(errors="surrogateescape") for data in (version.after, current, version.before)
-    ]
+    texts = [data.decode(errors="surrogateescape") for data in (version.after, current, before)]
     merged = merge.merge(version.path, *texts)
     return merged.clean, merged.text.encode(errors="surrogateescape")
 

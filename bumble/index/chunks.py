@@ -332,7 +332,7 @@ _OF_MANY = {"knowledge": _knowledge, "journal": _journal, _MESSAGE: _talk}
 
 def _messages(path: Path, name: str) -> Iterator[Chunk]:
     session = session_files.load(path)
-    lines = _message_lines(session.source)
+    lines, people = _message_lines(session.source), session.people
     messages = turns(session)
     whole = " ".join(message.text for message in messages)
     language, code = form.language(whole), words.language(whole[:TELLING_CHARS])
@@ -345,11 +345,14 @@ def _messages(path: Path, name: str) -> Iterator[Chunk]:
         chunks = [
             replace(
                 chunk,
+                people=people,
+                audience=people,
+                session=session.id,
                 turn=number,
                 speaker=speaker,
                 form=form.form(chunk.text, form.language(chunk.text, language)),
             )
-            for chunk in _turn(message, session, speaker, lines.get(message.id, 1), before, code)
+            for chunk in _turn(message, speaker, lines.get(message.id, 1), before, code)
         ]
         yield from chunks
         terms_of_turn = tuple(term for chunk in chunks for term in chunk.terms)[:AROUND_TERMS]
@@ -359,7 +362,6 @@ def _messages(path: Path, name: str) -> Iterator[Chunk]:
 
 def _turn(
     message: sessions.Message,
-    session: sessions.Session,
     speaker: str,
     line: int,
     before: Sequence[_Turn],
@@ -381,11 +383,8 @@ def _turn(
             around,
             _recipe(embedded, before),
             at=message.at.isoformat(),
-            people=session.people,
             tags=_folded(words.tags_in(piece.text)),
-            audience=session.people,
             trust=message.trust,
-            session=session.id,
             language=language,
         )
 

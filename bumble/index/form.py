@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -107,7 +107,7 @@ def _cuts(text: str, start: int, end: int, max_tokens: int) -> list[tuple[int, i
 
 
 VERSION = "2"  # raise it when the same text would have another form
-FOLDER = resources.files(__package__).joinpath("languages")
+FOLDER = Path(__file__).with_name("languages")
 FIRST = "en"  # taken for a text whose words don't tell
 _ASKS = patterns.compile(r"\?(?!\w)|[？؟]")  # not the one in an address
 

@@ -57,11 +57,18 @@ def rarity_of(
     pieces: NDArray[np.uint32], counts: Mapping[int, int], texts: int
 ) -> NDArray[np.float64]:
     """Say how rare pieces of the vocabulary are among so many texts. Same shape, each > 0."""
-    frequency = np.array([counts.get(int(piece), 0) for piece in pieces], np.float64)
+    frequency = np.array([counts.get(piece, 0) for piece in pieces.tolist()], np.float64)
     rarity: NDArray[np.float64] = np.log1p(
         (np.maximum(texts - frequency, 0) + 0.5) / (frequency + 0.5)
     )
     return rarity
+
+
+def distinct(pieces: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], Numbers]:
+    """Return each piece once, in order, and where each stands: numpy's own imports all masked."""
+    ordered = np.sort(pieces)
+    once = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return once, np.searchsorted(once, pieces)
 
 
 def _stop_tokens(query: str, tokens: QueryTokens) -> list[int]:
@@ -81,44 +88,44 @@ def _stop_tokens(query: str, tokens: QueryTokens) -> list[int]:
 
 
 def matches(
-    query: Floats, signs: Sequence[Bits], weights: Sequence[NDArray[np.float64]]
+    query: Floats, signs: Bits, weights: NDArray[np.float64], lengths: Numbers
 ) -> tuple[Floats, Floats]:
     """Return how well a query is matched in each text, and each text in the query.
 
     Args:
         query: Shape (t, d), rows of length 1.
-        signs: For each text the tokens' signs, shape (n, d / 8); n may be 0.
-        weights: For each text how much each of its tokens counts, shape (n,), > 0.
+        signs: Of the tokens of all texts, text by text, shape (n, d / 8).
+        weights: How much each of them counts, shape (n,), > 0.
+        lengths: How many of them each text has, shape (texts,).
 
     Returns:
         Shape (t, texts), the best cosine of a query token with the signs of a text's tokens; and
         shape (texts,), the mean of the best cosines of its tokens. 0 in a text without tokens.
     """
-    best = np.zeros((len(query), len(signs)), np.float32)
-    covered = np.zeros(len(signs), np.float32)
-    lengths = np.array([len(each) for each in signs], np.int64)
-    filled = np.flatnonzero(lengths)
-    ends = np.cumsum(lengths[filled])
-    for part in np.split(filled, np.flatnonzero(np.diff(ends // TOKENS_AT_ONCE)) + 1):
+    best = np.zeros((len(query), len(lengths)), np.float32)
+    covered = np.zeros(len(lengths), np.float32)
+    filled, ends = np.flatnonzero(lengths), np.cumsum(lengths)
+    for part in np.split(filled, np.flatnonzero(np.diff(ends[filled] // TOKENS_AT_ONCE)) + 1):
         if len(part):
-            starts = np.concatenate([[0], np.cumsum(lengths[part])[:-1]])
-            cosines = _cosines(query, np.concatenate([signs[row] for row in part]))
-            best[:, part] = np.maximum.reduceat(cosines, starts, axis=0).T
-            each = np.concatenate([weights[row] for row in part])
-            sums = np.add.reduceat(each * cosines.max(axis=1, initial=-1), starts)
+            first = ends[part] - lengths[part]
+            each, starts = weights[first[0] : ends[part[-1]]], first - first[0]
+            cosines = _cosines(query, signs[first[0] : ends[part[-1]]])
+            best[:, part] = np.maximum.reduceat(cosines, starts, axis=1)
+            sums = np.add.reduceat(each * cosines.max(axis=0, initial=-1), starts)
             covered[part] = sums / np.add.reduceat(each, starts)
     return best, covered
 
 
 def _cosines(query: Floats, signs: Bits) -> Floats:
-    """Return the cosines of tokens given by their signs with query tokens, shape (n, t)."""
+    """Return the cosines of query tokens with tokens given by their signs, shape (t, n)."""
     width = query.shape[1]
     bits = np.zeros((-(-len(signs) // ROWS_A_PRODUCT) * ROWS_A_PRODUCT, width), np.float32)
     bits[: len(signs)] = np.unpackbits(signs, axis=1, count=width)
     scaled = query.T / np.sqrt(np.float32(width))
     products = np.matmul(bits.reshape(-1, ROWS_A_PRODUCT, width), np.ascontiguousarray(2 * scaled))
     # The sum of q over the bits that are 1, less that over the others, is 2 q·bits - sum(q).
-    cosines: Floats = products.reshape(len(bits), -1)[: len(signs)] - scaled.sum(axis=0)
+    token_by_token = products.reshape(len(bits), -1)[: len(signs)].T
+    cosines: Floats = np.subtract(token_by_token, scaled.sum(axis=0)[:, np.newaxis], order="C")
     return cosines
 
 
@@ -225,7 +232,7 @@ def surroundings(scores: Floats, each: Units) -> Floats:
     return typical
 
 
-def median(values: Floats) -> float:
+def median(values: Floats | NDArray[np.float64]) -> float:
     """Return the middle of values, at least one: numpy's own imports all that is masked."""
     ordered = np.sort(values)
     return float((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2)

@@ -176,6 +176,10 @@ class Memory:
         """Whether anything has faded at all."""
         return any(self._look(lambda index: [index.store.has_dormant()]))
 
+    def keeps_from(self, readers: Sequence[str]) -> bool:
+        """Whether there is anything that one of these people may not read."""
+        return any(self._look(lambda index: [index.store.keeps_from(readers)]))
+
     def state(self) -> int:
         """Return a number that changes with anything that is indexed; 0 without an index."""
 

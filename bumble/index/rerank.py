@@ -259,17 +259,18 @@ class _Matcher:
     def _match(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Take in rows that are new."""
         width = self.query.shape[1] // 8
-        signs = [np.frombuffer(row[12] or b"", np.uint8).reshape(-1, width) for row in rows]
+        signs = np.frombuffer(b"".join(row[12] or b"" for row in rows), np.uint8)
         self.at |= {row[0]: n for n, row in enumerate(rows, len(self.rows))}
         self.rows += rows
-        pieces = [np.frombuffer(row[15] or b"", "<u4") for row in rows]
-        counts = self.database.piece_counts({int(piece) for each in pieces for piece in each})
-        weights = [late.rarity_of(each, counts, counts.get(ALL_TEXTS, 0)) for each in pieces]
-        matched, covered = late.matches(self.query, signs, weights)
-        lengths = [len(each) for each in pieces if len(each)]
-        if lengths and not self.turned:  # the first that are loaded say how long texts are
+        pieces = np.frombuffer(b"".join(row[15] or b"" for row in rows), "<u4")
+        distinct, at = late.distinct(pieces)
+        counts = self.database.piece_counts(distinct.tolist())
+        weights = late.rarity_of(distinct, counts, counts.get(ALL_TEXTS, 0))[at]
+        lengths = np.array([len(row[12] or b"") // width for row in rows], np.int64)
+        matched, covered = late.matches(self.query, signs.reshape(-1, width), weights, lengths)
+        if len(pieces) and not self.turned:  # the first that are loaded say how long texts are
             asked = self.shares.covered * len(self.query)
-            self.turned = asked / (asked + sum(lengths) / len(lengths))
+            self.turned = asked / (asked + len(pieces) / np.count_nonzero(lengths))
         question = self.question
         in_own = frequencies(question.terms, [row[10] for row in rows])
         in_around = frequencies(question.terms, [row[11] for row in rows])

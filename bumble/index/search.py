@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from itertools import chain, islice
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
-from bumble.index import place, rerank, terms
+from bumble.index import late, place, rerank, terms
 from bumble.index.late import Shares
 from bumble.index.rerank import Parts
 from bumble.index.rows import Filter, Period, encoded, passage_id, unpacked
@@ -248,8 +247,9 @@ class _Query:
         cosines = list(self.index.store.cosines(self.vector, sample).values())
         if not cosines:
             return unrelated
-        middle = (len(cosines) * median(cosines) + UNSEEN * unrelated) / (len(cosines) + UNSEEN)
-        return max(unrelated, round(middle, 6))
+        count, middle = len(cosines), late.median(np.array(cosines, np.float64))
+        usual = (count * middle + UNSEEN * unrelated) / (count + UNSEEN)
+        return max(unrelated, round(usual, 6))
 
 
 def _joined(legs: Iterable[Iterable[int]]) -> list[int]:

@@ -88,6 +88,7 @@ class SqliteStore(Store):
 
     FLOAT = "<f4"
     VECTORS = ("vectors", "placed")
+    SCANNED = "+"
     WORDS, WORD = "words_docsize", "rowid"
     COSINE = "round(1 - vec_distance_cosine(vector, ?), 6)"
     DISTRUSTED = "mtime_ns = -1, sha256 = ''"

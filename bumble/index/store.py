@@ -52,6 +52,7 @@ class Store(ABC):
     WORD: str  # where the table of words has the id of a chunk
     COSINE: str  # the cosine of a stored vector with one that is bound
     DISTRUSTED: str  # what makes a file look other than it is
+    SCANNED = ""  # before a column that is not to be looked up by its index
     KEEPS_SEEN = True  # whether nobody else writes stamps of files
 
     def __init__(self) -> None:
@@ -250,7 +251,9 @@ class Store(ABC):
         """Write a filter as SQL over chunks; empty if everything passes."""
         parts = ["active <> 0"] if not only.dormant and self.has_dormant() else []
         values = list[Any]()
-        for column, listed in (("kind", only.kinds), ("session", only.sessions)):
+        # most of what there is are messages: to go from an index to each of them takes longer
+        kind = f"{self.SCANNED}kind" if "message" in only.kinds else "kind"
+        for column, listed in ((kind, only.kinds), ("session", only.sessions)):
             if listed:
                 parts.append(f"{column} in ??")
                 values.append(list(listed))
@@ -277,6 +280,12 @@ class Store(ABC):
     def has_dormant(self) -> bool:
         """Whether there are chunks of dormant or archived records."""
         return bool(self.rows("select 1 from @chunks where active = 0 limit 1"))
+
+    def keeps_from(self, readers: Sequence[str]) -> bool:
+        """Whether there are chunks that one of these people may not read."""
+        allowed, values = self.conditions(Filter(audience=tuple(readers), dormant=True))
+        sql = f"select 1 from @chunks where not ({allowed or 'true'}) limit 1"
+        return bool(self.rows(sql, values))
 
     def passing(self, where: str = "", values: Sequence[Any] = ()) -> list[int]:
         """Return the chunks that a condition lets through, oldest first; empty: all."""
@@ -317,9 +326,8 @@ class Store(ABC):
         if not turns:
             return []
         listed = ", ".join(f"({int(file)}, {int(turn)})" for file, turn in turns)
-        return self.ids(
-            f"select id from @chunks where (file, turn) in (values {listed}) and kind = 'message'"
-        )
+        # all that a transcript holds are messages: a condition on the kind would be looked up first
+        return self.ids(f"select id from @chunks where (file, turn) in (values {listed})")
 
     def places(self, ids: Sequence[int]) -> list[Row]:
         """Return id, kind, file and turn of some chunks."""

@@ -51,7 +51,7 @@ class IndexState(Struct, frozen=True):
     problems: int = 0  # files that can't be read
     chunks: int = 0
     waiting: int = 0  # chunks that have no vector yet
-    orphans: int = 0  # rows that belong to no file, or no chunk
+    orphans: int = 0  # rows that belong to no file, or no chunk, where they were counted
     words: int = 0  # chunks whose words are indexed
     identity: str = ""  # of the embedder, as JSON; empty if there are no vectors
     server: Mapping[str, Any] | None = None  # where it stands on one: what that is
@@ -293,8 +293,16 @@ def embedded_by(entity: Entity, where: place.Place | None = None) -> str:
     return str(json.loads(identity)["model"]) if identity and has_talks else ""
 
 
-def state(entity: Entity, where: place.Place | None = None) -> IndexState:
+def state(
+    entity: Entity, where: place.Place | None = None, *, counts_orphans: bool = False
+) -> IndexState:
     """Look how the index stands to the files; writes nothing.
+
+    Args:
+        entity: Whose index.
+        where: Where it stands; None: where the folder says.
+        counts_orphans: Whether to count rows that belong to nothing: that takes longer than all
+            else.
 
     Raises:
         IndexUnusableError: If it is damaged, or of another version.
@@ -318,7 +326,7 @@ def state(entity: Entity, where: place.Place | None = None) -> IndexState:
             problems=sum(1 for row in indexed.values() if row.problem),
             chunks=database.size(),
             waiting=database.waiting(),
-            orphans=database.orphans(),
+            orphans=database.orphans() if counts_orphans else 0,
             words=database.words_size(),
             identity=database.meta("identity"),
             server=at.server.facts(entity) if at.server else None,

@@ -29,8 +29,7 @@ from bumble.entity.changes import Change
 from bumble.fallback import sayings
 from bumble.guard.verifier import ClaimSources
 from bumble.jobs.episode import significance_now
-from bumble.llm import prompts
-from bumble.llm.marks import ThinkFilter
+from bumble.llm import marks, prompts
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.models.embed import protocol
 from bumble.recall.belief_strength import Claim, plan_claims
@@ -424,10 +423,7 @@ def parse(text: str) -> Dreamt:
     parts: dict[str, list[str]] = {"": [], "fragment": [], "thread": [], "title": []}
     part = ""
     # what is not reasoning; all of it, if the reasoning was never closed
-    tags = ThinkFilter()
-    tags.feed(text)
-    tags.finish()
-    for line in tags.text.splitlines():
+    for line in marks.unthought(text).splitlines():
         heading = _HEADING.fullmatch(line.strip())
         if heading:
             part = heading[1].casefold().removesuffix("s")
@@ -689,7 +685,7 @@ def _night(
         id=dreams.new_id(runtime.entity.dreams, job.at, rng),
         belief_id=base.new_id(beliefs.PREFIX, job.at, rng),
         seed=seed,
-        title=BETWEEN.join(filter(None, (titles.heading(episode.text) for episode in met[:2])))
+        title=BETWEEN.join(filter(None, {titles.heading(one.text): one for one in met[:2]}))
         if unnamed
         else dreamt.title,
         pairs=chosen,

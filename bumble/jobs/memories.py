@@ -391,13 +391,12 @@ def telling(
     given = ask.joined(whole.title)
     if is_quoted:
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
-        return episodes.Telling(f"# {given or shown.day}\n\n{lines}"), sayings.MARK
+        return episodes.Telling(f"# {given}\n\n{lines}"), sayings.MARK
     told = ask.joined(whole.narrative)
     of_facts = (titles.named(fact.title, told) for fact in whole.knowledge if fact.sentences)
-    named = (titles.named(given, told), *of_facts, shown.day)
-    title = f"# {next(filter(None, named))}\n\n"
+    title = next(filter(None, (titles.named(given, told), *of_facts)), "")
     reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
-    return episodes.Telling(f"{title}{told}", reflection), ""
+    return episodes.Telling(f"# {title}\n\n{told}" if title else told, reflection), ""
 
 
 def _fitting(paragraphs: Sequence[Sequence[ask.Sentence]], most: int) -> str:
@@ -599,7 +598,7 @@ def _plan_pages(
         page: dict[str, Any] = {}
         if lived is not None:
             language = spoken.mostly(runtime, shown.session, person)
-            link = sayings.lived(lived.at, episodes.link(lived, "../"), language)
+            link = sayings.lived(lived, language)
             by = f"{episode.PURPOSE} {BY_FORM}"
             origin = base.Provenance(by=by, sources=(lived.id,), audience=lived.audience)
             page = people.plan_lived(record, f"{relationships.ITEM}{link}", origin)

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from bumble import patterns
 from bumble.errors import AnswerInvalidError
-from bumble.llm import marks, structured
+from bumble.llm import marks, structured, written_calls
 from bumble.llm.protocol import Action, Completion, FinishReason, PromptMessage, Tool, Usage
 from bumble.llm.say_stream import SayReader
 from bumble.llm.wire import CallPart, Piece
@@ -82,7 +82,7 @@ def parse(text: str, tools: Sequence[Tool] = ()) -> tuple[Action, ...]:
     shown = reader.feed(text) + reader.finish()
     if reader.too_deep:
         raise AnswerInvalidError("The model's answer is nested too deep.", answer=text)
-    calls = _read_calls(text, tools)
+    calls = [(tool, _voiced(tool, arguments)) for tool, arguments in _read_calls(text, tools)]
     spoken = [
         str(arguments["text"])
         for tool, arguments in calls
@@ -102,6 +102,13 @@ def parse(text: str, tools: Sequence[Tool] = ()) -> tuple[Action, ...]:
     ):
         calls.append(("say", {"text": rest}))
     return _calls(calls)
+
+
+def _voiced(tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments of a call, without a thought in what it says."""
+    if tool != "say" or not isinstance(text := arguments.get("text"), str):
+        return arguments
+    return {**arguments, "text": marks.unthought(text)}
 
 
 def said_in(text: str) -> str:
@@ -358,6 +365,14 @@ class CallText:
         self.text = text
         return added
 
+    def take_written(self, text: str) -> str:
+        """Take the calls that a text holds in the notation of its model; return what else it is."""
+        written = written_calls.read(text, self._tools)
+        first = len(self._calls)
+        for n, (name, arguments) in enumerate(written.calls):
+            self.take(CallPart(first + n, name=name, arguments=arguments))
+        return written.prose if written.calls else text
+
     def _begins(self, part: CallPart, call: _Call) -> bool:
         """Whether a piece begins another call: some endpoints number all of them alike."""
         is_other = bool(part.id and call.id and part.id != call.id and call.arguments)
@@ -390,6 +405,7 @@ class Answer(Struct):
     reasoning: str = ""
     usage: Usage = field(default_factory=Usage)
     chars: int = 0  # of all that has come
+    prose: str = ""  # its text, without the calls that are written in it
 
     @property
     def text(self) -> str:
@@ -421,14 +437,18 @@ class Answer(Struct):
 
     def end(self) -> str:
         """End the answer; return what of the visible text was held back."""
-        rest = self.thinking.finish()
+        rest = self.thinking.finish(is_whole=self.finish_reason != "length")
+        self.prose = self.thinking.text
         if self.calls is not None:
-            rest += self.calls.finish(whole=self.finish_reason != "length")
+            if is_written := not self.has_called:
+                self.prose = self.calls.take_written(self.prose)
+            ending = self.calls.finish(whole=self.finish_reason != "length")
+            rest += "" if is_written else ending  # else it is only read at its end
         return rest
 
     def completion(self, name: str) -> Completion:
         """Sum up; text beside calls was thought."""
-        beside = self.thinking.text if self.has_called else ""
+        beside = self.prose if self.has_called else ""
         return Completion(
             text=self.text,
             finish_reason=self.finish_reason or "stop",

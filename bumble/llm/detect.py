@@ -6,13 +6,11 @@ Imports no SDK.
 
 from __future__ import annotations
 
-import http.client
 import importlib
 import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -76,6 +74,8 @@ def servers(
     """Ask every address at once; return the servers that have a chat model, in the order given."""
     if not addresses:
         return ()
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(len(addresses), thread_name_prefix="detect") as pool:
         servers = pool.map(lambda address: _ask_in_time(address, timeout_seconds), addresses)
         return tuple(server for server in servers if server is not None and server.models)
@@ -119,6 +119,8 @@ def _ask(address: Address, timeout_seconds: float) -> LocalServer | None:
 
 def _listing(address: Address, timeout_seconds: float) -> Any:
     """Ask a server for its models; None if there is none."""
+    import http.client  # 20 ms, and who set a model asks nobody
+
     try:
         place = urlsplit(address.url)
         host, port = place.hostname or "127.0.0.1", place.port

@@ -27,10 +27,6 @@ from bumble.llm.wire import SilentError, StatusError
 from bumble.text import printable
 from bumble.text.words import one_line
 
-_FILTERED = ("content_filter", "content_policy", "content management policy", "safety_violations")
-_NOT_HERE = ("unsupported_country", "country, region", "user location is not supported")
-
-
 ANSWER_BYTES = 16 << 20  # of an answer on the wire: some forty thousand tokens, or a list of models
 ERROR_BYTES = 64 << 10  # of a page that says what is wrong; the rest is not read
 TEXT_CHARS = 64 << 10  # of the text of an answer, beside
@@ -40,6 +36,10 @@ _PORTS = {"http": 80, "https": 443}
 
 class RedirectedError(ValueError):
     """The server sent the request on to another address, where it is not meant to go."""
+
+
+class PageError(ValueError):
+    """The server sent a page for people."""
 
 
 class TooMuchError(ValueError):
@@ -194,51 +194,51 @@ class Line:
 
 
 # What a refusal is about, by what the server said in small letters: the first that fits.
-_REFUSALS: tuple[tuple[Callable[[StatusError, str], bool], type[UserError], str], ...] = (
+_REFUSALS: tuple[tuple[Callable[[StatusError], bool], type[UserError], str], ...] = (
     (
-        lambda problem, _: problem.is_out_of_credit,
+        lambda problem: problem.is_out_of_credit,
         BudgetSpentError,
         "{url}: the account has nothing left to spend ({status}): {reason}\n"
         "Add credit there, or talk by another model: bumble config set llm.model NAME",
     ),
     (
-        lambda _, said: any(sign in said for sign in _NOT_HERE),
+        lambda problem: problem.is_of_place,
         ModelUnreachableError,
         "{url} doesn't serve this country or region ({status}): {reason}\n"
         "Choose another provider, or a model on this machine: bumble config set llm.model NAME",
     ),
     (
-        lambda problem, _: problem.status in (401, 403),
+        lambda problem: problem.is_of_key,
         CredentialsError,
         "{url} wants another key ({status}): {reason}\n"
         "`bumble model show` names the variable that it is read from; it may stand in\n"
         "secrets.yaml too, beside your own config file (`bumble config show --origin`).",
     ),
     (
-        lambda problem, _: problem.is_too_long,
+        lambda problem: problem.is_too_long,
         BudgetSpentError,
         "The prompt does not fit into the context window of {model}: {reason}\n"
         "Begin a new conversation with --new-session, or choose a model with a larger window.",
     ),
     (
-        lambda problem, said: problem.status == 404 or "model_not_found" in said,
+        lambda problem: problem.status == 404 or problem.is_of_model,
         ModelUnreachableError,
         "{url} does not have the model {model}: {reason}\n"
         "`bumble status` names those that it has: bumble config set llm.model NAME",
     ),
     (
-        lambda problem, _: problem.status == 429,
+        lambda problem: problem.status == 429,
         ModelUnreachableError,
         "{url} takes no more requests for now (429): {reason}\nTry again{after}.",
     ),
     (
-        lambda problem, said: problem.status in (502, 503, 504, 529) or "overloaded" in said,
+        lambda problem: problem.status in (502, 503, 504, 529) or "overloaded" in problem.said,
         ModelUnreachableError,
         "{url} is overloaded or down ({status}): {reason}\n"
         "Try again in a minute, or choose another model.",
     ),
     (
-        lambda *_: True,
+        lambda _: True,
         ModelUnreachableError,
         "{url} refused the request ({status}): {reason}\nTry again, or choose another model.",
     ),
@@ -247,10 +247,10 @@ _REFUSALS: tuple[tuple[Callable[[StatusError, str], bool], type[UserError], str]
 
 def refused(peer: Peer, problem: StatusError, model: str) -> UserError:
     """Word a refusal: what it was about, and what helps."""
-    reason, said = one_line(peer.hushed(problem.message))[:300], problem.said
-    if any(sign in said for sign in _FILTERED) and not problem.is_out_of_credit:
+    reason = one_line(peer.hushed(problem.message))[:300]
+    if problem.is_filtered:
         return filtered(peer.shown, reason)
-    kind, sentence = next((kind, text) for fits, kind, text in _REFUSALS if fits(problem, said))
+    kind, sentence = next((kind, text) for fits, kind, text in _REFUSALS if fits(problem))
     after = f" in {problem.wait:g} s" if problem.wait else " in a minute"
     facts = {"url": peer.shown, "status": problem.status, "model": model, "after": after}
     return kind(sentence.format(reason=reason, **facts))
@@ -298,6 +298,11 @@ def worded(peer: Peer, problem: Exception, model: str, answer: str) -> Exception
             return ModelUnreachableError(
                 f"{url}: {why}\nIs the server running, and is the address right? `bumble status` "
                 "says what is configured."
+            )
+        case PageError():
+            return ModelUnreachableError(
+                f"{url} answers with a web page, as no endpoint does\nIs the address right? Most "
+                "end in `/v1`: bumble config set --user llm.base_url URL"
             )
         case ValueError() if not isinstance(problem, OSError):
             return AnswerInvalidError(

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +31,6 @@ from bumble.llm.wire import (
     SilentError,
     StatusError,
     Timeouts,
-    WindowSource,
     ends_at,
     paced,
     within,
@@ -42,7 +42,8 @@ _PROBLEMS = (StatusError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueErr
 _ASK_SECONDS = 3.0  # for questions about the model, which only inform
 _ASKED_SECONDS = 10.0  # for all of an answer to one
 _MOST_REFUSALS = 12  # of one request, each for another matter of form
-_MOST_WAIT_SECONDS = 30.0  # that a server may ask for before the next try
+_MOST_WAIT_SECONDS = 30.0  # that a server may ask for; who wants more is not asked again
+_PAGE = "<"  # begins a page for people
 
 
 class HttpModel:
@@ -113,26 +114,11 @@ class HttpModel:
         return min(self._most_tokens, known or self._most_tokens)
 
     @property
-    def window(self) -> tuple[int | None, WindowSource]:
-        """The window of the model itself, and where that is known from."""
-        if self._told_tokens is not None:
-            return self._told_tokens, "setting"
-        habits = self._informed()
-        if habits.context_tokens is None:
-            return None, "default"
-        return habits.context_tokens, "endpoint" if habits.window_told else "family"
-
-    @property
-    def other_names(self) -> tuple[str, ...]:
-        """The models that the server lists, where this one is not among them; empty: it may be."""
+    def told(self) -> Habits:
+        """What is known of the model, and what the server tells of it."""
         if self._informed().names:  # it may have come since: that costs a question each time
             self._learn(self._dialect.learned(self._ask, self._habits))
-        return self._habits.names
-
-    @property
-    def parameters(self) -> int | None:
-        """How many parameters the model has, where the server says it."""
-        return self._informed().parameters
+        return self._habits
 
     @property
     def prices(self) -> tuple[float, float] | None:
@@ -201,7 +187,7 @@ class HttpModel:
         """Send a request, again if it fails before its first token and that may pass."""
         attempt, until = 0, ends_at(request.seconds)
         while True:
-            thinking = ThinkFilter(opened=request.thinking and self._habits.opens_thinking)
+            thinking = ThinkFilter(opened=self._habits.opens_thinking)
             answer = Answer(thinking, CallText(request.tools) if request.tools else None)
             try:
                 return self._in_form(request, answer, on_text, until)
@@ -211,7 +197,7 @@ class HttpModel:
                         self._peer, problem, self._dialect_model, answer.text
                     ) from problem
                 asked_for = problem.wait if isinstance(problem, StatusError) else 0.0
-            self._sleep(min(_MOST_WAIT_SECONDS, max(0.5 * 2**attempt, asked_for)))
+            self._sleep(max(0.5 * 2**attempt, asked_for))
             attempt += 1
 
     def _in_form(
@@ -280,10 +266,7 @@ class HttpModel:
             ) as response:
                 if not response.is_success:
                     raise _status_error(response)
-                if response.headers.get("content-type", "").startswith("application/json"):
-                    yield from _whole(response, self._dialect)
-                else:
-                    yield from self._dialect.pieces(_lines(response))
+                yield from self._dialect.pieces(_events(response, self._dialect))
 
         return paced(
             read,
@@ -363,21 +346,40 @@ def _status_error(response: httpx2.Response) -> StatusError:
     try:
         told: Any = json.loads(raw)
     except (ValueError, RecursionError):
-        told = raw.decode(errors="replace") or response.reason_phrase
+        text = raw.decode(errors="replace").strip()
+        told = response.reason_phrase if not text or text.startswith(_PAGE) else text
     if isinstance(told, list) and told:  # Gemini's
         told = told[0]
-    wait = response.headers.get("retry-after", "")
-    seconds = float(wait) if wait.replace(".", "", 1).isdigit() else 0.0
-    return openai_format.failure(told, response.status_code, seconds)
+    return openai_format.failure(told, response.status_code, _wait(response))
 
 
-def _whole(response: httpx2.Response, dialect: Dialect) -> Iterator[Piece]:
-    """Read an answer that was not streamed though it was asked to be."""
-    raw = response.read().replace(b"\n", b" ")
-    is_event = dialect.path.endswith("completions")
-    yield from dialect.pieces(
-        [b"data: " + raw, b"data: " + openai_format.DONE] if is_event else [raw]
-    )
+def _wait(response: httpx2.Response) -> float:
+    """Return after how many seconds a server wants to be asked again; 0: it doesn't say."""
+    told = response.headers.get("retry-after", "")
+    if told.replace(".", "", 1).isdigit():
+        return float(told)
+    try:
+        return max(0.0, parsedate_to_datetime(told).timestamp() - time.time())
+    except ValueError:
+        return 0.0
+
+
+def _events(response: httpx2.Response, dialect: Dialect) -> Iterator[bytes]:
+    """Yield the lines of an answer; of one that is a whole, whatever it is called, one line.
+
+    Raises:
+        PageError: If it is a page for people.
+    """
+    lines = _lines(response)
+    first = next((line for line in lines if line.strip()), b"")
+    if first.lstrip().startswith(_PAGE.encode()):
+        raise http_errors.PageError
+    if first.lstrip().startswith((b"{", b"[")) and isinstance(dialect, openai_format.OpenAIDialect):
+        yield b"data: " + b" ".join((first, *lines))
+        yield b"data: " + openai_format.DONE
+    else:
+        yield first
+        yield from lines
 
 
 def _lines(response: httpx2.Response) -> Iterator[bytes]:
@@ -396,7 +398,8 @@ def _is_passing(problem: Exception) -> bool:
     """Say whether the same request may succeed in a moment."""
     if isinstance(problem, StatusError):
         is_passing = problem.status in (408, 409, 429) or problem.status >= 500
-        return is_passing and not problem.is_out_of_credit
+        is_soon = problem.wait <= _MOST_WAIT_SECONDS
+        return is_passing and is_soon and not problem.is_out_of_credit
     if isinstance(problem, httpx2.TimeoutException):
         return False
     return isinstance(problem, httpx2.TransportError | ConnectionError)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from statistics import median
 from typing import Annotated, Any, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -255,7 +254,9 @@ def _ratio(path: Path, model: str, _size: int, _changed_ns: int) -> float:
             break
     if len(ratios) < LEAST_CALLS:
         return 1.0
-    return round(round(median(ratios) / RATIO_STEP) * RATIO_STEP, 2)
+    ratios.sort()
+    median = (ratios[(len(ratios) - 1) // 2] + ratios[len(ratios) // 2]) / 2
+    return round(round(median / RATIO_STEP) * RATIO_STEP, 2)
 
 
 def newest_lines(path: Path) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from bumble import patterns
+from bumble.text.printable import whole
 
 BREAK = "\u2009"  # in no token, and white space to every tokenizer, so that breaking ends here
 
@@ -88,10 +89,12 @@ def _broken(match: re.Match[str]) -> str:
 
 # Pairs of marks: what opens the reasoning, what ends it. Harmony's channels (gpt-oss) begin with
 # any that isn't `final`; Gemma 4 has channels of one sign each.
+_NAMES = ("think", "thinking", "thought", "reasoning")
 _PAIRS = (
-    *((f"<{name}>", f"</{name}>") for name in ("think", "thinking", "thought", "reasoning")),
+    *((f"<{name}>", f"</{name}>") for name in _NAMES),
     ("<seed:think>", "</seed:think>"),
     ("[THINK]", "[/THINK]"),
+    ("◁think▷", "◁/think▷"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
     ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
     ("<|channel|>commentary<|message|>", "<|channel|>final<|message|>"),
@@ -104,27 +107,39 @@ _SIGNS = (
     *("<|start|>assistant", "<|end|>", "<|return|>", "<|begin_of_solution|>"),
     "<|end_of_solution|>",
 )
-_SUPPLIED = ("</think>", "</thinking>")  # a template may have opened these
 TAGS = (*OPENING, *CLOSING, *_SIGNS)
-_TAG = patterns.compile("|".join(re.escape(tag) for tag in sorted(TAGS, key=len, reverse=True)))
-_LONGEST = max(map(len, TAGS))
+_ATTRIBUTED = rf"<(?:{'|'.join(_NAMES)})\s[^<>]{{0,60}}"
+_LOWER = tuple(tag.lower() for tag in TAGS)
+_ENDS = frozenset(tag.lower() for tag in (*CLOSING, *_SIGNS))
+_TAG = patterns.compile(
+    f"{'|'.join(re.escape(tag) for tag in sorted(TAGS, key=len, reverse=True))}|{_ATTRIBUTED}>",
+    re.IGNORECASE,
+)
+_BEGUN = patterns.compile(_ATTRIBUTED, re.IGNORECASE)  # a tag with more behind its name
+_LONGEST = max(80, *map(len, TAGS))
+_QUOTES = frozenset("`'\"‘’“”„«»‹›")  # between two of them a tag is spoken of
 
 
 class ThinkFilter:
     """Splits a text that comes in pieces into what is visible and what is reasoning.
 
+    A thought stands first: an opening tag within the text is text, and so are those behind it. What
+    stands before a closing tag without an opening one was thought, too: the template opened it.
+
     However the text is cut into pieces, `text` and `reasoning` come out the same. What may still
-    become a tag is held back, so a piece of a tag is never shown.
+    become a tag, or half a character, is held back, so a piece of one is never shown.
     """
 
     def __init__(self, *, opened: bool = False) -> None:
-        """Start outside a think block, or inside one whose opening tag the template supplied."""
+        """Start outside a think block, or inside one that the template is supposed to open."""
         self._visible: list[str] = []
         self._hidden: list[str] = []
         self.unopened = False  # a block was closed that was never opened: the template opens it
-        self._inside = opened
-        self._held = ""
-        self._resumed = False  # a tag has just been taken out of the visible text
+        self._inside = self._supposed = opened
+        self._may_open = True  # nothing but blanks since the beginning, or the last mark
+        self._strips = False  # templates put blank lines around their tags
+        self._tells = False  # the text is one about tags
+        self._held = self._last = ""
 
     @property
     def text(self) -> str:
@@ -138,51 +153,87 @@ class ThinkFilter:
 
     def feed(self, piece: str) -> str:
         """Take the next piece; return the part of it (and of what was held) that may be shown."""
-        held = self._held + piece
-        shown, at = [], 0
+        return self._read(self._held + piece)
+
+    def finish(self, *, is_whole: bool = True) -> str:
+        """End the text; return what was held back after all.
+
+        Args:
+            is_whole: Whether it wasn't cut off: the end of a thought would have come.
+        """
+        shown = self._read(self._held, ends=True)
+        if self._supposed and is_whole:
+            self._visible, self._hidden = self._hidden, []
+            return self.text
+        return shown
+
+    def _read(self, held: str, *, ends: bool = False) -> str:
+        shown, at, cut = [], 0, len(held)
         for match in _TAG.finditer(held):
-            shown.append(self._keep(held[at : match.start()]))
-            at = match.end()
-            if match.group() not in _SIGNS:
-                self._turn(match.group())
-        cut = len(held) - _tag_start_length(held[at:])
+            start, end = match.span()
+            if (held[start - 1] if start else self._last) in _QUOTES:
+                if end == len(held) and not ends:
+                    cut = start
+                    break
+                if held[end : end + 1] in _QUOTES:
+                    continue
+            shown.append(self._keep(held[at:start]))
+            at = end if self._turns(match[0].lower()) else start
+        else:
+            cut -= 0 if ends else _tag_start_length(held[at:])
         shown.append(self._keep(held[at:cut]))
         self._held = held[cut:]
         return "".join(shown)
 
-    def finish(self) -> str:
-        """End the text; return what was held back after all."""
-        shown, self._held = self._keep(self._held), ""
-        return shown
-
-    def _turn(self, mark: str) -> None:
-        closing = mark in CLOSING
-        if mark in _SUPPLIED and not self._inside:
-            # What came before was reasoning. It may have been shown already; it is never stored.
-            self.unopened = True
-            self._hidden += self._visible
-            self._visible = []
-        self._inside = not closing
-        self._resumed = True
+    def _turns(self, mark: str) -> bool:
+        """Begin or end a thought at a mark; return whether it is no part of the text."""
+        if mark in _ENDS:
+            if not self._inside and mark not in _SIGNS:
+                if self._tells:
+                    return False
+                # What came before was reasoning. It may have been shown; it is never stored.
+                self.unopened = self.unopened or bool(self.text.strip())
+                self._hidden += self._visible
+                self._visible = []
+            self._inside = self._supposed = False
+        elif self._inside or self._may_open:
+            if not self._strips:
+                self._visible = []  # blanks
+            self._inside, self._supposed = True, False
+        else:
+            self._tells = True
+            return False
+        self._may_open = self._strips = True
+        self._last = ""
+        return True
 
     def _keep(self, text: str) -> str:
+        text = str(whole(text))
+        self._last = text[-1:] or self._last
         if self._inside:
             self._hidden.append(text)
             return ""
-        if not self._visible:
-            text = text.lstrip()  # templates put blank lines after the closing tag
-        if text and self._resumed:
-            # What stood around a block must not join into a tag: `<<think></think>think>`.
-            before = "".join(self._visible[-_LONGEST:])
-            text = " " + text if _tag_start_length(before) else text
-            self._resumed = False
+        if self._strips and not self._visible:
+            text = text.lstrip()
+        self._may_open = self._may_open and not text.strip()
         self._visible += [text] if text else []
         return text
 
 
+def unthought(text: str) -> str:
+    """Return what is visible of a text."""
+    thinking = ThinkFilter()
+    thinking.feed(text)
+    thinking.finish()
+    return thinking.text
+
+
 def _tag_start_length(text: str) -> int:
-    """Count the characters at the end that may be the start of a tag."""
+    """Count the characters at the end that may be the start of a tag, or half of one."""
     for start in range(max(0, len(text) - _LONGEST + 1), len(text)):
-        if text[start] in "<[" and any(tag.startswith(text[start:]) for tag in TAGS):
+        if text[start] in "<[◁" and (
+            any(tag.startswith(text[start:].lower()) for tag in _LOWER)
+            or _BEGUN.fullmatch(text, start)
+        ):
             return len(text) - start
-    return 0
+    return int("\ud800" <= text[-1:] <= "\udbff")

@@ -7,6 +7,7 @@ be left out may be missing, and what has another type than it should is an error
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -24,6 +25,8 @@ ANSWER_TOOL = "answer"  # the name of the schema, or of the tool that stands in 
 DONE = b"[DONE]"  # the end of a stream
 SCHEMA_MODES = ("json_schema", "tool", "json_object", "plain")  # tried in this order
 PLAIN = SCHEMA_MODES.index("plain")
+OK = 200
+_ERRORS = frozenset(["detail", "message", "msg", "base_resp"])  # an error by another name
 REASONING_TOKENS = 4096  # beside the answer, of a model that thinks whether or not it is asked to
 LIMITS = ("max_tokens", "max_completion_tokens")
 _REFUSALS = (400, 403, 404, 405, 415, 422, 501)  # 404: a router knows no server that can do it
@@ -31,7 +34,7 @@ _REFUSALS = (400, 403, 404, 405, 415, 422, 501)  # 404: a router knows no server
 _OPTIONAL = (
     *("temperature", "stream_options", "seed", "reasoning_effort"),
     *("reasoning", "chat_template_kwargs", "cache_control", "parallel_tool_calls"),
-    *("response_format", "tool_choice", "tools", *LIMITS),
+    *("response_format", "tool_choice", "tools", *LIMITS, "stream"),
 )
 # Each kind of server has a name of its own for the window.
 _WINDOWS = (
@@ -43,9 +46,9 @@ _WINDOWS = (
 _EFFORT_NONE = patterns.compile(r"reasoning_effort to '?none")
 LLAMA_SERVER = "llamacpp"  # whose models a list tells to be its own
 _DATED = patterns.compile(r"-\d{8}|-\d{4}-\d\d-\d\d")  # behind a model's name: one version of it
-_NO_MODEL = patterns.compile(
-    r"model.{0,80}(not found|not exist|unknown|no such)|no such model", re.I
-)
+# How templates without a word of the system refuse it.
+_NO_SYSTEM = patterns.compile(r"system.{0,40}(not|n't|un)[ -]?support|roles must alternate", re.I)
+_TOOLS_FIRST = ("tools", "tool_choice", "response_format")  # refused as a failure, too
 
 
 class OpenAIDialect(Struct, frozen=True):
@@ -116,6 +119,8 @@ class OpenAIDialect(Struct, frozen=True):
             if native
             else [{"role": one.role, "content": one.content} for one in told]
         )
+        if habits.no_system:
+            messages = _without_system(messages)
         room = REASONING_TOKENS if habits.reasons else 0
         body: dict[str, Any] = {
             "model": self.model,
@@ -136,16 +141,23 @@ class OpenAIDialect(Struct, frozen=True):
         body |= _enforced(request, mode)
         if self.marks_cache and "cache_control" not in habits.without:
             _mark(messages)
-        return {name: value for name, value in body.items() if name not in habits.without}
+        without = habits.without
+        if "stream" in without:
+            without |= {"stream_options"}
+        return {name: value for name, value in body.items() if name not in without}
 
     def without(
         self, problem: StatusError, request: Request, body: Mapping[str, Any], habits: Habits
     ) -> Habits | None:
         """Return the habits by which a refused request may pass; None: it is no matter of form."""
-        hopeless = problem.is_too_long or _NO_MODEL.search(problem.message)
-        if problem.status not in _REFUSALS or hopeless:
-            return None
         named = _named(problem, body)
+        is_refusal = problem.status in _REFUSALS or (
+            problem.status >= 500 and named in _TOOLS_FIRST
+        )
+        if not (is_refusal and problem.is_of_form):
+            return None
+        if not habits.no_system and _NO_SYSTEM.search(problem.message):
+            return replace(habits, no_system=True)
         if "tools" in body and not habits.effort and _EFFORT_NONE.search(problem.message):
             return replace(habits, effort="none")
         if named and named not in ("response_format", "tool_choice", "tools"):
@@ -247,6 +259,21 @@ def _named(problem: StatusError, body: Mapping[str, Any]) -> str:
     return min(found)[1] if found else ""
 
 
+def _without_system(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put what the system says at the head of what the user says next."""
+    merged: list[dict[str, Any]] = []
+    waiting: list[str] = []
+    for one in messages:
+        if one["role"] == "system":
+            waiting.append(one["content"])
+        elif waiting and one["role"] == "user":
+            merged.append(one | {"content": "\n\n".join([*waiting, one["content"]])})
+            waiting.clear()
+        else:
+            merged.append(one)
+    return [*merged, *({"role": "user", "content": text} for text in waiting)]
+
+
 def _mark(messages: list[dict[str, Any]]) -> None:
     """Mark the system's message as worth keeping evaluated."""
     if messages and messages[0]["role"] == "system":
@@ -308,12 +335,18 @@ def read_event(data: Any) -> Piece:
     event = as_object(data, "an event")
     if event.get("error"):
         raise failure(event, 0)
+    if event.get("choices") is None and not _ERRORS.isdisjoint(event):
+        raise failure(event, OK)
     text = reasoning = finish = ""
     calls: list[CallPart] = []
     for entry in _items(event.get("choices"), "choices"):
         choice = as_object(entry, "a choice")
         delta = as_object(choice.get("delta") or choice.get("message"), "delta")
-        text += as_text(delta.get("content"), "content") or as_text(delta.get("refusal"), "refusal")
+        shown = delta.get("content")
+        if isinstance(shown, list):
+            shown = [one for one in shown if not _is_thought(one)]
+        # with halves of characters: others follow
+        text += _text(shown, "content") or as_text(delta.get("refusal"), "refusal")
         reasoning += _reasoning(delta)
         parts = _items(delta.get("tool_calls"), "tool_calls")
         if delta.get("function_call"):  # the form before there were several
@@ -355,10 +388,15 @@ def _reasoning(delta: dict[str, Any]) -> str:
         details = (one for one in delta["reasoning_details"] if isinstance(one, dict))
         thought = "".join(str(one.get("text") or one.get("summary") or "") for one in details)
     parts = delta.get("content")
-    if not thought and isinstance(parts, list):  # Mistral's
-        inner = (one.get("thinking") for one in parts if isinstance(one, dict))
-        thought = "".join(as_text(one, "thinking") for one in inner if one)
+    if not thought and isinstance(parts, list):  # Mistral's `thinking`, others' `text`
+        inner = filter(_is_thought, parts)
+        thought = "".join(as_text(one.get("thinking") or one.get("text"), "text") for one in inner)
     return as_text(thought, "reasoning")
+
+
+def _is_thought(part: Any) -> bool:
+    """Whether a part of an answer is none of its text."""
+    return isinstance(part, dict) and part.get("type", "text") not in ("text", "output_text")
 
 
 def _call(part: dict[str, Any], place: int) -> CallPart:
@@ -387,6 +425,8 @@ def _usage(value: Any) -> Usage | None:
     counts = (value.get("prompt_tokens"), cached, value.get("completion_tokens"), thought)
     cost = value.get("cost")
     dollars = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
+    if dollars is not None and not 0 <= dollars < math.inf:
+        dollars = None
     given, kept, made, thoughts = (count if is_count(count) else None for count in counts)
     return Usage(given, kept, made, thoughts, dollars)
 
@@ -419,6 +459,10 @@ def _items(value: Any, name: str) -> list[Any]:
 
 def as_text(value: Any, name: str) -> str:
     """Read a text; of a list of parts, those that are text."""
+    return str(whole(_text(value, name)))
+
+
+def _text(value: Any, name: str) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
@@ -426,7 +470,7 @@ def as_text(value: Any, name: str) -> str:
         value = "".join(part for part in parts if isinstance(part, str))
     if not isinstance(value, str):
         raise ValueError(f"{name} is {_kind(value)}, not text")
-    return str(whole(value))
+    return value
 
 
 def _kind(value: Any) -> str:

@@ -10,6 +10,7 @@ import re
 from msgspec import Struct, field
 
 from bumble import patterns
+from bumble.llm.marks import ThinkFilter
 from bumble.text.printable import whole
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}  # any other sign is itself
@@ -66,7 +67,8 @@ class SayReader:
         self._is_shown = False  # whether what there is of it was returned
         self._mode = "start"  # then "json" or "plain", at last "done"
         self._start = ""  # the beginning, until it is known what it is of
-        self._raw: list[str] = []  # plain text; else until something was said: it may be speech
+        self._raw: list[str] = []  # all of it, until a tool is named: it may be speech
+        self._thinking = ThinkFilter()  # of the text that is being read
         self._frames: list[_Frame] = []
         self._string: _String | None = None
         self._has_spoken = False
@@ -76,25 +78,26 @@ class SayReader:
 
     def feed(self, piece: str) -> str:
         """Take the next piece of an answer; return what it adds to what is said."""
+        if not self._acted:
+            self._raw.append(piece)
         if self._mode == "start":
             self._start = (self._start + piece).lstrip()
             return self._begin()
-        if self._mode == "plain":
-            self._raw.append(piece)
-            return ""
         return self._json(piece) if self._mode == "json" else ""  # after the JSON: nothing is said
 
-    def finish(self) -> str:
-        """End the answer; return what turns out to be speech after all."""
+    def finish(self, whole_text: str | None = None) -> str:
+        """End the answer; return what turns out to be speech after all.
+
+        Args:
+            whole_text: The answer, where what came first of it may have been thought.
+        """
         mode, self._mode = self._mode, "done"
-        if mode == "start":
-            return self._start.strip()
-        raw = "".join(self._raw)
-        if mode == "plain":
-            is_new = raw.strip() not in self._earlier
-            self._earlier.append(raw.strip())
-            return self._spoken(raw) if is_new else ""
-        return raw if mode == "json" and self._may_be_speech() else ""
+        if mode == "done" or (mode == "json" and not self._may_be_speech()):
+            return ""
+        raw = ("".join(self._raw) if whole_text is None else whole_text).strip()
+        is_new = raw not in self._earlier
+        self._earlier.append(raw)
+        return self._spoken(raw) if is_new else ""
 
     def _spoken(self, raw: str) -> str:
         """Return what plain text says: all of it, unless actions follow."""
@@ -124,12 +127,10 @@ class SayReader:
         if text.startswith(("{", "[")):
             self._mode = "json"
             return self._json(text)
-        self._mode, self._raw = "plain", [text]
+        self._mode = "plain"
         return ""
 
     def _json(self, piece: str) -> str:
-        if not self._acted:
-            self._raw.append(piece)
         out: list[str] = []
         for char in piece:
             out.append(self._take(char))
@@ -222,6 +223,11 @@ class SayReader:
         return ""
 
     def _say(self, text: str) -> str:
+        return self._heard(self._thinking.feed(text))
+
+    def _heard(self, text: str) -> str:
+        if not text:
+            return ""
         self._saying.append(text)
         if self._is_shown:
             return text
@@ -230,9 +236,10 @@ class SayReader:
 
     def _end_say(self) -> str:
         """End a text; return what of it has waited, if it is none that was said before."""
+        rest, self._thinking = self._heard(self._thinking.finish()), ThinkFilter()
         saying = "".join(self._saying)
         is_new = bool(saying) and saying not in self._earlier
-        rest = self._begun(saying) if is_new and not self._is_shown else ""
+        rest += self._begun(saying) if is_new and not self._is_shown else ""
         if is_new:
             self._earlier.append(saying)
         self._saying, self._is_shown = [], False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable
@@ -13,6 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.files import disk
 from bumble.llm.protocol import EnoughError, Usage
 
@@ -58,6 +60,7 @@ class Habits(Struct, frozen=True):
     limit_name: str = "max_tokens"
     schema_mode: int = 0  # index into the ways to enforce a schema
     effort: str = ""  # the only `reasoning_effort` that it takes beside tools
+    no_system: bool = False  # whether its template knows no word of the system
     only_objects: bool = False  # whether it refused a schema of something else
     tool_choice: ToolChoice = "required"  # "none": it is asked for actions by a schema
     opens_thinking: bool = False  # its template opens the block of thought, and never says so
@@ -69,6 +72,13 @@ class Habits(Struct, frozen=True):
     parameters: int | None = None  # of the model
     can_think: bool = False  # as Ollama says of it
     prices: tuple[float, float] | None = None  # dollars for a million tokens read, written
+
+    @property
+    def window(self) -> tuple[int | None, WindowSource]:
+        """The window of the model itself, and where that is known from."""
+        if self.context_tokens is None:
+            return None, "default"
+        return self.context_tokens, "endpoint" if self.window_told else "family"
 
 
 # Asks the server something about a model: a path, and what to post; None where it can't be
@@ -84,7 +94,22 @@ _TOO_LONG = (
     "too many tokens",
     "prompt is too long",
 )
-_NO_CREDIT = ("insufficient_quota", "insufficient credit", "credit balance", "billing_hard_limit")
+_NO_CREDIT = (
+    *("insufficient_quota", "insufficient credit", "insufficient balance"),
+    *("credit balance", "billing_hard_limit"),
+)
+_NO_KEY = (
+    "api key not valid",
+    "api_key_invalid",
+    "invalid api key",
+    "invalid_api_key",
+    "unauthorized",
+)
+_FILTERED = ("content_filter", "content_policy", "content management policy", "safety_violations")
+_NOT_HERE = ("unsupported_country", "country, region", "user location is not supported")
+_NO_MODEL = patterns.compile(
+    r"model.{0,80}(not found|not exist|unknown|no such)|no such model|invalid model", re.I
+)
 
 
 class StatusError(Exception):
@@ -115,6 +140,33 @@ class StatusError(Exception):
     def is_too_long(self) -> bool:
         """Whether the prompt is too long for the model's window."""
         return any(sign in self.message.lower() for sign in _TOO_LONG)
+
+    @property
+    def is_of_model(self) -> bool:
+        """Whether the server has no model of the name."""
+        return _NO_MODEL.search(self.message) is not None or "model_not_found" in self.said
+
+    @property
+    def is_of_key(self) -> bool:
+        """Whether the key is none that the server knows."""
+        return self.status in (401, 403) or any(sign in self.said for sign in _NO_KEY)
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether the server holds back what was said."""
+        return any(sign in self.said for sign in _FILTERED) and not self.is_out_of_credit
+
+    @property
+    def is_of_place(self) -> bool:
+        """Whether the server serves nobody here."""
+        return any(sign in self.said for sign in _NOT_HERE)
+
+    @property
+    def is_of_form(self) -> bool:
+        """Whether the request may pass in another form."""
+        of_matter = self.is_too_long or self.is_of_model or self.is_out_of_credit
+        of_peer = self.status != 403 and self.is_of_key
+        return not (of_matter or of_peer or self.is_filtered or self.is_of_place)
 
     @property
     def is_out_of_credit(self) -> bool:
@@ -232,9 +284,8 @@ def paced(
         SilentError: If no token came in time.
         EnoughError: If the time for all of it is over.
     """
-    items = _pumped(read, problems)
-    try:
-        yield from _until_end(items, is_token, timeouts, until)
+    try:  # a signal may come while the thread begins
+        yield from _until_end(_pumped(read, problems), is_token, timeouts, until)
     except BaseException:
         stop()
         raise

@@ -16,14 +16,13 @@ from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
-from ruamel.yaml import YAML
 
 from bumble import patterns
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
 from bumble.llm.protocol import Completion, Model, PromptMessage, Request, Role
 from bumble.models.tiers import KINDS, Kind, LanguageResult
-from bumble.text import stop_words, words
+from bumble.text import stop_words, words, yaml_read
 
 
 def holds(text: str, pattern: str) -> bool:
@@ -120,8 +119,7 @@ def load(language: str) -> list[Case]:
 
 @cache
 def _read(language: str) -> Mapping[str, Any]:
-    loaded: Mapping[str, Any] = YAML(typ="safe", pure=True).load(FOLDER / f"{language}.yaml")
-    return loaded
+    return yaml_read.parse_mapping((FOLDER / f"{language}.yaml").read_text(encoding="utf-8"))
 
 
 def _request(

@@ -36,6 +36,11 @@ class Abilities(Struct, frozen=True):
         of_any = self.measured.get((purpose, ANY), self.unmeasured)
         return self.measured.get((purpose, language), of_any)
 
+    def writes_all(self, purpose: Purpose) -> bool:
+        """Whether the model may write, whatever the language."""
+        told = {tier for (other, _), tier in self.measured.items() if other == purpose}
+        return told | {self.tier(purpose, ANY)} == {"write"}
+
 
 ABLE = Abilities(unmeasured="write")
 WRITES_FROM, CHOOSES_FROM = 3 * 10**9, 5 * 10**8  # parameters of a model
@@ -68,6 +73,10 @@ class LateAbilities(Abilities, frozen=True, dict=True):
     def tier(self, purpose: Purpose, language: str) -> Tier:
         """Return how far the model is trusted with a purpose in a language."""
         return self._seen.tier(purpose, language)
+
+    def writes_all(self, purpose: Purpose) -> bool:
+        """Whether the model may write, whatever the language."""
+        return self._seen.writes_all(purpose)
 
 
 def overruled(

@@ -181,7 +181,6 @@ class _Reading:
         return self.today.year if has_come else self.today.year - 1
 
     def _seasons(self, year: int | None) -> Iterator[_Named]:
-        last = _last_words(self.codes)
         for match in list(_WORD.finditer(self.text)):
             month = _SEASON_OF.get(match[0])
             if month is None and match[0][0] in _SEASON_OF and not match[0].isascii():
@@ -190,7 +189,9 @@ class _Reading:
                 continue
             beside = self._beside(match)
             written = _LONE_YEAR.search(self.text[match.end() : match.end() + 9])
-            ended = bool(last & {words.stem(word, self.codes[0]) for word in beside})
+            ended = bool(
+                _last_words(self.codes) & {words.stem(word, self.codes[0]) for word in beside}
+            )
             own = int(written[1]) if written else None if ended else year
             start = date(own or self._latest(month, ended=ended), month, 1)
             self._take(match)
@@ -254,7 +255,7 @@ class _Reading:
             stems = [words.stem(token[0], code) for token in tokens]
             for phrase, (count, unit) in _phrases(code).items():
                 key = tuple(words.stem(word, code) for word in phrase.split())
-                if stop_words.UNSPACED_SIGN.search(phrase):
+                if stop_words.is_unspaced(phrase):
                     at = self.text.find(phrase)
                     if at >= 0:
                         yield count, unit, (at, at + len(phrase))
@@ -270,12 +271,12 @@ class _Reading:
                 if back := pattern.search(self.text):
                     self._take(back)
                     yield _Named(*_ago_days(self.today, int(back[1]), unit), back.start())
-        last, tokens = _last_words(self.codes), list(_WORD.finditer(self.text))
-        units = values.calendar_words(self.codes[0]).units
+        tokens = list(_WORD.finditer(self.text))
         for lead, count, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
-            days = units.get(after[0], 0)
-            named = words.stem(lead[0], self.codes[0]) in last
-            if named and count[0].isdigit() and len(count[0]) < 4 and days >= 1:
+            if not count[0].isdigit() or len(count[0]) >= 4:
+                continue
+            days = values.calendar_words(self.codes[0]).units.get(after[0], 0)
+            if days >= 1 and words.stem(lead[0], self.codes[0]) in _last_words(self.codes):
                 start = self.today - timedelta(days=int(days) * int(count[0]))
                 yield _Named(start, self.today, lead.start())
 
@@ -301,7 +302,7 @@ def _moved(each: _Named, years: int) -> _Named:
 
 def _codes(text: str) -> tuple[str, ...]:
     """Return the languages a question may be in, the likeliest first."""
-    if stop_words.UNSPACED_SIGN.search(text):
+    if stop_words.is_unspaced(text):
         return ("ja",) if _KANA.search(text) else ("zh", "ja")
     fitting = form.languages(text)
     if len(fitting) == 1 and text.isascii():
@@ -311,11 +312,12 @@ def _codes(text: str) -> tuple[str, ...]:
 
 def _counted(text: str, code: str) -> str:
     """Write the numbers before units of time in digits."""
-    units = values.calendar_words(code).units
     tokens = list(_WORD.finditer(text))
     for token, behind in reversed(list(pairwise(tokens))):
-        number = number_words.value(token[0], code) if behind[0] in units else None
-        if number is not None and number == int(number):
+        number = number_words.value(token[0], code)
+        if number is None or number != int(number):
+            continue
+        if behind[0] in values.calendar_words(code).units:
             text = f"{text[: token.start()]}{int(number)}{text[token.end() :]}"
     return text
 
@@ -371,8 +373,8 @@ def _months(code: str) -> dict[str, int]:
 @cache
 def _month_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     """Match a month with its day and year on either side: "8 de mayo de 2024", "2024年5月8日"."""
-    spaced = [re.escape(name) for name in names if not stop_words.UNSPACED_SIGN.search(name)]
-    unspaced = [re.escape(name) for name in names if stop_words.UNSPACED_SIGN.search(name)]
+    spaced = [re.escape(name) for name in names if not stop_words.is_unspaced(name)]
+    unspaced = [re.escape(name) for name in names if stop_words.is_unspaced(name)]
     either = list[str]()
     if spaced:
         either.append(rf"(?<!\w)(?:{'|'.join(sorted(spaced, key=len, reverse=True))})(?![^\W\d_])")

@@ -105,9 +105,9 @@ def title(episode: Episode) -> str:
     return titles.heading(episode.text) or f"{episode.at:%Y-%m-%d}"
 
 
-def link(episode: Episode, up: str = "") -> str:
-    """Write a link to an episode under its title; `up` leads from where it stands to the folder."""
-    called = re.sub(r"[\[\]\\]", "", title(episode))
+def link(episode: Episode, up: str = "", called: str = "") -> str:
+    """Write a link to an episode; `up` leads from where it stands to the folder."""
+    called = re.sub(r"[\[\]\\]", "", called or title(episode))
     return f"[{called}]({up}{EPISODE.place(episode)})"
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import chain
 from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin
 
 from msgspec import NODEFAULT, Struct, structs
@@ -386,11 +387,19 @@ def read_struct(struct: type[S], meta: Meta) -> S:
     Raises:
         ValueError: If a value is none.
     """
-    values = {field.name: field.read(meta) for field in declared(struct)}
+    values = {
+        field.name: field.read(meta)
+        for field in declared(struct)
+        if field.how.name in meta or field.how.also or field.default is NODEFAULT
+    }
     if EXTRA in struct.__struct_fields__:
-        known = {
-            "type",
-            *(key for field in declared(struct) for key in (field.how.name, field.how.also)),
-        }
+        known = _keys(struct)
         values[EXTRA] = {key: value for key, value in meta.items() if key not in known}
     return struct(**values)
+
+
+@cache
+def _keys(struct: type[Struct]) -> frozenset[str]:
+    """Return the keys that a struct is read from."""
+    named = [(field.how.name, field.how.also) for field in declared(struct)]
+    return frozenset(("type", *chain.from_iterable(named)))

@@ -55,7 +55,8 @@ def read(source: str) -> tuple[list[JsonLine], int | None]:
             continue
         if not isinstance(data, dict):
             raise SourceError('a line should be an object: {"type": …}', number)
-        found.append(JsonLine(number, whole(data) if _HALF.search(text) else data))
+        may_halve = not text.isascii() or "\\u" in text
+        found.append(JsonLine(number, whole(data) if may_halve and _HALF.search(text) else data))
     if broken and source.endswith("\n"):  # a whole line, but not one of ours
         raise SourceError(broken[1], broken[0])
     return found, broken[0] if broken else None

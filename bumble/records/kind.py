@@ -324,7 +324,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     @property
     def folder_file(self) -> str:
         """The name that all its files have that lie in a folder each; empty if none do."""
-        names = [PurePosixPath(pattern).name for pattern in self.patterns if not self.is_file]
+        names = [pattern.rpartition("/")[2] for pattern in self.patterns if not self.is_file]
         return next((name for name in names if "*" not in name), "")
 
     def stem(self, path: PurePosixPath | Path) -> str:

@@ -244,7 +244,9 @@ def plan_set(
         return plan_added(knowledge, [new_section(title, text, provenance)], why)
     if _same_text(there.text, body):
         return None
-    corrected = _corrected(there, body, provenance)
+    # the owner's own words on what was told to few stay theirs
+    origin = provenance or base.Provenance(audience=there.provenance.audience)
+    corrected = _corrected(there, body, origin)
     change = _replaced(knowledge, there, there.heading, corrected, why)
     # what the entity held true before can still be read
     return replace(change, keeps=True) if change and by_entity else change
@@ -421,6 +423,8 @@ def _replaced(
     if heading and behind and not re.search(r"(\r\n|\r|\n)\1\Z", own):
         own += markdown.newline_of(source)  # a heading of two lines needs a blank one above
     text = source[:at] + heading + own + behind
+    if not heading and not behind and text:  # no blank line that a section had above it
+        text = text.rstrip("\r\n") + markdown.newline_of(source)
     if text == source:
         return None
     return _change(knowledge, text, len(knowledge.sections) - (not heading), why)

@@ -87,11 +87,14 @@ def read_info(file: Path) -> SessionInfo:
 
 def _backwards(data: bytes) -> Iterator[dict[str, Any]]:
     """Yield the objects in the lines of a text, the last first; what is none is passed over."""
-    for line in reversed(data.split(b"\n")):
+    end = len(data)
+    while end >= 0:
+        start = data.rfind(b"\n", 0, end) + 1
         with suppress(ValueError, RecursionError):
-            value = json.loads(line)
+            value = json.loads(data[start:end])
             if isinstance(value, dict):
                 yield value
+        end = start - 1
 
 
 def _last(tail: bytes) -> dict[str, Any] | None:

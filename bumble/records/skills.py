@@ -120,8 +120,10 @@ def plan_set(
     name, description = one_line(name), one_line(description)
     if not name or not text.strip():
         raise UsageError("A skill needs a name and a text.")
-    origin = (provenance or base.Provenance()).meta()
     there = match(skills, name)
+    # the owner's own words on what was told to few stay theirs
+    few = there.provenance.audience if there is not None else ()
+    origin = (provenance or base.Provenance(audience=few)).meta()
     if there is None:
         document = markdown.render({"name": name, "description": description} | origin, text)
         return base.plan_new(f"{FOLDER}/{disk.file_name(name)}.md", document, why)

@@ -133,6 +133,15 @@ def walk(kind: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
             yield from walk(below, (*keys, name))
 
 
+def of_values(kind: Any, values: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+    """Yield what stands in values for a struct, each key with the type it should have."""
+    if is_section(kind) and isinstance(values, Mapping) and values:
+        for name, below in fields(bare(kind)[0]).items():
+            if name in values:
+                yield (*keys, name), below
+                yield from of_values(below, values[name], (*keys, name))
+
+
 def at(kind: Any, keys: Keys) -> Any:
     """Return the type of what stands under `keys`.
 

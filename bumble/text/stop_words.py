@@ -81,13 +81,18 @@ UNSPACED = (
 UNSPACED_SIGN = patterns.compile(f"[{UNSPACED}]")
 
 
+def is_unspaced(text: str) -> bool:
+    """Whether a text has a sign of a script that puts no spaces between words."""
+    return not text.isascii() and UNSPACED_SIGN.search(text) is not None
+
+
 def words(text: str) -> list[str]:
     """Return the words of a text, case folded; scripts without spaces as pairs of characters."""
     if text.isascii():
         return WORD.findall(text.lower())
     parts: list[str] = []
     for word in WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
-        if UNSPACED_SIGN.search(word):
+        if is_unspaced(word):
             parts += [word] if len(word) == 1 else [word[n : n + 2] for n in range(len(word) - 1)]
         else:
             parts.append(word.replace("’", "'"))

@@ -2,8 +2,7 @@
 
 A title names the one thing that its text is about. A model gives it; of what a model gave as a list
 of words the thing counts that the text tells of most. Where no model writes, a record is called for
-who spoke, and when: no word and no clause of a talk says what all of it is about. Knows no kind of
-record.
+who spoke: no word and no clause of a talk says what all of it is about. Knows no kind of record.
 """
 
 from __future__ import annotations

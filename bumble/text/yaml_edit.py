@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from typing import Any, TypeAlias
 
 from bumble import patterns
 from bumble.text import yaml_read
@@ -29,6 +27,7 @@ __all__ = [
     "set_value",
 ]
 
+Node: TypeAlias = Any  # ruamel's: most edits find their line without it, and it loads late
 MAX_INLINE_COLUMNS = 88  # a list or mapping that fits is written on one line
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _ODD_IN_BLOCK = patterns.compile(
@@ -204,8 +203,8 @@ def _plain_splice(source: str, keys: Sequence[str], value: Any, *, removing: boo
 
     What bumble writes is such a text, and finding a line costs a hundredth of composing nodes.
     """
-    if yaml_read.read_plain(source) is yaml_read.MISSING:
-        return None
+    if " #" in source or "|" in source or yaml_read.read_plain(source) is yaml_read.MISSING:
+        return None  # a comment would go with the value that it stands beside
     indent, at = "", 0
     for depth, key in enumerate(keys):
         line = re.compile(rf"^{indent}{re.escape(key)}:(?: (.+?))?(?=\r?$)", re.MULTILINE)
@@ -255,7 +254,7 @@ def _splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> 
     node, above = yaml_read.compose(source), None
     for depth, key in enumerate(keys):
         rest = keys[depth:]
-        if not isinstance(node, MappingNode):
+        if getattr(node, "id", "") != "mapping":
             if above is None:  # an empty file, or comments only
                 text = nested(rest, value, 0)
                 return _open_line(source, newline) + text.replace("\n", newline)
@@ -278,7 +277,7 @@ def _splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> 
 
 
 def _is_block(node: Node) -> bool:
-    return isinstance(node, MappingNode | SequenceNode) and not node.flow_style and bool(node.value)
+    return node.id != "scalar" and not node.flow_style and bool(node.value)
 
 
 def _end(source: str, node: Node, otherwise: int) -> int:
@@ -295,9 +294,9 @@ def _end(source: str, node: Node, otherwise: int) -> int:
             return _value_end(source, *last)
         return _end(source, last, last.start_mark.index)
     start, end = int(node.start_mark.index), int(node.end_mark.index)
-    if isinstance(node, ScalarNode) and start == end:
+    if node.id == "scalar" and start == end:
         return otherwise
-    if isinstance(node, ScalarNode) and node.style in ("|", ">"):  # blank lines behind it stay
+    if node.id == "scalar" and node.style in ("|", ">"):  # blank lines behind it stay
         text = source[start:end]
         header = text.split("\n", 1)[0].split("#", 1)[0]
         kept = re.sub(r"(?:\r\n|\n|\r)\Z", "", text) if "+" in header else text.rstrip(" \t\r\n")
@@ -339,7 +338,7 @@ def _set(source: str, key: Node, old: Node, value: Any, newline: str) -> str:
 
 
 def _grown(source: str, old: Node, value: Any, newline: str) -> str | None:
-    if not (isinstance(old, SequenceNode) and _is_block(old) and isinstance(value, list)):
+    if not (old.id == "sequence" and _is_block(old) and isinstance(value, list)):
         return None
     try:
         there = parse(
@@ -381,7 +380,7 @@ def _drop(source: str, key: Node, old: Node) -> str:
     return source[: start + 1] + (source[end.end() :] if end else "")
 
 
-def _append(source: str, node: MappingNode, keys: Sequence[str], value: Any, newline: str) -> str:
+def _append(source: str, node: Node, keys: Sequence[str], value: Any, newline: str) -> str:
     """Add a key behind the last one of a block."""
     end = _LINE_END.search(source, _end(source, node, int(node.start_mark.index)))
     at = end.end() if end else len(source)
@@ -390,7 +389,7 @@ def _append(source: str, node: MappingNode, keys: Sequence[str], value: Any, new
 
 
 def _replace_flow(
-    source: str, node: MappingNode, keys: Sequence[str], value: Any, *, removing: bool
+    source: str, node: Node, keys: Sequence[str], value: Any, *, removing: bool
 ) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     data = parse_mapping(source[start:end])

@@ -212,7 +212,7 @@ def objects_left_behind(root: Path, evil: str) -> None:
     git(root, "config", "remote.origin.promisor", "true")
     git(root, "config", "remote.origin.url", f"ext::{evil}")
     git(root, "config", "protocol.ext.allow", "always")
-    lost = git(root, "rev-parse", "HEAD:journal.md")
+    lost = git(root, "rev-parse", "HEAD:knowledge.md")
     (root / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
 
 

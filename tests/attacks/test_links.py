@@ -173,7 +173,6 @@ def test_a_link_to_the_memories_does_not_remove_them(run: Run, path: str) -> Non
 
 def test_nothing_is_written_to_what_is_gits_own_by_a_link(run: Run) -> None:
     run.write(".git/config", "[core]\n")
-    run.file("journal.md").unlink()
     run.file("journal.md").symlink_to(".git/config")
     assert run("journal", "add", "[core] fsmonitor = x").code == 13
     assert run.text(".git/config") == "[core]\n"

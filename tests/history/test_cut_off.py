@@ -216,7 +216,7 @@ def test_what_somebody_wrote_since_is_kept_beside(life: Run) -> None:
     merge = Operation("merge", head=head, incoming=incoming)
     with pytest.raises(KeyboardInterrupt), git_operations.noted(root, merge):
         git(root, "checkout", "-q", incoming, "--", ".")
-        life.entity.journal.write_text("Mine, written in between.\n")
+        (root / "soma.yaml").write_text("Mine, written in between.\n")
         raise KeyboardInterrupt
     life.ok("knowledge", "set", "Sea", "Wide.")
     now = truth(root)

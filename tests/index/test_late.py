@@ -21,7 +21,8 @@ def matched(query: str, *texts: str) -> tuple[Floats, Floats]:
     embedder = HashingEmbedder(WIDTH)
     _, tokens = embedder.embed_query_by_token(query)
     each = [signs(embedder, text) for text in texts]
-    return late.matches(tokens.vectors, each, [np.ones(len(rows)) for rows in each])
+    lengths = np.array([len(rows) for rows in each], np.int64)
+    return late.matches(tokens.vectors, np.concatenate(each), np.ones(lengths.sum()), lengths)
 
 
 def test_texts_matched_in_parts_match_as_they_do_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -268,7 +268,7 @@ def test_a_hand_edit_while_it_dreams_stays(ada: Entity) -> None:
     runtime = runtime_of(ada, [WROTE], overrides=ON)
     outcome = dream.run(runtime, dream.check(runtime).jobs[0])
     ada.state.write_text("# mine\nnote: keep\n")
-    ada.journal.write_text(ada.journal.read_text() + "\nby hand")
+    ada.journal.write_text("by hand")
     job.apply(runtime, outcome)
     assert "note: keep" in ada.state.read_text()
     assert "by hand\n\n## 2026" in ada.journal.read_text()

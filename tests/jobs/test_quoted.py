@@ -32,7 +32,7 @@ def settled(entity: Entity, *lines: Line, name: str = "ses_1", days: int = 0) ->
 def test_what_is_worth_keeping_stands_in_an_episode_alone_as_it_was_said(ada: Entity) -> None:
     settled(ada, Line("Sam", HENS), Line("Sam", "nice weather", keep=False))
     (episode,) = episodes.read(ada.episodes)
-    assert episode.text == f"# Sam, 24 May 2026\n\n> {HENS}"
+    assert episode.text == f"# Sam\n\n> {HENS}"
     assert episode.provenance.by.endswith(BY_FORM)
     assert episode.provenance.sources[1:] == ("msg_10",)
     assert episode.provenance.model == ""
@@ -53,8 +53,8 @@ def test_the_page_of_whom_nobody_drew_says_when_they_met_and_leads_to_what_they_
     first, second = sorted(episodes.read(ada.episodes), key=lambda one: one.at)
     assert page.read_text().partition("---\n\n")[2] == (
         "We met on 24 May 2026.\n\n"
-        f"- {episodes.link(second, '../')}\n"
-        f"- {episodes.link(first, '../')}\n"
+        f"- {episodes.link(second, '../', '25 May 2026')}\n"
+        f"- {episodes.link(first, '../', '24 May 2026')}\n"
     )
     sam = relationships.find(ada.relationships, "sam")
     assert (sam.text, sam.view().text) == ("", "")  # no prompt and no search finds it
@@ -91,7 +91,7 @@ def test_what_is_said_in_company_is_for_those_who_heard_it(ada: Entity) -> None:
 def test_where_several_speak_each_quote_says_who(ada: Entity) -> None:
     settled(ada, Line("Sam", HENS), Line("Kim", LESS))
     (episode,) = episodes.read(ada.episodes)
-    assert episode.text == f"# Sam, Kim, 24 May 2026\n\n> Sam: {HENS}\n\n> Kim: {LESS}"
+    assert episode.text == f"# Sam, Kim\n\n> Sam: {HENS}\n\n> Kim: {LESS}"
 
 
 @pytest.mark.parametrize("kept", [True, False])

@@ -88,7 +88,7 @@ def test_what_fails_goes_back_once_with_the_reason_and_the_rest_stands(entity: E
         entity, makes(HAS_DOG, INVENTED, reflection="I was glad."), mends(again)
     )
     [episode] = episodes.read(entity.episodes)
-    told = "# Sunday 24 May 2026\n\nSam has a dog, Biscuit. Sam has a pet."
+    told = "Sam has a dog, Biscuit. Sam has a pet."
     assert episode.telling.narrative == told
     back = model_of(runtime).requests[1].messages[-1].content
     assert "Sam has a cat called Mitzi.\n  nobody said Mitzi" in back

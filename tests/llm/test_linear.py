@@ -14,8 +14,9 @@ from bumble.chat import code_answers
 from bumble.errors import AnswerInvalidError
 from bumble.index import form
 from bumble.jobs import portrait
-from bumble.llm import actions, structured
+from bumble.llm import actions, structured, written_calls
 from bumble.llm.marks import ThinkFilter
+from bumble.llm.protocol import Tool
 from bumble.llm.say_stream import MOST_DEEP, SayReader
 from bumble.prompt import handover
 from bumble.records import narrative
@@ -64,6 +65,22 @@ def test_a_stream_of_twice_the_length_takes_twice_the_time(form: str) -> None:
     assert seconds(lambda: fed(SayReader(), long)) < 8 * seconds(lambda: fed(SayReader(), short))
     assert seconds(lambda: fed(ThinkFilter(), long)) < 8 * seconds(
         lambda: fed(ThinkFilter(), short)
+    )
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("<tool_call>", "```", "say(", "[say(", '{"name": "say", "arguments": {', "say    "),
+        *("<function=say>", "<parameter=a>b", "[TOOL_CALLS]say", "<|channel|>a to=say {", " "),
+        '<tool_call>{"name": "say", "arguments": "{',
+    ],
+)
+def test_written_calls_are_looked_for_in_time_that_grows_with_the_text(unit: str) -> None:
+    tools = [Tool("say", "speak", {"type": "object"})]
+    short, long = (f"<tool_call>{unit * (chars // len(unit))}" for chars in (20_000, 80_000))
+    assert seconds(lambda: written_calls.read(long, tools)) < 0.2 + 8 * seconds(
+        lambda: written_calls.read(short, tools)
     )
 
 

@@ -44,15 +44,15 @@ def test_a_name_is_found_in_the_forms_that_lists_have(
     server: FakeServer, name: str, ids: list[str]
 ) -> None:
     lists(server, "other", *ids)
-    assert model(server, name).other_names == ()
+    assert model(server, name).told.names == ()
 
 
 def test_a_name_that_is_not_listed_is_told_until_it_is(server: FakeServer) -> None:
     lists(server, "models/a", "b")
     unknown = model(server, "c")
-    told = [unknown.other_names]
+    told = [unknown.told.names]
     lists(server, "a", "b", "c")
-    told.append(unknown.other_names)
+    told.append(unknown.told.names)
     assert told == [("a", "b"), ()]
 
 
@@ -60,7 +60,7 @@ def test_a_name_that_is_not_listed_is_told_until_it_is(server: FakeServer) -> No
 def test_where_there_is_no_whole_list_no_name_is_missing(server: FakeServer, status: int) -> None:
     answer = {"data": [{"id": "a"}], "has_more": True}
     server.routes[MODELS] = lambda exchange: exchange.json(answer, status)
-    assert model(server, "c").other_names == ()
+    assert model(server, "c").told.names == ()
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_window_is_told_with_its_source(
 ) -> None:
     answer = {"data": [{"id": name, **entry}]}
     server.routes[MODELS] = lambda exchange: exchange.json(answer)
-    assert model(server, name).window == window
+    assert model(server, name).told.window == window
 
 
 def test_a_server_that_is_down_is_asked_again_later() -> None:
@@ -94,7 +94,7 @@ def test_headers_of_the_list_go_along_only_where_models_are_asked_for(server: Fa
     dialect = openai_format.OpenAIDialect("claude-sonnet-5-5")
     headers = {"x-api-key": "sk-ant", "anthropic-version": "2023-06-01"}
     claude = HttpModel("openai:claude-sonnet-5-5", peer, dialect, list_headers=headers)
-    assert claude.other_names == ()
+    assert claude.told.names == ()
     claude.complete(replace(REQUEST, tools=()))
     listed, said = server.seen
     assert listed.headers["x-api-key"] == "sk-ant"

@@ -12,7 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.chat import tool_list
-from bumble.errors import AnswerInvalidError, BudgetSpentError, ModelUnreachableError, UserError
+from bumble.errors import (
+    AnswerInvalidError,
+    BudgetSpentError,
+    CredentialsError,
+    ModelUnreachableError,
+    UserError,
+)
 from bumble.llm import actions, structured
 from bumble.llm.http_model import HttpModel, openai
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool, ToolResult
@@ -409,7 +415,7 @@ def test_plain_text_is_speech_and_the_next_request_goes_by_schema(server: FakeSe
         ("<reasoning>Hm.</reasoning>\n\nHello.", "Hello."),
         ("[THINK]Hm.[/THINK]Hello.", "Hello."),
         ("<|channel|>final<|message|>Hello.", "Hello."),
-        ("Read `</thought>` aloud.", "Read `` aloud."),
+        ("Read `</thought>` aloud.", "Read `</thought>` aloud."),
     ],
 )
 def test_thought_of_every_family_is_kept_apart(server: FakeServer, content: str, said: str) -> None:
@@ -516,8 +522,8 @@ def test_the_one_model_of_llama_server_is_known_by_any_name_with_its_size(
     entry = {"id": "/models/smol.gguf", "owned_by": "llamacpp", "meta": meta}
     server.routes["/v1/models"] = lambda exchange: exchange.json({"data": [entry]})
     model = model_of(server)
-    assert model.parameters == 134_515_008
-    assert (model.other_names, model.window) == ((), (4096, "endpoint"))
+    assert model.told.parameters == 134_515_008
+    assert (model.told.names, model.told.window) == ((), (4096, "endpoint"))
 
 
 def test_who_only_ever_thinks_is_an_unusable_answer(server: FakeServer) -> None:
@@ -526,3 +532,79 @@ def test_who_only_ever_thinks_is_an_unusable_answer(server: FakeServer) -> None:
         model_of(server).complete(REQUEST)
     assert caught.value.exit_code == 21
     assert len(server.seen) == 2
+
+
+def test_a_template_without_a_word_of_the_system_gets_it_with_the_users_first(
+    server: FakeServer, tmp_path: Path
+) -> None:
+    def told(body: dict[str, Any]) -> bool:
+        return any(one["role"] == "system" for one in body["messages"])
+
+    server.routes[CHAT] = refuses((told, 400, "System role not supported"))
+    request = replace(
+        REQUEST, messages=(PromptMessage("system", "You are Ada."), PromptMessage("user", "Hi."))
+    )
+    kept = HabitFile(tmp_path / "endpoints.json", "here#m", lambda: NOW)
+    for requests in (2, 3):
+        assert model_of(server, kept).complete(request).text == "Hello"
+        assert len(server.seen) == requests
+    sent = [(one["role"], one["content"]) for one in server.seen[-1].body["messages"]]
+    assert sent == [("user", "You are Ada.\n\nHi.")]
+
+
+def test_who_may_not_stream_and_who_fails_over_tools_is_asked_without(server: FakeServer) -> None:
+    choice = {"message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}
+
+    def respond(exchange: Exchange) -> None:
+        if exchange.body.get("stream"):
+            exchange.json({"error": {"message": "must be verified", "param": "stream"}}, 400)
+        elif "tools" in exchange.body:
+            exchange.json({"error": {"message": "tools param requires --jinja flag"}}, 500)
+        else:
+            exchange.json({"choices": [choice]})
+
+    server.routes[CHAT] = respond
+    assert model_of(server).complete(TURN).text == "Hello"
+    assert "stream_options" not in server.seen[-1].body
+    assert len(server.seen) == 3
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "kind", "words"),
+    [
+        (400, [{"error": {"message": "API key not valid."}}], {}, CredentialsError, "another key"),
+        (400, {"message": "Invalid model: m"}, {}, ModelUnreachableError, "does not have"),
+        (200, {"detail": "Unauthorized"}, {}, CredentialsError, "Unauthorized"),
+        (
+            200,
+            {"base_resp": {"status_msg": "insufficient balance"}, "choices": None},
+            {},
+            BudgetSpentError,
+            "nothing left to spend",
+        ),
+        (429, {"message": "Wait."}, {"retry_after": "3600"}, ModelUnreachableError, "in 3600 s"),
+    ],
+)
+def test_what_another_try_would_not_help_is_asked_once_and_said(
+    server: FakeServer,
+    status: int,
+    body: Any,
+    headers: dict[str, str],
+    kind: type[UserError],
+    words: str,
+) -> None:
+    server.routes[CHAT] = lambda exchange: exchange.whole(
+        json.dumps(body).encode(), "application/json", status, **headers
+    )
+    with pytest.raises(kind, match=words):
+        model_of(server).complete(REQUEST)
+    assert len(server.seen) == 1
+
+
+def test_a_web_page_is_no_answer_and_json_is_one_whatever_it_is_called(server: FakeServer) -> None:
+    server.routes[CHAT] = lambda exchange: exchange.whole(b"<!DOCTYPE html><p>")
+    with pytest.raises(ModelUnreachableError, match="web page"):
+        model_of(server).complete(REQUEST)
+    whole = b'{"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]}'
+    server.routes[CHAT] = lambda exchange: exchange.whole(whole)
+    assert model_of(server).complete(REQUEST).text == "Hello"

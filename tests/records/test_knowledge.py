@@ -212,3 +212,22 @@ def test_what_one_circle_was_told_is_for_nobody_else_beside_what_everyone_may_kn
     section = knowledge.find(knowledge.parse(change.data.decode()), "Home")
     new = Provenance(by="distill", sources=("msg_1",), audience=told)
     assert knowledge.joined(new, section).audience == after
+
+
+def test_the_owners_own_words_on_what_was_told_to_few_stay_theirs() -> None:
+    origin = Provenance(by="distill", sources=("msg_1",), audience=("sam",))
+    told = after(
+        knowledge.plan_set(
+            read(""), "Odete", "She is eighty.", WHY, by_entity=True, provenance=origin
+        )
+    )
+    mended = after(knowledge.plan_set(read(told), "Odete", "She is 81.", WHY, by_entity=False))
+    section = knowledge.find(read(mended), "Odete")
+    assert section is not None
+    assert (section.text, section.provenance) == ("She is 81.", Provenance(audience=("sam",)))
+
+
+def test_a_section_that_was_added_and_removed_leaves_the_file_as_it_was() -> None:
+    before = "# What I know\n\n## Sam\n\nLikes the sea.\n"
+    longer = after(knowledge.plan_set(read(before), "Tea", "Green.", WHY, by_entity=False))
+    assert after(knowledge.plan_remove(read(longer), "Tea", WHY, by_entity=False)) == before

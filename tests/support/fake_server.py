@@ -20,15 +20,26 @@ class Exchange:
         self._handler = handler
 
     def json(self, value: Any, status: int = 200) -> None:
-        data = json.dumps(value).encode()
-        self.start("application/json", status, length=len(data))
+        self.whole(json.dumps(value).encode(), "application/json", status)
+
+    def whole(
+        self, data: bytes, kind: str = "text/event-stream", status: int = 200, **headers: str
+    ) -> None:
+        self.start(kind, status, length=len(data), **headers)
         self._handler.wfile.write(data)
 
     def start(
-        self, kind: str = "text/event-stream", status: int = 200, *, length: int = -1
+        self,
+        kind: str = "text/event-stream",
+        status: int = 200,
+        *,
+        length: int = -1,
+        **headers: str,
     ) -> None:
         self._handler.send_response(status)
         self._handler.send_header("Content-Type", kind)
+        for name, value in headers.items():
+            self._handler.send_header(name.replace("_", "-"), value)
         if length >= 0:
             self._handler.send_header("Content-Length", str(length))
         else:

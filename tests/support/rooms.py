@@ -113,7 +113,8 @@ def _statements(node: ast.AST) -> Iterator[ast.stmt]:
 
 def _library(node: ast.Import | ast.ImportFrom) -> str:
     name = node.names[0].name if isinstance(node, ast.Import) else node.module or ""
-    return name.partition(".")[0]
+    library = name.partition(".")[0]
+    return f"{name}.{node.names[0].name}" if library == "bumble" else library
 
 
 def _prints(node: ast.AST) -> TypeGuard[ast.Call]:

@@ -174,14 +174,20 @@ LINES = st.builds(
     "".join,
     st.tuples(
         st.sampled_from(["", "", "  ", "    ", "      ", " "]),
-        st.sampled_from(["a:", "b:", "a: 1", "b: x", "- a", "- {k: v}", "- a: 1", "# c", "no: 1"]),
+        st.sampled_from(
+            [
+                *("a:", "b:", "a: 1", "b: x", "- a", "- {k: v}", "- a: 1", "# c", "no: 1", ""),
+                *("b: |", "a: |", "a: |-  # c", "text, more", "a: 1 # c", "b: x, y: #", "#c"),
+                *("- # c", "a: x:", "a: {b: [1,", "2], c: x", "}", "a: [x,", "y]"),
+            ]
+        ),
     ),
 )
 
 
 @given(
     st.lists(LINES, max_size=7).map("\n".join)
-    | st.text('ab:-[]{}"\\, \n01.#', max_size=25).map(lambda text: f"k: {text}\nb:\n  - {text}")
+    | st.text("ab:-[]{}\"'\\, \n01.#|", max_size=25).map(lambda text: f"k: {text}\nb:\n  - {text}")
     | st.dictionaries(st.from_regex("[a-z]{1,3}", fullmatch=True), VALUES).map(yaml_edit.dump)
 )
 def test_the_plain_reader_agrees_with_the_full_one_or_stands_back(source: str) -> None:

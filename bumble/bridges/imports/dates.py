@@ -125,4 +125,4 @@ def _halves() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def _whole(name: str) -> str:
     name_alone = rf"(?<!\w){re.escape(name)}(?!\w)"
-    return re.escape(name) if stop_words.UNSPACED_SIGN.search(name) else name_alone
+    return re.escape(name) if stop_words.is_unspaced(name) else name_alone

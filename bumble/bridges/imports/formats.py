@@ -83,6 +83,8 @@ def detect(source: ImportSource) -> Format:
     """
     if not source.members:
         raise ImportInvalidError(source.path, "there is nothing in it that can be read")
+    if not any(source.head(name, 1) for name in source.names):
+        raise ImportInvalidError(source.path, "it is empty")
     if source.matching("*.zip") == source.names:
         raise ImportInvalidError(source.path, f"{source.names[0]} in it is packed; import that")
     for form in FORMATS:

@@ -19,6 +19,7 @@ from bumble.body import ebb
 from bumble.bridges.exports.memories import safe
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
+from bumble.fallback import quotes
 from bumble.recall.belief_strength import strength
 from bumble.records import (
     base,
@@ -224,7 +225,7 @@ class Collector:
         self._anchors.add(entry.anchor)
         entry = replace(entry, people=tuple(map(_mark, entry.people)))
         self.life.entries.setdefault(entry.kind, []).append(entry)
-        text = shorten(one_line(entry.title or entry.text).lstrip("#> "), TITLE_CHARS, at_word=True)
+        text = shorten(quotes.plain(entry.title or entry.text), TITLE_CHARS, at_word=True)
         self.places.setdefault(record_id, Basis(entry.kind, entry.anchor, entry.at, text))
 
     def _local(self, at: datetime) -> datetime:
@@ -328,7 +329,7 @@ class Collector:
                 anchor("dream", view.id),
                 self._local(dream.at),
                 shown(dream.thread),
-                title=shown(dream.title) or f"Dream of {self._local(dream.at):%Y-%m-%d}",
+                title=shown(dream.title),
                 marks=self._origin(view),
                 sources=view.sources,
                 fragments=tuple(map(shown, dream.fragments)),

@@ -14,7 +14,7 @@ from datetime import datetime, tzinfo
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -158,9 +158,8 @@ HEAD_BYTES = 2_000  # in which the mark stands
 MOST_HAPPENED, MOST_BELIEFS, MOST_DREAMS = 6, 5, 2  # on the first page
 OPENING_CHARS = 220  # of a text on the first page
 MOST_STEMS, STEM_INSET = 60, 10.0  # feelings that are drawn; room at both ends
-CHUNK = 40  # entries that a browser lays out together, once they come near
+BRANCHES = 8  # of the tree in which entries stand; a browser draws those parts that come near
 _LEAD = patterns.compile(r"#{1,6} +|> ?")  # what makes a line of Markdown a heading or a quote
-T = TypeVar("T")
 
 
 class LifeReport(Struct, frozen=True):
@@ -192,10 +191,10 @@ class Glance(Struct, frozen=True):
 
 
 class Day(Struct, frozen=True):
-    """A day of the timeline, in parts that are laid out together."""
+    """A day of the timeline."""
 
     at: datetime
-    chunks: tuple[Sequence[LifeEntry], ...]
+    entries: list[LifeEntry]
 
 
 def render(report: LifeReport) -> str:
@@ -215,7 +214,7 @@ def render(report: LifeReport) -> str:
         "iso": lambda at: at.isoformat(timespec="seconds"),
         "anchor": lambda record_id, kind: anchor(kind, record_id),
         "blocks": lambda text: list(_blocks(text)),
-        "chunks": lambda items: list(_chunks(items)),
+        "tree": _tree,
         "opening": _opening,
         "heading": _heading,
         "said": _said,
@@ -345,12 +344,15 @@ def _timeline(life: Life) -> list[LifeEntry]:
 
 def _days(entries: Iterable[LifeEntry]) -> Iterator[Day]:
     for _, group in groupby(entries, key=lambda entry: entry.at.date()):
-        chunks = tuple(_chunks(list(group)))
-        yield Day(chunks[0][0].at, chunks)
+        of_day = list(group)
+        yield Day(of_day[0].at, of_day)
 
 
-def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (items[at : at + CHUNK] for at in range(0, len(items), CHUNK))
+def _tree(items: Sequence[Any]) -> Sequence[Any]:
+    """Put items into groups of groups: a browser looks at a few a frame."""
+    while len(items) > BRANCHES:
+        items = [items[at : at + BRANCHES] for at in range(0, len(items), BRANCHES)]
+    return items
 
 
 def _day(at: datetime) -> str:

@@ -23,9 +23,7 @@ from bumble.index.rows import Period
 from bumble.index.search import Hit
 from bumble.models.embed.protocol import Embedder
 from bumble.recall import emotion_weight, memory_search
-from bumble.records import base
 from bumble.records.kinds import INDEXED
-from bumble.records.session_files import infos
 from bumble.text import words
 
 BARE = 10  # of the bare index, without a limit
@@ -133,7 +131,7 @@ def _tell_more(
     plain: bool,
 ) -> None:
     """Say what was not searched, or is not shown, and how it is."""
-    if not opened.shell.everything and _others_talked(opened, search.readers):
+    if not opened.shell.everything and memory.keeps_from(search.readers):
         output.say("What others told alone was not searched; --all searches it, too.")
     if found.near:
         others = "more is" if found.near == 1 else "more are"
@@ -182,12 +180,6 @@ def _found(
     return memory_search.QuestionHits(
         tuple(hits), tuple(hits), 0, memory_search.period_of(memory, search, query)
     )
-
-
-def _others_talked(opened: Opened, readers: Sequence[str]) -> bool:
-    """Whether there is a conversation that who asks did not hear, whatever it was about."""
-    heard = ((talk.by, *talk.present) for talk in infos(opened.entity.sessions))
-    return not all(base.may_read(people, readers) for people in heard)
 
 
 def _nothing(opened: Opened, place: Place | None, *, person: str | None, plain: bool) -> str:

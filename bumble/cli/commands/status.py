@@ -326,7 +326,11 @@ def _index(look: Look) -> Part:
         problem = str(error)
     made_by = loads(found.identity) if found.identity else {}
     data = {
-        **{name: value for name, value in asdict(found).items() if name != "identity"},
+        **{
+            name: each
+            for name, each in asdict(found).items()
+            if name not in ("identity", "orphans")
+        },
         "embedding": made_by.get("model"),
         "dimensions": made_by.get("dimensions"),
         "problem": problem,

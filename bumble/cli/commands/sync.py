@@ -95,6 +95,8 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     waiting = commits.catch_up(root, policy, timeout_seconds=timeout)
     if waiting.notes:
         output.warn(shell, f"written, but not committed yet: {waiting.why}")
+    if why := commits.keep_edits(root, policy, timeout_seconds=timeout):
+        output.warn(shell, f"edited by hand, but not committed: {why}")
     remote.fetch(root, place, target)
     locked = _locked(opened)
     merging = remote.merge(

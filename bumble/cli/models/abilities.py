@@ -215,7 +215,7 @@ def say_once(
         session: The conversation, with what the person said.
         person: Id of who speaks.
     """
-    if chosen is None or chosen.script is not None:
+    if chosen is None or chosen.script is not None or runtime.abilities.writes_all("talk"):
         return
     code = spoken.language(runtime, session, person)
     if {code, ANY} & opened.config.llm.abilities.talk.keys():

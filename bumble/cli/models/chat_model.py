@@ -23,7 +23,7 @@ from bumble.files import disk
 from bumble.llm import detect, gguf, ledger
 from bumble.llm.ledger import Budgeted, Limits, Prices, Recorded
 from bumble.llm.protocol import AbsentModel, LazyModel, Model
-from bumble.llm.wire import HabitFile, Timeouts, WindowSource
+from bumble.llm.wire import HabitFile, Habits, Timeouts, WindowSource
 from bumble.models.weights import choice, store
 from bumble.models.weights.catalog import CatalogEntry
 from bumble.text import printable
@@ -170,8 +170,7 @@ def open_endpoint(opened: Configured, chosen: choice.Choice, *, writes: bool) ->
         first_token_seconds=config.first_token_timeout_seconds,
         silence_seconds=config.silence_timeout_seconds,
     )
-    key = f"{printable.shown_url(chosen.url)}#{chosen.model}"
-    habits = HabitFile(shell.habits, key, shell.now, writes=writes)
+    habits = _habits(opened, chosen, writes=writes)
     if chosen.backend == "ollama":
         return http_model.ollama(
             chosen.model,
@@ -190,6 +189,11 @@ def open_endpoint(opened: Configured, chosen: choice.Choice, *, writes: bool) ->
         enforces=config.tool_choice == "required",
         habits=habits,
     )
+
+
+def _habits(opened: Configured, chosen: choice.Choice, *, writes: bool = True) -> HabitFile:
+    key, shell = f"{printable.shown_url(chosen.url)}#{chosen.model}", opened.shell
+    return HabitFile(shell.habits, key, shell.now, writes=writes)
 
 
 def script_of(opened: Configured, chosen: choice.Choice) -> Path:
@@ -216,7 +220,7 @@ def recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> Rec
     return Recorded(model, ledger, now, detail=detail, prompts=prompts, prices=prices)
 
 
-def prices_of(opened: Configured, model: Model) -> Prices | None:
+def prices_of(opened: Configured, model: Model | Habits) -> Prices | None:
     """Return what a model's tokens cost: as the owner says, else as its endpoint does."""
     owners = opened.config.llm.prices
     if owners.prompt is not None or owners.completion is not None:
@@ -264,15 +268,20 @@ def look(opened: Configured, chosen: choice.Choice) -> Facts:
         return _facts(opened, min(tokens, most), "file", parameters=parameters)
     if chosen.script is not None:
         return _facts(opened, None, "default")
-    with closing(open_endpoint(opened, chosen, writes=True)) as endpoint:
-        return _facts(
-            opened,
-            *endpoint.window,
-            most=endpoint.context_tokens,
-            parameters=endpoint.parameters,
-            prices=prices_of(opened, endpoint),
-            names=endpoint.other_names,
-        )
+    told = _habits(opened, chosen).load()
+    if not told.asked or told.names:  # else nobody has to be asked
+        with closing(open_endpoint(opened, chosen, writes=True)) as endpoint:
+            told = endpoint.told
+    known, source = told.window
+    asked = opened.config.llm.context_tokens if chosen.backend != "ollama" else None
+    return _facts(
+        opened,
+        asked or known,
+        source,
+        parameters=told.parameters,
+        prices=prices_of(opened, told),
+        names=told.names,
+    )
 
 
 def has_key(shell: Shell, name: str) -> bool:
@@ -301,7 +310,6 @@ def _facts(
     tokens: int | None,
     source: WindowSource,
     *,
-    most: int | None = None,
     parameters: int | None = None,
     prices: Prices | None = None,
     names: tuple[str, ...] = (),
@@ -310,7 +318,7 @@ def _facts(
     window = tokens or limit
     if asked is not None and asked <= window:
         window, source = asked, "setting"
-    return Facts(window, min(limit, window, most or limit), source, parameters, prices, names)
+    return Facts(window, min(limit, window), source, parameters, prices, names)
 
 
 def nearest(name: str, names: tuple[str, ...]) -> list[str]:

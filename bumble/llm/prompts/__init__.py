@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from string import Template
 from typing import Literal
 
@@ -26,12 +26,13 @@ from msgspec import Struct
 from bumble import patterns
 from bumble.text import markdown
 
-FOLDER = resources.files(__package__)
+FOLDER = Path(__file__).parent
 Role = Literal["system", "user", "assistant"]
 
 TAGS = ("memory", "file", "result")  # the tags of data that the system prompt names
 # Brackets that a reader takes for `<` and `[`, and what he does not see between them and a name.
 _ANGLES, _SQUARES = "<＜﹤‹〈⟨", "\\[［【〔"
+_BRACKETS = frozenset(_ANGLES + _SQUARES)
 _UNSEEN = r"[\s\\/⁄∕／\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
 _PART = patterns.compile(r"^<!-- (user|assistant) -->\n", re.MULTILINE)
 _SECTION = patterns.compile(f"[{_SQUARES}](?={_UNSEEN}turn{_UNSEEN}context)", re.IGNORECASE)
@@ -120,6 +121,8 @@ def harmless(text: str, *tags: str) -> str:
         text: What somebody or something else wrote.
         tags: The tags it is going to stand in, beside those of every prompt.
     """
+    if _BRACKETS.isdisjoint(text):
+        return text
     return _SECTION.sub("(", _opening(frozenset((*TAGS, *tags))).sub("&lt;", text))
 
 

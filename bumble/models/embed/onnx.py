@@ -19,9 +19,9 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 import onnxruntime
 from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as failures
-from tokenizers import Encoding, Tokenizer
 
 from bumble.errors import WeightsMissingError
+from bumble.models.embed.pieces import Pieces, Tokens
 from bumble.models.embed.protocol import DocumentTokens, EmbedderIdentity, Floats, QueryTokens
 
 FLOAT, INT64 = 1, 7  # TensorProto.DataType
@@ -135,7 +135,7 @@ class OnnxEmbedder:
         self.unrelated_cosine, self._token_mean = unrelated_cosine, token_mean
         self.multilingual = multilingual
         self._batch_texts = _BATCH_TEXTS if batch_invariant else 1
-        self._tokenizer = _load_tokenizer(tokenizer, identity.max_tokens)
+        self._tokenizer = Pieces(tokenizer, identity.max_tokens)
         self._weights, self._threads = weights, threads
         self._session = _load_session(
             weights, optimise=optimise, threads=threads, unpacked=unpacked
@@ -230,7 +230,7 @@ class OnnxEmbedder:
 
     def _runs(
         self, texts: Sequence[str]
-    ) -> Iterator[tuple[list[int], list[Encoding], Floats, NDArray[np.int64]]]:
+    ) -> Iterator[tuple[list[int], list[Tokens], Floats, NDArray[np.int64]]]:
         """Run texts in batches. Yields rows of `texts` with what the model made of them."""
         for start in range(0, len(texts), _WINDOW_TEXTS):
             window = texts[start : start + _WINDOW_TEXTS]
@@ -239,18 +239,18 @@ class OnnxEmbedder:
                 batch = [encodings[row] for row in rows]
                 yield [start + row for row in rows], batch, *self._run(batch)
 
-    def _encode(self, prefix: str, texts: Sequence[str]) -> list[Encoding]:
+    def _encode(self, prefix: str, texts: Sequence[str]) -> list[Tokens]:
         limit = self.identity.max_tokens * _CHARACTERS_A_TOKEN
         # A lone surrogate is not text; the tokenizer would refuse it.
         clean = [prefix + t[:limit].encode("utf-8", "replace").decode("utf-8") for t in texts]
         return self._tokenizer.encode_batch(clean)
 
-    def _run(self, encodings: Sequence[Encoding]) -> tuple[Floats, NDArray[np.int64]]:
+    def _run(self, encodings: Sequence[Tokens]) -> tuple[Floats, NDArray[np.int64]]:
         """Return the last hidden state, shape (n, t, hidden), and which tokens are no padding."""
         outputs, mask = self._outputs(encodings)
         return outputs[0], mask
 
-    def _outputs(self, encodings: Sequence[Encoding]) -> tuple[list[Floats], NDArray[np.int64]]:
+    def _outputs(self, encodings: Sequence[Tokens]) -> tuple[list[Floats], NDArray[np.int64]]:
         """Return all outputs of the graph, the last hidden state first."""
         longest = max(len(encoding) for encoding in encodings)
         ids = np.zeros((len(encodings), longest), np.int64)
@@ -282,7 +282,7 @@ class OnnxEmbedder:
         normed = layer_norm(centred) if self.identity.layer_norm else centred
         return normed[:, : self.identity.dimensions]
 
-    def _matched(self, encoding: Encoding, skipped: int) -> list[int]:
+    def _matched(self, encoding: Tokens, skipped: int) -> list[int]:
         """Return which tokens are matched one by one: neither prefix nor mark nor punctuation."""
         return [
             row
@@ -294,7 +294,7 @@ class OnnxEmbedder:
 
     def _says_something(self, piece: int) -> bool:
         if piece not in self._spoken:
-            token = (self._tokenizer.id_to_token(piece) or "").lstrip("▁")
+            token = self._tokenizer.text_of(piece).lstrip("▁")
             self._spoken[piece] = any(unicodedata.category(char)[0] != "P" for char in token)
         return self._spoken[piece]
 
@@ -329,7 +329,7 @@ def unit_rows(vectors: Floats) -> Floats:
     return units
 
 
-def _batches(encodings: Sequence[Encoding], at_most: int) -> list[list[int]]:
+def _batches(encodings: Sequence[Tokens], at_most: int) -> list[list[int]]:
     """Group texts of like length, so that little is padding. Returns rows of `encodings`."""
     batches: list[list[int]] = []
     for row in sorted(range(len(encodings)), key=lambda row: len(encodings[row]), reverse=True):
@@ -341,17 +341,6 @@ def _batches(encodings: Sequence[Encoding], at_most: int) -> list[list[int]]:
         else:
             open_batch.append(row)
     return batches
-
-
-def _load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
-    try:
-        source = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise WeightsMissingError(f"{path}: the tokenizer can't be read: {error}") from error
-    tokenizer = Tokenizer.from_str(source)
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(max_tokens)
-    return tokenizer
 
 
 def unpack(weights: Path, folder: Path) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -103,7 +103,7 @@ def cosine(threshold: float, unrelated_cosine: float) -> float:
 
 def unrelated_sentences() -> list[str]:
     """Read the built-in sentences that have nothing to do with each other."""
-    source = resources.files("bumble.models.embed").joinpath("data", "unrelated.txt")
+    source = Path(__file__).with_name("data") / "unrelated.txt"
     return [line for line in source.read_text(encoding="utf-8").splitlines() if line]
 
 

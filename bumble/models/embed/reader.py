@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +21,7 @@ from bumble import patterns
 from bumble.models.embed.protocol import Floats
 from bumble.text import languages, stop_words, words
 
-FOLDER = resources.files(__package__).joinpath("readers")
+FOLDER = Path(__file__).with_name("readers")
 GRAMS = 1024  # buckets that character 3- and 4-grams are hashed into
 MOST_TOKENS = 96  # of a message: what follows is not read
 HEADS = 4
@@ -222,7 +222,7 @@ def weights(model: str) -> Mapping[str, Any] | None:
     file = FOLDER.joinpath(f"{model}.npz")
     if not file.is_file():
         return None
-    with resources.as_file(file) as path, np.load(path) as stored:
+    with np.load(file) as stored:
         return unpacked({name: stored[name] for name in stored.files})
 
 
@@ -283,7 +283,7 @@ def _word_places(text: str, offsets: Sequence[tuple[int, int]]) -> list[tuple[in
     for n, (start, end) in enumerate(offsets):
         around = text[max(0, start - 1) : start + 1]
         joins = n > 0 and start < end and len(around) > 1 and around.isalnum()
-        if joins and stop_words.UNSPACED_SIGN.search(around) is None:
+        if joins and not stop_words.is_unspaced(around):
             places[-1] = (places[-1][0], n + 1)
         else:
             places.append((n, n + 1))

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
-from ruamel.yaml import YAML
 
 from bumble import patterns
 from bumble.errors import UsageError, WeightsMissingError
@@ -130,6 +129,8 @@ def keep(own: Path, entry: catalogs.CatalogEntry) -> None:
     Raises:
         RecordInvalidError: If what is there can't be read as a catalog; it is left as it is.
     """
+    from ruamel.yaml import YAML
+
     with disk.lock(own.with_name(".models.lock"), place=own, timeout_seconds=_LOCK_SECONDS):
         if own.exists():
             catalogs.load(own)  # says what is wrong with it, and where

@@ -83,6 +83,6 @@ def test_what_is_written_and_not_committed_is_named_and_mended(
     (root / ".git" / "index.lock").unlink()
     findings = {one["code"]: one for one in run("doctor", "--json").data["findings"]}
     assert findings["git-uncommitted"]["path"] == "journal.md"
-    assert git(root, "status", "--porcelain") == " M journal.md"
+    assert git(root, "status", "--porcelain") == "?? journal.md"
     assert "mended: journal.md: not committed yet" in run.ok("doctor", "--fix").out
     assert git(root, "status", "--porcelain") == ""

@@ -134,7 +134,7 @@ def test_a_file_in_the_way_stays(run: Run, place: Path, folder: str) -> None:
     assert (place / "file").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["journal.md", "entity.yaml", ".gitignore"])
+@pytest.mark.parametrize("name", ["knowledge.md", "entity.yaml", ".gitignore"])
 def test_a_file_that_would_be_overwritten_stops_it_all(run: Run, place: Path, name: str) -> None:
     (place / "bee").mkdir()
     (place / "bee" / name).write_text("mine")
@@ -154,9 +154,9 @@ def test_git_looks_after_the_folder_and_sees_no_derived_file(run: Run, place: Pa
     told = git(place / "bee", "log", "--format=%s").splitlines()
     assert told == ["config: set llm.model", "new: Bee"]
     assert sorted(git(place / "bee", "ls-files").splitlines()) == [
-        ".gitattributes", ".gitignore", "README.md", "entity.yaml", "journal.md", "knowledge.md",
+        *(".gitattributes", ".gitignore", "README.md", "entity.yaml", "knowledge.md"),
         "workspace/.gitkeep",
-    ]  # fmt: skip
+    ]
     assert git(place / "bee", "check-attr", "merge", "journal.md").endswith("merge: bumble\n")
     assert "git-merge %O %A %B %P" in git(place / "bee", "config", "merge.bumble.driver")
 

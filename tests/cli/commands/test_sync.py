@@ -277,3 +277,23 @@ def test_another_remote_is_not_replaced(life: Run, away: Path, tmp_path: Path) -
     ran = life("sync", "--setup", str(empty(tmp_path / "second")), "--yes")
     assert (ran.code, "has a remote already" in ran.err) == (13, True)
     assert "would go" not in ran.err  # nobody is asked first
+
+
+def test_what_was_edited_by_hand_is_committed_and_a_settled_merge_brought_to_its_end(
+    life: Run, away: Path
+) -> None:
+    root = life.entity.root
+    for place, name in ((away, "Eve"), (root, "Ivy")):
+        file = place / "entity.yaml"
+        file.write_text(file.read_text().replace("name: Ada", f"name: {name}", 1))
+    git(away, "commit", "-qam", "Eve")
+    git(away, "push", "-q")
+    said = life("sync", "--push")  # both changed the name
+    assert (said.code, "entity.yaml" in said.err) == (13, True)
+    assert git(root, "log", "-1", "--format=%s").strip() == "by hand: entity.yaml"
+    assert life("sync").code != 0  # nothing is settled yet
+    git(root, "checkout", "--ours", "--", "entity.yaml")
+    git(root, "add", "entity.yaml")
+    assert life.ok("sync", "--push", "--json").data["pushed"]
+    assert git(root, "status", "--porcelain") == ""
+    assert "name: Ivy" in life.text("entity.yaml")

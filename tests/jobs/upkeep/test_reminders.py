@@ -68,8 +68,8 @@ def test_a_reminder_is_said_once_when_it_is_due(ada: Entity) -> None:
     after = truth(ada)
     assert run_all(runtime_at(ada, NOON + timedelta(days=1))) == []
     assert truth(ada) == after
-    assert ada.journal.read_text().endswith(
-        "\n## 2026-05-24 13:00 #reminder\n\nReminder: Water the plants\n"
+    assert ada.journal.read_text() == (
+        "## 2026-05-24 13:00 #reminder\n\nReminder: Water the plants\n"
     )
 
 
