@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from msgspec.structs import replace
 
@@ -472,7 +472,8 @@ def _hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
     hello = template.hello.format(who=f" {called}" if called else "")
     foreign = "" if templates.has(turn.reading.language) else template.foreign
     first = all(message.role == "user" for message in turn.heard.session.messages)
-    is_new = first and not called and len(list(session_files.infos(runtime.entity.sessions))) <= 1
+    others = islice(session_files.infos(runtime.entity.sessions), 1, None)
+    is_new = first and not called and next(others, None) is None
     own = template.self.format(name=runtime.identity.name) if name or is_new else ""
     return " ".join(filter(None, (hello, own, foreign if first else "")))
 

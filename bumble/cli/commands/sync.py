@@ -72,10 +72,10 @@ def sync(
     """Fetch what other clones did, merge it by meaning, and check the folder.
 
     --setup begins it: it says what would be uploaded, asks, and refuses a place that anybody can
-    read. Nothing is uploaded before that. Else it reaches out to the remote that the branch
-    follows, and pushes only with --push. Ends with exit code 12 if something is wrong with the
-    folder then; it is not pushed in that case. With --nightly, a sync that can't be finished leaves
-    everything as it was, and the next talk says so.
+    read. Nothing is uploaded before that. Else it commits what was edited by hand, reaches out to
+    the remote that the branch follows, and pushes only with --push. Ends with exit code 12 if
+    something is wrong with the folder then; it is not pushed in that case. With --nightly, a sync
+    that can't be finished leaves everything as it was, and the next talk says so.
     """
     if setup is not None:
         _set_up(opened, setup, public=public, yes=yes)

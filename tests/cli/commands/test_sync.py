@@ -40,6 +40,15 @@ def away(life: Run, tmp_path: Path) -> Path:
     return tmp_path / "away"
 
 
+def renamed_on_both_sides(root: Path, away: Path) -> None:
+    """Give an entity another name in each clone; the other one's is pushed."""
+    for place, name in ((root, "Ivy"), (away, "Eve")):
+        file = place / "entity.yaml"
+        file.write_text(file.read_text().replace("name: Ada", f"name: {name}", 1))
+    git(away, "commit", "-qam", "Eve")
+    git(away, "push", "-q")
+
+
 def test_two_clones_are_brought_together_and_nothing_is_pushed_unasked(
     life: Run, away: Path
 ) -> None:
@@ -91,11 +100,8 @@ def test_a_night_that_cant_merge_leaves_everything_and_is_told_at_the_next_talk_
     life: Run, away: Path
 ) -> None:
     root = life.entity.root
-    for place, name in ((root, "Ivy"), (away, "Eve")):
-        file = place / "entity.yaml"
-        file.write_text(file.read_text().replace("name: Ada", f"name: {name}", 1))
-        git(place, "commit", "-qam", name)
-    git(away, "push", "-q")
+    renamed_on_both_sides(root, away)
+    git(root, "commit", "-qam", "Ivy")
     head, text = git(root, "rev-parse", "HEAD"), life.text("entity.yaml")
     said = life("sync", "--nightly", "--push")
     assert said.code == 13
@@ -283,11 +289,7 @@ def test_what_was_edited_by_hand_is_committed_and_a_settled_merge_brought_to_its
     life: Run, away: Path
 ) -> None:
     root = life.entity.root
-    for place, name in ((away, "Eve"), (root, "Ivy")):
-        file = place / "entity.yaml"
-        file.write_text(file.read_text().replace("name: Ada", f"name: {name}", 1))
-    git(away, "commit", "-qam", "Eve")
-    git(away, "push", "-q")
+    renamed_on_both_sides(root, away)
     said = life("sync", "--push")  # both changed the name
     assert (said.code, "entity.yaml" in said.err) == (13, True)
     assert git(root, "log", "-1", "--format=%s").strip() == "by hand: entity.yaml"
