@@ -39,6 +39,7 @@ def identity(dimensions: int = 768, max_tokens: int = 64) -> EmbedderIdentity:
         document_prefix="search_document: ",
         query_prefix="search_query: ",
         pooling="mean",
+        tokens_beside="",
         layer_norm=True,
         max_tokens=max_tokens,
     )
@@ -98,7 +99,7 @@ def test_a_vector_does_not_depend_on_its_batch(embedder: OnnxEmbedder, texts: li
 class Spy(OnnxEmbedder):
     """Remembers how many texts and how much padding went into each run."""
 
-    def _run(self, encodings: Sequence[Any]) -> tuple[Floats, NDArray[np.int64]]:
+    def _run(self, encodings: Sequence[Any]) -> tuple[list[Floats], NDArray[np.int64]]:
         self.seen = [*getattr(self, "seen", []), [len(encoding) for encoding in encodings]]
         return super()._run(encodings)
 
