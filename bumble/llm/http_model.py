@@ -31,6 +31,7 @@ from bumble.llm.wire import (
     SilentError,
     StatusError,
     Timeouts,
+    ToolChoice,
     ends_at,
     paced,
     within,
@@ -190,7 +191,7 @@ class HttpModel:
             thinking = ThinkFilter(opened=self._habits.opens_thinking)
             answer = Answer(thinking, CallText(request.tools) if request.tools else None)
             try:
-                return self._in_form(request, answer, on_text, until)
+                return self._in_form(request, self._habits, answer, on_text, until)
             except (*_PROBLEMS, SilentError) as problem:
                 if attempt == self._retries or answer.began or not _is_passing(problem):
                     raise http_errors.worded(
@@ -201,21 +202,26 @@ class HttpModel:
             attempt += 1
 
     def _in_form(
-        self, request: Request, answer: Answer, on_text: OnText | None, until: float | None
+        self,
+        request: Request,
+        habits: Habits,
+        answer: Answer,
+        on_text: OnText | None,
+        until: float | None,
+        left: int = _MOST_REFUSALS,
     ) -> Completion:
-        """Send the request, each time without what was refused of it."""
-        before = self._habits
-        for _ in range(_MOST_REFUSALS):
-            body = self._body(request)
-            try:
-                return self._once(request, body, answer, on_text, until)
-            except StatusError as problem:
-                less = self._dialect.without(problem, request, body, self._habits)
-                if less is None or answer.began:
-                    self._learn(before)  # it was not the form that was refused
-                    raise
-                self._learn(less)
-        return self._once(request, self._body(request), answer, on_text, until)
+        """Send the request, each time without what was refused of it; what passes is learned."""
+        body = self._dialect.body(request, habits, thinks=request.thinking)
+        try:
+            completion = self._once(request, body, answer, on_text, until)
+        except StatusError as problem:
+            less = self._dialect.without(problem, request, body, habits)
+            if less is None or answer.began or not left:
+                raise
+            return self._in_form(request, less, answer, on_text, until, left - 1)
+        calls = bool(request.tools) and self._dialect.native(self._habits)
+        self._learn(_seen(answer, habits, self._habits, calls=calls))
+        return completion
 
     def _once(
         self,
@@ -242,15 +248,6 @@ class HttpModel:
         rest = answer.end()
         if rest and on_text is not None:
             on_text(rest)
-        # what the answer tells of how the model answers
-        habits = self._habits
-        if answer.thinking.unopened:
-            habits = replace(habits, opens_thinking=True)
-        if (answer.usage.reasoning_tokens or answer.reasoning) and not habits.reasons:
-            habits = replace(habits, reasons=True)
-        if body.get("tool_choice") == "required" and answer.text and not answer.has_called:
-            habits = replace(habits, tool_choice="none")  # a schema is surer there
-        self._learn(habits)
         completion = answer.completion(self.name)
         return replace(completion, first_token_seconds=first, seconds=self._stopwatch() - started)
 
@@ -322,6 +319,32 @@ class HttpModel:
         except KeyboardInterrupt:
             line.end()
             raise
+
+
+def _seen(answer: Answer, habits: Habits, before: Habits, *, calls: bool) -> Habits:
+    """Return habits with what an answer tells of how the model answers.
+
+    Where tools come to nothing once, refused or passed over, that may be of the one answer; a
+    schema is surer where it is so twice in a row.
+
+    Args:
+        answer: The answer.
+        habits: By which its request passed.
+        before: As they were.
+        calls: Whether calls were asked for at first.
+    """
+    reasons = bool(answer.usage.reasoning_tokens or answer.reasoning)
+    habits = replace(
+        habits,
+        reasons=habits.reasons or reasons,
+        opens_thinking=habits.opens_thinking or answer.unopened,
+        doubts_tools=habits.doubts_tools and not answer.has_called,
+    )
+    passed_over = habits.tool_choice == "required" and bool(answer.text) and not answer.has_called
+    if not calls or not (passed_over or habits.tool_choice == "none"):
+        return habits
+    choice: ToolChoice = "none" if before.doubts_tools else before.tool_choice
+    return replace(habits, doubts_tools=True, tool_choice=choice)
 
 
 def _client(peer: http_errors.Peer, timeouts: Timeouts) -> httpx2.Client:

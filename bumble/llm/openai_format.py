@@ -409,7 +409,7 @@ def _call(part: dict[str, Any], place: int) -> CallPart:
         index if isinstance(index, int) else place,
         as_text(part.get("id"), "id"),
         as_text(function.get("name"), "name"),
-        as_text(arguments, "arguments"),
+        _text(arguments, "arguments"),  # with halves of characters: others follow
     )
 
 

@@ -63,6 +63,7 @@ class Habits(Struct, frozen=True):
     no_system: bool = False  # whether its template knows no word of the system
     only_objects: bool = False  # whether it refused a schema of something else
     tool_choice: ToolChoice = "required"  # "none": it is asked for actions by a schema
+    doubts_tools: bool = False  # they came to nothing the last time
     opens_thinking: bool = False  # its template opens the block of thought, and never says so
     reasons: bool = False  # it thinks without being asked to
     asked: bool = False  # whether it was asked about the model

@@ -204,6 +204,23 @@ def test_a_call_says_no_thought(server: FakeServer) -> None:
     assert talk.turn().said == talk.heard == NAME
 
 
+def test_a_thought_in_a_call_that_its_template_opened_is_not_stored_and_heard_once_at_most(
+    server: FakeServer,
+) -> None:
+    arguments = json.dumps({"text": f"{THOUGHT}</think>\n\n{NAME}", "then": "nothing"})
+    parts = [
+        {"index": 0, "id": "c", "function": {"name": "say", "arguments": arguments[:9]}},
+        *({"index": 0, "function": {"arguments": sign}} for sign in arguments[9:]),
+    ]
+    server.routes[CHAT] = says(
+        *(event({"tool_calls": [one]}) for one in parts), event({}, "tool_calls")
+    )
+    talk = Talk(server)
+    assert talk.turn().said == NAME
+    talk.heard = ""
+    assert talk.turn().said == talk.heard == NAME
+
+
 @pytest.mark.parametrize("kind", ["reasoning", "thinking"])
 def test_a_part_that_is_no_text_is_not_said(server: FakeServer, kind: str) -> None:
     parts = [{"type": kind, "text": THOUGHT}, {"type": "text", "text": NAME}]
