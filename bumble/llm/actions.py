@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,7 +19,15 @@ from bumble import patterns
 from bumble.errors import AnswerInvalidError
 from bumble.llm import marks, say_stream, structured, written_calls
 from bumble.llm.partial_json import PartialJson
-from bumble.llm.protocol import Action, Completion, FinishReason, PromptMessage, Tool, Usage
+from bumble.llm.protocol import (
+    Action,
+    Completion,
+    FinishReason,
+    OnText,
+    PromptMessage,
+    Tool,
+    Usage,
+)
 from bumble.llm.wire import CallPart, Piece
 from bumble.text.printable import each_text, whole
 
@@ -359,12 +368,14 @@ class Answer(Struct):
 
     thinking: marks.ThinkFilter
     calls: CallText | None = None  # of a request that has tools; else a call's arguments are text
-    began: bool = False
+    on_text: OnText | None = None
+    stopwatch: Callable[[], float] = time.perf_counter
+    since: float = 0.0  # when it was asked for, and how long its first token took
+    first: float | None = None
     finish_reason: FinishReason | None = None
     was_filtered: bool = False
     reasoning: str = ""
     usage: Usage = field(default_factory=Usage)
-    chars: int = 0  # of all that has come
     prose: str = ""  # its text, without the calls that are written in it
     streams: bool = False  # whether its calls are shown as they come
 
@@ -385,6 +396,21 @@ class Answer(Struct):
             self.has_called and say_stream.read(self.text).has_unopened
         )
 
+    @property
+    def began(self) -> bool:
+        """Whether anything has come of it."""
+        return self.first is not None
+
+    def read(self, pieces: Iterable[Piece], since: float) -> None:
+        """Take the pieces as they come, and hand on what they show."""
+        self.since = since
+        for piece in pieces:
+            shown = self.take(piece)
+            if piece.is_token and self.first is None:
+                self.first = self.stopwatch() - since
+            if shown and self.on_text is not None:
+                self.on_text(shown)
+
     def take(self, piece: Piece) -> str:
         """Take the next piece; return what it adds to the visible text.
 
@@ -392,8 +418,6 @@ class Answer(Struct):
         while a thought is supposed to go on: its words may end that.
         """
         self.usage = piece.usage or self.usage
-        self.began = self.began or piece.is_token
-        self.chars += piece.chars
         self.reasoning += piece.reasoning
         if piece.finish_reason:
             is_cut = piece.finish_reason.lower() in _LENGTHS
@@ -419,7 +443,10 @@ class Answer(Struct):
         return rest if self.streams else "" if self.has_called else self.prose
 
     def completion(self, name: str) -> Completion:
-        """Sum up; text beside calls was thought."""
+        """End it and sum up; text beside calls was thought."""
+        rest = self.end()
+        if rest and self.on_text is not None:
+            self.on_text(rest)
         beside = self.prose if self.has_called else ""
         return Completion(
             text=self.text,
@@ -428,4 +455,6 @@ class Answer(Struct):
             reasoning=self.reasoning + self.thinking.reasoning + beside,
             beside=beside,
             usage=self.usage,
+            first_token_seconds=self.first,
+            seconds=self.stopwatch() - self.since,
         )

@@ -16,8 +16,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from bumble.errors import BudgetSpentError, ModelUnreachableError, WeightsMissingError
 from bumble.llm import engine, gguf, marks, openai_format, prefix_cache
 from bumble.llm.actions import Answer
@@ -97,17 +95,11 @@ class EmbeddedModel:
         loaded = self._loaded()
         started = self._stopwatch()
         self._take_up(loaded, request)
-        answer = Answer(marks.ThinkFilter())
-        first: float | None = None
+        answer = Answer(marks.ThinkFilter(), on_text=on_text, stopwatch=self._stopwatch)
         body = self._body(request, self._reasoning(loaded, request))
         events = loaded.stream("/v1/chat/completions", body, until=until)
         try:
-            for event in events:
-                shown = answer.take(openai_format.read_event(event))
-                if first is None and answer.began:
-                    first = self._stopwatch() - started
-                if shown and on_text is not None:
-                    on_text(shown)
+            answer.read(map(openai_format.read_event, events), started)
         except engine.EngineError as problem:
             raise self._refused(problem) from problem
         except TimeoutError:
@@ -119,11 +111,7 @@ class EmbeddedModel:
             events.close()
             if answer.finish_reason is None:
                 loaded.wait_idle(_STOP_SECONDS)
-        rest = answer.end()
-        if rest and on_text is not None:
-            on_text(rest)
-        completion = answer.completion(self.name)
-        return replace(completion, first_token_seconds=first, seconds=self._stopwatch() - started)
+        return answer.completion(self.name)
 
     def warm(self, request: Request) -> None:
         """Evaluate what the next request will share with this one, and save it.

@@ -144,7 +144,7 @@ class HttpModel:
         """Return the length of the body as it would be sent now."""
         if self._dialect.asks_first:
             self._informed()
-        return len(_encoded(self._body(request)))
+        return len(_encoded(self._dialect.body(request, self._habits)))
 
     def close(self) -> None:
         """Close the connection, if there was one."""
@@ -168,9 +168,6 @@ class HttpModel:
             self._learn(self._dialect.learned(self._ask, self._habits))
         return self._habits
 
-    def _body(self, request: Request) -> dict[str, Any]:
-        return self._dialect.body(request, self._habits, thinks=request.thinking)
-
     def _without_thought(self, request: Request, on_text: OnText | None) -> Completion:
         """Ask once more a model that thought and said nothing: not to think, with more room."""
         self._learn(replace(self._habits, reasons=True))
@@ -189,9 +186,10 @@ class HttpModel:
         attempt, until = 0, ends_at(request.seconds)
         while True:
             thinking = ThinkFilter(opened=self._habits.opens_thinking)
-            answer = Answer(thinking, CallText(request.tools) if request.tools else None)
+            calls = CallText(request.tools) if request.tools else None
+            answer = Answer(thinking, calls, on_text, self._stopwatch)
             try:
-                return self._in_form(request, self._habits, answer, on_text, until)
+                return self._in_form(request, self._habits, answer, until)
             except (*_PROBLEMS, SilentError) as problem:
                 if attempt == self._retries or answer.began or not _is_passing(problem):
                     raise http_errors.worded(
@@ -206,52 +204,31 @@ class HttpModel:
         request: Request,
         habits: Habits,
         answer: Answer,
-        on_text: OnText | None,
         until: float | None,
         left: int = _MOST_REFUSALS,
     ) -> Completion:
         """Send the request, each time without what was refused of it; what passes is learned."""
-        body = self._dialect.body(request, habits, thinks=request.thinking)
+        body, since = self._dialect.body(request, habits), self._stopwatch()
         try:
-            completion = self._once(request, body, answer, on_text, until)
+            with closing(self._stream(body, request.max_tokens, until)) as pieces:
+                answer.read(pieces, since)
         except StatusError as problem:
             less = self._dialect.without(problem, request, body, habits)
             if less is None or answer.began or not left:
                 raise
-            return self._in_form(request, less, answer, on_text, until, left - 1)
-        calls = bool(request.tools) and self._dialect.native(self._habits)
-        self._learn(_seen(answer, habits, self._habits, calls=calls))
-        return completion
-
-    def _once(
-        self,
-        request: Request,
-        body: dict[str, Any],
-        answer: Answer,
-        on_text: OnText | None,
-        until: float | None,
-    ) -> Completion:
-        started = self._stopwatch()
-        first: float | None = None
-        with closing(self._stream(body, until)) as pieces:
-            for piece in pieces:
-                shown = answer.take(piece)
-                http_errors.check_length(answer.chars, request.max_tokens)
-                if first is None and answer.began:
-                    first = self._stopwatch() - started
-                if shown and on_text is not None:
-                    on_text(shown)
+            return self._in_form(request, less, answer, until, left - 1)
         if answer.finish_reason is None:
             raise ConnectionError("the stream ended before its end")
         if answer.was_filtered:
             raise http_errors.filtered(self._peer.shown)
-        rest = answer.end()
-        if rest and on_text is not None:
-            on_text(rest)
         completion = answer.completion(self.name)
-        return replace(completion, first_token_seconds=first, seconds=self._stopwatch() - started)
+        calls = bool(request.tools) and self._dialect.native(self._habits)
+        self._learn(_seen(answer, habits, self._habits, calls=calls))
+        return completion
 
-    def _stream(self, body: dict[str, Any], until: float | None) -> Generator[Piece, None, None]:
+    def _stream(
+        self, body: dict[str, Any], max_tokens: int, until: float | None
+    ) -> Generator[Piece, None, None]:
         line = http_errors.Line(self._connections)
 
         def read() -> Generator[Piece, None, None]:
@@ -263,7 +240,8 @@ class HttpModel:
             ) as response:
                 if not response.is_success:
                     raise _status_error(response)
-                yield from self._dialect.pieces(_events(response, self._dialect))
+                pieces = self._dialect.pieces(_events(response, self._dialect))
+                yield from http_errors.measured(pieces, max_tokens)
 
         return paced(
             read,
@@ -422,7 +400,7 @@ def _is_passing(problem: Exception) -> bool:
     if isinstance(problem, StatusError):
         is_passing = problem.status in (408, 409, 429) or problem.status >= 500
         is_soon = problem.wait <= _MOST_WAIT_SECONDS
-        return is_passing and is_soon and not problem.is_out_of_credit
+        return is_passing and is_soon and problem.matter != "credit"
     if isinstance(problem, httpx2.TimeoutException):
         return False
     return isinstance(problem, httpx2.TransportError | ConnectionError)

@@ -59,7 +59,7 @@ class OllamaDialect(Struct, frozen=True):
         """Whether requests may carry tools: its schema is enforced by a grammar, which is surer."""
         return False
 
-    def body(self, request: Request, habits: Habits, *, thinks: bool) -> dict[str, Any]:
+    def body(self, request: Request, habits: Habits) -> dict[str, Any]:
         """Write the body of a request."""
         options: dict[str, Any] = {
             "num_ctx": self.window_tokens,
@@ -77,7 +77,7 @@ class OllamaDialect(Struct, frozen=True):
         if request.schema is not None:
             body["format"] = dict(request.schema)
         if habits.can_think:
-            body["think"] = thinks
+            body["think"] = request.thinking
         return {name: value for name, value in body.items() if name not in habits.without}
 
     def without(

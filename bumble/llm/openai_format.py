@@ -107,7 +107,7 @@ class OpenAIDialect(Struct, frozen=True):
             return "plain" if habits.only_objects or mode != "json_schema" else mode
         return mode
 
-    def body(self, request: Request, habits: Habits, *, thinks: bool) -> dict[str, Any]:
+    def body(self, request: Request, habits: Habits) -> dict[str, Any]:
         """Write the body of a request."""
         native = bool(request.tools) and self.native(habits)
         mode = self.mode(request, habits)
@@ -132,7 +132,7 @@ class OpenAIDialect(Struct, frozen=True):
         }
         if request.seed is not None:
             body["seed"] = request.seed
-        body |= self.thinks if thinks else self.thinks_not
+        body |= self.thinks if request.thinking else self.thinks_not
         if native and habits.effort:
             body["reasoning_effort"] = habits.effort
         if native:
@@ -154,7 +154,8 @@ class OpenAIDialect(Struct, frozen=True):
         is_refusal = problem.status in _REFUSALS or (
             problem.status >= 500 and named in _TOOLS_FIRST
         )
-        if not (is_refusal and problem.is_of_form):
+        is_of_form = problem.matter == "form" or problem.status == 403
+        if not (is_refusal and is_of_form):
             return None
         if not habits.no_system and _NO_SYSTEM.search(problem.message):
             return replace(habits, no_system=True)
