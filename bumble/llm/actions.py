@@ -414,8 +414,7 @@ class Answer(Struct):
     def take(self, piece: Piece) -> str:
         """Take the next piece; return what it adds to the visible text.
 
-        Where there are tools, text waits for the end: calls may follow. So does a call that comes
-        while a thought is supposed to go on: its words may end that.
+        A call that comes while a thought is supposed to go on waits: its words may end that.
         """
         self.usage = piece.usage or self.usage
         self.reasoning += piece.reasoning
@@ -429,18 +428,19 @@ class Answer(Struct):
         if piece.calls and not self.has_called:
             self.streams = not self.thinking.is_open
         added = "".join(map(self.calls.take, piece.calls))
-        return added if self.streams else ""
+        return shown + (added if self.streams else "")
 
     def end(self) -> str:
         """End the answer; return what of the visible text was held back."""
-        rest = self.thinking.finish(is_whole=self.finish_reason != "length")
+        is_whole = self.finish_reason != "length"
+        rest = self.thinking.finish(is_whole=is_whole)
         self.prose = self.thinking.text
         if self.calls is None:
             return rest
         if not self.has_called:
             self.prose = self.calls.take_written(self.prose)
-        rest = self.calls.finish(whole=self.finish_reason != "length")
-        return rest if self.streams else "" if self.has_called else self.prose
+        ending = self.calls.finish(whole=is_whole)
+        return rest + (ending if self.streams else "")
 
     def completion(self, name: str) -> Completion:
         """End it and sum up; text beside calls was thought."""

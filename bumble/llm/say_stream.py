@@ -71,6 +71,8 @@ class SayReader:
                 self._is_json, piece, self._start = True, self._start[opening.end() :], None
             elif not _MAY_OPEN.fullmatch(self._start):
                 self._start = None
+        elif not self._is_json:  # calls begin a piece of their own
+            self._is_json = _ACTIONS.match(piece) is not None
         if self._is_json:
             self.json.feed(piece)
         new, self._new = self._new, []
