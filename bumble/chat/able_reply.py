@@ -43,7 +43,8 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
     """Decide how much thought a message is worth, by its form alone: no reader is loaded."""
     if asked:
         return Reading(language, route.Route(asked, "asked", 1.0))
-    if tools.are_called_for(runtime, heard.session):
+    outside = tools.outside(runtime, heard.session)
+    if outside is not None and outside.called_for(heard.message.text):
         return Reading(language, route.Route("deliberate", "outside_tool", 0.9))
     return Reading(language, route.by_form(heard.message.text))
 
@@ -92,7 +93,8 @@ def recall(
     """Gather the stable part, the conversation as it is shown, and what may matter of memory."""
     session = heard.session
     uses = compacts and reading.route.profile == "deliberate"
-    outside = tools.outside_tools(runtime, session) if uses else ()
+    others = tools.outside(runtime, session) if uses else None
+    outside = others.offered(session.messages[-1].text) if others else ()
     always = stable_part(runtime, session.people)
     system.say_unreadable(runtime, always.files)
     notes = []

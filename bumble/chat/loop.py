@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.chat import route
-from bumble.chat.completion_gate import ANNOUNCES, SILENT, Gate, ToolUse
+from bumble.chat.completion_gate import ANNOUNCES, SILENT, Gate, is_told
 from bumble.chat.tool_list import MORE, SAY
-from bumble.chat.tools import AGENCY, KEEPS, READ_ONLY, SEARCHES, Plan, Result
+from bumble.chat.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
 from bumble.llm import actions, prompts
@@ -87,7 +87,6 @@ def _is_one_word(last: str, first: str, language: str) -> bool:
 
 ENDS = frozenset({SAY.name, "end_turn"})  # calls after which nothing follows
 REPEAT_LIMIT = 3  # identical calls in a row before the next is refused
-PREVIEWS, PREVIEW_CHARS = 8, 280  # outputs of tools that the gate sees, and how much of each
 MOST_IDLE = 1  # answers in a row that may go on, say nothing, and come to nothing new
 STANDS_STILL = "what was to be done has failed each time"
 LENGTH_STOPS = 3  # answers cut off in a row before the advice to write a file
@@ -134,20 +133,20 @@ class LoopStep(Struct, frozen=True):
     goes_on: bool = False  # whether it continues speech that was cut off, right behind it
 
     @property
+    def pairs(self) -> list[tuple[Action, Result]]:
+        """Each call, and what came of it."""
+        return list(zip(self.calls, self.results, strict=True))
+
+    @property
     def effect(self) -> list[tuple[str, str]]:
         """What its calls came to."""
-        return [(call.name, one.text) for call, one in zip(self.calls, self.results, strict=True)]
+        return [(call.name, result.text) for call, result in self.pairs]
 
     @property
     def tells_all(self) -> bool:
         """Whether speech beside work needs no more: what that gives is that it was done."""
         is_speech = bool(self.said) and not self.announces
         return is_speech and bool(self.calls) and all(map(is_told, self.calls, self.results))
-
-
-def is_told(call: Action, result: Result) -> bool:
-    """Whether a call has come to nothing that the entity didn't know when it made it."""
-    return call.name in KEEPS and not result.failed
 
 
 class LoopOutcome(Struct):
@@ -175,21 +174,12 @@ class LoopOutcome(Struct):
     @property
     def plans(self) -> list[Plan]:
         """What the tools want written, in the order of their calls."""
-        results = [result for step in self.steps for result in step.results]
-        return [*self.beside, *(plan for result in results for plan in result.plans)]
+        return [*self.beside, *(plan for _, result in self.pairs for plan in result.plans)]
 
-    def work(self) -> list[ToolUse]:
-        """The last tools that ran, each with the beginning of its result."""
-        pairs = [pair for step in self.steps for pair in zip(step.calls, step.results, strict=True)]
-        return [
-            ToolUse(
-                call.name,
-                words.one_line(result.text)[:PREVIEW_CHARS],
-                result.failed,
-                tells=not is_told(call, result),
-            )
-            for call, result in pairs[max(0, len(pairs) - PREVIEWS) :]
-        ]
+    @property
+    def pairs(self) -> list[tuple[Action, Result]]:
+        """All calls that were carried out, and what came of each."""
+        return [pair for step in self.steps for pair in step.pairs]
 
 
 def schema(tools: Sequence[Tool], *, speech_only: bool = False) -> Mapping[str, Any]:
@@ -442,7 +432,7 @@ class _Turn(Struct):
         agency = {call.name for call in calls} & AGENCY
         work = [call for call in calls if call.name not in AGENCY]
         over, results = self.is_over, list[Result]()
-        earlier = [call for step in self.outcome.steps for call in step.calls]
+        earlier = [call for call, _ in self.outcome.pairs]
 
         def done(call: Action, place: int) -> Result:
             if over:  # not every backend keeps to a schema
@@ -487,7 +477,7 @@ class _Turn(Struct):
             return self._unworked(step)
         results = tuple(
             ToolResult(call.id, transcript.result_text(call.name, result.text))
-            for call, result in zip(step.calls, step.results, strict=True)
+            for call, result in step.pairs
         )
         nudge = self._nudge(step)
         text = "\n\n".join([*(result.text for result in results), nudge])
@@ -510,7 +500,7 @@ class _Turn(Struct):
         missing = "now speak" if over else "now speak, or act"
         if step.ends:  # else it only thought
             announced = ANNOUNCES if step.announces and not over else ""
-            missing = announced or self.gate.missing(self.outcome.said, self.outcome.work())
+            missing = announced or self.gate.missing(self.outcome.said, self.outcome.pairs)
             if not missing:
                 return "done"
             self.outcome.missing.append(missing)
@@ -532,11 +522,9 @@ class _Turn(Struct):
         Asked for what it has found by now, it says that it doesn't know, as the person did.
         """
         message, over = self.gate.message, self.is_over
-        calls = [call for each in self.outcome.steps for call in each.calls]
-        searches = [call.arguments.values() for call in calls if call.name in SEARCHES]
-        asked = [f'"{value}"' for values in searches for value in values]
-        pairs = zip(step.calls, step.results, strict=True)
-        names = ", ".join(dict.fromkeys(call.name for call, result in pairs if result.failed))
+        searches = [call.arguments for call, _ in self.outcome.pairs if call.name in SEARCHES]
+        asked = [f'"{value}"' for arguments in searches for value in arguments.values()]
+        names = ", ".join(dict.fromkeys(call.name for call, one in step.pairs if one.failed))
         said = tokens.cut(words.one_line(message), MESSAGE_TOKENS)
         slots = {
             "asked": f" Already searched: {', '.join(dict.fromkeys(asked))}." if asked else "",

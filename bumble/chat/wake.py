@@ -421,15 +421,16 @@ def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
         task=wake.cause,
     )
     steps = outcome.steps
-    pairs = [pair for step in steps for pair in zip(step.calls, step.results, strict=True)]
-    used = ["tool_failed" if result.failed else "tool" for _, result in pairs]
+    used = ["tool_failed" if result.failed else "tool" for _, result in outcome.pairs]
     aloud = "\n\n".join([step.said for step in steps if step.said][:MOST_SAYS])
 
     def diary() -> Change:
         why = f"woke: {wake.decision.told}"
         return journal.plan_add(at, aloud, runtime.zone, why, tags=(WAKE,), provenance=origin)
 
-    calls = [one.name for one, result in pairs if not result.failed and one.name not in QUIET]
+    calls = [
+        one.name for one, result in outcome.pairs if not result.failed and one.name not in QUIET
+    ]
     did = "+".join(dict.fromkeys([*calls, *(["say"] if aloud else [])]))
     return WakeOutcome(
         did or REST,

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from bumble import patterns
 from bumble.errors import AnswerInvalidError
-from bumble.llm import marks, say_stream, structured, written_calls
+from bumble.llm import marks, structured, written_calls
 from bumble.llm.partial_json import PartialJson
 from bumble.llm.protocol import (
     Action,
@@ -28,6 +28,7 @@ from bumble.llm.protocol import (
     Tool,
     Usage,
 )
+from bumble.llm.say_stream import SayReader, listed
 from bumble.llm.wire import CallPart, Piece
 from bumble.text.printable import each_text, whole
 
@@ -87,7 +88,7 @@ def parse(text: str, tools: Sequence[Tool] = ()) -> tuple[Action, ...]:
     """
     if not text.strip():
         return ()
-    reader = say_stream.read(text)
+    reader = SayReader(text)
     if reader.json.is_deep:
         raise AnswerInvalidError("The model's answer is nested too deep.", answer=text)
     calls, said = _read_calls(text, tools), reader.texts
@@ -122,7 +123,7 @@ def _read_calls(text: str, tools: Sequence[Tool]) -> list[tuple[str, Mapping[str
     except ValueError:
         return []
     # 1. find the list; in prose, only the full shape counts: an example in a sentence is no call
-    found, depth = say_stream.listed(value)
+    found, depth = listed(value)
     if depth < 2 and not text.lstrip().startswith(("{", "[", "```")):
         return []
     # 2. leave out what was cut off in the middle
@@ -308,7 +309,7 @@ class CallText:
             tools: What may be called.
         """
         self.text = ""
-        self._tools = tools
+        self.tools = tools
         self._calls: list[_Call] = []
         self._at = self._written = 0  # the call that is being written, and how much of it is
 
@@ -316,7 +317,7 @@ class CallText:
         """Take a piece of a call; return what it adds to the text."""
         call = next((one for one in reversed(self._calls) if one.index == part.index), None)
         if part.name and (call is None or self._begins(part, call)):
-            call = _Call(part.index, part.id, named(part.name, self._tools))
+            call = _Call(part.index, part.id, named(part.name, self.tools))
             self._calls.append(call)
         elif call is None and self._calls:
             call = self._calls[-1]
@@ -349,18 +350,11 @@ class CallText:
         self.text = text
         return added
 
-    def take_written(self, text: str) -> str:
-        """Take the calls that a text holds in the notation of its model; return what else it is."""
-        written = written_calls.read(text, self._tools)
-        for n, (name, arguments) in enumerate(written.calls):
-            self.take(CallPart(n, name=name, arguments=arguments))
-        return written.prose if written.calls else text
-
     def _begins(self, part: CallPart, call: _Call) -> bool:
         """Whether a piece begins another call: some endpoints number all of them alike."""
         is_other = bool(part.id and call.id and part.id != call.id and call.arguments)
         is_next = bool(part.arguments) and call.json.is_whole
-        return is_other or is_next or named(part.name, self._tools) != call.name
+        return is_other or is_next or named(part.name, self.tools) != call.name
 
 
 class Answer(Struct):
@@ -392,9 +386,8 @@ class Answer(Struct):
     @property
     def unopened(self) -> bool:
         """Whether a thought ended in it that never began: the template begins it."""
-        return self.thinking.unopened or (
-            self.has_called and say_stream.read(self.text).has_unopened
-        )
+        says = SayReader(self.text).filters if self.has_called else ()
+        return any(one.unopened for one in (self.thinking, *says))
 
     @property
     def began(self) -> bool:
@@ -438,7 +431,9 @@ class Answer(Struct):
         if self.calls is None:
             return rest
         if not self.has_called:
-            self.prose = self.calls.take_written(self.prose)
+            self.prose, written = written_calls.read(self.prose, self.calls.tools)
+            for n, (name, arguments) in enumerate(written):
+                self.calls.take(CallPart(n, name=name, arguments=arguments))
         ending = self.calls.finish(whole=is_whole)
         return rest + (ending if self.streams else "")
 

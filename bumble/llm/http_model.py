@@ -97,7 +97,19 @@ class HttpModel:
     @cached_property
     def _client(self) -> httpx2.Client:
         """The connection, made for the first request: certificates take a while to be read."""
-        return _client(self._peer, self._timeouts)
+        timeouts, url = self._timeouts, self._peer.url
+        slowest = max(timeouts.first_token_seconds, timeouts.silence_seconds) + 5
+        return httpx2.Client(
+            trust_env=not printable.is_loopback(url),
+            follow_redirects=True,
+            verify=not url.startswith("http://"),  # no certificates are read for nothing
+            timeout=httpx2.Timeout(slowest, connect=timeouts.connect_seconds),
+            headers={"User-Agent": "bumble"},
+            event_hooks={
+                "request": [self._peer.guard_request],
+                "response": [self._peer.guard_response],
+            },
+        )
 
     @property
     def native_tools(self) -> bool:
@@ -193,7 +205,7 @@ class HttpModel:
             except (*_PROBLEMS, SilentError) as problem:
                 if attempt == self._retries or answer.began or not _is_passing(problem):
                     raise http_errors.worded(
-                        self._peer, problem, self._dialect_model, answer.text
+                        self._peer, problem, self._dialect.model, answer.text
                     ) from problem
                 asked_for = problem.wait if isinstance(problem, StatusError) else 0.0
             self._sleep(max(0.5 * 2**attempt, asked_for))
@@ -252,10 +264,6 @@ class HttpModel:
             until=until,
         )
 
-    @property
-    def _dialect_model(self) -> str:
-        return self.name.partition(":")[2]
-
     def _look_at_window(self) -> None:
         """Read back, once, the window that the model was loaded with."""
         if self._looked or self._most_tokens is None:
@@ -266,7 +274,7 @@ class HttpModel:
             asked, self._most_tokens = self._most_tokens, loaded
             if self._on_warning is not None:
                 self._on_warning(
-                    f"Ollama gives {self._dialect_model} a window of {loaded} tokens, "
+                    f"Ollama gives {self._dialect.model} a window of {loaded} tokens, "
                     f"not the {asked} asked for; longer prompts would be cut."
                 )
 
@@ -323,18 +331,6 @@ def _seen(answer: Answer, habits: Habits, before: Habits, *, calls: bool) -> Hab
         return habits
     choice: ToolChoice = "none" if before.doubts_tools else before.tool_choice
     return replace(habits, doubts_tools=True, tool_choice=choice)
-
-
-def _client(peer: http_errors.Peer, timeouts: Timeouts) -> httpx2.Client:
-    slowest = max(timeouts.first_token_seconds, timeouts.silence_seconds) + 5
-    return httpx2.Client(
-        trust_env=not printable.is_loopback(peer.url),
-        follow_redirects=True,
-        verify=not peer.url.startswith("http://"),  # no certificates are read for nothing
-        timeout=httpx2.Timeout(slowest, connect=timeouts.connect_seconds),
-        headers={"User-Agent": "bumble"},
-        event_hooks={"request": [peer.guard_request], "response": [peer.guard_response]},
-    )
 
 
 def _encoded(body: dict[str, Any]) -> bytes:

@@ -171,7 +171,20 @@ class Recorded(Wrapper):
                 append(self._path, entry)
         if self._prompts is not None and completion is not None:
             with contextlib.suppress(OSError, UnsafePathError):
-                append_line(self._prompts, _in_full(entry, request, completion))
+                shown = [{"role": one.role, "content": one.content} for one in request.messages]
+                asked = {name: getattr(request, name) for name in ("schema", "temperature", "seed")}
+                append_line(
+                    self._prompts,
+                    {
+                        "at": entry.at.isoformat(),
+                        "purpose": entry.purpose,
+                        "model": entry.model,
+                        "messages": shown,
+                        **asked,
+                        "answer": completion.text,
+                        "finish_reason": completion.finish_reason,
+                    },
+                )
 
 
 def plain_name(name: str) -> str:
@@ -180,21 +193,6 @@ def plain_name(name: str) -> str:
     A line of the ledger is text that a shell or a terminal may meet.
     """
     return _OUTLANDISH.sub("_", name)
-
-
-def _in_full(entry: LedgerEntry, request: Request, completion: Completion) -> dict[str, Any]:
-    """Return what was asked and answered, word for word."""
-    return {
-        "at": entry.at.isoformat(),
-        "purpose": entry.purpose,
-        "model": entry.model,
-        "messages": [{"role": one.role, "content": one.content} for one in request.messages],
-        "schema": request.schema,
-        "temperature": request.temperature,
-        "seed": request.seed,
-        "answer": completion.text,
-        "finish_reason": completion.finish_reason,
-    }
 
 
 def append(path: Path, entry: LedgerEntry) -> None:

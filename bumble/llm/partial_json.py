@@ -121,7 +121,10 @@ class PartialJson:
         parts = list[str]()
         self._at += 1
         while True:
-            text = _ESCAPE.sub(_unescaped, self._run(_READABLE))
+            text = _ESCAPE.sub(
+                lambda one: chr(int(one[1], 16)) if one[1] else _ESCAPES.get(one[2], one[2]),
+                self._run(_READABLE),
+            )
             parts.append(text)
             self._hear(text)
             if self._left.startswith('"', self._at):
@@ -137,9 +140,3 @@ class PartialJson:
             if self._at < len(self._left):
                 return json.loads(written)
             yield
-
-
-def _unescaped(escape: re.Match[str]) -> str:
-    if escape[2] is not None:
-        return _ESCAPES.get(escape[2], escape[2])
-    return chr(int(escape[1], 16))

@@ -31,30 +31,32 @@ class SayReader:
     all, it was thought, and they do the saying. What has been returned is never taken back.
     """
 
-    def __init__(self) -> None:
-        """Begin an answer."""
+    def __init__(self, text: str = "") -> None:
+        """Begin an answer.
+
+        Args:
+            text: All of it, where it is there.
+        """
         self.json = PartialJson(self._hear)
         self._is_json = False
         self._raw: list[str] = []
         self._start: str | None = ""  # the beginning, until it is known what it is of
-        self._texts: list[ThinkFilter] = []
+        self.filters: list[ThinkFilter] = []  # what each text went through
         self._saying: Any = None  # the arguments whose text is read
         self._new: list[tuple[int, str]] = []
+        if text:
+            self.feed(text)
+            self.finish()
 
     @property
     def texts(self) -> list[str]:
         """What is said, each text for itself; of plain text all, as if it ended here."""
-        if self._texts or self._has_acted:
-            return [one.text for one in self._texts]
+        if self.filters or self._has_acted:
+            return [one.text for one in self.filters]
         raw = "".join(self._raw).strip()
         if begins := _ACTIONS.search(raw):
-            return read(raw[begins.start() :]).texts if begins.start() else []
+            return SayReader(raw[begins.start() :]).texts if begins.start() else []
         return [raw] if raw and '"actions"' not in raw and not self.json.is_deep else []
-
-    @property
-    def has_unopened(self) -> bool:
-        """Whether a thought ended in what is said that never began."""
-        return any(one.unopened for one in self._texts)
 
     @property
     def _has_acted(self) -> bool:
@@ -93,15 +95,7 @@ class SayReader:
             return
         if inside is not self._saying:
             self._saying = inside
-            self._texts.append(ThinkFilter())
-        thinking = self._texts[-1]
+            self.filters.append(ThinkFilter())
+        thinking = self.filters[-1]
         said = thinking.finish() if text is None else thinking.feed(text)
-        self._new.append((len(self._texts) - 1, said))
-
-
-def read(text: str) -> SayReader:
-    """Read a whole answer."""
-    reader = SayReader()
-    reader.feed(text)
-    reader.finish()
-    return reader
+        self._new.append((len(self.filters) - 1, said))

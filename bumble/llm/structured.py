@@ -41,7 +41,10 @@ def answer(model: Model, request: Request, schema: Mapping[str, Any]) -> Any:
     Raises:
         AnswerInvalidError: If the second answer is unusable too; it keeps that answer as it came.
     """
-    asked = replace(_on_one_line(request), schema=schema)
+    *before, last = request.messages
+    # on one line: a third of what a small model wrote was white space
+    last = replace(last, content=f"{last.content.rstrip()}\n{ONE_LINE}")
+    asked = replace(request, messages=(*before, last), schema=schema)
     first = model.complete(asked).text
     try:
         return read(first, schema)
@@ -55,13 +58,6 @@ def answer(model: Model, request: Request, schema: Mapping[str, Any]) -> Any:
             "Run it again, or choose a larger model with `bumble config set llm.model NAME`.",
             answer=second,
         ) from problem
-
-
-def _on_one_line(request: Request) -> Request:
-    """Ask for JSON without line breaks: a third of what a small model writes was white space."""
-    *before, last = request.messages
-    asked = replace(last, content=f"{last.content.rstrip()}\n{ONE_LINE}")
-    return replace(request, messages=(*before, asked))
 
 
 def read(text: str, schema: Mapping[str, Any]) -> Any:
