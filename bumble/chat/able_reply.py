@@ -127,7 +127,14 @@ def compose(
         runtime.temperature,
         reads_fast=not runtime.local,
     )
-    machine, trouble = _machine(runtime, heard)
+    machine = trouble = ""
+    if heard.who.trust == "owner" and set(heard.session.people) <= {heard.who.id}:
+        machine, trouble = workspace.describe(  # nobody else's business
+            runtime.config.prompt.host_command,
+            runtime.entity.root,
+            runtime.environ,
+            runtime.config.tools.command_variables,
+        )
     blocks = _blocks(runtime, heard, moment, reading, recalled, machine)
     kept = _fitting(runtime, heard, recalled, blocks, profile)
     last = system.with_preamble(kept, transcript.render(heard.message).content)
@@ -176,16 +183,6 @@ def _blocks(
         Block("tools", preamble.tools_text(runtime, profile, names, at)),
         Block("machine", machine),
     ]
-
-
-def _machine(runtime: Runtime, heard: Heard) -> tuple[str, str]:
-    """Tell an owner's entity of their machine, which is nobody else's business; what went wrong."""
-    if heard.who.trust != "owner" or set(heard.session.people) - {heard.who.id}:
-        return "", ""
-    also = runtime.config.tools.command_variables
-    return workspace.describe(
-        runtime.config.prompt.host_command, runtime.entity.root, runtime.environ, also
-    )
 
 
 def _fitting(

@@ -257,7 +257,10 @@ def _answered(
         with voice.breakable():
             reply = _remembered(runtime, turn, template, outcome)
             if reply is None and _may_sum(turn):
-                result = _summed(runtime, turn, outcome)
+                # it writes the sum, which is worked out here
+                text = turn.heard.message.text
+                written = _asked(runtime, turn, outcome, "sum", text, SUM_TOKENS)
+                result = code_answers.worked_out(written, text, turn.reading.language)
                 reply = CodeReply(result, "calculate") if result else None
             if reply is None and _spoken(runtime, turn, outcome, voice.say):
                 return None
@@ -581,7 +584,11 @@ class _Sentences:
     def _speak(self, end: int) -> None:
         ready, self._held = self._held[:end], self._held[end:]
         if not self.said:
-            ready = self._begun(_unannounced(self._speaker.sub("", ready)).lstrip())
+            ready = self._speaker.sub("", ready)
+            first, _, rest = ready.partition("\n")
+            if rest and first.rstrip().endswith(ANNOUNCES):  # it only says what comes
+                ready = rest
+            ready = self._begun(ready.lstrip())
         starts = [0, *(match.end() for match in SENTENCE_END.finditer(ready)), len(ready)]
         parts = [ready[first:last] for first, last in pairwise(starts)]
         ready = "".join(part for part in parts if not self._gives_back(part))
@@ -659,12 +666,6 @@ def _round(text: str) -> int:
     return 0
 
 
-def _unannounced(text: str) -> str:
-    """Return the beginning of an answer without a first line that only says what comes."""
-    first, *rest = text.split("\n", 1)
-    return rest[0] if rest and first.rstrip().endswith(ANNOUNCES) else text
-
-
 def _may_sum(turn: Turn) -> bool:
     """Whether a message may ask for a sum; what the model makes of one that doesn't fails."""
     reading, text = turn.reading.said, turn.heard.message.text
@@ -690,10 +691,3 @@ def _asked(
     completion = runtime.model.complete(route.fitting(runtime, request))
     outcome.completions.append(completion)
     return completion.text
-
-
-def _summed(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> str:
-    """Have the model write the sum that a message asks for, and work it out; empty: it is none."""
-    text = turn.heard.message.text
-    written = _asked(runtime, turn, outcome, "sum", text, SUM_TOKENS)
-    return code_answers.worked_out(written, text, turn.reading.language)

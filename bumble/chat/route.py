@@ -61,7 +61,6 @@ class Route(Struct, frozen=True):
 class Profile(Struct, frozen=True):
     """How much a turn may cost."""
 
-    name: str
     max_tokens: int
     thinking: bool
     temperature: float
@@ -135,7 +134,6 @@ def profile(
     reflex = name == "reflex"
     cognition = config.cognition
     return Profile(
-        name=name,
         max_tokens=cognition.reflex_max_tokens if reflex else cognition.deliberate_max_tokens,
         thinking=not reflex and cognition.deliberate_thinking,
         temperature=temperature if named is None else named,

@@ -225,15 +225,6 @@ def read_past(runtime: Runtime) -> tuple[PastWake, ...]:
     return tuple(wake for wake in past if wake.at.tzinfo)
 
 
-def plan_woke(runtime: Runtime, decision: WakeDecision, did: str) -> Change | None:
-    """Plan to remember a wake."""
-    cause = decision.cause
-    now = PastWake(decision.at, did, cause.key if cause else "timer")
-    held = [*read_past(runtime), now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
-    rows = [f"{base.stamp(wake.at)} {wake.did} {wake.key}" for wake in held]
-    return _plan(runtime, {"recent": rows, "reason": "woke"}, f"wake: {did}")
-
-
 def _plan(runtime: Runtime, values: Mapping[str, object], why: str) -> Change | None:
     file = state.read(runtime.entity.state)
     return state.plan_write(file, {WAKE: dict(values)}, why)
@@ -531,14 +522,18 @@ def run(runtime: Runtime, decision: WakeDecision) -> JobResult:
 
 
 def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:
-    cause = wake.decision.told
+    cause, told = wake.decision.cause, wake.decision.told
     barred = sorted(wake.decision.barred)
 
     def plan() -> Sequence[Change | None]:
         if read_past(runtime) != wake.decision.past:
             return ()  # another process was faster
         changes = [plan() for plan in outcome.plans]
-        woke = plan_woke(runtime, wake.decision, outcome.did)
+        now = PastWake(wake.decision.at, outcome.did, cause.key if cause else "timer")
+        held = [*wake.decision.past, now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
+        rows = [f"{base.stamp(one.at)} {one.did} {one.key}" for one in held]
+        values = {"recent": rows, "reason": "woke"}
+        woke = _plan(runtime, values, f"wake: {outcome.did}")
         moved = None
         if outcome.events:
             move = body_state.events(runtime, outcome.events)
@@ -548,13 +543,13 @@ def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:
     why = f" ({outcome.why})" if outcome.why else ""
     shut = f" Barred: {', '.join(barred)}." if barred else ""
     return JobResult(
-        title=f"wake: {outcome.did}, because of {cause}",
+        title=f"wake: {outcome.did}, because of {told}",
         plan=plan,
-        lines=(f"Woke because of {cause}: {outcome.did}{why}.{shut}", *outcome.lines),
+        lines=(f"Woke because of {told}: {outcome.did}{why}.{shut}", *outcome.lines),
         data={
             "woke": True,
             "did": outcome.did,
-            "cause": wake.decision.cause.key if wake.decision.cause else "",
+            "cause": cause.key if cause else "",
             "why": outcome.why,
             "barred": barred,
             "person": wake.person,

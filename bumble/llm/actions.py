@@ -34,6 +34,7 @@ from bumble.text.printable import each_text, whole
 
 _LENGTHS = ("length", "max_tokens", "model_length")  # what servers call an answer that was cut off
 _NAME = patterns.compile(r"[\w-]+")
+_TEXT = patterns.compile(r'\A\s*"(.*)"\s*\Z', re.DOTALL)
 _QUOTE = patterns.compile(r'(\\.)|"', re.DOTALL)  # within a text of JSON; or what is escaped
 MAX_ACTIONS = 8  # in one answer; a bound keeps a small model from going on for ever
 
@@ -179,14 +180,11 @@ def _escaped(text: str, fields: Iterable[str]) -> str:
     names = "|".join(map(re.escape, fields))
     body = text.rstrip().removesuffix("}")
     parts = re.split(rf'((?:^\s*{{|,)\s*"(?:{names})"\s*:)', body)
-    return "".join(map(_quoted, parts)) + text[len(body) :]
+    return "".join(_TEXT.sub(_without_quotes, part) for part in parts) + text[len(body) :]
 
 
-def _quoted(part: str) -> str:
-    value = part.strip()
-    if len(value) < 2 or value[0] != '"' or value[-1] != '"':
-        return part
-    inner = _QUOTE.sub(lambda match: match[1] or '\\"', value[1:-1])
+def _without_quotes(text: re.Match[str]) -> str:
+    inner = _QUOTE.sub(lambda match: match[1] or '\\"', text[1])
     return f'"{inner}"'
 
 
@@ -246,9 +244,11 @@ def messages(told: Sequence[PromptMessage]) -> list[dict[str, Any]]:
             message["content"] = text
         if one.calls:
             waiting = {call.id: f"call_{number}_{k}" for k, call in enumerate(one.calls)}
+            plain = [each_text(call.arguments, marks.plain) for call in one.calls]
+            written_out = [json.dumps(each, ensure_ascii=False) for each in plain]
             message["tool_calls"] = [
-                _call(sent, call.name, call.arguments)
-                for sent, call in zip(waiting.values(), one.calls, strict=True)
+                {"id": sent, "type": "function", "function": {"name": call.name, "arguments": text}}
+                for sent, call, text in zip(waiting.values(), one.calls, written_out, strict=True)
             ]
         written.append(message)
     _end(written, waiting)
@@ -261,14 +261,6 @@ def _end(written: list[dict[str, Any]], waiting: dict[str, str]) -> None:
         {"role": "tool", "tool_call_id": sent, "content": NO_RESULT} for sent in waiting.values()
     ]
     waiting.clear()
-
-
-def _call(sent: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    function = {
-        "name": name,
-        "arguments": json.dumps(each_text(arguments, marks.plain), ensure_ascii=False),
-    }
-    return {"id": sent, "type": "function", "function": function}
 
 
 class _Call(Struct):
@@ -388,11 +380,6 @@ class Answer(Struct):
         """Whether a thought ended in it that never began: the template begins it."""
         says = SayReader(self.text).filters if self.has_called else ()
         return any(one.unopened for one in (self.thinking, *says))
-
-    @property
-    def began(self) -> bool:
-        """Whether anything has come of it."""
-        return self.first is not None
 
     def read(self, pieces: Iterable[Piece], since: float) -> None:
         """Take the pieces as they come, and hand on what they show."""

@@ -222,7 +222,12 @@ class EmbeddedModel:
         if self._on_load is not None:
             self._on_load()
         started = self._stopwatch()
-        folder = self._prepared_folder()
+        try:
+            if self._folder is not None:
+                self._folder.prepare()
+        except OSError:  # a disk that is only read
+            self._folder = None
+        folder = None if self._folder is None else self._folder.folder
         setup = engine.Setup(self._path, self.context_tokens, self._threads, folder)
         try:
             self._engine = engine.Engine(setup)
@@ -230,15 +235,6 @@ class EmbeddedModel:
             raise self._damaged() from problem
         self.load_seconds = self._stopwatch() - started
         return self._engine
-
-    def _prepared_folder(self) -> Path | None:
-        """Make the folder of prefixes; without one (read-only disk) do without."""
-        if self._folder is not None:
-            try:
-                self._folder.prepare()
-            except OSError:
-                self._folder = None
-        return None if self._folder is None else self._folder.folder
 
     def _key(self, cache_id: str) -> str:
         return prefix_cache.key(

@@ -203,7 +203,7 @@ class HttpModel:
             try:
                 return self._in_form(request, self._habits, answer, until)
             except (*_PROBLEMS, SilentError) as problem:
-                if attempt == self._retries or answer.began or not _is_passing(problem):
+                if attempt == self._retries or answer.first is not None or not _is_passing(problem):
                     raise http_errors.worded(
                         self._peer, problem, self._dialect.model, answer.text
                     ) from problem
@@ -226,7 +226,7 @@ class HttpModel:
                 answer.read(pieces, since)
         except StatusError as problem:
             less = self._dialect.without(problem, request, body, habits)
-            if less is None or answer.began or not left:
+            if less is None or answer.first is not None or not left:
                 raise
             return self._in_form(request, less, answer, until, left - 1)
         if answer.finish_reason is None:

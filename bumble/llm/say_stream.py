@@ -51,18 +51,14 @@ class SayReader:
     @property
     def texts(self) -> list[str]:
         """What is said, each text for itself; of plain text all, as if it ended here."""
-        if self.filters or self._has_acted:
+        found = listed(self.json.value)[0]
+        acted = any(isinstance(one, dict) and isinstance(one.get("tool"), str) for one in found)
+        if acted or self.filters:
             return [one.text for one in self.filters]
         raw = "".join(self._raw).strip()
         if begins := _ACTIONS.search(raw):
             return SayReader(raw[begins.start() :]).texts if begins.start() else []
         return [raw] if raw and '"actions"' not in raw and not self.json.is_deep else []
-
-    @property
-    def _has_acted(self) -> bool:
-        """Whether a tool has been named: then it is a JSON of actions."""
-        found = listed(self.json.value)[0]
-        return any(isinstance(one, dict) and isinstance(one.get("tool"), str) for one in found)
 
     def feed(self, piece: str) -> list[tuple[int, str]]:
         """Take the next piece; return what it adds: to which of the texts, and what."""
