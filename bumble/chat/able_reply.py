@@ -239,19 +239,14 @@ class _Work:
         """Run a tool; what it gives takes room."""
         context = replace(self.context, at=self.runtime.clock())
         result = tools.run(call.name, call.arguments, context)
-        result = self._shortened(result, max(LEAST_RESULT_TOKENS, self.room // 2))
+        limit = min(OUTPUT_TOKENS, max(LEAST_RESULT_TOKENS, self.room // 2))
+        if tokens.estimate(result.text) > limit:  # the whole is kept, by its reference
+            data = result.text.encode(errors="replace")
+            _, change = session_files.plan_blob(self.session.id, data, "keep a long result")
+            self.originals[change.path] = change
+            result = replace(result, text=transcript.cut(result.text, limit))
         self.room -= tokens.estimate(result.text)
         return result
-
-    def _shortened(self, result: tools.Result, most_tokens: int) -> tools.Result:
-        """Cut a long result; the whole of it is kept beside the transcript, by its reference."""
-        limit = min(OUTPUT_TOKENS, most_tokens)
-        if tokens.estimate(result.text) <= limit:
-            return result
-        data = result.text.encode(errors="replace")
-        _, change = session_files.plan_blob(self.session.id, data, "keep a long result")
-        self.originals[change.path] = change
-        return replace(result, text=transcript.cut(result.text, limit))
 
 
 def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:

@@ -73,7 +73,9 @@ class Gate(Struct, frozen=True):
         """Whether work was demanded or has something to tell, and the reply is short; or failed."""
         if any(result.failed for _, result in work):
             return True
-        tells = not all(starmap(is_told, work)) if work else route.demands(self.message)
+        tells = (
+            not all(starmap(is_told, work)) if work else bool(route.TECHNICAL.search(self.message))
+        )
         return tells and len(reply.strip()) < CHATTER_CHARS
 
     def _judged(self, reply: str, work: Sequence[tuple[Action, Result]]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from itertools import groupby
+from itertools import groupby, starmap
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -55,22 +55,18 @@ def joined(before: str, text: str, language: str) -> str:
         text: The beginning of what follows, at least its first word.
         language: That is spoken, `de`.
     """
+    last = _LAST_WORD.search(before)
+    least = len(last[0]) if last and len(last[0]) > 1 else LEAST_REPEATED
     for length in range(min(MOST_REPEATED, len(before), len(text)), 0, -1):
         is_word = length == len(before) or not before[-length - 1].isalnum()
-        if before.endswith(text[:length]) and (length >= LEAST_REPEATED or _is_end(before, length)):
+        if before.endswith(text[:length]) and (length >= LEAST_REPEATED or length == least):
             return text[length:] if is_word else text
     if not before or before[-1].isspace() or text[:1].isspace():
         return text
-    last, first = _LAST_WORD.search(before), _FIRST_WORD.match(text)
+    first = _FIRST_WORD.match(text)
     if not last or not first:
         return text if not last or not text[:1].isalnum() else f" {text}"
     return text if _is_one_word(last[0], first[0], language) else f" {text}"
-
-
-def _is_end(before: str, length: int) -> bool:
-    """Whether so many characters are just the last word, or what there is of it."""
-    last = _LAST_WORD.search(before)
-    return length > 1 and last is not None and len(last[0]) == length
 
 
 def _is_one_word(last: str, first: str, language: str) -> bool:
@@ -114,7 +110,6 @@ CIRCLE_REACH = 8_000  # characters, from the end, in which an answer may go roun
 CIRCLE_CHARS, CIRCLE_TIMES = 40, 12  # the end of an answer, and how often it may stand there
 REFUSED = "refused:"
 PAUSE = "\n\n"  # between two things said
-QUESTION = patterns.compile("[?？؟]")
 MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
 LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
 BY_TOOL, WITHOUT_TOOLS = "Do it now with a tool, or", "No tool may be used any more:"
@@ -141,12 +136,6 @@ class LoopStep(Struct, frozen=True):
     def effect(self) -> list[tuple[str, str]]:
         """What its calls came to."""
         return [(call.name, result.text) for call, result in self.pairs]
-
-    @property
-    def tells_all(self) -> bool:
-        """Whether speech beside work needs no more: what that gives is that it was done."""
-        is_speech = bool(self.said) and not self.announces
-        return is_speech and bool(self.calls) and all(map(is_told, self.calls, self.results))
 
 
 class LoopOutcome(Struct):
@@ -468,8 +457,9 @@ class _Turn(Struct):
         self.rounds += bool(step.calls)
 
     def _back(self, step: LoopStep) -> PromptMessage | Stopped:
-        if step.tells_all:
-            return "done"
+        is_speech = bool(step.said) and not step.announces
+        if is_speech and step.calls and all(starmap(is_told, step.pairs)):
+            return "done"  # what that work gives is that it was done
         if self.idle > MOST_IDLE:
             self.outcome.missing.append(STANDS_STILL if self.outcome.said else SILENT)
             return "unfinished"
@@ -534,7 +524,7 @@ class _Turn(Struct):
         }
         if names and not over:
             return prompts.load("failed").fill(**slots, failed=names)
-        if QUESTION.search(message) and all(result.found for result in step.results):
+        if route.QUESTION.search(message) and all(result.found for result in step.results):
             return prompts.load("found").fill(**slots)
         if over:
             failed = f" {names} failed: say so." if names else ""

@@ -108,11 +108,6 @@ def by_reading(text: str, reading: MessageReading) -> Route:
     return Route("reflex", reading.main, 0.6)
 
 
-def demands(text: str) -> bool:
-    """Whether a message is about code, a file or an address: then work may be wanted."""
-    return TECHNICAL.search(text) is not None
-
-
 def _is_sound(message: str) -> bool:
     """Whether a message is a greeting of any language, or too short to say anything."""
     letters = sum(3 if stop_words.is_unspaced(char) else 1 for char in message)

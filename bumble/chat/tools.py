@@ -350,21 +350,17 @@ def _update_project(arguments: Mapping[str, str], context: ToolContext) -> Resul
             return projects.plan_new(
                 title, replace(edit, people=context.readers), note, provenance=origin
             )
-        _may_correct(project.provenance, title, context)
-        return projects.plan_edit(project, edit, note, provenance=_shared(project, context))
+        there = project.provenance
+        _may_correct(there, title, context)
+        shared = replace(  # a text that goes on from one that is there is for the same people
+            origin,
+            sources=tuple(dict.fromkeys((*there.sources, *origin.sources))),
+            trust=base.lowest_trust((there.trust, origin.trust)),
+            audience=there.audience or origin.audience,
+        )
+        return projects.plan_edit(project, edit, note, provenance=shared)
 
     return _planned(plan)
-
-
-def _shared(project: projects.Project, context: ToolContext) -> base.Provenance:
-    """Return the origin of a text that goes on from one that is there: for the same people."""
-    there, now = project.provenance, context.provenance
-    return replace(
-        now,
-        sources=tuple(dict.fromkeys((*there.sources, *now.sources))),
-        trust=base.lowest_trust((there.trust, now.trust)),
-        audience=there.audience or now.audience,
-    )
 
 
 def _list_skills(arguments: Mapping[str, str], context: ToolContext) -> Result:

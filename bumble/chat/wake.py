@@ -109,9 +109,11 @@ def decide(runtime: Runtime, at: datetime) -> WakeDecision:
     past = read_past(runtime)
     soma = body_state.read(runtime, at)
     cause = next(_causes(runtime, soma, past, at), None)
+    wait = _timer(runtime, past)
+    rings = f"; the timer at {(past[-1].at + wait).astimezone(runtime.zone):%H:%M}" if wait else ""
     reason = Condition(
         "reason",
-        cause.detail if cause else _until_timer(runtime, past, at),
+        cause.detail if cause else f"none{rings}",
         "an impulse, a conflict, a stray thought or the timer",
         cause is not None,
     )
@@ -202,13 +204,6 @@ def _timer(runtime: Runtime, past: Sequence[PastWake]) -> timedelta | None:
         hours = moments.gap(past[-2].at, last) / timedelta(hours=1)
         minutes += STRETCH_MINUTES * math.exp(-hours / STRETCH_HOURS)
     return timedelta(minutes=minutes)
-
-
-def _until_timer(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> str:
-    wait = _timer(runtime, past)
-    if wait is None:
-        return "none"
-    return f"none; the timer at {(past[-1].at + wait).astimezone(runtime.zone):%H:%M}"
 
 
 def read_past(runtime: Runtime) -> tuple[PastWake, ...]:

@@ -239,10 +239,8 @@ def read(entity: Entity, path: str) -> str:
 def state(entity: Entity, path: str) -> tuple[int, ...]:
     """Return what tells that a file has changed: its time and size; empty if it is not there."""
     file = locate(entity, path)
-    if not file.is_file():
-        return ()
-    stat = file.stat()
-    return (stat.st_mtime_ns, stat.st_size)
+    stat = file.stat() if file.is_file() else None
+    return (stat.st_mtime_ns, stat.st_size) if stat else ()
 
 
 def listing(entity: Entity, path: str) -> str:

@@ -159,7 +159,11 @@ def _meant(name: str, given: Any, tools: Sequence[Tool]) -> tuple[str, Mapping[s
             given, written = None, given
             given = structured.load(_escaped(written, fields))[0]
     meant = dict(given) if isinstance(given, dict) else {"": given}
-    texts = [key for key in fields if _is_text(fields[key])]
+    texts = [
+        key
+        for key, one in fields.items()
+        if isinstance(one, dict) and one.get("type") == "string" and "enum" not in one
+    ]
     # the text that lacks is the one under a name that is none of the tool's
     needed = required if isinstance(required, list | tuple) else ()
     lacking = [key for key in texts if key in needed and key not in meant]
@@ -186,10 +190,6 @@ def _escaped(text: str, fields: Iterable[str]) -> str:
 def _without_quotes(text: re.Match[str]) -> str:
     inner = _QUOTE.sub(lambda match: match[1] or '\\"', text[1])
     return f'"{inner}"'
-
-
-def _is_text(field: Any) -> bool:
-    return isinstance(field, dict) and field.get("type") == "string" and "enum" not in field
 
 
 NO_RESULT = "(it did not run)"
@@ -405,10 +405,10 @@ class Answer(Struct):
         shown = self.thinking.feed(piece.text)
         if self.calls is None:
             return shown + "".join(self.thinking.feed(part.arguments) for part in piece.calls)
-        if piece.calls and not self.has_called:
-            self.streams = not self.thinking.is_open
+        if not self.has_called:
+            self.streams = bool(piece.calls) and not self.thinking.is_open
         added = "".join(map(self.calls.take, piece.calls))
-        return shown + (added if self.streams else "")
+        return (added if self.streams else "") if self.has_called else shown
 
     def end(self) -> str:
         """End the answer; return what of the visible text was held back."""
@@ -417,7 +417,9 @@ class Answer(Struct):
         self.prose = self.thinking.text
         if self.calls is None:
             return rest
-        if not self.has_called:
+        if self.has_called:
+            rest = ""
+        else:
             self.prose, written = written_calls.read(self.prose, self.calls.tools)
             for n, (name, arguments) in enumerate(written):
                 self.calls.take(CallPart(n, name=name, arguments=arguments))

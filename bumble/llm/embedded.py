@@ -101,7 +101,12 @@ class EmbeddedModel:
         try:
             answer.read(map(openai_format.read_event, events), started)
         except engine.EngineError as problem:
-            raise self._refused(problem) from problem
+            if problem.kind != "exceed_context_size_error":
+                raise self._broken(problem) from problem
+            raise BudgetSpentError(
+                f"The prompt does not fit into the {self.context_tokens} tokens of {self.name}\n"
+                "Begin a new conversation with --new-session, or raise llm.context_tokens."
+            ) from problem
         except TimeoutError:
             raise EnoughError from None
         except (OSError, ValueError) as problem:
@@ -317,14 +322,6 @@ class EmbeddedModel:
             "chat_template_kwargs": {"enable_thinking": request.thinking},
         }
         return str(loaded.post("/apply-template", body)["prompt"])
-
-    def _refused(self, problem: engine.EngineError) -> BudgetSpentError | ModelUnreachableError:
-        if problem.kind == "exceed_context_size_error":
-            return BudgetSpentError(
-                f"The prompt does not fit into the {self.context_tokens} tokens of {self.name}\n"
-                "Begin a new conversation with --new-session, or raise llm.context_tokens."
-            )
-        return self._broken(problem)
 
     def _broken(self, problem: Exception) -> ModelUnreachableError:
         return ModelUnreachableError(

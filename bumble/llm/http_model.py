@@ -62,7 +62,7 @@ class HttpModel:
         most_tokens: int | None = None,
         list_headers: Mapping[str, str] | None = None,
         habits: HabitFile | None = None,
-        on_warning: Callable[[str], None] | None = None,
+        on_warning: Callable[[str], None] = lambda _: None,
         sleep: Callable[[float], None] = time.sleep,
         stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -90,7 +90,6 @@ class HttpModel:
         self._on_warning, self._looked = on_warning, False
         self._list_headers = dict(list_headers or {})
         self._habit_file = habits or HabitFile(None, "", lambda: datetime.max.replace(tzinfo=UTC))
-        self._kept: Habits | None = None
         self._asked = False  # whether it was since the last request
         self._connections: list[Any] = []  # made by the client
 
@@ -163,15 +162,13 @@ class HttpModel:
         if "_client" in self.__dict__:
             self._client.close()
 
-    @property
+    @cached_property
     def _habits(self) -> Habits:
-        if self._kept is None:
-            self._kept = self._habit_file.load()
-        return self._kept
+        return self._habit_file.load()
 
     def _learn(self, habits: Habits) -> None:
         if habits != self._habits:
-            self._kept = habits
+            self._habits = habits
             self._habit_file.keep(habits)
 
     def _informed(self) -> Habits:
@@ -272,11 +269,10 @@ class HttpModel:
         loaded = self._dialect.loaded_tokens(self._ask)
         if loaded is not None and loaded < self._most_tokens:
             asked, self._most_tokens = self._most_tokens, loaded
-            if self._on_warning is not None:
-                self._on_warning(
-                    f"Ollama gives {self._dialect.model} a window of {loaded} tokens, "
-                    f"not the {asked} asked for; longer prompts would be cut."
-                )
+            self._on_warning(
+                f"Ollama gives {self._dialect.model} a window of {loaded} tokens, "
+                f"not the {asked} asked for; longer prompts would be cut."
+            )
 
     def _ask(self, path: str, post: Any) -> Any:
         """Ask the server about its models; None where it can't be reached, {} where it refuses."""

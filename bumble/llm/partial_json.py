@@ -51,8 +51,8 @@ class PartialJson:
     @property
     def is_whole(self) -> bool:
         """Whether it is there from beginning to end, and nothing behind it."""
-        is_open = self.is_broken or not self._top or self.lacks
-        return not is_open and not self._left[self._at :].strip()
+        is_over = bool(self._top) and not (self.is_broken or self.lacks)
+        return is_over and not self._left[self._at :].strip()
 
     @property
     def is_deep(self) -> bool:
@@ -61,7 +61,9 @@ class PartialJson:
 
     def feed(self, piece: str) -> None:
         """Take the next piece."""
-        self._left, self._at = self._left[self._at :] + piece, 0
+        over = self.is_broken or (bool(self._top) and not self.lacks)
+        rest = self._left[self._at :]
+        self._left, self._at = (rest.lstrip()[:1] if over else rest) + piece, 0
         try:
             next(self._reading, None)
         except ValueError:

@@ -79,8 +79,7 @@ class SayReader:
     def finish(self) -> list[tuple[int, str]]:
         """End the answer; return what of a text was held back."""
         self._hear(None)
-        new, self._new = self._new, []
-        return new
+        return self.feed("")
 
     def _hear(self, text: str | None) -> None:
         inside, found = self.json.open[-1], listed(self.json.value)[0]

@@ -221,10 +221,13 @@ def test_calls_are_told_apart_however_they_are_numbered(
     assert "".join(heard) == completion.text
 
 
-def test_text_before_a_call_keeps_nobody_from_hearing_what_it_says(server: FakeServer) -> None:
+def test_text_beside_a_call_keeps_nobody_from_hearing_what_it_says(server: FakeServer) -> None:
     server.routes[CHAT] = says(
         event({"content": "She greets me."}),
-        *(event({"tool_calls": [part("say", piece)]}) for piece in pieces(SPOKEN)),
+        *(
+            event({"content": " Hm.", "tool_calls": [part("say", piece)]})
+            for piece in pieces(SPOKEN)
+        ),
         event({}, "stop"),
     )
     reader, heard = SayReader(), list[str]()
