@@ -207,6 +207,7 @@ class _Speaker:
         self.came: list[str] = []  # each text, as far as it has come
         self.said: list[str] = []  # what of each was said
         self.shown = 0  # characters of the last that were said
+        self.is_read = False  # whether it has been read as a whole
 
     def feed(self, piece: str) -> None:
         self._take(self.reader.feed(piece))
@@ -247,10 +248,17 @@ class _Speaker:
                 while it came is said now; None: it was broken off.
         """
         self._take(self.reader.finish())
+        plain = [] if self.is_read else self.reader.texts
+        texts, self.is_read = plain if spoken is None else spoken, True
         read = self.reader.texts[: len(self.came)]
-        for text in self.reader.texts if spoken is None else spoken:
-            place = next((n for n, one in enumerate(read) if one and text.startswith(one)), -1)
-            if place < 0:
+        # what came in a form that is read otherwise as a whole was heard all the same
+        loose = sum(not any(text.startswith(one) for text in texts) for one in read)
+        for text in texts:
+            places = (n for n, one in enumerate(read) if one and text.startswith(one))
+            place = max(places, default=-1)
+            if place < 0 and loose:
+                loose -= 1
+            elif place < 0:
                 self._take([(len(self.came), text)])
             elif self.came[place] != read[place]:  # a thought was heard before it, but isn't kept
                 self.said[place] = text

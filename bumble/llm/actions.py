@@ -362,7 +362,6 @@ class Answer(Struct):
     was_filtered: bool = False
     reasoning: str = ""
     usage: Usage = field(default_factory=Usage)
-    prose: str = ""  # its text, without the calls that are written in it
     streams: bool = False  # whether its calls are shown as they come
 
     @property
@@ -410,28 +409,21 @@ class Answer(Struct):
         added = "".join(map(self.calls.take, piece.calls))
         return (added if self.streams else "") if self.has_called else shown
 
-    def end(self) -> str:
-        """End the answer; return what of the visible text was held back."""
-        is_whole = self.finish_reason != "length"
-        rest = self.thinking.finish(is_whole=is_whole)
-        self.prose = self.thinking.text
-        if self.calls is None:
-            return rest
-        if self.has_called:
-            rest = ""
-        else:
-            self.prose, written = written_calls.read(self.prose, self.calls.tools)
-            for n, (name, arguments) in enumerate(written):
-                self.calls.take(CallPart(n, name=name, arguments=arguments))
-        ending = self.calls.finish(whole=is_whole)
-        return rest + (ending if self.streams else "")
-
     def completion(self, name: str) -> Completion:
-        """End it and sum up; text beside calls was thought."""
-        rest = self.end()
+        """End it, hand on what was held back, and sum up; text beside calls was thought."""
+        is_whole = self.finish_reason != "length"
+        rest, prose = self.thinking.finish(is_whole=is_whole), self.thinking.text
+        if self.calls is not None:
+            rest = "" if self.has_called else rest
+            if not self.has_called:
+                prose, written = written_calls.read(prose, self.calls.tools)
+                for n, (call, arguments) in enumerate(written):
+                    self.calls.take(CallPart(n, name=call, arguments=arguments))
+            ending = self.calls.finish(whole=is_whole)
+            rest += ending if self.streams else ""
         if rest and self.on_text is not None:
             self.on_text(rest)
-        beside = self.prose if self.has_called else ""
+        beside = prose if self.has_called else ""
         return Completion(
             text=self.text,
             finish_reason=self.finish_reason or "stop",

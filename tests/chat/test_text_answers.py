@@ -145,6 +145,17 @@ def test_a_written_call_that_was_cut_off_is_said_on_and_never_done_half(
     assert not talk.calls
 
 
+def test_who_breaks_off_a_written_call_hears_nothing_of_it(server: FakeServer) -> None:
+    class Impatient(Talk):
+        def carry_out(self, call: Action) -> Result:
+            raise KeyboardInterrupt
+
+    answers(server, f"<function=update_knowledge>{json.dumps(FACT)}</function>", 5)
+    talk = Impatient(server)
+    done = talk.turn()
+    assert (done.stopped, done.said, talk.heard) == ("interrupted", "", "")
+
+
 THOUGHTS = [
     f"{THOUGHT}</think>\n\n{NAME}",
     f"<think>{THOUGHT}</think>\n\n{NAME}",
