@@ -247,7 +247,6 @@ class _Speaker:
             spoken: What the answer says, now that it is read as a whole: all that could not be read
                 while it came is said now; None: it was broken off.
         """
-        self._take(self.reader.finish())
         plain = [] if self.is_read else self.reader.texts
         texts, self.is_read = plain if spoken is None else spoken, True
         read = self.reader.texts[: len(self.came)]

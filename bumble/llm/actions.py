@@ -93,10 +93,11 @@ def parse(text: str, tools: Sequence[Tool] = ()) -> tuple[Action, ...]:
     if reader.json.is_deep:
         raise AnswerInvalidError("The model's answer is nested too deep.", answer=text)
     calls, said = _read_calls(text, tools), reader.texts
-    if not calls and said == [text.strip()]:
-        calls = [("say", {"text": text.strip()}), ("end_turn", {})]
+    if said == [text.strip()]:
+        calls = calls or [("say", {"text": text.strip()}), ("end_turn", {})]
     else:  # what was said of a `say` that was cut off
-        calls += [("say", {"text": one}) for one in said[sum(n == "say" for n, _ in calls) :]]
+        cut = said[sum(name == "say" for name, _ in calls) :]
+        calls += [("say", {"text": one}) for one in cut if one]
     if not calls:
         raise AnswerInvalidError("The model's actions could not be read.", answer=text)
     return tuple(

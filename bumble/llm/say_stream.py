@@ -46,7 +46,6 @@ class SayReader:
         self._new: list[tuple[int, str]] = []
         if text:
             self.feed(text)
-            self.finish()
 
     @property
     def texts(self) -> list[str]:
@@ -58,7 +57,8 @@ class SayReader:
         raw = "".join(self._raw).strip()
         if begins := _ACTIONS.search(raw):
             return SayReader(raw[begins.start() :]).texts if begins.start() else []
-        return [raw] if raw and '"actions"' not in raw and not self.json.is_deep else []
+        is_broken = self._is_json and ('"actions"' in raw or self.json.is_deep)
+        return [raw] if raw and not is_broken else []
 
     def feed(self, piece: str) -> list[tuple[int, str]]:
         """Take the next piece; return what it adds: to which of the texts, and what."""
@@ -75,11 +75,6 @@ class SayReader:
             self.json.feed(piece)
         new, self._new = self._new, []
         return new
-
-    def finish(self) -> list[tuple[int, str]]:
-        """End the answer; return what of a text was held back."""
-        self._hear(None)
-        return self.feed("")
 
     def _hear(self, text: str | None) -> None:
         inside, found = self.json.open[-1], listed(self.json.value)[0]

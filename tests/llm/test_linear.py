@@ -55,7 +55,6 @@ def test_no_pattern_looks_at_one_place_again_and_again(pattern: re.Pattern[str],
 def fed(reader: SayReader | ThinkFilter, text: str) -> None:
     for start in range(0, len(text), 4):
         reader.feed(text[start : start + 4])
-    reader.finish()
 
 
 @pytest.mark.parametrize(

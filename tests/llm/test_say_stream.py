@@ -34,7 +34,7 @@ ANSWERS = st.lists(an_action(), min_size=1, max_size=4).map(lambda actions: {"ac
 def said(pieces: list[str]) -> list[str]:
     """Return what each text was while it came, which has to be what it is in the end."""
     reader, texts = SayReader(), dict[int, str]()
-    for place, text in [*(one for piece in pieces for one in reader.feed(piece)), *reader.finish()]:
+    for place, text in (one for piece in pieces for one in reader.feed(piece)):
         texts[place] = texts.get(place, "") + text
     assert [*texts.values()] == reader.texts[: len(texts)]
     return reader.texts
@@ -88,5 +88,5 @@ def test_a_broken_json_of_actions_is_never_shown() -> None:
 
 def test_plain_text_waits_for_its_end_because_actions_may_follow() -> None:
     reader = SayReader()
-    assert reader.feed("Let me ") + reader.feed("see.") + reader.finish() == []
+    assert reader.feed("Let me ") + reader.feed("see.") == []
     assert reader.texts == ["Let me see."]

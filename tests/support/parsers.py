@@ -287,7 +287,7 @@ def _tool_cache(path: Path) -> object:
 def _streamed(text: str) -> object:
     reader, tags = SayReader(), ThinkFilter()
     shown = [reader.feed(text[n : n + 3]) for n in range(0, len(text), 3)]
-    return shown, reader.finish(), reader.texts, tags.feed(text), tags.finish(), actions.parse(text)
+    return shown, reader.texts, tags.feed(text), tags.finish(), actions.parse(text)
 
 
 def _message(text: str) -> object:
