@@ -50,7 +50,11 @@ def prepare(
     """
     language = spoken.language(runtime, heard.session, heard.who.id)
     writer = writer_of(runtime, language)
-    moment = _moment(runtime, heard)
+    said = heard.message
+    before = body_state.read(runtime, said.at)
+    stirring = body_state.stir(runtime, before, said.text, heard.session.people, said.at)
+    moved = stirring.move(before) if stirring else before
+    moment = Moment(body_state.events(runtime, [body_state.HEARD])(moved), stirring)
     reading = writer.read(runtime, heard, language, asked)
     recalled = writer.recall(runtime, heard, moment, reading, compacts=compacts)
     composed = writer.compose(runtime, heard, moment, reading, recalled)
@@ -61,15 +65,6 @@ def answer(runtime: Runtime, turn: Turn, voice: ReplyStream) -> Turn:
     """Have the reply written and said, and commit what came of it."""
     reply = turn.writer.generate(runtime, turn, voice)
     return commit.commit(runtime, replace(turn, reply=reply))
-
-
-def _moment(runtime: Runtime, heard: Heard) -> Moment:
-    said = heard.message
-    before = body_state.read(runtime, said.at)
-    stirring = body_state.stir(runtime, before, said.text, heard.session.people, said.at)
-    moved = stirring.move(before) if stirring else before
-    soma = body_state.events(runtime, [body_state.HEARD])(moved)
-    return Moment(soma, stirring)
 
 
 def stable_of(
