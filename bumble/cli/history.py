@@ -322,7 +322,7 @@ def _seen_node(viewer: listing.Viewer, node: explaining.SourceNode) -> explainin
     """Return a record with what it rests on, each as it may be seen, and as its commits may."""
     item, origin = node.item, node.item.origin
     named = item.id if item.kind in NAMED_BY_WORDS else ""
-    path = audiences.named(item.path, None if viewer.may_see(origin) else origin)
+    path = viewer.named(item.path, origin)
     seen = replace(viewer.seen(item), path=path, id=viewer.text(named, origin) or item.id)
     edits = {
         name: edit and replace(edit, title=viewer.text(edit.title, origin))
@@ -337,7 +337,7 @@ def _explained(
 ) -> list[lookup.LibraryRecord]:
     """Return the record that is meant, or those that hold the sentence."""
     try:
-        return [shelf.look_up(query, kind)]
+        return [shelf.look_up(query, kind, viewer.may_see)]
     except RecordMissingError:
         found = explaining.find(shelf, query, kind)
         records = [record for record in found if viewer.may_see(record.origin)]

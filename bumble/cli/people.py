@@ -12,7 +12,7 @@ import typer
 from msgspec.structs import asdict
 
 from bumble.cli import index_place, listing, output, writing
-from bumble.cli.command import DryRunOption, YesOption, group, looks_back, writes
+from bumble.cli.command import DryRunOption, YesOption, edits, group, looks_back, writes
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Shelf, data_of
 from bumble.entity import review_branch
@@ -330,7 +330,7 @@ PEOPLE.offers(app, edit="Edit a person's file in $VISUAL or $EDITOR: portrait, n
 
 
 @app.command()
-@writes
+@edits
 def forget(
     opened: Opened,
     name: NameArgument,

@@ -16,7 +16,7 @@ from typing import Annotated, Any, BinaryIO
 
 import typer
 
-from bumble.cli import output, setting_files
+from bumble.cli import listing, output, setting_files
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions, secrets
@@ -24,6 +24,8 @@ from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError, U
 from bumble.files import disk
 from bumble.records import base
 from bumble.records.kind import changed_lines
+from bumble.records.provenance import withheld
+from bumble.runtime import audiences
 from bumble.text import markdown, words
 
 USUAL_EDITORS = ("nano", "vi", "notepad")
@@ -335,7 +337,11 @@ def without_diff(shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
-    """Return a change as data, with its diff against the file as it is."""
+    """Return a change as data, with its diff against the file as it is, as it may be seen.
+
+    Of what is for others alone it says that there is something: neither the change nor the lines
+    around another one show it.
+    """
     root, path = opened.entity.root, Path(change.path)
     before = companions.read(root, change.path)
     after = (before or b"") + (change.data or b"") if change.adds else change.data
@@ -345,15 +351,19 @@ def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
             f"{change.path}: it would grow to {len(after):,} bytes; bumble reads up to {limit:,}\n"
             "Nothing was written. Keep the text in a file of its own."
         )
-    parts = zip(*(companions.parted(change.path, data) for data in (before, after)), strict=True)
+    version, reader = changes.Version(change.path, before, after), listing.reader(opened)
+    hidden, seen = audiences.hides(reader, [version]), audiences.seen(reader, version)
+    parts = zip(
+        *(companions.parted(change.path, data) for data in (seen.before, seen.after)), strict=True
+    )
     # what the record's own file shows; where that stays, what stands beside it
-    shown = next(((old, new) for (_, old), (_, new) in parts if old != new), (None, None))
-    old, new = ((data or b"").decode(errors="replace") for data in shown)
+    sides = next(((old, new) for (_, old), (_, new) in parts if old != new), (None, None))
+    old, new = ((data or b"").decode(errors="replace") for data in sides)
     return {
-        "path": change.path,
-        "why": change.why,
+        "path": audiences.named(change.path, hidden),
+        "why": withheld(hidden) if hidden else change.why,
         "action": action(before, after),
-        "diff": list(changed_lines(old, new)),
+        "diff": list(changed_lines(old, new, context=0)),
     }
 
 
