@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble import patterns
-from bumble.cli.check_tree import twice
+from bumble.cli.check_tree import MEND, twice
 from bumble.entity import companions, secrets
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
@@ -421,7 +421,8 @@ def _find_doubles(entity: Entity, record_files: Sequence[_File]) -> Iterator[Fin
     keyed = (((file.kind.name, file.kind.stem(file.path)), file) for file in record_files)
     for first, file in twice(keyed):
         holds = f"{entity.relative(first.path)} holds this {file.kind.name} too"
-        yield Finding("record-twice", f"{holds}: remove one of them", entity.relative(file.path))
+        advice, fix = ("make them one", MEND) if file.kind.prefix else ("remove one of them", "")
+        yield Finding("record-twice", f"{holds}: {advice}", entity.relative(file.path), fix=fix)
 
 
 def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:

@@ -39,7 +39,7 @@ from bumble.runtime import review_queue
 from bumble.text import words
 
 DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
-HALF_MERGED = "conflict-marker"  # what of these git brought, mending settles
+HALF_MERGED = ("conflict-marker", "record-twice")  # what of these git brought, mending settles
 INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
 _NAMED = (
     ("git-ignores", ".gitignore", "name what is derived"),
@@ -231,7 +231,7 @@ def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> N
     try:
         settle_git(shell, root, timeout_seconds=wait)
         mend_files(checkup.entity, policy, timeout_seconds=wait, adopts=adopts)
-        if report.has(HALF_MERGED, "git-cut-off"):
+        if report.has(*HALF_MERGED, "git-cut-off"):
             clone.mend(root, policy, timeout_seconds=wait)
         if report.has("forgotten-back"):
             forget.forget_again(
@@ -319,7 +319,7 @@ def doctor(
     shell.set_now(now)
     root, why = locate(shell, entity)  # not opened: that would finish what is left half written
     before = report = _examined(shell, Entity(root))
-    mends = any(finding.mends for finding in before.findings) or before.has(HALF_MERGED)
+    mends = any(finding.mends for finding in before.findings) or before.has(*HALF_MERGED)
     if adopt or (fix and mends):
         mend(before, lock_timeout, adopts=adopt)
         report = _examined(shell, Entity(root))

@@ -155,10 +155,12 @@ def orphans(root: Path) -> list[Path]:
 
 
 def _renamed(root: Path, record: str) -> bool:
-    """Whether a record that has an id is there under another name."""
+    """Whether a record that has an id is there under another name, and has no other companion."""
     match = _NAMED_BY_ID.fullmatch(PurePosixPath(record).stem)
     top = root / record.partition("/")[0]
-    return match is not None and any(top.rglob(f"*{match[1]}.md"))
+    here = top.rglob(f"*{match[1]}.md") if match else ()
+    beside = (place(file.relative_to(root).as_posix()) for file in here)
+    return any(one and not (root / one).exists() for one in beside)
 
 
 def digest(path: str, data: bytes | None) -> str | None:

@@ -4,8 +4,8 @@ git leaves the sides of a conflict in its index, and marks in the file. What has
 from the sides; what one side changed and the other deleted stays, whichever side that was, and what
 was forgotten goes again after that (`jobs/forgetting/forget`). Where both changed one thing, and
 where somebody has been at the file since, it is left to them; marks that were committed are settled
-all the same, with both sides of a text, since nothing reads a file that has them. Knows nothing of
-commands.
+all the same, with both sides of a text, since nothing reads a file that has them. A record that each
+clone made under a name of its own is made one, known by its id. Knows nothing of commands.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from msgspec import Struct
 
 from bumble.entity import changes, commits, companions, git_operations
+from bumble.entity.folder import Entity
 from bumble.errors import FolderUnwritableError, UnsafePathError
 from bumble.files import disk, git, gitdir
 from bumble.history import merge
-from bumble.records import forgotten, kinds
-from bumble.records.kind import Kind
+from bumble.records import base, forgotten, kinds
+from bumble.records.kind import Kind, RecordKind
 from bumble.text import merge_marks, yaml_edit
 
 _BASE, _OURS, _INCOMING = 1, 2, 3  # stages of git's index
@@ -47,7 +50,7 @@ class Mended(Struct, frozen=True):
             return ""
         lines = []
         if self.paths:
-            lines += [f"git merged without bumble; merged by meaning now: {', '.join(self.paths)}."]
+            lines += [f"What git left apart is merged by meaning now: {', '.join(self.paths)}."]
         if self.kept:
             kept = ", ".join(self.kept)
             lines += [f"Changed on one side and deleted on the other, so kept: {kept}."]
@@ -87,6 +90,7 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
         for path in _marked(place)
         if path not in settled.left and (change := _without_marks(root, path))
     ]
+    planned += [change for kind, places in _twins(root) for change in _as_one(root, kind, places)]
     if planned:
         change_set = changes.ChangeSet("git-merge: what a merge left", tuple(planned))
         commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
@@ -100,7 +104,42 @@ def waiting(root: Path, *, trusted: bool) -> list[str]:
     if place is None:
         return []
     marked = [path for path in _marked(place) if _without_marks(root, path)]
-    return list(dict.fromkeys([*unmerged(place), *marked]))
+    twins = [path for _, places in _twins(root) for path in places]
+    return list(dict.fromkeys([*unmerged(place), *marked, *twins]))
+
+
+def _twins(root: Path) -> Iterator[tuple[RecordKind[Any], list[str]]]:
+    """Yield the files that hold one record: two clones told one talk, and named it each."""
+    entity = Entity(root)
+    for kind in kinds.KINDS:
+        if isinstance(kind, RecordKind) and kind.prefix:
+            for _, files in groupby(kind.reachable(entity), kind.stem):
+                places = [entity.relative(file) for file in files]
+                if len(places) > 1:
+                    yield kind, places
+
+
+def _as_one(
+    root: Path, kind: RecordKind[Any], places: Sequence[str]
+) -> Iterator[changes.Change]:
+    """Plan to make one of several files that hold one record; nothing where one can't be read."""
+    held = [(companions.read(root, place) or b"").decode(errors="surrogateescape") for place in places]
+    text = held[0]
+    for other in held[1:]:
+        merged = merge.merge(places[0], "", text, other)
+        text = merged.text if merged.clean else _with_both(places[0], merged.text)
+    try:
+        record = kind.parse(text, kind.stem(Path(places[0])))
+    except ValueError:
+        return
+    called = base.file_stem(record.filed_as, record.id)
+    stays = next((place for place in places if PurePosixPath(place).stem == called), places[0])
+    for place, old in zip(places, held, strict=True):
+        why = "two clones made this record: one file of both"
+        if place != stays:
+            yield changes.delete(place, old, why)
+        elif old != text:
+            yield changes.write(place, text, old, why)
 
 
 def _go_on(
