@@ -3,9 +3,10 @@
 git leaves the sides of a conflict in its index, and marks in the file. What has a meaning is merged
 from the sides; what one side changed and the other deleted stays, whichever side that was, and what
 was forgotten goes again after that (`jobs/forgetting/forget`). Where both changed one thing, and
-where somebody has been at the file since, it is left to them; marks that were committed are settled
-all the same, with both sides of a text, since nothing reads a file that has them. A record that each
-clone made under a name of its own is made one, known by its id. Knows nothing of commands.
+where somebody has been at the file since, it is left to them; marks that were committed are
+settled all the same, with both sides of a text, since nothing reads a file that has them. A record
+that two clones made, each under a name of its own, is made one, known by its id. Knows nothing of
+commands.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial, reduce
 from itertools import groupby
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from msgspec import Struct
 
@@ -90,7 +91,7 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
         for path in _marked(place)
         if path not in settled.left and (change := _without_marks(root, path))
     ]
-    planned += [change for kind, places in _twins(root) for change in _as_one(root, kind, places)]
+    planned += _made_one(root)
     if planned:
         change_set = changes.ChangeSet("git-merge: what a merge left", tuple(planned))
         commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
@@ -104,42 +105,43 @@ def waiting(root: Path, *, trusted: bool) -> list[str]:
     if place is None:
         return []
     marked = [path for path in _marked(place) if _without_marks(root, path)]
-    twins = [path for _, places in _twins(root) for path in places]
+    twins = (change.path for change in _made_one(root))
     return list(dict.fromkeys([*unmerged(place), *marked, *twins]))
 
 
-def _twins(root: Path) -> Iterator[tuple[RecordKind[Any], list[str]]]:
-    """Yield the files that hold one record: two clones told one talk, and named it each."""
+def _made_one(root: Path) -> Iterator[changes.Change]:
+    """Plan to make one file of those that hold one record: two clones made and named it."""
     entity = Entity(root)
     for kind in kinds.KINDS:
-        if isinstance(kind, RecordKind) and kind.prefix:
-            for _, files in groupby(kind.reachable(entity), kind.stem):
-                places = [entity.relative(file) for file in files]
-                if len(places) > 1:
-                    yield kind, places
+        is_of_ids = isinstance(kind, RecordKind) and kind.prefix
+        for _, files in groupby(kind.reachable(entity) if is_of_ids else (), kind.stem):
+            paths = list(map(entity.relative, files))
+            if len(paths) > 1:
+                yield from _as_one(
+                    kind, {path: _text(companions.read(root, path)) for path in paths}
+                )
 
 
-def _as_one(
-    root: Path, kind: RecordKind[Any], places: Sequence[str]
-) -> Iterator[changes.Change]:
-    """Plan to make one of several files that hold one record; nothing where one can't be read."""
-    held = [(companions.read(root, place) or b"").decode(errors="surrogateescape") for place in places]
-    text = held[0]
-    for other in held[1:]:
-        merged = merge.merge(places[0], "", text, other)
-        text = merged.text if merged.clean else _with_both(places[0], merged.text)
-    try:
-        record = kind.parse(text, kind.stem(Path(places[0])))
-    except ValueError:
-        return
-    called = base.file_stem(record.filed_as, record.id)
-    stays = next((place for place in places if PurePosixPath(place).stem == called), places[0])
-    for place, old in zip(places, held, strict=True):
-        why = "two clones made this record: one file of both"
-        if place != stays:
-            yield changes.delete(place, old, why)
-        elif old != text:
-            yield changes.write(place, text, old, why)
+def _as_one(kind: Kind, held: Mapping[str, str]) -> Iterator[changes.Change]:
+    first = next(iter(held))
+    text = reduce(partial(_of_both, first), held.values())
+    with suppress(ValueError):  # one can't be read: that is a finding of its own
+        record = kind.parse(text, kind.stem(Path(first)))
+        called = base.file_stem(record.filed_as, record.id)
+        stays = next((path for path in held if PurePosixPath(path).stem == called), first)
+        why = "two clones made this record"
+        yield from (changes.delete(path, held[path], why) for path in held if path != stays)
+        yield changes.write(stays, text, held[stays], why)
+
+
+def _of_both(path: str, one: str, other: str, start: str = "") -> str:
+    """Return what two sides become, both told where they clash."""
+    merged = merge.merge(path, start, one, other)
+    return merged.text if merged.clean else _with_both(path, merged.text)
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode(errors="surrogateescape")
 
 
 def _go_on(
@@ -240,12 +242,12 @@ def _merge_path(root: Path, place: git.Git, path: str, stages: Mapping[int, str]
     if kind is None or not kind.merging or there is None:
         return False
     sides = [
-        _blob(place, stages[stage]).decode(errors="surrogateescape") if stage in stages else ""
+        _text(_blob(place, stages[stage])) if stage in stages else ""
         for stage in (_BASE, _OURS, _INCOMING)
     ]
     merged = merge.merge(path, sides[0], sides[1], sides[2])
     data = merged.text.encode(errors="surrogateescape")
-    is_open = merge_marks.line_of(there.decode(errors="surrogateescape")) is not None
+    is_open = merge_marks.line_of(_text(there)) is not None
     if not merged.clean or not (is_open or there == data):  # somebody has been at it
         return False
     disk.write_atomic(disk.inside(root, path), data)
@@ -314,7 +316,7 @@ def _marked(place: git.Git) -> list[str]:
 def _without_marks(root: Path, path: str) -> changes.Change | None:
     """Plan to merge what the marks in a record tell apart; None where that can't be done."""
     kind, old = _kind(path), _there(root, path)
-    text = (old or b"").decode(errors="surrogateescape")
+    text = _text(old)
     if old is None or merge_marks.line_of(text) is None:
         return None
     base, ours, incoming = merge_marks.sides(text)

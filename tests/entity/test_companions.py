@@ -248,8 +248,20 @@ def test_doctor_names_what_has_lost_its_companion_and_a_companion_alone(entity: 
     (entity.root / str(companions.place(knowledge.PATH))).write_text("a: [")
     stray = entity.root / "sources" / "beliefs" / "bel_9.yaml"
     stray.write_text("by: distill\n")
-    assert {("source-lost", path), ("source-lost", knowledge.PATH)} <= set(held(entity))
+    broken = ("record-invalid", str(companions.place(knowledge.PATH)))
+    assert {("source-lost", path), broken} <= set(held(entity))
     assert ("source-alone", "sources/beliefs/bel_9.yaml") in set(held(entity))
+
+
+def test_a_wrong_value_is_named_where_it_stands(entity: Entity) -> None:
+    change = beliefs.plan_new(beliefs.parse(WHOLE, ID), "x")
+    changes.apply(entity.root, ChangeSet("x", (change,)))
+    beside = entity.root / str(companions.place(beliefs.path(ID)))
+    beside.write_text(beside.read_text().replace("confidence: 0.7", "confidence: 2"))
+    found = check(CheckContext(entity, NOON, UTC, "sam"), lambda done, total: None)
+    (one,) = (finding for finding in found if finding.code == "record-invalid")
+    assert (one.path, one.line) == (entity.relative(beside), 2)
+    assert str(beside) in one.fix
 
 
 def test_who_is_forgotten_is_in_no_companion_even_in_one_alone(entity: Entity) -> None:

@@ -85,6 +85,24 @@ def test_a_broken_file_can_be_edited_whole_again(run: Run) -> None:
     assert run.text("knowledge.md") == "## Pets\n\na cat\n"
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"---\nsources: [sources/knowledge.yaml\n---\n\n## Job [only for mara]\n\nMara lost it.\n",
+        b"## Caf\xe9\n\nx\n",
+        b"<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n",
+    ],
+)
+def test_what_cant_be_read_is_not_written_over_and_can_be_edited(run: Run, broken: bytes) -> None:
+    run.entity.knowledge.write_bytes(broken)
+    assert run("knowledge", "set", "Tea", "black").code == 12
+    assert run("knowledge", "edit", "--from", "-", stdin=broken).code in (2, 12)
+    assert run("knowledge", "edit", "--from", "-", stdin=" \n").code == 2
+    assert run.entity.knowledge.read_bytes() == broken
+    run.ok("knowledge", "edit", "--from", "-", stdin="## Pets\n\na cat\n")
+    assert run.text("knowledge.md") == "## Pets\n\na cat\n"
+
+
 def test_fifty_megabytes_are_no_note(run: Run) -> None:
     ran = run("knowledge", "set", "Big", stdin=b"x" * 50_000_000)
     assert ran.code == 2
