@@ -122,7 +122,8 @@ def _with_one_origin(three: list[knowledge_store.KnowledgeSection | None]) -> li
         return [section.source if section else None for section in three]
     origin, alike = provenance(meta), current.provenance == incoming.provenance
     sources = [
-        one and (one.source if alike else knowledge_store.with_origin(one, origin)) for one in three
+        (one.source if alike else knowledge_store.with_origin(one, origin)) if one else None
+        for one in three
     ]
     heads = {markdown.lines(source)[0] for source in sources if source}
     if base is None and len(heads) == 1:

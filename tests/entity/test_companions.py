@@ -16,7 +16,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.history import merge
 from bumble.jobs.forgetting import forget
-from bumble.records import base, beliefs, kinds, knowledge, relationships
+from bumble.records import base, beliefs, journal, kinds, knowledge, relationships
 from bumble.records.base import Provenance
 from bumble.records.kind import Kind
 from bumble.text import markdown, yaml_edit
@@ -290,3 +290,12 @@ def test_a_hand_edit_of_the_shown_text_is_written_with_its_companion(run: Run) -
     run.ok("belief", "edit", ID, "--from", str(new))
     assert run.text(path) == new.read_text()
     assert run.text(str(companions.place(path))) == beside
+
+
+def test_two_entries_of_one_minute_and_one_text_keep_an_origin_each(entity: Entity) -> None:
+    for who in ("sam", "mara"):
+        origin = Provenance("stretch", "m", (f"msg_{who}",), "person", (who,))
+        added = journal.plan_add(NOON, "A good day.", UTC, "x", provenance=origin)
+        changes.apply(entity.root, ChangeSet("x", (added,)))
+    read = journal.read(entity.journal, UTC).entries
+    assert [one.provenance.sources for one in read] == [("msg_sam",), ("msg_mara",)]

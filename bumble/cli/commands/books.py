@@ -241,7 +241,7 @@ def _write(
             except FileChangedError:
                 book = _read(opened)
                 there = knowledge.find(book, title)
-                if (there and there.source) != (existing and existing.source):
+                if (there and there.source.strip()) != (existing and existing.source.strip()):
                     raise  # else somebody wrote another section
 
 

@@ -115,3 +115,23 @@ def test_locking_what_is_there_says_how(run: Run) -> None:
     assert ran.code == 2
     run.ok("knowledge", "rename", "Pets", "[locked] Pets")
     assert run.ok("knowledge", "show", "Pets", "--json").data["locked"] is True
+
+
+def test_another_section_that_somebody_writes_meanwhile_is_no_reason_to_fail(
+    run: Run, use_editor: UseEditor
+) -> None:
+    run.ok("knowledge", "set", "Pets", "a cat")
+    use_editor(
+        f"facts = Path({str(run.entity.knowledge)!r})\n"
+        "facts.write_text(facts.read_text() + '\\n## Home\\n\\nLisbon.\\n')\n"
+        "file.write_text('two cats')"
+    )
+    run.ok("knowledge", "edit", "Pets")
+    assert "Lisbon." in run.text("knowledge.md") and "two cats" in run.text("knowledge.md")
+    use_editor(
+        f"facts = Path({str(run.entity.knowledge)!r})\n"
+        "facts.write_text(facts.read_text().replace('two cats', 'a dog'))\n"
+        "file.write_text('three cats')"
+    )
+    assert run("knowledge", "edit", "Pets").code == 13
+    assert "a dog" in run.text("knowledge.md")
