@@ -31,6 +31,7 @@ from bumble.records import base, forgotten, kinds
 from bumble.records.kind import Kind, RecordKind
 from bumble.text import merge_marks, yaml_edit
 
+MADE_TWICE = "two clones made this record"
 _BASE, _OURS, _INCOMING = 1, 2, 3  # stages of git's index
 _FILES = ("100644", "100755")  # modes of what is no link
 _INCOMING_HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "refs/stash")
@@ -129,9 +130,8 @@ def _as_one(kind: Kind, held: Mapping[str, str]) -> Iterator[changes.Change]:
         record = kind.parse(text, kind.stem(Path(first)))
         called = base.file_stem(record.filed_as, record.id)
         stays = next((path for path in held if PurePosixPath(path).stem == called), first)
-        why = "two clones made this record"
-        yield from (changes.delete(path, held[path], why) for path in held if path != stays)
-        yield changes.write(stays, text, held[stays], why)
+        yield from (changes.delete(path, held[path], MADE_TWICE) for path in held if path != stays)
+        yield changes.write(stays, text, held[stays], MADE_TWICE)
 
 
 def _of_both(path: str, one: str, other: str, start: str = "") -> str:
