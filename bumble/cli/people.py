@@ -77,7 +77,7 @@ class PeopleShelf(Shelf[relationships.Relationship], frozen=True, kw_only=True):
 def _standing(opened: Opened, person: relationships.Relationship) -> list[str]:
     if not person.is_acquainted:
         return ["heard of", "", ""]
-    talks = words.counted(person.interaction_count, "talk")
+    talks = words.counted(person.interaction_count, "exchange")
     last = f"last {listing.when(person.last_interaction, opened)}"
     return [talks, last, f"familiarity {person.scores.familiarity:.2f}"]
 
@@ -241,7 +241,7 @@ def show(
         ("bond", bond.line),
         ("language", language + (", as set" if person.language else "")),
         ("scores", ", ".join(f"{score} {value:.2f}" for score, value in scores)),
-        ("talks", str(person.interaction_count)),
+        ("exchanges", str(person.interaction_count)),
         ("met", listing.when(person.first_met, opened)),
         ("last talk", listing.when(person.last_interaction, opened)),
         ("reflected", listing.when(person.last_reflection, opened)),

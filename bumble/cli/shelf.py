@@ -99,7 +99,8 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         return next((path for stem, path in paths if disk.same_name(stem) == wanted), None)
 
     def _file(self, opened: Opened, record: R) -> Path:
-        return self.kind.locate(opened.entity, record.id)[0]
+        paths = self.kind.locate(opened.entity, record.id)
+        return min(paths, key=lambda path: path.stem != record.stem)  # where a hand made two
 
     def list(
         self,

@@ -50,7 +50,7 @@ def draft(
         UserError: If there is no editor, or it fails.
         DraftInvalidError: If what was typed will not do, and nobody is there to mend it.
     """
-    before = text.encode()
+    before = text.encode(errors="surrogateescape")
     file = Path(tempfile.mkdtemp(prefix="bumble-")) / name
     is_saved = False
     try:
@@ -425,17 +425,20 @@ def edit(
         FileChangedError: If the file moved on while the editor was open.
     """
     file = opened.within(opened.entity.root / path)
-    whole = base.read_text(file) if file.exists() else None
-    before = base.read_shown(file) if file.exists() else ""
+    whole = companions.read(opened.entity.root, path)
+    before = (disk.read_if_there(file) or b"").decode(errors="surrogateescape")
 
     def check(text: str, place: Path | None) -> None:
+        if not text.strip():
+            raise UsageError(f"The text is empty; {path} was left as it is.")
         _check(companions.of_file(file, text), place, path, parse)
         if guard is not None:
             guard(before, text)
 
     def write(text: str) -> None:
         edited = companions.of_file(file, text)
-        planned = [changes.write(path, edited, whole, f"edit {path} by hand")]
+        read, data = companions.digest(path, whole), edited.encode(errors="replace")
+        planned = [changes.Change(path, f"edit {path} by hand", data, read)]
         commit(
             *(opened, command, planned if text != before else [], f"Wrote {path}."),
             unchanged=f"Nothing to do: {path} is as it was.",

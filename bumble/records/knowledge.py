@@ -68,7 +68,7 @@ def parse(source: str, stem: str = "") -> Knowledge:
     Raises:
         SourceError: If front matter or a provenance comment can't be read.
     """
-    document = markdown.parse(source)
+    document = markdown.parse_parts(source)
     preamble, found = markdown.sections(source[document.body_start :])
     above, sections = document.body_line - 1, list[KnowledgeSection]()
     for one in found:

@@ -23,7 +23,7 @@ from bumble.cli.command import (
     writes,
 )
 from bumble.cli.opening import Opened
-from bumble.errors import SectionLockedError, UsageError
+from bumble.errors import FileChangedError, SectionLockedError, UsageError
 from bumble.records import journal, knowledge
 from bumble.text import stop_words
 from bumble.text.words import one_line
@@ -232,18 +232,26 @@ def _write(
     ) as body:
         shown = existing.title if existing else knowledge.unmarked(title)[0]
         why = f'{"correct" if existing else "learn"} "{shown}"'
-        change = knowledge.plan_set(
-            book, title, body, why, by_entity=False, force_locked=force_locked
-        )
-        writing.commit(
-            opened,
-            "knowledge set",
-            [change],
-            f'{"Changed" if existing else "Added"} "{shown}".',
-            unchanged=f'Nothing to do: "{shown}" says so already.',
-            dry_run=dry_run,
-            title=shown,
-        )
+        while True:
+            change = knowledge.plan_set(
+                book, title, body, why, by_entity=False, force_locked=force_locked
+            )
+            try:
+                writing.commit(
+                    opened,
+                    "knowledge set",
+                    [change],
+                    f'{"Changed" if existing else "Added"} "{shown}".',
+                    unchanged=f'Nothing to do: "{shown}" says so already.',
+                    dry_run=dry_run,
+                    title=shown,
+                )
+                return
+            except FileChangedError:
+                book = _read(opened)
+                there = knowledge.find(book, title)
+                if (there and there.source.strip()) != (existing and existing.source.strip()):
+                    raise  # else somebody wrote another section
 
 
 def _read(opened: Opened) -> knowledge.Knowledge:
