@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import sys
@@ -42,8 +41,7 @@ def _end(code: int) -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
-    atexit._run_exitfuncs()
-    os._exit(code)
+    os._exit(code)  # nothing of ours waits for Python's own end
 
 
 def _speak_utf8() -> None:

@@ -24,6 +24,7 @@ from training.labels import INTENTS, REPLIES, Example
 
 Rows = NDArray[np.int64]
 GENTLY = 0.3  # of the usual rate, for a head that is trained on
+INTRODUCE = INTENTS.index("introduce")
 FOLDS = 5  # of writers: a head for each learns from the others
 
 
@@ -199,8 +200,13 @@ def main() -> None:
     known = known[[examples[row].split in ("train", "choose") for row in known]]
     known = np.repeat(known, [3 if examples[n].writer in labels.ANSWERED else 1 for n in known])
     read = head.predict(heads, data, known)[0]["features"]
-    fitted = head.fit_replies(read, right.reply[known, :, 0])
+    fitted = head.fit_output(read, right.reply[known, :, 0])
     heads["reply"] = {name: values[None] for name, values in fitted.items()}
+    own = np.array([n for n, one in enumerate(examples) if one.known_intents()[1][INTRODUCE]])
+    own = own[[examples[row].split != "sealed" for row in own]]
+    read = head.predict(heads, data, own)[0]["features"]
+    fitted = head.fit_output(read, right.intent[own, INTRODUCE, :1])
+    heads["own"] = {name: values[None] for name, values in fitted.items()}
     named = ["choose", "test", *(["sealed"] if given.sealed else [])]
     splits = {name: rows_of(examples, name) for name in named}
     outs = {name: head.predict(heads, data, part)[0] for name, part in splits.items()}

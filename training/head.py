@@ -366,10 +366,10 @@ def predict(params: Params, data: Data, rows: NDArray[np.int64]) -> list[Params]
     return [{name: values[n] for name, values in whole.items()} for n in range(count)]
 
 
-def fit_replies(features: NDArray[np.float32], right: NDArray[np.float32]) -> Params:
-    """Fit the output of short replies to its end, over what the head reads: few are labelled.
+def fit_output(features: NDArray[np.float32], right: NDArray[np.float32]) -> Params:
+    """Fit an output to its end, over what the head reads: short replies, whose name it is.
 
-    Shapes: features (n, features), right (n, replies), how surely each fits.
+    Few are labelled. Shapes: features (n, features), right (n, outputs), how surely each is so.
     """
     mean, deviation = features.mean(0), features.std(0) + 1e-6
     scaled = jnp.asarray((features - mean) / deviation)

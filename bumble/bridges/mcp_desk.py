@@ -220,10 +220,8 @@ class Desk(Struct, frozen=True):
         """Leave a note with the entity. It stays a quotation until its owner says it is so."""
         _check(text, title)
         book = knowledge.read(self.runtime.entity.knowledge)
-        head = shorten(one_line(title) or one_line(text), MAX_TITLE_CHARS)
-        # a number would tell of a section of that title, not shown
-        if self.reader.trust != "owner":
-            head = f"{head} ({self.reader.name})"
+        # named for the reader: a number would tell of a section of that title that isn't theirs
+        head = f"{shorten(one_line(title) or one_line(text), MAX_TITLE_CHARS)} ({self.reader.name})"
         own = (part for part in book.sections if part.provenance == self._origin())
         same = next((part for part in own if part.text == text.strip()), None)
         if same is not None:

@@ -43,7 +43,8 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
     """Decide how much thought a message is worth, by its form alone: no reader is loaded."""
     if asked:
         return Reading(language, route.Route(asked, "asked", 1.0))
-    if tools.are_called_for(runtime, heard.session):
+    outside = tools.outside(runtime, heard.session)
+    if outside is not None and outside.called_for(heard.message.text):
         return Reading(language, route.Route("deliberate", "outside_tool", 0.9))
     return Reading(language, route.by_form(heard.message.text))
 
@@ -92,7 +93,8 @@ def recall(
     """Gather the stable part, the conversation as it is shown, and what may matter of memory."""
     session = heard.session
     uses = compacts and reading.route.profile == "deliberate"
-    outside = tools.outside_tools(runtime, session) if uses else ()
+    others = tools.outside(runtime, session) if uses else None
+    outside = others.offered(session.messages[-1].text) if others else ()
     always = stable_part(runtime, session.people)
     system.say_unreadable(runtime, always.files)
     notes = []
@@ -125,7 +127,14 @@ def compose(
         runtime.temperature,
         reads_fast=not runtime.local,
     )
-    machine, trouble = _machine(runtime, heard)
+    machine = trouble = ""
+    if heard.who.trust == "owner" and set(heard.session.people) <= {heard.who.id}:
+        machine, trouble = workspace.describe(  # nobody else's business
+            runtime.config.prompt.host_command,
+            runtime.entity.root,
+            runtime.environ,
+            runtime.config.tools.command_variables,
+        )
     blocks = _blocks(runtime, heard, moment, reading, recalled, machine)
     kept = _fitting(runtime, heard, recalled, blocks, profile)
     last = system.with_preamble(kept, transcript.render(heard.message).content)
@@ -174,16 +183,6 @@ def _blocks(
         Block("tools", preamble.tools_text(runtime, profile, names, at)),
         Block("machine", machine),
     ]
-
-
-def _machine(runtime: Runtime, heard: Heard) -> tuple[str, str]:
-    """Tell an owner's entity of their machine, which is nobody else's business; what went wrong."""
-    if heard.who.trust != "owner" or set(heard.session.people) - {heard.who.id}:
-        return "", ""
-    also = runtime.config.tools.command_variables
-    return workspace.describe(
-        runtime.config.prompt.host_command, runtime.entity.root, runtime.environ, also
-    )
 
 
 def _fitting(
@@ -240,19 +239,14 @@ class _Work:
         """Run a tool; what it gives takes room."""
         context = replace(self.context, at=self.runtime.clock())
         result = tools.run(call.name, call.arguments, context)
-        result = self._shortened(result, max(LEAST_RESULT_TOKENS, self.room // 2))
+        limit = min(OUTPUT_TOKENS, max(LEAST_RESULT_TOKENS, self.room // 2))
+        if tokens.estimate(result.text) > limit:  # the whole is kept, by its reference
+            data = result.text.encode(errors="replace")
+            _, change = session_files.plan_blob(self.session.id, data, "keep a long result")
+            self.originals[change.path] = change
+            result = replace(result, text=transcript.cut(result.text, limit))
         self.room -= tokens.estimate(result.text)
         return result
-
-    def _shortened(self, result: tools.Result, most_tokens: int) -> tools.Result:
-        """Cut a long result; the whole of it is kept beside the transcript, by its reference."""
-        limit = min(OUTPUT_TOKENS, most_tokens)
-        if tokens.estimate(result.text) <= limit:
-            return result
-        data = result.text.encode(errors="replace")
-        _, change = session_files.plan_blob(self.session.id, data, "keep a long result")
-        self.originals[change.path] = change
-        return replace(result, text=transcript.cut(result.text, limit))
 
 
 def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:

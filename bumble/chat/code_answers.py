@@ -228,7 +228,10 @@ def time_of(
         wakes: Whether nothing is named that is to be thought of: who is asleep is woken.
     """
     text, when = _apart(text, language), _apart(when, language)
-    if not _is_understood(when, language):
+    # half a time is another one: in a language without a file each of its words has to be known
+    known = None if templates.has(language) else _hours_of_words(language)
+    unread = values.unread(when, language) if known is not None else ()
+    if known is not None and (not when or any(word not in known for word in unread)):
         return None
     near, whole = values.read(when, language), values.read(text, language)
     lapse = _lapse(when or text, near if when else whole, language)
@@ -236,7 +239,14 @@ def time_of(
         return at + lapse
     parts, named = _parts(text, language), _parts(when, language)
     clock = next((each for each in (*near.numbers, *whole.numbers) if each.kind == "clock"), None)
-    bare = [each for each in near.numbers if _may_be_hour(each, near.times)]
+    bare = [  # an hour without a sign of it: `at 8`, `um 7`
+        each
+        for each in near.numbers
+        if each.kind != "money"
+        and each.claimed
+        and each.hours
+        and each.value not in near.times.ordinals
+    ]
     if clock is None and "noon" not in parts and bare:
         clock = bare[0]
     days = (
@@ -252,17 +262,6 @@ def time_of(
     days = days or [at.date(), at.date() + timedelta(days=1)]
     times = [datetime.combine(each, time(), at.tzinfo) + hour for each in days for hour in hours]
     return next((each for each in times if each > at), None)
-
-
-def _is_understood(when: str, language: str) -> bool:
-    """Whether a time is read as it was meant; half a time is another one.
-
-    In a language without a file each of its words has to be known.
-    """
-    if templates.has(language):
-        return True
-    known = _hours_of_words(language)
-    return bool(when) and all(word in known for word in values.unread(when, language))
 
 
 def _hours_of_words(language: str) -> Mapping[str, str]:
@@ -287,12 +286,6 @@ def _parts(text: str, language: str) -> list[str]:
     hours = _hours_of_words(language)
     said = (hours.get(folded(word)) for word in _WORD.findall(text))
     return list(dict.fromkeys(filter(None, said)))
-
-
-def _may_be_hour(number: values.Number, times: values.Times) -> bool:
-    """Whether a number without a sign of it is an hour: `at 8`, `um 7`."""
-    is_amount = number.kind == "money" or not number.claimed
-    return not is_amount and bool(number.hours) and number.value not in times.ordinals
 
 
 def _lapse(text: str, read: values.ReadText, language: str) -> timedelta | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -126,8 +125,7 @@ def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
     who = turn.heard.who
     first = next(iter(turn.session.unanswered), said)
     done = [body_state.HEARD]
-    for step in turn.reply.outcome.steps:
-        done += ["tool_failed" if result.failed else "tool" for result in step.results]
+    done += ["tool_failed" if one.failed else "tool" for _, one in turn.reply.outcome.pairs]
     if turn.reply.outcome.said:
         done.append(body_state.SPOKE)
 
@@ -159,12 +157,7 @@ def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
 def plan_tools(runtime: Runtime, outcome: LoopOutcome, at: datetime) -> Change | None:
     """Plan to count which tools did work, and which of it failed."""
     names = {tool.name for tool in tool_list.declared(runtime.config.tools)} - tools.AGENCY
-    uses = [
-        (call.name, result.failed)
-        for step in outcome.steps
-        for call, result in zip(step.calls, step.results, strict=True)
-        if call.name in names
-    ]
+    uses = [(call.name, result.failed) for call, result in outcome.pairs if call.name in names]
     file = self_model.read(runtime.entity.self_model)
     return self_model.plan_used(file, uses, at, "how its tools served")
 
@@ -181,7 +174,11 @@ def _messages(runtime: Runtime, turn: Turn, unwritten: list[str]) -> list[sessio
         message_id = base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng)
         new.append(sessions.Message(message_id, at, role, text, **fields))  # type: ignore[arg-type]
 
-    made_by = _made_by(runtime, turn)
+    worded = turn.reply.worded
+    made_by: dict[str, object] = (
+        {"by": "form", "act": worded} if worded else {"model": runtime.model.name}
+    )
+    made_by |= {"example": False} if turn.reply.slip else {}  # later ones should not be like it
     lowest = base.lowest_trust(("entity", *turn.reply.read))
     kept = [step for step in turn.reply.outcome.steps if step.calls or step.said]
     for step in kept:
@@ -191,18 +188,10 @@ def _messages(runtime: Runtime, turn: Turn, unwritten: list[str]) -> list[sessio
             extra = {**made_by, **({} if ended == "done" else {"stopped": ended}), **felt}
         calls = tuple(sessions.ToolCall(one.id, one.name, one.arguments) for one in step.calls)
         add("assistant", step.said, tool_calls=calls, trust=lowest, extra=extra)
-        for call, result in zip(step.calls, step.results, strict=True):
-            origin = {"origin": result.trust} if result.trust else {}
-            told = {"tool": call.name, **origin}
+        for call, result in step.pairs:
+            told = {"tool": call.name, **({"origin": result.trust} if result.trust else {})}
             add("tool", result.text, tool_call_id=call.id, trust="tool", extra=told)
     return new
-
-
-def _made_by(runtime: Runtime, turn: Turn) -> dict[str, Any]:
-    """Say who worded a reply; one that later ones should not be like is marked as no example."""
-    worded = turn.reply.worded
-    made_by = {"by": "form", "act": worded} if worded else {"model": runtime.model.name}
-    return {**made_by, **({"example": False} if turn.reply.slip else {})}
 
 
 def _felt(runtime: Runtime, unwritten: list[str]) -> dict[str, str]:

@@ -8,17 +8,20 @@ only ask for more, and only so often.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import starmap
 from typing import Literal
 
 from msgspec import Struct
 
 from bumble.chat import route
+from bumble.chat.tools import KEEPS, Result
 from bumble.entity.config import GateConfig
 from bumble.errors import UserError
 from bumble.llm import prompts, structured
-from bumble.llm.protocol import Model, PromptMessage, Request
+from bumble.llm.protocol import Action, Model, PromptMessage, Request
 from bumble.text.words import one_line
 
+PREVIEWS, PREVIEW_CHARS = 8, 280  # outputs of tools that are seen, and how much of each
 JUDGE_TOKENS = 64  # longest answer of the judge
 VERDICT_DONE, VERDICT_CONTINUE = "DONE", "CONTINUE"
 SILENT = "the person has heard nothing yet"
@@ -36,15 +39,6 @@ SCHEMA = {
 }
 
 
-class ToolUse(Struct, frozen=True):
-    """One tool that did work in the turn."""
-
-    name: str
-    preview: str  # the beginning of its result
-    failed: bool
-    tells: bool = True  # whether it gave more than that it was done
-
-
 Judges = Literal["always", "in doubt", "never"]
 
 
@@ -57,32 +51,34 @@ class Gate(Struct, frozen=True):
     judges: Judges  # when the model is asked
     give_up: Callable[[], None] = lambda: None  # called when the model can't judge
 
-    def missing(self, reply: str, work: Sequence[ToolUse]) -> str:
+    def missing(self, reply: str, done: Sequence[tuple[Action, Result]]) -> str:
         """Say what is missing before the turn may end; empty: nothing is.
 
         Args:
             reply: All the person was shown in this turn.
-            work: The tools that did something, oldest first.
+            done: What was called in it, oldest first, and what came of each.
         """
+        work = done[-PREVIEWS:]
         if not self.config.enabled:
             return ""
         if not reply.strip():
             return SILENT
-        if is_chatter(reply) and not any(not step.failed for step in work):
+        if is_chatter(reply) and all(result.failed for _, result in work):
             return ANNOUNCES
         if self.judges == "always" or (self.judges == "in doubt" and self._doubts(reply, work)):
             return self._judged(reply, work)
         return ""
 
-    def _doubts(self, reply: str, work: Sequence[ToolUse]) -> bool:
+    def _doubts(self, reply: str, work: Sequence[tuple[Action, Result]]) -> bool:
         """Whether work was demanded or has something to tell, and the reply is short; or failed."""
-        if any(step.failed for step in work):
+        if any(result.failed for _, result in work):
             return True
-        if len(reply.strip()) >= CHATTER_CHARS:
-            return False
-        return any(step.tells for step in work) if work else route.demands(self.message)
+        tells = (
+            not all(starmap(is_told, work)) if work else bool(route.TECHNICAL.search(self.message))
+        )
+        return tells and len(reply.strip()) < CHATTER_CHARS
 
-    def _judged(self, reply: str, work: Sequence[ToolUse]) -> str:
+    def _judged(self, reply: str, work: Sequence[tuple[Action, Result]]) -> str:
         name = "judge_grounding" if work else "judge_action"
         slots = {
             "message": prompts.harmless(self.message, "message"),
@@ -90,8 +86,9 @@ class Gate(Struct, frozen=True):
         }
         if work:
             lines = (
-                f"- {step.name}{' (failed)' if step.failed else ''}: {step.preview}"
-                for step in work
+                f"- {call.name}{' (failed)' if result.failed else ''}: "
+                + one_line(result.text)[:PREVIEW_CHARS]
+                for call, result in work
             )
             slots["results"] = prompts.harmless("\n".join(lines), "results")
         request = Request(
@@ -108,6 +105,11 @@ class Gate(Struct, frozen=True):
         if answer["verdict"] == VERDICT_DONE:
             return ""
         return one_line(answer["missing"]) or "what was asked for is not done"
+
+
+def is_told(call: Action, result: Result) -> bool:
+    """Whether a call has come to nothing that the entity didn't know when it made it."""
+    return call.name in KEEPS and not result.failed
 
 
 def is_chatter(reply: str) -> bool:

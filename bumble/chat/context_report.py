@@ -17,7 +17,7 @@ from bumble.chat.reply_writer import Turn
 from bumble.llm import actions
 from bumble.prompt import compact, preamble, system
 from bumble.records import working
-from bumble.records.sessions import Message, Session
+from bumble.records.sessions import Message
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 
@@ -125,7 +125,9 @@ def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Cont
     messages, native = sent(runtime, turn)
     schema = json.dumps(native, ensure_ascii=False) if native else request.schema_text
     first = turn.reply.outcome.completions[0].usage if turn.reply.outcome.completions else None
-    said_before = _before(turn.session)
+    said = turn.session.messages
+    places = [n for n, message in enumerate(said) if message.role == "user"]
+    said_before = said[: places[-1]] if places else ()  # the message that is answered
     first_messages = len(stable.messages)
     example_chars = sum(len(message.content) for message in stable.examples)
     examples = (Part("examples", example_chars),) if stable.examples else ()
@@ -173,12 +175,6 @@ def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Cont
         turn_tokens=_average(said_before, sum(message.role == "user" for message in said_before)),
         result_tokens=_average([message for message in said_before if message.role == "tool"]),
     )
-
-
-def _before(session: Session) -> Sequence[Message]:
-    """Return what was said before the message that the request answers."""
-    places = [n for n, message in enumerate(session.messages) if message.role == "user"]
-    return session.messages[: places[-1]] if places else ()
 
 
 def _average(messages: Sequence[Message], count: int | None = None) -> int:

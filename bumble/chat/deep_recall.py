@@ -29,7 +29,6 @@ from bumble.text import tokens, words
 FOLDER = "tools"
 # What JSON says of a place that an answer rests on.
 PLACE = (*("kind", "id", "path", "line", "text", "at", "speaker", "audience", "trust", "session"),)
-CACHED = ("read_file", "web_search", "web_fetch", "image", "memory_search")
 MOST_ENTRIES, LIFE_SECONDS = 500, 300
 
 
@@ -38,7 +37,6 @@ class ToolCache(Struct, frozen=True):
 
     folder: Path  # below `.bumble/cache`
     writes: bool = True
-    tools: tuple[str, ...] = CACHED  # whose results are kept
     most_entries: int = MOST_ENTRIES
     life_seconds: float = LIFE_SECONDS  # of a result
 
@@ -53,8 +51,6 @@ class ToolCache(Struct, frozen=True):
             state: What must not have changed since: time and size of a file.
             now: The present.
         """
-        if tool not in self.tools:
-            return None
         raw = disk.read_cache(self._place(tool, arguments))
         try:
             entry = json.loads(raw) if raw else {}
@@ -73,7 +69,7 @@ class ToolCache(Struct, frozen=True):
         now: datetime,
     ) -> None:
         """Keep a result; the oldest go where there are too many."""
-        if tool not in self.tools or not self.writes:
+        if not self.writes:
             return
         data = json.dumps({"at": now.isoformat(), "state": list(state), "text": text})
         disk.write_cache(self._place(tool, arguments), data.encode())
@@ -126,7 +122,9 @@ def ask(
         runtime.memory.sync()
     mood = body_state.mood(runtime, body_state.read(runtime, at)).name
     search = Search(tuple(readers), mood, at, outside, tuple(unseen))
-    cache, state = _cache(runtime), [runtime.memory.state()]
+    place = runtime.entity.private / "cache" / DEEP_RECALL
+    cache = ToolCache(place, runtime.writes, ANSWERS_KEPT, ANSWER_LIFE_SECONDS)
+    state = [runtime.memory.state()]
     if runtime.memory.unusable:  # else the miss would be kept as a question that nothing answers
         raise RefusedError(UNSEARCHED)
     asks = calls != 0 and sayings.may_write(runtime, question)
@@ -202,8 +200,3 @@ def _read(text: str | None) -> deep.Recollection | None:
         return msgspec.json.decode(text, type=deep.Recollection) if text else None
     except (ValueError, RecursionError):
         return None  # damaged, or of another version: it is only a cache
-
-
-def _cache(runtime: Runtime) -> ToolCache:
-    place = runtime.entity.private / "cache" / DEEP_RECALL
-    return ToolCache(place, runtime.writes, (DEEP_RECALL,), ANSWERS_KEPT, ANSWER_LIFE_SECONDS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from itertools import groupby
+from itertools import groupby, starmap
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.chat import route
-from bumble.chat.completion_gate import ANNOUNCES, SILENT, Gate, ToolUse
+from bumble.chat.completion_gate import ANNOUNCES, SILENT, Gate, is_told
 from bumble.chat.tool_list import MORE, SAY
-from bumble.chat.tools import AGENCY, KEEPS, READ_ONLY, SEARCHES, Plan, Result
+from bumble.chat.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
 from bumble.llm import actions, prompts
@@ -55,22 +55,18 @@ def joined(before: str, text: str, language: str) -> str:
         text: The beginning of what follows, at least its first word.
         language: That is spoken, `de`.
     """
+    last = _LAST_WORD.search(before)
+    least = len(last[0]) if last and len(last[0]) > 1 else LEAST_REPEATED
     for length in range(min(MOST_REPEATED, len(before), len(text)), 0, -1):
         is_word = length == len(before) or not before[-length - 1].isalnum()
-        if before.endswith(text[:length]) and (length >= LEAST_REPEATED or _is_end(before, length)):
+        if before.endswith(text[:length]) and (length >= LEAST_REPEATED or length == least):
             return text[length:] if is_word else text
     if not before or before[-1].isspace() or text[:1].isspace():
         return text
-    last, first = _LAST_WORD.search(before), _FIRST_WORD.match(text)
+    first = _FIRST_WORD.match(text)
     if not last or not first:
         return text if not last or not text[:1].isalnum() else f" {text}"
     return text if _is_one_word(last[0], first[0], language) else f" {text}"
-
-
-def _is_end(before: str, length: int) -> bool:
-    """Whether so many characters are just the last word, or what there is of it."""
-    last = _LAST_WORD.search(before)
-    return length > 1 and last is not None and len(last[0]) == length
 
 
 def _is_one_word(last: str, first: str, language: str) -> bool:
@@ -87,7 +83,6 @@ def _is_one_word(last: str, first: str, language: str) -> bool:
 
 ENDS = frozenset({SAY.name, "end_turn"})  # calls after which nothing follows
 REPEAT_LIMIT = 3  # identical calls in a row before the next is refused
-PREVIEWS, PREVIEW_CHARS = 8, 280  # outputs of tools that the gate sees, and how much of each
 MOST_IDLE = 1  # answers in a row that may go on, say nothing, and come to nothing new
 STANDS_STILL = "what was to be done has failed each time"
 LENGTH_STOPS = 3  # answers cut off in a row before the advice to write a file
@@ -106,6 +101,7 @@ Stopped = Literal[
     "failed",
 ]
 Say = Callable[[str], None]
+CarryOut = Callable[[Action], Result]
 Breakable = Callable[[], AbstractContextManager[None]]
 UNREADABLE = "That could not be read. Answer with the JSON of actions and nothing else."
 CUT_CALL = "That was cut off and not done. Do it again, much shorter, or in several parts."
@@ -114,7 +110,6 @@ CIRCLE_REACH = 8_000  # characters, from the end, in which an answer may go roun
 CIRCLE_CHARS, CIRCLE_TIMES = 40, 12  # the end of an answer, and how often it may stand there
 REFUSED = "refused:"
 PAUSE = "\n\n"  # between two things said
-QUESTION = patterns.compile("[?？؟]")
 MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
 LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
 BY_TOOL, WITHOUT_TOOLS = "Do it now with a tool, or", "No tool may be used any more:"
@@ -133,20 +128,14 @@ class LoopStep(Struct, frozen=True):
     goes_on: bool = False  # whether it continues speech that was cut off, right behind it
 
     @property
-    def effect(self) -> list[tuple[str, str]]:
-        """What its calls came to."""
-        return [(call.name, one.text) for call, one in zip(self.calls, self.results, strict=True)]
+    def pairs(self) -> list[tuple[Action, Result]]:
+        """Each call, and what came of it."""
+        return list(zip(self.calls, self.results, strict=True))
 
     @property
-    def tells_all(self) -> bool:
-        """Whether speech beside work needs no more: what that gives is that it was done."""
-        is_speech = bool(self.said) and not self.announces
-        return is_speech and bool(self.calls) and all(map(is_told, self.calls, self.results))
-
-
-def is_told(call: Action, result: Result) -> bool:
-    """Whether a call has come to nothing that the entity didn't know when it made it."""
-    return call.name in KEEPS and not result.failed
+    def effect(self) -> list[tuple[str, str]]:
+        """What its calls came to."""
+        return [(call.name, result.text) for call, result in self.pairs]
 
 
 class LoopOutcome(Struct):
@@ -174,21 +163,12 @@ class LoopOutcome(Struct):
     @property
     def plans(self) -> list[Plan]:
         """What the tools want written, in the order of their calls."""
-        results = [result for step in self.steps for result in step.results]
-        return [*self.beside, *(plan for result in results for plan in result.plans)]
+        return [*self.beside, *(plan for _, result in self.pairs for plan in result.plans)]
 
-    def work(self) -> list[ToolUse]:
-        """The last tools that ran, each with the beginning of its result."""
-        pairs = [pair for step in self.steps for pair in zip(step.calls, step.results, strict=True)]
-        return [
-            ToolUse(
-                call.name,
-                words.one_line(result.text)[:PREVIEW_CHARS],
-                result.failed,
-                tells=not is_told(call, result),
-            )
-            for call, result in pairs[max(0, len(pairs) - PREVIEWS) :]
-        ]
+    @property
+    def pairs(self) -> list[tuple[Action, Result]]:
+        """All calls that were carried out, and what came of each."""
+        return [pair for step in self.steps for pair in step.pairs]
 
 
 def schema(tools: Sequence[Tool], *, speech_only: bool = False) -> Mapping[str, Any]:
@@ -204,7 +184,9 @@ def schema(tools: Sequence[Tool], *, speech_only: bool = False) -> Mapping[str, 
 class _Speaker:
     """Streams what is said: set apart from what was said before, or right behind what was cut off.
 
-    An answer that goes round in circles is ended: it would fill its budget with one sentence.
+    What is word for word an earlier text is not said again, so that the beginning of one that may
+    become so waits. An answer that goes round in circles is ended: it would fill its budget with
+    one sentence.
     """
 
     def __init__(
@@ -219,31 +201,44 @@ class _Speaker:
             goes_on: Whether it continues that, where it was cut off.
             language: That is spoken.
         """
-        self.reader = SayReader(each)
-        self.each, self.earlier = each, tuple(each)
-        self.say, self.before, self.language = say, before, language
+        self.reader = SayReader()
+        self.say, self.each, self.before, self.language = say, each, before, language
         self.goes_on = goes_on
-        self.read = self.heard = ""  # as it came, and as it is heard
-        self.shown = False
+        self.came: list[str] = []  # each text, as far as it has come
+        self.said: list[str] = []  # what of each was said
+        self.shown = 0  # characters of the last that were said
+        self.is_read = False  # whether it has been read as a whole
 
     def feed(self, piece: str) -> None:
-        self._hear(self.reader.feed(piece))
-        end, far = self.heard[-CIRCLE_CHARS:], self.heard[-CIRCLE_REACH:]
+        self._take(self.reader.feed(piece))
+        said = "".join(self.said[-1:])
+        end, far = said[-CIRCLE_CHARS:], said[-CIRCLE_REACH:]
         if len(end) == CIRCLE_CHARS and far.count(end) >= CIRCLE_TIMES:
             raise EnoughError
 
-    def _hear(self, text: str, *, ends: bool = False) -> None:
-        self.read += text
-        self.heard += text
+    def _take(self, texts: Sequence[tuple[int, str]]) -> None:
+        for place, text in texts:
+            if place == len(self.came):
+                self._show(ends=True)
+                self.came, self.said, self.shown = [*self.came, ""], [*self.said, ""], 0
+            self.came[place] += text
+            self._show()
+
+    def _show(self, *, ends: bool = False) -> None:
+        *earlier, text = self.came or [""]
+        new, pause = text[self.shown :], ""
         if not self.shown:
-            if not self.heard.strip() or (self.goes_on and is_open(self.heard) and not ends):
+            goes_on = self.goes_on and not earlier
+            earlier += self.each
+            waits = (goes_on and is_open(text)) or any(one.startswith(text) for one in earlier)
+            if not text.strip() or text in earlier or (waits and not ends):
                 return
-            if self.goes_on:
-                self.heard = joined(self.before, self.heard, self.language)
-            text = self.heard if self.goes_on or not self.before else f"{PAUSE}{self.heard}"
-        if text:
-            self.shown = True
-            self.say(text)
+            new = joined(self.before, text, self.language) if goes_on else text
+            pause = PAUSE if (self.before or any(self.said)) and not goes_on else ""
+        if new:
+            self.say(pause + new)
+            self.said[-1] += new
+            self.shown = len(text)
 
     def finish(self, spoken: Sequence[str] | None = None) -> str:
         """Return what was said; a blank at the beginning of what goes on belongs to it.
@@ -252,15 +247,26 @@ class _Speaker:
             spoken: What the answer says, now that it is read as a whole: all that could not be read
                 while it came is said now; None: it was broken off.
         """
-        if spoken is None:
-            rest = self.reader.finish()
-        else:
-            new = [text for text in dict.fromkeys(spoken) if text not in self.earlier]
-            said = PAUSE.join(new)
-            rest = said[len(self.read) :] if said.startswith(self.read) else ""
-            self.each += new
-        self._hear(rest, ends=True)
-        return self.heard.rstrip() if self.goes_on and self.heard.strip() else self.heard.strip()
+        plain = [] if self.is_read else self.reader.texts
+        texts, self.is_read = plain if spoken is None else spoken, True
+        read = self.reader.texts[: len(self.came)]
+        # what came in a form that is read otherwise as a whole was heard all the same
+        loose = sum(not any(text.startswith(one) for text in texts) for one in read)
+        for text in texts:
+            places = (n for n, one in enumerate(read) if one and text.startswith(one))
+            place = max(places, default=-1)
+            if place < 0 and loose:
+                loose -= 1
+            elif place < 0:
+                self._take([(len(self.came), text)])
+            elif self.came[place] != read[place]:  # a thought was heard before it, but isn't kept
+                self.said[place] = text
+            elif text != read[place] and place == len(self.came) - 1:
+                self._take([(place, text[len(read[place]) :])])
+        self._show(ends=True)
+        self.each += [*self.came, *(spoken or ())]
+        said = PAUSE.join(filter(None, self.said))
+        return said.rstrip() if self.goes_on and said.strip() else said.strip()
 
 
 def run(
@@ -268,7 +274,7 @@ def run(
     request: Request,
     tools: Sequence[Tool],
     config: LoopConfig,
-    carry_out: Callable[[Action], Result],
+    carry_out: CarryOut,
     say: Say,
     *,
     person: str,
@@ -298,49 +304,45 @@ def run(
     Raises:
         UserError: If the model fails before it has said or done anything.
     """
-    outcome = LoopOutcome()
-    messages, each = list(request.messages), list[str]()  # each text that was said
-    beside = ""  # text beside calls, which is the answer where no other comes
-    known = offered(tools, speech_only=False)
-    writes = any(tool.name == "write_file" for tool in tools)
-    tries = _Tries(LONG_ADVICE if writes else SHORT_ADVICE)
-    cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
-    for _ in range(cap):
-        over = _is_over(outcome, config, tries)
-        answers = schema(tools, speech_only=over)
-        may = offered(tools, speech_only=over)
-        asked = fits(replace(request, messages=tuple(messages), schema=answers, tools=may))
-        goes_on = tries.cuts > 0 and bool(outcome.said)
+    turn = _Turn(tools, config, carry_out, person, gate)
+    outcome, messages, each = turn.outcome, list(request.messages), list[str]()
+    for _ in range(max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))):
+        over, done = turn.is_over, len(outcome.steps)
+        goes_on = turn.cuts > 0 and bool(outcome.said)
         speaker = _Speaker(say, each, outcome.said, goes_on=goes_on, language=language)
-        done = len(outcome.steps)
-        carries = _no_more if over else carry_out  # not every backend keeps to a schema
+        asked = replace(
+            request,
+            messages=tuple(messages),
+            schema=schema(tools, speech_only=over),
+            tools=offered(tools, speech_only=over),
+        )
         try:
             with breakable():
-                completion = model.complete(asked, speaker.feed)
+                completion = model.complete(fits(asked), speaker.feed)
                 outcome.completions.append(completion)
-                calls = _calls(completion, known)
-                beside = completion.beside or beside
-                if calls is None:
-                    did = PromptMessage("assistant", completion.text[:UNREAD_CHARS])
-                    back = _told(_unread(outcome, completion, tries))
-                else:
-                    is_last = over or all(call.name in ENDS for call in calls)
-                    unsaid = [beside] if beside and is_last and not outcome.said else []
-                    heard = speaker.finish(_spoken(calls) or unsaid)
-                    step = _step(calls, heard, carries, outcome.steps)
-                    outcome.steps.append(replace(step, goes_on=goes_on))
-                    tries.count(completion, outcome.steps, over=over)
-                    did = _did(completion, calls, step)
-                    back = _back(outcome, step, config, person, gate, tries)
+                did, told = turn.take(completion, speaker)
         except (KeyboardInterrupt, EnoughError, UserError) as problem:
-            heard = speaker.finish() if len(outcome.steps) == done else ""
-            if heard:
+            if len(outcome.steps) == done and (heard := speaker.finish()):
                 outcome.steps.append(LoopStep(heard, (), (), goes_on=goes_on))
             return _broken_off(outcome, problem)
-        if back is None:
+        if isinstance(told, str):
+            outcome.stopped = told
             return outcome
-        messages += [did, back]
+        messages += [did, told]
     outcome.stopped = "step_cap"
+    return outcome
+
+
+def _broken_off(
+    outcome: LoopOutcome, problem: KeyboardInterrupt | EnoughError | UserError
+) -> LoopOutcome:
+    """End a turn on the way, keeping what was said and done; a failure before that is raised."""
+    if not isinstance(problem, UserError):
+        outcome.stopped = "interrupted" if isinstance(problem, KeyboardInterrupt) else "repeating"
+    elif not any(step.said or step.calls for step in outcome.steps):
+        raise problem
+    else:
+        outcome.stopped, outcome.problem = "failed", problem
     return outcome
 
 
@@ -351,235 +353,199 @@ def offered(tools: Sequence[Tool], *, speech_only: bool) -> tuple[Tool, ...]:
     return tuple(SAY if tool.name == SAY.name else tool for tool in tools)
 
 
-def _did(completion: Completion, calls: Sequence[Action], step: LoopStep) -> PromptMessage:
-    """Return what the model did, as it is shown what it did."""
-    thoughts = [str(call.arguments.get("text", "")) for call in calls if call.name == "think"]
-    bare = step.said or "\n".join(thoughts)
-    return PromptMessage("assistant", completion.text, bare=bare, calls=step.calls)
+class _Turn(Struct):
+    """A turn while it goes on: what was done, and what its bounds are held against."""
 
-
-def _told(text: str | None) -> PromptMessage | None:
-    return None if text is None else PromptMessage("user", text)
-
-
-class _Tries(Struct):
-    """What the bounds of a loop are held against."""
-
-    advice: str  # at the last answer that may be cut off
+    tools: Sequence[Tool]
+    config: LoopConfig
+    carry_out: CarryOut
+    person: str
+    gate: Gate
+    outcome: LoopOutcome = field(default_factory=LoopOutcome)
+    beside: str = ""  # text beside calls, which is the answer where no other comes
     rounds: int = 0  # in which tools were used
     cuts: int = 0  # answers that were cut off, in a row
     idle: int = 0  # answers in a row that went on, said nothing, and came to nothing new
     unreadable: bool = False  # whether the model was told once
 
-    def count(self, completion: Completion, steps: Sequence[LoopStep], *, over: bool) -> None:
-        """Count the last step."""
-        *before, step = steps[-2:]
-        cut = completion.finish_reason == "length" and not step.calls
-        self.cuts = self.cuts + 1 if cut else 0
-        failed = all(result.failed for result in step.results)
-        stands = over or (failed and [step.effect] == [one.effect for one in before])
-        is_idle = stands and not step.said and (bool(step.calls) or not step.ends)
-        self.idle = self.idle + 1 if is_idle else 0
-        self.rounds += bool(step.calls)
+    @property
+    def is_over(self) -> bool:
+        """Whether no tool may be used any more: only speech is left.
 
+        Its rounds are used up, a call was refused, or three answers had the same effect.
+        """
+        *_, last = [LoopStep("", (), ()), *self.outcome.steps]
+        refused = any(result.text.startswith(REFUSED) for result in last.results)
+        effects = [step.effect for step in self.outcome.steps[-3:]]
+        circles = bool(last.calls) and effects == [last.effect] * 3
+        used_up = self.rounds >= self.config.max_tool_rounds
+        return used_up or self.idle > 0 or refused or circles
 
-def _calls(completion: Completion, tools: Sequence[Tool]) -> tuple[Action, ...] | None:
-    """Return what an answer asks for, None if that can't be read."""
-    try:
-        return actions.parse(completion.text, tools)
-    except AnswerInvalidError:
-        return None
+    def take(
+        self, completion: Completion, speaker: _Speaker
+    ) -> tuple[PromptMessage, PromptMessage | Stopped]:
+        """Say and do what an answer wants.
 
+        Returns:
+            What the model did, as it is shown it, and what it is told next, or why the turn ends;
+            only results are stored.
+        """
+        over, outcome = self.is_over, self.outcome
+        self.beside = completion.beside or self.beside
+        try:
+            calls = actions.parse(completion.text, offered(self.tools, speech_only=False))
+        except AnswerInvalidError:
+            did = PromptMessage("assistant", completion.text[:UNREAD_CHARS])
+            return did, self._unread(completion)
+        is_last = over or all(call.name in ENDS for call in calls)
+        unsaid = [self.beside] if self.beside and is_last and not outcome.said else []
+        heard = speaker.finish(actions.spoken(calls) or unsaid)
+        step = self._step(calls, heard, goes_on=speaker.goes_on)
+        self._count(completion, step, over=over)
+        outcome.steps.append(step)
+        thoughts = [str(call.arguments.get("text", "")) for call in calls if call.name == "think"]
+        bare = step.said or "\n".join(thoughts)
+        did = PromptMessage("assistant", completion.text, bare=bare, calls=step.calls)
+        return did, self._back(step)
 
-def _spoken(calls: Sequence[Action]) -> list[str]:
-    texts = [call.arguments.get("text") for call in calls if call.name == SAY.name]
-    return [text for text in texts if text and isinstance(text, str)]
-
-
-def _unread(outcome: LoopOutcome, completion: Completion, tries: _Tries) -> str | None:
-    """Return what the model is told of an answer that can't be read, None if the turn ends."""
-    if completion.finish_reason == "length":  # in the middle of a call, which is not run half
-        tries.cuts += 1
-        if tries.cuts > LENGTH_STOPS:
-            outcome.stopped = "length"
-            return None
-        return CUT_CALL
-    if tries.unreadable:
-        outcome.stopped = "unreadable"
-        outcome.problem = AnswerInvalidError(
+    def _unread(self, completion: Completion) -> PromptMessage | Stopped:
+        """Return what the model is told of an answer that can't be read."""
+        if completion.finish_reason == "length":  # in the middle of a call, which is not run half
+            self.cuts += 1
+            return "length" if self.cuts > LENGTH_STOPS else PromptMessage("user", CUT_CALL)
+        if not self.unreadable:
+            self.unreadable = True
+            return PromptMessage("user", UNREADABLE)
+        self.outcome.problem = AnswerInvalidError(
             "the model's answer could not be read, and not at the second try either\n"
             "Say it again, or choose a larger model with `bumble config set llm.model NAME`.",
             answer=completion.text,
         )
-        return None
-    tries.unreadable = True
-    return UNREADABLE
+        return "unreadable"
 
+    def _step(self, calls: Sequence[Action], said: str, *, goes_on: bool) -> LoopStep:
+        """Carry out what an answer wants; what only reads runs beside each other."""
+        agency = {call.name for call in calls} & AGENCY
+        work = [call for call in calls if call.name not in AGENCY]
+        over, results = self.is_over, list[Result]()
+        earlier = [call for call, _ in self.outcome.pairs]
 
-def _broken_off(
-    outcome: LoopOutcome, problem: KeyboardInterrupt | EnoughError | UserError
-) -> LoopOutcome:
-    """End a turn on the way, keeping what was said and done; a failure before that is raised."""
-    if not isinstance(problem, UserError):
-        outcome.stopped = "interrupted" if isinstance(problem, KeyboardInterrupt) else "repeating"
-        return outcome
-    if not any(step.said or step.calls for step in outcome.steps):
-        raise problem
-    outcome.stopped, outcome.problem = "failed", problem
-    return outcome
+        def done(call: Action, place: int) -> Result:
+            if over:  # not every backend keeps to a schema
+                text = f"refused: no tool may be used any more; {call.name} did not run"
+                return Result(text, failed=True)
+            return _refused(call, [*earlier, *work[:place]]) or self.carry_out(call)
 
+        for read_only, group in groupby(enumerate(work), lambda one: one[1].name in READ_ONLY):
+            places, row = zip(*group, strict=True)
+            if read_only and len(row) > 1:  # they change nothing, so none waits for another
+                with ThreadPoolExecutor(len(row)) as pool:
+                    results += pool.map(done, row, places)
+            else:
+                results += map(done, row, places)
+        return LoopStep(
+            said,
+            tuple(work),
+            tuple(results),
+            ends=agency != {"think"} or bool(said),
+            waits="wait" in agency,
+            announces=any(one.arguments.get("then") == MORE for one in calls if one.name == "say"),
+            goes_on=goes_on,
+        )
 
-def _is_over(outcome: LoopOutcome, config: LoopConfig, tries: _Tries) -> bool:
-    """Whether no tool may be used any more: only speech is left."""
-    used_up = tries.rounds >= config.max_tool_rounds
-    return used_up or tries.idle > 0 or _goes_in_circles(outcome.steps)
+    def _count(self, completion: Completion, step: LoopStep, *, over: bool) -> None:
+        before = [one.effect for one in self.outcome.steps[-1:]]
+        cut = completion.finish_reason == "length" and not step.calls
+        self.cuts = self.cuts + 1 if cut else 0
+        failed = all(result.failed for result in step.results)
+        stands = over or (failed and [step.effect] == before)
+        is_idle = stands and not step.said and (bool(step.calls) or not step.ends)
+        self.idle = self.idle + 1 if is_idle else 0
+        self.rounds += bool(step.calls)
 
-
-def _goes_in_circles(steps: Sequence[LoopStep]) -> bool:
-    """Whether a call was refused, or three answers had the same effect."""
-    if steps and any(result.text.startswith(REFUSED) for result in steps[-1].results):
-        return True
-    effects = [step.effect for step in steps[-3:]]
-    return len(effects) == 3 and bool(effects[0]) and effects[0] == effects[1] == effects[2]
-
-
-def _back(
-    outcome: LoopOutcome, step: LoopStep, config: LoopConfig, person: str, gate: Gate, tries: _Tries
-) -> PromptMessage | None:
-    """Return what the model is told next, None if the turn ends; only results are stored."""
-    over = _is_over(outcome, config, tries)
-    if step.tells_all:
-        return None
-    if tries.idle > MOST_IDLE:
-        outcome.stopped = "unfinished"
-        outcome.missing.append(STANDS_STILL if outcome.said else SILENT)
-        return None
-    if step.calls:
-        nudge = _nudge(outcome, step, person, gate.message, over=over)
+    def _back(self, step: LoopStep) -> PromptMessage | Stopped:
+        is_speech = bool(step.said) and not step.announces
+        if is_speech and step.calls and all(starmap(is_told, step.pairs)):
+            return "done"  # what that work gives is that it was done
+        if self.idle > MOST_IDLE:
+            self.outcome.missing.append(STANDS_STILL if self.outcome.said else SILENT)
+            return "unfinished"
+        if not step.calls:
+            return self._unworked(step)
         results = tuple(
             ToolResult(call.id, transcript.result_text(call.name, result.text))
-            for call, result in zip(step.calls, step.results, strict=True)
+            for call, result in step.pairs
         )
+        nudge = self._nudge(step)
         text = "\n\n".join([*(result.text for result in results), nudge])
         # whose model has tools of its own knows what results are for
-        has_news = over or any(result.failed for result in step.results)
+        has_news = self.is_over or any(result.failed for result in step.results)
         return PromptMessage("user", text, bare=nudge if has_news else "", results=results)
-    return _told(_unworked(outcome, step, person, gate, tries, over=over))
+
+    def _unworked(self, step: LoopStep) -> PromptMessage | Stopped:
+        """Return what the model is told after an answer without work."""
+        over = self.is_over
+        if self.cuts > LENGTH_STOPS:
+            return "length"
+        if self.cuts:
+            writes = any(tool.name == "write_file" for tool in self.tools)
+            advice = LONG_ADVICE if writes else SHORT_ADVICE
+            advice = advice if self.cuts == LENGTH_STOPS else ""
+            return PromptMessage("user", prompts.load("cut_off").fill(advice=advice))
+        if step.waits and not self.outcome.said:
+            return "waiting"
+        missing = "now speak" if over else "now speak, or act"
+        if step.ends:  # else it only thought
+            announced = ANNOUNCES if step.announces and not over else ""
+            missing = announced or self.gate.missing(self.outcome.said, self.outcome.pairs)
+            if not missing:
+                return "done"
+            self.outcome.missing.append(missing)
+            if len(self.outcome.missing) > self.gate.config.max_continues:
+                return "unfinished"
+        way = WITHOUT_TOOLS if over else BY_TOOL
+        slots = {"missing": missing, "said": self._heard, "way": way, "person": self.person}
+        return PromptMessage("user", prompts.load("unfinished").fill(**slots))
+
+    @property
+    def _heard(self) -> str:
+        said = self.outcome.said
+        return f" {self.person} has heard this already: {said}" if said else ""
+
+    def _nudge(self, step: LoopStep) -> str:
+        """Turn the model back to the person: what failed, was searched, what they heard and said.
+
+        A small model answers what stands last: after the results alone it has lost the question.
+        Asked for what it has found by now, it says that it doesn't know, as the person did.
+        """
+        message, over = self.gate.message, self.is_over
+        searches = [call.arguments for call, _ in self.outcome.pairs if call.name in SEARCHES]
+        asked = [f'"{value}"' for arguments in searches for value in arguments.values()]
+        names = ", ".join(dict.fromkeys(call.name for call, one in step.pairs if one.failed))
+        said = tokens.cut(words.one_line(message), MESSAGE_TOKENS)
+        slots = {
+            "asked": f" Already searched: {', '.join(dict.fromkeys(asked))}." if asked else "",
+            "said": self._heard,
+            "person": self.person,
+            "message": transcript.spoken(self.person, said),
+        }
+        if names and not over:
+            return prompts.load("failed").fill(**slots, failed=names)
+        if route.QUESTION.search(message) and all(result.found for result in step.results):
+            return prompts.load("found").fill(**slots)
+        if over:
+            failed = f" {names} failed: say so." if names else ""
+            return prompts.load("final").fill(**slots, failed=failed)
+        return prompts.load("nudge").fill(**slots)
 
 
-def _unworked(
-    outcome: LoopOutcome,
-    step: LoopStep,
-    person: str,
-    gate: Gate,
-    tries: _Tries,
-    *,
-    over: bool,
-) -> str | None:
-    """Return what the model is told after an answer without work, None if the turn ends."""
-    if tries.cuts > LENGTH_STOPS:
-        outcome.stopped = "length"
-        return None
-    if tries.cuts:
-        advice = tries.advice if tries.cuts == LENGTH_STOPS else ""
-        return prompts.load("cut_off").fill(advice=advice)
-    if step.waits and not outcome.said:
-        outcome.stopped = "waiting"
-        return None
-    if not step.ends:  # it only thought
-        return _unfinished(outcome, "now speak" if over else "now speak, or act", person, over=over)
-    announced = ANNOUNCES if step.announces and not over else ""
-    missing = announced or gate.missing(outcome.said, outcome.work())
-    if not missing:
-        return None
-    outcome.missing.append(missing)
-    if len(outcome.missing) > gate.config.max_continues:
-        outcome.stopped = "unfinished"
-        return None
-    return _unfinished(outcome, missing, person, over=over)
-
-
-def _unfinished(outcome: LoopOutcome, missing: str, person: str, *, over: bool) -> str:
-    heard = f" {person} has heard this already: {outcome.said}" if outcome.said else ""
-    return prompts.load("unfinished").fill(
-        missing=missing, said=heard, way=WITHOUT_TOOLS if over else BY_TOOL, person=person
-    )
-
-
-def _step(
-    calls: Sequence[Action],
-    speech: str,
-    carry_out: Callable[[Action], Result],
-    before: Sequence[LoopStep],
-) -> LoopStep:
-    agency = {call.name for call in calls} & AGENCY
-    work = tuple(call for call in calls if call.name not in AGENCY)
-    earlier = [call for step in before for call in step.calls]
-    results: list[Result] = []
-    for read_only, group in groupby(work, lambda call: call.name in READ_ONLY):
-        row = list(group)
-        refused = [_refused(call, [*earlier, *row[:n]], REPEAT_LIMIT) for n, call in enumerate(row)]
-        pairs = list(zip(row, refused, strict=True))
-        if read_only and len(row) > 1:  # they change nothing, so none waits for another
-            with ThreadPoolExecutor(len(row)) as pool:
-                results += pool.map(lambda pair: pair[1] or carry_out(pair[0]), pairs)
-        else:
-            results += [refusal or carry_out(call) for call, refusal in pairs]
-        earlier += row
-    return LoopStep(
-        speech,
-        work,
-        tuple(results),
-        ends=agency != {"think"} or bool(speech),
-        waits="wait" in agency,
-        announces=any(call.arguments.get("then") == MORE for call in calls if call.name == "say"),
-    )
-
-
-def _no_more(call: Action) -> Result:
-    return Result(f"refused: no tool may be used any more; {call.name} did not run", failed=True)
-
-
-def _refused(call: Action, earlier: Sequence[Action], limit: int) -> Result | None:
+def _refused(call: Action, earlier: Sequence[Action]) -> Result | None:
     """Refuse a call that was made so often in a row just before."""
-    last = [(each.name, each.arguments) for each in earlier[-limit:]]
-    if last != [(call.name, call.arguments)] * limit:
+    last = [(each.name, each.arguments) for each in earlier[-REPEAT_LIMIT:]]
+    if last != [(call.name, call.arguments)] * REPEAT_LIMIT:
         return None
-    text = f"{REFUSED} {call.name} was called like this {limit} times; use its results"
+    text = f"{REFUSED} {call.name} was called like this {REPEAT_LIMIT} times; use its results"
     return Result(text, failed=True)
-
-
-def _nudge(outcome: LoopOutcome, step: LoopStep, person: str, message: str, *, over: bool) -> str:
-    """Turn the model back to the person: what failed, what was searched, what they heard and said.
-
-    A small model answers what stands last: after the results alone it has lost the question. Asked
-    for what it has found by now, it says that it doesn't know, as the person did.
-    """
-    failed = [
-        call.name for call, result in zip(step.calls, step.results, strict=True) if result.failed
-    ]
-    steps = outcome.steps
-    searches = [call for each in steps for call in each.calls if call.name in SEARCHES]
-    asked = [f'"{value}"' for call in searches for value in call.arguments.values()]
-    slots = {
-        "asked": f" Already searched: {', '.join(dict.fromkeys(asked))}." if asked else "",
-        "said": f" {person} has heard this already: {outcome.said}" if outcome.said else "",
-        "person": person,
-        "message": transcript.spoken(person, tokens.cut(words.one_line(message), MESSAGE_TOKENS)),
-    }
-    names = ", ".join(dict.fromkeys(failed))
-    if failed and not over:
-        return prompts.load("failed").fill(**slots, failed=names)
-    if QUESTION.search(message) and all(result.found for result in step.results):
-        return prompts.load("found").fill(**slots)
-    if over:
-        return prompts.load("final").fill(
-            **slots, failed=f" {names} failed: say so." if names else ""
-        )
-    return prompts.load("nudge").fill(**slots)
-
-
-CarryOut = Callable[[Action], Result]
 
 
 def act(

@@ -12,7 +12,8 @@ import shutil
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -164,23 +165,14 @@ for name in ("mcp", "client"):  # the library's logs: what a server does wrong i
     logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-class Loop:
-    """The thread in which all servers are talked to."""
-
-    def __init__(self) -> None:
-        self._manager: AbstractContextManager[BlockingPortal] = start_blocking_portal("asyncio")
-        self.portal = self._manager.__enter__()
-
-    def close(self) -> None:
-        """End the thread; its servers have ended before."""
-        self._manager.__exit__(None, None, None)
+talking = partial(start_blocking_portal, "asyncio")  # the thread in which all servers are talked to
 
 
 class Link:
     """A server that was started."""
 
-    def __init__(self, loop: Loop, pipe: Pipe, timeout_seconds: float) -> None:
-        self._portal, self._pipe, self._timeout = loop.portal, pipe, timeout_seconds
+    def __init__(self, portal: BlockingPortal, pipe: Pipe, timeout_seconds: float) -> None:
+        self._portal, self._pipe, self._timeout = portal, pipe, timeout_seconds
         self._ready: Future[tuple[Client, list[ListedTool]]] = Future()
         self._ended: anyio.Event | None = None
         self._client: Client | None = None

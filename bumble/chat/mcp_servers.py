@@ -11,6 +11,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,9 @@ from bumble.runtime.runtime import OutsideResult
 from bumble.text.words import folded, one_line, shorten
 
 if TYPE_CHECKING:
-    from bumble.chat.mcp_link import Link, Loop
+    from anyio.from_thread import BlockingPortal
+
+    from bumble.chat.mcp_link import Link
 
 DESCRIPTION_CHARS = 160
 MOST_DEEP = 4  # objects and lists within each other
@@ -207,7 +210,8 @@ class Servers:
         self.all = [Running(name, config[name]) for name in sorted(config)]
         self._person_environ, self._secrets_file = environ, secrets_file
         self._tell, self._library = tell, library
-        self._loop: Loop | None = None
+        self._ends = ExitStack()  # ends the thread in which all servers are talked to
+        self._portal: BlockingPortal | None = None
         self._told: set[str] = set()
 
     def called_for(self, text: str) -> bool:
@@ -239,14 +243,15 @@ class Servers:
         if not starting:
             return
         link = self._library()
-        self._loop = self._loop or link.Loop()
+        if self._portal is None:
+            self._portal = self._ends.enter_context(link.talking())
         for server in starting:
             try:
                 pipe = link.Pipe(server.config.command, self._environ(server), self._folder())
             except UserError as error:
                 self._fail(server, f"was not started: {error}")
                 continue
-            server.link = link.Link(self._loop, pipe, server.config.timeout_seconds)
+            server.link = link.Link(self._portal, pipe, server.config.timeout_seconds)
         for server in starting:
             if server.link is not None:
                 self._take(server, server.link, now)
@@ -314,9 +319,8 @@ class Servers:
             if server.link is not None:
                 server.link.close()
                 server.link = None
-        if self._loop is not None:
-            self._loop.close()
-            self._loop = None
+        self._ends.close()
+        self._portal = None
 
 
 def _names(server: Running, text: str) -> bool:

@@ -62,7 +62,14 @@ def open_session(
                 f"{session.id} was had with another assistant and imported; it is only read\n"
                 f"`bumble session show {session.id}` shows it. Begin another with --new-session."
             )
-        _refuse_strangers(runtime, session, who, other_ids)
+        strangers = [each for each in (who.id, *other_ids) if each not in session.people]
+        if strangers:  # nobody reads what they did not hear from the beginning
+            listeners = ", ".join(session.people)
+            raise RefusedError(
+                f"{session.id} was had with {listeners}; {strangers[0]} would read what was said"
+                " in it.\n"
+                "Begin another with --new-session; --with NAME names who else is there."
+            )
         return session, False
     latest = session_files.newest(folder, who.id, at, other_ids)
     if not new and (going_on := _going_on(runtime, latest, at)):
@@ -80,24 +87,6 @@ def _going_on(
     if latest is None or latest.ended or moments.gap(latest.last_at, at) > idle:
         return None
     return session_files.find(runtime.entity.sessions, latest.id)
-
-
-def _refuse_strangers(
-    runtime: Runtime, session: sessions.Session, who: people.Person, other_ids: Sequence[str]
-) -> None:
-    """Let nobody into a conversation that they did not hear from the beginning.
-
-    Raises:
-        RefusedError: If somebody would.
-    """
-    strangers = [person_id for person_id in (who.id, *other_ids) if person_id not in session.people]
-    if strangers:
-        listeners = ", ".join(session.people)
-        raise RefusedError(
-            f"{session.id} was had with {listeners}; {strangers[0]} would read what was said"
-            " in it.\n"
-            "Begin another with --new-session; --with NAME names who else is there."
-        )
 
 
 class Delivery(Struct, frozen=True):

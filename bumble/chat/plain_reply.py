@@ -107,8 +107,10 @@ def stable(
     own_files = tuple(system.read_own_files(entity, runtime.config.prompt))
     who = rules.own_identity(entity, identity).identity
     book = rules.own_book(entity, knowledge.readable(entity.knowledge))
+    own = one_line(who.monologue)  # in another language it would mislead
+    monologue = " ".join(tokens.leading(words.sentences(own), MONOLOGUE_TOKENS))
     parts = {
-        "monologue": _monologue(one_line(who.monologue), language),
+        "monologue": monologue if words.language(own, default=language) == language else "",
         "always": "\n".join(filter(None, (system.locked(book), system.files(own_files)))),
     }
     page = prompts.load(PAGE.format(language=language))
@@ -117,12 +119,6 @@ def stable(
     blocks = (Block("how to answer", bare), *(Block(name, part) for name, part in parts.items()))
     examples = tuple(PromptMessage(role, text) for role, text in turns)
     return Stable(text, blocks, own_files, examples=examples)
-
-
-def _monologue(text: str, language: str) -> str:
-    """Return what the entity is, for a prompt in a language; in another one it would mislead."""
-    alike = words.language(text, default=language) == language
-    return " ".join(tokens.leading(words.sentences(text), MONOLOGUE_TOKENS)) if alike else ""
 
 
 def view(
@@ -261,7 +257,10 @@ def _answered(
         with voice.breakable():
             reply = _remembered(runtime, turn, template, outcome)
             if reply is None and _may_sum(turn):
-                result = _summed(runtime, turn, outcome)
+                # it writes the sum, which is worked out here
+                text = turn.heard.message.text
+                written = _asked(runtime, turn, outcome, "sum", text, SUM_TOKENS)
+                result = code_answers.worked_out(written, text, turn.reading.language)
                 reply = CodeReply(result, "calculate") if result else None
             if reply is None and _spoken(runtime, turn, outcome, voice.say):
                 return None
@@ -309,10 +308,11 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
 
     What it says is heard sentence by sentence.
     """
-    said = turn.reading.said
+    said, asked = turn.reading.said, turn.heard.message.text
+    asks = any(sign in asked for sign in words.QUESTION_MARKS)
     if _is_task(turn) or _is_in_doubt(said) or _goes_on(runtime, turn):
         request, heard = _task(runtime, turn), _Sentences(say, runtime, turn)
-    elif _is_question(turn) or _asks_in_jest(turn):
+    elif _is_question(turn) or (said.main == "joke" and asks):  # a laugh would be no answer
         if not has(turn.reading.language):
             return False
         request = turn.composed.request
@@ -334,7 +334,7 @@ def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | Non
     """Return what code alone knows; None where memory or the model does."""
     if _introduces(turn):
         return CodeReply(_hello(turn, template, runtime), "introduce")
-    if _asks_of_entity(turn):
+    if turn.reading.said.main == "ask_entity" and turn.reading.said.has("ask_entity"):  # surely
         return CodeReply(_of_itself(runtime, turn, template), "ask_entity")
     reply = code_answers.answer(runtime, turn.heard, turn.reading, template)
     # The time may be asked for when it is asked when something is, which memory may know.
@@ -390,12 +390,6 @@ def _introduces(turn: Turn) -> bool:
     return bool(name) and (not known or bool(set(name.split()) & set(known.split())))
 
 
-def _asks_of_entity(turn: Turn) -> bool:
-    """Whether a message surely asks of the entity itself, and for nothing else."""
-    said = turn.reading.said
-    return said.main == "ask_entity" and said.has("ask_entity")
-
-
 def _of_itself(runtime: Runtime, turn: Turn, template: Templates) -> str:
     """Say what is so of any entity: a small model claims that it sleeps, and is a person."""
     own = template.self.format(name=runtime.identity.name)
@@ -412,15 +406,15 @@ def _is_question(turn: Turn) -> bool:
     return turn.heard.message.text.rstrip().endswith(words.QUESTION_MARKS)
 
 
-def _asks_in_jest(turn: Turn) -> bool:
-    """Whether what looks like a joke asks something: a laugh would be no answer."""
-    is_joke = turn.reading.said.main == "joke"
-    return is_joke and any(sign in turn.heard.message.text for sign in words.QUESTION_MARKS)
-
-
 def _asks_memory(turn: Turn) -> bool:
-    """Whether a message asks for what was told, as far as its words show."""
-    return turn.reading.said.main in ASKS_MEMORY or _tells_no_more(turn)
+    """Whether a message asks for what was told, as far as its words show.
+
+    What looks told or confided may end as a question, and then does.
+    """
+    main = turn.reading.said.main
+    return main in ASKS_MEMORY or (
+        main in ("tell", "confide") and _is_question(turn) and _may_ask(turn)
+    )
 
 
 def _is_in_doubt(reading: MessageReading) -> bool:
@@ -428,11 +422,6 @@ def _is_in_doubt(reading: MessageReading) -> bool:
     task, asks = reading.scores.get("task", -9.0), reading.scores.get(reading.main, -9.0)
     is_near = task > MAY_BE_TASK and (asks < SURELY or task > asks - SURELY)
     return reading.main in ASKS_MEMORY and is_near
-
-
-def _tells_no_more(turn: Turn) -> bool:
-    """Whether what looks told or confided ends as a question: then it asks for what was told."""
-    return _is_question(turn) and turn.reading.said.main in ("tell", "confide") and _may_ask(turn)
 
 
 def _may_ask(turn: Turn, *, judged: bool = False) -> bool:
@@ -523,7 +512,11 @@ def _task(runtime: Runtime, turn: Turn) -> Request:
     whatever stands in its place.
     """
     done, loose = _talked(turn.recalled.seen.messages[-TASK_SEEN:])
-    told = "\n".join(f"- {one_line(each)}" for each in (*_near(runtime, turn, loose), *loose))
+    session = turn.heard.session
+    heard = memory_answer.heard(runtime, session)
+    near = [one.words for one in memory_answer.answer(runtime, session, heard, asks=False)]
+    near = [words for words in near if not any(words in one for one in loose)]
+    told = "\n".join(f"- {one_line(each)}" for each in (*near, *loose))
     told = f"<told>\n{told}\n</told>" if told else ""
     page = prompts.load("task").fill(name=runtime.identity.name, told=told)
     task = "\n".join(filter(None, (turn.heard.attached, turn.heard.message.text)))
@@ -545,13 +538,6 @@ def _talked(seen: Sequence[PromptMessage]) -> tuple[list[PromptMessage], list[st
         else:
             loose.append(one.content)
     return done, loose
-
-
-def _near(runtime: Runtime, turn: Turn, seen: Sequence[str]) -> list[str]:
-    """Return what was told that is surely near a message, but for what is seen anyway."""
-    told = memory_answer.heard(runtime, turn.heard.session)
-    near = memory_answer.answer(runtime, turn.heard.session, told, asks=False)
-    return [each.words for each in near if not any(each.words in one for one in seen)]
 
 
 class _Sentences:
@@ -598,7 +584,11 @@ class _Sentences:
     def _speak(self, end: int) -> None:
         ready, self._held = self._held[:end], self._held[end:]
         if not self.said:
-            ready = self._begun(_unannounced(self._speaker.sub("", ready)).lstrip())
+            ready = self._speaker.sub("", ready)
+            first, _, rest = ready.partition("\n")
+            if rest and first.rstrip().endswith(ANNOUNCES):  # it only says what comes
+                ready = rest
+            ready = self._begun(ready.lstrip())
         starts = [0, *(match.end() for match in SENTENCE_END.finditer(ready)), len(ready)]
         parts = [ready[first:last] for first, last in pairwise(starts)]
         ready = "".join(part for part in parts if not self._gives_back(part))
@@ -676,19 +666,11 @@ def _round(text: str) -> int:
     return 0
 
 
-def _unannounced(text: str) -> str:
-    """Return the beginning of an answer without a first line that only says what comes."""
-    first, *rest = text.split("\n", 1)
-    return rest[0] if rest and first.rstrip().endswith(ANNOUNCES) else text
-
-
 def _may_sum(turn: Turn) -> bool:
     """Whether a message may ask for a sum; what the model makes of one that doesn't fails."""
     reading, text = turn.reading.said, turn.heard.message.text
-    score = reading.scores.get("calculate", -9.0)
-    if score <= (MAY_BE_TASK if _is_task(turn) else PERHAPS):
-        return False
-    if reading.keep > 0 and not _is_task(turn):
+    score, is_task = reading.scores.get("calculate", -9.0), _is_task(turn)
+    if score <= (MAY_BE_TASK if is_task else PERHAPS) or (reading.keep > 0 and not is_task):
         return False
     numbers = values.read(text, turn.reading.language).numbers
     return sum(number.claimed for number in numbers) > 1
@@ -709,10 +691,3 @@ def _asked(
     completion = runtime.model.complete(route.fitting(runtime, request))
     outcome.completions.append(completion)
     return completion.text
-
-
-def _summed(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> str:
-    """Have the model write the sum that a message asks for, and work it out; empty: it is none."""
-    text = turn.heard.message.text
-    written = _asked(runtime, turn, outcome, "sum", text, SUM_TOKENS)
-    return code_answers.worked_out(written, text, turn.reading.language)

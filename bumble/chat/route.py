@@ -61,7 +61,6 @@ class Route(Struct, frozen=True):
 class Profile(Struct, frozen=True):
     """How much a turn may cost."""
 
-    name: str
     max_tokens: int
     thinking: bool
     temperature: float
@@ -109,11 +108,6 @@ def by_reading(text: str, reading: MessageReading) -> Route:
     return Route("reflex", reading.main, 0.6)
 
 
-def demands(text: str) -> bool:
-    """Whether a message is about code, a file or an address: then work may be wanted."""
-    return TECHNICAL.search(text) is not None
-
-
 def _is_sound(message: str) -> bool:
     """Whether a message is a greeting of any language, or too short to say anything."""
     letters = sum(3 if stop_words.is_unspaced(char) else 1 for char in message)
@@ -135,7 +129,6 @@ def profile(
     reflex = name == "reflex"
     cognition = config.cognition
     return Profile(
-        name=name,
         max_tokens=cognition.reflex_max_tokens if reflex else cognition.deliberate_max_tokens,
         thinking=not reflex and cognition.deliberate_thinking,
         temperature=temperature if named is None else named,

@@ -145,6 +145,11 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
         return Result(f"failed: {error.strerror or error}", failed=True)
 
 
+def _planned(plan: Plan, told: str = "saved") -> Result:
+    """Return that something is written; made at once, it refuses what it would refuse later."""
+    return Result(told if plan() else "that is already written down", plans=(plan,))
+
+
 def _recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
     answer = catalyze.answer(
         context.runtime,
@@ -247,21 +252,13 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
             provenance=knowledge.joined(context.provenance, there),
         )
 
-    new = plan()  # refuses what it would refuse later
-    return Result("saved" if new else "that is already written down", plans=(plan,))
+    return _planned(plan)
 
 
 def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    text = arguments["text"]
-    origin = _own_words(context)
-
-    def plan() -> Change:
-        return journal.plan_add(
-            context.at, text, context.runtime.zone, "write in the journal", provenance=origin
-        )
-
-    plan()  # refuses what it would refuse later
-    return Result("written", plans=(plan,))
+    origin, zone, why = _own_words(context), context.runtime.zone, "write in the journal"
+    entry = (context.at, arguments["text"], zone, why)
+    return _planned(lambda: journal.plan_add(*entry, provenance=origin), "written")
 
 
 def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -288,14 +285,8 @@ def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
 def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:
     text, kind = arguments["text"], arguments["type"]
     _vouch(context, text)
-
-    def plan() -> Change:
-        origin = context.provenance
-        zone = context.runtime.zone
-        return working.plan_note(context.at, kind, text, zone, origin, "note it down")
-
-    plan()  # refuses what it would refuse later
-    return Result("noted", plans=(plan,))
+    note = (context.at, kind, text, context.runtime.zone, context.provenance, "note it down")
+    return _planned(lambda: working.plan_note(*note), "noted")
 
 
 def _make_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -359,22 +350,17 @@ def _update_project(arguments: Mapping[str, str], context: ToolContext) -> Resul
             return projects.plan_new(
                 title, replace(edit, people=context.readers), note, provenance=origin
             )
-        _may_correct(project.provenance, title, context)
-        return projects.plan_edit(project, edit, note, provenance=_shared(project, context))
+        there = project.provenance
+        _may_correct(there, title, context)
+        shared = replace(  # a text that goes on from one that is there is for the same people
+            origin,
+            sources=tuple(dict.fromkeys((*there.sources, *origin.sources))),
+            trust=base.lowest_trust((there.trust, origin.trust)),
+            audience=there.audience or origin.audience,
+        )
+        return projects.plan_edit(project, edit, note, provenance=shared)
 
-    new = plan()  # refuses what it would refuse later
-    return Result("saved" if new else "that is already written down", plans=(plan,))
-
-
-def _shared(project: projects.Project, context: ToolContext) -> base.Provenance:
-    """Return the origin of a text that goes on from one that is there: for the same people."""
-    there, now = project.provenance, context.provenance
-    return replace(
-        now,
-        sources=tuple(dict.fromkeys((*there.sources, *now.sources))),
-        trust=base.lowest_trust((there.trust, now.trust)),
-        audience=there.audience or now.audience,
-    )
+    return _planned(plan)
 
 
 def _list_skills(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -422,11 +408,11 @@ def _update_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
             provenance=context.provenance,
         )
 
-    new = plan()  # refuses what it would refuse later
+    saved = _planned(plan)
     old = skills.match(skills.read(context.entity.skills), name)
     if old is not None:
         _keep_most(name, old.text, body, old.provenance, context)
-    return Result("saved" if new else "that is already written down", plans=(plan,))
+    return saved
 
 
 def _list_files(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -518,7 +504,7 @@ INTRODUCTION = (
 )
 
 
-def _outside(runtime: Runtime, session: Session) -> OutsideTools | None:
+def outside(runtime: Runtime, session: Session) -> OutsideTools | None:
     """Return the tools of other programs that those who take part may have used.
 
     They act with the owner's rights: nobody else's words start one.
@@ -526,18 +512,6 @@ def _outside(runtime: Runtime, session: Session) -> OutsideTools | None:
     if runtime.outside is None:  # who the owner is, every portrait is asked
         return None
     return runtime.outside if _is_owners(runtime, session.people) else None
-
-
-def are_called_for(runtime: Runtime, session: Session) -> bool:
-    """Whether the last message names another program, or what it is for."""
-    outside = _outside(runtime, session)
-    return outside is not None and outside.called_for(session.messages[-1].text)
-
-
-def outside_tools(runtime: Runtime, session: Session) -> tuple[Tool, ...]:
-    """Return other programs' tools for the last message; what they need is started."""
-    outside = _outside(runtime, session)
-    return outside.offered(session.messages[-1].text) if outside else ()
 
 
 def outside_text(offered: Sequence[Tool]) -> str:

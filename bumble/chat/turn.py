@@ -18,8 +18,9 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.chat import able_reply, commit, plain_reply
+from bumble.chat import able_reply, commit, plain_reply, route
 from bumble.chat.reply_writer import Heard, Moment, ReplyStream, ReplyWriter, Turn
+from bumble.errors import UsageError
 from bumble.fallback import sayings
 from bumble.llm.protocol import Request
 from bumble.prompt.system import Stable
@@ -29,11 +30,28 @@ from bumble.records.sessions import Session
 from bumble.runtime import body_state, people, spoken
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.text import tokens
 
 
 def writer_of(runtime: Runtime, language: str) -> ReplyWriter:
     """Return who writes replies in a language; asked once a turn, and carried in it."""
     return able_reply if sayings.for_talk(runtime, language) is None else plain_reply
+
+
+def refuse_too_long(runtime: Runtime, session: Session, person: str, text: str) -> None:
+    """Refuse a message that no prompt has room for, before it is stored.
+
+    Raises:
+        UsageError: If it is one, and a model would have to read it whole.
+    """
+    size, window = int(tokens.estimate(text) * runtime.token_ratio), runtime.window_tokens
+    reads_it = writer_of(runtime, spoken.language(runtime, session, person)) is able_reply
+    if reads_it and size > window * route.WINDOW_SHARE:
+        raise UsageError(
+            f"The message has about {size:,} tokens; of {window:,} that {runtime.model.name} reads "
+            "at once, some hold what comes before.\nNothing was stored. Say it in parts, or put it "
+            "into a file in workspace/, of which it can read a part at a time."
+        )
 
 
 def prepare(
@@ -50,7 +68,11 @@ def prepare(
     """
     language = spoken.language(runtime, heard.session, heard.who.id)
     writer = writer_of(runtime, language)
-    moment = _moment(runtime, heard)
+    said = heard.message
+    before = body_state.read(runtime, said.at)
+    stirring = body_state.stir(runtime, before, said.text, heard.session.people, said.at)
+    moved = stirring.move(before) if stirring else before
+    moment = Moment(body_state.events(runtime, [body_state.HEARD])(moved), stirring)
     reading = writer.read(runtime, heard, language, asked)
     recalled = writer.recall(runtime, heard, moment, reading, compacts=compacts)
     composed = writer.compose(runtime, heard, moment, reading, recalled)
@@ -61,15 +83,6 @@ def answer(runtime: Runtime, turn: Turn, voice: ReplyStream) -> Turn:
     """Have the reply written and said, and commit what came of it."""
     reply = turn.writer.generate(runtime, turn, voice)
     return commit.commit(runtime, replace(turn, reply=reply))
-
-
-def _moment(runtime: Runtime, heard: Heard) -> Moment:
-    said = heard.message
-    before = body_state.read(runtime, said.at)
-    stirring = body_state.stir(runtime, before, said.text, heard.session.people, said.at)
-    moved = stirring.move(before) if stirring else before
-    soma = body_state.events(runtime, [body_state.HEARD])(moved)
-    return Moment(soma, stirring)
 
 
 def stable_of(

@@ -109,9 +109,11 @@ def decide(runtime: Runtime, at: datetime) -> WakeDecision:
     past = read_past(runtime)
     soma = body_state.read(runtime, at)
     cause = next(_causes(runtime, soma, past, at), None)
+    wait = _timer(runtime, past)
+    rings = f"; the timer at {(past[-1].at + wait).astimezone(runtime.zone):%H:%M}" if wait else ""
     reason = Condition(
         "reason",
-        cause.detail if cause else _until_timer(runtime, past, at),
+        cause.detail if cause else f"none{rings}",
         "an impulse, a conflict, a stray thought or the timer",
         cause is not None,
     )
@@ -204,13 +206,6 @@ def _timer(runtime: Runtime, past: Sequence[PastWake]) -> timedelta | None:
     return timedelta(minutes=minutes)
 
 
-def _until_timer(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> str:
-    wait = _timer(runtime, past)
-    if wait is None:
-        return "none"
-    return f"none; the timer at {(past[-1].at + wait).astimezone(runtime.zone):%H:%M}"
-
-
 def read_past(runtime: Runtime) -> tuple[PastWake, ...]:
     """Return the last wakes, as they came; what can't be read is passed over."""
     values = state.read(runtime.entity.state).get(WAKE, default={})
@@ -223,15 +218,6 @@ def read_past(runtime: Runtime) -> tuple[PastWake, ...]:
         except ValueError:
             continue
     return tuple(wake for wake in past if wake.at.tzinfo)
-
-
-def plan_woke(runtime: Runtime, decision: WakeDecision, did: str) -> Change | None:
-    """Plan to remember a wake."""
-    cause = decision.cause
-    now = PastWake(decision.at, did, cause.key if cause else "timer")
-    held = [*read_past(runtime), now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
-    rows = [f"{base.stamp(wake.at)} {wake.did} {wake.key}" for wake in held]
-    return _plan(runtime, {"recent": rows, "reason": "woke"}, f"wake: {did}")
 
 
 def _plan(runtime: Runtime, values: Mapping[str, object], why: str) -> Change | None:
@@ -421,15 +407,16 @@ def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
         task=wake.cause,
     )
     steps = outcome.steps
-    pairs = [pair for step in steps for pair in zip(step.calls, step.results, strict=True)]
-    used = ["tool_failed" if result.failed else "tool" for _, result in pairs]
+    used = ["tool_failed" if result.failed else "tool" for _, result in outcome.pairs]
     aloud = "\n\n".join([step.said for step in steps if step.said][:MOST_SAYS])
 
     def diary() -> Change:
         why = f"woke: {wake.decision.told}"
         return journal.plan_add(at, aloud, runtime.zone, why, tags=(WAKE,), provenance=origin)
 
-    calls = [one.name for one, result in pairs if not result.failed and one.name not in QUIET]
+    calls = [
+        one.name for one, result in outcome.pairs if not result.failed and one.name not in QUIET
+    ]
     did = "+".join(dict.fromkeys([*calls, *(["say"] if aloud else [])]))
     return WakeOutcome(
         did or REST,
@@ -530,14 +517,18 @@ def run(runtime: Runtime, decision: WakeDecision) -> JobResult:
 
 
 def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:
-    cause = wake.decision.told
+    cause, told = wake.decision.cause, wake.decision.told
     barred = sorted(wake.decision.barred)
 
     def plan() -> Sequence[Change | None]:
         if read_past(runtime) != wake.decision.past:
             return ()  # another process was faster
         changes = [plan() for plan in outcome.plans]
-        woke = plan_woke(runtime, wake.decision, outcome.did)
+        now = PastWake(wake.decision.at, outcome.did, cause.key if cause else "timer")
+        held = [*wake.decision.past, now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
+        rows = [f"{base.stamp(one.at)} {one.did} {one.key}" for one in held]
+        values = {"recent": rows, "reason": "woke"}
+        woke = _plan(runtime, values, f"wake: {outcome.did}")
         moved = None
         if outcome.events:
             move = body_state.events(runtime, outcome.events)
@@ -547,13 +538,13 @@ def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:
     why = f" ({outcome.why})" if outcome.why else ""
     shut = f" Barred: {', '.join(barred)}." if barred else ""
     return JobResult(
-        title=f"wake: {outcome.did}, because of {cause}",
+        title=f"wake: {outcome.did}, because of {told}",
         plan=plan,
-        lines=(f"Woke because of {cause}: {outcome.did}{why}.{shut}", *outcome.lines),
+        lines=(f"Woke because of {told}: {outcome.did}{why}.{shut}", *outcome.lines),
         data={
             "woke": True,
             "did": outcome.did,
-            "cause": wake.decision.cause.key if wake.decision.cause else "",
+            "cause": cause.key if cause else "",
             "why": outcome.why,
             "barred": barred,
             "person": wake.person,

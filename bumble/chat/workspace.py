@@ -135,7 +135,9 @@ def run_program(
         problem = f"took longer than {timeout_seconds:g} s"
     finally:
         if process.poll() is None or not stays:
-            _kill(process)
+            kill_group(process.pid)  # all of it, or what is left
+            process.kill()
+            process.wait()
         output.end()
     return ProgramResult(NO_CODE if problem else process.returncode, output.text, problem)
 
@@ -179,13 +181,6 @@ class _Output:
         if len(data) <= MAX_OUTPUT_BYTES:
             return text
         return f"{text}\n(it printed more than {MAX_OUTPUT_BYTES:,} bytes; the rest was dropped)"
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a program and all of its group, or what is left of it."""
-    kill_group(process.pid)
-    process.kill()
-    process.wait()
 
 
 def kill_group(pid: int) -> None:
@@ -244,10 +239,8 @@ def read(entity: Entity, path: str) -> str:
 def state(entity: Entity, path: str) -> tuple[int, ...]:
     """Return what tells that a file has changed: its time and size; empty if it is not there."""
     file = locate(entity, path)
-    if not file.is_file():
-        return ()
-    stat = file.stat()
-    return (stat.st_mtime_ns, stat.st_size)
+    stat = file.stat() if file.is_file() else None
+    return (stat.st_mtime_ns, stat.st_size) if stat else ()
 
 
 def listing(entity: Entity, path: str) -> str:
@@ -292,8 +285,13 @@ def plan_write(entity: Entity, path: str, text: str) -> Change:
     _refuse_special(file, path)
     top = Path(os.path.realpath(entity.workspace))
     write_ahead.refuse_gits(file, top, path)
-    _refuse_long(file.relative_to(top))
-    name = f"{FOLDER}/{file.relative_to(top).as_posix()}"
+    inner = file.relative_to(top)
+    # a system may take it, and not its copy in `.history/`, whose name is longer
+    if max(len(os.fsencode(part)) for part in inner.parts) > MAX_NAME_BYTES:
+        raise UsageError(f"a name may be up to {MAX_NAME_BYTES} bytes long")
+    if len(os.fsencode(inner)) > MAX_PATH_BYTES:
+        raise UsageError(f"a path may be up to {MAX_PATH_BYTES:,} bytes long")
+    name = f"{FOLDER}/{inner.as_posix()}"
     try:
         old = disk.read_if_there(file)
     except OSError as error:
@@ -311,18 +309,6 @@ def _refuse_special(file: Path, path: str) -> None:
     """
     if file.exists() and not file.is_file() and not file.is_dir():
         raise UsageError(f"{path} is a pipe, a socket or a device, not a file")
-
-
-def _refuse_long(path: Path) -> None:
-    """Refuse what a system may take and not its copy in `.history/`, whose name is longer.
-
-    Raises:
-        UsageError: If it is too long.
-    """
-    if max(len(os.fsencode(name)) for name in path.parts) > MAX_NAME_BYTES:
-        raise UsageError(f"a name may be up to {MAX_NAME_BYTES} bytes long")
-    if len(os.fsencode(path)) > MAX_PATH_BYTES:
-        raise UsageError(f"a path may be up to {MAX_PATH_BYTES:,} bytes long")
 
 
 def run(entity: Entity, command: str, config: ToolsConfig, environ: Mapping[str, str]) -> str:

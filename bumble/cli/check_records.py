@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble import patterns
-from bumble.cli.check_tree import twice
+from bumble.cli.check_tree import MEND, twice
 from bumble.entity import companions, secrets
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
@@ -242,8 +242,12 @@ def _list_files(entity: Entity) -> list[_File]:
 
 def _edit_command(entity: Entity, kind: Kind, path: Path) -> str:
     if not kind.edit:
-        return f"$EDITOR {shlex.quote(str(path))}" if path.is_relative_to(entity.root) else ""
+        return _in_editor(path) if path.is_relative_to(entity.root) else ""
     return kind.edit if kind.is_file else f"{kind.edit} {shlex.quote(kind.stem(path))}"
+
+
+def _in_editor(path: Path) -> str:
+    return f"$EDITOR {shlex.quote(str(path))}"
 
 
 def _check_file(context: CheckContext, file: _File, sources: Sources) -> Iterator[Finding]:
@@ -267,17 +271,14 @@ def _check_file(context: CheckContext, file: _File, sources: Sources) -> Iterato
         yield from findings
         yield from _find_secret(file, relative)
         if companions.is_lost(context.entity.root, relative):
-            beside = companions.place(relative)
-            yield Finding(
-                "source-lost",
-                f"{beside} is gone or can't be read: it counts as the least trusted there is",
-                relative,
-                None,
-                file.edit,
-            )
+            beside, text = companions.of(file.path)
+            base.of_text(text, beside, base.parse_mapping)  # says what is wrong with it
+            told = f"{context.entity.relative(beside)} is gone: it counts as least trusted of all"
+            yield Finding("source-lost", told, relative, None, file.edit)
     except RecordInvalidError as error:
         code = "conflict-marker" if isinstance(error, HalfMergedError) else "record-invalid"
-        yield Finding(code, error.problem, relative, error.line, file.edit)
+        fix = file.edit if error.path == file.path else _in_editor(error.path)
+        yield Finding(code, error.problem, context.entity.relative(error.path), error.line, fix)
     except (UserError, OSError) as error:  # one that can't be looked at hides no other
         yield Finding("record-invalid", str(error).splitlines()[0], relative, None, file.edit)
 
@@ -421,7 +422,8 @@ def _find_doubles(entity: Entity, record_files: Sequence[_File]) -> Iterator[Fin
     keyed = (((file.kind.name, file.kind.stem(file.path)), file) for file in record_files)
     for first, file in twice(keyed):
         holds = f"{entity.relative(first.path)} holds this {file.kind.name} too"
-        yield Finding("record-twice", f"{holds}: remove one of them", entity.relative(file.path))
+        advice, fix = ("make them one", MEND) if file.kind.prefix else ("remove one of them", "")
+        yield Finding("record-twice", f"{holds}: {advice}", entity.relative(file.path), fix=fix)
 
 
 def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:
@@ -435,7 +437,7 @@ def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:
             if path.is_file() and path not in read_paths and not path.name.startswith("."):
                 yield Finding(
                     "file-unread",
-                    f"nothing reads it: files of `{folder.name}` lie elsewhere, or are named *.md",
+                    f"nothing reads it: files of `{folder.name}` are {' or '.join(kind.patterns)}",
                     entity.relative(path),
                 )
     for kind in in_folders:

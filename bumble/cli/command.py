@@ -104,6 +104,7 @@ READING = {  # whatever opens an entity may have to finish what a killed process
 SHOWING = {"everything": (EverythingOption, False), **READING}
 LOOKING_BACK = {"as_of": (AsOfOption, None), **SHOWING}
 WRITING = {"seed": (SeedOption, None), **READING}
+EDITING = {"everything": (EverythingOption, False), **WRITING}
 FLAGS = {
     "check": (CheckOption, False),
     "dry_run": (DryRunOption, False),
@@ -111,7 +112,7 @@ FLAGS = {
     "verbose": (VerboseOption, False),
     "yes": (YesOption, False),
 }
-JOB = {**FLAGS, "everything": (EverythingOption, False), **WRITING}
+JOB = {**FLAGS, **EDITING}
 
 
 def group(*, opens: bool = False, said: str | None = None) -> typer.Typer:
@@ -199,6 +200,7 @@ reads = partial(_command, options=READING)  # makes a command that looks at an e
 # kept then, too.
 shows, looks_back = partial(_command, options=SHOWING), partial(_command, options=LOOKING_BACK)
 writes = partial(_command, options=WRITING)  # one that changes its files
+edits = partial(_command, options=EDITING)  # likewise, among what may be for others alone
 
 
 def _signed(

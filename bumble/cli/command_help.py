@@ -118,6 +118,7 @@ EXAMPLES = {
     "completion": "source <(bumble completion bash)",
     "config": "bumble config show",
     "config get": "bumble config get llm.model",
+    "git-merge": "bumble git-merge BASE OURS THEIRS journal.md",
     "config set": "bumble config set --user llm.model ollama:llama3.2",
     "config show": "bumble config show --origin",
     "config unset": "bumble config unset --user llm.model",

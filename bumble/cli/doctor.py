@@ -39,7 +39,7 @@ from bumble.runtime import review_queue
 from bumble.text import words
 
 DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
-HALF_MERGED = "conflict-marker"  # what of these git brought, mending settles
+HALF_MERGED = ("conflict-marker", "record-twice")  # what of these git brought, mending settles
 INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
 _NAMED = (
     ("git-ignores", ".gitignore", "name what is derived"),
@@ -212,13 +212,16 @@ def examine(
     return DoctorReport(checkup, tuple(ordered), check_records.count(entity))
 
 
-def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> None:
+def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> bool:
     """Put right what can be; what can't be is a warning, and found again.
 
     Args:
         report: What was found.
         lock_timeout: Seconds to wait for another writer; None: what the settings say.
         adopts: Whether what another installation left half done is finished too.
+
+    Returns:
+        Whether nothing stood in the way.
 
     Raises:
         LockedError: If another process is writing.
@@ -231,7 +234,7 @@ def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> N
     try:
         settle_git(shell, root, timeout_seconds=wait)
         mend_files(checkup.entity, policy, timeout_seconds=wait, adopts=adopts)
-        if report.has(HALF_MERGED, "git-cut-off"):
+        if report.has(*HALF_MERGED, "git-cut-off"):
             clone.mend(root, policy, timeout_seconds=wait)
         if report.has("forgotten-back"):
             forget.forget_again(
@@ -248,6 +251,8 @@ def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> N
         raise
     except UserError as error:
         output.warn(shell, str(error))
+        return False
+    return True
 
 
 def _mend_index(report: DoctorReport) -> None:
@@ -318,16 +323,18 @@ def doctor(
     """
     shell.set_now(now)
     root, why = locate(shell, entity)  # not opened: that would finish what is left half written
-    before = report = _examined(shell, Entity(root))
-    mends = any(finding.mends for finding in before.findings) or before.has(HALF_MERGED)
+    before, went = _examined(shell, Entity(root)), True
+    report = before
+    mends = any(finding.mends for finding in before.findings) or before.has(*HALF_MERGED)
     if adopt or (fix and mends):
-        mend(before, lock_timeout, adopts=adopt)
+        went = mend(before, lock_timeout, adopts=adopt)
         report = _examined(shell, Entity(root))
     left = {(finding.code, finding.path) for finding in report.findings}
     mended = [finding for finding in before.findings if (finding.code, finding.path) not in left]
     aim = f"bumble -e {shlex.quote(str(root))} " if why == "--entity" else "bumble "
-    output.result(shell, "doctor", _data(report, mended, aim), _lines(report, mended, aim))
-    if report.problems:
+    lines = _lines(report, mended, aim, went=went)
+    output.result(shell, "doctor", _data(report, mended, aim), lines)
+    if report.problems or not went:
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
@@ -342,7 +349,7 @@ def _examined(shell: Shell, entity: Entity) -> DoctorReport:
     return report
 
 
-def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[str]:
+def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str, *, went: bool) -> list[str]:
     lines = [f"mended: {_sentence(finding)}" for finding in mended]
     for finding in report.findings:
         head = "note: " if finding.level == "note" else ""
@@ -355,9 +362,8 @@ def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[st
         lines.append(f"The index stands on {index_place.described(index.server)}, with {orphans}.")
     problems = len(report.problems)
     read = f"{words.counted(report.files, 'file')} read"
-    lines.append(
-        f"{words.counted(problems, 'problem') if problems else 'Nothing is wrong'}; {read}."
-    )
+    fine = "Nothing is wrong" if went else "--fix came to no end"
+    lines.append(f"{words.counted(problems, 'problem') if problems else fine}; {read}.")
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from bumble.cli.command import DryRunOption, LimitOption, shows, writes
 from bumble.cli.opening import Opened
 from bumble.entity import commits
 from bumble.entity.changes import Version, wholes
-from bumble.errors import RecordMissingError, UsageError
+from bumble.errors import RecordMissingError, RefusedError, UsageError
 from bumble.history import log as commit_log
 from bumble.history import lookup
 from bumble.history import undo as undoing
@@ -237,6 +238,12 @@ def undo(
     over = undoing.passed_over(root, chosen) if last else []
     shown = seen(opened, [commit for commit, _ in over])
     passed = [(commit, why) for commit, (_, why) in zip(shown, over, strict=True)]
+    if (hand := next((commit for commit, _ in passed if not commit.cycle), None)) and not dry_run:
+        raise RefusedError(
+            f'Newer is "{hand.title}" ({hand.short}), which bumble did not make.\n'
+            f"`git -C {shlex.quote(str(root))} revert {hand.short}` takes that back; "
+            f"`bumble undo {chosen.short}` what bumble did last."
+        )
     plan = undoing.plan(root, chosen, force=force)
     changes = plan.change_set.changes
     rows = actions(wholes(root, changes), listing.reader(opened))
@@ -256,7 +263,11 @@ def undo(
     }
     told = list(action_lines(rows))
     more = [f"  and {len(told) - LINES_SHOWN} lines more"] if len(told) > LINES_SHOWN else []
-    lines = [head, *told[:LINES_SHOWN], *more] if changes else [f"Nothing of {title} is left."]
+    lines = (
+        [head, *told[:LINES_SHOWN], *more]
+        if changes
+        else [f"Nothing of {title} is to be taken back."]
+    )
     output.result(opened.shell, "undo", data, lines)
     for newer, why in passed[:PASSED_SHOWN]:
         output.say(f'passed over: "{newer.title}" ({newer.short}): {why}')
@@ -322,7 +333,7 @@ def _seen_node(viewer: listing.Viewer, node: explaining.SourceNode) -> explainin
     """Return a record with what it rests on, each as it may be seen, and as its commits may."""
     item, origin = node.item, node.item.origin
     named = item.id if item.kind in NAMED_BY_WORDS else ""
-    path = audiences.named(item.path, None if viewer.may_see(origin) else origin)
+    path = viewer.named(item.path, origin)
     seen = replace(viewer.seen(item), path=path, id=viewer.text(named, origin) or item.id)
     edits = {
         name: edit and replace(edit, title=viewer.text(edit.title, origin))
@@ -337,7 +348,7 @@ def _explained(
 ) -> list[lookup.LibraryRecord]:
     """Return the record that is meant, or those that hold the sentence."""
     try:
-        return [shelf.look_up(query, kind)]
+        return [shelf.look_up(query, kind, viewer.may_see)]
     except RecordMissingError:
         found = explaining.find(shelf, query, kind)
         records = [record for record in found if viewer.may_see(record.origin)]

@@ -17,6 +17,7 @@ from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.records import base, relationships
 from bumble.records.provenance import EVERYTHING, Reader, withheld
+from bumble.runtime import audiences
 from bumble.text import moments, printable, words
 
 if TYPE_CHECKING:
@@ -64,6 +65,14 @@ class Viewer:
     def text(self, text: str, origin: base.Provenance) -> str:
         """Return a text, or that there is one."""
         return text if self.may_see(origin) or not text else withheld(origin)
+
+    def texts(self, texts: Iterable[str], origin: base.Provenance) -> tuple[str, ...]:
+        """Return some texts of a record, or once that there are some."""
+        return tuple(dict.fromkeys(self.text(text, origin) for text in texts))
+
+    def named(self, path: str, origin: base.Provenance) -> str:
+        """Return what to call a record's file, whose name may be made of its words."""
+        return audiences.named(path, None if self.may_see(origin) else origin)
 
     def seen(self, record: T) -> T:
         """Return a record as they may see it; what is no struct is no record."""

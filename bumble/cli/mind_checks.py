@@ -57,6 +57,7 @@ class WrittenStatement(Struct, frozen=True):
 
     path: str
     text: str
+    origin: base.Provenance  # of the record that says it
     borne_out: bool  # by something that was said
 
 
@@ -134,7 +135,7 @@ def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[Writt
             for sentence in _sentences(item.text):
                 is_of_them = origins.share(sentence, texts, names) >= LEAST_SHARE
                 stands = is_of_them and verifier.check_prose(sentence, sources) == verifier.KEPT
-                listed.append(WrittenStatement(item.path, sentence, stands))
+                listed.append(WrittenStatement(item.path, sentence, item.origin, stands))
     return listed
 
 

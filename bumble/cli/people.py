@@ -12,7 +12,7 @@ import typer
 from msgspec.structs import asdict
 
 from bumble.cli import index_place, listing, output, writing
-from bumble.cli.command import DryRunOption, YesOption, group, looks_back, writes
+from bumble.cli.command import DryRunOption, YesOption, edits, group, looks_back, writes
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Shelf, data_of
 from bumble.entity import review_branch
@@ -77,7 +77,7 @@ class PeopleShelf(Shelf[relationships.Relationship], frozen=True, kw_only=True):
 def _standing(opened: Opened, person: relationships.Relationship) -> list[str]:
     if not person.is_acquainted:
         return ["heard of", "", ""]
-    talks = words.counted(person.interaction_count, "talk")
+    talks = words.counted(person.interaction_count, "exchange")
     last = f"last {listing.when(person.last_interaction, opened)}"
     return [talks, last, f"familiarity {person.scores.familiarity:.2f}"]
 
@@ -241,7 +241,7 @@ def show(
         ("bond", bond.line),
         ("language", language + (", as set" if person.language else "")),
         ("scores", ", ".join(f"{score} {value:.2f}" for score, value in scores)),
-        ("talks", str(person.interaction_count)),
+        ("exchanges", str(person.interaction_count)),
         ("met", listing.when(person.first_met, opened)),
         ("last talk", listing.when(person.last_interaction, opened)),
         ("reflected", listing.when(person.last_reflection, opened)),
@@ -330,7 +330,7 @@ PEOPLE.offers(app, edit="Edit a person's file in $VISUAL or $EDITOR: portrait, n
 
 
 @app.command()
-@writes
+@edits
 def forget(
     opened: Opened,
     name: NameArgument,

@@ -6,7 +6,7 @@ Under cron they are quiet; at a terminal, with `-v` or with `--json` they tell.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -134,15 +134,9 @@ def seen(opened: Opened, outcome: job.JobResult) -> job.JobResult:
     hidden = next((one for one in _origins(opened, outcome) if not viewer.may_see(one)), None)
     if hidden is None:
         return outcome
-    said, paths = withheld(hidden), (one for one in outcome.written if isinstance(one, Mapping))
-    return replace(
-        outcome,
-        title=f"{outcome.title.partition(':')[0]}: {said}",
-        lines=(said,),
-        late=(),
-        data={},
-        written=[{"path": one["path"], "why": said, "diff": []} for one in paths],
-    )
+    said = withheld(hidden)
+    title = f"{outcome.title.partition(':')[0]}: {said}"
+    return replace(outcome, title=title, lines=(said,), late=(), data={})
 
 
 def _origins(opened: Opened, outcome: job.JobResult) -> Iterator[Provenance]:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from bumble.cli import listing, output, writing
-from bumble.cli.command import DryRunOption, IdArgument, YesOption, shows, writes
+from bumble.cli.command import DryRunOption, IdArgument, YesOption, edits, shows
 from bumble.cli.opening import Opened
 from bumble.entity.changes import Change
 from bumble.files import disk
@@ -77,7 +77,8 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         if found is None and (broken := self._named(opened, name)) is not None:
             return self.kind.load(broken)  # says what is wrong with it
         if found is None:
-            names = [getattr(one, field) for one in records for field in self.by]
+            seen = map(listing.Viewer(opened).seen, records)
+            names = [getattr(one, field) for one in seen if one.id for field in self.by]
             raise listing.missing(self.kind.singular, name, names)
         return found
 
@@ -98,7 +99,8 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         return next((path for stem, path in paths if disk.same_name(stem) == wanted), None)
 
     def _file(self, opened: Opened, record: R) -> Path:
-        return self.kind.locate(opened.entity, record.id)[0]
+        paths = self.kind.locate(opened.entity, record.id)
+        return min(paths, key=lambda path: path.stem != record.stem)  # where a hand made two
 
     def list(
         self,
@@ -125,7 +127,8 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
     def show(self, opened: Opened, record: R, face: Face, **more: Any) -> None:
         """Print a record: its text, what else is known of it, by whom, its file; what follows."""
         file = self._file(opened, record) if record.id else None  # else it isn't for who looks
-        place = opened.entity.relative(file) if file else ""
+        viewer, origin = listing.Viewer(opened), listing.origin_of(record)
+        place = viewer.named(opened.entity.relative(file), origin) if file else ""
         text, rows, after = face
         known = [*rows, ("written", listing.origin(opened, record.provenance)), ("file", place)]
         lines = [*text, "", *listing.details(known), *after]
@@ -153,8 +156,10 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         """Remove a record's file, once its owner has agreed; `also`: what else changes."""
         words = {"id": record.id, "title": self.title(record)}
         place = opened.entity.relative(self._file(opened, record))
-        what, command = f'the {self.kind.singular} "{words["title"]}"', f"{self.group} remove"
-        writing.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
+        viewer, origin = listing.Viewer(opened), listing.origin_of(record)
+        title, command = viewer.text(words["title"], origin), f"{self.group} remove"
+        what, where = f'the {self.kind.singular} "{title}"', viewer.named(place, origin)
+        writing.confirm_removal(opened, what, where, yes=yes, dry_run=dry_run)
         planned = [base.plan_remove(place, record.source, self.forgets.format(**words)), *also]
         told, data = (
             self.removed.format(**words, path=place),
@@ -199,7 +204,7 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
             body.__doc__ = help_
             if name != "list":
                 body.__annotations__["name"] = self.argument
-            app.command(name)((opens if name in ("list", "show") else writes)(body))
+            app.command(name)((opens if name in ("list", "show") else edits)(body))
 
 
 def data_of(record: Record, without: Sequence[str] = (), **more: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, BinaryIO
 
 import typer
 
-from bumble.cli import output, setting_files
+from bumble.cli import listing, output, setting_files
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions, secrets
@@ -24,6 +24,8 @@ from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError, U
 from bumble.files import disk
 from bumble.records import base
 from bumble.records.kind import changed_lines
+from bumble.records.provenance import withheld
+from bumble.runtime import audiences
 from bumble.text import markdown, words
 
 USUAL_EDITORS = ("nano", "vi", "notepad")
@@ -48,7 +50,7 @@ def draft(
         UserError: If there is no editor, or it fails.
         DraftInvalidError: If what was typed will not do, and nobody is there to mend it.
     """
-    before = text.encode()
+    before = text.encode(errors="surrogateescape")
     file = Path(tempfile.mkdtemp(prefix="bumble-")) / name
     is_saved = False
     try:
@@ -335,7 +337,11 @@ def without_diff(shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
-    """Return a change as data, with its diff against the file as it is."""
+    """Return a change as data, with its diff against the file as it is, as it may be seen.
+
+    Of what is for others alone it says that there is something: neither the change nor the lines
+    around another one show it.
+    """
     root, path = opened.entity.root, Path(change.path)
     before = companions.read(root, change.path)
     after = (before or b"") + (change.data or b"") if change.adds else change.data
@@ -345,15 +351,19 @@ def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
             f"{change.path}: it would grow to {len(after):,} bytes; bumble reads up to {limit:,}\n"
             "Nothing was written. Keep the text in a file of its own."
         )
-    parts = zip(*(companions.parted(change.path, data) for data in (before, after)), strict=True)
+    version, reader = changes.Version(change.path, before, after), listing.reader(opened)
+    hidden, seen = audiences.hides(reader, [version]), audiences.seen(reader, version)
+    parts = zip(
+        *(companions.parted(change.path, data) for data in (seen.before, seen.after)), strict=True
+    )
     # what the record's own file shows; where that stays, what stands beside it
-    shown = next(((old, new) for (_, old), (_, new) in parts if old != new), (None, None))
-    old, new = ((data or b"").decode(errors="replace") for data in shown)
+    sides = next(((old, new) for (_, old), (_, new) in parts if old != new), (None, None))
+    old, new = ((data or b"").decode(errors="replace") for data in sides)
     return {
-        "path": change.path,
-        "why": change.why,
+        "path": audiences.named(change.path, hidden),
+        "why": withheld(hidden) if hidden else change.why,
         "action": action(before, after),
-        "diff": list(changed_lines(old, new)),
+        "diff": list(changed_lines(old, new, context=0)),
     }
 
 
@@ -415,17 +425,20 @@ def edit(
         FileChangedError: If the file moved on while the editor was open.
     """
     file = opened.within(opened.entity.root / path)
-    whole = base.read_text(file) if file.exists() else None
-    before = base.read_shown(file) if file.exists() else ""
+    whole = companions.read(opened.entity.root, path)
+    before = (disk.read_if_there(file) or b"").decode(errors="surrogateescape")
 
     def check(text: str, place: Path | None) -> None:
+        if not text.strip():
+            raise UsageError(f"The text is empty; {path} was left as it is.")
         _check(companions.of_file(file, text), place, path, parse)
         if guard is not None:
             guard(before, text)
 
     def write(text: str) -> None:
         edited = companions.of_file(file, text)
-        planned = [changes.write(path, edited, whole, f"edit {path} by hand")]
+        read, data = companions.digest(path, whole), edited.encode(errors="replace")
+        planned = [changes.Change(path, f"edit {path} by hand", data, read)]
         commit(
             *(opened, command, planned if text != before else [], f"Wrote {path}."),
             unchanged=f"Nothing to do: {path} is as it was.",

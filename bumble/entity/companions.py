@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -121,6 +122,18 @@ def left_behind(root: Path, path: str) -> str | None:
     return next((one for one in found if not (root / (record_of(one) or one)).exists()), None)
 
 
+def of(file: Path) -> tuple[Path, str]:
+    """Return the companion of a record's file, and its text; the record, and nothing: it has none.
+
+    Where somebody renamed the record, the companion is not named.
+    """
+    root = disk.enclosing(file)
+    beside = place(file.relative_to(root).as_posix()) if root is not None else None
+    if root is None or beside is None:
+        return file, ""
+    return root / beside, _decoded(disk.read_if_there(root / beside) or b"")
+
+
 def whole(path: str, data: bytes | None, companion: bytes | None) -> bytes | None:
     """Return the whole of a record from the bytes of its two files."""
     if data is None or place(path) is None:
@@ -155,10 +168,12 @@ def orphans(root: Path) -> list[Path]:
 
 
 def _renamed(root: Path, record: str) -> bool:
-    """Whether a record that has an id is there under another name."""
+    """Whether a record that has an id is there under another name, and has no other companion."""
     match = _NAMED_BY_ID.fullmatch(PurePosixPath(record).stem)
     top = root / record.partition("/")[0]
-    return match is not None and any(top.rglob(f"*{match[1]}.md"))
+    here = top.rglob(f"*{match[1]}.md") if match else ()
+    beside = (place(file.relative_to(root).as_posix()) for file in here)
+    return any(one and not (root / one).exists() for one in beside)
 
 
 def digest(path: str, data: bytes | None) -> str | None:
@@ -412,7 +427,7 @@ def _with_origins(path: str, text: str, origins: Mapping[str, Any] | None) -> st
     def join(part: _Part) -> _Part:
         own = dict(part.meta)
         said = known.of(part, is_section=path in SECTIONS)
-        if lost and not part.is_locked and not own:
+        if lost and part.name and not part.is_locked and not own:
             said = {"trust": LEAST}
         meta = {**said, **own, **({"audience": list(part.only)} if part.only else {})}
         return part.whole(meta) if meta != own or part.only else part
@@ -425,12 +440,13 @@ def _without_origins(path: str, text: str, companion: str | None) -> RecordFiles
     parts = list(split_up(text))
     names = [part.name for part in parts]
     found: dict[str, Any] = {}
-    pieces = list[str]()
+    pieces, seen = list[str](), _Seen()
     for part in parts:
         meta = dict(part.meta)
         audience = tuple(meta.pop("audience", ()) or ())
+        key = seen.next(part.key(alone=names.count(part.name) == 1))
         if meta:
-            found[part.key(alone=names.count(part.name) == 1)] = yaml_edit.Row(meta)
+            found[key] = yaml_edit.Row(meta)
         pieces.append(part.shown(part.only or audience).text)
     shown = _pointed("".join(pieces), place(path) or "", needed=bool(found))
     return RecordFiles(shown, _kept(yaml_edit.dump(found), companion) if found else None)
@@ -518,15 +534,24 @@ class _Part(Struct, frozen=True):
         return self.head.startswith(_ITEM)
 
 
+class _Seen(Counter[str]):
+    """How often each key was met: of two parts that say one thing, the second is another."""
+
+    def next(self, key: str) -> str:
+        self[key] += 1
+        return f"{key} {self[key]}" if self[key] > 1 else key
+
+
 class _Origins:
     """What a companion says of parts, each entry taken once."""
 
     def __init__(self, entries: Mapping[str, Any]) -> None:
+        self._seen = _Seen()
         self._entries = {key: value for key, value in entries.items() if isinstance(value, dict)}
         self._same = {disk.same_name(key): key for key in self._entries}
 
     def of(self, part: _Part, *, is_section: bool) -> Mapping[str, Any]:
-        for key in (part.key(alone=False), part.name):
+        for key in (self._seen.next(part.key(alone=False)), part.name):
             if key in self._entries:
                 return self._entries[key]
         same = self._same.get(disk.same_name(part.name)) if is_section else None

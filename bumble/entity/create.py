@@ -115,6 +115,8 @@ def write(root: Path, planned: changes.ChangeSet) -> Entity:
         changes.recover(root)
         if all(disk.read_if_there(root / one.path) == one.data for one in planned.changes):
             return Entity(root)
+    if (root / ENTITY_FILE).exists():
+        raise RecordExistsError(root / ENTITY_FILE, "An entity lives there. Choose another folder.")
     for change in planned.changes:
         path = disk.inside(root, change.path)
         if path.exists():

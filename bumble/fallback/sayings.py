@@ -7,13 +7,11 @@ said, nor what holds a secret.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from bumble.entity import secrets
-from bumble.errors import RecordInvalidError
 from bumble.fallback import quotes, templates
 from bumble.fallback.notices import Noticed
 from bumble.fallback.quotes import Quote
@@ -167,9 +165,5 @@ def _holds(session: Session, message_id: str) -> bool:
 
 def _holder(runtime: Runtime, message_id: str) -> Session | None:
     """Return the conversation that a message was said in; one that can't be read is none."""
-    for path in reversed(session_files.paths(runtime.entity.sessions)):
-        with contextlib.suppress(RecordInvalidError):
-            session = session_files.load(path)
-            if _holds(session, message_id):
-                return session
-    return None
+    talks = session_files.talks(reversed(session_files.paths(runtime.entity.sessions)))
+    return next((session for session in talks if _holds(session, message_id)), None)

@@ -3,8 +3,9 @@
 git leaves the sides of a conflict in its index, and marks in the file. What has a meaning is merged
 from the sides; what one side changed and the other deleted stays, whichever side that was, and what
 was forgotten goes again after that (`jobs/forgetting/forget`). Where both changed one thing, and
-where somebody has been at the file since, it is left to them; marks that were committed are settled
-all the same, with both sides of a text, since nothing reads a file that has them. Knows nothing of
+where somebody has been at the file since, it is left to them; marks that were committed are
+settled all the same, with both sides of a text, since nothing reads a file that has them. A record
+that two clones made, each under a name of its own, is made one, known by its id. Knows nothing of
 commands.
 """
 
@@ -13,20 +14,24 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial, reduce
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
 from bumble.entity import changes, commits, companions, git_operations
+from bumble.entity.folder import Entity
 from bumble.errors import FolderUnwritableError, UnsafePathError
 from bumble.files import disk, git, gitdir
 from bumble.history import merge
-from bumble.records import forgotten, kinds
-from bumble.records.kind import Kind
+from bumble.records import base, forgotten, kinds
+from bumble.records.kind import Kind, RecordKind
 from bumble.text import merge_marks, yaml_edit
 
+MADE_TWICE = "two clones made this record"
 _BASE, _OURS, _INCOMING = 1, 2, 3  # stages of git's index
 _FILES = ("100644", "100755")  # modes of what is no link
 _INCOMING_HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "refs/stash")
@@ -47,7 +52,7 @@ class Mended(Struct, frozen=True):
             return ""
         lines = []
         if self.paths:
-            lines += [f"git merged without bumble; merged by meaning now: {', '.join(self.paths)}."]
+            lines += [f"What git left apart is merged by meaning now: {', '.join(self.paths)}."]
         if self.kept:
             kept = ", ".join(self.kept)
             lines += [f"Changed on one side and deleted on the other, so kept: {kept}."]
@@ -87,6 +92,7 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
         for path in _marked(place)
         if path not in settled.left and (change := _without_marks(root, path))
     ]
+    planned += _made_one(root)
     if planned:
         change_set = changes.ChangeSet("git-merge: what a merge left", tuple(planned))
         commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
@@ -100,7 +106,42 @@ def waiting(root: Path, *, trusted: bool) -> list[str]:
     if place is None:
         return []
     marked = [path for path in _marked(place) if _without_marks(root, path)]
-    return list(dict.fromkeys([*unmerged(place), *marked]))
+    twins = (change.path for change in _made_one(root))
+    return list(dict.fromkeys([*unmerged(place), *marked, *twins]))
+
+
+def _made_one(root: Path) -> Iterator[changes.Change]:
+    """Plan to make one file of those that hold one record: two clones made and named it."""
+    entity = Entity(root)
+    for kind in kinds.KINDS:
+        is_of_ids = isinstance(kind, RecordKind) and kind.prefix
+        for _, files in groupby(kind.reachable(entity) if is_of_ids else (), kind.stem):
+            paths = list(map(entity.relative, files))
+            if len(paths) > 1:
+                yield from _as_one(
+                    kind, {path: _text(companions.read(root, path)) for path in paths}
+                )
+
+
+def _as_one(kind: Kind, held: Mapping[str, str]) -> Iterator[changes.Change]:
+    first = next(iter(held))
+    text = reduce(partial(_of_both, first), held.values())
+    with suppress(ValueError):  # one can't be read: that is a finding of its own
+        record = kind.parse(text, kind.stem(Path(first)))
+        called = base.file_stem(record.filed_as, record.id)
+        stays = next((path for path in held if PurePosixPath(path).stem == called), first)
+        yield from (changes.delete(path, held[path], MADE_TWICE) for path in held if path != stays)
+        yield changes.write(stays, text, held[stays], MADE_TWICE)
+
+
+def _of_both(path: str, one: str, other: str, start: str = "") -> str:
+    """Return what two sides become, both told where they clash."""
+    merged = merge.merge(path, start, one, other)
+    return merged.text if merged.clean else _with_both(path, merged.text)
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode(errors="surrogateescape")
 
 
 def _go_on(
@@ -201,12 +242,12 @@ def _merge_path(root: Path, place: git.Git, path: str, stages: Mapping[int, str]
     if kind is None or not kind.merging or there is None:
         return False
     sides = [
-        _blob(place, stages[stage]).decode(errors="surrogateescape") if stage in stages else ""
+        _text(_blob(place, stages[stage])) if stage in stages else ""
         for stage in (_BASE, _OURS, _INCOMING)
     ]
     merged = merge.merge(path, sides[0], sides[1], sides[2])
     data = merged.text.encode(errors="surrogateescape")
-    is_open = merge_marks.line_of(there.decode(errors="surrogateescape")) is not None
+    is_open = merge_marks.line_of(_text(there)) is not None
     if not merged.clean or not (is_open or there == data):  # somebody has been at it
         return False
     disk.write_atomic(disk.inside(root, path), data)
@@ -275,7 +316,7 @@ def _marked(place: git.Git) -> list[str]:
 def _without_marks(root: Path, path: str) -> changes.Change | None:
     """Plan to merge what the marks in a record tell apart; None where that can't be done."""
     kind, old = _kind(path), _there(root, path)
-    text = (old or b"").decode(errors="surrogateescape")
+    text = _text(old)
     if old is None or merge_marks.line_of(text) is None:
         return None
     base, ours, incoming = merge_marks.sides(text)

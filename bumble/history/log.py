@@ -272,18 +272,11 @@ def list_kinds(paths: Sequence[str]) -> str:
 
 def describe(version: Version, reader: Reader = EVERYTHING) -> list[str]:
     """Say what changed in a file, one line a change or a few; of the rest that it did."""
-    hidden = audiences.hides(reader, [version])
-    if hidden is None:
-        return _described(version)
-    kind, some = kinds.of_path(version.path), Version(version.path, None, None)
-    if kind is not None and kind.name in audiences.SECTIONED:
-        before, after = (
-            audiences.without(version.path, data, reader)
-            for data in (version.before, version.after)
-        )
-        some = Version(version.path, before, after)
+    hidden, some = audiences.hides(reader, [version]), audiences.seen(reader, version)
     told = _described(some) if some.before != some.after else []
-    if kind is kinds.SOMA:
+    if hidden is None:
+        return told
+    if kinds.of_path(version.path) is kinds.SOMA:
         told = [line for line in _described(version) if line.startswith(BODY_WORDS)]
     name = PurePosixPath(audiences.named(version.path, hidden)).stem
     return [*told, f"{kind_names(version.path)[0]} {name}: {withheld(hidden)}"]

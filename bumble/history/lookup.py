@@ -7,7 +7,7 @@ transcripts to look into. Writes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from functools import cached_property
@@ -149,8 +149,18 @@ class Library:
         self.entity, self.name, self.zone = entity, name, zone
         self.messages = MessageIndex(entity.sessions)
 
-    def look_up(self, query: str, kind: str | None = None) -> LibraryRecord:
+    def look_up(
+        self,
+        query: str,
+        kind: str | None = None,
+        may_see: Callable[[base.Provenance], bool] = lambda _: True,
+    ) -> LibraryRecord:
         """Return the record a person means: by id, an end or a beginning of one, title or time.
+
+        Args:
+            query: What they wrote.
+            kind: Of the record; None for any.
+            may_see: Whether other records may be named to them.
 
         Raises:
             RecordMissingError: If there is none.
@@ -170,6 +180,13 @@ class Library:
             for candidate in wanted_kinds
             for name in self._find_partial(candidate, wanted)
         ]
+
+        def is_seen(match: tuple[str, str]) -> bool:
+            found = self.item(*match)
+            return found is None or may_see(found.origin)
+
+        if len(matches) > 1:
+            matches = [match for match in matches if is_seen(match)] or matches[:1]
         if len(matches) > 1:
             shown = ", ".join(f"{match_kind} {name}" for match_kind, name in matches[:4])
             more = ", …" if len(matches) > 4 else ""
@@ -179,12 +196,13 @@ class Library:
         item = self.item(*matches[0]) if matches else None
         if item is None:
             spelt = {
-                name.casefold(): name for kind in wanted_kinds for name, _ in self._names(kind)
+                name.casefold(): (name, (kind, record_id))
+                for kind in wanted_kinds
+                for name, record_id in self._names(kind)
             }
-            near = base.nearest(wanted.casefold(), spelt)
-            raise RecordMissingError(
-                kind or named or "record", query, spelt[near] if near else None
-            )
+            near, match = spelt.get(base.nearest(wanted.casefold(), spelt) or "", ("", None))
+            nearest = near if match and is_seen(match) else None
+            raise RecordMissingError(kind or named or "record", query, nearest)
         return item
 
     def source(self, record_id: str) -> LibraryRecord | None:

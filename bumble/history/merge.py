@@ -15,7 +15,7 @@ from bumble.entity import companions
 from bumble.history import merge_texts
 from bumble.records import base, fields, forgotten, kinds, relationships
 from bumble.records.kind import Kind, RecordKind
-from bumble.text import markdown
+from bumble.text import markdown, titles
 
 DATED = f"record_{'0' * 26}"  # an id that has a time: the record's own may stand in its companion
 Rules = Callable[[fields.Values, fields.Values, fields.Values], dict[str, Any]]
@@ -138,6 +138,16 @@ def _record_merger(kind: Kind) -> Merge:
         return merge_values((base, current, incoming), kind.join)
 
     return merge
+
+
+def _merge_episode(base: str, current: str, incoming: str) -> merge_texts.Merged:
+    """Merge an episode; of two tellings of one talk, made apart, one counts whole."""
+    texts = [base, current, incoming]
+    told = [kinds.EPISODE.parse(text, DATED) for text in texts if text.strip()]
+    if len(told) == 2:
+        whole = max((titles.heading(one.text), one.text) for one in told)[1]
+        texts[1:] = [one.source.with_body(whole).text for one in told]
+    return _merge_document((texts[0], texts[1], texts[2]), kinds.EPISODE.join)
 
 
 def _merge_person(base: str, current: str, incoming: str) -> merge_texts.Merged:
@@ -290,4 +300,5 @@ SPECIAL: Mapping[str, Merge] = {  # of kinds whose files are more than their val
     "working": merge_texts.merge_union,
     "session": merge_texts.transcript,
     "person": _merge_person,
+    "episode": _merge_episode,
 }

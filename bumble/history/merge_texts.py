@@ -109,16 +109,27 @@ def _by_title(
 
 
 def _with_one_origin(three: list[knowledge_store.KnowledgeSection | None]) -> list[str | None]:
-    """Return the sources of a section, those that both sides changed with a joined origin."""
+    """Return the sources of a section, those that both sides changed with a joined origin.
+
+    One that both made says what either said.
+    """
     base, current, incoming = three
-    if current is None or incoming is None or current.provenance == incoming.provenance:
+    if current is None or incoming is None:
         return [section.source if section else None for section in three]
     start = base.provenance.meta() if base else {}
     meta = fields.origin(start, current.provenance.meta(), incoming.provenance.meta())
     if fields.CLASHED in meta.values():  # nobody may meet both
         return [section.source if section else None for section in three]
-    origin = provenance(meta)
-    return [knowledge_store.with_origin(section, origin) if section else None for section in three]
+    origin, alike = provenance(meta), current.provenance == incoming.provenance
+    sources = [
+        (one.source if alike else knowledge_store.with_origin(one, origin)) if one else None
+        for one in three
+    ]
+    heads = {markdown.lines(source)[0] for source in sources if source}
+    if base is None and len(heads) == 1:
+        both = merge_union(heads.pop(), *(_spaced(source or "") for source in sources[1:])).text
+        return [None, both, both]
+    return sources
 
 
 def journal(base: str, current: str, incoming: str) -> Merged:

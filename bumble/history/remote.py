@@ -216,17 +216,29 @@ def gone(root: Path, place: git.Git, before: str) -> tuple[dict[str, int], list[
     rows = place.call("diff", *options, before, "HEAD").text.split("\0")
     changed = list(zip(rows[1::2], rows[::2], strict=False))
     here = {_record(path) for path, action in changed if action != "D"}
-    entries = forgotten.read(root)
+    entries, gone_with_them = forgotten.read(root), _forgotten_since(place, before)
     paths = [
         path
         for path, action in changed
         if action == "D"
+        and path not in gone_with_them
         and (record := _record(path)) is not None
         and record not in here
         and not any(record[1] in entry.ids or entry.is_named(record[1]) for entry in entries)
     ]
     counts = Counter(record[0] for path in paths if (record := _record(path)))
     return dict(counts), list(dict.fromkeys(_topmost_gone(root, path) for path in paths))
+
+
+def _forgotten_since(place: git.Git, before: str) -> set[str]:
+    """Return what the commits took away that forgot somebody."""
+    commits_made = place.call("log", "--format=%H", f"{before}..HEAD", "--", forgotten.PATH)
+    options = ("-r", "-z", "--no-commit-id", "--no-renames", "--relative", "--name-only")
+    return {
+        path
+        for commit in commits_made.text.split()
+        for path in place.call("diff-tree", *options, "--diff-filter=D", commit).text.split("\0")
+    }
 
 
 def _record(path: str) -> tuple[str, str] | None:
@@ -385,11 +397,11 @@ def upload(root: Path, place: git.Git) -> Upload:
     names = place.call("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD").text.split("\0")
     prefix = place.repository.prefix
     found = [
-        kinds.of_path(name.removeprefix(prefix)) if name.startswith(prefix) else None
+        _record(name.removeprefix(prefix)) if name.startswith(prefix) else None
         for name in names
         if name
     ]
-    records = Counter(kind.name for kind in found if kind is not None)
+    records = Counter(record[0] for record in found if record is not None)
     return Upload(branch, int(count), dict(records), found.count(None))
 
 

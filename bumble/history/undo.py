@@ -23,10 +23,11 @@ from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.history import log, merge
 from bumble.records import automations, reminders, sessions, state
+from bumble.records.session_files import HANDOVER
 
 UNDO = "undo"
 NOTED_IN = {"remind": reminders.FOLDER, "automation": automations.FOLDER}  # that it was done
-NEVER_LAST = ("", "chat", "new", "person forget", UNDO)  # what `--last` passes over
+NEVER_LAST = ("", "chat", "handover", "new", "person forget", UNDO)  # what `--last` passes over
 ARCHIVED = "import"  # makes conversations that were had elsewhere
 SETTLED = Waiting()
 
@@ -99,7 +100,8 @@ def _check_kind(commit: log.Commit) -> None:
 
 def _is_said(commit: log.Commit, path: str) -> bool:
     """Whether a file that a commit touched holds what was said to this entity."""
-    return path.startswith(f"{sessions.FOLDER}/") and commit.cycle != ARCHIVED
+    is_of_talk = path.startswith(f"{sessions.FOLDER}/") and not path.endswith(HANDOVER)
+    return is_of_talk and commit.cycle != ARCHIVED
 
 
 def _adds_messages(version: Version) -> bool:
@@ -127,6 +129,9 @@ def _taken_back(version: Version, current: bytes | None) -> tuple[bool, bytes | 
     if current == version.after:
         return True, version.before
     before = version.before
+    since = Version(version.path, version.after, current)
+    if before is None and version.path.endswith(sessions.FILE) and not _adds_messages(since):
+        return True, None  # what was noted of an import goes with it
     if before is None and version.path in companions.SECTIONS:  # it began with a part
         before = b""
     if current is None or before is None or version.after is None:

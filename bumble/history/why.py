@@ -152,8 +152,10 @@ def _written(root: Path, item: LibraryRecord) -> log.Commit | None:
     """Return the commit that a record came with; None where git can't tell."""
     if item.kind in BORN_WHOLE:
         return _commit(root, (item.path,), "--diff-filter=A")
-    sought = item.sources[0] if item.sources else item.text.split("\n")[0]
-    return _commit(root, _files(item), f"-S{sought}") if sought else None
+    # the sentence that is meant, or what the whole first rested on
+    sought = (item.sentence, *item.sources[:1], item.text.split("\n")[0])
+    commits = (_commit(root, _files(item), f"-S{text}") for text in sought if text)
+    return next(filter(None, commits), None)
 
 
 def _files(item: LibraryRecord) -> tuple[str | None, ...]:

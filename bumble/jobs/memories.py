@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -191,20 +192,22 @@ def _plan_facts(
     before = knowledge.read(runtime.entity.knowledge)
     book, last = before, None
     for fact in memories.facts:
-        section = knowledge.find(book, fact.title)
+        title = knowledge.own_title(
+            book, fact.title, shown.people, partial(_may_correct, shown, fact)
+        )
+        section = knowledge.find(book, title)
         origin = _provenance(runtime, shown, fact.cited)
         try:
-            _may_correct(shown, fact, section)
             change = knowledge.plan_set(
                 book,
-                fact.title,
+                title,
                 _with(shown, section.text, fact, memories) if section else fact.text,
-                f"know about {fact.title}",
+                f"know about {title}",
                 by_entity=True,
                 provenance=knowledge.joined(origin, section),
             )
         except UserError as error:
-            refused.append(f"{fact.title}: {str(error).splitlines()[0]}")
+            refused.append(f"not written: {title}: {str(error).splitlines()[0]}")
             continue
         if change is not None and change.data is not None:
             book, last = knowledge.parse(change.data.decode()), change
@@ -221,23 +224,14 @@ def whole(before: knowledge.Knowledge, last: changes.Change | None) -> changes.C
     return changes.Change(first.path, first.why, first.data, first.read, keeps=keeps)
 
 
-def _may_correct(
-    shown: Scene, fact: LearntFact, section: knowledge.KnowledgeSection | None
-) -> None:
-    """Refuse to let somebody change what others were told, or a guest what the owner wrote.
-
-    Raises:
-        UserError: If so.
-    """
-    if section is None:
-        return
+def _may_correct(shown: Scene, fact: LearntFact, section: knowledge.KnowledgeSection) -> bool:
+    """Whether somebody may change a section: not what others were told, nor the owner's word."""
     audience = section.provenance.audience
-    if audience and not set(shown.session.people) <= set(audience):
-        raise UserError("a section of that title belongs to a talk with others")
     own = [n for n in fact.cited if shown.is_persons(n)]
     spoken_trust, written_trust = shown.trust(own), section.provenance.trust or "owner"
-    if written_trust == "owner" and spoken_trust not in ("owner", ""):
-        raise UserError("the owner's word stands there")
+    is_theirs = not audience or set(shown.session.people) <= set(audience)
+    may = is_theirs and (written_trust != "owner" or spoken_trust in ("owner", ""))
+    return may or section.locked  # which is refused, under whatever title
 
 
 def _with(shown: Scene, old: str, fact: LearntFact, memories: Memories) -> str:

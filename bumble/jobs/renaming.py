@@ -154,7 +154,7 @@ def plan_beliefs(
         entity: Whose beliefs.
         taken: Paths that change otherwise.
     """
-    for belief in held.readable(entity.beliefs):
+    for belief in held.read(entity.beliefs):
         path, text = held.BELIEF.place(belief), belief.text
         for one in renamings:
             text = one.reworded(text) if one.is_of(belief.provenance) else text

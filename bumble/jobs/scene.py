@@ -8,7 +8,6 @@ where several talk, what one of them told in private stays out of it. Asks no mo
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import cached_property
@@ -18,7 +17,6 @@ from msgspec import Struct
 
 from bumble.body import appraisal, ebb
 from bumble.entity import secrets
-from bumble.errors import RecordInvalidError
 from bumble.guard.verifier import ClaimSources, Said
 from bumble.jobs import portrait
 from bumble.models.embed import protocol
@@ -431,7 +429,9 @@ def names_of(runtime: Runtime, session: Session, messages: Sequence[Message]) ->
         stated_names = (
             str(message.extra.get("name", "")) for message in messages if message.speaker == person
         )
-        names[person] = next(filter(None, stated_names), "") or _known_name(runtime, person)
+        known = people.readable_person(runtime, person)
+        called = known.name if known else person.replace("-", " ").title()
+        names[person] = next(filter(None, stated_names), "") or called
     return names
 
 
@@ -446,11 +446,3 @@ def people_of(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
 def heard_by(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
     """Return who took part in some messages, and who only listened."""
     return tuple(dict.fromkeys((*people_of(session, messages), *session.present)))
-
-
-def _known_name(runtime: Runtime, person: str) -> str:
-    file = runtime.entity.root / relationships.path(person)
-    with contextlib.suppress(RecordInvalidError):
-        if file.is_file():
-            return base.load(file, relationships.parse).name
-    return person.replace("-", " ").title()

@@ -13,7 +13,6 @@ portrait. What leaves the view of a long talk is dealt with before it does.
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Sequence
 from itertools import count, takewhile
@@ -22,7 +21,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
-from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.errors import AnswerInvalidError
 from bumble.fallback import notices, sayings
 from bumble.jobs import ask, episode, memories, portrait, scene
 from bumble.records import session_files, sessions, state
@@ -76,12 +75,10 @@ def conditions(
 def _depth(runtime: Runtime, session: sessions.Session, least: int) -> int:
     """Count the turns the entity has heard: of this conversation, then of others until enough."""
     depth = _turns(session.messages)
-    for path in reversed(session_files.paths(runtime.entity.sessions)):
+    for talk in session_files.talks(reversed(session_files.paths(runtime.entity.sessions))):
         if depth >= least:
             break
-        if path.parent.name != session.id:
-            with contextlib.suppress(RecordInvalidError):
-                depth += _turns(session_files.load(path).messages)
+        depth += _turns(talk.messages) if talk.id != session.id else 0
     return depth
 
 

@@ -101,8 +101,8 @@ def run(
             at=at,
             command=command,
             ms=round((time.perf_counter() - started) * 1000),
-            calls=model.calls,
-            tokens=model.tokens,
+            calls=model.tally.calls,
+            tokens=model.tally.tokens,
             events=tuple(events),
             errors=tuple(dict.fromkeys(problems)),
         )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,13 +18,23 @@ from msgspec import Struct, field
 from bumble import patterns
 from bumble.errors import AnswerInvalidError
 from bumble.llm import marks, structured, written_calls
-from bumble.llm.protocol import Action, Completion, FinishReason, PromptMessage, Tool, Usage
-from bumble.llm.say_stream import SayReader
+from bumble.llm.partial_json import PartialJson
+from bumble.llm.protocol import (
+    Action,
+    Completion,
+    FinishReason,
+    OnText,
+    PromptMessage,
+    Tool,
+    Usage,
+)
+from bumble.llm.say_stream import SayReader, listed
 from bumble.llm.wire import CallPart, Piece
 from bumble.text.printable import each_text, whole
 
 _LENGTHS = ("length", "max_tokens", "model_length")  # what servers call an answer that was cut off
 _NAME = patterns.compile(r"[\w-]+")
+_TEXT = patterns.compile(r'\A\s*"(.*)"\s*\Z', re.DOTALL)
 _QUOTE = patterns.compile(r'(\\.)|"', re.DOTALL)  # within a text of JSON; or what is escaped
 MAX_ACTIONS = 8  # in one answer; a bound keeps a small model from going on for ever
 
@@ -78,43 +89,34 @@ def parse(text: str, tools: Sequence[Tool] = ()) -> tuple[Action, ...]:
     """
     if not text.strip():
         return ()
-    reader = SayReader()
-    shown = reader.feed(text) + reader.finish()
-    if reader.too_deep:
+    reader = SayReader(text)
+    if reader.json.is_deep:
         raise AnswerInvalidError("The model's answer is nested too deep.", answer=text)
-    calls = [(tool, _voiced(tool, arguments)) for tool, arguments in _read_calls(text, tools)]
-    spoken = [
-        str(arguments["text"])
-        for tool, arguments in calls
-        if tool == "say" and arguments.get("text")
-    ]
-    spoken_text = "\n\n".join(dict.fromkeys(spoken))
-    if not calls and not shown:
-        if '"actions"' not in text:
-            return _calls([("say", {"text": text.strip()}), ("end_turn", {})])
+    calls, said = _read_calls(text, tools), reader.texts
+    if said == [text.strip()]:
+        calls = calls or [("say", {"text": text.strip()}), ("end_turn", {})]
+    else:  # what was said of a `say` that was cut off
+        cut = said[sum(name == "say" for name, _ in calls) :]
+        calls += [("say", {"text": one}) for one in cut if one]
+    if not calls:
         raise AnswerInvalidError("The model's actions could not be read.", answer=text)
-    if not calls and shown.strip() == text.strip():
-        return _calls([("say", {"text": shown.strip()}), ("end_turn", {})])
-    if (
-        _is_json(text)
-        and shown.startswith(spoken_text)
-        and (rest := shown[len(spoken_text) :].lstrip("\n"))
-    ):
-        calls.append(("say", {"text": rest}))
-    return _calls(calls)
-
-
-def _voiced(tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments of a call, without a thought in what it says."""
-    if tool != "say" or not isinstance(text := arguments.get("text"), str):
-        return arguments
-    return {**arguments, "text": marks.unthought(text)}
+    return tuple(
+        Action(f"call_{number}", name, arguments)
+        for number, (name, arguments) in enumerate(calls, start=1)
+    )
 
 
 def said_in(text: str) -> str:
-    """Read what an answer says to the user, exactly as `SayReader` shows it."""
-    reader = SayReader()
-    return reader.feed(text) + reader.finish()
+    """Read what an answer says to the user."""
+    with suppress(AnswerInvalidError):
+        return "\n\n".join(dict.fromkeys(spoken(parse(text))))
+    return ""
+
+
+def spoken(calls: Iterable[Action]) -> list[str]:
+    """Return the texts that calls say."""
+    texts = [call.arguments.get("text") for call in calls if call.name == "say"]
+    return [text for text in texts if text and isinstance(text, str)]
 
 
 def _read_calls(text: str, tools: Sequence[Tool]) -> list[tuple[str, Mapping[str, Any]]]:
@@ -123,25 +125,15 @@ def _read_calls(text: str, tools: Sequence[Tool]) -> list[tuple[str, Mapping[str
     except ValueError:
         return []
     # 1. find the list; in prose, only the full shape counts: an example in a sentence is no call
-    depth = 0  # of a complete action, in brackets still open around it
-    if isinstance(value, dict) and isinstance(value.get("actions"), list):
-        value, depth = value["actions"], 2
-    elif not _is_json(text):
+    found, depth = listed(value)
+    if depth < 2 and not text.lstrip().startswith(("{", "[", "```")):
         return []
-    elif isinstance(value, dict):
-        value = [value]
-    else:
-        depth = 1
     # 2. leave out what was cut off in the middle
     if len(missing) > depth:
-        value = value[:-1]
-    by_name = {tool.name: tool for tool in tools}
+        found = found[:-1]
     return [
-        (
-            name := named(item["tool"], tools),
-            whole(_meant(item.get("arguments"), by_name.get(name))),
-        )
-        for item in value
+        _meant(named(item["tool"], tools), item.get("arguments"), tools)
+        for item in found
         if isinstance(item, dict) and isinstance(item.get("tool"), str)
     ]
 
@@ -156,9 +148,9 @@ def named(name: str, tools: Sequence[Tool]) -> str:
     return name if name in known or len(found) != 1 else found.pop()
 
 
-def _meant(given: Any, tool: Tool | None) -> Mapping[str, Any]:
-    """Return the arguments that were meant: written as a text, misnamed, or in parts."""
-    told = tool.parameters if tool else {}
+def _meant(name: str, given: Any, tools: Sequence[Tool]) -> tuple[str, Mapping[str, Any]]:
+    """Return a call as it was meant, its arguments written as a text, misnamed, or in parts."""
+    told = next((tool.parameters for tool in tools if tool.name == name), {})
     fields, required = told.get("properties"), told.get("required")
     fields = fields if isinstance(fields, dict) else {}  # other programs declare as they like
     with suppress(ValueError):  # words may begin like JSON
@@ -168,7 +160,11 @@ def _meant(given: Any, tool: Tool | None) -> Mapping[str, Any]:
             given, written = None, given
             given = structured.load(_escaped(written, fields))[0]
     meant = dict(given) if isinstance(given, dict) else {"": given}
-    texts = [key for key in fields if _is_text(fields[key])]
+    texts = [
+        key
+        for key, one in fields.items()
+        if isinstance(one, dict) and one.get("type") == "string" and "enum" not in one
+    ]
     # the text that lacks is the one under a name that is none of the tool's
     needed = required if isinstance(required, list | tuple) else ()
     lacking = [key for key in texts if key in needed and key not in meant]
@@ -179,7 +175,9 @@ def _meant(given: Any, tool: Tool | None) -> Mapping[str, Any]:
         if isinstance(meant.get(key), list):
             meant[key] = "\n".join(map(str, meant[key]))
     meant.pop("", None)
-    return meant
+    if name == "say" and isinstance(said := meant.get("text"), str):
+        meant["text"] = marks.unthought(said)
+    return name, whole(meant)
 
 
 def _escaped(text: str, fields: Iterable[str]) -> str:
@@ -187,30 +185,12 @@ def _escaped(text: str, fields: Iterable[str]) -> str:
     names = "|".join(map(re.escape, fields))
     body = text.rstrip().removesuffix("}")
     parts = re.split(rf'((?:^\s*{{|,)\s*"(?:{names})"\s*:)', body)
-    return "".join(map(_quoted, parts)) + text[len(body) :]
+    return "".join(_TEXT.sub(_without_quotes, part) for part in parts) + text[len(body) :]
 
 
-def _quoted(part: str) -> str:
-    value = part.strip()
-    if len(value) < 2 or value[0] != '"' or value[-1] != '"':
-        return part
-    inner = _QUOTE.sub(lambda match: match[1] or '\\"', value[1:-1])
+def _without_quotes(text: re.Match[str]) -> str:
+    inner = _QUOTE.sub(lambda match: match[1] or '\\"', text[1])
     return f'"{inner}"'
-
-
-def _is_text(field: Any) -> bool:
-    return isinstance(field, dict) and field.get("type") == "string" and "enum" not in field
-
-
-def _is_json(text: str) -> bool:
-    return text.lstrip().startswith(("{", "[", "```"))
-
-
-def _calls(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[Action, ...]:
-    return tuple(
-        Action(f"call_{number}", name, arguments)
-        for number, (name, arguments) in enumerate(calls, start=1)
-    )
 
 
 NO_RESULT = "(it did not run)"
@@ -265,9 +245,11 @@ def messages(told: Sequence[PromptMessage]) -> list[dict[str, Any]]:
             message["content"] = text
         if one.calls:
             waiting = {call.id: f"call_{number}_{k}" for k, call in enumerate(one.calls)}
+            plain = [each_text(call.arguments, marks.plain) for call in one.calls]
+            written_out = [json.dumps(each, ensure_ascii=False) for each in plain]
             message["tool_calls"] = [
-                _call(sent, call.name, call.arguments)
-                for sent, call in zip(waiting.values(), one.calls, strict=True)
+                {"id": sent, "type": "function", "function": {"name": call.name, "arguments": text}}
+                for sent, call, text in zip(waiting.values(), one.calls, written_out, strict=True)
             ]
         written.append(message)
     _end(written, waiting)
@@ -282,14 +264,6 @@ def _end(written: list[dict[str, Any]], waiting: dict[str, str]) -> None:
     waiting.clear()
 
 
-def _call(sent: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    function = {
-        "name": name,
-        "arguments": json.dumps(each_text(arguments, marks.plain), ensure_ascii=False),
-    }
-    return {"id": sent, "type": "function", "function": function}
-
-
 class _Call(Struct):
     """A call, as its pieces came."""
 
@@ -297,21 +271,22 @@ class _Call(Struct):
     id: str
     name: str
     arguments: str = ""
-    written: int = -1  # how much of the arguments; -1: not even the name
+    json: PartialJson = field(default_factory=PartialJson)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether its arguments are JSON from beginning to end."""
-        return self.arguments.rstrip().endswith("}") and structured.is_json(self.arguments)
+    def text(self) -> str:
+        """It as an action that is still open."""
+        return f'{{"tool":{json.dumps(self.name)},"arguments":{self.arguments}'
 
     @property
     def is_cut(self) -> bool:
-        """Whether they break off: an object that has no end."""
+        """Whether its arguments break off: an object that has no end."""
         return self.arguments.lstrip().startswith("{") and not self.arguments.rstrip().endswith("}")
 
-    def text(self, arguments: str) -> str:
-        """Write it as an action that is still open."""
-        return f'{{"tool":{json.dumps(self.name)},"arguments":{arguments}'
+    def take(self, arguments: str) -> None:
+        """Take a piece of its arguments."""
+        self.arguments += arguments
+        self.json.feed(arguments)
 
 
 class CallText:
@@ -327,22 +302,28 @@ class CallText:
             tools: What may be called.
         """
         self.text = ""
-        self._tools = tools
+        self.tools = tools
         self._calls: list[_Call] = []
-        self._at = 0  # the call that is being written
+        self._at = self._written = 0  # the call that is being written, and how much of it is
 
     def take(self, part: CallPart) -> str:
         """Take a piece of a call; return what it adds to the text."""
         call = next((one for one in reversed(self._calls) if one.index == part.index), None)
         if part.name and (call is None or self._begins(part, call)):
-            call = _Call(part.index, part.id, named(part.name, self._tools))
+            call = _Call(part.index, part.id, named(part.name, self.tools))
             self._calls.append(call)
         elif call is None and self._calls:
             call = self._calls[-1]
         if call is None:
             return ""
-        call.arguments += part.arguments
-        added = self._written()
+        call.take(part.arguments)
+        added = ""
+        for one in self._calls[self._at :]:  # the next begins when the one before it is whole
+            text = ("," if self._at else '{"actions":[') + one.text
+            added, self._written = added + text[self._written :], len(text)
+            if one is self._calls[-1] or not one.json.is_whole:
+                break
+            added, self._written, self._at = added + "}", 0, self._at + 1
         self.text += added
         return added
 
@@ -353,45 +334,20 @@ class CallText:
         done, cut = list[str](), list[str]()
         for call in self._calls:
             is_last = call is self._calls[-1]
-            if call.is_whole:
-                done.append(call.text(call.arguments) + "}")
-            elif call.is_cut or (is_last and not whole):
-                cut.append(call.text(call.arguments))
-            else:  # none, or in a form of their own
-                is_none = not call.arguments.strip()
-                done.append(call.text("{}" if is_none else json.dumps(call.arguments)) + "}")
+            is_cut = not call.json.is_whole and (call.is_cut or (is_last and not whole))
+            if not (is_cut or call.json.is_whole):  # none, or in a form of their own
+                call.arguments = json.dumps(call.arguments) if call.arguments.strip() else "{}"
+            (cut if is_cut else done).append(call.text + "}" * (not is_cut))
         text = f'{{"actions":[{",".join([*done, *cut[:1]])}{"" if cut else "]}"}'
         added = text[len(self.text) :] if text.startswith(self.text) else ""
         self.text = text
         return added
 
-    def take_written(self, text: str) -> str:
-        """Take the calls that a text holds in the notation of its model; return what else it is."""
-        written = written_calls.read(text, self._tools)
-        first = len(self._calls)
-        for n, (name, arguments) in enumerate(written.calls):
-            self.take(CallPart(first + n, name=name, arguments=arguments))
-        return written.prose if written.calls else text
-
     def _begins(self, part: CallPart, call: _Call) -> bool:
         """Whether a piece begins another call: some endpoints number all of them alike."""
         is_other = bool(part.id and call.id and part.id != call.id and call.arguments)
-        is_next = bool(part.arguments) and call.is_whole
-        return is_other or is_next or named(part.name, self._tools) != call.name
-
-    def _written(self) -> str:
-        """Return what can be written by now: a call begins when the one before it is whole."""
-        added = ""
-        while True:
-            call = self._calls[self._at]
-            if call.written < 0:
-                added += ("," if self._at else '{"actions":[') + call.text("")
-                call.written = 0
-            added += call.arguments[call.written :]
-            call.written = len(call.arguments)
-            if call is self._calls[-1] or not call.is_whole:
-                return added
-            added, self._at = added + "}", self._at + 1
+        is_next = bool(part.arguments) and call.json.is_whole
+        return is_other or is_next or named(part.name, self.tools) != call.name
 
 
 class Answer(Struct):
@@ -399,56 +355,76 @@ class Answer(Struct):
 
     thinking: marks.ThinkFilter
     calls: CallText | None = None  # of a request that has tools; else a call's arguments are text
-    began: bool = False
+    on_text: OnText | None = None
+    stopwatch: Callable[[], float] = time.perf_counter
+    since: float = 0.0  # when it was asked for, and how long its first token took
+    first: float | None = None
     finish_reason: FinishReason | None = None
     was_filtered: bool = False
     reasoning: str = ""
     usage: Usage = field(default_factory=Usage)
-    chars: int = 0  # of all that has come
-    prose: str = ""  # its text, without the calls that are written in it
+    streams: bool = False  # whether its calls are shown as they come
 
     @property
     def text(self) -> str:
         """What it says: its calls as actions, else its text."""
-        return self.calls.text if self.calls and self.calls.text else self.thinking.text
+        return str(whole(self.calls.text if self.has_called and self.calls else self.thinking.text))
 
     @property
     def has_called(self) -> bool:
         """Whether it has called a tool."""
         return bool(self.calls and self.calls.text)
 
+    @property
+    def unopened(self) -> bool:
+        """Whether a thought ended in it that never began: the template begins it."""
+        says = SayReader(self.text).filters if self.has_called else ()
+        return any(one.unopened for one in (self.thinking, *says))
+
+    def read(self, pieces: Iterable[Piece], since: float) -> None:
+        """Take the pieces as they come, and hand on what they show."""
+        self.since = since
+        for piece in pieces:
+            shown = self.take(piece)
+            if piece.is_token and self.first is None:
+                self.first = self.stopwatch() - since
+            if shown and self.on_text is not None:
+                self.on_text(shown)
+
     def take(self, piece: Piece) -> str:
-        """Take the next piece; return what it adds to the visible text."""
+        """Take the next piece; return what it adds to the visible text.
+
+        A call that comes while a thought is supposed to go on waits: its words may end that.
+        """
         self.usage = piece.usage or self.usage
-        self.began = self.began or piece.is_token
-        self.chars += piece.chars
         self.reasoning += piece.reasoning
-        shown = self.thinking.feed(piece.text)
-        for part in piece.calls:
-            if self.calls is None:
-                shown += self.thinking.feed(part.arguments)
-            else:
-                shown += self.calls.take(part)
         if piece.finish_reason:
             is_cut = piece.finish_reason.lower() in _LENGTHS
             self.finish_reason = "length" if is_cut else "stop"
             self.was_filtered = piece.finish_reason == "content_filter"
-        return shown
-
-    def end(self) -> str:
-        """End the answer; return what of the visible text was held back."""
-        rest = self.thinking.finish(is_whole=self.finish_reason != "length")
-        self.prose = self.thinking.text
-        if self.calls is not None:
-            if is_written := not self.has_called:
-                self.prose = self.calls.take_written(self.prose)
-            ending = self.calls.finish(whole=self.finish_reason != "length")
-            rest += "" if is_written else ending  # else it is only read at its end
-        return rest
+        shown = self.thinking.feed(piece.text)
+        if self.calls is None:
+            return shown + "".join(self.thinking.feed(part.arguments) for part in piece.calls)
+        if not self.has_called:
+            self.streams = bool(piece.calls) and not self.thinking.is_open
+        added = "".join(map(self.calls.take, piece.calls))
+        return (added if self.streams else "") if self.has_called else shown
 
     def completion(self, name: str) -> Completion:
-        """Sum up; text beside calls was thought."""
-        beside = self.prose if self.has_called else ""
+        """End it, hand on what was held back, and sum up; text beside calls was thought."""
+        is_whole = self.finish_reason != "length"
+        rest, prose = self.thinking.finish(is_whole=is_whole), self.thinking.text
+        if self.calls is not None:
+            rest = "" if self.has_called else rest
+            if not self.has_called:
+                prose, written = written_calls.read(prose, self.calls.tools)
+                for n, (call, arguments) in enumerate(written):
+                    self.calls.take(CallPart(n, name=call, arguments=arguments))
+            ending = self.calls.finish(whole=is_whole)
+            rest += ending if self.streams else ""
+        if rest and self.on_text is not None:
+            self.on_text(rest)
+        beside = prose if self.has_called else ""
         return Completion(
             text=self.text,
             finish_reason=self.finish_reason or "stop",
@@ -456,4 +432,6 @@ class Answer(Struct):
             reasoning=self.reasoning + self.thinking.reasoning + beside,
             beside=beside,
             usage=self.usage,
+            first_token_seconds=self.first,
+            seconds=self.stopwatch() - self.since,
         )

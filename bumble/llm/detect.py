@@ -77,15 +77,8 @@ def servers(
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(len(addresses), thread_name_prefix="detect") as pool:
-        servers = pool.map(lambda address: _ask_in_time(address, timeout_seconds), addresses)
-        return tuple(server for server in servers if server is not None and server.models)
-
-
-def _ask_in_time(address: Address, timeout_seconds: float) -> LocalServer | None:
-    try:
-        return within(_TRIES * timeout_seconds, lambda: _ask(address, timeout_seconds), ())
-    except TimeoutError:
-        return None  # something that says a byte now and then
+        servers = pool.map(lambda address: _ask(address, timeout_seconds), addresses)
+        return tuple(server for server in servers if server.models)
 
 
 def names_at(url: str, *, timeout_seconds: float = 0.25) -> tuple[str, ...]:
@@ -100,17 +93,13 @@ def names_at(url: str, *, timeout_seconds: float = 0.25) -> tuple[str, ...]:
 
 def digest(url: str, model: str, *, timeout_seconds: float = 0.25) -> str:
     """Return by what an Ollama server tells versions of a model apart; empty if it doesn't say."""
-    address = Address("Ollama", "ollama", url)
-    try:
-        answer = within(_TRIES * timeout_seconds, lambda: _listing(address, timeout_seconds), ())
-    except TimeoutError:
-        return ""
+    answer = _listing(Address("Ollama", "ollama", url), timeout_seconds)
     names = (model, f"{model}:latest")
     found = (one for one in entries(answer, "models") if one.get("name") in names)
     return str(next(found, {}).get("digest") or "")
 
 
-def _ask(address: Address, timeout_seconds: float) -> LocalServer | None:
+def _ask(address: Address, timeout_seconds: float) -> LocalServer:
     sizes = _sizes(_listing(address, timeout_seconds), address.kind)
     chat = (name for name in sizes if not any(sign in name.lower() for sign in _NOT_CHAT))
     told = {name: size for name, size in sizes.items() if size is not None}
@@ -118,7 +107,14 @@ def _ask(address: Address, timeout_seconds: float) -> LocalServer | None:
 
 
 def _listing(address: Address, timeout_seconds: float) -> Any:
-    """Ask a server for its models; None if there is none."""
+    """Ask a server for its models, and wait for its whole answer no longer than a few timeouts."""
+    try:
+        return within(_TRIES * timeout_seconds, lambda: _listed(address, timeout_seconds), ())
+    except TimeoutError:
+        return None  # something that says a byte now and then
+
+
+def _listed(address: Address, timeout_seconds: float) -> Any:
     import http.client  # 20 ms, and who set a model asks nobody
 
     try:

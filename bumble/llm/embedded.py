@@ -16,8 +16,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from bumble.errors import BudgetSpentError, ModelUnreachableError, WeightsMissingError
 from bumble.llm import engine, gguf, marks, openai_format, prefix_cache
 from bumble.llm.actions import Answer
@@ -97,19 +95,18 @@ class EmbeddedModel:
         loaded = self._loaded()
         started = self._stopwatch()
         self._take_up(loaded, request)
-        answer = Answer(marks.ThinkFilter())
-        first: float | None = None
+        answer = Answer(marks.ThinkFilter(), on_text=on_text, stopwatch=self._stopwatch)
         body = self._body(request, self._reasoning(loaded, request))
         events = loaded.stream("/v1/chat/completions", body, until=until)
         try:
-            for event in events:
-                shown = answer.take(openai_format.read_event(event))
-                if first is None and answer.began:
-                    first = self._stopwatch() - started
-                if shown and on_text is not None:
-                    on_text(shown)
+            answer.read(map(openai_format.read_event, events), started)
         except engine.EngineError as problem:
-            raise self._refused(problem) from problem
+            if problem.kind != "exceed_context_size_error":
+                raise self._broken(problem) from problem
+            raise BudgetSpentError(
+                f"The prompt does not fit into the {self.context_tokens} tokens of {self.name}\n"
+                "Begin a new conversation with --new-session, or raise llm.context_tokens."
+            ) from problem
         except TimeoutError:
             raise EnoughError from None
         except (OSError, ValueError) as problem:
@@ -119,11 +116,7 @@ class EmbeddedModel:
             events.close()
             if answer.finish_reason is None:
                 loaded.wait_idle(_STOP_SECONDS)
-        rest = answer.end()
-        if rest and on_text is not None:
-            on_text(rest)
-        completion = answer.completion(self.name)
-        return replace(completion, first_token_seconds=first, seconds=self._stopwatch() - started)
+        return answer.completion(self.name)
 
     def warm(self, request: Request) -> None:
         """Evaluate what the next request will share with this one, and save it.
@@ -234,7 +227,12 @@ class EmbeddedModel:
         if self._on_load is not None:
             self._on_load()
         started = self._stopwatch()
-        folder = self._prepared_folder()
+        try:
+            if self._folder is not None:
+                self._folder.prepare()
+        except OSError:  # a disk that is only read
+            self._folder = None
+        folder = None if self._folder is None else self._folder.folder
         setup = engine.Setup(self._path, self.context_tokens, self._threads, folder)
         try:
             self._engine = engine.Engine(setup)
@@ -242,15 +240,6 @@ class EmbeddedModel:
             raise self._damaged() from problem
         self.load_seconds = self._stopwatch() - started
         return self._engine
-
-    def _prepared_folder(self) -> Path | None:
-        """Make the folder of prefixes; without one (read-only disk) do without."""
-        if self._folder is not None:
-            try:
-                self._folder.prepare()
-            except OSError:
-                self._folder = None
-        return None if self._folder is None else self._folder.folder
 
     def _key(self, cache_id: str) -> str:
         return prefix_cache.key(
@@ -333,14 +322,6 @@ class EmbeddedModel:
             "chat_template_kwargs": {"enable_thinking": request.thinking},
         }
         return str(loaded.post("/apply-template", body)["prompt"])
-
-    def _refused(self, problem: engine.EngineError) -> BudgetSpentError | ModelUnreachableError:
-        if problem.kind == "exceed_context_size_error":
-            return BudgetSpentError(
-                f"The prompt does not fit into the {self.context_tokens} tokens of {self.name}\n"
-                "Begin a new conversation with --new-session, or raise llm.context_tokens."
-            )
-        return self._broken(problem)
 
     def _broken(self, problem: Exception) -> ModelUnreachableError:
         return ModelUnreachableError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -23,7 +23,7 @@ from bumble.errors import (
     UsageError,
     UserError,
 )
-from bumble.llm.wire import SilentError, StatusError
+from bumble.llm.wire import Piece, SilentError, StatusError
 from bumble.text import printable
 from bumble.text.words import one_line
 
@@ -154,15 +154,18 @@ class Peer:
         return text
 
 
-def check_length(chars: int, max_tokens: int) -> None:
-    """Refuse an answer that is longer than the tokens it was allowed could be.
+def measured(pieces: Iterable[Piece], max_tokens: int) -> Iterator[Piece]:
+    """Yield the pieces of an answer.
 
     Raises:
-        TooMuchError: If it is.
+        TooMuchError: If it is longer than the tokens it was allowed could be.
     """
-    limit = TEXT_CHARS + CHARS_PER_TOKEN * max_tokens
-    if chars > limit:
-        raise TooMuchError(f"it sent more than {limit:,} characters and was cut off")
+    left = limit = TEXT_CHARS + CHARS_PER_TOKEN * max_tokens
+    for piece in pieces:
+        left -= piece.chars
+        if left < 0:
+            raise TooMuchError(f"it sent more than {limit:,} characters and was cut off")
+        yield piece
 
 
 class Line:
@@ -193,64 +196,59 @@ class Line:
                 raw.shutdown(socket.SHUT_RDWR)
 
 
-# What a refusal is about, by what the server said in small letters: the first that fits.
-_REFUSALS: tuple[tuple[Callable[[StatusError], bool], type[UserError], str], ...] = (
-    (
-        lambda problem: problem.is_out_of_credit,
+# How a refusal is worded, by what it is about (`StatusError.matter`).
+_REFUSALS: Mapping[str, tuple[type[UserError], str]] = {
+    "credit": (
         BudgetSpentError,
         "{url}: the account has nothing left to spend ({status}): {reason}\n"
         "Add credit there, or talk by another model: bumble config set llm.model NAME",
     ),
-    (
-        lambda problem: problem.is_of_place,
+    "place": (
         ModelUnreachableError,
         "{url} doesn't serve this country or region ({status}): {reason}\n"
         "Choose another provider, or a model on this machine: bumble config set llm.model NAME",
     ),
-    (
-        lambda problem: problem.is_of_key,
+    "key": (
         CredentialsError,
         "{url} wants another key ({status}): {reason}\n"
         "`bumble model show` names the variable that it is read from; it may stand in\n"
         "secrets.yaml too, beside your own config file (`bumble config show --origin`).",
     ),
-    (
-        lambda problem: problem.is_too_long,
+    "length": (
         BudgetSpentError,
         "The prompt does not fit into the context window of {model}: {reason}\n"
         "Begin a new conversation with --new-session, or choose a model with a larger window.",
     ),
-    (
-        lambda problem: problem.status == 404 or problem.is_of_model,
+    "model": (
         ModelUnreachableError,
         "{url} does not have the model {model}: {reason}\n"
         "`bumble status` names those that it has: bumble config set llm.model NAME",
     ),
-    (
-        lambda problem: problem.status == 429,
+    "rate": (
         ModelUnreachableError,
         "{url} takes no more requests for now (429): {reason}\nTry again{after}.",
     ),
-    (
-        lambda problem: problem.status in (502, 503, 504, 529) or "overloaded" in problem.said,
+    "down": (
         ModelUnreachableError,
         "{url} is overloaded or down ({status}): {reason}\n"
         "Try again in a minute, or choose another model.",
     ),
-    (
-        lambda _: True,
+    "form": (
         ModelUnreachableError,
         "{url} refused the request ({status}): {reason}\nTry again, or choose another model.",
     ),
-)
+}
+_BY_STATUS = {404: "model", 429: "rate", **dict.fromkeys((502, 503, 504, 529), "down")}
 
 
 def refused(peer: Peer, problem: StatusError, model: str) -> UserError:
     """Word a refusal: what it was about, and what helps."""
-    reason = one_line(peer.hushed(problem.message))[:300]
-    if problem.is_filtered:
+    reason, matter = one_line(peer.hushed(problem.message))[:300], problem.matter
+    if matter == "filter":
         return filtered(peer.shown, reason)
-    kind, sentence = next((kind, text) for fits, kind, text in _REFUSALS if fits(problem))
+    if matter == "form":
+        matter = _BY_STATUS.get(problem.status, "down" if "overloaded" in problem.said else "form")
+    kind, sentence = _REFUSALS[matter]
     after = f" in {problem.wait:g} s" if problem.wait else " in a minute"
     facts = {"url": peer.shown, "status": problem.status, "model": model, "after": after}
     return kind(sentence.format(reason=reason, **facts))

@@ -31,6 +31,7 @@ from bumble.llm.wire import (
     SilentError,
     StatusError,
     Timeouts,
+    ToolChoice,
     ends_at,
     paced,
     within,
@@ -61,7 +62,7 @@ class HttpModel:
         most_tokens: int | None = None,
         list_headers: Mapping[str, str] | None = None,
         habits: HabitFile | None = None,
-        on_warning: Callable[[str], None] | None = None,
+        on_warning: Callable[[str], None] = lambda _: None,
         sleep: Callable[[float], None] = time.sleep,
         stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -89,14 +90,25 @@ class HttpModel:
         self._on_warning, self._looked = on_warning, False
         self._list_headers = dict(list_headers or {})
         self._habit_file = habits or HabitFile(None, "", lambda: datetime.max.replace(tzinfo=UTC))
-        self._kept: Habits | None = None
         self._asked = False  # whether it was since the last request
         self._connections: list[Any] = []  # made by the client
 
     @cached_property
     def _client(self) -> httpx2.Client:
         """The connection, made for the first request: certificates take a while to be read."""
-        return _client(self._peer, self._timeouts)
+        timeouts, url = self._timeouts, self._peer.url
+        slowest = max(timeouts.first_token_seconds, timeouts.silence_seconds) + 5
+        return httpx2.Client(
+            trust_env=not printable.is_loopback(url),
+            follow_redirects=True,
+            verify=not url.startswith("http://"),  # no certificates are read for nothing
+            timeout=httpx2.Timeout(slowest, connect=timeouts.connect_seconds),
+            headers={"User-Agent": "bumble"},
+            event_hooks={
+                "request": [self._peer.guard_request],
+                "response": [self._peer.guard_response],
+            },
+        )
 
     @property
     def native_tools(self) -> bool:
@@ -143,22 +155,20 @@ class HttpModel:
         """Return the length of the body as it would be sent now."""
         if self._dialect.asks_first:
             self._informed()
-        return len(_encoded(self._body(request)))
+        return len(_encoded(self._dialect.body(request, self._habits)))
 
     def close(self) -> None:
         """Close the connection, if there was one."""
         if "_client" in self.__dict__:
             self._client.close()
 
-    @property
+    @cached_property
     def _habits(self) -> Habits:
-        if self._kept is None:
-            self._kept = self._habit_file.load()
-        return self._kept
+        return self._habit_file.load()
 
     def _learn(self, habits: Habits) -> None:
         if habits != self._habits:
-            self._kept = habits
+            self._habits = habits
             self._habit_file.keep(habits)
 
     def _informed(self) -> Habits:
@@ -166,9 +176,6 @@ class HttpModel:
             self._asked = True
             self._learn(self._dialect.learned(self._ask, self._habits))
         return self._habits
-
-    def _body(self, request: Request) -> dict[str, Any]:
-        return self._dialect.body(request, self._habits, thinks=request.thinking)
 
     def _without_thought(self, request: Request, on_text: OnText | None) -> Completion:
         """Ask once more a model that thought and said nothing: not to think, with more room."""
@@ -188,73 +195,49 @@ class HttpModel:
         attempt, until = 0, ends_at(request.seconds)
         while True:
             thinking = ThinkFilter(opened=self._habits.opens_thinking)
-            answer = Answer(thinking, CallText(request.tools) if request.tools else None)
+            calls = CallText(request.tools) if request.tools else None
+            answer = Answer(thinking, calls, on_text, self._stopwatch)
             try:
-                return self._in_form(request, answer, on_text, until)
+                return self._in_form(request, self._habits, answer, until)
             except (*_PROBLEMS, SilentError) as problem:
-                if attempt == self._retries or answer.began or not _is_passing(problem):
+                if attempt == self._retries or answer.first is not None or not _is_passing(problem):
                     raise http_errors.worded(
-                        self._peer, problem, self._dialect_model, answer.text
+                        self._peer, problem, self._dialect.model, answer.text
                     ) from problem
                 asked_for = problem.wait if isinstance(problem, StatusError) else 0.0
             self._sleep(max(0.5 * 2**attempt, asked_for))
             attempt += 1
 
     def _in_form(
-        self, request: Request, answer: Answer, on_text: OnText | None, until: float | None
-    ) -> Completion:
-        """Send the request, each time without what was refused of it."""
-        before = self._habits
-        for _ in range(_MOST_REFUSALS):
-            body = self._body(request)
-            try:
-                return self._once(request, body, answer, on_text, until)
-            except StatusError as problem:
-                less = self._dialect.without(problem, request, body, self._habits)
-                if less is None or answer.began:
-                    self._learn(before)  # it was not the form that was refused
-                    raise
-                self._learn(less)
-        return self._once(request, self._body(request), answer, on_text, until)
-
-    def _once(
         self,
         request: Request,
-        body: dict[str, Any],
+        habits: Habits,
         answer: Answer,
-        on_text: OnText | None,
         until: float | None,
+        left: int = _MOST_REFUSALS,
     ) -> Completion:
-        started = self._stopwatch()
-        first: float | None = None
-        with closing(self._stream(body, until)) as pieces:
-            for piece in pieces:
-                shown = answer.take(piece)
-                http_errors.check_length(answer.chars, request.max_tokens)
-                if first is None and answer.began:
-                    first = self._stopwatch() - started
-                if shown and on_text is not None:
-                    on_text(shown)
+        """Send the request, each time without what was refused of it; what passes is learned."""
+        body, since = self._dialect.body(request, habits), self._stopwatch()
+        try:
+            with closing(self._stream(body, request.max_tokens, until)) as pieces:
+                answer.read(pieces, since)
+        except StatusError as problem:
+            less = self._dialect.without(problem, request, body, habits)
+            if less is None or answer.first is not None or not left:
+                raise
+            return self._in_form(request, less, answer, until, left - 1)
         if answer.finish_reason is None:
             raise ConnectionError("the stream ended before its end")
         if answer.was_filtered:
             raise http_errors.filtered(self._peer.shown)
-        rest = answer.end()
-        if rest and on_text is not None:
-            on_text(rest)
-        # what the answer tells of how the model answers
-        habits = self._habits
-        if answer.thinking.unopened:
-            habits = replace(habits, opens_thinking=True)
-        if (answer.usage.reasoning_tokens or answer.reasoning) and not habits.reasons:
-            habits = replace(habits, reasons=True)
-        if body.get("tool_choice") == "required" and answer.text and not answer.has_called:
-            habits = replace(habits, tool_choice="none")  # a schema is surer there
-        self._learn(habits)
         completion = answer.completion(self.name)
-        return replace(completion, first_token_seconds=first, seconds=self._stopwatch() - started)
+        calls = bool(request.tools) and self._dialect.native(self._habits)
+        self._learn(_seen(answer, habits, self._habits, calls=calls))
+        return completion
 
-    def _stream(self, body: dict[str, Any], until: float | None) -> Generator[Piece, None, None]:
+    def _stream(
+        self, body: dict[str, Any], max_tokens: int, until: float | None
+    ) -> Generator[Piece, None, None]:
         line = http_errors.Line(self._connections)
 
         def read() -> Generator[Piece, None, None]:
@@ -266,7 +249,8 @@ class HttpModel:
             ) as response:
                 if not response.is_success:
                     raise _status_error(response)
-                yield from self._dialect.pieces(_events(response, self._dialect))
+                pieces = self._dialect.pieces(_events(response, self._dialect))
+                yield from http_errors.measured(pieces, max_tokens)
 
         return paced(
             read,
@@ -277,10 +261,6 @@ class HttpModel:
             until=until,
         )
 
-    @property
-    def _dialect_model(self) -> str:
-        return self.name.partition(":")[2]
-
     def _look_at_window(self) -> None:
         """Read back, once, the window that the model was loaded with."""
         if self._looked or self._most_tokens is None:
@@ -289,11 +269,10 @@ class HttpModel:
         loaded = self._dialect.loaded_tokens(self._ask)
         if loaded is not None and loaded < self._most_tokens:
             asked, self._most_tokens = self._most_tokens, loaded
-            if self._on_warning is not None:
-                self._on_warning(
-                    f"Ollama gives {self._dialect_model} a window of {loaded} tokens, "
-                    f"not the {asked} asked for; longer prompts would be cut."
-                )
+            self._on_warning(
+                f"Ollama gives {self._dialect.model} a window of {loaded} tokens, "
+                f"not the {asked} asked for; longer prompts would be cut."
+            )
 
     def _ask(self, path: str, post: Any) -> Any:
         """Ask the server about its models; None where it can't be reached, {} where it refuses."""
@@ -324,16 +303,30 @@ class HttpModel:
             raise
 
 
-def _client(peer: http_errors.Peer, timeouts: Timeouts) -> httpx2.Client:
-    slowest = max(timeouts.first_token_seconds, timeouts.silence_seconds) + 5
-    return httpx2.Client(
-        trust_env=not printable.is_loopback(peer.url),
-        follow_redirects=True,
-        verify=not peer.url.startswith("http://"),  # no certificates are read for nothing
-        timeout=httpx2.Timeout(slowest, connect=timeouts.connect_seconds),
-        headers={"User-Agent": "bumble"},
-        event_hooks={"request": [peer.guard_request], "response": [peer.guard_response]},
+def _seen(answer: Answer, habits: Habits, before: Habits, *, calls: bool) -> Habits:
+    """Return habits with what an answer tells of how the model answers.
+
+    Where tools come to nothing once, refused or passed over, that may be of the one answer; a
+    schema is surer where it is so twice in a row.
+
+    Args:
+        answer: The answer.
+        habits: By which its request passed.
+        before: As they were.
+        calls: Whether calls were asked for at first.
+    """
+    reasons = bool(answer.usage.reasoning_tokens or answer.reasoning)
+    habits = replace(
+        habits,
+        reasons=habits.reasons or reasons,
+        opens_thinking=habits.opens_thinking or answer.unopened,
+        doubts_tools=habits.doubts_tools and not answer.has_called,
     )
+    passed_over = habits.tool_choice == "required" and bool(answer.text) and not answer.has_called
+    if not calls or not (passed_over or habits.tool_choice == "none"):
+        return habits
+    choice: ToolChoice = "none" if before.doubts_tools else before.tool_choice
+    return replace(habits, doubts_tools=True, tool_choice=choice)
 
 
 def _encoded(body: dict[str, Any]) -> bytes:
@@ -399,7 +392,7 @@ def _is_passing(problem: Exception) -> bool:
     if isinstance(problem, StatusError):
         is_passing = problem.status in (408, 409, 429) or problem.status >= 500
         is_soon = problem.wait <= _MOST_WAIT_SECONDS
-        return is_passing and is_soon and not problem.is_out_of_credit
+        return is_passing and is_soon and problem.matter != "credit"
     if isinstance(problem, httpx2.TimeoutException):
         return False
     return isinstance(problem, httpx2.TransportError | ConnectionError)

@@ -171,7 +171,20 @@ class Recorded(Wrapper):
                 append(self._path, entry)
         if self._prompts is not None and completion is not None:
             with contextlib.suppress(OSError, UnsafePathError):
-                append_line(self._prompts, _in_full(entry, request, completion))
+                shown = [{"role": one.role, "content": one.content} for one in request.messages]
+                asked = {name: getattr(request, name) for name in ("schema", "temperature", "seed")}
+                append_line(
+                    self._prompts,
+                    {
+                        "at": entry.at.isoformat(),
+                        "purpose": entry.purpose,
+                        "model": entry.model,
+                        "messages": shown,
+                        **asked,
+                        "answer": completion.text,
+                        "finish_reason": completion.finish_reason,
+                    },
+                )
 
 
 def plain_name(name: str) -> str:
@@ -180,21 +193,6 @@ def plain_name(name: str) -> str:
     A line of the ledger is text that a shell or a terminal may meet.
     """
     return _OUTLANDISH.sub("_", name)
-
-
-def _in_full(entry: LedgerEntry, request: Request, completion: Completion) -> dict[str, Any]:
-    """Return what was asked and answered, word for word."""
-    return {
-        "at": entry.at.isoformat(),
-        "purpose": entry.purpose,
-        "model": entry.model,
-        "messages": [{"role": one.role, "content": one.content} for one in request.messages],
-        "schema": request.schema,
-        "temperature": request.temperature,
-        "seed": request.seed,
-        "answer": completion.text,
-        "finish_reason": completion.finish_reason,
-    }
 
 
 def append(path: Path, entry: LedgerEntry) -> None:
@@ -348,22 +346,12 @@ class Budgeted(Wrapper):
             tally: What has been asked in this run already.
         """
         super().__init__(model)
-        self._limits, self._tally = limits, tally or Tally()
+        self._limits, self.tally = limits, tally or Tally()
         self._missing: CredentialsError | ModelUnreachableError | WeightsMissingError | None = None
 
     def instead(self, model: Model) -> Budgeted:
         """Return another model under this budget; what it answers counts here too."""
-        return Budgeted(model, self._limits, self._tally)
-
-    @property
-    def calls(self) -> int:
-        """How many calls the run has made."""
-        return self._tally.calls
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens these took, prompts and answers."""
-        return self._tally.tokens
+        return Budgeted(model, self._limits, self.tally)
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Answer a request.
@@ -371,15 +359,15 @@ class Budgeted(Wrapper):
         Raises:
             BudgetSpentError: If a limit is reached; nothing was asked.
         """
-        problem = self._limits.problem(self.calls)
+        problem = self._limits.problem(self.tally.calls)
         if problem is not None:
             raise BudgetSpentError(
                 f"{problem[:1].upper()}{problem[1:]}: {request.purpose} was left for later\n"
                 "It is made up for when there is room again, or raise the limit."
             )
-        self._tally.calls += 1
+        self.tally.calls += 1
         completion = super().complete(request, on_text)
-        self._tally.tokens += (completion.usage.prompt_tokens or 0) + (
+        self.tally.tokens += (completion.usage.prompt_tokens or 0) + (
             completion.usage.completion_tokens or 0
         )
         return completion

@@ -135,7 +135,7 @@ class ThinkFilter:
         self._visible: list[str] = []
         self._hidden: list[str] = []
         self.unopened = False  # a block was closed that was never opened: the template opens it
-        self._inside = self._supposed = opened
+        self.is_open = self._supposed = opened  # whether what comes is thought
         self._may_open = True  # nothing but blanks since the beginning, or the last mark
         self._strips = False  # templates put blank lines around their tags
         self._tells = False  # the text is one about tags
@@ -178,7 +178,9 @@ class ThinkFilter:
                 if held[end : end + 1] in _QUOTES:
                     continue
             shown.append(self._keep(held[at:start]))
-            at = end if self._turns(match[0].lower()) else start
+            at = start
+            if self._turns(match[0].lower()):
+                at, shown = end, shown if self._visible else []
         else:
             cut -= 0 if ends else _tag_start_length(held[at:])
         shown.append(self._keep(held[at:cut]))
@@ -188,18 +190,18 @@ class ThinkFilter:
     def _turns(self, mark: str) -> bool:
         """Begin or end a thought at a mark; return whether it is no part of the text."""
         if mark in _ENDS:
-            if not self._inside and mark not in _SIGNS:
+            if not self.is_open and mark not in _SIGNS:
                 if self._tells:
                     return False
                 # What came before was reasoning. It may have been shown; it is never stored.
                 self.unopened = self.unopened or bool(self.text.strip())
                 self._hidden += self._visible
                 self._visible = []
-            self._inside = self._supposed = False
-        elif self._inside or self._may_open:
+            self.is_open = self._supposed = False
+        elif self.is_open or self._may_open:
             if not self._strips:
                 self._visible = []  # blanks
-            self._inside, self._supposed = True, False
+            self.is_open, self._supposed = True, False
         else:
             self._tells = True
             return False
@@ -210,7 +212,7 @@ class ThinkFilter:
     def _keep(self, text: str) -> str:
         text = str(whole(text))
         self._last = text[-1:] or self._last
-        if self._inside:
+        if self.is_open:
             self._hidden.append(text)
             return ""
         if self._strips and not self._visible:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.llm.openai_format import as_object, as_text, failure, is_count
+from bumble.llm.openai_format import as_text, failure, is_count, typed
 from bumble.llm.protocol import Request, Usage
 from bumble.llm.wire import Ask, Habits, Piece, StatusError, entries
 
@@ -59,7 +59,7 @@ class OllamaDialect(Struct, frozen=True):
         """Whether requests may carry tools: its schema is enforced by a grammar, which is surer."""
         return False
 
-    def body(self, request: Request, habits: Habits, *, thinks: bool) -> dict[str, Any]:
+    def body(self, request: Request, habits: Habits) -> dict[str, Any]:
         """Write the body of a request."""
         options: dict[str, Any] = {
             "num_ctx": self.window_tokens,
@@ -77,7 +77,7 @@ class OllamaDialect(Struct, frozen=True):
         if request.schema is not None:
             body["format"] = dict(request.schema)
         if habits.can_think:
-            body["think"] = thinks
+            body["think"] = request.thinking
         return {name: value for name, value in body.items() if name not in habits.without}
 
     def without(
@@ -97,10 +97,10 @@ class OllamaDialect(Struct, frozen=True):
 
 
 def _read(chunk: Any) -> Piece:
-    answer = as_object(chunk, "an answer of Ollama's")
+    answer = typed(chunk, dict, "an answer of Ollama's")
     if answer.get("error"):
         raise failure(answer, 0)
-    message, finish, usage = as_object(answer.get("message"), "its message"), "", None
+    message, finish, usage = typed(answer.get("message"), dict, "its message"), "", None
     if answer.get("done"):
         finish = "length" if answer.get("done_reason") == "length" else "stop"
         counts = (_count(answer.get(name)) for name in ("prompt_eval_count", "eval_count"))

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -28,6 +28,8 @@ PLAIN = SCHEMA_MODES.index("plain")
 OK = 200
 _ERRORS = frozenset(["detail", "message", "msg", "base_resp"])  # an error by another name
 REASONING_TOKENS = 4096  # beside the answer, of a model that thinks whether or not it is asked to
+# What is said in words where the server doesn't enforce it.
+SCHEMA_TOLD = "Answer with one JSON value and nothing else. It must satisfy this JSON schema:"
 LIMITS = ("max_tokens", "max_completion_tokens")
 _REFUSALS = (400, 403, 404, 405, 415, 422, 501)  # 404: a router knows no server that can do it
 # What a request can do without; a refusal that names one is answered by leaving it out.
@@ -107,13 +109,15 @@ class OpenAIDialect(Struct, frozen=True):
             return "plain" if habits.only_objects or mode != "json_schema" else mode
         return mode
 
-    def body(self, request: Request, habits: Habits, *, thinks: bool) -> dict[str, Any]:
+    def body(self, request: Request, habits: Habits) -> dict[str, Any]:
         """Write the body of a request."""
         native = bool(request.tools) and self.native(habits)
         mode = self.mode(request, habits)
         told: Sequence[PromptMessage] = request.messages
         if request.schema is not None and not native and mode in ("json_object", "plain"):
-            told = _with_schema(told, request)
+            schema = json.dumps(request.schema, ensure_ascii=False)
+            asked = f"{told[-1].content}\n\n{SCHEMA_TOLD}\n{schema}"
+            told = (*told[:-1], replace(told[-1], content=asked))
         messages = (
             actions.messages(told)
             if native
@@ -132,7 +136,7 @@ class OpenAIDialect(Struct, frozen=True):
         }
         if request.seed is not None:
             body["seed"] = request.seed
-        body |= self.thinks if thinks else self.thinks_not
+        body |= self.thinks if request.thinking else self.thinks_not
         if native and habits.effort:
             body["reasoning_effort"] = habits.effort
         if native:
@@ -154,7 +158,8 @@ class OpenAIDialect(Struct, frozen=True):
         is_refusal = problem.status in _REFUSALS or (
             problem.status >= 500 and named in _TOOLS_FIRST
         )
-        if not (is_refusal and problem.is_of_form):
+        is_of_form = problem.matter == "form" or problem.status == 403
+        if not (is_refusal and is_of_form):
             return None
         if not habits.no_system and _NO_SYSTEM.search(problem.message):
             return replace(habits, no_system=True)
@@ -316,15 +321,6 @@ def is_closed(schema: Any) -> bool:
     return not is_open and all(map(is_closed, schema.values()))
 
 
-def _with_schema(messages: Sequence[PromptMessage], request: Request) -> Sequence[PromptMessage]:
-    """Say in words what the server does not enforce."""
-    told = (
-        "\n\nAnswer with one JSON value and nothing else. It must satisfy this JSON schema:\n"
-        + json.dumps(request.schema, ensure_ascii=False)
-    )
-    return (*messages[:-1], replace(messages[-1], content=messages[-1].content + told))
-
-
 def read_event(data: Any) -> Piece:
     """Read an event of a stream, or a whole answer that was not streamed.
 
@@ -332,27 +328,27 @@ def read_event(data: Any) -> Piece:
         ValueError: If it can't be read; names the field that is wrong.
         StatusError: If it tells of a failure.
     """
-    event = as_object(data, "an event")
+    event = typed(data, dict, "an event")
     if event.get("error"):
         raise failure(event, 0)
     if event.get("choices") is None and not _ERRORS.isdisjoint(event):
         raise failure(event, OK)
     text = reasoning = finish = ""
     calls: list[CallPart] = []
-    for entry in _items(event.get("choices"), "choices"):
-        choice = as_object(entry, "a choice")
-        delta = as_object(choice.get("delta") or choice.get("message"), "delta")
+    for entry in typed(event.get("choices"), list, "choices"):
+        choice = typed(entry, dict, "a choice")
+        delta = typed(choice.get("delta") or choice.get("message"), dict, "delta")
         shown = delta.get("content")
         if isinstance(shown, list):
             shown = [one for one in shown if not _is_thought(one)]
         # with halves of characters: others follow
         text += _text(shown, "content") or as_text(delta.get("refusal"), "refusal")
         reasoning += _reasoning(delta)
-        parts = _items(delta.get("tool_calls"), "tool_calls")
+        parts = typed(delta.get("tool_calls"), list, "tool_calls")
         if delta.get("function_call"):  # the form before there were several
             parts = [{"function": delta["function_call"]}]
         for n, part in enumerate(parts):
-            calls.append(_call(as_object(part, "a tool call"), n))
+            calls.append(_call(typed(part, dict, "a tool call"), n))
         finish = as_text(choice.get("finish_reason"), "finish_reason") or finish
         if choice.get("error") or finish == "error":
             unnamed = {"code": 502, "message": "its answer ended in an error"}
@@ -400,7 +396,7 @@ def _is_thought(part: Any) -> bool:
 
 
 def _call(part: dict[str, Any], place: int) -> CallPart:
-    function = as_object(part.get("function"), "function")
+    function = typed(part.get("function"), dict, "function")
     arguments = function.get("arguments")
     if isinstance(arguments, dict):  # some servers have read them already
         arguments = json.dumps(arguments, ensure_ascii=False)
@@ -409,7 +405,7 @@ def _call(part: dict[str, Any], place: int) -> CallPart:
         index if isinstance(index, int) else place,
         as_text(part.get("id"), "id"),
         as_text(function.get("name"), "name"),
-        as_text(arguments, "arguments"),
+        _text(arguments, "arguments"),  # with halves of characters: others follow
     )
 
 
@@ -436,43 +432,29 @@ def is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40
 
 
-def as_object(value: Any, name: str) -> dict[str, Any]:
-    """Read an object; an empty one where there is none.
-
-    Raises:
-        ValueError: If it is something else; names the field.
-    """
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise ValueError(f"{name} is {_kind(value)}, not an object")
-    return value
-
-
-def _items(value: Any, name: str) -> list[Any]:
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise ValueError(f"{name} is {_kind(value)}, not a list")
-    return value
-
-
 def as_text(value: Any, name: str) -> str:
     """Read a text; of a list of parts, those that are text."""
     return str(whole(_text(value, name)))
 
 
 def _text(value: Any, name: str) -> str:
-    if value is None:
-        return ""
     if isinstance(value, list):
         parts = (part.get("text") if isinstance(part, dict) else part for part in value)
         value = "".join(part for part in parts if isinstance(part, str))
-    if not isinstance(value, str):
-        raise ValueError(f"{name} is {_kind(value)}, not text")
-    return value
+    return typed(value, str, name)
 
 
-def _kind(value: Any) -> str:
-    kinds = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
-    return kinds.get(type(value), "a number")
+_KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
+T = TypeVar("T", dict[str, Any], list[Any], str)
+
+
+def typed(value: Any, kind: type[T], name: str) -> T:
+    """Read a field of a type; an empty one where there is none.
+
+    Raises:
+        ValueError: If it is something else; names the field.
+    """
+    if value is not None and not isinstance(value, kind):
+        given = _KINDS.get(type(value), "a number")
+        raise ValueError(f"{name} is {given}, not {_KINDS[kind]}")
+    return kind() if value is None else value

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
 
 from msgspec import Struct
@@ -233,17 +234,15 @@ class LazyModel(Wrapper):
             opens: Opens the model; what it raises is raised by the first question.
         """
         self._opens = opens
-        self._opened: Model | None = None
 
-    def _ask(self, question: Callable[[Model], T]) -> T:
-        if self._opened is None:
-            self._opened = self._opens()
-        return question(self._opened)
+    @cached_property
+    def _model(self) -> Model:  # type: ignore[override]
+        return self._opens()
 
     def close(self) -> None:
         """Close the model, if it was opened."""
-        if self._opened is not None:
-            self._opened.close()
+        if "_model" in self.__dict__:
+            self._model.close()
 
 
 class AbsentModel:

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.errors import AnswerInvalidError
+from bumble.llm.partial_json import MOST_DEEP, PartialJson
 from bumble.llm.protocol import Model, PromptMessage, Request
-from bumble.llm.say_stream import MOST_DEEP
 from bumble.text import tokens
 from bumble.text.schema import schema_error
 
@@ -41,7 +41,10 @@ def answer(model: Model, request: Request, schema: Mapping[str, Any]) -> Any:
     Raises:
         AnswerInvalidError: If the second answer is unusable too; it keeps that answer as it came.
     """
-    asked = replace(_on_one_line(request), schema=schema)
+    *before, last = request.messages
+    # on one line: a third of what a small model wrote was white space
+    last = replace(last, content=f"{last.content.rstrip()}\n{ONE_LINE}")
+    asked = replace(request, messages=(*before, last), schema=schema)
     first = model.complete(asked).text
     try:
         return read(first, schema)
@@ -55,13 +58,6 @@ def answer(model: Model, request: Request, schema: Mapping[str, Any]) -> Any:
             "Run it again, or choose a larger model with `bumble config set llm.model NAME`.",
             answer=second,
         ) from problem
-
-
-def _on_one_line(request: Request) -> Request:
-    """Ask for JSON without line breaks: a third of what a small model writes was white space."""
-    *before, last = request.messages
-    asked = replace(last, content=f"{last.content.rstrip()}\n{ONE_LINE}")
-    return replace(request, messages=(*before, asked))
 
 
 def read(text: str, schema: Mapping[str, Any]) -> Any:
@@ -158,18 +154,19 @@ def _readings(text: str) -> Iterator[tuple[Any, str]]:
     # inside prose an object or a list may begin: the first few are tried
     candidates += [text[one.start() :] for one in itertools.islice(_OPENING.finditer(text), 8)]
     for candidate in dict.fromkeys(candidates):
-        for repaired, missing in ((candidate, ""), _mend(candidate)):
-            try:
-                value, end = _DECODER.raw_decode(repaired)
-            except (ValueError, RecursionError):
-                continue
-            if _is_deep(value):
-                continue
-            # A bare number or word at the start of prose is prose, not an answer.
-            if isinstance(value, dict | list) or not repaired[end:].strip():
-                yield value, missing
-                if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-                    yield from _readings(value)  # JSON within a text of JSON
+        try:
+            value, end = _DECODER.raw_decode(candidate)
+        except (ValueError, RecursionError):
+            partial = PartialJson()
+            partial.feed(candidate)
+            if isinstance(partial.value, dict | list) and not partial.is_broken:
+                yield partial.value, partial.lacks
+            continue
+        # A bare number or word at the start of prose is prose, not an answer.
+        if not _is_deep(value) and (isinstance(value, dict | list) or not candidate[end:].strip()):
+            yield value, ""
+            if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+                yield from _readings(value)  # JSON within a text of JSON
     repaired_value = _repaired(text)
     if repaired_value is not None:
         yield repaired_value, "" if text.rstrip(" \n`").endswith(("}", "]")) else _CUT
@@ -191,15 +188,6 @@ def _repaired(text: str) -> Any:
 _DECODER = json.JSONDecoder(strict=False)  # small models put raw line breaks into strings
 
 
-def is_json(text: str) -> bool:
-    """Whether a text is a JSON value as it stands."""
-    try:
-        _DECODER.decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 def _is_deep(value: Any) -> bool:
     """Tell whether a value is nested so deep that what walks it could run out of stack."""
     level = [value]
@@ -213,41 +201,6 @@ def _is_deep(value: Any) -> bool:
         if not level:
             return False
     return True
-
-
-_PIECE = patterns.compile(r'"(?:[^"\\]|\\.)*("?)|[{}\[\],]|[^"{}\[\],]+', re.DOTALL)
-
-
-def _mend(text: str) -> tuple[str, str]:
-    """Drop trailing commas and, where the text was cut off, its last unfinished member.
-
-    Returns:
-        The mended text, and the brackets that were put at its end.
-    """
-    closers: list[str] = []
-    out: list[str] = []
-    whole = 0  # length of `out` after the last complete member; no bracket has come since
-    for piece in _PIECE.finditer(text):
-        sign = piece[0]
-        if piece[1] == "":  # a string that is cut off
-            break
-        if sign in "{[":
-            closers.append("}" if sign == "{" else "]")
-        elif sign in "}]":
-            before = "".join(out[-2:]).rstrip()
-            if before.endswith(","):
-                out[-2:] = [before[:-1]]
-            if not closers or closers.pop() != sign:
-                return text, ""
-        if len(closers) > MOST_DEEP:
-            return text, ""
-        whole = len(out) if sign == "," else whole
-        out.append(sign)
-        whole = len(out) if sign in "{[}]" else whole
-        if sign in "}]" and not closers:
-            return "".join(out), ""
-    closing = "".join(reversed(closers))
-    return "".join(out[:whole]) + closing, closing
 
 
 def _ask_again(request: Request, unusable: str, problem: str, schema: Mapping[str, Any]) -> Request:

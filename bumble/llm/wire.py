@@ -6,7 +6,7 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -63,6 +63,7 @@ class Habits(Struct, frozen=True):
     no_system: bool = False  # whether its template knows no word of the system
     only_objects: bool = False  # whether it refused a schema of something else
     tool_choice: ToolChoice = "required"  # "none": it is asked for actions by a schema
+    doubts_tools: bool = False  # they came to nothing the last time
     opens_thinking: bool = False  # its template opens the block of thought, and never says so
     reasons: bool = False  # it thinks without being asked to
     asked: bool = False  # whether it was asked about the model
@@ -86,30 +87,28 @@ class Habits(Struct, frozen=True):
 Ask = Callable[[str, Any], Any]
 
 
-_TOO_LONG = (
-    "context length",
-    "context_length",
-    "context size",
-    "context window",
-    "too many tokens",
-    "prompt is too long",
-)
-_NO_CREDIT = (
-    *("insufficient_quota", "insufficient credit", "insufficient balance"),
-    *("credit balance", "billing_hard_limit"),
-)
-_NO_KEY = (
-    "api key not valid",
-    "api_key_invalid",
-    "invalid api key",
-    "invalid_api_key",
-    "unauthorized",
-)
-_FILTERED = ("content_filter", "content_policy", "content management policy", "safety_violations")
-_NOT_HERE = ("unsupported_country", "country, region", "user location is not supported")
-_NO_MODEL = patterns.compile(
-    r"model.{0,80}(not found|not exist|unknown|no such)|no such model|invalid model", re.I
-)
+# What a refusal is about, by its status and what the server says in small letters: the first that
+# fits. Any other is of the form: the request may pass in another one.
+_MATTERS: Mapping[str, re.Pattern[str]] = {
+    "credit": patterns.compile(
+        r"\A402|insufficient_quota|insufficient (?:credit|balance)|credit balance"
+        "|billing_hard_limit"
+    ),
+    "filter": patterns.compile(
+        "content_filter|content_policy|content management policy|safety_violations"
+    ),
+    "place": patterns.compile("unsupported_country|country, region|location is not supported"),
+    "key": patterns.compile(
+        r"\A40[13]|api key not valid|api_key_invalid|invalid.api.key|unauthorized"
+    ),
+    "length": patterns.compile(
+        "context[ _]length|context (?:size|window)|too many tokens|prompt is too long"
+    ),
+    "model": patterns.compile(
+        "model.{0,80}(?:not found|not exist|unknown|no such)|no such model|invalid model"
+        "|model_not_found"
+    ),
+}
 
 
 class StatusError(Exception):
@@ -134,44 +133,12 @@ class StatusError(Exception):
     @property
     def said(self) -> str:
         """All that the server says of it, in small letters."""
-        return f"{self.code} {self.message}".lower()
+        return f"{self.status} {self.code} {self.message}".lower()
 
     @property
-    def is_too_long(self) -> bool:
-        """Whether the prompt is too long for the model's window."""
-        return any(sign in self.message.lower() for sign in _TOO_LONG)
-
-    @property
-    def is_of_model(self) -> bool:
-        """Whether the server has no model of the name."""
-        return _NO_MODEL.search(self.message) is not None or "model_not_found" in self.said
-
-    @property
-    def is_of_key(self) -> bool:
-        """Whether the key is none that the server knows."""
-        return self.status in (401, 403) or any(sign in self.said for sign in _NO_KEY)
-
-    @property
-    def is_filtered(self) -> bool:
-        """Whether the server holds back what was said."""
-        return any(sign in self.said for sign in _FILTERED) and not self.is_out_of_credit
-
-    @property
-    def is_of_place(self) -> bool:
-        """Whether the server serves nobody here."""
-        return any(sign in self.said for sign in _NOT_HERE)
-
-    @property
-    def is_of_form(self) -> bool:
-        """Whether the request may pass in another form."""
-        of_matter = self.is_too_long or self.is_of_model or self.is_out_of_credit
-        of_peer = self.status != 403 and self.is_of_key
-        return not (of_matter or of_peer or self.is_filtered or self.is_of_place)
-
-    @property
-    def is_out_of_credit(self) -> bool:
-        """Whether nothing is left of what was paid for."""
-        return self.status == 402 or any(sign in self.said for sign in _NO_CREDIT)
+    def matter(self) -> str:
+        """What it is about."""
+        return next((name for name, signs in _MATTERS.items() if signs.search(self.said)), "form")
 
 
 def entries(answer: Any, key: str) -> list[dict[str, Any]]:

@@ -14,8 +14,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from msgspec import Struct
-
 from bumble import patterns
 from bumble.llm.protocol import Tool
 
@@ -41,39 +39,38 @@ _LAST = patterns.compile(r"(?:<[^<>]*>|[\s\]`])*")  # what ends a call, behind i
 _DECODER = json.JSONDecoder(strict=False)  # models put raw line breaks into strings
 
 
-class Written(Struct, frozen=True):
-    """What a text turned out to hold."""
-
-    prose: str = ""  # before the calls
-    calls: Sequence[tuple[str, str]] = ()  # the name of each, and its arguments as JSON
-
-
-def read(text: str, tools: Sequence[Tool]) -> Written:
-    """Read the calls that a text holds; none: it is text.
-
-    The arguments of a call that was cut off break off, too.
+def read(text: str, tools: Sequence[Tool]) -> tuple[str, Sequence[tuple[str, str]]]:
+    """Read the calls that a text holds.
 
     Args:
         text: An answer, without thought.
         tools: That may be called.
+
+    Returns:
+        What stands before the calls, and the name and arguments of each, as JSON; those of a call
+        that was cut off break off, too. Where there is no call, all of it is text.
     """
     bare = fenced[1] if (fenced := _FENCED.fullmatch(text)) else text.strip()
     by_name = {tool.name: tool for tool in tools}
     names = "|".join(map(re.escape, by_name))
     member = f"{_NAME}({names}){_ARGUMENTS}"
+    found: Sequence[tuple[str, str]] = ()
     if bare.startswith("{") and (speech := _arguments_of(bare, by_name.get("say"))):
-        return Written(calls=[("say", speech)])
-    if re.match(rf"\[?\s*(?:\w+\.)?(?:{names})\(", bare):
-        return Written(calls=_python(bare, by_name))
-    if re.match(rf"\[?\s*\{{\s*{member}", bare):
-        return Written(calls=_calls(bare, re.compile(member), by_name))
+        found = [("say", speech)]
+    elif re.match(rf"\[?\s*(?:\w+\.)?(?:{names})\(", bare):
+        found = _python(bare, by_name)
+    elif re.match(rf"\[?\s*\{{\s*{member}", bare):
+        found = _calls(bare, re.compile(member), by_name)
+    if found:
+        return "", found
     fences = at = 0
     for mark in _MARK.finditer(bare):
         fences, at = fences + bare.count("```", at, mark.start()), mark.start()
         if fences % 2 == 0:  # else it is in a block of code
             anywhere = re.compile(rf"{member}|(?<!\w)({names})(?!\w){_BEHIND}")
-            return Written(bare[:at].strip(), _calls(bare[at:], anywhere, by_name))
-    return Written()
+            found = _calls(bare[at:], anywhere, by_name)
+            return (bare[:at].strip() if found else text), found
+    return text, ()
 
 
 def _calls(text: str, pattern: re.Pattern[str], tools: Mapping[str, Tool]) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity.config import DeepRecallConfig
-from bumble.errors import RecordInvalidError, UserError
+from bumble.errors import UserError
 from bumble.fallback import sayings
 from bumble.guard import verifier
 from bumble.guard.verifier import ClaimSources, Said
@@ -163,11 +163,8 @@ class Reach(Struct, frozen=True):
         return [replace(source, text=view.text)]
 
     def _around(self, source: Hit) -> list[Hit]:
-        try:
-            session = session_files.load(self.runtime.entity.root / source.path)
-        except RecordInvalidError:
-            return []
-        if not base.may_read(session.people, self.base.readers):
+        session = next(session_files.talks([self.runtime.entity.root / source.path]), None)
+        if session is None or not base.may_read(session.people, self.base.readers):
             return []
         views = list(whole_record.messages(session))
         place = next((n for n, view in enumerate(views) if view.id == source.id), None)

@@ -97,7 +97,7 @@ def _corrections(
 def _kept(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
     """Return the corrections that some people may meet, by the message each puts right."""
     newer = {}
-    for belief in beliefs.readable(entity.beliefs):
+    for belief in beliefs.read(entity.beliefs):
         origin = belief.provenance
         cited = [name for name in origin.sources if name.startswith(sessions.MESSAGE_PREFIX)]
         if (
@@ -390,7 +390,7 @@ def threshold(hit: Hit, config: Config) -> float:
 
 def superseded(entity: Entity, at: datetime) -> frozenset[str]:
     """Return the ids of the beliefs that gave way to others."""
-    by_id = {belief.id: belief for belief in beliefs.readable(entity.beliefs)}
+    by_id = {belief.id: belief for belief in beliefs.read(entity.beliefs)}
     return frozenset(
         name for name, belief in by_id.items() if belief_strength.superseded(belief, by_id, at)
     )
@@ -400,7 +400,7 @@ def _believed(entity: Entity, hits: Sequence[Hit], at: datetime) -> list[Hit]:
     """Leave out beliefs that gave way to others, and say of which the entity is unsure."""
     if not any(hit.kind == "belief" for hit in hits):
         return list(hits)
-    by_id = {belief.id: belief for belief in beliefs.readable(entity.beliefs)}
+    by_id = {belief.id: belief for belief in beliefs.read(entity.beliefs)}
     standing: list[Hit] = []
     for hit in hits:
         belief = by_id.get(hit.id) if hit.kind == "belief" else None

@@ -50,7 +50,7 @@ AUTOMATION = RecordKind(
     counted=True,
 )
 parse, path, paths, load = AUTOMATION.parse, AUTOMATION.path, AUTOMATION.files, AUTOMATION.load
-read, plan_new = AUTOMATION.every, AUTOMATION.plan_new
+read, plan_new = AUTOMATION.readable, AUTOMATION.plan_new
 
 
 def new(

@@ -229,7 +229,8 @@ def field(meta: Mapping[str, Any], name: str, kind: type[T], default: T = _REQUI
     value = meta.get(name)
     if value is None:
         if default is _REQUIRED:
-            raise ValueError(f"`{name}` is missing")
+            form = _KINDS.get(kind, "a time, such as 2026-05-24T12:00:00+01:00")
+            raise ValueError(f"`{name}` is missing: it should be {form}")
         return default
     if kind is datetime:
         return cast("T", moments.read(value, name))
@@ -376,7 +377,7 @@ def of_text(source: str, path: Path, parse: Callable[[str, str], T]) -> T:
     except yaml_edit.SourceError as error:
         raise RecordInvalidError(path, error.problem, error.line or 1) from error
     except ValueError as error:
-        raise RecordInvalidError(path, str(error), _line_of(source, str(error))) from error
+        raise RecordInvalidError(*_place_of(source, path, str(error))) from error
 
 
 def load_all(paths: Iterable[Path], read: Callable[[Path], T]) -> tuple[list[T], list[Path]]:
@@ -391,18 +392,20 @@ def load_all(paths: Iterable[Path], read: Callable[[Path], T]) -> tuple[list[T],
     return found, broken
 
 
-def _line_of(source: str, problem: str) -> int:
-    """Find the line of the key that a problem names in backquotes; the first, if it is missing."""
+def _place_of(source: str, path: Path, problem: str) -> tuple[Path, str, int]:
+    """Find file and line of the key that a problem names in backquotes; the first, if none has."""
     key = problem.split("`")[1] if problem.count("`") >= 2 else ""
     try:
         line = markdown.parse(source).line_of(key) if key else None
     except ValueError:
         line = None
-    if line is None and key:  # it stands deeper: in a list, or in a mapping on one line
-        shown = source.partition(markdown.BESIDE)[0]
-        match = re.search(rf"(?<!\w){re.escape(key)}\s*:", shown)
-        line = source.count("\n", 0, match.start()) + 1 if match else None
-    return line or 1
+    if line is not None or not key:
+        return path, problem, line or 1
+    # it stands deeper, in a list or in a mapping on one line, or beside the record
+    for file, text in ((path, source.partition(markdown.BESIDE)[0]), companions.of(path)):
+        if match := re.search(rf"(?<!\w){re.escape(key)}\s*:", text):
+            return file, problem, text.count("\n", 0, match.start()) + 1
+    return path, problem, 1
 
 
 class MappingFile(Struct, frozen=True):

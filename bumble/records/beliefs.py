@@ -183,7 +183,7 @@ BELIEF = RecordKind(
     edit="bumble belief edit",
 )
 parse, of, path, paths = BELIEF.parse, BELIEF.of, BELIEF.path, BELIEF.files
-read, readable = BELIEF.every, BELIEF.readable
+read = BELIEF.readable
 plan_new, plan_forget = BELIEF.plan_new, BELIEF.plan_forget
 
 

@@ -98,7 +98,7 @@ DREAM = RecordKind(
     page=True,
 )
 parse, of, path, paths = DREAM.parse, DREAM.of, DREAM.path, DREAM.files
-read, plan_new = DREAM.every, DREAM.plan_new
+read, plan_new = DREAM.readable, DREAM.plan_new
 
 
 def link(dream: Dream) -> str:

@@ -142,7 +142,7 @@ EPISODE = RecordKind(
     page=True,
     edit="bumble episode edit",
 )
-parse, of, paths, read = EPISODE.parse, EPISODE.of, EPISODE.files, EPISODE.every
+parse, of, paths, read = EPISODE.parse, EPISODE.of, EPISODE.files, EPISODE.readable
 plan_new, place = EPISODE.plan_new, EPISODE.place
 
 

@@ -59,7 +59,7 @@ def parse(source: str, stem: str = "", *, zone: tzinfo) -> Journal:
 
     A heading of any other form belongs to the entry it stands in.
     """
-    document = markdown.parse(source)
+    document = markdown.parse_parts(source)
     head, found = markdown.sections(source[document.body_start :])
     above = document.body_line - 1
     preamble, entries = source[: document.body_start] + head, list[JournalEntry]()

@@ -381,12 +381,8 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         named = self.stem(file) if self.folder_file else file.stem
         return base.load(file, lambda source, _: self.parse(source, named))
 
-    def every(self, folder: Path) -> Iterator[R]:
-        """Yield every record in the kind's folder, by name: ids begin with their time."""
-        yield from map(self.load, self.files(folder))
-
     def readable(self, folder: Path) -> list[R]:
-        """Return every record that can be read; one broken file stops no talk."""
+        """Return every record that can be read, by name: one broken file stops no talk or job."""
         return base.load_all(self.files(folder), self.load)[0]
 
     def read(self, path: Path, zone: tzinfo) -> Sequence[RecordView]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from pathlib import Path
 
@@ -68,7 +68,7 @@ def parse(source: str, stem: str = "") -> Knowledge:
     Raises:
         SourceError: If front matter or a provenance comment can't be read.
     """
-    document = markdown.parse(source)
+    document = markdown.parse_parts(source)
     preamble, found = markdown.sections(source[document.body_start :])
     above, sections = document.body_line - 1, list[KnowledgeSection]()
     for one in found:
@@ -198,6 +198,23 @@ def readable(path: Path) -> Knowledge:
 def find(knowledge: Knowledge, title: str) -> KnowledgeSection | None:
     """Return the section of a title in any spelling; the first, if a person has made two."""
     return next((one for one in knowledge.sections if key(one.title) == key(title)), None)
+
+
+def own_title(
+    knowledge: Knowledge, title: str, name: str, may_write: Callable[[KnowledgeSection], bool]
+) -> str:
+    """Return the title under which somebody's words go.
+
+    A section that they may not write keeps its own: theirs is named for them, and replaces nothing.
+
+    Args:
+        knowledge: As it was read.
+        title: As they, or a model, would call it.
+        name: What whoever speaks is called.
+        may_write: Whether a section is theirs to write.
+    """
+    there = find(knowledge, title)
+    return title if there is None or may_write(there) else f"{title} ({name})"
 
 
 def with_origin(section: KnowledgeSection, provenance: base.Provenance) -> str:

@@ -105,7 +105,7 @@ PROPOSAL = RecordKind(
     counted=True,
 )
 parse, path, paths, load = PROPOSAL.parse, PROPOSAL.path, PROPOSAL.files, PROPOSAL.load
-read, plan_new = PROPOSAL.every, PROPOSAL.plan_new
+read, plan_new = PROPOSAL.readable, PROPOSAL.plan_new
 
 
 def new(

@@ -98,7 +98,7 @@ REMINDER = RecordKind(
     counted=True,
 )
 parse, path, paths, load = REMINDER.parse, REMINDER.path, REMINDER.files, REMINDER.load
-read, place = REMINDER.every, REMINDER.place
+read, place = REMINDER.readable, REMINDER.place
 plan_new, plan_forget = REMINDER.plan_new, REMINDER.plan_forget
 
 

@@ -148,6 +148,13 @@ def _readable(folder: Path) -> Iterator[SessionInfo]:
             yield read_info(file)
 
 
+def talks(paths: Iterable[Path]) -> Iterator[sessions.Session]:
+    """Yield the sessions of some files, as they come; what can't be read is passed over, too."""
+    for file in paths:
+        with suppress(RecordInvalidError):
+            yield load(file)
+
+
 def by_recency(infos: Iterable[SessionInfo], now: datetime) -> list[SessionInfo]:
     """Put sessions in the order in which they last went on, the last of all at the end.
 

@@ -60,7 +60,7 @@ class MemoryLine(Struct, frozen=True):
 def parse(source: str, stem: str = "") -> tuple[MemoryLine, ...]:
     """Return the lines in the text of the file; prose between them is nobody's record."""
     section, lines = "", []
-    for number, row in enumerate(markdown.lines(source), 1):
+    for number, row in enumerate(markdown.lines(markdown.parse_parts(source).text), 1):
         if row.startswith(HEADING):
             section = row.removeprefix(HEADING).strip()
         elif row.startswith(NOTE_MARK):
@@ -71,7 +71,9 @@ def parse(source: str, stem: str = "") -> tuple[MemoryLine, ...]:
 
 def read(file: Path) -> str:
     """Return the text of the file; empty where there is none."""
-    return base.read_text(file) if file.is_file() else ""
+    text = base.read_text(file) if file.is_file() else ""
+    base.of_text(text, file, parse)
+    return text
 
 
 def _views(path: Path, _: tzinfo) -> Sequence[RecordView]:
@@ -188,12 +190,13 @@ NOTE_MARK = "- "
 
 def parse_scratch(source: str, stem: str = "") -> list[str]:
     """Return the notes in the text of the file, oldest first, a line each."""
-    return [line for line in source.splitlines() if line.startswith(NOTE_MARK)]
+    text = markdown.parse_parts(source).text
+    return [line for line in text.splitlines() if line.startswith(NOTE_MARK)]
 
 
 def scratch_lines(file: Path) -> list[str]:
     """Return the notes, oldest first; none if there is no file."""
-    return parse_scratch(base.read_text(file)) if file.is_file() else []
+    return base.load(file, parse_scratch) if file.is_file() else []
 
 
 def origin_of_note(line: str) -> base.Provenance:

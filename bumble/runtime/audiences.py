@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bumble.entity import companions
-from bumble.entity.changes import Change, Version
+from bumble.entity.changes import HISTORY, Change, Version
 from bumble.records import base, journal, jsonl, kinds, knowledge, relationships, working
 from bumble.records.provenance import Reader
 from bumble.text import markdown
@@ -77,11 +77,23 @@ def named(path: str, hidden: base.Provenance | None) -> str:
     return str(place.with_stem(base.id_of(place.stem))) if kind.prefix else path
 
 
-def without(path: str, data: bytes | None, reader: Reader) -> bytes | None:
+def seen(reader: Reader, version: Version) -> Version:
+    """Return two states of a file without what is not for a reader."""
+    kind, sides = kinds.of_path(version.path), (version.before, version.after)
+    if kind is not None and kind.name in SECTIONED:
+        return Version(version.path, *(_without(version.path, data, reader) for data in sides))
+    is_copy = PurePosixPath(version.path).is_relative_to(HISTORY)  # of whatever it was a version of
+    is_hidden = (reader.id and is_copy) or hides(reader, [version]) is not None
+    return Version(version.path, None, None) if is_hidden else version
+
+
+def _without(path: str, data: bytes | None, reader: Reader) -> bytes | None:
     """Return a file of sections without those that are not for a reader."""
     text = (data or b"").decode(errors="replace")
     for origin, part in parts(path, data):
-        text = text if reader.may_read(origin) else text.replace(part, "", 1)
+        if not reader.may_read(origin):
+            above, _, below = text.partition(part)
+            text = above + below.lstrip("\r\n")
     return None if data is None else text.encode()
 
 
@@ -138,9 +150,10 @@ READERS: Mapping[str, Callable[[str], Iterable[Part]]] = {  # by kind; else a fi
     kinds.SCRATCH.name: _lines,
     kinds.WORKING.name: _lines,
     kinds.ANCHOR.name: _yaml,
+    kinds.CHECK.name: _yaml,
 }
 # Files that are called by words of theirs.
 NAMED_BY_WORDS = tuple(
-    kind.name for kind in (kinds.SKILL, kinds.PROJECT, kinds.ANCHOR, kinds.TOPIC)
+    kind.name for kind in (kinds.SKILL, kinds.PROJECT, kinds.ANCHOR, kinds.TOPIC, kinds.CHECK)
 )
 SECTIONED = (kinds.KNOWLEDGE.name, kinds.JOURNAL.name)  # what is left without a part, can be shown

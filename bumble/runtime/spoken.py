@@ -68,11 +68,8 @@ def latest(entity: Entity, setting: str, now: datetime) -> list[str]:
         now: The present.
     """
     codes: dict[str, None] = {}
-    for path in session_files.paths(entity.sessions)[::-1][:LATEST_CONVERSATIONS]:
-        try:
-            session = session_files.load(path)
-        except RecordInvalidError:  # doctor tells of it
-            continue
+    latest_paths = session_files.paths(entity.sessions)[::-1][:LATEST_CONVERSATIONS]
+    for session in session_files.talks(latest_paths):
         speakers = {one.speaker or session.by for one in session.messages if one.role == "user"}
         told = (_in_talk(entity, setting, session, one, now) for one in sorted(speakers))
         codes |= dict.fromkeys(told)
@@ -152,10 +149,7 @@ def last_said(entity: Entity, now: datetime) -> datetime | None:
     for info in sorted(infos, key=lambda info: moments.gap(info.last_at, now)):
         if newest is not None and moments.gap(info.last_at, now) >= moments.gap(newest, now):
             break
-        try:
-            messages = session_files.load(entity.sessions / info.id / sessions.FILE).messages
-        except RecordInvalidError:  # silence is not broken by what can't be read
-            continue
-        times = [message.at for message in messages[-1:]] + ([newest] if newest else [])
-        newest = min(times, key=lambda at: moments.gap(at, now), default=None)
+        for talk in session_files.talks([entity.sessions / info.id / sessions.FILE]):
+            times = [message.at for message in talk.messages[-1:]] + ([newest] if newest else [])
+            newest = min(times, key=lambda at: moments.gap(at, now), default=None)
     return newest

@@ -164,6 +164,17 @@ def parse(source: str) -> Document:
     raise yaml_edit.SourceError("front matter opens with `---` here and is never closed", 1)
 
 
+def parse_parts(source: str) -> Document:
+    """Split a file of parts: where each comes from is read by way of its front matter.
+
+    Raises:
+        SourceError: As `parse` does, and if the front matter can't be read.
+    """
+    document = parse(source)
+    _ = document.meta
+    return document
+
+
 def render(meta: Mapping[str, Any], body: str) -> Document:
     """Make a new document."""
     text = "\n".join(part.rstrip("\r\n") for part in lines(trimmed(body)))

@@ -6,14 +6,17 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.chat import completion_gate
-from bumble.chat.completion_gate import Gate, Judges, ToolUse
+from bumble.chat.completion_gate import Gate, Judges
+from bumble.chat.tools import Result
 from bumble.entity import settings
 from bumble.errors import ModelUnreachableError
-from bumble.llm.protocol import Completion, OnText, Request
+from bumble.llm.protocol import Action, Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 
-DID = ToolUse("write_journal", "saved", failed=False)
-FAILED = ToolUse("write_journal", "failed: the disk is full", failed=True)
+CALL = Action("call_1", "write_journal", {"text": "Sam came."})
+DID = (CALL, Result("saved"))
+FAILED = (CALL, Result("failed: the disk is full", failed=True))
+FOUND = (Action("call_1", "recall", {"query": "Sam"}), Result("Sam sails."))
 
 
 def judge(verdict: str, missing: str = "") -> Reply:
@@ -78,13 +81,13 @@ def test_a_judge_that_is_not_there_holds_nobody_up() -> None:
         ("Fix the bug in main.py", "I fixed it.", [], True),
         ("Fix the bug in main.py", "```python\n" + "x = 1\n" * 30 + "```", [], False),
         ("Write it down.", "Done.", [FAILED], True),
-        ("Write it down.", "Done.", [replace(DID, tells=False)], False),
-        ("Look it up.", "Done.", [DID], True),
+        ("Write it down.", "Done.", [DID], False),
+        ("Look it up.", "Done.", [FOUND], True),
         ("Write it down.", "It is written in your diary, under today's date. " * 4, [DID], False),
     ],
 )
 def test_an_able_model_is_asked_only_where_work_was_wanted_and_the_reply_is_short(
-    message: str, reply: str, work: list[ToolUse], asked: bool
+    message: str, reply: str, work: list[tuple[Action, Result]], asked: bool
 ) -> None:
     found, model = gate_of(judge("DONE"), judges="in doubt")
     assert replace(found, message=message).missing(reply, work) == ""

@@ -207,6 +207,15 @@ def test_what_could_not_be_read_while_it_came_is_said_at_its_end(arguments: str,
     assert len(model.requests) == 1
 
 
+def test_what_is_read_otherwise_as_a_whole_is_said_once() -> None:
+    person = Person()
+    answer = (
+        r"""{"actions": [{"tool": "say", "arguments": {"text": "In C:\users, 'he' says" so"}}]}"""
+    )
+    done, _ = run([Reply(answer)], person)
+    assert person.heard.count("users") == done.said.count("users") == 1
+
+
 def test_the_fourth_identical_call_is_refused() -> None:
     person = Person()
     done, _ = run([*[Reply(recall("dog"))] * 4, Reply(say("Enough."))], person)

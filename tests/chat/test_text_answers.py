@@ -145,6 +145,17 @@ def test_a_written_call_that_was_cut_off_is_said_on_and_never_done_half(
     assert not talk.calls
 
 
+def test_who_breaks_off_a_written_call_hears_nothing_of_it(server: FakeServer) -> None:
+    class Impatient(Talk):
+        def carry_out(self, call: Action) -> Result:
+            raise KeyboardInterrupt
+
+    answers(server, f"<function=update_knowledge>{json.dumps(FACT)}</function>", 5)
+    talk = Impatient(server)
+    done = talk.turn()
+    assert (done.stopped, done.said, talk.heard) == ("interrupted", "", "")
+
+
 THOUGHTS = [
     f"{THOUGHT}</think>\n\n{NAME}",
     f"<think>{THOUGHT}</think>\n\n{NAME}",
@@ -201,6 +212,23 @@ def test_a_call_says_no_thought(server: FakeServer) -> None:
         event({"tool_calls": [first]}), event({"tool_calls": [rest]}), event({}, "tool_calls")
     )
     talk = Talk(server)
+    assert talk.turn().said == talk.heard == NAME
+
+
+def test_a_thought_in_a_call_that_its_template_opened_is_not_stored_and_heard_once_at_most(
+    server: FakeServer,
+) -> None:
+    arguments = json.dumps({"text": f"{THOUGHT}</think>\n\n{NAME}", "then": "nothing"})
+    parts = [
+        {"index": 0, "id": "c", "function": {"name": "say", "arguments": arguments[:9]}},
+        *({"index": 0, "function": {"arguments": sign}} for sign in arguments[9:]),
+    ]
+    server.routes[CHAT] = says(
+        *(event({"tool_calls": [one]}) for one in parts), event({}, "tool_calls")
+    )
+    talk = Talk(server)
+    assert talk.turn().said == NAME
+    talk.heard = ""
     assert talk.turn().said == talk.heard == NAME
 
 

@@ -13,12 +13,12 @@ from bumble.chat import participants, turn
 from bumble.chat.reply_writer import Heard, ReplyStream
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import AnswerInvalidError
+from bumble.errors import AnswerInvalidError, UsageError
 from bumble.files import disk
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.tiers import ABLE, Abilities
-from bumble.records import knowledge, relationships, skills
+from bumble.records import knowledge, relationships, sessions, skills
 from bumble.runtime import people
 from bumble.text import tokens
 from tests.support.turns import Clock, act, runtime_of, say, snapshot, stored, talk
@@ -377,3 +377,11 @@ def test_a_hand_edit_while_the_model_thinks_is_kept_though_files_are_read_once(a
     text = file.read_text(encoding="utf-8")
     assert "Tam" in text
     assert relationships.find(ada.relationships, "sam").interaction_count == 2
+
+
+def test_a_message_that_no_window_holds_is_refused_before_it_is_stored(ada: Entity) -> None:
+    runtime = runtime_of(ada, ScriptedModel([say("Oh.")], context_tokens=3072))
+    begun = sessions.new("ses_1", runtime.now(), "sam")
+    turn.refuse_too_long(runtime, begun, "sam", words(300))
+    with pytest.raises(UsageError, match="Say it in parts"):
+        turn.refuse_too_long(runtime, begun, "sam", words(300) * 8)

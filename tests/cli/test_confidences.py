@@ -46,6 +46,7 @@ SECRET = re.compile(r"lighthouse(\w+)", re.IGNORECASE)  # one word for each plac
 # Every command that has --all, with words that ask for what Bo told; below what it shows with it.
 SHOWING = {
     ("anchor", "list"): ("anchor",),
+    ("anchor", "remove", "Lighthouseanchor", "--dry-run"): ("anchor",),
     ("anchor", "show", "Lighthouseanchor"): ("anchor",),
     ("belief", "list"): ("belief",),
     ("belief", "show", "bel_1"): ("belief",),
@@ -56,16 +57,20 @@ SHOWING = {
     ("diff", "last"): ("skill",),
     ("diff", "HEAD~1"): ("belief", "episode", "knowledge", "journal", "portrait", "message"),
     ("episode", "list"): ("episode",),
+    ("episode", "remove", "ep_1", "--dry-run"): ("episode",),
     ("episode", "list", "--tag", "lighthousetag"): ("tag",),
     ("episode", "show", "ep_1"): ("episode", "tag", "imprint"),
+    ("eval", "draft", "--dry-run"): ("knowledge",),
     ("journal", "list"): ("journal",),
     ("journal", "search", "lighthousejournal"): ("journal",),
     ("journal", "show"): ("journal",),
     ("knowledge", "list"): ("title", "knowledge"),
     ("knowledge", "show"): ("title", "knowledge"),
+    ("knowledge", "set", "Zoo", "A lion.", "--dry-run"): (),
     ("log",): ("title",),
     ("log", "bo"): ("title",),
     ("noise",): ("noise",),
+    ("person", "forget", "bo", "--dry-run"): ("belief", "knowledge", "message", "portrait"),
     ("person", "list"): ("dynamic",),
     ("person", "show", "bo"): ("portrait", "dynamic", "topics", "pending"),
     ("project", "list"): ("step",),
@@ -74,11 +79,13 @@ SHOWING = {
     ("recall", "--plain", "lighthousebelief secret"): ("belief",),
     ("recall", "--person", "bo", "lighthousebelief secret"): ("belief",),
     ("remind", "list"): ("reminder",),
+    ("remind", "remove", "rem_1", "--dry-run"): ("reminder",),
     ("report", "-"): ("belief", "episode", "journal", "portrait", "message", "dream"),
     ("session", "list"): (),
     ("session", "show", "ses_bo"): ("message", "brief", "call"),
     ("show", "bo"): ("portrait", "dynamic"),
     ("skill", "list"): ("skill",),
+    ("skill", "remove", "Lighthouseskill", "--dry-run"): ("skill",),
     ("skill", "show", "Lighthouseskill"): ("skill",),
     ("soma",): ("felt", "noise"),
     ("why", "ep_1"): ("episode",),
@@ -86,8 +93,12 @@ SHOWING = {
     ("why", "bo"): ("portrait", "pending"),
     ("why", "msg_bo"): ("message",),
 }
-# What the owner decides on is shown to them whole; a cycle tells what it made (below).
-OTHERS = ("review accept", "review reject", "review show")
+# What the owner decides on, or edits, is shown to them whole; a section that isn't for them isn't
+# there, and a cycle tells what it made (both below).
+OTHERS = (
+    *("belief edit", "episode edit", "knowledge edit", "person edit", "skill edit"),
+    *("knowledge remove", "knowledge rename", "review accept", "review reject", "review show"),
+)
 CYCLES = (
     *("catalysts", "compact", "consolidate", "distill", "dream", "evolve", "narrate", "noise tick"),
     *("reflect", "remind run", "soma tick", "tick", "wake"),
@@ -249,6 +260,40 @@ def test_a_secret_can_not_be_guessed_by_asking_for_its_words(ada: Run) -> None:
         assert (told.out, told.err) == (nothing.out, nothing.err)
     assert ada("knowledge", "show", "Lighthousetitle").code != 0
     assert ada("why", "The secret is lighthousebelief").code != 0
+
+
+def test_a_title_that_others_told_alone_is_nobody_elses_to_change(ada: Run) -> None:
+    before = ada.text("knowledge.md")
+    assert ada("knowledge", "remove", "Lighthousetitle", "--yes").code != 0
+    assert ada("knowledge", "rename", "Lighthousetitle", "Mine").code != 0
+    assert ada.text("knowledge.md") == before
+    ada.ok("knowledge", "set", "Lighthousetitle", "A tower of mine.")
+    assert ada.text("knowledge.md").startswith(before.rstrip())
+    ada.ok("knowledge", "set", "Lighthousetitle", "My own tower.")
+    assert "My own tower." in ada.ok("knowledge", "show", "Lighthousetitle (Sam)").out
+    ada.ok("knowledge", "remove", "Lighthousetitle", "--yes", "--all")
+    assert secret("knowledge") not in ada.text("knowledge.md")
+
+
+def test_what_nothing_bears_out_is_told_to_whom_it_is_for(ada: Run) -> None:
+    text = "Bo bought a lighthousejunk for nine thousand."
+    made_up = beliefs.new("bel_8", text, "world_fact", 0.9, NOON, provenance=BO_ONLY)
+    put(ada, "", beliefs.plan_new(made_up, ""))
+    assert found(ada, "eval") | found(ada, "eval", "--json") == set()
+    assert found(ada, "eval", "--all") == {"junk"}
+    ada.ok("eval", "draft")
+    assert {"junk", "knowledge"} <= set(SECRET.findall(ada("eval", "--all").out))
+    told = [ada(*words).out for words in (("eval",), ("log", "--json"), ("eval", "--json"))]
+    assert SECRET.findall("".join(told)) == []
+
+
+def test_no_suggestion_and_no_lines_around_a_change_tell_it(ada: Run) -> None:
+    for words in (("why", "Lighthousetitl"), ("skill", "show", "Lighthouseskil")):
+        assert "Did you mean" not in ada(*words).err
+        assert "Did you mean" in ada(*words, "--all").err
+    text = ada.text("knowledge.md")
+    ada.write("knowledge.md", f"{text}\n## Kite [only for bo]\n\n{secret('knowledge')}\n")
+    assert found(ada, "knowledge", "set", "Zoo", "A lion.", "--dry-run") == set()
 
 
 def test_that_there_is_something_is_said(ada: Run) -> None:

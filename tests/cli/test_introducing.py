@@ -45,7 +45,7 @@ def test_the_owners_name_is_no_change_that_undo_takes_back(ada: Run) -> None:
     git(ada.entity.root, "init", "-q", "-b", "main")
     git(ada.entity.root, "add", "-A")
     git(ada.entity.root, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "a past")
-    ada.ok("chat", "--yes", HELLO)
+    ada.ok("chat", HELLO, stdin="\n", terminal=True)
     assert "no change to undo" in ada("undo", "--last").err
     ada.ok("knowledge", "set", "Home", "By the sea")
     ada.ok("undo", "--last")
@@ -101,7 +101,7 @@ def test_beside_a_model_that_writes_the_first_message_alone_is_read(
 ) -> None:
     script(ada, act("say", text="Hello Kim."), act("say", text="Hello Dot."))
     with_weights(ada, weights_folder)
-    assert "knows you as Kim" in ada.ok("chat", "--yes", HELLO).err
+    assert "knows you as Kim" in ada.ok("chat", HELLO, stdin="\n", terminal=True).err
     text = ada.entity.file.read_text(encoding="utf-8")
     ada.entity.file.write_text(text.replace("name: Kim", 'name: ""'), encoding="utf-8")
     assert "Dot" not in ada.ok("chat", "--yes", "im dot, i drive the school bus").err
@@ -112,5 +112,17 @@ def test_at_a_first_run_the_name_is_read_by_what_is_fetched_for_that(
     ada: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(weights, "reader_here", lambda _: None)  # it comes while the talk begins
-    ada.ok("chat", "--yes", HELLO)
+    ada.ok("chat", HELLO, stdin="\n", terminal=True)
     assert owner(ada) == "Kim"
+
+
+def test_who_has_a_name_is_called_otherwise_by_nobodys_yes_but_their_own(ada: Run) -> None:
+    assert "owner.name Kim" in ada.ok("chat", "--yes", HELLO, terminal=True).err
+    assert owner(ada) == "Sam"
+
+
+def test_who_names_a_brother_or_a_cat_is_not_called_so(ada: Run) -> None:
+    ada.environ["USER"] = "sam"  # the name of an account alone
+    for text in ("Hello Ada, my cat is Tom", "Hi, my brother is Tom", "Hallo, mein Hund ist Rex"):
+        ada.ok("chat", "--yes", "--new-session", text)
+        assert owner(ada) == "Sam"

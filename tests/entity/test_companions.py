@@ -16,7 +16,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.history import merge
 from bumble.jobs.forgetting import forget
-from bumble.records import base, beliefs, kinds, knowledge, relationships
+from bumble.records import base, beliefs, journal, kinds, knowledge, relationships
 from bumble.records.base import Provenance
 from bumble.records.kind import Kind
 from bumble.text import markdown, yaml_edit
@@ -248,8 +248,20 @@ def test_doctor_names_what_has_lost_its_companion_and_a_companion_alone(entity: 
     (entity.root / str(companions.place(knowledge.PATH))).write_text("a: [")
     stray = entity.root / "sources" / "beliefs" / "bel_9.yaml"
     stray.write_text("by: distill\n")
-    assert {("source-lost", path), ("source-lost", knowledge.PATH)} <= set(held(entity))
+    broken = ("record-invalid", str(companions.place(knowledge.PATH)))
+    assert {("source-lost", path), broken} <= set(held(entity))
     assert ("source-alone", "sources/beliefs/bel_9.yaml") in set(held(entity))
+
+
+def test_a_wrong_value_is_named_where_it_stands(entity: Entity) -> None:
+    change = beliefs.plan_new(beliefs.parse(WHOLE, ID), "x")
+    changes.apply(entity.root, ChangeSet("x", (change,)))
+    beside = entity.root / str(companions.place(beliefs.path(ID)))
+    beside.write_text(beside.read_text().replace("confidence: 0.7", "confidence: 2"))
+    found = check(CheckContext(entity, NOON, UTC, "sam"), lambda done, total: None)
+    (one,) = (finding for finding in found if finding.code == "record-invalid")
+    assert (one.path, one.line) == (entity.relative(beside), 2)
+    assert str(beside) in one.fix
 
 
 def test_who_is_forgotten_is_in_no_companion_even_in_one_alone(entity: Entity) -> None:
@@ -278,3 +290,12 @@ def test_a_hand_edit_of_the_shown_text_is_written_with_its_companion(run: Run) -
     run.ok("belief", "edit", ID, "--from", str(new))
     assert run.text(path) == new.read_text()
     assert run.text(str(companions.place(path))) == beside
+
+
+def test_two_entries_of_one_minute_and_one_text_keep_an_origin_each(entity: Entity) -> None:
+    for who in ("sam", "mara"):
+        origin = Provenance("stretch", "m", (f"msg_{who}",), "person", (who,))
+        added = journal.plan_add(NOON, "A good day.", UTC, "x", provenance=origin)
+        changes.apply(entity.root, ChangeSet("x", (added,)))
+    read = journal.read(entity.journal, UTC).entries
+    assert [one.provenance.sources for one in read] == [("msg_sam",), ("msg_mara",)]

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from bumble.entity.folder import Entity
 from bumble.history import clone
-from bumble.records import soma, state
+from bumble.records import episodes, soma, state
 from tests.support import clones
 from tests.support.clones import check_whole, lived
+from tests.support.living import write
 from tests.support.repository import git
-from tests.support.running import Run
+from tests.support.running import NOON, Run
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -87,3 +89,26 @@ def test_markers_that_were_committed_leave_soma_and_state_readable(
     assert "soma.yaml" in life.ok("consolidate", "--check").err
     assert soma.read(life.entity.soma).get("bars", "social", "value") in (51.0, 52.0)
     assert "x_mine" in state.read(life.entity.state).values
+
+
+def test_a_talk_that_each_clone_told_by_itself_is_one_episode_after_a_merge(
+    life: Run, tmp_path: Path
+) -> None:
+    root, away = life.entity.root, tmp_path / "away"
+    git(tmp_path, "clone", "-q", str(root), str(away))
+    for folder, title in ((root, "A dog by the sea"), (away, "Biscuit's fear")):
+        told = episodes.new("ep_01M6R1C5Z0QJ3T7W8K9ABCDEFG", NOON, 0.5, f"# {title}\n\nA dog.")
+        write(Entity(folder), episodes.plan_new(told, ""))
+        with (folder / "knowledge.md").open("a") as facts:
+            facts.write(f"\n## Biscuit\n\nOf {title}.\n")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", title)
+    assert clone.install_driver(root)
+    git(root, "pull", "-q", "--no-rebase", "--no-edit", str(away), "main")
+    assert life("doctor").out.count("[record-twice]") == 1
+    life.ok("consolidate", "--check")
+    (kept,) = episodes.read(life.entity.episodes)
+    assert kept.stem.startswith("24-biscuits-fear-ep_") and kept.text.startswith("# Biscuit")
+    assert "A dog by the sea" in life.entity.knowledge.read_text()
+    assert life.ok("doctor", "--json").data["clean"]
+    assert git(root, "status", "--porcelain") == ""

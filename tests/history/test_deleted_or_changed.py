@@ -213,6 +213,16 @@ def test_who_is_met_anew_stays_and_what_they_said_elsewhere_meanwhile_does_not(
     assert "Bo" in life.ok("person", "list").out
 
 
+def test_who_is_met_anew_by_a_clock_that_lags_stays(life: Run, tmp_path: Path) -> None:
+    person_forgotten(life, tmp_path)
+    script(life, "Hello.")
+    life.ok("chat", "--as", "Bo", "--now", "2026-05-24T11:00+01:00", "I tame a kangaroo.")
+    assert "forgotten-back" not in life("doctor").out
+    life("doctor", "--fix")
+    assert "I tame a kangaroo." in " ".join(held(life.entity.root).values())
+    assert "Bo" in life.ok("person", "list").out
+
+
 @pytest.mark.parametrize(
     "kind",
     turns(3, [kind for kind in kinds.KINDS if kind is not kinds.STATE]),

@@ -49,7 +49,7 @@ def looked_back(runtime: Runtime) -> proposals.Proposal | None:
     due = evolve.check(runtime)
     assert due.due
     job.apply(runtime, evolve.run(runtime, due.jobs[0]))
-    return next(proposals.read(runtime.entity.evolution), None)
+    return next(iter(proposals.read(runtime.entity.evolution)), None)
 
 
 def test_a_proposal_changes_nothing_and_names_nobody(ada: Entity) -> None:

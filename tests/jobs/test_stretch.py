@@ -350,3 +350,17 @@ def test_who_is_forgotten_leaves_no_word_on_the_page_of_somebody_they_spoke_of(
     texts = [file.read_text(errors="replace") for file in files]
     assert texts
     assert not any("sings" in text for text in texts)
+
+
+def test_a_title_that_others_took_costs_nobody_a_fact(entity: Entity) -> None:
+    bos = Provenance("distill", "m", ("msg_bo",), "person", ("bo",))
+    book, text = knowledge.read(entity.knowledge), "Bo has a dog, Rex."
+    write(entity, knowledge.plan_set(book, "Dog", text, "", by_entity=True, provenance=bos))
+    heard(entity, DOG)
+    dealt(entity, makes(HAS_DOG, knowledge=[fact("Dog", HAS_DOG)]))
+    assert sections(entity) == {"Dog": text, "Dog (Sam)": "Sam has a dog, Biscuit."}
+    book = knowledge.read(entity.knowledge)
+    write(entity, knowledge.plan_set(book, "[locked] Pets", "Feed them.", "", by_entity=False))
+    heard(entity, DOG, name="ses_2", at=NOON - timedelta(minutes=50))
+    _, outcome = dealt(entity, makes(HAS_DOG, knowledge=[fact("Pets", HAS_DOG)]))
+    assert "not written: Pets: " in "\n".join(outcome.told)

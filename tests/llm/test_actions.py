@@ -31,7 +31,10 @@ def test_actions_are_parsed_in_their_order() -> None:
     assert actions.parse(json.dumps({"actions": asked})) == calls
 
 
-@pytest.mark.parametrize("text", ["Hello there.", "  Hello there.\n", "{smile} Hello", '{"a": 1}'])
+@pytest.mark.parametrize(
+    "text",
+    ["Hello there.", "  Hello there.\n", "{smile} Hello", '{"a": 1}', 'The key is "actions".'],
+)
 def test_plain_text_is_said_and_ends_the_turn(text: str) -> None:
     assert names(text) == [("say", {"text": text.strip()}), ("end_turn", {})]
 
@@ -43,6 +46,7 @@ def test_plain_text_is_said_and_ends_the_turn(text: str) -> None:
         '[{"tool": "recall", "arguments": {"query": "bees"}}]',
         '```json\n{"actions": [{"tool": "recall", "arguments": {"query": "bees"}}]}\n```',
         'I will look: {"actions": [{"tool": "recall", "arguments": {"query": "bees"}}]}',
+        "I will look: {'actions': [{'tool': 'recall', 'arguments': {'query': 'bees'}}]}",
     ],
 )
 def test_near_misses_of_the_shape_are_read(text: str) -> None:

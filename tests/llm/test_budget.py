@@ -68,7 +68,7 @@ def test_calls_beyond_the_limit_of_a_run_are_refused_and_not_made() -> None:
     with pytest.raises(BudgetSpentError, match=r"appraise was left for later") as caught:
         model.complete(ASK)
     assert caught.value.exit_code == 22
-    assert (len(inner.requests), model.calls) == (2, 2)
+    assert (len(inner.requests), model.tally.calls) == (2, 2)
 
 
 def test_tokens_of_the_day_are_looked_up_before_each_call() -> None:

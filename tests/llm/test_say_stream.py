@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bumble.llm import actions
 from bumble.llm.say_stream import SayReader
 
 SAY = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -30,9 +31,13 @@ def an_action(draw: st.DrawFn) -> dict[str, Any]:
 ANSWERS = st.lists(an_action(), min_size=1, max_size=4).map(lambda actions: {"actions": actions})
 
 
-def said(pieces: list[str]) -> str:
-    reader = SayReader()
-    return "".join([reader.feed(piece) for piece in pieces]) + reader.finish()
+def said(pieces: list[str]) -> list[str]:
+    """Return what each text was while it came, which has to be what it is in the end."""
+    reader, texts = SayReader(), dict[int, str]()
+    for place, text in (one for piece in pieces for one in reader.feed(piece)):
+        texts[place] = texts.get(place, "") + text
+    assert [*texts.values()] == reader.texts[: len(texts)]
+    return reader.texts
 
 
 def split(text: str, cuts: list[int]) -> list[str]:
@@ -53,35 +58,35 @@ def test_any_split_says_what_the_whole_json_says(
     says = [
         action["arguments"]["text"]
         for action in json.loads(text)["actions"]
-        if action["tool"] == "say" and action["arguments"]["text"]
+        if action["tool"] == "say" and list(action).index("tool") < list(action).index("arguments")
     ]
-    assert said(split(text, cuts)) == "\n\n".join(dict.fromkeys(says))
+    assert said(split(text, cuts)) == says
 
 
-def test_arguments_before_the_tool_wait_for_its_name() -> None:
-    reader = SayReader()
-    assert reader.feed('{"actions":[{"arguments":{"text":"Hi"},') == ""
-    assert reader.feed('"tool":"say"') == "Hi"
+def test_arguments_before_the_tool_wait_for_the_end() -> None:
+    text = '{"actions":[{"arguments":{"text":"Hi"},"tool":"say"}]}'
+    assert said(list(text)) == []
+    assert actions.said_in(text) == "Hi"
 
 
 def test_a_say_inside_the_arguments_of_another_tool_is_not_said() -> None:
     inner = {"tool": "say", "arguments": {"text": "secret"}}
     answer = {"actions": [{"tool": "write", "arguments": {"body": inner, "list": [[inner]]}}]}
-    assert said([json.dumps(answer)]) == ""
+    assert said([json.dumps(answer)]) == []
 
 
 @pytest.mark.parametrize(
     "text", ["{smile} hello", "[laughs] hello", '{"a": 1} is JSON', "```py\nx\n```"]
 )
 def test_text_that_only_looks_like_json_at_first_is_said_whole(text: str) -> None:
-    assert said(list(text)) == text
+    assert said(list(text)) == [text]
 
 
 def test_a_broken_json_of_actions_is_never_shown() -> None:
-    assert said(['{"actions": [{"tool"']) == ""
+    assert said(['{"actions": [{"tool"']) == []
 
 
 def test_plain_text_waits_for_its_end_because_actions_may_follow() -> None:
     reader = SayReader()
-    assert reader.feed("Let me ") + reader.feed("see.") == ""
-    assert reader.finish() == "Let me see."
+    assert reader.feed("Let me ") + reader.feed("see.") == []
+    assert reader.texts == ["Let me see."]

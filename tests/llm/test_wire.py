@@ -22,6 +22,7 @@ from bumble.errors import (
 from bumble.llm import actions, structured
 from bumble.llm.http_model import HttpModel, openai
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool, ToolResult
+from bumble.llm.say_stream import SayReader
 from bumble.llm.wire import HabitFile
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.openai_wire import CHAT, DONE, event, hello, says
@@ -220,6 +221,28 @@ def test_calls_are_told_apart_however_they_are_numbered(
     assert "".join(heard) == completion.text
 
 
+def test_text_beside_a_call_keeps_nobody_from_hearing_what_it_says(server: FakeServer) -> None:
+    server.routes[CHAT] = says(
+        event({"content": "She greets me."}),
+        *(
+            event({"content": " Hm.", "tool_calls": [part("say", piece)]})
+            for piece in pieces(SPOKEN)
+        ),
+        event({}, "stop"),
+    )
+    reader, heard = SayReader(), list[str]()
+    model_of(server).complete(TURN, lambda piece: heard.extend(dict(reader.feed(piece)).values()))
+    assert heard[:2] == ["He", "llo"]
+
+
+def test_halves_of_a_character_in_two_pieces_of_a_call_are_one(server: FakeServer) -> None:
+    parts = [part("say", '{"text": "Bee \ud83d'), part("", '\udc1d!"}')]
+    server.routes[CHAT] = says(
+        *(event({"tool_calls": [one]}) for one in parts), event({}, "tool_calls")
+    )
+    assert actions.said_in(model_of(server).complete(TURN).text) == "Bee 🐝!"
+
+
 def test_of_calls_that_were_cut_off_the_whole_ones_count(server: FakeServer) -> None:
     parts = [part("recall", '{"text": "be', 0), part("say", SPOKEN, 1)]
     server.routes[CHAT] = says(event({"tool_calls": parts}), event({}, "length"))
@@ -377,9 +400,11 @@ def test_an_endpoint_that_refuses_tools_gets_the_schema_of_actions(
     assert actions.said_in(model.complete(TURN).text) == "Hello"
     assert server.seen[1].body["response_format"]["type"] == "json_schema"
     again = model_of(server, kept)
+    assert again.native_tools  # once may be of the one answer
+    again.complete(TURN)
     assert not again.native_tools
     again.complete(TURN)
-    assert len(server.seen) == 3
+    assert len(server.seen) == 5
 
 
 def test_an_endpoint_that_does_not_know_required_is_asked_with_auto(server: FakeServer) -> None:
@@ -394,13 +419,36 @@ def test_an_endpoint_that_does_not_know_required_is_asked_with_auto(server: Fake
     assert server.seen[-1].body["tool_choice"] == "auto"
 
 
-def test_plain_text_is_speech_and_the_next_request_goes_by_schema(server: FakeServer) -> None:
-    server.routes[CHAT] = hello()
+def test_plain_text_is_speech_and_after_two_in_a_row_requests_go_by_schema(
+    server: FakeServer,
+) -> None:
+    spoken = calls(("say", {"text": "Hello"}))
     model = model_of(server)
-    completion = model.complete(TURN)
+    for route in (hello(), spoken, hello(), hello()):
+        server.routes[CHAT] = route
+        completion = model.complete(TURN)
+        assert "tools" in server.seen[-1].body
     assert [one.name for one in actions.parse(completion.text)] == ["say", "end_turn"]
     model.complete(TURN)
     assert server.seen[-1].body["response_format"]["type"] == "json_schema"
+
+
+def test_a_call_that_an_endpoint_refuses_is_of_the_one_answer(server: FakeServer) -> None:
+    failed = "Failed to call a function: it was not in request.tools"
+
+    def respond(exchange: Exchange) -> None:
+        if len(server.seen) in (1, 4):
+            exchange.json({"error": {"message": failed, "code": "tool_use_failed"}}, 400)
+        else:
+            calls(("say", {"text": "Hello"}))(exchange) if "tools" in exchange.body else hello()(
+                exchange
+            )
+
+    server.routes[CHAT] = respond
+    model = model_of(server)
+    for _ in range(4):
+        assert actions.said_in(model.complete(TURN).text) == "Hello"
+    assert ["tools" in one.body for one in server.seen] == [True, False, True, True, False, True]
 
 
 @pytest.mark.parametrize(

@@ -877,7 +877,7 @@ def test_a_change_of_a_kind_is_undone(kind: Kind, entity: Entity) -> None:
     (commit,) = [commit for commit in log.read(entity.root) if commit.cycle == "dream"]
     plan = undo.plan(entity.root, commit, force=True)
     changes.apply(entity.root, plan.change_set)
-    stays = kind.name in ("session", "handover", "state")
+    stays = kind.name in ("session", "state")
     assert (disk.read_if_there(entity.root / path) == there) != stays
     assert bool(plan.stays) == stays
 

@@ -286,8 +286,8 @@ def _tool_cache(path: Path) -> object:
 
 def _streamed(text: str) -> object:
     reader, tags = SayReader(), ThinkFilter()
-    shown = "".join(reader.feed(text[n : n + 3]) for n in range(0, len(text), 3))
-    return shown, tags.feed(text), tags.finish(), actions.parse(text)
+    shown = [reader.feed(text[n : n + 3]) for n in range(0, len(text), 3)]
+    return shown, reader.texts, tags.feed(text), tags.finish(), actions.parse(text)
 
 
 def _message(text: str) -> object:

@@ -12,9 +12,18 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.cli import listing, output, writing
-from bumble.cli.command import DryRunOption, TagOption, YesOption, group, looks_back, shows, writes
+from bumble.cli.command import (
+    DryRunOption,
+    TagOption,
+    YesOption,
+    edits,
+    group,
+    looks_back,
+    shows,
+    writes,
+)
 from bumble.cli.opening import Opened
-from bumble.errors import SectionLockedError, UsageError
+from bumble.errors import FileChangedError, SectionLockedError, UsageError
 from bumble.records import journal, knowledge
 from bumble.text import stop_words
 from bumble.text.words import one_line
@@ -74,13 +83,12 @@ def show(
         whole = partial(_text, opened)
         listing.show_list(opened, "knowledge show", sections, _data, whole, NONE, whole=True)
         return
-    seen = replace(book, sections=tuple(map(listing.Viewer(opened).seen, book.sections)))
-    section = _find(seen, title)
+    section = _find(opened, book, title)
     output.result(opened.shell, "knowledge show", _data(section), _text(opened, section))
 
 
 @app.command("set")
-@writes
+@edits
 def set_(
     opened: Opened,
     title: TitleArgument,
@@ -96,6 +104,7 @@ def set_(
     """Write a section, or correct the one of this title."""
     title = writing.one_line(title, "title")
     book = _read(opened)
+    title = _own_title(opened, book, title)
     section = knowledge.find(book, title)
     _guard(section, force_locked=force_locked)  # before anything is typed
     if section is not None and locked and not section.locked:
@@ -110,7 +119,7 @@ def set_(
 
 
 @app.command()
-@writes
+@edits
 def rename(
     opened: Opened,
     title: TitleArgument,
@@ -120,9 +129,9 @@ def rename(
     dry_run: DryRunOption = False,
 ) -> None:
     """Give a section another title; a locked one stays locked."""
-    new_title = writing.one_line(new_title, "title")
     book = _read(opened)
-    section = _find(book, title)
+    new_title = _own_title(opened, book, writing.one_line(new_title, "title"))
+    section = _find(opened, book, title)
     why = f'rename "{section.title}" to "{new_title}"'
     change = knowledge.plan_rename(
         book, section.title, new_title, why, by_entity=False, force_locked=force_locked
@@ -132,7 +141,7 @@ def rename(
 
 
 @app.command()
-@writes
+@edits
 def remove(
     opened: Opened,
     title: TitleArgument,
@@ -143,7 +152,7 @@ def remove(
 ) -> None:
     """Take a section out."""
     book = _read(opened)
-    section = _find(book, title)
+    section = _find(opened, book, title)
     change = knowledge.plan_remove(
         book,
         section.title,
@@ -160,7 +169,7 @@ def remove(
 
 
 @app.command()
-@writes
+@edits
 def edit(
     opened: Opened,
     title: Annotated[
@@ -178,7 +187,7 @@ def edit(
                 "--from takes the whole file; for one section: `bumble knowledge set`."
             )
         book = _read(opened)
-        section = _find(book, title)
+        section = _find(opened, book, title)
         _guard(section, force_locked=force_locked)
         _write(
             opened,
@@ -223,28 +232,45 @@ def _write(
     ) as body:
         shown = existing.title if existing else knowledge.unmarked(title)[0]
         why = f'{"correct" if existing else "learn"} "{shown}"'
-        change = knowledge.plan_set(
-            book, title, body, why, by_entity=False, force_locked=force_locked
-        )
-        writing.commit(
-            opened,
-            "knowledge set",
-            [change],
-            f'{"Changed" if existing else "Added"} "{shown}".',
-            unchanged=f'Nothing to do: "{shown}" says so already.',
-            dry_run=dry_run,
-            title=shown,
-        )
+        while True:
+            change = knowledge.plan_set(
+                book, title, body, why, by_entity=False, force_locked=force_locked
+            )
+            try:
+                writing.commit(
+                    opened,
+                    "knowledge set",
+                    [change],
+                    f'{"Changed" if existing else "Added"} "{shown}".',
+                    unchanged=f'Nothing to do: "{shown}" says so already.',
+                    dry_run=dry_run,
+                    title=shown,
+                )
+                return
+            except FileChangedError:
+                book = _read(opened)
+                there = knowledge.find(book, title)
+                if (there and there.source.strip()) != (existing and existing.source.strip()):
+                    raise  # else somebody wrote another section
 
 
 def _read(opened: Opened) -> knowledge.Knowledge:
     return knowledge.read(opened.within(opened.entity.knowledge))
 
 
-def _find(book: knowledge.Knowledge, title: str) -> knowledge.KnowledgeSection:
-    section = knowledge.find(book, title)
+def _own_title(opened: Opened, book: knowledge.Knowledge, title: str) -> str:
+    """Return the title under which the owner writes: what others told alone stays theirs."""
+    viewer, name = listing.Viewer(opened), opened.identity.owner.name or opened.owner_id
+    return knowledge.own_title(book, title, name, lambda there: viewer.may_see(there.provenance))
+
+
+def _find(opened: Opened, book: knowledge.Knowledge, title: str) -> knowledge.KnowledgeSection:
+    """Return the section of a title, if it is for whoever looks; else there is none."""
+    viewer = listing.Viewer(opened)
+    own = [section for section in book.sections if viewer.may_see(section.provenance)]
+    section = knowledge.find(replace(book, sections=tuple(own)), title)
     if section is None:
-        raise listing.missing("section", title, [section.title for section in book.sections])
+        raise listing.missing("section", title, [section.title for section in own])
     return section
 
 

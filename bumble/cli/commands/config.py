@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from operator import eq
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import opening, output, setting_files
+from bumble.cli import opening, output, setting_files, writing
 from bumble.cli.command import DryRunOption, EntityOption, LockTimeoutOption, group, plain
 from bumble.cli.models import weights
 from bumble.cli.process import Shell
@@ -153,13 +154,15 @@ def set_(
         planned = settings.plan_set(source, key, value, file=file)
         if not user:
             for keys in folder_trust.marked(yaml_edit.parse_mapping(planned), OWNERS):
-                if keys[: key.count(".") + 1] == tuple(key.split(".")):
+                if all(map(eq, keys, key.split("."))):  # one lies in the other, or is it
                     raise UsageError(
                         f"`{'.'.join(keys)}` would not count in a folder: only your own config may"
                         " set it. Add --user."
                     )
         return planned
 
+    if key == "name":
+        writing.one_line(value, "name")
     if key == "schema_version":
         raise UsageError("`schema_version` says how the folder is made; bumble itself raises it.")
     place = _place(shell, entity, key, user=user)

@@ -14,16 +14,17 @@ from typing import Annotated, Any, Literal
 
 import typer
 from msgspec import Struct
-from msgspec.structs import replace
 
-from bumble.cli import listing, output, writing
-from bumble.cli.command import DryRunOption, YesOption, group, reads, writes
+from bumble.cli import listing, opening, output, writing
+from bumble.cli.command import DryRunOption, EntityOption, YesOption, group, plain, reads, writes
 from bumble.cli.opening import Opened
-from bumble.entity import settings
+from bumble.cli.process import Shell
+from bumble.entity import installation, settings
 from bumble.errors import HistoryMissingError, RefusedError, SyncError, UsageError, UserError
 from bumble.files import disk, git
 from bumble.history import remote
 from bumble.jobs import tick
+from bumble.llm import detect
 from bumble.records import automations, base
 from bumble.records.kind import changed_lines
 from bumble.runtime import schedule
@@ -34,6 +35,10 @@ _BEGIN, _END = "# bumble begins: ", "# bumble ends: "
 ELSEWHERE = "`bumble cron install` without --yes prints what another scheduler needs to run."
 FIELDS = 5  # of a line of a crontab, before its command
 CRONS = frozenset(("cron", "crond", "fcron", "dcron", "bcron", "systemd-cron"))
+FROM_SHELL = (  # variables that say where files lie, or which model is asked
+    *("BUMBLE_WEIGHTS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"),
+    *("BUMBLE_LLM_MODEL", "BUMBLE_LLM_PROVIDER", "BUMBLE_LLM_BASE_URL"),
+)
 _NONE_YET = "no crontab"  # what `crontab -l` says where there is none
 
 
@@ -68,8 +73,12 @@ class Job(Struct, frozen=True):
 
     def unit(self, run: SystemRun) -> str:
         """What the systemd units of a run are called."""
-        digest = disk.sha256(str(self.root).encode())[:8]
-        return f"bumble-{disk.file_name(self.name)[:40]}-{digest}{run.suffix}"
+        return f"bumble-{disk.file_name(self.name)[:40]}-{self.digest}{run.suffix}"
+
+    @property
+    def digest(self) -> str:
+        """What its folder is known by in the names of units."""
+        return disk.sha256(str(self.root).encode())[:8]
 
     @property
     def timers(self) -> list[str]:
@@ -219,14 +228,19 @@ def remove_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
         UserError: If systemd refuses.
     """
     _systemctl(environ, "disable", "--now", *written(job, folder))
-    for name in units(job):
-        disk.remove(folder / name)
+    for file in unit_files(job, folder):
+        disk.remove(file)
     _systemctl(environ, "daemon-reload")
 
 
 def written(job: Job, folder: Path) -> list[str]:
     """Return those of an entity's timers that are there."""
-    return [timer for timer in job.timers if (folder / timer).exists()]
+    return [file.name for file in unit_files(job, folder) if file.suffix == ".timer"]
+
+
+def unit_files(job: Job, folder: Path) -> list[Path]:
+    """Return the units that are there, whatever the entity was called when they were written."""
+    return sorted(folder.glob(f"bumble-*-{job.digest}*.*"))
 
 
 def timer_runs(job: Job, environ: Mapping[str, str]) -> bool:
@@ -288,7 +302,7 @@ def show(
 ) -> None:
     """Show what would run the ticks, what does, and the automations with their times."""
     job = _job(opened)
-    lines = commands_in(_crontab(opened) or "", job)
+    lines = commands_in(_crontab(opened.shell) or "", job)
     active = timer_runs(job, opened.shell.environ)
     last = next((run for run in tick.read(opened.entity.runs) if run.command == "tick"), None)
     listed = listing.readable(
@@ -323,10 +337,22 @@ def _problems(opened: Opened, job: Job, lines: Sequence[str], *, active: bool) -
         problems.append(f"the crontab runs no nightly sync; {anew}")
     if lines and daemon_runs() is False:
         problems.append("no cron runs on this machine, so nobody reads the crontab; start it")
-    if written(job, _units(opened)) and not active:
+    if written(job, _units(opened.shell)) and not active:
         again = "`bumble cron install --with systemd --yes` starts it, `bumble cron remove` ends it"
         problems.append(f"{job.timers[0]} is written, but systemd does not run it; {again}")
-    return problems
+    return problems + (_lacking(opened) if lines or active else [])
+
+
+def _lacking(opened: Opened) -> list[str]:
+    """Say what only this shell knows, and no tick that the system runs."""
+    shell, config = opened.shell, opened.config.llm
+    known = detect.provider_named(config.provider)
+    keys = (config.api_key_env, known.key if known else "")
+    told = [key for key in keys if key and not installation.secret(key, {}, shell.secrets_file)]
+    names = [name for name in (*told, *FROM_SHELL) if shell.environ.get(name)]
+    advice = f"keys belong in {shell.secrets_file}, settings in `bumble config set --user`"
+    sentence = f"only this shell has {', '.join(names)}, and the ticks have none of it: {advice}"
+    return [sentence] if names else []
 
 
 @app.command()
@@ -346,19 +372,28 @@ def install(
     acts = yes and not only_print
     if chosen == "systemd":
         if acts:
-            install_units(job, _units(opened), opened.shell.environ)
+            install_units(job, _units(opened.shell), opened.shell.environ)
         text = [
             line
             for name, unit in units(job).items()
-            for line in (f"# {_units(opened) / name}", unit)
+            for line in (f"# {_units(opened.shell) / name}", unit)
         ]
     else:
-        before = _crontab(opened)
+        before = _crontab(opened.shell)
         after = with_block(before or "", job, block(job))
         if acts and after != before:
             write_crontab(after, opened.shell.environ)
         text = [block(job)]
-    _say(opened, "cron install", chosen, text, acts=acts, sentence=f"{chosen} runs the ticks now.")
+    _say(
+        opened.shell,
+        "cron install",
+        chosen,
+        text,
+        acts=acts,
+        sentence=f"{chosen} runs the ticks now.",
+    )
+    for lack in _lacking(opened):
+        output.warn(opened.shell, lack)
     if acts:
         _offer_review(opened)
 
@@ -387,35 +422,38 @@ def _offer_review(opened: Opened) -> None:
 
 
 @app.command()
-@reads
+@plain
 def remove(
-    opened: Opened,
+    shell: Shell,
     *,
     scheduler: WithOption = None,
     only_print: PrintOption = False,
     yes: YesOption = False,
+    entity: EntityOption = None,
 ) -> None:
-    """Have the system run no tick any more; without --yes, print what that changes."""
-    job = replace(_job(opened), runs=(TICK, SYNC))  # it may follow no remote any more
-    is_written = written(job, _units(opened))
+    """Have the system run no tick of a folder, which may be gone; without --yes, print how."""
+    named = entity or shell.entity
+    root = shell.real_path(named) if named else opening.locate(shell, None)[0]
+    job = Job(root, "", sys.executable)
+    is_written = written(job, _units(shell))
     chosen = scheduler or ("systemd" if is_written else "crontab")
     acts = yes and not only_print
     text: list[str] = []
     if chosen == "systemd" and is_written:
-        text = [str(place) for name in units(job) if (place := _units(opened) / name).exists()]
+        text = list(map(str, unit_files(job, _units(shell))))
         if acts:
-            remove_units(job, _units(opened), opened.shell.environ)
+            remove_units(job, _units(shell), shell.environ)
     elif chosen == "crontab":
-        before = _crontab(opened) or ""
+        before = _crontab(shell) or ""
         after = with_block(before, job, "")
         text = list(changed_lines(before, after, context=0))[1:]
         if acts and after != before:
-            write_crontab(after, opened.shell.environ)
+            write_crontab(after, shell.environ)
     if not text:
-        output.result(opened.shell, "cron remove", {"changed": False}, "There is nothing of it.")
+        output.result(shell, "cron remove", {"changed": False}, "There is nothing of it.")
         return
     _say(
-        *(opened, "cron remove", chosen, text),
+        *(shell, "cron remove", chosen, text),
         acts=acts,
         sentence=f"{chosen} runs no tick any more.",
     )
@@ -476,23 +514,23 @@ def _scheduler(opened: Opened) -> str:
     return "crontab"
 
 
-def _crontab(opened: Opened) -> str | None:
+def _crontab(shell: Shell) -> str | None:
     """Return the user's crontab; None where there is no cron."""
-    environ = opened.shell.environ
+    environ = shell.environ
     return read_crontab(environ) if available("crontab", environ) else None
 
 
-def _units(opened: Opened) -> Path:
+def _units(shell: Shell) -> Path:
     """Return where a user's systemd units lie."""
-    config = opened.shell.environ.get("XDG_CONFIG_HOME")
+    config = shell.environ.get("XDG_CONFIG_HOME")
     return (Path(config) if config else disk.expanded(Path("~/.config"))) / "systemd" / "user"
 
 
 def _say(
-    opened: Opened, command: str, chosen: str, text: Sequence[str], *, acts: bool, sentence: str
+    shell: Shell, command: str, chosen: str, text: Sequence[str], *, acts: bool, sentence: str
 ) -> None:
     data = {"changed": acts, "with": chosen, "text": list(text)}
-    output.result(opened.shell, command, data, [line.rstrip("\n") for line in text])
+    output.result(shell, command, data, [line.rstrip("\n") for line in text])
     output.say(sentence if acts else NOT_YET)
 
 

@@ -352,8 +352,8 @@ def _run_data(
         **({"review": True} if outcome.held else {}),
     }
     lines = [
-        *(f"{settled.name}: {line}" for line in outcome.lines or (outcome.title,)),
-        *(f"{settled.name}: {line}" for line in outcome.held),
+        f"{settled.name}: {line}"
+        for line in (*(outcome.lines or (outcome.title,)), *outcome.late, *outcome.held)
     ]
     if dry_run:
         data["changes"] = outcome.written

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 from xml.etree import ElementTree
 
@@ -19,9 +19,9 @@ from bumble.cli.command import (
     LimitOption,
     SeedOption,
     YesOption,
+    edits,
     group,
-    reads,
-    writes,
+    shows,
 )
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation
@@ -69,7 +69,7 @@ NAMES = {  # of what all checks come to, in the order of the list
 
 
 @app.callback(invoke_without_command=True)
-@reads
+@shows
 def eval_(
     opened: Opened,
     *,
@@ -102,18 +102,25 @@ def _tell(
     junit_file: Path | None,
 ) -> None:
     """Print what all checks came to, and end with the exit code that says so."""
+    viewer = listing.Viewer(opened)
+    outcomes = [_seen(viewer, each) for each in outcomes]
     names = [opened.identity.name, *people.names(opened).values()]
     told = mind_checks.statements(opened.entity, names, opened.zone)
     summary = mind_checks.summarize(outcomes, told)
+    junk = [
+        {"path": viewer.named(one.path, one.origin), "text": viewer.text(one.text, one.origin)}
+        for one in told
+        if not one.borne_out
+    ]
     if junit_file is not None:
         report = junit(f"bumble eval {opened.identity.name}", outcomes)
         disk.write_atomic(opened.shell.path(junit_file), report)
     data = {
         "checks": [_data(each) for each in outcomes],
         "summary": asdict(summary),
-        "junk": [asdict(each) for each in told if not each.borne_out],
+        "junk": junk,
     }
-    output.result(opened.shell, "eval", data, list(_lines(outcomes, summary, told)))
+    output.result(opened.shell, "eval", data, list(_lines(outcomes, summary, junk)))
     if not listed.records and not listed.broken:
         output.say(NONE)
     listing.ended(listed)
@@ -204,6 +211,26 @@ def _answered(
                 yield mind_checks.outcome(check, checks.ANSWER, [answered.said])
 
 
+def _seen(viewer: listing.Viewer, outcome: mind_checks.CheckOutcome) -> mind_checks.CheckOutcome:
+    """Return what a check came to as whoever looks may see it."""
+    check = _seen_check(viewer, outcome.check)
+    forbidden = viewer.texts(outcome.forbidden, outcome.check.provenance)
+    problem = viewer.text(outcome.problem, outcome.check.provenance)
+    return replace(outcome, check=check, forbidden=forbidden, problem=problem)
+
+
+def _seen_check(viewer: listing.Viewer, check: checks.Check) -> checks.Check:
+    """Return a check as whoever looks may see it: its name is made of its words."""
+    origin = check.provenance
+    return replace(
+        check,
+        id=PurePosixPath(viewer.named(checks.path(check.id), origin)).stem,
+        ask=viewer.text(check.ask, origin),
+        any_of=viewer.texts(check.any_of, origin),
+        all_of=viewer.texts(check.all_of, origin),
+    )
+
+
 def _why(outcome: mind_checks.CheckOutcome) -> str:
     """Say why a check failed; empty if it did not."""
     if outcome.problem:
@@ -235,7 +262,7 @@ def _data(outcome: mind_checks.CheckOutcome) -> dict[str, Any]:
 def _lines(
     outcomes: Sequence[mind_checks.CheckOutcome],
     summary: mind_checks.Summary,
-    told: Sequence[mind_checks.WrittenStatement],
+    junk: Sequence[dict[str, str]],
 ) -> Iterator[str]:
     rows = []
     for each in outcomes:
@@ -250,12 +277,11 @@ def _lines(
     if shares:
         yield from [""] * bool(rows)
         yield from output.table(shares)
-    junk = [each for each in told if not each.borne_out]
-    yield from (printable.clean(f"  {each.path}: {each.text}") for each in junk)
+    yield from (printable.clean(f"  {each['path']}: {each['text']}") for each in junk)
 
 
 @app.command()
-@writes
+@edits
 def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption = False) -> None:
     """Write checks from knowledge, beliefs and episodes, to keep or to drop.
 
@@ -266,12 +292,13 @@ def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption 
     everybody = dict.fromkeys((opened.owner_id, *people.names(opened)))
     drafts = mind_checks.draft(opened.entity, list(everybody), opened.zone)
     made = list(islice(drafts, min(limit, sys.maxsize)))
+    seen = [_seen_check(listing.Viewer(opened), check) for check in made]
     writing.commit(
         opened,
         "eval draft",
         [checks.plan_new(check, f"{len(made)} checks") for check in made],
-        "\n".join(f"{checks.path(check.id)}: {check.ask}" for check in made),
+        "\n".join(f"{checks.path(check.id)}: {check.ask}" for check in seen),
         unchanged="Nothing to draft: all that can be asked is asked already.",
         dry_run=dry_run,
-        checks=[check.id for check in made],
+        checks=[check.id for check in seen],
     )

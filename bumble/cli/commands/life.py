@@ -24,6 +24,7 @@ from bumble.errors import (
     HistoryClosedError,
     HistoryMissingError,
     HistoryUnreadableError,
+    RecordMissingError,
     RefusedError,
     UsageError,
     UserError,
@@ -61,7 +62,11 @@ def show(
     """
     zone = opened.zone
     now = opened.now
-    person = None if what in (TODAY, WEEK) else people.find(opened, what)
+    try:
+        person = None if what in (TODAY, WEEK) else people.find(opened, what)
+    except RecordMissingError as error:
+        error.args = (f"{error}\nOf times there are {TODAY} and {WEEK}.",)
+        raise
     collector = Collector(opened.entity, zone, opened.identity.name, listing.reader(opened), now)
     life = collector.collect(lambda done, total: None)
     for path in life.unread:

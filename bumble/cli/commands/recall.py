@@ -118,7 +118,7 @@ def recall(
     if explain and lines:
         lines = [*_explained_question(opened, mood, found.period), "", *lines]
     output.result(opened.shell, "recall", data, lines)
-    _tell_more(opened, found, search, memory, person=person, plain=plain)
+    _tell_more(opened, found, search, memory, person=person, speaker=speaker, plain=plain)
 
 
 def _tell_more(
@@ -128,6 +128,7 @@ def _tell_more(
     memory: Memory,
     *,
     person: str | None,
+    speaker: str | None,
     plain: bool,
 ) -> None:
     """Say what was not searched, or is not shown, and how it is."""
@@ -139,7 +140,7 @@ def _tell_more(
     elif not found.answers and found.hits:
         output.say(f"Nothing is near enough to answer; -n {LOOKED_AT} shows what is nearest.")
     elif not found.answers:
-        output.say(_nothing(opened, memory.place, person=person, plain=plain))
+        output.say(_nothing(opened, memory.place, person=person or speaker, plain=plain))
 
 
 def _found(

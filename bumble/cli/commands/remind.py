@@ -116,7 +116,8 @@ def add(
         except ValueError as error:
             raise UsageError(f"{error} (see `bumble remind add --help`)") from error
         why = f"remind: {output.shorten(reminder.text, 50)}"
-        told = f"{reminders.place(reminder)} is due {listing.when(reminder.at, opened)}."
+        past = ", which is past: at once" if reminder.at < made_at else ""
+        told = f"{reminders.place(reminder)} is due {listing.when(reminder.at, opened)}{past}."
         change, stamp = reminders.plan_new(reminder, why), base.stamp(reminder.at)
         writing.commit(
             opened, "remind add", [change], told, dry_run=dry_run, id=reminder.id, at=stamp
@@ -189,15 +190,19 @@ def _duration(text: str) -> tuple[timedelta, timedelta]:
 def list_(
     opened: Opened,
     *,
-    limit: listing.LimitOption = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most this many, the next.")
+    ] = 20,
 ) -> None:
     """List reminders that are still to come, the next one first."""
     everything = opened.shell.everything
     listed = REMINDERS.listed(opened, lambda one: everything or not one.done)
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
     more = len(ordered) > limit
-    shown = listing.Listing(tuple(ordered[:limit]), listed.broken, more, listed.others)
+    shown = listing.Listing(tuple(ordered[:limit]), listed.broken, others=listed.others)
     replace(REMINDERS, cells=partial(_cells, people.names(opened))).list(opened, shown)
+    if more:
+        output.say(f"These are the next {limit}; --limit N shows more.")
 
 
 @app.command()

@@ -260,12 +260,14 @@ def _due(look: Look) -> Part:
     opened, now = look.opened, look.opened.now
     waiting, _, broken = schedule.due_reminders(opened.entity, now)
     given = (opened.entity, opened.identity, opened.config)
-    said = len(broken) + sum(schedule.waits_for(*given, one, now) is None for one in waiting)
+    said = sum(schedule.waits_for(*given, one, now) is None for one in waiting)
     ready, _, unread = schedule.due_automations(opened.entity, now, opened.zone)
-    done = len(ready) + len(unread)
+    done, lost = len(ready), len(broken) + len(unread)
     named = (("reminder", said), ("automation", done))
     parts = [words.counted(count, name) for name, count in named if count]
-    line = f"{', '.join(parts)}; `bumble tick` does them" if parts else ""
+    told = [f"{', '.join(parts)}; `bumble tick` does them"] if parts else []
+    told += [f"{lost} {UNREAD}"] if lost else []
+    line = "; ".join(told)
     return {"reminders": said, "automations": done}, line
 
 

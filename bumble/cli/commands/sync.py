@@ -18,7 +18,6 @@ from bumble.entity.approvals import Rule
 from bumble.errors import (
     RecordInvalidError,
     RefusedError,
-    SyncError,
 )
 from bumble.history import remote
 from bumble.records import forgotten, kinds, knowledge
@@ -31,14 +30,6 @@ if TYPE_CHECKING:
 
 
 MOST_PATHS = 10  # that are named
-
-
-def _locked(opened: opening.Opened) -> knowledge.Knowledge:
-    """Read the knowledge; what can't be read says so elsewhere."""
-    try:
-        return knowledge.read(opened.entity.knowledge)
-    except RecordInvalidError:
-        return knowledge.Knowledge("", (), None)
 
 
 @writes
@@ -92,25 +83,22 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     place = remote.place_of(root, trusted=opened.settings.trusted)
     target = remote.upstream(root, place)
     policy = opened.commit_policy
-    waiting = commits.catch_up(root, policy, timeout_seconds=timeout)
-    if waiting.notes:
-        output.warn(shell, f"written, but not committed yet: {waiting.why}")
-    if why := commits.keep_edits(root, policy, timeout_seconds=timeout):
-        output.warn(shell, f"edited by hand, but not committed: {why}")
+    _keep(opened)
     remote.fetch(root, place, target)
-    locked = _locked(opened)
+    locked = knowledge.readable(opened.entity.knowledge)
     merging = remote.merge(
         root, place, target, policy, timeout_seconds=timeout, leaves_open=leaves_open
     )
+    gone, paths = remote.gone(root, place, merging.before) if merging.before else ({}, [])
     opening.settle_merges(opened, merging.mended.kept)
-    changed = knowledge.changed_locked(locked, _locked(opened))
+    _keep(opened)  # what was edited while a merge waited for its owner
+    changed = knowledge.changed_locked(locked, knowledge.readable(opened.entity.knowledge))
     for title in changed:
         output.warn(
             shell,
             f"another clone changed the locked section “{title}”:"
             f" `bumble diff {knowledge.PATH}` shows how",
         )
-    gone, paths = remote.gone(root, place, merging.before) if merging.before else ({}, [])
     if gone:
         output.warn(shell, _sentence_of_gone(opened, gone, paths, merging.before))
     rules_waiting = opening.rules_from_elsewhere(opened)
@@ -126,19 +114,26 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
+def _keep(opened: opening.Opened) -> None:
+    """Commit what was written or edited by hand; say what can't be."""
+    root, policy = opened.entity.root, opened.commit_policy
+    timeout = opened.config.limits.lock_timeout_seconds
+    waiting = commits.catch_up(root, policy, timeout_seconds=timeout)
+    if waiting.notes:
+        output.warn(opened.shell, f"written, but not committed yet: {waiting.why}")
+    if why := commits.keep_edits(root, policy, timeout_seconds=timeout):
+        output.warn(opened.shell, f"edited by hand, but not committed: {why}")
+
+
 def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> None:
     """Let the branch follow a remote, once the owner has seen what goes there."""
     shell, root = opened.shell, opened.entity.root
     place = remote.place_of(root, trusted=opened.settings.trusted)
     target = remote.address(text, shell.cwd)
-    commits.catch_up(
-        root,
-        opened.commit_policy,
-        timeout_seconds=opened.config.limits.lock_timeout_seconds,
-    )
+    _keep(opened)
     for problem in _examine(opened).problems[:1]:
-        why = f"{problem.where}: {problem.sentence}"
-        raise SyncError(root, why, "Nothing was uploaded; `bumble doctor` says more.")
+        why = f"{root}: {problem.where}: {problem.sentence}"
+        raise RefusedError(f"{why}\nNothing was uploaded; `bumble doctor` says what helps.")
     found = remote.upload(root, place)
     remote.refuse_another(root, place, target)
     shown = printable.shown_url(target)
@@ -149,8 +144,8 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
         )
     records = [
         kind.file_name or f"{count:,} {kind.singular if count == 1 else kind.plural}"
-        for name, count in found.records.items()
-        for kind in (kinds.BY_NAME[name],)
+        for kind in kinds.KINDS
+        if (count := found.records.get(kind.name, 0))
     ]
     versions = f"all earlier versions ({found.commits:,} of them)"
     where = f"{shown}, a new folder," if remote.is_new(target) else shown
@@ -217,6 +212,7 @@ def _tell(
         *(f"not obeyed until you trust it: {rules.line(rule)}" for rule in waiting),
         *(["Pushed."] if pushed else []),
         *(f"{finding.where}: {finding.sentence} [{finding.code}]" for finding in problems),
+        *(["Nothing was pushed; `bumble doctor` says what helps."] if problems else []),
     ]
     data = {
         "merged": merging.commits,

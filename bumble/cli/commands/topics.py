@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from bumble.chat import deep_recall as deep
 from bumble.cli import listing, output, people, run_job, writing
@@ -252,9 +253,11 @@ def deep_recall(
     """
     question = people.text_of(query)
     reader = people.asking(opened, speaker)
-    with run_job.open_runtime(opened, "deep-recall", yes=yes, needs_model=False) as runtime:
+    with run_job.open_runtime(opened, "deep-recall", yes=yes, needs_model=False) as made:
+        # who may not write there is answered by an index of their own
+        runtime = replace(made, memory=people.memory_of(opened, weights.embedder(opened)))
         asked = deep.ask(runtime, question, (reader,), scope, calls=budget_calls)
-        change = asked.plan()
+        change = asked.plan() if os.access(opened.root, os.W_OK) else None
         if change is not None and not dry_run:
             runtime.apply(ChangeSet(f"deep-recall: {change.why}", (change,)))
         shown = writing.shown_change(opened, change) if change is not None and dry_run else None

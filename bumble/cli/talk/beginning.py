@@ -47,8 +47,8 @@ def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
 def with_name(opened: opening.Opened, introduced: str, *, yes: bool) -> opening.Opened:
     """Return the entity with the owner's name as a message gives it, if that is agreed to.
 
-    At a terminal the person is asked; elsewhere --yes agrees, and without it they are told how.
-    Who has no name yet is not asked there: nothing is lost.
+    At a terminal the person is asked; elsewhere, and with --yes, they are told how: who somebody is
+    no option knows. Who has none but the account's name is called as they say: nothing is lost.
     Who has a name isn't asked again: from then on there is a first message. That of the account
     alone is none, for whoever is called `root` says who they are when it suits them.
 
@@ -61,14 +61,15 @@ def with_name(opened: opening.Opened, introduced: str, *, yes: bool) -> opening.
     if not name:
         return opened
     owner, entity = opened.identity.owner.name or "nobody", opened.identity.name
-    is_named = owner not in ("nobody", config.NAMELESS)
-    if not yes and not opened.shell.interactive and is_named:
+    account = opened.shell.account_name
+    is_named = owner not in ("nobody", config.NAMELESS, account if yes else "")
+    asks = not yes and opened.shell.interactive
+    if is_named and not asks:
         place = shlex.quote(str(opened.root))
         command = f"bumble config set -e {place} {OWNER_NAME} {shlex.quote(name)}"
         output.say(f"{entity} takes you for {owner}. If it belongs to {name}: {command}")
         return opened
     question = f"{entity} takes you for {owner}. Are you {name}, whom it belongs to?"
-    asks = not yes and opened.shell.interactive
     if asks and not output.agrees(question, default=True):
         return opened
     setting_files.edit(

@@ -160,6 +160,7 @@ class Conversation:
     ) -> Turn:
         thinking = output.Thinking(self.opened.identity.name, say, self.opened.shell.environ)
         thinking.wait("listens")
+        turn.refuse_too_long(self.runtime, self.session, self.person.id, text)
         last_spoke = self._last_spoke()
         heard = self._listen(text)
         self.session, self.is_new = heard, False

@@ -138,10 +138,9 @@ def finish(
             output.say("[no reasoning came with this answer]")
     if wishes.verbose:
         output.say(f"[{turn.reading.route.profile}, by the rule {turn.reading.route.rule}]")
-        for step in turn.outcome.steps:
-            for call, result in zip(step.calls, step.results, strict=True):
-                shown = output.shorten(dumps(dict(call.arguments), ensure_ascii=False))
-                output.say(f"[{call.name} {shown}: {output.shorten(result.text)}]")
+        for call, result in turn.outcome.pairs:
+            shown = output.shorten(dumps(dict(call.arguments), ensure_ascii=False))
+            output.say(f"[{call.name} {shown}: {output.shorten(result.text)}]")
     if usage:
         output.say(footer(talk, turn))
 

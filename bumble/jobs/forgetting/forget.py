@@ -12,7 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -384,12 +384,14 @@ class _Back(Struct):
     names: list[str] = field(default_factory=list)
     returned: bool = False  # there is something that has to go
     speaks: bool = False  # said to an entity that did not know of it: in a clone, or before
-    met_anew: bool = False  # said to one that did
+    met: datetime | None = None  # when they said something to one that did, at first
     new: bool = False  # they have a file that was begun since
 
     def until(self, entry: forgotten.Forgotten) -> datetime | None:
         """Return until when what is no message of theirs goes; None: all of it does."""
-        return entry.at if self.met_anew or (self.new and not self.speaks) else None
+        if self.met is not None:  # whose clock may be behind
+            return min(entry.at, self.met - SECOND)
+        return entry.at if self.new and not self.speaks else None
 
 
 def plan_again(entity: Entity, zone: tzinfo) -> Forgetting:
@@ -418,15 +420,16 @@ def _returned(entity: Entity, entry: forgotten.Forgotten, zone: tzinfo) -> dict[
     Where only messages or records are back, without their names, the id is NOBODY.
     """
     found: defaultdict[str, _Back] = defaultdict(_Back)
+    for path in kinds.SESSION.paths(entity):
+        _hear(session_files.load(path), entry, found)
     for path in kinds.PERSON.paths(entity):
         person = base.load(path, relationships.parse)
         if any(map(entry.is_named, (person.id, *person.names))):
             back = found[person.id]
             back.names += person.names
-            back.new = bool(person.first_met and person.first_met > entry.at)
+            since = back.until(entry) or entry.at
+            back.new = bool(person.first_met and person.first_met > since)
             back.returned |= not back.new
-    for path in kinds.SESSION.paths(entity):
-        _hear(session_files.load(path), entry, found)
     of_ids = (kind for kind in kinds.KINDS if kind.prefix and kind is not kinds.SESSION)
     if any(kind.stem(path) in entry.ids for kind in of_ids for path in kind.paths(entity)):
         found[NOBODY].returned = True
@@ -460,7 +463,7 @@ def _hear(session: Session, entry: forgotten.Forgotten, found: defaultdict[str, 
             back = found[speaker]
             back.names.append(str(message.extra.get("name") or ""))
             is_met = entry.is_met_after(message)
-            back.met_anew |= is_met
+            back.met = min(filter(None, (back.met, message.at if is_met else None)), default=None)
             back.speaks |= not is_met
             back.returned |= not is_met
         elif message.id in entry.ids:
@@ -478,7 +481,7 @@ def _listed(entity: Entity, zone: tzinfo) -> set[str]:
     return listed
 
 
-MOST_ROUNDS = 20
+MOST_ROUNDS, SECOND = 20, timedelta(seconds=1)
 TITLE = "person forget: what a merge brought back"
 
 

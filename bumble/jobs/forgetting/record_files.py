@@ -25,7 +25,7 @@ from bumble.records import (
 )
 from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import BY_FORM
-from bumble.runtime import review_queue
+from bumble.runtime import audiences, review_queue
 from bumble.text import markdown
 
 
@@ -36,7 +36,8 @@ def forget_files(draft: ForgettingDraft, kind: Kind) -> None:
         for view in views:
             if relative in draft.planned or view.document is None:
                 continue
-            document = None if draft.is_own(view) else without_words(draft, kind, view)
+            goes = draft.is_own(view) or _is_named_for_them(draft, kind, view)
+            document = None if goes else without_words(draft, kind, view)
             if document is None:
                 change = base.plan_remove(relative, view.document, "forget it")
                 draft.add(change, kind.plural)
@@ -46,6 +47,12 @@ def forget_files(draft: ForgettingDraft, kind: Kind) -> None:
             told = path.stem.removesuffix(kind.stem(path)) if kind.prefix else ""
             if edit is not None and re.search(r"[^\W\d_]", told):
                 _name_anew(draft, kind, relative, view.document, document)
+
+
+def _is_named_for_them(draft: ForgettingDraft, kind: Kind, view: RecordView) -> bool:
+    """Whether a program called a file by their name: what is left of it is drawn anew."""
+    is_made = kind.name in audiences.NAMED_BY_WORDS and bool(view.origin.by)
+    return is_made and draft.is_past(view.at) and draft.is_named(view.id)
 
 
 def _name_anew(

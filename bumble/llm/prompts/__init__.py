@@ -129,10 +129,9 @@ def harmless(text: str, *tags: str) -> str:
 @cache
 def _opening(tags: frozenset[str]) -> re.Pattern[str]:
     """Match the bracket before a tag, however its name is spaced or spelt."""
-    names = "|".join(_UNSEEN.join(map(_letter, tag)) for tag in sorted(tags))
+    # each letter in full width, too
+    spelt = (
+        [f"[{re.escape(sign)}{chr(ord(sign) + 0xFEE0)}]" for sign in tag] for tag in sorted(tags)
+    )
+    names = "|".join(map(_UNSEEN.join, spelt))
     return re.compile(f"[{_ANGLES}](?={_UNSEEN}(?:{names})(?![\\w-]))", re.IGNORECASE)
-
-
-def _letter(letter: str) -> str:
-    """Match a letter of a tag's name, in full width too."""
-    return f"[{re.escape(letter)}{chr(ord(letter) + 0xFEE0)}]"

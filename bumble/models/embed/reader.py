@@ -27,8 +27,7 @@ MOST_TOKENS = 96  # of a message: what follows is not read
 HEADS = 4
 SPAN_FROM = (-1.0, -1.0, -1.0)  # above it a token is of a name, a time, a purpose
 NAME_FROM = -2.5  # likewise, of a name where somebody surely says theirs
-IN_DOUBT = -0.5  # how far below its cut-off an introduction may still be one
-MAY_INTRODUCE = -1.5  # likewise, where a part of the message, read by itself, surely is one
+MAY_INTRODUCE = -1.5  # of a whole message of which a part, read by itself, surely is one
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
 # The first words of a message up to a stop, of one that goes on: "its joy here", "hi ada, im dot".
 _PART = r"[^.,;:!?\n]{4,40}"
@@ -58,12 +57,8 @@ class MessageReading(Struct, frozen=True):
 
     @property
     def introduced(self) -> str:
-        """The name by which its speaker introduces themselves; empty where nobody does.
-
-        In doubt it counts where nothing else is told: whoever acts on it asks first.
-        """
-        perhaps = self.scores.get("introduce", -9.0) > IN_DOUBT and not self.has("tell")
-        if not (self.has("introduce") or perhaps):
+        """The name by which its speaker introduces themselves; empty where nobody does."""
+        if not self.has("introduce"):
             return ""
         first, *rest = self.name.split() or [""]
         name = " ".join(rest) if rest and first.casefold() in stop_words.WORDS else self.name
@@ -129,6 +124,8 @@ class HeadReader:
         )
         keep = above.pop("keep")
         scores = {name: value for name, value in above.items() if name not in GRADES}
+        # who is named as somebody's brother or cat, or addressed, is not who speaks
+        scores["introduce"] = min(scores["introduce"], float(out["own"]))
         least = list(SPAN_FROM)
         least[0] = NAME_FROM if scores["introduce"] > 0 else least[0]
         name, when, what = spans(text, offsets, out["spans"], least)
@@ -154,10 +151,12 @@ class HeadReader:
         attention = _softmax(self._dense("pool", h)[:, 0])
         gram = _gelu(self._dense("grams", counts))
         last = np.concatenate([attention @ h, h.mean(axis=0), gram])
-        replies = self._dense("reply", np.concatenate([last, states.mean(axis=0)]))
+        whole = np.concatenate([last, states.mean(axis=0)])
+        replies = self._dense("reply", whole)
         out = {
             "keep": self._dense("keep", last)[0],
             "spans": self._dense("span", h[1:]),
+            "own": self._dense("own", whole)[0],
             "replies": dict(zip(map(str, w["replies"]), map(float, replies), strict=True)),
             **dict(zip(map(str, w["intents"]), self._dense("intent", last), strict=True)),
         }

@@ -109,7 +109,7 @@ def _endpoint(config: LlmConfig, origin: str) -> Choice:
     if config.model == "auto":
         raise UsageError(
             f"llm.base_url is {printable.shown_url(config.base_url)}, but llm.model is auto.\n"
-            "Say which of its models to use: bumble config set llm.model NAME"
+            "Say which of its models to use: bumble config set --user llm.model NAME"
         )
     why = f"llm.base_url ({origin})"
     return Choice("endpoint", config.model, why, url=config.base_url, key=config.api_key_env)

@@ -70,16 +70,16 @@ def test_a_portrait_is_for_whom_it_is_for_and_quoted_if_it_was_imported(full: Ru
 def test_a_note_is_quoted_and_replaces_nothing(full: Run) -> None:
     owner = desk(full)
     first = owner.remember("Sam has a dog", "Pets")
-    assert (first["id"], first["trust"]) == ("Pets (2)", "tool")
+    assert (first["id"], first["trust"]) == ("Pets (Sam)", "tool")
     assert owner.remember("Sam has a dog", "Pets")["changed"] is False
     book = knowledge.read(full.entity.knowledge)
     kept = knowledge.find(book, "Pets")
-    added = knowledge.find(book, "Pets (2)")
+    added = knowledge.find(book, "Pets (Sam)")
     assert kept is not None and kept.text == "Sam has a cat that hates rain"
     assert added is not None
     assert added.provenance == Provenance(by="mcp", trust="tool", audience=("sam",))
     (hit, *_) = owner.recall("dog", 5)["hits"]
-    assert (hit["id"], hit["quoted_from"]) == ("Pets (2)", "what a tool gave")
+    assert (hit["id"], hit["quoted_from"]) == ("Pets (Sam)", "what a tool gave")
     assert "> Sam has a dog" in owner.knowledge_page()
     assert "dog" not in desk(full, "Bo").knowledge_page()
     assert "dog" not in owner.being()

@@ -49,6 +49,13 @@ def test_a_file_that_a_hand_has_broken_stops_no_talk_and_stays_untouched(
     assert run("context", "list", "-m", "Hi").code == 0
 
 
+def test_a_belief_that_is_none_holds_up_no_learning(run: Run) -> None:
+    run.ok("belief", "add", "Sam drinks tea.")
+    run.write("beliefs/sam-likes-plums.md", "Sam likes plums.\n")
+    assert "waits" not in run.ok("consolidate", "--dry-run").err
+    assert "`formed` is missing: it should be a time, such as 2" in run("doctor").out
+
+
 @pytest.mark.parametrize(
     ("path", "head"),
     [

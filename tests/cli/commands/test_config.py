@@ -97,6 +97,8 @@ def test_set_and_unset_leave_the_file_of_a_newborn_as_it_was(run: Run) -> None:
         ("cognition.history_compression.compaction_target_ratio", "0.99", "must be below"),
         ("schema_version", "2", "schema_version"),
         ("x", "y", "not a setting"),
+        ("name", " ", "The name is empty"),
+        ("tools.servers.x", "{command: [echo]}", "Add --user"),
         ("trusted", "[/]", "not a setting"),
     ],
 )

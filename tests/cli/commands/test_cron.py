@@ -238,3 +238,15 @@ def test_a_crontab_that_was_not_taken_is_as_it_was(run: Run, tmp_path: Path, wri
     assert ran.code == 1
     assert "crontab refused it, and is as it was" in ran.err
     assert place.read_text() == "0 5 * * * backup\n"
+
+
+def test_a_folder_that_is_gone_leaves_the_crontab_and_keys_of_the_shell_are_named(
+    run: Run, tmp_path: Path
+) -> None:
+    place = program(run, tmp_path, "crontab", CRONTAB)
+    run.environ["OPENAI_API_KEY"] = "sk-x"
+    assert "OPENAI_API_KEY" in run.ok("cron", "install", "--yes").err
+    assert "OPENAI_API_KEY" in run.ok("cron", "show").out
+    gone = run.entity.root.rename(tmp_path / "moved")
+    ran = run("-e", str(run.entity.root), "cron", "remove", "--yes", cwd=gone)
+    assert (ran.code, "bumble" in place.read_text()) == (0, False)

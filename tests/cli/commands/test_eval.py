@@ -124,10 +124,10 @@ def test_drafts_are_checks_that_pass_and_come_once(ada: Run) -> None:
         "beliefs/bel_1.md", f"{head}audience: [kim]\n---\n\nKim owes 9300 euro to the old bank.\n"
     )
     ada.write("knowledge.md", "## Rex\n<!-- {by: distill} -->\n\nHe is a poodle of nine years.\n")
-    shown = ada.ok("eval", "draft", "--dry-run")
+    shown = ada.ok("eval", "draft", "--dry-run", "--all")
     assert not ada.file("checks").exists()
 
-    made = ada.ok("eval", "draft", "--json").data["checks"]
+    made = ada.ok("eval", "draft", "--json", "--all").data["checks"]
 
     assert len(made) == 3
     assert all(f"checks/{name}.yaml" in shown.out for name in made)

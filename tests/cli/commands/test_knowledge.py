@@ -85,6 +85,24 @@ def test_a_broken_file_can_be_edited_whole_again(run: Run) -> None:
     assert run.text("knowledge.md") == "## Pets\n\na cat\n"
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"---\nsources: [sources/knowledge.yaml\n---\n\n## Job [only for mara]\n\nMara lost it.\n",
+        b"## Caf\xe9\n\nx\n",
+        b"<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n",
+    ],
+)
+def test_what_cant_be_read_is_not_written_over_and_can_be_edited(run: Run, broken: bytes) -> None:
+    run.entity.knowledge.write_bytes(broken)
+    assert run("knowledge", "set", "Tea", "black").code == 12
+    assert run("knowledge", "edit", "--from", "-", stdin=broken).code in (2, 12)
+    assert run("knowledge", "edit", "--from", "-", stdin=" \n").code == 2
+    assert run.entity.knowledge.read_bytes() == broken
+    run.ok("knowledge", "edit", "--from", "-", stdin="## Pets\n\na cat\n")
+    assert run.text("knowledge.md") == "## Pets\n\na cat\n"
+
+
 def test_fifty_megabytes_are_no_note(run: Run) -> None:
     ran = run("knowledge", "set", "Big", stdin=b"x" * 50_000_000)
     assert ran.code == 2
@@ -97,3 +115,23 @@ def test_locking_what_is_there_says_how(run: Run) -> None:
     assert ran.code == 2
     run.ok("knowledge", "rename", "Pets", "[locked] Pets")
     assert run.ok("knowledge", "show", "Pets", "--json").data["locked"] is True
+
+
+def test_another_section_that_somebody_writes_meanwhile_is_no_reason_to_fail(
+    run: Run, use_editor: UseEditor
+) -> None:
+    run.ok("knowledge", "set", "Pets", "a cat")
+    use_editor(
+        f"facts = Path({str(run.entity.knowledge)!r})\n"
+        "facts.write_text(facts.read_text() + '\\n## Home\\n\\nLisbon.\\n')\n"
+        "file.write_text('two cats')"
+    )
+    run.ok("knowledge", "edit", "Pets")
+    assert "Lisbon." in run.text("knowledge.md") and "two cats" in run.text("knowledge.md")
+    use_editor(
+        f"facts = Path({str(run.entity.knowledge)!r})\n"
+        "facts.write_text(facts.read_text().replace('two cats', 'a dog'))\n"
+        "file.write_text('three cats')"
+    )
+    assert run("knowledge", "edit", "Pets").code == 13
+    assert "a dog" in run.text("knowledge.md")

@@ -32,7 +32,7 @@ def bo(run: Run) -> Run:
 def test_a_person_is_shown_with_portrait_scores_and_counters(bo: Run) -> None:
     shown = bo.ok("person", "show", "bodil").out
     assert shown.startswith("# Bo\n\nBo is patient with me.\n")
-    for told in ("warmth 0.70", "talks      12", "tea, tides", "moved to Porto"):
+    for told in ("warmth 0.70", "exchanges  12", "tea, tides", "moved to Porto"):
         assert told in shown
     assert "2026-05-20 18:00" in shown
 

@@ -190,6 +190,7 @@ def empty(place: Path) -> Path:
 
 def test_one_command_sets_a_place_up_and_says_what_goes_there(life: Run, tmp_path: Path) -> None:
     server = empty(tmp_path / "server")
+    life.entity.soma.write_text(f"{life.text('soma.yaml')}x_mine: 1\n")  # by hand, not committed
     refused = life("sync", "--setup", str(server))
     assert refused.code == 13
     assert "1 conversation" in refused.err and "all earlier versions" in refused.err
@@ -201,6 +202,7 @@ def test_one_command_sets_a_place_up_and_says_what_goes_there(life: Run, tmp_pat
     assert life.ok("sync", "--push", "--json").data["pushed"]
     life.ok("sync", "--setup", str(server), "--yes")  # the same again
     git(tmp_path, "clone", "-q", str(server), "away")
+    assert "x_mine: 1" in (tmp_path / "away" / "soma.yaml").read_text()
     lived(tmp_path / "away", 2)
     git(tmp_path / "away", "push", "-q")
     assert life.ok("sync", "--json").data["merged"] == 1
@@ -296,6 +298,7 @@ def test_what_was_edited_by_hand_is_committed_and_a_settled_merge_brought_to_its
     assert life("sync").code != 0  # nothing is settled yet
     git(root, "checkout", "--ours", "--", "entity.yaml")
     git(root, "add", "entity.yaml")
+    life.entity.journal.write_text("## 2026-05-24 20:00\n\nEdited beside.\n")
     assert life.ok("sync", "--push", "--json").data["pushed"]
     assert git(root, "status", "--porcelain") == ""
     assert "name: Ivy" in life.text("entity.yaml")

@@ -91,6 +91,9 @@ def test_what_last_passes_over_is_told(dreamer: Run) -> None:
     assert 'passed over: "mine" (' in ran.err
     assert "): not made by bumble" in ran.err
     assert "gone: dream drm_1" in ran.out
+    refused = dreamer("undo", "--last")
+    assert (refused.code, "which bumble did not make" in refused.err) == (13, True)
+    assert dreamer.file("dreams/drm_1.md").exists()
 
 
 def test_an_undo_can_be_undone(dreamer: Run) -> None:
@@ -163,3 +166,15 @@ def test_of_a_long_undo_the_first_lines_are_shown(ada: Run, tmp_path: Path) -> N
     shown = ada.ok("undo", "--last", "--dry-run").out.splitlines()
     assert "Line 3." in "\n".join(shown)
     assert shown[-1].endswith("30 lines more")
+
+
+def test_an_import_goes_as_a_whole_though_something_was_noted_of_it(
+    ada: Run, tmp_path: Path
+) -> None:
+    path = exports.as_json(tmp_path / "conversations.json", [exports.gpt_moving()])
+    ada.ok("import", str(path))
+    (talk,) = ada.entity.sessions.glob("*/messages.jsonl")
+    with talk.open("a") as lines:
+        lines.write('{"type": "distilled", "at": "2026-05-24T12:00:00Z"}\n')
+    ada.ok("undo", "--last")
+    assert not talk.exists()

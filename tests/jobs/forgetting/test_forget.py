@@ -16,6 +16,7 @@ from bumble.jobs.forgetting.draft import ForgettingDraft
 from bumble.records import (
     base,
     beliefs,
+    checks,
     dreams,
     episodes,
     journal,
@@ -284,3 +285,16 @@ def test_what_a_file_is_named_for_goes_with_the_name_and_links_follow(tmp_path: 
     assert relationships.find(folder.relationships, "bo").met == []  # no link leads nowhere
     assert "sams" not in shown and f"/{ran.id}.md)" in shown
     assert file.relative_to(folder.root).as_posix() in {one.path for one in plan.undecided}
+
+
+def test_a_file_that_a_program_called_by_the_name_goes_with_it(tmp_path: Path) -> None:
+    folder = ada(tmp_path)
+    known(folder, "Bo", "Bo bakes.")
+    talked(folder, "ses_1", ("bo", "I bake bread."), by="bo")
+    checked = Provenance("eval draft", trust="person", audience=("sam",))
+    asked = checks.new("bo-s-bread", "What of bread?", expect=("rye",), provenance=checked)
+    own = skills.plan_set([], "Bo bread", "how", "Take rye.", "", overwrite=False)
+    write(folder, checks.plan_new(asked, ""), own)
+    write(folder, *forget.plan(folder, "bo", ("Bo",), UTC).changes)
+    assert not list(folder.root.glob("checks/*"))
+    assert [path.name for path in folder.root.glob("skills/*")] == ["bo-bread.md"]  # by hand

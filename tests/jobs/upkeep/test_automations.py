@@ -47,7 +47,7 @@ def automate(entity: Entity, prompt: str = "How was yesterday?", **fields: Any) 
 
 
 def look(entity: Entity) -> Automation:
-    return next(automations.read(entity.automations))
+    return automations.read(entity.automations)[0]
 
 
 def run_all(runtime: Runtime) -> list[Settled]:

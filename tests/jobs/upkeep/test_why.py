@@ -206,3 +206,17 @@ def test_git_tells_which_commit_wrote_it_and_who_changed_it_by_hand(ada: Entity)
     assert section.written is not None and section.written.by == "Sam"
     assert section.written.title == "correct the dog"
     assert entry.written is not None and entry.written.title == "distill: a dog"
+
+
+def test_a_sentence_names_the_commit_it_came_with_not_its_section(ada: Entity) -> None:
+    git(ada.root, "init", "-q")
+    git(ada.root, "add", "-A")
+    ada.knowledge.write_text(f"{ada.knowledge.read_text()}\n## Rent\n\nThe rent is 640 euros.\n")
+    git(ada.root, "add", "-A")
+    git(ada.root, "commit", "-qm", "the rent")
+    ada.knowledge.write_text(ada.knowledge.read_text().replace("640 euros", "690 now"))
+    git(ada.root, "commit", "-qam", "the rent again")
+    library = Library(ada, name="Ada", zone=UTC)
+    (item,) = why.find(library, "The rent is 690 now", None)
+    written = why.explain(library, item).written
+    assert written is not None and written.title == "the rent again"

@@ -105,7 +105,11 @@ def test_what_was_said_before_makes_no_confidence_or_correction(
 
 
 def test_who_names_somebody_else_introduces_nobody(real: HeadReader) -> None:
-    for text in ("Meine Frau heißt Ludmilla.", "my boss is called Ahmed", "Mijn zus heet Trijn."):
+    for text in (
+        *("Meine Frau heißt Ludmilla.", "my boss is called Ahmed", "Mijn zus heet Trijn."),
+        *("Hello Ada, my cat is Tom", "Hello, my problem is Anna", "Hej, min hund heter Rex"),
+        *("Hello Tom", "Hi, my wife is Lena", "Bonjour, mon chat s'appelle Félix"),
+    ):
         assert real.read(text).introduced == ""
 
 
