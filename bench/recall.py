@@ -1,8 +1,8 @@
 """How well `recall` finds the turns that answer a question, by the product's own index and search.
 
-Every conversation of a LoCoMo-shaped file becomes an entity folder whose sessions are transcripts.
-Each question is searched for in its own conversation only: with all that counts, without each of
-it, and by words alone. Prints recall@1/5/10/20, MRR and
+Every conversation of a LoCoMo-shaped file, or of a folder of talks, becomes an entity folder whose
+sessions are transcripts. Each question is searched for in its own conversation only: with all that
+counts, without each of it, and by words alone. Prints recall@1/5/10/20, MRR and
 nDCG@10 by category (LoCoMo's 5 are adversarial: the question names the wrong person), a table of
 what each part brings, and writes all to `bench/out/recall.json`. --embedder takes any of the
 catalog; weights were chosen on all-minilm-l6-v2.
@@ -51,6 +51,7 @@ from bumble.models.weights.store import PullOptions
 from bumble.recall import periods
 from bumble.records import base, relationships, sessions
 from bumble.records.sessions import Message
+from bumble.text import yaml_read
 from tests.support.hashing import HashingEmbedder
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -133,6 +134,34 @@ def moment(text: str) -> datetime:
         except ValueError:
             continue
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def samples(path: Path) -> list[dict[str, Any]]:
+    """Read a LoCoMo-shaped file, or the talks of a folder (`bench/data/talks`) in that shape."""
+    if path.is_dir():
+        return [_of_talk(file) for file in sorted(path.rglob("*.yaml"))]
+    read: list[dict[str, Any]] = json.loads(path.read_text())
+    return read
+
+
+def _of_talk(file: Path) -> dict[str, Any]:
+    talk = yaml_read.parse_mapping(file.read_text(encoding="utf-8"))
+    conversation = dict(zip(("speaker_a", "speaker_b"), talk["speakers"], strict=True))
+    for n, session in enumerate(talk["sessions"]):
+        conversation[f"session_{n}_date_time"] = f"{session['date']}"
+        conversation[f"session_{n}"] = [
+            {"speaker": speaker, "text": text, "dia_id": f"D{n}:{turn}"}
+            for turn, (speaker, text) in enumerate(session["turns"])
+        ]
+    asked = [
+        {
+            "question": each["q"],
+            "category": each["kind"],
+            "evidence": [f"D{n}:{turn}" for n, turn in each["a"]],
+        }
+        for each in talk["questions"]
+    ]
+    return {"conversation": conversation, "qa": asked}
 
 
 def said(turn: Mapping[str, Any]) -> str:
@@ -224,7 +253,7 @@ def measure(
     memory = settings.load().config.memory
     found: dict[str, dict[str, list[Scores]]] = {leg: {} for leg in legs}
     dropped = 0
-    for sample in json.loads(path.read_text()):
+    for sample in samples(path):
         with tempfile.TemporaryDirectory() as place:
             entity, name, ids = write_entity(Path(place), sample["conversation"])
             at = index_place.place_of(entity, IndexConfig("auto", server, "none"))
@@ -279,7 +308,7 @@ def main() -> int:
     parser.add_argument("--random-imprints", action="store_true", help="what chance feelings cost")
     parser.add_argument("--server", default="", help="a Postgres that the indexes stand on instead")
     options = parser.parse_args()
-    if not options.data.is_file():
+    if not options.data.exists():
         print(f"skipped: there is no {options.data}")
         return 0
     started = time.perf_counter()

@@ -2,8 +2,9 @@
 
 Query tokens are floats, those of texts one bit a dimension. Tokens that stand in few texts count
 more, stop words little; small shares come from the turns before and around, how a text is put, and
-who is named, chosen on the development half of LoCoMo (docs/log.md). Pure functions over arrays, a
-row a chunk and a column a unit: a turn with all its chunks, or a chunk of another record by itself.
+who is named, chosen on the development half of LoCoMo and on thirty talks of other writers
+(docs/log.md). Pure functions over arrays, a row a chunk and a column a unit: a turn with all its
+chunks, or a chunk of another record by itself.
 
 Source:
     Khattab & Zaharia, "ColBERT: efficient and effective passage search via contextualized late
@@ -146,11 +147,11 @@ class Shares(Struct, frozen=True):
     # message says much that a memory need not have, a short question little.
     covered: float = 0.5
     before: tuple[float, ...] = (0.5, 0.3)  # of what the turns before match better, nearest first
-    words: float = 0.06  # BM25, divided by the best of the query
+    words: float = 0.04  # BM25, divided by the best of the query
     around: float = 0.6  # the mean of the best around
-    asks: float = -0.12  # a turn that is nothing but questions; else its share of them
-    own: float = 0.08  # says I, my or we; whatever is no turn is a statement anyway
-    named: float = 0.09  # who speaks, or whom it is about, is named in the query
+    asks: float = -0.1  # a turn that is nothing but questions; else its share of them
+    own: float = 0.04  # says I, my or we; whatever is no turn is a statement anyway
+    named: float = 0.045  # who speaks, or whom it is about, is named in the query
     period: float = 0.1  # from the time that the query names
 
 

@@ -53,7 +53,7 @@ def test_form_and_speaker_count_and_are_shown(filled: Notes) -> None:
     painted = shares(filled, "When did Sam paint it?", "msg_a2")
     assert painted["own"] > 0
     assert painted["named"] > 0
-    assert shares(filled, "the tide", "msg_a4")["asks"] == pytest.approx(-0.12)
+    assert shares(filled, "the tide", "msg_a4")["asks"] == pytest.approx(-0.1)
     assert shares(filled, "Was Kim there?", "ep_1")["named"] > 0
 
 

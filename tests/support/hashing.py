@@ -40,6 +40,7 @@ class HashingEmbedder:
             document_prefix="",
             query_prefix="",
             pooling="mean",
+            tokens_beside="",
             layer_norm=False,
             max_tokens=0,
         )

@@ -122,9 +122,10 @@ class OnnxEmbedder:
             unpacked: The same graph by `unpack`, for as long as it is not rewritten.
             token_mean: Taken from the states of tokens before they are matched, shape (hidden,):
                 what all of them have in common tells none from another. None: nothing.
-            inner_states: Values of the graph, shape (n, t, hidden), that `states` returns before
-                the last: what a message is stands plainer in the middle layers of an encoder that
-                was trained to find.
+            inner_states: Values of the graph, shape (n, t, hidden), of middle layers. What a
+                message is, and what a word means in it, stands plainer there than at the end of an
+                encoder that was trained to give one vector: `states` returns them, and tokens are
+                matched by the last of them beside the end.
             multilingual: Whether the model understands other languages as well as English.
             threads: Threads of one operation.
 
@@ -137,11 +138,14 @@ class OnnxEmbedder:
         self._batch_texts = _BATCH_TEXTS if batch_invariant else 1
         self._tokenizer = Pieces(tokenizer, identity.max_tokens)
         self._weights, self._threads = weights, threads
-        self._session = _load_session(
-            weights, optimise=optimise, threads=threads, unpacked=unpacked
-        )
         self._inner_states = tuple(inner_states)
-        self._shown: tuple[str, ...] = ()  # what the session puts out of them
+        self._session = _load_session(
+            weights,
+            optimise=optimise,
+            threads=threads,
+            shown=self._inner_states,
+            unpacked=unpacked,
+        )
         self._runs_left = None if optimise else _RUNS_AS_IT_IS  # until it is rewritten
         self._spoken: dict[int, bool] = {}  # whether a piece of the vocabulary is more than signs
         self._inputs = [argument.name for argument in self._session.get_inputs()]
@@ -150,26 +154,26 @@ class OnnxEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Embed texts to be found. Returns shape (n, d), rows of length 1, in the order given."""
         vectors = np.empty((len(texts), self.identity.dimensions), np.float32)
-        for where, _, hidden, mask in self._runs(texts):
-            vectors[where] = self._pooled(hidden, mask)
+        for where, _, layers, mask in self._runs(texts):
+            vectors[where] = self._pooled(layers[0], mask)
         return vectors
 
     def embed_documents_by_token(self, texts: Sequence[str]) -> tuple[Floats, list[DocumentTokens]]:
         """Embed texts to be found: vectors as `embed_documents` gives them, and tokens."""
         vectors = np.empty((len(texts), self.identity.dimensions), np.float32)
         tokens: dict[int, DocumentTokens] = {}
-        for where, encodings, hidden, mask in self._runs(texts):
-            vectors[where] = self._pooled(hidden, mask)
-            for at, encoding, states in zip(where, encodings, hidden, strict=True):
+        for where, encodings, layers, mask in self._runs(texts):
+            vectors[where] = self._pooled(layers[0], mask)
+            for n, (at, encoding) in enumerate(zip(where, encodings, strict=True)):
                 rows = self._matched(encoding, len(self.identity.document_prefix))
-                signs = np.packbits(self._by_token(states[rows]) > 0, axis=1)
+                signs = np.packbits(self._by_token(layers, n, rows) > 0, axis=1)
                 tokens[at] = DocumentTokens(np.array(encoding.ids, np.uint32)[rows], signs)
         return vectors, [tokens[at] for at in range(len(texts))]
 
     def embed_query(self, text: str) -> Floats:
         """Embed a text to search with. Returns shape (d,), of length 1."""
-        hidden, mask = self._run(self._encode(self.identity.query_prefix, [text]))
-        vector: Floats = self._pooled(hidden, mask)[0]
+        layers, mask = self._run(self._encode(self.identity.query_prefix, [text]))
+        vector: Floats = self._pooled(layers[0], mask)[0]
         return vector
 
     def embed_query_by_token(self, text: str) -> tuple[Floats, QueryTokens]:
@@ -180,16 +184,16 @@ class OnnxEmbedder:
         if self._asked is not None and self._asked[0] == text:
             return self._asked[1]
         encodings = self._encode(self.identity.query_prefix, [text])
-        hidden, mask = self._run(encodings)
+        layers, mask = self._run(encodings)
         skipped = len(self.identity.query_prefix)
         rows = self._matched(encodings[0], skipped)
         spans = [encodings[0].offsets[row] for row in rows]
         tokens = QueryTokens(
             np.array(encodings[0].ids, np.uint32)[rows],
-            unit_rows(self._by_token(hidden[0][rows])),
+            unit_rows(self._by_token(layers, 0, rows)),
             tuple((start - skipped, end - skipped) for start, end in spans),
         )
-        self._asked = text, (self._pooled(hidden, mask)[0], tokens)
+        self._asked = text, (self._pooled(layers[0], mask)[0], tokens)
         return self._asked[1]
 
     def states(self, text: str) -> tuple[Floats, list[tuple[int, int]]]:
@@ -198,11 +202,6 @@ class OnnxEmbedder:
         Returns:
             Shape (tokens, hidden · (inner states + 1)), and where each token stands in the text.
         """
-        if self._shown != self._inner_states:  # only who reads messages pays for another load
-            self._shown = self._inner_states
-            self._session = _load_session(
-                self._weights, optimise=False, threads=self._threads, shown=self._shown
-            )
         encodings = self._encode(self.identity.query_prefix, [text])
         skipped = len(self.identity.query_prefix)
         rows = [
@@ -212,25 +211,25 @@ class OnnxEmbedder:
             )
             if not special and start >= skipped
         ]
-        outputs, _ = self._outputs(encodings)
-        hidden = np.concatenate([*outputs[1:], outputs[0]], axis=2)
+        layers, _ = self._run(encodings)
+        hidden = np.concatenate([*layers[1:], layers[0]], axis=2)
         offsets = [encodings[0].offsets[row] for row in rows]
         return hidden[0][rows], [(start - skipped, end - skipped) for start, end in offsets]
 
     def token_mean(self, texts: Sequence[str]) -> Floats:
-        """Average the states of all tokens that are matched. Returns shape (hidden,)."""
+        """Average the states by which tokens are matched, as they are. Returns shape (hidden,)."""
         skipped = len(self.identity.document_prefix)
         states = [
-            hidden[self._matched(encoding, skipped)]
-            for _, encodings, batch, _ in self._runs(texts)
-            for encoding, hidden in zip(encodings, batch, strict=True)
+            self._token_states(layers, n, self._matched(encoding, skipped))
+            for _, encodings, layers, _ in self._runs(texts)
+            for n, encoding in enumerate(encodings)
         ]
         mean: Floats = np.concatenate(states).mean(axis=0, dtype=np.float32)
         return mean
 
     def _runs(
         self, texts: Sequence[str]
-    ) -> Iterator[tuple[list[int], list[Tokens], Floats, NDArray[np.int64]]]:
+    ) -> Iterator[tuple[list[int], list[Tokens], list[Floats], NDArray[np.int64]]]:
         """Run texts in batches. Yields rows of `texts` with what the model made of them."""
         for start in range(0, len(texts), _WINDOW_TEXTS):
             window = texts[start : start + _WINDOW_TEXTS]
@@ -245,13 +244,11 @@ class OnnxEmbedder:
         clean = [prefix + t[:limit].encode("utf-8", "replace").decode("utf-8") for t in texts]
         return self._tokenizer.encode_batch(clean)
 
-    def _run(self, encodings: Sequence[Tokens]) -> tuple[Floats, NDArray[np.int64]]:
-        """Return the last hidden state, shape (n, t, hidden), and which tokens are no padding."""
-        outputs, mask = self._outputs(encodings)
-        return outputs[0], mask
+    def _run(self, encodings: Sequence[Tokens]) -> tuple[list[Floats], NDArray[np.int64]]:
+        """Return states, each of shape (n, t, hidden), and which tokens are no padding.
 
-    def _outputs(self, encodings: Sequence[Tokens]) -> tuple[list[Floats], NDArray[np.int64]]:
-        """Return all outputs of the graph, the last hidden state first."""
+        The last layer comes first, then the inner ones in their order.
+        """
         longest = max(len(encoding) for encoding in encodings)
         ids = np.zeros((len(encodings), longest), np.int64)
         mask = np.zeros_like(ids)
@@ -265,7 +262,7 @@ class OnnxEmbedder:
         """Return the graph to run, rewritten where a process turns out to embed a lot."""
         if self._runs_left == 0:
             self._session = _load_session(
-                self._weights, optimise=True, threads=self._threads, shown=self._shown
+                self._weights, optimise=True, threads=self._threads, shown=self._inner_states
             )
         self._runs_left = self._runs_left - 1 if self._runs_left else None
         return self._session
@@ -276,8 +273,14 @@ class OnnxEmbedder:
             pooled = layer_norm(pooled)
         return unit_rows(pooled[:, : self.identity.dimensions])
 
-    def _by_token(self, hidden: Floats) -> Floats:
-        """Bring the states of tokens, shape (t, hidden), to the width of the pooled vectors."""
+    def _token_states(self, layers: Sequence[Floats], text: int, rows: Sequence[int]) -> Floats:
+        """Return what a text's tokens are matched by, shape (t, hidden)."""
+        last: Floats = layers[0][text][rows]
+        return last if len(layers) == 1 else unit_rows(last) + unit_rows(layers[-1][text][rows])
+
+    def _by_token(self, layers: Sequence[Floats], text: int, rows: Sequence[int]) -> Floats:
+        """Bring what tokens are matched by to the width of the pooled vectors."""
+        hidden = self._token_states(layers, text, rows)
         centred = hidden if self._token_mean is None else hidden - self._token_mean
         normed = layer_norm(centred) if self.identity.layer_norm else centred
         return normed[:, : self.identity.dimensions]
@@ -343,8 +346,10 @@ def _batches(encodings: Sequence[Tokens], at_most: int) -> list[list[int]]:
     return batches
 
 
-def unpack(weights: Path, folder: Path) -> Path:
+def unpack(weights: Path, folder: Path, shown: Sequence[str]) -> Path:
     """Write a graph with its constants worked out, int8 weights as floats, into a folder.
+
+    It puts out what it did, and the values that are to be shown.
 
     The constants stand in a file of their own, which the system maps when the graph is loaded:
     what a run doesn't touch, as most rows of a vocabulary, is never read.
@@ -360,7 +365,8 @@ def unpack(weights: Path, folder: Path) -> Path:
     written = "session.optimized_model_external_initializers"
     options.add_session_config_entry(f"{written}_file_name", _CONSTANTS)
     options.add_session_config_entry(f"{written}_min_size_in_bytes", _CONSTANT_BYTES)
-    onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+    model = weights.read_bytes() + _outputs_of(shown)
+    onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     return graph
 
 
@@ -369,8 +375,8 @@ def _load_session(
     *,
     optimise: bool,
     threads: int,
+    shown: Sequence[str],
     unpacked: Path | None = None,
-    shown: Sequence[str] = (),
 ) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -383,7 +389,7 @@ def _load_session(
         # To lay weights out for speed takes as long as eight queries.
         options.add_session_config_entry("session.disable_prepacking", "1")
     try:
-        model = path.read_bytes() + _outputs_of(shown) if shown else unpacked or path
+        model = unpacked or (path.read_bytes() + _outputs_of(shown) if shown else path)
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except UNREADABLE as error:
         if unpacked is not None:  # by another version of ONNX Runtime, or cut short

@@ -27,6 +27,7 @@ class EmbedderIdentity(Struct, frozen=True):
     document_prefix: str
     query_prefix: str
     pooling: str  # "mean"
+    tokens_beside: str  # the middle layer by which tokens are matched, beside the last; "": none
     layer_norm: bool
     max_tokens: int  # longer texts are cut here
 

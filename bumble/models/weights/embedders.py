@@ -20,7 +20,7 @@ UNRELATED = "unrelated_cosine"  # a fact of the manifest: the mean by number of 
 UNPACKED = (
     "unpacked"  # a folder beside the weights; among the facts, its files as they were written
 )
-COMMON = "token_mean"  # another: what the tokens of unrelated sentences have in common
+COMMON = "common_state"  # another: what the tokens of unrelated sentences have in common
 CENTRED = "mean, tokens centred"  # how such a model pools, as its identity has it
 _MOST_THREADS = 4  # texts are short: more threads wait for each other
 
@@ -89,18 +89,24 @@ def unpacked(installed: store.Installed) -> store.Installed:
     with unfinished.noted(unfinished.PendingCreation(str(new))):
         try:
             new.mkdir()
-            onnx.unpack(installed.weights, new)
+            onnx.unpack(installed.weights, new, _run(installed.entry).inner_states)
             shutil.rmtree(place, ignore_errors=True)
             new.rename(place)
         except (OSError, *onnx.UNREADABLE):  # no room, no right, or another process was quicker
             shutil.rmtree(new, ignore_errors=True)
             return installed
-    return store.record(installed, {UNPACKED: store.stamps(place)})
+    return store.record(installed, {UNPACKED: _of_unpacked(installed)})
 
 
 def _is_unpacked(installed: store.Installed) -> bool:
     known = installed.facts.get(UNPACKED)
-    return bool(known) and known == store.stamps(installed.path(UNPACKED))
+    return bool(known) and known == _of_unpacked(installed)
+
+
+def _of_unpacked(installed: store.Installed) -> dict[str, object]:
+    """Say what the files of the unpacked graph are, and which states it puts out."""
+    files = store.stamps(installed.path(UNPACKED))
+    return {"files": files, "shown": list(_run(installed.entry).inner_states)}
 
 
 def mean_cosine(vectors: protocol.Floats) -> float:
@@ -130,6 +136,7 @@ def identity(entry: CatalogEntry, dimensions: int) -> protocol.EmbedderIdentity:
         document_prefix=run.document_prefix,
         query_prefix=run.query_prefix,
         pooling=CENTRED if run.centre_tokens else run.pooling,
+        tokens_beside=run.inner_states[-1] if run.inner_states else "",
         layer_norm=run.layer_norm,
         max_tokens=run.max_tokens,
     )

@@ -39,6 +39,7 @@ def identity(dimensions: int = 768, max_tokens: int = 64) -> EmbedderIdentity:
         document_prefix="search_document: ",
         query_prefix="search_query: ",
         pooling="mean",
+        tokens_beside="",
         layer_norm=True,
         max_tokens=max_tokens,
     )
@@ -98,7 +99,7 @@ def test_a_vector_does_not_depend_on_its_batch(embedder: OnnxEmbedder, texts: li
 class Spy(OnnxEmbedder):
     """Remembers how many texts and how much padding went into each run."""
 
-    def _run(self, encodings: Sequence[Any]) -> tuple[Floats, NDArray[np.int64]]:
+    def _run(self, encodings: Sequence[Any]) -> tuple[list[Floats], NDArray[np.int64]]:
         self.seen = [*getattr(self, "seen", []), [len(encoding) for encoding in encodings]]
         return super()._run(encodings)
 
@@ -140,6 +141,17 @@ def test_states_are_those_of_inner_layers_and_the_last_and_vectors_stay(graph: P
     assert np.abs(states[:, : last.shape[1]] - last).max() > 0.1
     assert np.abs(embedder.embed_query("the tide, again") - before).max() > 0
     assert np.abs(embedder.embed_query("the tide") - before).max() < 1e-5
+
+
+def test_tokens_are_matched_by_a_middle_layer_beside_the_last(graph: Path) -> None:
+    inner = [node.output[0] for node in onnx_format.load(graph).graph.node if node.op_type == "Add"]
+    embedder = tiny(graph, inner_states=inner[:1])
+    middle, last = np.split(embedder.states("the tide")[0], 2, axis=1)
+    both = layer_norm(unit_rows(middle) + unit_rows(last))
+    _, tokens = embedder.embed_query_by_token("the tide")
+    assert tokens.vectors == pytest.approx(unit_rows(both), abs=1e-4)
+    _, (signs,) = embedder.embed_documents_by_token(["the tide"])
+    assert signs.signs.shape == (2, both.shape[1] // 8)
 
 
 def test_weights_that_are_not_a_graph_are_an_error_that_names_the_file(tmp_path: Path) -> None:
@@ -216,7 +228,7 @@ def test_tokens_come_with_the_same_vectors_and_without_marks_prefix_or_punctuati
 def test_the_runtime_tells_nobody_that_it_runs(graph: Path, tmp_path: Path) -> None:
     code = (
         "from pathlib import Path; from bumble.models.embed import onnx;"
-        f"onnx._load_session(Path({str(graph)!r}), optimise=False, threads=1)"
+        f"onnx._load_session(Path({str(graph)!r}), optimise=False, threads=1, shown=())"
     )
     environ = {name: value for name, value in os.environ.items() if "ORT_" not in name}
     environ |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}

@@ -48,6 +48,7 @@ def entry(data: bytes, source: Wheels) -> CatalogEntry:
             catalog.load().entry("multilingual-e5-small").embedding or pytest.fail(),
             dimensions=(packed_e5.H,),
             max_tokens=packed_e5.PLACES,
+            inner_states=(),
         ),
     )
 
