@@ -23,6 +23,7 @@ KNOWS_FOR_CODE = frozenset(  # writers
     {
         *("asks", "berit", "odile", "parker", "bertram", "celeste", "tessa"),
         *("ursula", "valentin", "wilma", "xaver"),
+        *("rosa", "ruben", "runa"),
     }
 )
 # Writers of whole messages with what a friend would answer: of short replies theirs count thrice.

@@ -22,6 +22,7 @@ from bumble.chat.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
 from bumble.llm import actions, prompts
+from bumble.llm.partial_json import SayReader
 from bumble.llm.protocol import (
     Action,
     Completion,
@@ -32,7 +33,6 @@ from bumble.llm.protocol import (
     Tool,
     ToolResult,
 )
-from bumble.llm.say_stream import SayReader
 from bumble.prompt import transcript
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words

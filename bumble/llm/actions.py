@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from bumble import patterns
 from bumble.errors import AnswerInvalidError
 from bumble.llm import marks, structured, written_calls
-from bumble.llm.partial_json import PartialJson
+from bumble.llm.partial_json import PartialJson, SayReader, listed
 from bumble.llm.protocol import (
     Action,
     Completion,
@@ -28,7 +28,6 @@ from bumble.llm.protocol import (
     Tool,
     Usage,
 )
-from bumble.llm.say_stream import SayReader, listed
 from bumble.llm.wire import CallPart, Piece
 from bumble.text.printable import each_text, whole
 

@@ -17,9 +17,8 @@ from bumble.index import form
 from bumble.jobs import portrait
 from bumble.llm import actions, structured, written_calls
 from bumble.llm.marks import ThinkFilter
-from bumble.llm.partial_json import MOST_DEEP
+from bumble.llm.partial_json import MOST_DEEP, SayReader
 from bumble.llm.protocol import Tool
-from bumble.llm.say_stream import SayReader
 from bumble.prompt import handover
 from bumble.records import narrative
 from tests.support.sweeps import turns

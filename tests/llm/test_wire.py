@@ -21,8 +21,8 @@ from bumble.errors import (
 )
 from bumble.llm import actions, structured
 from bumble.llm.http_model import HttpModel, openai
+from bumble.llm.partial_json import SayReader
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool, ToolResult
-from bumble.llm.say_stream import SayReader
 from bumble.llm.wire import HabitFile
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.openai_wire import CHAT, DONE, event, hello, says

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 
 from bumble.errors import WeightsMissingError
 from bumble.models.embed import onnx
-from bumble.models.embed.onnx import OnnxEmbedder
+from bumble.models.embed.onnx import OnnxEmbedder, layer_norm, unit_rows
 from bumble.models.embed.protocol import Embedder, EmbedderIdentity, Floats
 from bumble.models.weights import catalog, embedders, store
 from tests.support import nomic_graph
