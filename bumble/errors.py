@@ -333,9 +333,13 @@ class AnswerInvalidError(UserError):
 
 
 class BudgetSpentError(UserError):
-    """The limit on calls or tokens has been reached."""
+    """What may be spent has been: calls, tokens, the account's credit, or a model's window."""
 
     exit_code = 22
+
+
+class LimitReachedError(BudgetSpentError):
+    """A limit that the owner has set has been reached: what waits goes on when it is over."""
 
 
 class CredentialsError(UserError):

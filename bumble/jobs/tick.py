@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from bumble.errors import BudgetSpentError, FileChangedError, LockedError
+from bumble.errors import FileChangedError, LimitReachedError, LockedError
 from bumble.llm import ledger
 from bumble.runtime import job
 from bumble.runtime.job import Apply, Held, JobResult, Pass, Settled
@@ -60,7 +60,7 @@ def read(path: Path) -> Iterator[RunRecord]:
             yield msgspec.json.decode(line, type=RunRecord)
 
 
-WAITS = (BudgetSpentError, FileChangedError, LockedError)  # nothing to be done about it now
+WAITS = (LimitReachedError, FileChangedError, LockedError)  # nothing to be done about it now
 
 
 def run(

@@ -23,8 +23,8 @@ from msgspec.structs import asdict, replace
 
 from bumble import patterns
 from bumble.errors import (
-    BudgetSpentError,
     CredentialsError,
+    LimitReachedError,
     ModelUnreachableError,
     UnsafePathError,
     UserError,
@@ -357,11 +357,11 @@ class Budgeted(Wrapper):
         """Answer a request.
 
         Raises:
-            BudgetSpentError: If a limit is reached; nothing was asked.
+            LimitReachedError: If a limit is reached; nothing was asked.
         """
         problem = self._limits.problem(self.tally.calls)
         if problem is not None:
-            raise BudgetSpentError(
+            raise LimitReachedError(
                 f"{problem[:1].upper()}{problem[1:]}: {request.purpose} was left for later\n"
                 "It is made up for when there is room again, or raise the limit."
             )

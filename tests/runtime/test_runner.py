@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.errors import (
-    BudgetSpentError,
     FileChangedError,
+    LimitReachedError,
     LockedError,
     ModelUnreachableError,
     RecordInvalidError,
@@ -77,9 +77,9 @@ def test_a_spent_budget_leaves_the_rest_for_later_and_lists_it(runtime: Runtime)
     runtime = replace(runtime, model=Budgeted(runtime.model, Limits(1, None, DaySpending)))
     wait(runtime, "a 1", "a 2", "b 1")
     done = list(job.settle(runtime, [small("a", thinks=True), small("b")], None))
-    assert told(done) == ["a: 1", "a! BudgetSpentError", "b: 1"]
+    assert told(done) == ["a: 1", "a! LimitReachedError", "b: 1"]
     assert words(runtime, "a") == ["2"]
-    assert isinstance(done[1].problem, BudgetSpentError)
+    assert isinstance(done[1].problem, LimitReachedError)
 
 
 def test_a_file_that_keeps_changing_leaves_its_pass_waiting(runtime: Runtime) -> None:

@@ -14,6 +14,7 @@ import pytest
 from bumble.cli import registry
 from bumble.cli.app import main
 from bumble.cli.process import Shell
+from bumble.errors import BudgetSpentError
 from bumble.runtime import locks
 from tests.support import forked
 from tests.support.running import Run
@@ -126,13 +127,26 @@ def test_a_run_keeps_to_its_budget_and_says_what_is_left(living: Run) -> None:
     living.ok("config", "set", "limits.calls_per_turn", "1")
     living.write(WAITING, "a 1\na 2\n")
     ran = living.ok("tick", "--json")
-    assert [one["kind"] for one in ran.data["waiting"]] == ["BudgetSpentError"]
+    assert [one["kind"] for one in ran.data["waiting"]] == ["LimitReachedError"]
     assert living.text(WAITING) == "a 2\n"
     living.ok("config", "set", "limits.tokens_per_day", "1")
     assert "limits.tokens_per_day" in living.ok("tick", "-v").out
     today = living.ok("status", "--json").data["today"]
     assert (today["calls"], today["tokens_per_day"]) == (1, 1)
     assert today["tokens"] > 0
+
+
+def test_an_account_without_credit_is_no_limit_of_the_owners(
+    living: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spent(word: str) -> None:
+        raise BudgetSpentError("the account has nothing left to spend")
+
+    monkeypatch.setattr(registry, "AFTER_TURN", (small("a", spent),))
+    living.write(WAITING, "a 1\n")
+    ran = living("tick")
+    assert (ran.code, "nothing left to spend" in ran.err) == (22, True)
+    assert living.text(WAITING) == "a 1\n"
 
 
 def test_two_ticks_at_once_say_everything_once(run: Run) -> None:
