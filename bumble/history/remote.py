@@ -314,6 +314,11 @@ def _broken(root: Path, target: Upstream, name: str) -> str:
     return ""
 
 
+def unpushed(place: git.Git, target: Upstream) -> int:
+    """Count the commits that the remote doesn't have."""
+    return int(place.call("rev-list", "--count", f"{target.tracking}..HEAD").text or 0)
+
+
 def push(root: Path, place: git.Git, target: Upstream) -> None:
     """Push the branch to where it follows; hooks do not run.
 

@@ -22,7 +22,7 @@ from bumble.errors import (
 from bumble.history import remote
 from bumble.records import forgotten, kinds, knowledge
 from bumble.runtime import rules
-from bumble.text import printable
+from bumble.text import printable, words
 
 if TYPE_CHECKING:
     from bumble.cli.doctor import DoctorReport
@@ -106,7 +106,8 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     pushed = push and not problems
     if pushed:
         remote.push(root, place, target)
-    _tell(opened, merging, gone, changed, rules_waiting, problems, pushed=pushed)
+    own = 0 if pushed else remote.unpushed(place, target)
+    _tell(opened, merging, gone, changed, rules_waiting, problems, own=own, pushed=pushed)
     if problems:
         said = "what was merged left something wrong; `bumble doctor` says what"
         if not leaves_open:
@@ -204,11 +205,13 @@ def _tell(
     waiting: Sequence[Rule],
     problems: Sequence[Finding],
     *,
+    own: int,
     pushed: bool,
 ) -> None:
-    brought = f"{merging.commits} commits" if merging.commits != 1 else "1 commit"
+    brought, waits = words.counted(merging.commits, "commit"), words.counted(own, "commit")
     lines = [
         f"Merged {brought} of other clones." if merging.commits else "Nothing new elsewhere.",
+        *([f"{waits} of this clone to be pushed; --push does it."] if own and not problems else []),
         *(f"not obeyed until you trust it: {rules.line(rule)}" for rule in waiting),
         *(["Pushed."] if pushed else []),
         *(f"{finding.where}: {finding.sentence} [{finding.code}]" for finding in problems),

@@ -55,6 +55,7 @@ def test_two_clones_are_brought_together_and_nothing_is_pushed_unasked(
     lived(life.entity.root, 1)
     before = git(away, "ls-remote", "origin", "main")
     assert life.ok("sync", "--json").data["merged"] == 1
+    assert " of this clone to be pushed; --push does it." in life.ok("sync").out
     check_whole(life)
     assert git(life.entity.root, "status", "--porcelain") == ""
     assert git(away, "ls-remote", "origin", "main") == before
