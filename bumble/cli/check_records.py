@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.cli.check_tree import MEND, twice
+from bumble.cli.opening import Opened
 from bumble.entity import companions, secrets
+from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
-from bumble.entity.settings import Settings
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError, UserError
 from bumble.files import disk
 from bumble.history.findings import Finding
@@ -201,29 +201,20 @@ def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[
     yield from _find_unread(context.entity, {file.path for file in record_files})
 
 
-def check_prompt_files(entity: Entity, read: Settings | None) -> Iterator[Finding]:
+def check_prompt_files(entity: Entity, config: PromptConfig) -> Iterator[Finding]:
     """Find the files of every prompt that can't be read, save those that hold records."""
-    for own_file in system.read_own_files(entity, read.config.prompt) if read else ():
+    for own_file in system.read_own_files(entity, config):
         if own_file.problem and kinds.of_path(own_file.name) is None:
-            yield Finding(
-                "record-invalid",
-                own_file.problem.partition("\n")[0].partition(": ")[2],
-                own_file.name,
-            )
+            problem = own_file.problem.partition("\n")[0].partition(": ")[2]
+            yield Finding("record-invalid", problem, own_file.name)
 
 
-def check_rules(entity: Entity, read: Settings | None) -> Iterator[Finding]:
+def check_rules(opened: Opened) -> Iterator[Finding]:
     """Find the rules that came from elsewhere, and that the owner has not approved."""
-    if read is None:
-        return
-    asked = replace(entity, approval=read.approval)
-    for rule in rules.pending(asked, rules.read(asked, read), whole=True):
-        yield Finding(
-            "rule-elsewhere",
-            f"not obeyed: {rules.line(rule)}",
-            rule.file,
-            fix=f"bumble config trust {shlex.quote(str(entity.root))}",
-        )
+    listed = rules.read(opened.entity, opened.settings)
+    fix = f"bumble config trust {shlex.quote(str(opened.root))}"
+    for rule in rules.pending(opened.entity, listed, whole=True):
+        yield Finding("rule-elsewhere", f"not obeyed: {rules.line(rule)}", rule.file, fix=fix)
 
 
 def count(entity: Entity) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import tzinfo
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.cli import (
     check_machine,
@@ -18,15 +18,14 @@ from bumble.cli import (
     check_tree,
     index_place,
     output,
-    setting_files,
 )
 from bumble.cli.command import EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened, locate, settle_git
 from bumble.cli.process import Shell
-from bumble.entity import changes, commits, review_branch
+from bumble.entity import changes, commits, review_branch, settings
+from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
-from bumble.entity.settings import Settings
 from bumble.errors import LockedError, RecordInvalidError, ReviewError, UserError
 from bumble.history import clone
 from bumble.history.findings import Finding, guarded
@@ -38,7 +37,7 @@ from bumble.records import relationships, state
 from bumble.runtime import review_queue
 from bumble.text import words
 
-DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
+NOBODY = "bumble"  # who commits where the settings can't be read
 HALF_MERGED = ("conflict-marker", "record-twice")  # what of these git brought, mending settles
 INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
 _NAMED = (
@@ -50,136 +49,71 @@ _NAMED = (
 class Checkup(Struct):
     """An entity that is looked at; it is not opened, which would finish what is half written."""
 
-    shell: Shell
-    entity: Entity
+    opened: Opened  # as commands have it; with defaults where its settings can't be read
+    is_readable: bool  # whether they can
     report_progress: check_records.ProgressCallback
-    settings: Settings | None = None  # None if they can't be read
     index: IndexState | None = None  # None if it can't be looked at
-
-    @property
-    def opened(self) -> Opened | None:
-        """The entity as commands have it; None where its settings can't be read."""
-        read = self.settings
-        identity = read.identity if read else None
-        return Opened(self.shell, self.entity, "", read, identity) if read and identity else None
-
-    @property
-    def zone(self) -> tzinfo:
-        """The entity's time zone; UTC where its settings can't be read."""
-        return self.opened.zone if self.opened else ZoneInfo("UTC")
-
-    @property
-    def trusted(self) -> bool:
-        """Whether its folder is trusted."""
-        return self.settings is not None and self.settings.trusted
-
-    @property
-    def index_at(self) -> place.Place:
-        """Where the index stands; in the folder, where the settings can't be read."""
-        read = self.settings
-        return (
-            index_place.place_of(self.entity, read.config.index) if read else place.of(self.entity)
-        )
 
     @property
     def embedders(self) -> list[CatalogEntry]:
         """The embedding models that the settings ask for, the best first."""
-        catalog, opened = weights.catalog_of(self.shell), self.opened
-        if opened is None:
-            return catalog.of_kind("embedding")
-        return weights.embedding_models(opened, catalog, weights.embedded_by(opened))
-
-    def check_settings(self) -> list[Finding]:
-        """Read the settings, for all checks that follow."""
-        shell = self.shell
-        files = (self.entity.file, shell.user_file)
-        self.settings, found = check_machine.check_settings(*files, shell.environ)
-        return found
+        catalog, before = weights.catalog_of(self.opened.shell), weights.embedded_by(self.opened)
+        return weights.embedding_models(self.opened, catalog, before)
 
     def check_records(self) -> Iterator[Finding]:
         """Read every record."""
-        owner = self.opened.identity.owner.name if self.opened else ""
-        context = check_records.CheckContext(
-            self.entity, self.shell.now(), self.zone, relationships.person_id(owner or "you")
-        )
+        it = self.opened
+        owner = relationships.person_id(it.identity.owner.name or "you")
+        context = check_records.CheckContext(it.entity, it.shell.now(), it.zone, owner)
         return check_records.check(context, self.report_progress)
 
     def check_index(self) -> list[Finding]:
         """Compare the index with the files."""
-        model = check_machine.embedding_model(self.embedders, self.shell.weights)
-        at = partial(getattr, self, "index_at")
-        self.index, found = check_machine.check_index(self.entity, model, at)
+        model = check_machine.embedding_model(self.embedders, self.opened.shell.weights)
+        at = partial(index_at, self.opened)
+        self.index, found = check_machine.check_index(self.opened.entity, model, at)
         return found
 
-    def check_abilities(self) -> Iterator[Finding]:
-        """Find languages that are spoken, and that the model isn't known to write."""
-        from bumble.cli.models import abilities, chat_model
 
-        if self.opened is None:
-            return
+def index_at(opened: Opened) -> place.Place:
+    """Return where the index of an entity stands."""
+    return index_place.place_of(opened.entity, opened.config.index)
+
+
+def check_review(opened: Opened) -> Iterator[Finding]:
+    """Check what waits for its owner's word, and whether cycles can let more wait."""
+    root, cycles = opened.root, ", ".join(opened.config.git.review)
+    if cycles:
         try:
-            chosen = chat_model.choose_model(self.opened)
-            if not weights.is_here(self.opened, chosen):
-                return
-            codes = self.opened.spoken
-            standings = abilities.standings(self.opened, chosen, codes)
-        except UserError:  # other checks say what is in the way
-            return
-        for one in standings:
-            if one.language in codes and "write" not in (one.talk, one.memory):
-                said, fix = f"{chosen.model}, {one.line}", "bumble model probe"
-                can_be_probed = Finding("model-unprobed", said, fix=fix)
-                yield can_be_probed if one.can_be_probed else Finding("model-unable", said)
-
-
-def check_review(entity: Entity, read: Settings | None) -> Iterator[Finding]:
-    """Check what waits for its owner's word, and whether cycles can let more wait.
-
-    Args:
-        entity: The folder.
-        read: Its settings; None if they can't be read.
-    """
-    cycles = ", ".join(read.config.git.review) if read else ""
-    if read and cycles:
-        try:
-            review_branch.place_of(entity.root, cycles, trusted=read.trusted)
+            review_branch.place_of(root, cycles, trusted=opened.settings.trusted)
         except ReviewError as error:
             yield Finding("review-blocked", str(error).splitlines()[0], ".")
-    try:
-        waiting = review_queue.waiting(entity.root)
-    except RecordInvalidError:  # a finding of its own
-        return
-    for name in waiting:
-        if review_branch.find(entity.root, name):
-            waits = f"{name} waits for your word"
-            yield Finding("review-waits", waits, state.PATH, fix="bumble review")
-        else:
-            yield Finding(
-                "review-gone",
-                f"{name} waits in another clone, or its branch was deleted",
-                state.PATH,
-                fix=f"bumble review reject {name}",
-            )
+    with suppress(RecordInvalidError):  # a finding of its own
+        for name in review_queue.waiting(root):
+            code, where = "review-waits", "for your word"
+            fix = "bumble review"
+            if not review_branch.find(root, name):
+                code, where = "review-gone", "in another clone, or its branch was deleted"
+                fix += f" reject {name}"
+            yield Finding(code, f"{name} waits {where}", state.PATH, fix=fix)
 
 
 CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
-    Checkup.check_settings,
     Checkup.check_records,
-    lambda it: check_records.check_prompt_files(it.entity, it.settings),
-    lambda it: check_records.check_rules(it.entity, it.settings),
-    lambda it: forget.check(it.entity, it.zone),
-    lambda it: check_tree.check(it.entity),
-    lambda it: check_tree.check_leftovers(it.entity),
+    lambda it: check_records.check_prompt_files(it.opened.entity, it.opened.config.prompt),
+    lambda it: check_records.check_rules(it.opened) if it.is_readable else (),
+    lambda it: forget.check(it.opened.entity, it.opened.zone),
+    lambda it: check_tree.check(it.opened.entity),
+    lambda it: check_tree.check_leftovers(it.opened.entity),
     Checkup.check_index,
-    lambda it: check_machine.check_git(it.entity, trusted=it.trusted),
-    lambda it: check_review(it.entity, it.settings),
+    lambda it: check_machine.check_git(it.opened.entity, trusted=it.opened.settings.trusted),
+    lambda it: check_review(it.opened),
     lambda it: check_machine.check_weights(
-        it.embedders, weights.catalog_of(it.shell), it.shell.weights
+        it.embedders, weights.catalog_of(it.opened.shell), it.opened.shell.weights
     ),
     lambda it: check_machine.check_engine(),
-    lambda it: check_machine.check_secrets(it.shell.secrets_file),
+    lambda it: check_machine.check_secrets(it.opened.shell.secrets_file),
 )
-MORE_CHECKS = (*CHECKS, Checkup.check_abilities)  # which may have to ask a server
 
 
 class DoctorReport(Struct, frozen=True):
@@ -200,14 +134,15 @@ class DoctorReport(Struct, frozen=True):
 
 
 def examine(
-    shell: Shell,
-    entity: Entity,
-    report_progress: check_records.ProgressCallback,
-    checks: Iterable[Callable[[Checkup], Iterable[Finding]]] = CHECKS,
+    shell: Shell, entity: Entity, report_progress: check_records.ProgressCallback
 ) -> DoctorReport:
     """Run every check; nothing is written, save which rules were found to be written here."""
-    checkup = Checkup(shell, entity, report_progress)
-    found = [finding for check in checks for finding in guarded(partial(check, checkup))]
+    read, found = check_machine.check_settings(entity.file, shell.user_file, shell.environ)
+    known = read or settings.load()
+    identity = known.identity or Identity(schema_version=settings.SCHEMA_VERSION, name=NOBODY)
+    opened = Opened(shell, replace(entity, approval=known.approval), "", known, identity)
+    checkup = Checkup(opened, read is not None, report_progress)
+    found += [one for check in CHECKS for one in guarded(partial(check, checkup))]
     ordered = sorted(dict.fromkeys(found), key=lambda finding: finding.level != "problem")
     return DoctorReport(checkup, tuple(ordered), check_records.count(entity))
 
@@ -226,42 +161,32 @@ def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> b
     Raises:
         LockedError: If another process is writing.
     """
-    checkup, read = report.checkup, report.checkup.settings
-    shell, root = checkup.shell, checkup.entity.root
-    wait = read.config.limits.lock_timeout_seconds if read else DEFAULT_LOCK_TIMEOUT_SECONDS
-    wait = wait if lock_timeout is None else lock_timeout
-    policy = setting_files.policy_of(shell, read, unread=False)
+    opened, is_readable = report.checkup.opened, report.checkup.is_readable
+    shell, root = opened.shell, opened.root
+    wait = opened.config.limits.lock_timeout_seconds if lock_timeout is None else lock_timeout
+    autocommit = is_readable and opened.config.git.autocommit
+    policy = replace(opened.commit_policy, autocommit=autocommit)
     try:
         settle_git(shell, root, timeout_seconds=wait)
-        mend_files(checkup.entity, policy, timeout_seconds=wait, adopts=adopts)
+        mend_files(opened.entity, policy, timeout_seconds=wait, adopts=adopts)
         if report.has(*HALF_MERGED, "git-cut-off"):
             clone.mend(root, policy, timeout_seconds=wait)
         if report.has("forgotten-back"):
             forget.forget_again(
-                checkup.entity,
-                policy,
-                shell.own_caches(root),
-                at=checkup.index_at,
-                zone=checkup.zone,
+                *(opened.entity, policy, shell.own_caches(root)),
+                at=index_at(opened),
+                zone=opened.zone,
                 timeout_seconds=wait,
             )
-        if report.has(*INDEX_CODES):
-            _mend_index(report)
+        if is_readable and report.has(*INDEX_CODES):
+            broken = report.has("index-unusable", "index-orphans")
+            index_place.synced(opened, weights.embedder(opened), index_at(opened), rebuild=broken)
     except LockedError:
         raise
     except UserError as error:
         output.warn(shell, str(error))
         return False
     return True
-
-
-def _mend_index(report: DoctorReport) -> None:
-    opened = report.checkup.opened
-    if opened is None:
-        output.warn(report.checkup.shell, "The index was left as it is: mend the settings first.")
-        return
-    broken = report.has("index-unusable", "index-orphans")
-    index_place.synced(opened, weights.embedder(opened), report.checkup.index_at, rebuild=broken)
 
 
 def mend_files(
@@ -341,11 +266,11 @@ def doctor(
 def _examined(shell: Shell, entity: Entity) -> DoctorReport:
     bar = output.Progress("reading", shell.environ)
     try:
-        report = examine(shell, entity, bar, MORE_CHECKS)
+        report = examine(shell, entity, bar)
     finally:
         bar.clear()
-    if opened := report.checkup.opened:
-        shell.entity_name = opened.identity.name
+    if report.checkup.is_readable:
+        shell.entity_name = report.checkup.opened.identity.name
     return report
 
 

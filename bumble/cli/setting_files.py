@@ -130,7 +130,13 @@ def edit(
         wait = now.config.limits.lock_timeout_seconds if now else None
         wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS if wait is None else wait
         renewed = trust_renewed(shell, place.root, [ENTITY_FILE]) if place.root else nullcontext()
-        policy = policy_of(shell, now, unread=True)
+        policy = commits.CommitPolicy(
+            now.config.git.autocommit if now else True,
+            (now and now.identity and now.identity.name) or shell.entity_name or "bumble",
+            shell.now,
+            partial(output.warn, shell),
+            bool(now and now.trusted),
+        )
         with renewed:
             place.write(
                 before, after, title, wait if lock_timeout is None else lock_timeout, policy
@@ -138,22 +144,13 @@ def edit(
     return before, after
 
 
-def policy_of(shell: Shell, read: Settings | None, *, unread: bool) -> commits.CommitPolicy:
-    """Return how a command makes commits in a folder.
+def put(shell: Shell, root: Path, key: str, value: str, title: str) -> None:
+    """Set a setting of an entity."""
 
-    Args:
-        shell: The process.
-        read: The folder's settings; None: they can't be read.
-        unread: Whether commits are made then.
-    """
-    name = read.identity.name if read and read.identity else shell.entity_name
-    return commits.CommitPolicy(
-        read.config.git.autocommit if read else unread,
-        name or "bumble",
-        shell.now,
-        partial(output.warn, shell),
-        bool(read and read.trusted),
-    )
+    def plan(text: str, file: str) -> str:
+        return settings.plan_set(text, key, value, file=file)
+
+    edit(shell, entitys(root), plan, title, dry_run=False)
 
 
 def _check_together(now: Settings, place: SettingsFile, after: str) -> None:

@@ -31,10 +31,6 @@ CODES: dict[str, Code] = {
     "settings-ignored": Code(
         "note", "entity.yaml makes a setting that counts only in a folder you trust."
     ),
-    "model-unprobed": Code(
-        "note", "Nobody measured yet what the model can be trusted with in a language spoken."
-    ),
-    "model-unable": Code("note", "The model can't be trusted to write a language that is spoken."),
     "record-invalid": Code("problem", "A file can't be read as the record it should hold."),
     "check-stopped": Code("problem", "Something wrong keeps a check from looking at all of it."),
     "record-twice": Code("problem", "Two files hold a record of one id."),

@@ -214,21 +214,12 @@ def _parse_input(text: str) -> turn_view.Typed:
     Raises:
         UsageError: If it is one, or there is no such command, or nothing is left to say.
     """
-    name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
-    parsed = turn_view.parse(text, shortcuts=True)
+    name = next(iter(text[1:].split()), "") if text.startswith("/") else ""
     if name in ELSEWHERE:
         raise UsageError(f"/{name} is for a conversation at the terminal; here: {ELSEWHERE[name]}")
-    if text.startswith("/") and parsed.text.startswith("/"):
-        raise UsageError(
-            f"There is no command /{name}; nothing was sent.\n"
-            "A message that begins with / is sent from standard input: bumble chat -"
-        )
+    parsed = turn_view.read(text, shortcuts=True)
     if not parsed.text:
         raise UsageError("There is nothing to say: a directive alone needs a conversation.")
-    if parsed.model is not None:
-        output.say(f"/model has no effect inside a message; here: {ELSEWHERE['model']}")
-    for ignored in parsed.ignored:
-        output.say(f"/{ignored} has no effect here.")
     for shortcut, _ in parsed.shortcuts:
         output.say(f"/{shortcut} has no effect inside a message; here: {ELSEWHERE[shortcut]}")
     return parsed
@@ -241,14 +232,8 @@ def answer(
     from bumble.cli.talk import conversation
 
     shell = talk.opened.shell
-    turn_view.tell_unheard(talk)
     say = (lambda _: None) if shell.json else output.Speech(talk.opened.identity.name)
-    turn = talk.answer(message.text, say, think=message.wishes.think, typed=typed)
-    if not shell.json:
-        output.piece("\n" if turn.outcome.said else "")
-    for note in turn.notes:
-        output.warn(shell, note)
-    output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
+    turn = turn_view.answer(talk, message, say, typed=typed)
     if shell.json:
         output.result(
             shell, "chat", turn_view.data(turn) | {"pending": conversation.pending(talk)}, ""

@@ -19,7 +19,7 @@ from bumble.cli import listing, opening, output, writing
 from bumble.cli.command import DryRunOption, EntityOption, YesOption, group, plain, reads, writes
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
-from bumble.entity import installation, settings
+from bumble.entity import installation
 from bumble.errors import HistoryMissingError, RefusedError, SyncError, UsageError, UserError
 from bumble.files import disk, git
 from bumble.history import remote
@@ -73,7 +73,7 @@ class Job(Struct, frozen=True):
 
     def unit(self, run: SystemRun) -> str:
         """What the systemd units of a run are called."""
-        return f"bumble-{disk.file_name(self.name)[:40]}-{self.digest}{run.suffix}"
+        return f"bumble-{self.digest}{run.suffix}"
 
     @property
     def digest(self) -> str:
@@ -120,32 +120,41 @@ def _split(crontab: str, job: Job) -> tuple[list[str], tuple[int, int] | None]:
 
 
 def read_crontab(environ: Mapping[str, str]) -> str:
-    """Return the user's crontab; empty where there is none yet.
+    """Return the user's crontab; empty where there is none yet, or no cron.
 
     Raises:
-        UserError: If there is no cron, or it can't be read.
+        UserError: If it can't be read.
     """
+    if not available("crontab", environ):
+        return ""
     process = _run(["crontab", "-l"], environ)
     if process.returncode and _NONE_YET not in process.stderr.casefold():
         raise UserError(f"crontab -l: {process.stderr.strip() or process.returncode}")
     return "" if process.returncode else process.stdout
 
 
-def write_crontab(text: str, environ: Mapping[str, str]) -> None:
-    """Replace the user's crontab, or leave it as it was.
+def change_crontab(job: Job, text: str, environ: Mapping[str, str], *, writes: bool) -> list[str]:
+    """Make a text an entity's block in the user's crontab, or leave that as it was.
+
+    Returns:
+        The lines that change.
 
     Raises:
         UserError: If cron refuses it, or says it has it and has not.
     """
     before = read_crontab(environ)
-    process = _run(["crontab", "-"], environ, text)
-    after = read_crontab(environ)
-    if process.returncode == 0 and all(line in after for line in text.splitlines()):
-        return
-    if after != before:
-        _run(["crontab", "-"], environ, before)
-    why = process.stderr.strip() or f"it ended with {process.returncode}, and has not kept it"
-    raise UserError(f"crontab refused it, and is as it was: {why}")
+    after = with_block(before, job, text)
+    if writes and after != before:
+        process = _run(["crontab", "-"], environ, after)
+        kept = read_crontab(environ)
+        if process.returncode or not all(line in kept for line in after.splitlines()):
+            if kept != before:
+                _run(["crontab", "-"], environ, before)
+            why = (
+                process.stderr.strip() or f"it ended with {process.returncode}, and hasn't kept it"
+            )
+            raise UserError(f"crontab refused it, and is as it was: {why}")
+    return list(changed_lines(before, after, context=0))[1:]
 
 
 def commands_in(crontab: str, job: Job) -> list[str]:
@@ -195,52 +204,37 @@ def _quoted(word: str) -> str:
 
 
 def install_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
-    """Write an entity's units and start its timer; if that fails, all is as it was.
+    """Write an entity's units and start its timers; nothing is written where systemd isn't there.
 
     Raises:
         UserError: If systemd refuses.
     """
-    wants = folder / "timers.target.wants"
-    new_folders = [place for place in (wants, *wants.parents) if not place.exists()]
-    before = {name: disk.read_if_there(folder / name) for name in units(job)}
     try:
-        for name, text in units(job).items():
-            disk.write_atomic(folder / name, text.encode())
         _systemctl(environ, "daemon-reload")
-        _systemctl(environ, "enable", "--now", *job.timers)
     except UserError as error:
-        for name, data in before.items():
-            if data is None:
-                disk.remove(folder / name)
-                (wants / name).unlink(missing_ok=True)
-            else:
-                disk.write_atomic(folder / name, data)
-        for place in new_folders:
-            with suppress(OSError):  # systemd has not made it, or has put something else there
-                place.rmdir()
         raise UserError(f"{error}\nNothing was installed. {ELSEWHERE}") from error
+    for name, text in units(job).items():
+        disk.write_atomic(folder / name, text.encode())
+    _systemctl(environ, "daemon-reload")
+    _systemctl(environ, "enable", "--now", *job.timers)
 
 
-def remove_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
-    """Stop an entity's timer and remove its units.
+def remove_units(files: Sequence[Path], environ: Mapping[str, str]) -> None:
+    """Stop the timers of some units and remove these.
 
     Raises:
         UserError: If systemd refuses.
     """
-    _systemctl(environ, "disable", "--now", *written(job, folder))
-    for file in unit_files(job, folder):
+    timers = [file.name for file in files if file.suffix == ".timer"]
+    _systemctl(environ, "disable", "--now", *timers)
+    for file in files:
         disk.remove(file)
     _systemctl(environ, "daemon-reload")
 
 
-def written(job: Job, folder: Path) -> list[str]:
-    """Return those of an entity's timers that are there."""
-    return [file.name for file in unit_files(job, folder) if file.suffix == ".timer"]
-
-
 def unit_files(job: Job, folder: Path) -> list[Path]:
     """Return the units that are there, whatever the entity was called when they were written."""
-    return sorted(folder.glob(f"bumble-*-{job.digest}*.*"))
+    return sorted(folder.glob(f"bumble-*{job.digest}*.*"))
 
 
 def timer_runs(job: Job, environ: Mapping[str, str]) -> bool:
@@ -289,9 +283,6 @@ WithOption = Annotated[
     Literal["crontab", "systemd"] | None,
     typer.Option("--with", help="What runs it. Default: crontab if there is one."),
 ]
-PrintOption = Annotated[
-    bool, typer.Option("--print", help="Print what would be done; the default without --yes.")
-]
 NOT_YET = "Nothing was changed: --yes does it."
 
 
@@ -302,7 +293,7 @@ def show(
 ) -> None:
     """Show what would run the ticks, what does, and the automations with their times."""
     job = _job(opened)
-    lines = commands_in(_crontab(opened.shell) or "", job)
+    lines = commands_in(read_crontab(opened.shell.environ), job)
     active = timer_runs(job, opened.shell.environ)
     last = next((run for run in tick.read(opened.entity.runs) if run.command == "tick"), None)
     listed = listing.readable(
@@ -337,7 +328,7 @@ def _problems(opened: Opened, job: Job, lines: Sequence[str], *, active: bool) -
         problems.append(f"the crontab runs no nightly sync; {anew}")
     if lines and daemon_runs() is False:
         problems.append("no cron runs on this machine, so nobody reads the crontab; start it")
-    if written(job, _units(opened.shell)) and not active:
+    if unit_files(job, _units(opened.shell)) and not active:
         again = "`bumble cron install --with systemd --yes` starts it, `bumble cron remove` ends it"
         problems.append(f"{job.timers[0]} is written, but systemd does not run it; {again}")
     return problems + (_lacking(opened) if lines or active else [])
@@ -361,7 +352,6 @@ def install(
     opened: Opened,
     *,
     scheduler: WithOption = None,
-    only_print: PrintOption = False,
     yes: YesOption = False,
 ) -> None:
     """Have the system run a tick every ten minutes; without --yes, print what that takes.
@@ -369,32 +359,19 @@ def install(
     Where the folder follows a remote, it also syncs every night.
     """
     job, chosen = _job(opened), scheduler or _scheduler(opened)
-    acts = yes and not only_print
+    environ, folder = opened.shell.environ, _units(opened.shell)
+    text = [block(job)]
     if chosen == "systemd":
-        if acts:
-            install_units(job, _units(opened.shell), opened.shell.environ)
-        text = [
-            line
-            for name, unit in units(job).items()
-            for line in (f"# {_units(opened.shell) / name}", unit)
-        ]
-    else:
-        before = _crontab(opened.shell)
-        after = with_block(before or "", job, block(job))
-        if acts and after != before:
-            write_crontab(after, opened.shell.environ)
-        text = [block(job)]
-    _say(
-        opened.shell,
-        "cron install",
-        chosen,
-        text,
-        acts=acts,
-        sentence=f"{chosen} runs the ticks now.",
-    )
+        text = [line for name, unit in units(job).items() for line in (f"# {folder / name}", unit)]
+        if yes:
+            install_units(job, folder, environ)
+    elif yes:
+        change_crontab(job, block(job), environ, writes=True)
+    done = f"{chosen} runs the ticks now." if yes else NOT_YET
+    _say(opened.shell, "cron install", chosen, text, done, changed=yes)
     for lack in _lacking(opened):
         output.warn(opened.shell, lack)
-    if acts:
+    if yes:
         _offer_review(opened)
 
 
@@ -411,13 +388,7 @@ def _offer_review(opened: Opened) -> None:
     ):
         return
     value = f"[{', '.join(registry.reviewed())}]"
-    setting_files.edit(
-        shell,
-        setting_files.entitys(root),
-        lambda source, file: settings.plan_set(source, "git.review", value, file=file),
-        "config: set git.review",
-        dry_run=False,
-    )
+    setting_files.put(shell, root, "git.review", value, "config: set git.review")
     output.say("It waits: `bumble review` shows one after the other.")
 
 
@@ -427,7 +398,6 @@ def remove(
     shell: Shell,
     *,
     scheduler: WithOption = None,
-    only_print: PrintOption = False,
     yes: YesOption = False,
     entity: EntityOption = None,
 ) -> None:
@@ -435,28 +405,16 @@ def remove(
     named = entity or shell.entity
     root = shell.real_path(named) if named else opening.locate(shell, None)[0]
     job = Job(root, "", sys.executable)
-    is_written = written(job, _units(shell))
-    chosen = scheduler or ("systemd" if is_written else "crontab")
-    acts = yes and not only_print
-    text: list[str] = []
-    if chosen == "systemd" and is_written:
-        text = list(map(str, unit_files(job, _units(shell))))
-        if acts:
-            remove_units(job, _units(shell), shell.environ)
-    elif chosen == "crontab":
-        before = _crontab(shell) or ""
-        after = with_block(before, job, "")
-        text = list(changed_lines(before, after, context=0))[1:]
-        if acts and after != before:
-            write_crontab(after, shell.environ)
-    if not text:
-        output.result(shell, "cron remove", {"changed": False}, "There is nothing of it.")
-        return
-    _say(
-        *(shell, "cron remove", chosen, text),
-        acts=acts,
-        sentence=f"{chosen} runs no tick any more.",
-    )
+    files = unit_files(job, _units(shell))
+    chosen = scheduler or ("systemd" if files else "crontab")
+    if chosen == "systemd":
+        text = list(map(str, files))
+        if yes and files:
+            remove_units(files, shell.environ)
+    else:
+        text = change_crontab(job, "", shell.environ, writes=yes)
+    done = "" if not text else f"{chosen} runs no tick any more." if yes else NOT_YET
+    _say(shell, "cron remove", chosen, text, done, changed=yes and bool(text))
 
 
 @app.command()
@@ -514,12 +472,6 @@ def _scheduler(opened: Opened) -> str:
     return "crontab"
 
 
-def _crontab(shell: Shell) -> str | None:
-    """Return the user's crontab; None where there is no cron."""
-    environ = shell.environ
-    return read_crontab(environ) if available("crontab", environ) else None
-
-
 def _units(shell: Shell) -> Path:
     """Return where a user's systemd units lie."""
     config = shell.environ.get("XDG_CONFIG_HOME")
@@ -527,30 +479,30 @@ def _units(shell: Shell) -> Path:
 
 
 def _say(
-    shell: Shell, command: str, chosen: str, text: Sequence[str], *, acts: bool, sentence: str
+    shell: Shell, command: str, chosen: str, text: Sequence[str], done: str, *, changed: bool
 ) -> None:
-    data = {"changed": acts, "with": chosen, "text": list(text)}
-    output.result(shell, command, data, [line.rstrip("\n") for line in text])
-    output.say(sentence if acts else NOT_YET)
+    data = {"changed": changed, "with": chosen, "text": list(text)}
+    lines = [line.rstrip("\n") for line in text]
+    output.result(shell, command, data, lines or "There is nothing of it.")
+    if done:
+        output.say(done)
 
 
 def _automation(opened: Opened, automation: automations.Automation) -> dict[str, Any]:
-    following: datetime | None = None
-    problem = None
-    try:
-        zone, now = opened.zone, opened.shell.now()
-        following = (
-            schedule.following(automation.schedule, now, zone) if automation.enabled else None
-        )
-    except ValueError as error:
-        problem = str(error)
+    following, problem = None, None
+    if automation.enabled:
+        try:
+            at = schedule.following(automation.schedule, opened.shell.now(), opened.zone)
+            following = at.isoformat() if at else None
+        except ValueError as error:
+            problem = str(error)
     return {
         "id": automation.id,
         "schedule": automation.schedule,
         "enabled": automation.enabled,
         "failures": automation.failures,
         "last": automation.last.isoformat() if automation.last else None,
-        "next": following.isoformat() if following else None,
+        "next": following,
         "problem": problem,
         "prompt": automation.prompt,
     }
@@ -569,20 +521,15 @@ def _shown(opened: Opened, data: dict[str, Any]) -> list[str]:
     if not data["automations"]:
         return [*lines, 'automations: none; `bumble cron add "0 8 * * *" "…"` makes one']
     rows = [
-        [
-            automation["id"],
-            automation["schedule"],
-            automation["problem"]
-            or (
-                f"next {_when(opened, automation['next'])}"
-                if automation["enabled"]
-                else "switched off"
-            ),
-            output.shorten(automation["prompt"], 50),
-        ]
-        for automation in data["automations"]
+        [one["id"], one["schedule"], _state(opened, one), output.shorten(one["prompt"], 50)]
+        for one in data["automations"]
     ]
     return [*lines, "automations:", *output.table(rows, indent="  ")]
+
+
+def _state(opened: Opened, automation: Mapping[str, Any]) -> str:
+    following = f"next {_when(opened, automation['next'])}" if automation["next"] else ""
+    return str(automation["problem"] or following or "switched off")
 
 
 def _when(opened: Opened, at: str) -> str:

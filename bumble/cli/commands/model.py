@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 
 from bumble.cli import listing, opening, output, writing
 from bumble.cli.command import DryRunOption, EntityOption, YesOption, group, plain
-from bumble.cli.models import abilities, chat_model, model_view, weights
+from bumble.cli.models import abilities, model_view, weights
 from bumble.cli.process import Shell
 from bumble.errors import (
     UsageError,
@@ -21,15 +21,14 @@ from bumble.errors import (
 )
 from bumble.files import disk
 from bumble.llm import detect
-from bumble.models.tiers import ModelResult
 from bumble.models.weights import choice, own_models, store
 from bumble.models.weights.catalog import (
     CatalogEntry,
     FileSource,
     Hub,
     Local,
-    Wheels,
 )
+from bumble.text import yaml_edit
 
 app = group()
 
@@ -66,8 +65,7 @@ class ModelState(Struct, frozen=True):
 def list_(shell: Shell) -> None:
     """List the models bumble knows, and which are here."""
     catalog, memory = weights.catalog_of(shell), weights.memory_mb()
-    states = [_state(shell, entry) for entry in catalog]
-    known = {entry.name for entry in catalog}
+    states, known = [_state(shell, entry) for entry in catalog], {entry.name for entry in catalog}
     unknown = [one for one in sorted(_sizes(shell).items()) if one[0] not in known]
     rows = [_row(state, memory) for state in states]
     data = {
@@ -139,25 +137,23 @@ def show(
     entity: EntityOption = None,
 ) -> None:
     """Show all that is known of a model: where it runs, its window, what it is trusted with."""
-    of_catalog = [entry for entry in weights.catalog_of(shell) if entry.name == name]
-    # One of the catalog is meant by its name, whatever endpoint is set.
-    opened = opening.configured(shell, entity, llm__model=None if of_catalog else name)
-    chosen = None if of_catalog else chat_model.choose_model(opened)
-    if chosen is not None and chosen.entry is None:
-        output.result(shell, "model show", *model_view.shown(opened, chosen))
-        return
-    entry = chosen.entry if chosen is not None and chosen.entry else of_catalog[0]
-    state = _state(shell, entry)
-    trusted = model_view.trusted(opened, choice.Choice("embedded", entry.name, "", entry=entry))
-    output.result(shell, "model show", _data(shell, state, trusted), _shown(shell, state, trusted))
+    opened = opening.configured(shell, entity, llm__model=name)
+    chosen = model_view.meant(opened, name)
+    view = model_view.shown(opened, chosen) if chosen.entry is None else _shown(opened, chosen)
+    output.result(shell, "model show", *view)
 
 
-def _data(
-    shell: Shell, state: ModelState, trusted: Sequence[abilities.ModelStanding]
-) -> dict[str, Any]:
-    entry, here = state.entry, state.here
-    run = entry.embedding or entry.chat
-    return {
+def _shown(opened: opening.Configured, chosen: choice.Choice) -> tuple[dict[str, Any], list[str]]:
+    """Return what is known of a model of the catalog: as data, and as lines."""
+    shell, entry = opened.shell, chosen.entry
+    if entry is None:
+        raise TypeError("the choice names no entry")
+    state, trusted = _state(shell, entry), model_view.trusted(opened, chosen)
+    here, facts = state.here, dict(state.here.facts) if state.here else {}
+    manner = entry.embedding or entry.chat
+    run = asdict(manner) if manner else {}
+    probed = abilities.result_of(shell, chosen) if entry.kind == "chat" else None
+    data = {
         **{key: getattr(entry, key) for key in ("name", "kind", "summary", "licence", "bytes")},
         "context_tokens": entry.context_tokens,
         "memory_mb": entry.memory_mb,
@@ -171,40 +167,18 @@ def _data(
             }
             for file in entry.files
         ],
-        "run": asdict(run) if run else {},
-        "abilities": model_view.probed_data(_probed(shell, entry))
-        if entry.kind == "chat"
-        else None,
+        "run": run,
+        "abilities": probed and model_view.probed_data(probed),
         "trusted": [asdict(one) for one in trusted],
         "here": here is not None,
         "came_from": here.source if here else None,
-        "measured": dict(here.facts) if here else {},
+        "measured": facts,
         "problem": state.problem or None,
         "unfinished_bytes": state.unfinished_bytes,
     }
-
-
-def _probed(shell: Shell, entry: CatalogEntry) -> ModelResult:
-    return abilities.result_of(shell, choice.Choice("embedded", entry.name, "", entry=entry))
-
-
-def _source(source: FileSource) -> str:
-    """Name a source in full."""
-    if isinstance(source, Hub):
-        return f"hub {source.repo} @ {source.revision}: {source.path}"
-    if isinstance(source, Wheels):
-        first, last = source.parts[0], source.parts[-1]
-        if len(source.parts) == 1:
-            return f"package index, {first.requirement}: {first.member}"
-        count = len(source.parts)
-        return f"package index, {first.requirement} to {last.requirement}, {count} wheels joined"
-    return str(source.path) if isinstance(source, Local) else str(source)
-
-
-def _shown(
-    shell: Shell, state: ModelState, trusted: Sequence[abilities.ModelStanding]
-) -> list[str]:
-    entry, here = state.entry, state.here
+    told = {
+        name: value for name, value in facts.items() if not isinstance(value, list)
+    }  # no vector
     rows = [
         ("kind", entry.kind),
         ("licence", entry.licence),
@@ -212,31 +186,22 @@ def _shown(
         ("context", f"{entry.context_tokens:,} tokens"),
         ("memory", f"{entry.memory_mb:,} MB to run at ease"),
         ("here", f"{here.place}, from {here.source}" if here else state.word or "no"),
+        *((name, yaml_edit.inline(value)) for name, value in (run | told).items()),
+        *(("trusted with", one.line) for one in trusted),
+        *(model_view.probed_rows(probed) if probed else ()),
     ]
-    run = entry.embedding or entry.chat
-    rows += [(name, _plain(value)) for name, value in asdict(run).items()] if run else []
-    for fact, value in (here.facts if here else {}).items():
-        if not isinstance(value, list):  # a vector tells nobody anything
-            rows.append((fact, _plain(value)))
-    rows += [("trusted with", one.line) for one in trusted]
-    if entry.kind == "chat":
-        rows += model_view.probed_rows(_probed(shell, entry))
     lines = [f"{entry.name}: {entry.summary}", *output.table(rows, indent="  ")]
-    for file in (*([entry.ingredient] if entry.ingredient else []), *entry.files):
+    for file in (*filter(None, [entry.ingredient]), *entry.files):
         lines += [f"{file.name}: {file.bytes:,} bytes", f"  sha256 {file.sha256}"]
         lines += [f"  {number}. {_source(source)}" for number, source in enumerate(file.sources, 1)]
-    return lines
+    return data, lines
 
 
-def _plain(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_plain(part)}" for name, part in value.items())
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple | list):
-        return ", ".join(map(str, value))
-    text = str(value)
-    return f'"{text}"' if text == "" or text != text.strip() else text
+def _source(source: FileSource) -> str:
+    """Name a source, one on the hub in full."""
+    return (
+        f"{source} @ {source.revision}: {source.path}" if isinstance(source, Hub) else f"{source}"
+    )
 
 
 @app.command()
@@ -302,11 +267,14 @@ def pull(
             "--from is for models of the catalog: `bumble model pull FILE` needs none."
         )
     results = [
-        _pull_own(shell, name, yes=yes, dry_run=dry_run)
-        if _is_own(name)
-        else _pull(shell, catalog.entry(name), own, yes=yes, dry_run=dry_run)
+        _adopted(shell, name, dry_run=dry_run)
+        if own_models.is_file_name(name)
+        else _pull(shell, name, own, yes=yes, dry_run=dry_run)
         for name in wanted
     ]
+    for name, result in zip(wanted, results, strict=True):
+        if _is_own(name) and result["place"]:
+            output.say(f"Talk with it: bumble chat --model {result['name']}")
     lines = [f"{result['name']}: {result['result']}" for result in results]
     output.result(shell, "model pull", {"models": results, "notes": shell.notes}, lines)
     if dry_run:
@@ -320,62 +288,52 @@ def _some(names: Sequence[str] | None, offered: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _pull(
-    shell: Shell, entry: CatalogEntry, own: Path | None, *, yes: bool, dry_run: bool
-) -> dict[str, Any]:
-    state = _state(shell, entry)
-    if state.here:
-        return _pulled(entry, "is here already", state.here)
+def _pull(shell: Shell, name: str, own: Path | None, *, yes: bool, dry_run: bool) -> dict[str, Any]:
+    """Fetch a model of the catalog, or what the user named on the hub."""
+    on_hub = name.startswith(own_models.HUB)
+    entry = weights.on_hub(shell, name) if on_hub else weights.catalog_of(shell).entry(name)
+    if here := _state(shell, entry).here:
+        return _pulled(entry, "is here already", here)
+    if on_hub:
+        output.say(f"{_source(entry.sources[0])}\nsha256 {entry.files[0].sha256}")
     if dry_run:
-        offer = f"{entry.name} from {own}" if own else _offered(shell, entry)
-        return _pulled(entry, f"would fetch {offer}" if offer else "no source has it", None)
-    if entry.kind == "chat" and (problem := detect.problem()):
+        offer = None if own else weights.offer_of(shell, [entry])
+        told = f"{entry.name} from {own}" if own else weights.told(offer) if offer else ""
+        return _pulled(entry, f"would fetch {told}" if told else "no source has it", None)
+    if entry.kind == "chat" and not on_hub and (problem := detect.problem()):
         output.warn(shell, problem)  # they may be meant for another machine
     if own:  # a file that is on this machine already needs no leave
         fetched = weights.bring(shell, _only_from_here(entry), own)
+    elif on_hub:
+        fetched = weights.fetch_own(shell, entry, yes=yes)
     else:
         fetched = weights.fetch(shell, [entry], yes=yes)
     return _pulled(entry, f"fetched from {fetched.source}", fetched)
-
-
-def _offered(shell: Shell, entry: CatalogEntry) -> str | None:
-    offer = weights.offer_of(shell, [entry])
-    return weights.told(offer) if offer else None
 
 
 def _is_own(name: str) -> bool:
     return name.startswith(own_models.HUB) or own_models.is_file_name(name)
 
 
-def _pull_own(shell: Shell, name: str, *, yes: bool, dry_run: bool) -> dict[str, Any]:
-    """Fetch what the user named on the hub, or make a model of a file on this machine."""
-    if not name.startswith(own_models.HUB):
-        if dry_run:
-            there = "would read it" if shell.path(Path(name)).is_file() else "there is no such file"
-            return {"name": name, "result": there, "bytes": 0, "place": None}
-        entry, path = weights.adopt(shell, name, anew=True)
-        return _known(entry, f"reads {path}", store.require(shell.weights, entry))
-    entry = weights.on_hub(shell, name)
-    state = _state(shell, entry)
-    if state.here:
-        return _known(entry, "is here already", state.here)
-    output.say(f"{_source(entry.sources[0])}\nsha256 {entry.files[0].sha256}")
+def _adopted(shell: Shell, name: str, *, dry_run: bool) -> dict[str, Any]:
+    """Make a model of a file on this machine."""
     if dry_run:
-        return _pulled(entry, f"would fetch {_offered(shell, entry)}", None)
-    fetched = weights.fetch_own(shell, entry, yes=yes)
-    return _known(entry, f"fetched from {fetched.source}", fetched)
-
-
-def _known(entry: CatalogEntry, result: str, here: store.Installed) -> dict[str, Any]:
-    """Report a model of the user's own, with what it is held to."""
-    output.say(f"Talk with it: bumble chat --model {entry.name}")
-    held = {"licence": entry.licence, "sha256": entry.files[0].sha256}
-    return {**_pulled(entry, result, here), **held, "source": _source(entry.sources[0])}
+        there = "would read it" if shell.path(Path(name)).is_file() else "there is no such file"
+        return {"name": name, "result": there, "bytes": 0, "place": None}
+    entry, path = weights.adopt(shell, name, anew=True)
+    return _pulled(entry, f"reads {path}", store.require(shell.weights, entry))
 
 
 def _pulled(entry: CatalogEntry, result: str, here: store.Installed | None) -> dict[str, Any]:
-    place = str(here.place) if here else None
-    return {"name": entry.name, "result": result, "bytes": entry.bytes, "place": place}
+    return {
+        "name": entry.name,
+        "result": result,
+        "bytes": entry.bytes,
+        "place": str(here.place) if here else None,
+        "licence": entry.licence,
+        "sha256": entry.files[0].sha256,
+        "source": _source(entry.sources[0]),
+    }
 
 
 def _only_from_here(entry: CatalogEntry) -> CatalogEntry:

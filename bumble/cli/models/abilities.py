@@ -83,8 +83,7 @@ def _look(opened: Configured, chosen: choice.Choice | None) -> Abilities:
         measured = measured_of(opened, chosen)
     except UserError:
         measured = Abilities()  # whoever asks the model hears why there is none
-    config = opened.config.llm.abilities
-    wanted: dict[Purpose, Mapping[str, Tier]] = {"talk": config.talk, "memory": config.memory}
+    wanted = _wanted(opened)
     of_folder = [
         (purpose, code)
         for purpose in PURPOSES
@@ -102,6 +101,12 @@ def _look(opened: Configured, chosen: choice.Choice | None) -> Abilities:
                 f"If you trust what is in it: bumble config trust {opened.root}",
             )
     return abilities
+
+
+def _wanted(opened: Configured) -> dict[Purpose, Mapping[str, Tier]]:
+    """Return what the owner says that the model may do, by language."""
+    said = opened.config.llm.abilities
+    return {"talk": said.talk, "memory": said.memory}
 
 
 def measured_of(opened: Configured, chosen: choice.Choice) -> Abilities:
@@ -174,14 +179,9 @@ def standings(
 def _reason(
     opened: Configured, chosen: choice.Choice, result: tiers.LanguageResult | None, code: str
 ) -> str:
-    config = opened.config.llm.abilities
-    wanted: tuple[tuple[Purpose, Mapping[str, Tier]], ...] = (
-        ("talk", config.talk),
-        ("memory", config.memory),
-    )
     places = [
         _place(opened, purpose, named)
-        for purpose, tiers in wanted
+        for purpose, tiers in _wanted(opened).items()
         if (named := code if code in tiers else ANY) in tiers
     ]
     overruling = "".join(f"; {place}" for place in dict.fromkeys(places))
@@ -246,10 +246,10 @@ def say_once(
 def _better(opened: Opened, chosen: choice.Choice) -> str:
     """Name the one command that leads this owner to a model that can."""
     if chosen.url:
-        return _better_there(chosen)
-    shell = opened.shell
+        prefix = choice.OLLAMA if chosen.backend == "ollama" else ""
+        return f"A larger one of that server: `bumble config set llm.model {prefix}NAME`."
     size = chosen.entry.bytes if chosen.entry else 0
-    for better in weights.catalog_of(shell).of_kind("chat", weights.memory_mb()):
+    for better in weights.catalog_of(opened.shell).of_kind("chat", weights.memory_mb()):
         if better.bytes > size:
             auto = opened.config.llm.model == weights.AUTO
             takes = "model pull" if auto else "config set llm.model"
@@ -259,22 +259,6 @@ def _better(opened: Opened, chosen: choice.Choice) -> str:
         "It is the largest for this machine's memory. One elsewhere, to which what you say goes: "
         f"`bumble config set --user llm.provider NAME` ({names})."
     )
-
-
-def _better_there(chosen: choice.Choice) -> str:
-    """Name another model of the same server; one on this machine is asked which it has."""
-    prefix = choice.OLLAMA if chosen.backend == "ollama" else ""
-    names = detect.names_at(chosen.url)
-    others = [name for name in names if name != chosen.model]
-    if len(names) == 1:  # it, by whatever name
-        return (
-            "That server has no other model: give it a larger one, and name that by "
-            f"`bumble config set llm.model {prefix}NAME`."
-        )
-    if not others:
-        return f"A larger one of that server: `bumble config set llm.model {prefix}NAME`."
-    which = f" It has {chat_model.listed(tuple(others))}." if others[1:] else ""
-    return f"Another one of that server: `bumble config set llm.model {prefix}{others[0]}`.{which}"
 
 
 def _place(opened: Configured, purpose: Purpose, code: str) -> str:
@@ -357,21 +341,16 @@ def _check(opened: Opened, runtime: Runtime) -> Due[str]:
         reason = str(error).splitlines()[0]
     if reason:
         return Due((_ready(reason),), ())
-    known = result_of(opened.shell, chosen)
+    known, said = result_of(opened.shell, chosen), _wanted(opened).values()
     missing = [
         code
         for code in unmeasured(known, probe.languages()) and opened.spoken
-        if unmeasured(known, [code]) and not _is_overruled(opened, code)
+        # what the owner said of all of it leaves nothing to measure
+        if unmeasured(known, [code]) and not all({code, ANY} & own.keys() for own in said)
     ]
     value = ", ".join(missing) or "none"
     languages = Condition("languages", value, "one that is spoken, not probed", bool(missing))
     return Due((_ready(""), languages), tuple(missing))
-
-
-def _is_overruled(opened: Opened, code: str) -> bool:
-    """Whether the owner said what the model may do in a language: nothing is left to measure."""
-    config = opened.config.llm.abilities
-    return all({code, ANY} & wanted.keys() for wanted in (config.talk, config.memory))
 
 
 def _ready(obstacle: str) -> Condition:

@@ -99,7 +99,7 @@ def probe_model(
     codes = list(languages) or known or probe.languages()
     for code in codes:
         listing.choice("language with cases", code, probe.languages())
-    chosen = _choose(opened, name, yes=yes)
+    chosen = meant(opened, name, yes=yes)
     missing = codes if again else abilities.unmeasured(abilities.result_of(shell, chosen), codes)
     if missing and not abilities.is_free(opened, chosen):
         asked = sum(len(probe.load(code)) for code in missing)
@@ -119,13 +119,18 @@ def probe_model(
     output.result(shell, "model probe", shown, [chosen.model, *measured])
 
 
-def _choose(opened: opening.Configured, name: str | None, *, yes: bool) -> Choice:
-    """Return the model; one of the catalog is meant by its name, whatever endpoint is set."""
-    shell = opened.shell
-    for entry in weights.catalog_of(shell).of_kind("chat"):
+def meant(opened: opening.Configured, name: str | None, *, yes: bool | None = None) -> Choice:
+    """Return the model; one of the catalog is meant by its name, whatever endpoint is set.
+
+    Args:
+        opened: The settings.
+        name: Of the model; None: the one that talks.
+        yes: Whether weights are fetched without asking; None fetches nothing.
+    """
+    for entry in weights.catalog_of(opened.shell):
         if entry.name == name:
-            if not weights.installed(shell, [entry]):
-                weights.fetch(shell, [entry], yes=yes)
+            if yes is not None and not weights.installed(opened.shell, [entry]):
+                weights.fetch(opened.shell, [entry], yes=yes)
             return Choice("embedded", entry.name, "it was named", entry=entry)
     return chat_model.choose_model(opened, yes=yes)
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from bumble.cli import new_entity, opening, output, setting_files
 from bumble.cli.models import weights
-from bumble.entity import config, installation, settings
+from bumble.entity import config, installation
 from bumble.errors import FolderUnwritableError, UserError
 from bumble.fallback import sayings
 from bumble.files import disk
@@ -72,13 +72,8 @@ def with_name(opened: opening.Opened, introduced: str, *, yes: bool) -> opening.
     question = f"{entity} takes you for {owner}. Are you {name}, whom it belongs to?"
     if asks and not output.agrees(question, default=True):
         return opened
-    setting_files.edit(
-        opened.shell,
-        setting_files.entitys(opened.root),
-        lambda source, file: settings.plan_set(source, OWNER_NAME, name, file=file),
-        f"new: the owner is {name}",
-        dry_run=False,
-    )
+    title = f"new: the owner is {name}"
+    setting_files.put(opened.shell, opened.root, OWNER_NAME, name, title)
     identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
     renamed = replace(opened, identity=identity)
     output.say(f"{entity} knows you as {name} from now on; {OWNER_NAME} in entity.yaml says so.")

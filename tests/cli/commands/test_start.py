@@ -172,7 +172,7 @@ def test_what_one_reads_who_moves_from_a_small_model_to_an_endpoint(
     assert sentences(small) == [
         "qwen3:4b is a small model, so it isn't trusted to write English unchecked: what you tell"
         " it is kept in your own words, and it says little.",
-        "Another one of that server: `bumble config set llm.model ollama:gpt-oss:120b-cloud`.",
+        "A larger one of that server: `bumble config set llm.model ollama:NAME`.",
     ]
     assert sentences(owner.ok("chat", "We went to the beach together on Sunday.")) == []
     owner.ok("config", "set", "--user", "llm.base_url", f"{server.url}/v1")
