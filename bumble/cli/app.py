@@ -269,7 +269,6 @@ def _command_line() -> Any:
 
 def _run(argv: Sequence[str], shell: Shell) -> int:
     shell.json = "--json" in argv
-    command = " ".join(_words(argv)) or "bumble"
     try:
         _speak_utf8()
         unfinished.begin(shell.unfinished)
@@ -279,35 +278,18 @@ def _run(argv: Sequence[str], shell: Shell) -> int:
         output.flush()
         return code if isinstance(code, int) else 0
     except UserError as error:
-        return _failed(shell, command, error)
+        return _failed(shell, error)
     except TyperException as error:
-        return _usage(shell, command, error)
+        return _usage(shell, error)
     except (KeyboardInterrupt, typer.Abort):
         output.say("interrupted")
         return INTERRUPTED_EXIT_CODE
     except (output.ReaderLeftError, SystemExit):  # the latter is typer's, of its own help
         return 0  # `| head` closed the pipe: not an error, and nothing more to say
     except OSError as error:
-        return _unheard(shell, command, error)
+        return _unheard(shell, error)
     except Exception:  # a bug, whatever it is: keep its traceback
-        return _bug(shell, command)
-
-
-def _words(argv: Sequence[str]) -> list[str]:
-    """Return the names of the subcommand, without options and values."""
-    words: list[str] = []
-    rest = iter(argv)
-    for word in rest:
-        if word in ("-e", "--entity"):
-            next(rest, None)
-        elif not words and word in COMMANDS:
-            words.append(word)
-        elif words and word[:1].isalpha():
-            return [*words, word] if words[0] in GROUPS else words
-    return words
-
-
-GROUPS = frozenset(name for name, (place, _) in COMMANDS.items() if place.endswith("app"))
+        return _bug(shell)
 
 
 def _speak_utf8() -> None:
@@ -338,13 +320,13 @@ LISTED_BY = {
 }
 
 
-def _failed(shell: Shell, command: str, error: UserError) -> int:
+def _failed(shell: Shell, error: UserError) -> int:
     """Say what went wrong, as far as anybody hears it."""
     message = str(error)
     if isinstance(error, RecordMissingError) and not error.nearest and error.what in LISTED_BY:
         message += f"\n`bumble {LISTED_BY[error.what]}` shows what there is."
     with suppress(output.ReaderLeftError, UserError):
-        output.error(shell, command, message, kind=type(error).__name__, code=error.exit_code)
+        output.error(shell, message, kind=type(error).__name__, code=error.exit_code)
     return error.exit_code
 
 
@@ -354,7 +336,7 @@ _CLOSED = (  # EINVAL, EISDIR: it is no plain file
 )
 
 
-def _unheard(shell: Shell, command: str, refused: OSError) -> int:
+def _unheard(shell: Shell, refused: OSError) -> int:
     """Tell whether the output was refused: typer prints its help by itself.
 
     Or a file was, which anybody can take away or replace at any time. Else it is a bug.
@@ -364,16 +346,16 @@ def _unheard(shell: Shell, command: str, refused: OSError) -> int:
     except output.ReaderLeftError:
         return 0
     except UserError as error:
-        return _failed(shell, command, error)
+        return _failed(shell, error)
     if refused.errno in _CLOSED and isinstance(refused.filename, str):
         reason = refused.strerror or str(refused)
-        return _failed(shell, command, FileClosedError(refused.filename, reason))
+        return _failed(shell, FileClosedError(refused.filename, reason))
     if is_full(os.strerror(refused.errno or 0)):
         where = Path(
             refused.filename or tempfile.gettempdir()
         )  # what is written elsewhere is named
-        return _failed(shell, command, FolderUnwritableError(where, FULL))
-    return _bug(shell, command)
+        return _failed(shell, FolderUnwritableError(where, FULL))
+    return _bug(shell)
 
 
 _PLAINER = {  # what the library that checks values says, as bumble says it
@@ -384,7 +366,7 @@ _PLAINER = {  # what the library that checks values says, as bumble says it
 }
 
 
-def _usage(shell: Shell, command: str, error: TyperException) -> int:
+def _usage(shell: Shell, error: TyperException) -> int:
     message = error.format_message()
     for wording, plainer in _PLAINER.items():
         message = message.replace(wording, plainer)
@@ -392,23 +374,24 @@ def _usage(shell: Shell, command: str, error: TyperException) -> int:
         output.say(message)
         return 2
     at = getattr(error, "ctx", None)
-    hint = f"{at.command_path if at else 'bumble'} --help"
-    output.error(shell, command, f"{message}\nTry `{hint}`.", kind="UsageError", code=2)
+    path = at.command_path if at else "bumble"
+    shell.command = path.removeprefix("bumble ")
+    output.error(shell, f"{message}\nTry `{path} --help`.", kind="UsageError", code=2)
     return 2
 
 
-def _bug(shell: Shell, command: str) -> int:
+def _bug(shell: Shell) -> int:
     from bumble.files import disk  # who asks for help doesn't wait for it
 
     text = traceback.format_exc()
     place = shell.crash_logs / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}.log"
     where = f"The traceback is in {place}"
     try:
-        report = f"bumble {__version__}: {command}\n{text}"
+        report = f"bumble {__version__}: {shell.command}\n{text}"
         disk.write_atomic(place, report.encode(errors="replace"))
     except FolderUnwritableError:
         where = text
     last = text.strip().splitlines()[-1]
     message = f"this is a bug in bumble: {last}\n{where}; please report it."
-    output.error(shell, command, message, kind="Bug", code=BUG_EXIT_CODE)
+    output.error(shell, message, kind="Bug", code=BUG_EXIT_CODE)
     return BUG_EXIT_CODE

@@ -132,6 +132,7 @@ def shell_of(ctx: typer.Context) -> Shell:
     shell = ctx.find_root().obj
     if not isinstance(shell, Shell):
         raise TypeError("the command was not started by bumble.cli.app.main")
+    shell.command = ctx.command_path.removeprefix("bumble ")
     return shell
 
 

@@ -1,7 +1,7 @@
 """What may be typed next, for the shell's completion: quick, so nothing heavy is imported here.
 
-Words of the commands come from `words.json`, values from the names of the entity's files, and the
-titles of its knowledge. What a name holds is never run: it is quoted for the shell that asks.
+Words of the commands come from `words.json`, values from the entity's files, which alone take
+rooms below. What a name holds is never run: it is quoted for the shell that asks.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,8 @@ from bumble import patterns
 WORDS = Path(__file__).with_name("words.json")
 ENTITY_FILE = "entity.yaml"
 MAX_VALUES = 200
-MAX_BOOK_BYTES = 4_000_000
-HELD = ".git/refs/heads/bumble-review"
-GENERATED = patterns.compile(r"(?s:.*)-(?=[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\Z)")  # words before an id
 _SPECIAL = patterns.compile(r"""([^\w@%+=:,./-])""")
 _IN_DOUBLE = patterns.compile(r"""([\\"$`])""")
-_MARKED = patterns.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -98,71 +95,43 @@ def values(takes: str, words: dict[str, Any], entity: str) -> list[str]:
         return sorted(zoneinfo.available_timezones())
     if takes == "weights":
         from bumble.cli.process import Shell
+        from bumble.models.weights import store
 
-        return sorted(path.name for path in _below(Shell.of_process().weights, ".", "*/"))
-    root = _root(entity)
-    if root is None:
+        return sorted({one.name for one in store.stored(Shell.of_process().weights)})
+    from bumble.errors import UserError
+
+    with suppress(UserError, OSError, RuntimeError, ValueError):
+        return _named(takes, entity)
+    return []
+
+
+def _named(takes: str, named: str) -> list[str]:
+    """Return what records of an entity are named; by ids, the newest first."""
+    from bumble.entity import folder, review_branch
+    from bumble.files import disk
+    from bumble.records import kinds, knowledge
+
+    named = named or os.environ.get("BUMBLE_ENTITY", "")
+    root = Path(os.path.realpath(disk.expanded(Path(named)))) if named else folder.find(Path.cwd())
+    if root is None or not (root / ENTITY_FILE).is_file():
         return []
-    if takes == "knowledge":
-        return _titles(root)
+    disk.enclose(root)
+    entity = folder.Entity(root)
+    if takes == kinds.KNOWLEDGE.name:
+        return [section.title for section in knowledge.readable(entity.knowledge).sections]
     if takes == "held":
-        return sorted(path.name for path in _below(root, HELD, "*"))
-    explained = [kind for kind in words["ids"] if kind in words["values"]["explained"]]
-    kinds = explained if takes == "id" else [takes]
-    return [name for kind in kinds for name in _names(root, kind, words)]
-
-
-def _root(entity: str) -> Path | None:
-    """Return the entity's folder that the other commands would take."""
-    named = entity or os.environ.get("BUMBLE_ENTITY", "")
-    try:
-        place = Path(named).expanduser() if named else Path.cwd()
-        tops = (place,) if named else (place, *place.parents)
-        return next((top for top in tops if (top / ENTITY_FILE).is_file()), None)
-    except (OSError, RuntimeError, ValueError):
-        return None
-
-
-def _below(root: Path, folder: str, pattern: str) -> list[Path]:
-    """Return files of a folder; none of one that leads out of the entity's."""
-    top = root / folder
-    if not f"{os.path.realpath(top)}{os.sep}".startswith(os.path.realpath(root) + os.sep):
-        return []
-    try:
-        return list(top.glob(pattern))
-    except OSError:
-        return []
-
-
-def _names(root: Path, kind: str, words: dict[str, Any]) -> list[str]:
-    """Return what the files of a kind, or their folders, are named; by ids, the newest first."""
-    names = []
-    for place in words["places"].get(kind, ()):
-        folder, _, pattern = place.partition("/")
-        in_folder = not Path(pattern).name.startswith("*")
-        paths = _below(root, folder, pattern)
-        stems = [path.parent.name if in_folder else path.stem for path in paths]
-        names += [GENERATED.sub("", stem) if kind in words["ids"] else stem for stem in stems]
-    return sorted(names, reverse=kind in words["ids"])
-
-
-def _titles(root: Path) -> list[str]:
-    """Return the titles of knowledge; those in code are none."""
-    book = root / "knowledge.md"
-    try:
-        if book.is_symlink() or not book.is_file() or book.stat().st_size > MAX_BOOK_BYTES:
-            return []
-        text = book.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    titles, fence = [], ""
-    for line in text.splitlines():
-        mark = line.lstrip()[:3]
-        if mark in ("```", "~~~"):
-            fence = "" if fence == mark else fence or mark
-        elif line.startswith("## ") and not fence:
-            titles.append(_MARKED.sub("", line[3:].strip()))
-    return titles
+        return review_branch.names(root)
+    wanted = [
+        kind
+        for kind in kinds.KINDS
+        if (kind.prefix and kind.explained if takes == "id" else kind.name == takes)
+    ]
+    return [
+        kind.stem(path)
+        for kind in wanted
+        if not kind.is_file
+        for path in sorted(kind.paths(entity), key=kind.stem, reverse=bool(kind.prefix))
+    ]
 
 
 def _joined(typed: Sequence[str]) -> list[str]:

@@ -57,13 +57,12 @@ def envelope(shell: Shell, command: str, data: Any) -> dict[str, Any]:
     }
 
 
-def error(shell: Shell, command: str, message: str, *, kind: str, code: int) -> None:
+def error(shell: Shell, message: str, *, kind: str, code: int) -> None:
     """Say what went wrong: on stderr, and with --json on stdout for the program that reads it."""
     message = "\n".join(_without_middle(line) for line in message.split("\n"))
     if shell.json:
-        wrapped = envelope(shell, command, None)
-        wrapped["error"] = {"kind": kind, "exit_code": code, "message": message}
-        _print(_json(wrapped))
+        told = {"kind": kind, "exit_code": code, "message": message}
+        _print(_json({**envelope(shell, shell.command, None), "error": told}))
     say(f"error: {message}")
 
 

@@ -166,6 +166,7 @@ class Shell(Struct):
     environ: Mapping[str, str]
     cwd: Path
     entity: Path | None = None  # --entity in front of the command
+    command: str = "bumble"  # what was called, for JSON
     json: bool = False  # --json somewhere in the arguments: errors are JSON too
     everything: bool = False  # --all: what others told in confidence is shown, too
     now_given: datetime | None = None  # --now

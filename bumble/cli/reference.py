@@ -181,8 +181,6 @@ def words() -> str:
             "client": list(mcp.CLIENTS),
             "model": [entry.name for entry in catalog.load()],
         },
-        "places": {kind.name: kind.patterns for kind in kinds.KINDS if not kind.is_file},
-        "ids": [kind.name for kind in kinds.KINDS if kind.prefix],
     }
     return json.dumps(data, indent=0, sort_keys=True) + "\n"
 

@@ -13,7 +13,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import typer
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from bumble.cli import index_place, listing, output, writing
 from bumble.cli.command import NOTHING_DUE, JobFlags
@@ -79,26 +79,31 @@ def carry_out(
         _show_check(opened, command, due, more(runtime) if more else None)
         finish(due.due, exit_code=flags.exit_code)
         return
-    ran = False
-    runs: list[dict[str, Any]] = []
-    lines: list[str] = []
+    runs, lines = list[dict[str, Any]](), list[str]()
     passes = [job.Pass(command.split(maxsplit=1)[0], lambda _: due, run)] if due.due else []
-    written = partial(_written, opened)
-    for settled in settle(opened, runtime, command, passes, limit, written, dry_run=flags.dry_run):
+    for settled in settle(opened, runtime, command, passes, limit, dry_run=flags.dry_run):
         if settled.outcome is None:
             raise settled.problem or TypeError("a command's job is not held back")
-        outcome = seen(opened, settled.outcome)
-        late = {"late": list(outcome.late)} if outcome.late else {}
-        held = {"review": True} if outcome.held else {}
-        runs.append({**outcome.report, **late, **held, "changes": outcome.written})
-        ran = ran or outcome.ran  # a job may find that there was nothing in it
-        lines += outcome.told
-        lines += writing.described(outcome.written) if flags.dry_run else []
+        data, told = told_of(opened, settled.outcome, dry_run=flags.dry_run)
+        runs.append(data)
+        lines += told
     if not due.due:
         lines = [f"Nothing to do: {why_not(due)}."]
+    ran = any(run["ran"] for run in runs)  # a job may find that there was nothing in it
     data = {"ran": ran, "dry_run": flags.dry_run, "gates": gates(due), "done": runs}
     tell(opened, command, data, lines, verbose=flags.verbose or flags.dry_run)
     finish(due.due, exit_code=flags.exit_code)
+
+
+def told_of(
+    opened: Opened, outcome: job.JobResult, *, dry_run: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what is told of a job that was done, as data and as lines."""
+    outcome = seen(opened, outcome)
+    late = {"late": list(outcome.late)} if outcome.late else {}
+    held = {"review": True} if outcome.held else {}
+    lines = [*outcome.told, *(writing.described(outcome.written) if dry_run else ())]
+    return {**outcome.report, **late, **held, "changes": outcome.written}, lines
 
 
 def settle(
@@ -107,7 +112,6 @@ def settle(
     command: str,
     passes: Sequence[job.Pass],
     limit: int | None,
-    write: job.Apply = job.apply,
     *,
     dry_run: bool,
     held: job.Held = job.never,
@@ -117,7 +121,7 @@ def settle(
 
     if dry_run or not passes:
         return job.settle(runtime, passes, limit, partial(planned, opened), held=held)
-    return tick.run(runtime, command, passes, limit, write, held=held)
+    return tick.run(runtime, command, passes, limit, partial(_written, opened), held=held)
 
 
 def planned(opened: Opened, runtime: Runtime, outcome: job.JobResult) -> job.JobResult:
@@ -178,15 +182,7 @@ def _show_check(
 
 def gates(due: job.Due[Any]) -> list[dict[str, Any]]:
     """Return conditions as JSON tells them, under the name that owners know them by."""
-    return [
-        {
-            "name": condition.name,
-            "value": condition.value,
-            "wants": condition.wants,
-            "passes": condition.passes,
-        }
-        for condition in due.conditions
-    ]
+    return [asdict(condition) for condition in due.conditions]
 
 
 def showing_reminders(opened: Opened, each: job.Pass) -> job.Pass:
@@ -205,10 +201,9 @@ def showing_reminders(opened: Opened, each: job.Pass) -> job.Pass:
 
 def why_not(due: job.Due[Any]) -> str:
     """Say what stands in the way."""
-    closed: list[job.Condition] = [gate for gate in due.conditions if not gate.passes]
-    if closed:
-        return "; ".join(f"{gate.name}: {gate.value}, wants {gate.wants}" for gate in closed)
-    return "nothing is waiting"
+    closed = (gate for gate in due.conditions if not gate.passes)
+    told = "; ".join(f"{gate.name}: {gate.value}, wants {gate.wants}" for gate in closed)
+    return told or "nothing is waiting"
 
 
 def finish(due: bool, *, exit_code: bool) -> None:

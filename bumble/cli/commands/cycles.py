@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, people, run_job, writing
+from bumble.cli import listing, output, people, run_job
 from bumble.cli.command import JobFlags, runs_job
 from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened
@@ -22,7 +22,7 @@ from bumble.llm.protocol import Model
 from bumble.models.tiers import Abilities
 from bumble.records import session_files
 from bumble.runtime import locks
-from bumble.runtime.job import Held, JobResult, Pass, Settled
+from bumble.runtime.job import Held, Pass, Settled
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
@@ -306,7 +306,7 @@ def _warned(opened: Opened, run: Iterator[Settled]) -> Iterator[Settled]:
 
 def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, verbose: bool) -> None:
     runs = [
-        _run_data(opened, settled, settled.outcome, dry_run=dry_run)
+        _run_data(opened, settled, dry_run=dry_run)
         for settled in settled_jobs
         if settled.outcome is not None
     ]
@@ -342,23 +342,12 @@ def _held_lines(held: Mapping[str, str]) -> Iterator[str]:
         yield f"{', '.join(names)} {'wait' if len(names) > 1 else 'waits'}: {why}"
 
 
-def _run_data(
-    opened: Opened, settled: Settled, outcome: JobResult, *, dry_run: bool
-) -> dict[str, Any]:
-    outcome = run_job.seen(opened, outcome)
-    data: dict[str, Any] = {
-        "pass": settled.name,
-        **outcome.report,
-        **({"review": True} if outcome.held else {}),
-    }
-    lines = [
-        f"{settled.name}: {line}"
-        for line in (*(outcome.lines or (outcome.title,)), *outcome.late, *outcome.held)
-    ]
-    if dry_run:
-        data["changes"] = outcome.written
-        lines += writing.described(outcome.written)
-    return {**data, "lines": lines}
+def _run_data(opened: Opened, settled: Settled, *, dry_run: bool) -> dict[str, Any]:
+    if settled.outcome is None:
+        raise TypeError("it waits")
+    data, told = run_job.told_of(opened, settled.outcome, dry_run=dry_run)
+    lines = [f"{settled.name}: {line}" for line in told or (data["title"],)]
+    return {"pass": settled.name, **data, "lines": lines}
 
 
 def _show_checks(

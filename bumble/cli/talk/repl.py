@@ -81,7 +81,7 @@ def run(talk: conversation.Conversation, *, usage: bool, debug_prefix: bool = Fa
             if _take(talk, state, text):
                 return
         except UserError as error:  # the conversation goes on: the message is stored
-            output.error(shell, "chat", str(error), kind=type(error).__name__, code=error.exit_code)
+            output.error(shell, str(error), kind=type(error).__name__, code=error.exit_code)
 
 
 def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:

@@ -263,7 +263,6 @@ def test_fix_says_what_it_could_not_do(ada: Run) -> None:
     break_settings(ada)
     ran = ada("doctor", "--fix")
     assert ran.code == 12
-    assert "mend the settings first" in ran.err
     assert not ada.file("memory.db").exists()
 
 
