@@ -116,7 +116,7 @@ COMMANDS = {
         "Fetch what other clones did, merge it by meaning, and check the folder.",
     ),
     "migrate": (
-        "migrate.migrate",
+        ".earlier.migrate",
         "Bring a folder that an older bumble made to the format of this one.",
     ),
     "import": ("transfer.import_", "Bring in your history from ChatGPT, Claude and others."),

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct, field
 
 from bumble import patterns
-from bumble.cli.check_tree import MEND, twice
+from bumble.cli.check_folder import MEND, twice
 from bumble.cli.opening import Opened
 from bumble.entity import companions, secrets
 from bumble.entity.config import PromptConfig
@@ -217,11 +216,6 @@ def check_rules(opened: Opened) -> Iterator[Finding]:
         yield Finding("rule-elsewhere", f"not obeyed: {rules.line(rule)}", rule.file, fix=fix)
 
 
-def count(entity: Entity) -> int:
-    """Return how many files hold records."""
-    return len(_list_files(entity))
-
-
 def _list_files(entity: Entity) -> list[_File]:
     """Return every file of every kind, with the command that mends it."""
     return [
@@ -306,24 +300,18 @@ def _read(context: CheckContext, file: _File, relative: str, sources: Sources) -
     findings: list[Finding] = []
     if file.kind is kinds.KNOWLEDGE:
         findings += _check_sections(views, relative, file)
+    documents = [view.document for view in views if view.document is not None]
     if file.kind is kinds.PERSON:
-        for name in _names_of(file.path, views):
+        listed = itertools.chain.from_iterable(base.texts(one.meta, "names") for one in documents)
+        for name in set(map(disk.same_name, (file.path.stem, *listed))):
             sources.names[name].append(relative)
     for view in views:
-        sources.record(view.id if file.kind.prefix else "", view, relative, file.edit)
-        for note in view.notes:
-            sources.record("", note, relative, file.edit)
+        for part in (view, *view.notes):
+            name = part.id if part is view and file.kind.prefix else ""
+            sources.record(name, part, relative, file.edit)
         findings += _check_schedules(view, relative, file)
     times = [(at, partial(view.line_of, key)) for view in views for key, at in view.times.items()]
     return times, findings
-
-
-def _names_of(path: Path, views: Sequence[RecordView]) -> set[str]:
-    """Return what the people of a file answer to."""
-    listed = [
-        base.texts(view.document.meta, "names") for view in views if view.document is not None
-    ]
-    return {disk.same_name(name) for name in (path.stem, *itertools.chain(*listed))}
 
 
 def _check_schedules(view: RecordView, relative: str, file: _File) -> Iterator[Finding]:
@@ -388,24 +376,15 @@ def _check_blobs(
             )
     names = [path.name for path in blobs]
     for message in session.messages:
-        for reference in _list_references(message.extra):
-            if not any(name.startswith(reference) for name in names):
-                yield Finding(
-                    "blob-missing",
-                    f"the original {reference[:12]} is not there: take it from a copy or from git",
-                    relative,
-                    _line_of(lines, message.id),
+        listed = message.extra.get("blobs")
+        named = [message.extra.get("blob"), *(listed if isinstance(listed, list) else ())]
+        for reference in (one for one in named if isinstance(one, str)):
+            lost = not any(name.startswith(reference) for name in names)
+            if lost and _REFERENCE.fullmatch(reference):
+                said = (
+                    f"the original {reference[:12]} is not there: take it from a copy or from git"
                 )
-
-
-def _list_references(extra: Any) -> list[str]:
-    """Return the originals that a message names under `blob` or `blobs`."""
-    named = [extra.get("blob"), *(blobs if isinstance(blobs := extra.get("blobs"), list) else ())]
-    return [
-        reference
-        for reference in named
-        if isinstance(reference, str) and _REFERENCE.fullmatch(reference)
-    ]
+                yield Finding("blob-missing", said, relative, _line_of(lines, message.id))
 
 
 def _find_doubles(entity: Entity, record_files: Sequence[_File]) -> Iterator[Finding]:
@@ -421,32 +400,22 @@ def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:
     """Find files in the folders of stores that none of them reads."""
     in_folders = [kind for kind in kinds.KINDS if not kind.is_file and kind.forgetting != "beside"]
     for kind in sorted(in_folders, key=lambda kind: kind.folder):
-        if kind.folder_file:
-            continue
-        folder = entity.root / kind.folder
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and path not in read_paths and not path.name.startswith("."):
-                yield Finding(
-                    "file-unread",
-                    f"nothing reads it: files of `{folder.name}` are {' or '.join(kind.patterns)}",
-                    entity.relative(path),
-                )
-    for kind in in_folders:
         folder, name = entity.root / kind.folder, kind.folder_file
-        for path in sorted(folder.iterdir()) if name and folder.is_dir() else ():
-            is_read = path.name.startswith(".") or not path.is_dir() or (path / name).exists()
-            if not is_read and any(path.iterdir()):  # an empty one is what an undo leaves
-                yield Finding(
-                    "file-unread",
-                    f"nothing reads this folder: it holds no {name}",
-                    entity.relative(path),
-                )
+        why = f"nothing reads it: files of `{folder.name}` are {' or '.join(kind.patterns)}"
+        paths = [path for path in folder.rglob("*") if path.is_file() and path not in read_paths]
+        if name:
+            why = f"nothing reads this folder: it holds no {name}"
+            places = folder.iterdir() if folder.is_dir() else ()
+            # an empty one is what an undo leaves
+            paths = [
+                one
+                for one in places
+                if one.is_dir() and not (one / name).exists() and any(one.iterdir())
+            ]
+        for path in sorted(path for path in paths if not path.name.startswith(".")):
+            yield Finding("file-unread", why, entity.relative(path))
     history = entity.root / ".history"
+    kept = "a cut-off change was to write this over your edit: compare them, then remove it"
     for path in sorted(history.iterdir()) if history.is_dir() else ():
-        if path.is_dir() or _EARLIER.search(path.name):
-            continue  # what a model rewrote, as it was before
-        yield Finding(
-            "file-kept",
-            "a cut-off change was to write this over your edit: compare them, then remove it",
-            entity.relative(path),
-        )
+        if path.is_file() and not _EARLIER.search(path.name):  # what a model rewrote, as it was
+            yield Finding("file-kept", kept, entity.relative(path))

@@ -188,7 +188,7 @@ def _command(
             limits__lock_timeout_seconds=values.pop("lock_timeout", None),
         )
         if then is not None:
-            from bumble.cli.as_of import open_past  # it loads history, which few commands need
+            from bumble.cli.earlier import open_past  # it loads history, which few commands need
 
             opened = open_past(opened, then)
         body(opened, **values)

@@ -13,9 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.cli import (
-    check_machine,
+    check_folder,
     check_records,
-    check_tree,
     index_place,
     output,
 )
@@ -33,17 +32,13 @@ from bumble.index import place
 from bumble.index.sync import IndexState
 from bumble.jobs.forgetting import forget
 from bumble.models.weights.catalog import CatalogEntry
-from bumble.records import relationships, state
+from bumble.records import kinds, relationships, state
 from bumble.runtime import review_queue
 from bumble.text import words
 
 NOBODY = "bumble"  # who commits where the settings can't be read
 HALF_MERGED = ("conflict-marker", "record-twice")  # what of these git brought, mending settles
 INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
-_NAMED = (
-    ("git-ignores", ".gitignore", "name what is derived"),
-    ("git-attributes", ".gitattributes", "name what is merged by meaning"),
-)
 
 
 class Checkup(Struct):
@@ -69,9 +64,9 @@ class Checkup(Struct):
 
     def check_index(self) -> list[Finding]:
         """Compare the index with the files."""
-        model = check_machine.embedding_model(self.embedders, self.opened.shell.weights)
+        model = check_folder.embedding_model(self.embedders, self.opened.shell.weights)
         at = partial(index_at, self.opened)
-        self.index, found = check_machine.check_index(self.opened.entity, model, at)
+        self.index, found = check_folder.check_index(self.opened.entity, model, at)
         return found
 
 
@@ -103,16 +98,16 @@ CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
     lambda it: check_records.check_prompt_files(it.opened.entity, it.opened.config.prompt),
     lambda it: check_records.check_rules(it.opened) if it.is_readable else (),
     lambda it: forget.check(it.opened.entity, it.opened.zone),
-    lambda it: check_tree.check(it.opened.entity),
-    lambda it: check_tree.check_leftovers(it.opened.entity),
+    lambda it: check_folder.check_tree(it.opened.entity),
+    lambda it: check_folder.check_leftovers(it.opened.entity),
     Checkup.check_index,
-    lambda it: check_machine.check_git(it.opened.entity, trusted=it.opened.settings.trusted),
+    lambda it: check_folder.check_git(it.opened.entity, trusted=it.opened.settings.trusted),
     lambda it: check_review(it.opened),
-    lambda it: check_machine.check_weights(
+    lambda it: check_folder.check_weights(
         it.embedders, weights.catalog_of(it.opened.shell), it.opened.shell.weights
     ),
-    lambda it: check_machine.check_engine(),
-    lambda it: check_machine.check_secrets(it.opened.shell.secrets_file),
+    lambda it: check_folder.check_engine(),
+    lambda it: check_folder.check_secrets(it.opened.shell.secrets_file),
 )
 
 
@@ -137,14 +132,15 @@ def examine(
     shell: Shell, entity: Entity, report_progress: check_records.ProgressCallback
 ) -> DoctorReport:
     """Run every check; nothing is written, save which rules were found to be written here."""
-    read, found = check_machine.check_settings(entity.file, shell.user_file, shell.environ)
+    read, found = check_folder.check_settings(entity.file, shell.user_file, shell.environ)
     known = read or settings.load()
     identity = known.identity or Identity(schema_version=settings.SCHEMA_VERSION, name=NOBODY)
     opened = Opened(shell, replace(entity, approval=known.approval), "", known, identity)
     checkup = Checkup(opened, read is not None, report_progress)
     found += [one for check in CHECKS for one in guarded(partial(check, checkup))]
     ordered = sorted(dict.fromkeys(found), key=lambda finding: finding.level != "problem")
-    return DoctorReport(checkup, tuple(ordered), check_records.count(entity))
+    files = sum(len(list(kind.reachable(entity))) for kind in kinds.KINDS)
+    return DoctorReport(checkup, tuple(ordered), files)
 
 
 def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> bool:
@@ -211,12 +207,12 @@ def mend_files(
     if adopts:
         changes.adopt(entity.root, timeout_seconds=timeout_seconds)
         commits.adopt_notes(entity.root)
-    missing = {finding.code for finding in check_machine.check_git(entity, trusted=policy.trusted)}
+    missing = {finding.code for finding in check_folder.check_git(entity, trusted=policy.trusted)}
     if "git-driver" in missing:
         clone.install_driver(entity.root)
-    for code, name, why in _NAMED:
+    for code, name, _, why in check_folder.TOLD:
         if code in missing:
-            lines = check_machine.missing_lines(entity.root, name)
+            lines = check_folder.missing_lines(entity.root, name)
             named = changes.add(name, "".join(f"{line}\n" for line in lines), why)
             planned = changes.ChangeSet(f"doctor: {why}", (named,))
             commits.apply(entity.root, planned, policy, timeout_seconds=timeout_seconds)

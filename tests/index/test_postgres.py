@@ -14,7 +14,7 @@ pytest.importorskip("psycopg")
 
 import psycopg
 
-from bumble.cli import check_machine
+from bumble.cli import check_folder
 from bumble.errors import IndexServerError, UsageError
 from bumble.index import place, postgres_server
 from bumble.index import postgres as postgres_index
@@ -228,10 +228,10 @@ def test_the_state_tells_what_stands_where(
     assert now.server is not None
     assert now.server["pgvector"] and now.server["bytes"] > 5_000
     assert not now.server["unwalled"]
-    assert check_machine.check_index(there.entity, None, lambda: there.at) == (now, [])
+    assert check_folder.check_index(there.entity, None, lambda: there.at) == (now, [])
     admin = postgres.serving(notes, user="admin")
     admin.sync(embedder)
-    _, findings = check_machine.check_index(admin.entity, None, lambda: admin.at)
+    _, findings = check_folder.check_index(admin.entity, None, lambda: admin.at)
     assert [finding.code for finding in findings] == ["index-role"]
 
 
@@ -250,7 +250,7 @@ def test_a_server_that_is_away_is_named_without_its_password(
             act()
         assert "s3cret" not in str(caught.value)
         assert "index.fallback" in str(caught.value)
-    _, (finding,) = check_machine.check_index(away.entity, None, lambda: away.at)
+    _, (finding,) = check_folder.check_index(away.entity, None, lambda: away.at)
     assert finding.code == "index-server"
     with pytest.raises(UsageError) as refused:
         PostgresServer("host=localhost password=s3cret")

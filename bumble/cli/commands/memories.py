@@ -282,23 +282,22 @@ def add_belief(
     listing.choice("source", source, TOLD_SOURCES)
     rests_on = tuple(writing.one_line(line, "evidence") for line in evidence or ())
     with writing.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
-        same_claim = _same(opened, claim, category)
-        if same_claim is not None:
-            unchanged = f"Nothing to do: it holds that already, as {same_claim.id}."
-            writing.commit(
-                opened, "belief add", [], "", unchanged=unchanged, dry_run=dry_run, id=same_claim.id
-            )
-            return
-        belief = beliefs.new(
+        same = _same(opened, claim, category)
+        belief = same or beliefs.new(
             base.new_id(beliefs.PREFIX, opened.now, opened.shell.rng),
             *(claim, category, confidence, opened.now),
             evidence=rests_on,
             origin=source,
             provenance=base.Provenance(by="belief add"),
         )
-        change = beliefs.plan_new(belief, f"believe: {output.shorten(claim, 50)}")
-        told = f"Added {belief.id}."
-        writing.commit(opened, "belief add", [change], told, dry_run=dry_run, id=belief.id)
+        why = f"believe: {output.shorten(claim, 50)}"
+        writing.commit(
+            *(opened, "belief add", [] if same else [beliefs.plan_new(belief, why)]),
+            f"Added {belief.id}.",
+            unchanged=f"Nothing to do: it holds that already, as {belief.id}.",
+            dry_run=dry_run,
+            id=belief.id,
+        )
 
 
 BELIEFS.offers(belief_app, edit="Edit a belief's file in $VISUAL or $EDITOR.")

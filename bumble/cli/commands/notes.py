@@ -116,15 +116,12 @@ def _split(opened: Opened, text: str) -> tuple[str | None, str]:
         document = markdown.parse(text)
         meta: Mapping[str, Any] = document.meta
     except SourceError:  # a rule at the top of a text is no front matter
-        return None, text
+        meta = {}
     if not meta:
         return None, text
-    lost = [key for key in meta if key not in OWN_FIELDS]
-    if lost:
-        output.warn(
-            opened.shell,
-            f"left out of the front matter: {', '.join(lost)}; `bumble skill edit` can add them",
-        )
+    if lost := ", ".join(key for key in meta if key not in OWN_FIELDS):
+        said = f"left out of the front matter: {lost}; `bumble skill edit` can add them"
+        output.warn(opened.shell, said)
     description = meta.get("description")
     return (str(description) if description is not None else None), document.body
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from typing import Annotated, Literal
@@ -162,27 +163,18 @@ def _existing(at: datetime, zone: tzinfo) -> datetime:
 
 def _after(now: datetime, text: str, zone: tzinfo) -> datetime:
     """Return the time behind a while: days go by the calendar, hours by what passes of them."""
-    try:
-        days, hours = _duration(text)
-        at = _existing((now + days).astimezone(UTC) + hours, zone)
-    except OverflowError:
-        at = None
-    if at is None or not moments.is_sane(at):
-        raise UsageError(f"--in {text}: that is too far away")
-    return at
-
-
-def _duration(text: str) -> tuple[timedelta, timedelta]:
-    """Read a while: its days and weeks, and the rest."""
     wanted = text.strip().casefold()
-    parts = DURATION.findall(wanted)
+    parts = [(UNITS[unit[0]], float(number)) for number, unit in DURATION.findall(wanted)]
     if not parts or DURATION.sub("", wanted):
         raise UsageError(f"--in {text}: not a time like 90m, 2h or 1d12h")
-    days = hours = timedelta()
-    for number, unit in parts:
-        part = timedelta(**{UNITS[unit[0]]: float(number)})
-        days, hours = (days + part, hours) if unit[0] in "dw" else (days, hours + part)
-    return days, hours
+    with suppress(OverflowError):
+        spans = {True: timedelta(), False: timedelta()}  # whether they are days and weeks
+        for unit, number in parts:
+            spans[unit in ("days", "weeks")] += timedelta(**{unit: number})
+        at = _existing((now + spans[True]).astimezone(UTC) + spans[False], zone)
+        if moments.is_sane(at):
+            return at
+    raise UsageError(f"--in {text}: that is too far away")
 
 
 @app.command("list")

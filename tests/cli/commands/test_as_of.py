@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bumble.cli import as_of
+from bumble.cli import earlier
 from bumble.files import unfinished
 from tests.support import looking, newborns
 from tests.support.living import known, talked
@@ -141,7 +141,7 @@ def test_the_cache_is_its_owners_alone_and_used_again(life: Run) -> None:
 def test_the_cache_is_bounded_and_leaves_what_is_in_use(
     life: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(as_of, "MOST_FOLDERS", 2)
+    monkeypatch.setattr(earlier, "MOST_FOLDERS", 2)
     for days in (-5, -4, -3):
         life.ok("belief", "list", "--as-of", day(days))
     assert len(folders(life)) == 3  # each was used just now

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC
 
-from bumble.cli import mind_checks
+from bumble.cli.commands import eval as evaluation
 from bumble.entity.folder import Entity
 from bumble.records.checks import Check
 from tests.support import record_files
@@ -11,7 +11,7 @@ HEAD = "category: preference\nconfidence: 0.5\nformed: 2026-05-23T03:12:47Z\nby:
 
 
 def drafts(entity: Entity, *people: str) -> list[Check]:
-    return list(mind_checks.draft(entity, people or ("sam", "kim"), UTC))
+    return list(evaluation.drafted(entity, people or ("sam", "kim"), UTC))
 
 
 def believe(entity: Entity, text: str, more: str = "") -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.cli import check_machine
+from bumble.cli import check_folder
 from bumble.entity.folder import Entity
 from bumble.files import disk
 from bumble.history.findings import Finding
@@ -36,14 +36,14 @@ def indexed(entity: Entity, embedder: HashingEmbedder | None) -> None:
 
 
 def check_index(entity: Entity, wanted: str | None = None) -> list[Finding]:
-    return check_machine.check_index(entity, wanted, lambda: place.of(entity))[1]
+    return check_folder.check_index(entity, wanted, lambda: place.of(entity))[1]
 
 
 def test_one_broken_layer_does_not_hide_another(entity: Entity, tmp_path: Path) -> None:
     user = tmp_path / "config.yaml"
     user.write_text("x: [\n")
     entity.file.write_text("schema_version: 3\nname: Ada\n\nrecal: {}\n")
-    read, found = check_machine.check_settings(
+    read, found = check_folder.check_settings(
         entity.file, user, {"BUMBLE_LIMITS_LOCK_TIMEOUT_SECONDS": "many"}
     )
     assert read is None
@@ -57,7 +57,7 @@ def test_a_folder_of_an_older_format_names_the_command_that_migrates_it(
     entity: Entity, tmp_path: Path
 ) -> None:
     entity.file.write_text("schema_version: 1\nname: Ada\n")
-    _, [found] = check_machine.check_settings(entity.file, tmp_path / "config.yaml", {})
+    _, [found] = check_folder.check_settings(entity.file, tmp_path / "config.yaml", {})
     assert found.fix == "bumble migrate"
 
 
@@ -106,18 +106,18 @@ def test_weights_that_differ_or_are_gone_are_found(tmp_path: Path) -> None:
     known = small(b"weights")
     path = pulled(tmp_path, known.entries[0], b"weights")
     path.write_bytes(b"wEights")
-    found = list(check_machine.check_weights((), known, tmp_path))
+    found = list(check_folder.check_weights((), known, tmp_path))
     assert [(one.code, one.path) for one in found] == [("weights-damaged", str(path))]
     path.unlink()
-    found = list(check_machine.check_weights((), known, tmp_path))
+    found = list(check_folder.check_weights((), known, tmp_path))
     assert found[0].sentence == "is gone"
     assert found[0].fix == "bumble model pull smollm2-135m"
 
 
 def test_folder_below_a_repository_is_under_git(entity: Entity) -> None:
-    assert codes(list(check_machine.check_git(entity))) == ["git-none"]
+    assert codes(list(check_folder.check_git(entity))) == ["git-none"]
     subprocess.run(["git", "init", "-q", str(entity.root.parent)], check=True)
-    found = codes(list(check_machine.check_git(entity)))
+    found = codes(list(check_folder.check_git(entity)))
     assert found == ["git-ignores", "git-attributes", "git-driver"]
 
 

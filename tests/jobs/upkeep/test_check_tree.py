@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli import check_tree
+from bumble.cli import check_folder
 from bumble.entity import changes
 from bumble.entity.folder import Entity
 from bumble.files import disk
 
 
 def codes(entity: Entity) -> list[tuple[str, str]]:
-    return [(one.code, one.path) for one in check_tree.check(entity)]
+    return [(one.code, one.path) for one in check_folder.check_tree(entity)]
 
 
 @pytest.fixture
@@ -89,6 +89,6 @@ def test_leftovers_of_a_writer_at_work_are_not_looked_at(entity: Entity) -> None
     (entity.root / ".x.1a2b.bumble-tmp").touch()
     path = changes.lock_path(entity.root)
     with disk.lock(path, place=entity.root, timeout_seconds=1):
-        assert [one.code for one in check_tree.check_leftovers(entity)] == ["lock-held"]
-    left = [one.code for one in check_tree.check_leftovers(entity)]
+        assert [one.code for one in check_folder.check_leftovers(entity)] == ["lock-held"]
+    left = [one.code for one in check_folder.check_leftovers(entity)]
     assert left == ["change-unfinished", "file-stray"]
