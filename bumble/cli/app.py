@@ -41,7 +41,7 @@ from bumble.files import unfinished
 # Name, place below `bumble.cli.commands` (behind a dot: of `bumble.cli`, since others use it), and
 # the line in `--help` (a test holds them equal).
 COMMANDS = {
-    "new": ("new.new", "Make an entity folder."),
+    "new": (".newborn.new", "Make an entity folder."),
     "chat": ("chat.chat", "Talk to the entity."),
     "status": ("status.status", "Show which entity this is, which model answers, and how it is."),
     "doctor": (".doctor.doctor", "Check every file of the entity, and mend what is derived."),
@@ -103,8 +103,8 @@ COMMANDS = {
     ),
     "tick": ("cycles.tick", "Do whatever is due: reminders, what turns left, sleep and dreams."),
     "cron": ("cron.app", "Have the system run `bumble tick`."),
-    "remind": ("remind.app", "Have it say something at some time."),
-    "demo": ("new.demo", "Make an entity with a month behind it, to try things on."),
+    "remind": ("notes.remind_app", "Have it say something at some time."),
+    "demo": (".newborn.demo", "Make an entity with a month behind it, to try things on."),
     "model": ("model.app", "See, fetch and remove model weights."),
     "config": ("config.app", "See and change settings."),
     "log": (".history.log", "Show what became part of the entity, and when."),

@@ -140,11 +140,11 @@ def _lines(opened: Opened, presence: Presence, data: dict[str, Any]) -> list[str
         for name, hormone in data["hormones"].items()
     ]
     rows = [
-        ("mood", _with_strength(presence.mood.name, presence.mood.intensity)),
+        ("mood", with_strength(presence.mood.name, presence.mood.intensity)),
         ("loudness", f"{data['loudness']:.2f}, {data['tier']}"),
         (
             "feelings",
-            ", ".join(_with_strength(hormone.name, hormone.intensity) for hormone in soma.affects),
+            ", ".join(with_strength(hormone.name, hormone.intensity) for hormone in soma.affects),
         ),
         ("felt", f"{soma.felt.text} ({listing.when(soma.felt.at, opened)})" if soma.felt else ""),
         ("hormones", ", ".join(levels)),
@@ -175,7 +175,8 @@ def _draw_bar(value: float, rest: float) -> str:
     return "".join(cells)
 
 
-def _with_strength(name: str, intensity: float) -> str:
+def with_strength(name: str, intensity: float) -> str:
+    """Name a feeling, and how strong it is."""
     return f"{name} ({intensity:.2f})" if intensity else name
 
 

@@ -22,7 +22,6 @@ from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.settings import Settings
 from bumble.errors import FileChangedError, SettingInvalidError, UsageError, UserError
 from bumble.files import disk
-from bumble.records.kind import changed_lines
 from bumble.runtime import rules
 from bumble.text import printable, schema, yaml_edit
 
@@ -180,11 +179,6 @@ def warn_if_idle(
     stands = layer is not None and layer.depth(keys) == len(keys)
     if stands and not origin.startswith(place.name):
         output.warn(shell, f"another place decides `{key}` all the same: {origin}")
-
-
-def diff(before: str, after: str) -> list[str]:
-    """Return the lines that change, with those around them, without passwords in addresses."""
-    return [printable.masked(line) for line in changed_lines(before, after)]
 
 
 class Trusted(Struct, frozen=True):

@@ -180,13 +180,13 @@ def _talk(
 
 
 def _make_if_missing(shell: Shell, entity: Path | None, text: str, *, yes: bool) -> None:
-    from bumble.cli.commands import new
+    from bumble.cli import newborn
 
     folder = entity or shell.entity
     if folder is None:
         raise UsageError("--new needs to know where: bumble chat -e DIR --new")
     if not (shell.path(folder) / ENTITY_FILE).exists():
-        identity = new.make(shell, folder, asks=not yes)
+        identity = newborn.make(shell, folder, asks=not yes)
         output.say(f"{identity['name']} lives in {identity['folder']} from now on.")
 
 

@@ -7,6 +7,7 @@ from operator import eq
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from bumble.cli import opening, output, setting_files, writing
@@ -18,6 +19,7 @@ from bumble.entity.config import OWNERS, Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import NotAnEntityError, UsageError, UserError
 from bumble.llm import detect
+from bumble.records.kind import changed_lines
 from bumble.runtime import rules
 from bumble.text import printable, schema, yaml_edit
 
@@ -78,13 +80,12 @@ def get(
 ) -> None:
     """Print the value of a setting."""
     rows = list(_rows(_load(shell, entity), key))
-    if len(rows) == 1 and rows[0][0] == key:
-        value = rows[0][1]
-        text = value if isinstance(value, str) else yaml_edit.inline(value)
-        output.result(shell, "config get", _data(rows[0]), text)
-        return
+    data: Any = [_data(row) for row in rows]
     lines = [_line(row, origin=False) for row in rows]
-    output.result(shell, "config get", [_data(row) for row in rows], lines)
+    if [row[0] for row in rows] == [key]:
+        data, whole = data[0], rows[0][1]
+        lines = [whole if isinstance(whole, str) else yaml_edit.inline(whole)]
+    output.result(shell, "config get", data, lines)
 
 
 def _load(shell: Shell, folder: Path | None) -> settings.Settings:
@@ -122,18 +123,14 @@ def _identity_rows(loaded: settings.Settings, key: str) -> Iterator[Row]:
     if loaded.identity is None:
         raise UsageError(f"`{key}` is part of who an entity is, and there is none here.")
     try:
-        kind = schema.at(Identity, tuple(key.split(".")))
+        schema.at(Identity, tuple(key.split(".")))
     except schema.ValueProblem as problem:
         raise UsageError(layers.sentence(problem)) from problem
-    if schema.is_section(kind):
-        for name in schema.fields(schema.bare(kind)[0]):
-            yield from _identity_rows(loaded, f"{key}.{name}")
-        return
-    value: Any = loaded.identity
-    for name in key.split("."):
-        value = getattr(value, name)
     source = next(layer.source for layer in loaded.layers if layer.name == ENTITY_FILE)
-    yield key, value, layers.place(ENTITY_FILE, source, tuple(key.split(".")))
+    for keys, value in layers.leaves(msgspec.to_builtins(loaded.identity)):
+        name = ".".join(keys)
+        if f"{name}.".startswith(f"{key}."):
+            yield name, value, layers.place(ENTITY_FILE, source, keys)
 
 
 @app.command("set", context_settings={"ignore_unknown_options": True})  # a value may be -1
@@ -253,16 +250,11 @@ def _report(
 ) -> None:
     """Print what came of an edit, and say why it does not count if it does not."""
     changed = after != before
-    data: dict[str, Any] = {
-        "key": key,
-        "file": str(place.path),
-        "changed": changed,
-        "dry_run": dry_run,
-    }
+    data = {"key": key, "file": str(place.path), "changed": changed, "dry_run": dry_run}
     if dry_run:
-        data["diff"] = setting_files.diff(before, after)
-        lines = data["diff"] or ["Nothing to do: it says so already."]
-        output.result(shell, command, data, lines)
+        lines = [printable.masked(line) for line in changed_lines(before, after)]
+        nothing = ["Nothing to do: it says so already."]
+        output.result(shell, command, data | {"diff": lines}, lines or nothing)
         output.say("Nothing was written: --dry-run.")
         return
     loaded = setting_files.load(shell, place)
@@ -273,8 +265,8 @@ def _report(
         row = (key, None, "not set")
     setting_files.warn_if_idle(shell, loaded, place, key, row[2])
     prefix = "" if changed else "Nothing to do: "
-    data |= {"value": row[1], "origin": row[2]}
-    output.result(shell, command, data, f"{prefix}{_line(row, origin=True)}")
+    told = f"{prefix}{_line(row, origin=True)}"
+    output.result(shell, command, data | {"value": row[1], "origin": row[2]}, told)
 
 
 @app.command("trust")
@@ -331,12 +323,7 @@ def untrust(
         dry_run=dry_run,
     )
     changed = before != after
-    verb = (
-        "Not trusted anyway"
-        if not changed
-        else "Would stop trusting"
-        if dry_run
-        else "No longer trusted"
-    )
+    verb = "Would stop trusting" if dry_run else "No longer trusted"
+    verb = verb if changed else "Not trusted anyway"
     data = {"folder": str(root), "changed": changed, "dry_run": dry_run}
     output.result(shell, "config untrust", data, f"{verb}: {root}")

@@ -136,25 +136,21 @@ def _abilities(look: Look) -> Part:
 def _embedding(look: Look) -> Part:
     """Say which embedding model would be used; None: words alone find things."""
     opened, wanted = look.opened, look.opened.config.embedding.model
-    none = None, "none: words alone find things, not their meaning"
-    if wanted == "none":
-        return none
     catalog, before = weights.catalog_of(opened.shell), weights.embedded_by(opened)
     unnamed: list[catalogs.CatalogEntry] = []
     named = look.at(lambda: weights.embedding_models(opened, catalog, before), unnamed)
-    here = weights.installed(opened.shell, named)
-    if not here or here[0].embedding is None:
-        return none
-    widths, asked = here[0].embedding.dimensions, opened.config.memory.embedding_dimensions
+    here = next((one for one in weights.installed(opened.shell, named) if one.embedding), None)
+    if here is None or here.embedding is None:
+        return None, "none: words alone find things, not their meaning"
+    widths, asked = here.embedding.dimensions, opened.config.memory.embedding_dimensions
     data = {
-        "name": here[0].name,
+        "name": here.name,
         "dimensions": asked if asked in widths else widths[0],
         "why": "the best that is here" if wanted == "auto" else "embedding.model",
     }
+    elsewhere = f"; what counts in ranking was chosen on {MEASURED_ON}"
     line = "{name}, {dimensions} dimensions ({why})".format(**data)
-    if here[0].name != MEASURED_ON:
-        line += f"; what counts in ranking was chosen on {MEASURED_ON}"
-    return data, line
+    return data, line + elsewhere * (here.name != MEASURED_ON)
 
 
 def _window(look: Look) -> Part:
@@ -227,23 +223,19 @@ def _today(look: Look) -> Part:
     """Say what today has cost up to now."""
     opened = look.opened
     spent = ledger.today(opened.entity.ledger, opened.shell.now(), opened.zone)
-    limit = opened.config.limits.tokens_per_day
-    cost = round(spent.dollars, 6)
+    limit, cost = opened.config.limits.tokens_per_day, round(spent.dollars, 6)
     counts = {"calls": spent.calls, "tokens": spent.tokens, "tokens_per_day": limit}
-    data = {**counts, "dollars": cost}
-    if not spent.calls and limit is None:
-        return data, ""
     most = f" of {limit:,}" if limit is not None else ""
     costs = f", {output.dollars(cost)}" if cost else ""
     calls = words.counted(spent.calls or 0, "model call")
-    return data, f"{calls}, {spent.tokens or 0:,}{most} tokens{costs}"
+    line = f"{calls}, {spent.tokens or 0:,}{most} tokens{costs}"
+    return {**counts, "dollars": cost}, line if spent.calls or limit is not None else ""
 
 
 def _mood(look: Look) -> Part:
     mood = body.look(look.opened).mood
-    strength = round(mood.intensity, 4)
-    line = f"{mood.name} ({strength:.2f})" if strength else mood.name
-    return {"name": mood.name, "intensity": strength}, line
+    line = body.with_strength(mood.name, mood.intensity)
+    return {"name": mood.name, "intensity": round(mood.intensity, 4)}, line
 
 
 def _pending(look: Look) -> Part:
@@ -262,13 +254,11 @@ def _due(look: Look) -> Part:
     given = (opened.entity, opened.identity, opened.config)
     said = sum(schedule.waits_for(*given, one, now) is None for one in waiting)
     ready, _, unread = schedule.due_automations(opened.entity, now, opened.zone)
-    done, lost = len(ready), len(broken) + len(unread)
-    named = (("reminder", said), ("automation", done))
-    parts = [words.counted(count, name) for name, count in named if count]
+    counts = {"reminders": said, "automations": len(ready)}
+    parts = [words.counted(count, name[:-1]) for name, count in counts.items() if count]
+    lost = len(broken) + len(unread)
     told = [f"{', '.join(parts)}; `bumble tick` does them"] if parts else []
-    told += [f"{lost} {UNREAD}"] if lost else []
-    line = "; ".join(told)
-    return {"reminders": said, "automations": done}, line
+    return counts, "; ".join([*told, *([f"{lost} {UNREAD}"] if lost else [])])
 
 
 def _uncommitted(look: Look) -> Part:
@@ -276,13 +266,14 @@ def _uncommitted(look: Look) -> Part:
     waiting, place = commits.notes(look.opened.root), git.at(look.opened.root)
     if not waiting or place is None:
         return None, ""
-    locks, under_way = git_operations.locks(place.repository), place.repository.under_way
-    why = f"{under_way} is under way; finish it first" if under_way else ""
-    if not why and locks:
-        why = f"{locks[0]} is there: another git is at work, or was killed"
-    count, titles = len(waiting), [note.title for note in waiting]
-    told = f"{words.counted(count, 'change')} not in git yet"
-    data = {"count": count, "titles": titles, "why": why or None}
+    whys = [
+        f"{name} is under way; finish it first" for name in [place.repository.under_way] if name
+    ]
+    locks = git_operations.locks(place.repository)
+    whys += [f"{lock} is there: another git is at work, or was killed" for lock in locks]
+    titles, why = [note.title for note in waiting], next(iter(whys), None)
+    told = f"{words.counted(len(titles), 'change')} not in git yet"
+    data = {"count": len(titles), "titles": titles, "why": why}
     return data, f"{told}: {why or 'the next change takes it along'}"
 
 
@@ -294,11 +285,6 @@ def _review(look: Look) -> Part:
 def _not_obeyed(look: Look) -> Part:
     names = [rule.name for rule in opening.rules_from_elsewhere(look.opened)]
     return names, ", ".join(names)
-
-
-def _imports(look: Look) -> Part:
-    data = listing.imports(look.infos)
-    return data, listing.imports_line(data)
 
 
 def _counts(look: Look) -> Part:
@@ -337,19 +323,17 @@ def _index(look: Look) -> Part:
         "dimensions": made_by.get("dimensions"),
         "problem": problem,
     }
-    if problem:
-        return data, problem.replace("\n", " ")
-    on = f"on {index_place.described(found.server)}, " if found.server else ""
-    if not found.exists:
-        return data, f"{on}not made yet; the first search makes it"
     behind, broken = (words.counted(n, "file") for n in (found.stale, found.problems))
     parts = [
-        on + words.counted(found.chunks, "passage"),
+        f"on {index_place.described(found.server)}" if found.server else "",
+        words.counted(found.chunks, "passage"),
         f"{behind} behind" if found.stale else "up to date",
-        *([f"{found.waiting:,} without a vector"] if found.waiting else []),
-        *([f"{broken} unreadable (see `bumble doctor`)"] if found.problems else []),
+        f"{found.waiting:,} without a vector" if found.waiting else "",
+        f"{broken} unreadable (see `bumble doctor`)" if found.problems else "",
     ]
-    return data, ", ".join(parts)
+    if not found.exists:
+        parts = [parts[0], "not made yet; the first search makes it"]
+    return data, problem.replace("\n", " ") if problem else ", ".join(filter(None, parts))
 
 
 # Key in JSON, name in text, what looks, and what is said where it can't be read.
@@ -367,7 +351,12 @@ PARTS: tuple[tuple[str, str, Callable[[Look], Part], str], ...] = (
     ("uncommitted", "to commit", _uncommitted, ""),
     ("review", "to review", _review, ""),
     ("not_obeyed", "not obeyed", _not_obeyed, ""),
-    ("imports", "imported", _imports, ""),
+    (
+        "imports",
+        "imported",
+        lambda look: (waiting := listing.imports(look.infos), listing.imports_line(waiting)),
+        "",
+    ),
     ("counts", "remembers", _counts, ""),
     ("index", "index", _index, ""),
 )

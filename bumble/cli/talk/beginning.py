@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bumble.cli import opening, output, setting_files
-from bumble.cli.commands import new
+from bumble.cli import newborn, opening, output, setting_files
 from bumble.cli.models import weights
 from bumble.entity import config, installation
 from bumble.errors import FolderUnwritableError, UserError
@@ -85,7 +84,7 @@ def _new_name(opened: opening.Opened, name: str) -> str:
     """Return a name that nobody has yet; empty for any other."""
     if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
         return ""
-    said = opened.identity.owner.name not in ("", new.user_name(opened.shell))
+    said = opened.identity.owner.name not in ("", newborn.user_name(opened.shell))
     if said and not is_first(opened):
         return ""
     if _is_part(name, opened.identity.owner.name) or _is_part(opened.identity.owner.name, name):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli.commands import new
+from bumble.cli import newborn
 from bumble.entity.folder import Entity
 from bumble.llm import ledger
 from tests.support.running import Run
@@ -17,10 +17,10 @@ def test_it_makes_a_month_offline_and_all_it_says_to_try_works(run: Run, tmp_pat
     run.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
     run.environ["GIT_AUTHOR_NAME"] = run.environ["GIT_COMMITTER_NAME"] = "Sam"
     made = run.ok("demo", str(tmp_path / "month"), "--json").data
-    assert made["try"] == [f"bumble {line}" for line in new.TRY]
+    assert made["try"] == [f"bumble {line}" for line in newborn.TRY]
     life = ("-e", made["folder"])
     assert "Nothing is wrong" in run.ok("doctor", *life).out
-    for line in new.TRY:
+    for line in newborn.TRY:
         assert run("--entity", made["folder"], *shlex.split(line), cwd=tmp_path).code == 0, line
     assert "afraid of the sea" in run.ok("recall", *life, "what is the dog afraid of").out
     told = run.ok("why", *life, "Sam drinks green tea and no coffee.").out

@@ -117,7 +117,7 @@ def _restore(shell: Shell, folder: Path, archive: Path, *, use_git: bool) -> Non
     output.result(shell, "new", data, lines[: 2 if kept_by else 1])
 
 
-LIFE = Path(__file__).parents[2] / "demo.yaml"
+LIFE = Path(__file__).parents[1] / "demo.yaml"
 NAME, OWNER = "Ada", "Sam"
 TRY = (
     'recall "what is the dog afraid of"',
