@@ -164,7 +164,7 @@ def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> b
     policy = replace(opened.commit_policy, autocommit=autocommit)
     try:
         settle_git(shell, root, timeout_seconds=wait)
-        mend_files(opened.entity, policy, timeout_seconds=wait, adopts=adopts)
+        _mend_files(opened.entity, policy, wait, adopts=adopts)
         if report.has(*HALF_MERGED, "git-cut-off"):
             clone.mend(root, policy, timeout_seconds=wait)
         if report.has("forgotten-back"):
@@ -185,22 +185,10 @@ def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> b
     return True
 
 
-def mend_files(
-    entity: Entity, policy: commits.CommitPolicy, *, timeout_seconds: float, adopts: bool = False
+def _mend_files(
+    entity: Entity, policy: commits.CommitPolicy, timeout_seconds: float, *, adopts: bool
 ) -> None:
-    """Finish or drop what a killed writer left, and tell git what it has to know.
-
-    Args:
-        entity: The folder.
-        policy: How commits are made.
-        timeout_seconds: How long to wait for another writer.
-        adopts: Whether what another installation left half done is finished too.
-
-    Raises:
-        LockedError: If another process is writing.
-        RecordInvalidError: If the record of a cut-off change can't be read.
-        FolderUnwritableError: If the system refuses a write.
-    """
+    """Finish or drop what a killed writer left, and tell git what it has to know."""
     changes.recover(entity.root, timeout_seconds=timeout_seconds)
     changes.sweep(entity.root, timeout_seconds=timeout_seconds)
     commits.catch_up(entity.root, policy, turns=True, timeout_seconds=timeout_seconds)

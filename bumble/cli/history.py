@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -195,12 +196,11 @@ def _meant(opened: Opened, what: str) -> commit_log.Commit:
     Raises:
         RecordMissingError: If there is none.
     """
-    found = commit_log.read(opened.root, limit=1) if what == LAST else []
     if what != LAST:
-        try:
+        with suppress(RecordMissingError):
             return commit_log.find(opened.root, what)
-        except RecordMissingError:
-            found = commit_log.read(opened.root, limit=1, wanted=pathspecs(opened, what))
+    wanted = [] if what == LAST else pathspecs(opened, what)
+    found = commit_log.read(opened.root, limit=1, wanted=wanted)
     if not found:
         raise RecordMissingError("commit, record or person", what)
     return found[0]
@@ -433,12 +433,14 @@ def _data(node: explaining.SourceNode) -> dict[str, Any]:
 
 
 def _edit_data(edit: commit_log.Commit | None) -> dict[str, Any] | None:
-    if edit is None:
-        return None
-    return {
-        "commit": edit.id,
-        "at": edit.at.isoformat(),
-        "author": edit.by,
-        "subject": edit.title,
-        "trailers": [list(pair) for pair in edit.trailers],
-    }
+    return (
+        None
+        if edit is None
+        else {
+            "commit": edit.id,
+            "at": edit.at.isoformat(),
+            "author": edit.by,
+            "subject": edit.title,
+            "trailers": [list(pair) for pair in edit.trailers],
+        }
+    )

@@ -437,16 +437,12 @@ def _choose(
     asks: bool,
 ) -> str:
     """Return what an option says, else what the person at the terminal says, else the default."""
-    if option_text is not None or not asks:
-        try:
-            return check(default if option_text is None else option_text.strip())
-        except ValueError as error:
-            raise UsageError(f"{option}: {error}") from error
-    while True:
-        try:
-            return check(output.asked(question, default=default).strip())
-        except ValueError as error:
-            output.say(f"{error}")
+    if option_text is None and asks:
+        return output.asked(question, default, check)
+    try:
+        return check(default if option_text is None else option_text.strip())
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from error
 
 
 def _line(text: str) -> str:

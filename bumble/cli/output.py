@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 import typer
 
@@ -23,6 +23,7 @@ if sys.platform != "win32":
     import termios
     import tty
 
+T = TypeVar("T")
 ENDED = "\x04"  # Ctrl-D
 BAR_WIDTH = 24  # characters
 MOST_OF_A_LINE = 1000  # characters of a message, which may quote whatever was typed
@@ -269,10 +270,14 @@ def columns(stream: TextIO) -> int:
     return width or shutil.get_terminal_size().columns
 
 
-def asked(question: str, **how: Any) -> str:
-    """Ask for a line at the terminal, as `typer.prompt` does."""
+def asked(question: str, default: str, check: Callable[[str], T]) -> T:
+    """Ask for a line at the terminal until it will do: `check` raises ValueError if not."""
     sign("")
-    return str(typer.prompt(question, err=True, **how))
+    while True:
+        try:
+            return check(str(typer.prompt(question, err=True, default=default)).strip())
+        except ValueError as error:
+            say(f"{error}")
 
 
 def key(question: str, keys: str) -> str:

@@ -387,8 +387,7 @@ def forget(
 
 def _tell_of_copies(opened: Opened) -> None:
     """Say what still holds the old bytes, and how git is made to drop them."""
-    place = git.at(opened.entity.root)
-    if place is None:
+    if (place := git.at(opened.entity.root)) is None:
         output.say("Copies of the folder elsewhere still hold the old bytes.")
         return
     where = f"git -C {shlex.quote(str(place.repository.top))}"

@@ -176,7 +176,6 @@ class Shell(Struct):
     means: PullOptions | None = (
         None  # of pulls, once there was one: sources are asked once a process
     )
-    notes: list[str] = field(default_factory=list)  # what sources of weights said, each said once
     seed: int | None = None  # --seed
     stops: Stops = field(default_factory=Stops)  # what told the process to stop
     spawn: Callable[[Sequence[str]], None] | None = None  # starts a process that goes on alone
@@ -250,12 +249,8 @@ class Shell(Struct):
         return self.prompt_caches.with_name(what) / key
 
     def own_caches(self, root: Path) -> tuple[Path, ...]:
-        """Return what the user's cache holds of one entity and of no other.
-
-        Evaluated prompts that lie in the folder itself are of versions that did not tell whose.
-        """
-        older = self.prompt_caches.glob("*.*") if self.prompt_caches.is_dir() else ()
-        return (*(self.cache_of(what, root) for what in ("prompts", "indexes", "past")), *older)
+        """Return what the user's cache holds of one entity and of no other."""
+        return tuple(self.cache_of(what, root) for what in ("prompts", "indexes", "past"))
 
     @property
     def account_name(self) -> str:

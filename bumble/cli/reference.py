@@ -302,28 +302,8 @@ def tree() -> str:
 
 
 def _entry(module: ast.Module) -> str:
-    """Return the first line of a module, and the numbers that stand in it as constants."""
-    line = (ast.get_docstring(module) or "").split("\n")[0]
-    names = [
-        name.id.strip("_")
-        for node in module.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        for name in (target.elts if isinstance(target, ast.Tuple) else [target])
-        if isinstance(name, ast.Name) and name.id.isupper() and _is_number(node.value)
-    ]
-    return f"{line} *{', '.join(names).lower().replace('_', ' ')}*" if names else line
-
-
-def _is_number(node: ast.expr) -> bool:
-    """Whether a constant is a number, several, or a span of time."""
-    if isinstance(node, ast.Tuple):
-        return all(map(_is_number, node.elts))
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "timedelta"
-    if isinstance(node, ast.BinOp):
-        return _is_number(node.left) and _is_number(node.right)
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+    """Return the first line of a module."""
+    return (ast.get_docstring(module) or "").split("\n")[0]
 
 
 def with_tree(text: str) -> str:

@@ -230,40 +230,30 @@ def trust_renewed(shell: Shell, root: Path, paths: Collection[str]) -> Iterator[
         root: The entity's folder.
         paths: The files that are changed, relative to it.
     """
-    before = _seen_and_there(shell, root) if folder_trust.concerns(paths) else None
+    trusted: frozenset[str] | None = None
+    there: dict[str, str] = {}
+    if folder_trust.concerns(paths):
+        with suppress(UserError, ValueError):  # what can't be read was not trusted
+            listed = yaml_edit.parse_mapping(users(shell).read()).get(folder_trust.KEY)
+            folders = folder_trust.folders(listed, str(shell.user_file))
+            approved = folder_trust.approval(folders, root)
+            there = {item.file: item.digest for item in to_trust(shell, root).runnable}
+            trusted = approved.digests if approved.is_listed else None
     yield
-    if before is None:
+    if trusted is None:
         return
-    trusted, files_there = before
     try:
-        there = to_trust(shell, root)
+        now = to_trust(shell, root)
     except UserError:  # what can't be read runs nothing
         return
-    renewed = {rule.digest for rule in there.rules if rule.digest in trusted} | {
+    renewed = {rule.digest for rule in now.rules if rule.digest in trusted} | {
         item.digest
-        for item in there.runnable
+        for item in now.runnable
         if item.digest in trusted
-        or (
-            item.file in paths
-            and (item.file not in files_there or files_there[item.file] in trusted)
-        )
+        or (item.file in paths and (item.file not in there or there[item.file] in trusted))
     }
     place = users(shell)
     text = place.read()
     after = folder_trust.plan(text, root, renewed)
     if after != text:
         place.write_own(text, after, changes.DEFAULT_LOCK_TIMEOUT_SECONDS)
-
-
-def _seen_and_there(shell: Shell, root: Path) -> tuple[frozenset[str], dict[str, str]] | None:
-    """Return the hashes that are trusted in a folder, and those of what is there by path; None if
-    the folder is not trusted, or can't be read."""
-    try:
-        listed = yaml_edit.parse_mapping(users(shell).read()).get(folder_trust.KEY)
-        trusted = folder_trust.folders(listed, str(shell.user_file))
-        approved = folder_trust.approval(trusted, root)
-        if not approved.is_listed:
-            return None
-        return approved.digests, {item.file: item.digest for item in to_trust(shell, root).runnable}
-    except (UserError, ValueError):
-        return None  # what can't be read was not trusted, so there is nothing to renew

@@ -5,14 +5,14 @@ What a record is made of says its declaration (`records/NAME.py`), how it looks 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic
 
+import msgspec
 import typer
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, IdArgument, YesOption, edits, shows
@@ -220,9 +220,5 @@ def data_of(record: Record, without: Sequence[str] = (), **more: Any) -> dict[st
 def _plain(value: Any) -> Any:
     """Return a value as JSON holds it."""
     if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
-    if isinstance(value, Struct):
-        return {name: _plain(one) for name, one in asdict(value).items()}
-    return dict(value) if isinstance(value, Mapping) else value
+        return value.isoformat()  # msgspec's own has a Z for UTC
+    return msgspec.to_builtins(value, enc_hook=dict)

@@ -6,24 +6,24 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
 from bumble.cli import process
+from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation
-from bumble.cli.talk.conversation import Warming
 from bumble.entity import installation
 from bumble.entity.folder import Entity
-from bumble.llm.protocol import PromptMessage, Request
+from bumble.llm.protocol import Request
 from bumble.llm.scripted import ScriptedModel
 from bumble.models.tiers import Abilities
 from bumble.records import sessions
+from bumble.runtime.people import speaker
 from tests.support.turns import NOON, runtime_of
 
 AUTOGROUP = Path("/proc/self/autogroup")
-
-REQUEST = Request([PromptMessage("system", "You are Ada.")])
 
 
 @pytest.fixture
@@ -67,12 +67,16 @@ def test_only_a_model_in_this_process_that_talks_is_warmed(ada: Entity) -> None:
     assert conversation.beginning(none, session, "sam") is None
 
 
-def test_it_loads_first_and_then_evaluates_until_it_is_ended() -> None:
+def test_it_loads_first_and_then_evaluates_until_it_is_ended(ada: Entity) -> None:
     model = Slow()
-    warmed = Warming(model, REQUEST)
+    runtime = replace(runtime_of(ada, model), local=True)
+    sam, opened = speaker(ada, runtime.identity, None), cast("Opened", None)  # it opens nothing
+    talk = conversation.Conversation(opened, runtime, sam, None)
+    talk.session = sessions.new("ses_1", NOON, "sam")
+    talk.warm_ahead()
     assert model.begun.wait(10)
     assert model.asked == [True, False]
-    warmed.end()
+    talk.end_warming()
     assert not [thread for thread in threading.enumerate() if thread.name == "warming"]
 
 

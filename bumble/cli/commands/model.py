@@ -276,7 +276,7 @@ def pull(
         if _is_own(name) and result["place"]:
             output.say(f"Talk with it: bumble chat --model {result['name']}")
     lines = [f"{result['name']}: {result['result']}" for result in results]
-    output.result(shell, "model pull", {"models": results, "notes": shell.notes}, lines)
+    output.result(shell, "model pull", {"models": results}, lines)
     if dry_run:
         output.say("Nothing was fetched: --dry-run.")
 

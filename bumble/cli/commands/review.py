@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -30,7 +29,8 @@ NamesArgument = Annotated[
     ),
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="All that wait.")]
-KEYS = ACCEPT, REJECT, _, QUIT = "arlq"
+KEYS, QUIT, VERBS = "arlq", "q", {"a": "accept", "r": "reject"}
+PLANS = {"accept": reviewing.plan_accept, "reject": reviewing.plan_reject}
 QUESTION = "a accepts it, r rejects it, l leaves it for later, q ends"
 NONE = "Nothing waits for review."
 NOT_OURS = "[not made here: accept or reject it by its whole name]"
@@ -63,25 +63,17 @@ def _one_by_one(opened: opening.Opened) -> None:
         if answer == QUIT:
             return
         try:
-            if answer == ACCEPT:
-                _decide(opened, "accept", [proposal.name], reviewing.plan_accept)
-                opening.forget_again(opened, brought_by="What was accepted")
-            elif answer == REJECT:
-                _decide(opened, "reject", [proposal.name], reviewing.plan_reject)
+            if verb := VERBS.get(answer):
+                _decide(opened, verb, [proposal.name])
         except UserError as error:  # that one stays; the others can be decided
             output.warn(opened.shell, str(error))
     if not waiting:
         output.say(NONE)
 
 
-@app.command("list")
-@reads
-def list_(opened: opening.Opened) -> None:
-    """List what waits: who proposed what, when and why. The newest is last."""
-    _list(opened)
-
-
 def _list(opened: opening.Opened) -> None:
+    """List what waits: who proposed what, when and why. The newest is last."""
+
     def line(proposal: reviewing.HeldProposal) -> list[str]:
         model = proposal.commit.trailer("Model") if proposal.commit else ""
         paths = [version.path for version in proposal.versions]
@@ -91,6 +83,9 @@ def _list(opened: opening.Opened) -> None:
 
     everything = listing.Listing(tuple(_waiting(opened)))
     listing.show_list(opened, "review list", everything, partial(_data, opened), line, NONE)
+
+
+app.command("list")(reads(_list))
 
 
 @app.command()
@@ -136,9 +131,7 @@ def accept(
     They are merged by meaning: what was written to the same files since stays, or the proposal is
     refused with exit code 13. `bumble undo` takes an accepted one back.
     """
-    _decide(opened, "accept", names, reviewing.plan_accept, every=every, dry_run=dry_run)
-    if not dry_run:
-        opening.forget_again(opened, brought_by="What was accepted")
+    _decide(opened, "accept", names, every=every, dry_run=dry_run)
 
 
 @app.command()
@@ -151,14 +144,13 @@ def reject(
     dry_run: DryRunOption = False,
 ) -> None:
     """Drop proposals: nothing of them is written, and they are not made again."""
-    _decide(opened, "reject", names, reviewing.plan_reject, every=every, dry_run=dry_run)
+    _decide(opened, "reject", names, every=every, dry_run=dry_run)
 
 
 def _decide(
     opened: opening.Opened,
     verb: str,
     names: Sequence[str] | None,
-    plan: Callable[[Path, reviewing.HeldProposal], reviewing.ReviewDecision],
     *,
     every: bool = False,
     dry_run: bool = False,
@@ -170,7 +162,7 @@ def _decide(
     lines: list[str] = []
     for proposal in reviewing.choose(_waiting(opened), names or (), every=every):
         try:
-            decision = plan(root, proposal)
+            decision = PLANS[verb](root, proposal)
             written = [one for one in decision.change_set.changes if not held.stays(one.path)]
             versions = changes.wholes(root, written)
             if not dry_run:
@@ -187,6 +179,8 @@ def _decide(
     if not dry_run:
         opening.rules_from_elsewhere(opened)  # looked at while their branches are there
         held.sweep(root, timeout_seconds=opened.config.limits.lock_timeout_seconds)
+        if verb == "accept":
+            opening.forget_again(opened, brought_by="What was accepted")
     if refused and not done:
         raise refused[0]
     reasons = [str(refusal) for refusal in refused]

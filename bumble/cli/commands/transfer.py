@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -83,9 +84,7 @@ def _pages(opened: opening.Opened, reader: Reader) -> memories.Pages:
 
 
 def _told(pages: memories.Pages) -> tuple[dict[str, Any], list[str]]:
-    counts: dict[str, int] = {}
-    for page in pages.pages:
-        counts[page.kind.key] = counts.get(page.kind.key, 0) + 1
+    counts = Counter(page.kind.key for page in pages.pages)
     lines = [f"  {len(pages.pages)} memor{'y' if len(pages.pages) == 1 else 'ies'}"]
     if pages.withheld:
         lines.append(f"  {pages.withheld} that they may not know were left out")

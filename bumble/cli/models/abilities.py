@@ -217,12 +217,11 @@ def say_once(
     """
     if chosen is None or chosen.script is not None or runtime.abilities.writes_all("talk"):
         return
-    code = spoken.language(runtime, session, person)
-    if {code, ANY} & opened.config.llm.abilities.talk.keys():
-        return  # whoever said so knows
     from bumble.fallback import sayings  # which read vectors
 
-    if sayings.for_talk(runtime, code) is None:
+    code = spoken.language(runtime, session, person)
+    said = {code, ANY} & opened.config.llm.abilities.talk.keys()  # whoever said so knows
+    if said or sayings.for_talk(runtime, code) is None:
         return
     kept = opened.cached(NOTICES)
     seen = kept if isinstance(kept, list) else []  # damaged: it is said again
@@ -231,11 +230,10 @@ def say_once(
         return
     name, shell = probe.name(code), opened.shell
     result = result_of(shell, chosen).languages.get(code)
+    first = f"{chosen.model} is a small model, so it isn't trusted to write {name} unchecked"
     if result is not None and result.is_whole:
-        first = f"{chosen.model} was measured, and can't be trusted to write {name}"
-        first += f" (probed {result.at})"
-    else:
-        first = f"{chosen.model} is a small model, so it isn't trusted to write {name} unchecked"
+        measured = f"{chosen.model} was measured, and can't be trusted to write {name}"
+        first = f"{measured} (probed {result.at})"
     then = "what you tell it is kept in your own words, and it says little"
     output.say(f"{first}: {then}.\n{_better(opened, chosen)}")
     if runtime.writes:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -125,13 +125,9 @@ def dreaming(opened: Opened) -> Opened:
 
 def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
     """Wrap a model so that it answers while the budget of the day lasts, and so many calls."""
-    now, zone = opened.shell.now, ZoneInfo(opened.identity.timezone)
-    limits = Limits(
-        calls,
-        opened.config.limits.tokens_per_day,
-        lambda: ledger.today(opened.entity.ledger, now(), zone),
-    )
-    return Budgeted(model, limits)
+    tokens = opened.config.limits.tokens_per_day
+    spent = partial(ledger.today, opened.entity.ledger)
+    return Budgeted(model, Limits(calls, tokens, lambda: spent(opened.shell.now(), opened.zone)))
 
 
 def open_model(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Model:
@@ -213,11 +209,15 @@ def script_of(opened: Configured, chosen: choice.Choice) -> Path:
 
 def recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> Recorded:
     """Wrap a model so that each call is a line of the entity's ledger, if it may be written."""
-    detail: Mapping[str, Any] = {"command": command}
-    ledger = opened.entity.ledger if writes else None
     prompts = opened.entity.prompts if writes and opened.config.log.prompts else None
-    now, prices = opened.shell.now, lambda: prices_of(opened, model)
-    return Recorded(model, ledger, now, detail=detail, prompts=prompts, prices=prices)
+    return Recorded(
+        model,
+        opened.entity.ledger if writes else None,
+        opened.shell.now,
+        detail={"command": command},
+        prompts=prompts,
+        prices=lambda: prices_of(opened, model),
+    )
 
 
 def prices_of(opened: Configured, model: Model | Habits) -> Prices | None:
@@ -321,12 +321,6 @@ def _facts(
     return Facts(window, min(limit, window), source, parameters, prices, names)
 
 
-def nearest(name: str, names: tuple[str, ...]) -> list[str]:
-    """Return those of some names that may have been meant, the likeliest first."""
-    near = difflib.get_close_matches(name, names, NEAREST, LIKENESS)
-    return near or [one for one in names if name.lower() in one.lower()][:NEAREST]
-
-
 def missing(chosen: choice.Choice, names: tuple[str, ...]) -> str:
     """Say that an endpoint doesn't have a model, and which it may be; empty where it may have it.
 
@@ -336,7 +330,8 @@ def missing(chosen: choice.Choice, names: tuple[str, ...]) -> str:
     """
     if not names:
         return ""
-    near = nearest(chosen.model, names)
+    near = difflib.get_close_matches(chosen.model, names, NEAREST, LIKENESS)
+    near = near or [one for one in names if chosen.model.lower() in one.lower()][:NEAREST]
     meant = f"did you mean {' or '.join(near)}?" if near else f"it has {listed(names)}"
     return f"the endpoint does not list it; {meant}"
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from bumble.cli import listing, opening, output, setting_files, writing
 from bumble.cli.models import abilities, chat_model, weights
@@ -209,17 +210,18 @@ def ask(opened: opening.Configured) -> bool:
     """
     shell = opened.shell
     output.sign("looks for models …", shell.environ)
-    staying, leaving = _of_servers(opened), list(_of_providers(shell))
-    if not any((*staying, leaving)):
-        return False
-    local, cloud = staying
-    options = [*local, *_embedded(shell), *cloud, *leaving]  # first what is chosen without asking
-    if len(options) == 1:
+    (local, cloud), leaving = _of_servers(opened), list(_of_providers(shell))
+    others = bool(local or cloud or leaving)
+    own = _embedded(shell) if others else ()
+    options = [*local, *own, *cloud, *leaving]  # first what is chosen without asking
+    if len(options) <= 1:
         return False
     output.say("Which model shall talk?")
     for number, option in enumerate(options, 1):
         output.say(f"  {number}  {option.line}")
-    chosen = options[_number(len(options)) - 1]
+    count = len(options)
+    number = output.asked(f"By number, 1 to {count}", "1", partial(_number, count))
+    chosen = options[number - 1]
     place = setting_files.users(shell)
     before = after = place.read()
     for key, value in chosen.settings.items():
@@ -231,12 +233,10 @@ def ask(opened: opening.Configured) -> bool:
     return True
 
 
-def _number(count: int) -> int:
-    while True:
-        typed = output.asked(f"By number, 1 to {count}", default="1").strip()
-        if typed.isdecimal() and 1 <= int(typed) <= count:
-            return int(typed)
-        output.say(f"{typed!r} is none of 1 to {count}.")
+def _number(count: int, typed: str) -> int:
+    if typed.isdecimal() and 1 <= int(typed) <= count:
+        return int(typed)
+    raise ValueError(f"{typed!r} is none of 1 to {count}.")
 
 
 def _of_servers(opened: opening.Configured) -> tuple[list[Option], list[Option]]:
@@ -246,11 +246,10 @@ def _of_servers(opened: opening.Configured) -> tuple[list[Option], list[Option]]
     here: list[Option] = []
     elsewhere: list[Option] = []
     for server in found:
+        is_ollama = server.address.kind == "ollama"
+        empty = Choice("ollama" if is_ollama else "endpoint", "", "", url=server.base_url)
         for name in server.models[:MOST_OF_A_SERVER]:
-            is_ollama = server.address.kind == "ollama"
-            stays = chat_model.stays_here(
-                Choice("ollama" if is_ollama else "endpoint", name, "", url=server.base_url)
-            )
+            stays = chat_model.stays_here(replace(empty, model=name))
             (here if stays else elsewhere).append(_of_server(server, name, stays=stays))
     return here, elsewhere
 

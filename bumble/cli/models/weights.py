@@ -167,8 +167,11 @@ def fetch(
     """
     left, failed = list(entries), None
     while (offer := offer_of(shell, left)) is not None:
-        what = told(offer)
-        _agree(shell, what, offer.entry.name, yes=yes)
+        what, name = told(offer), offer.entry.name
+        if not (yes or (shell.interactive and output.agrees(f"Fetch {what}?", default=True))):
+            advice = f"{name} was not fetched.\nGet it with `bumble model pull {name}`."
+            hint = f"{name} is not on this machine yet.\nSay --yes to fetch {what}."
+            raise WeightsMissingError(advice if shell.interactive else hint)
         agreed(offer.entry)
         output.say(f"Fetching {what}.")
         try:
@@ -213,34 +216,20 @@ def bring(shell: Shell, entry: CatalogEntry, own: Path | None = None) -> store.I
     return result
 
 
-def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
-    if yes or (shell.interactive and output.agrees(f"Fetch {what}?", default=True)):
-        return
-    if shell.interactive:
-        advice = f"{name} was not fetched.\nGet it with `bumble model pull {name}`."
-    else:
-        advice = f"{name} is not on this machine yet.\nSay --yes to fetch {what}."
-    raise WeightsMissingError(advice)
-
-
 def means(shell: Shell, bar: output.Progress | None = None) -> store.PullOptions:
     """Return what pulls of this process may use of the world; they share what sources answered."""
     if shell.means is None:
         endpoint = shell.environ.get("HF_ENDPOINT")  # as the hub's own library takes it
         shell.means = store.PullOptions(environment=shell.environ, endpoint=endpoint or None)
-    notes = shell.notes
 
     def progress(count: int, total: int) -> None:
         if bar is not None:
             bar(count, total, in_bytes=True)
 
     def note(line: str) -> None:
-        if line in notes:  # a source is asked for an offer, and again in the pull
-            return
-        notes.append(line)
         if bar is not None:
             bar.clear()
-        output.say(line)
+        output.warn(shell, line)  # once: a source is asked for an offer, and again in the pull
 
     return replace(shell.means, progress=progress, note=note)
 
@@ -260,8 +249,11 @@ def embedder(
         return None
     before = embedded_by(opened)
     named = embedding_models(opened, catalog_of(shell), before, reads=reads)
-    here = installed(shell, named)
-    lacking = _lacking(named, here, before)
+    here, lacking = installed(shell, named), named  # any of them, where none is here
+    if here:  # before anything was embedded, one for other languages, where such a one goes first
+        others = [one for one in named if _is_multilingual(one)]
+        wants = not before and named[0] in others and not any(map(_is_multilingual, here))
+        lacking = others if wants else []
     try:
         if lacking and fetch_with_yes is not None:
             here = [fetch(shell, lacking, yes=fetch_with_yes).entry, *here]
@@ -330,9 +322,8 @@ def reader_here(opened: Opened) -> MessageReader | None:
     from bumble.models.embed import reader
 
     entry = catalog_of(opened.shell).entry(READING)
-    if opened.config.embedding.model == "none" or not installed(opened.shell, [entry]):
-        return None
-    return reader.over(_opened(opened.shell, entry, lambda _: None))
+    is_here = opened.config.embedding.model != "none" and installed(opened.shell, [entry])
+    return reader.over(_opened(opened.shell, entry, lambda _: None)) if is_here else None
 
 
 def embedding_models(
@@ -357,19 +348,17 @@ def embedding_models(
         return []
     if wanted != AUTO:
         return [catalog.entry(wanted)]
-    models = catalog.of_kind("embedding")
+    models, language = catalog.of_kind("embedding"), opened.config.language
     if reads and not before:
         return sorted(models, key=lambda entry: entry.name != READING)
-    language = opened.config.language
+    if language == AUTO and before:
+        return sorted(models, key=lambda entry: entry.name != before)
     if language == AUTO:
-        if before:
-            return sorted(models, key=lambda entry: entry.name != before)
         from bumble.runtime import spoken  # where nothing was embedded yet
 
         language = spoken.by_person(opened.entity, AUTO, opened.owner_id, opened.shell.now())
-    if language == words.DEFAULT_LANGUAGE:
-        return models
-    return sorted(models, key=lambda entry: not _is_multilingual(entry))
+    is_english = language == words.DEFAULT_LANGUAGE
+    return models if is_english else sorted(models, key=lambda one: not _is_multilingual(one))
 
 
 def embedded_by(opened: Opened) -> str:
@@ -381,20 +370,6 @@ def embedded_by(opened: Opened) -> str:
             opened.entity, index_place.place_of(opened.entity, opened.config.index)
         )
     return ""
-
-
-def _lacking(
-    named: Sequence[CatalogEntry], here: Sequence[CatalogEntry], before: str
-) -> Sequence[CatalogEntry]:
-    """Return what is to be fetched, if it may be: any of some models where none is here.
-
-    And before anything was embedded, one for other languages, where such a one goes first.
-    """
-    if not here:
-        return named
-    if before or not _is_multilingual(named[0]) or any(map(_is_multilingual, here)):
-        return ()
-    return [entry for entry in named if _is_multilingual(entry)]
 
 
 def _is_multilingual(entry: CatalogEntry) -> bool:

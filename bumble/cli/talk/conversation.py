@@ -21,7 +21,7 @@ from bumble.cli.models import abilities, chat_model
 from bumble.cli.opening import Opened
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
-from bumble.llm.protocol import AbsentModel, Model, Request
+from bumble.llm.protocol import AbsentModel, Request
 from bumble.models.weights.choice import Choice
 from bumble.prompt import compact
 from bumble.records import session_files
@@ -33,46 +33,14 @@ from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
 
 
-class Warming:
-    """One prompt that is evaluated until it is done, or ended; the model is nobody else's then."""
-
-    def __init__(self, model: Model, request: Request) -> None:
-        """Load the model and begin.
-
-        Args:
-            model: Asked by this alone until it is ended.
-            request: With all that the next request begins with.
-        """
-        self._stop = threading.Event()
-        stopped = threading.Event()
-        stopped.set()
-        with suppress(UserError):  # the message itself will meet it, and say so
-            model.warm(replace(request, stop=stopped))
-        wanted = replace(request, stop=self._stop)
-        self._thread = threading.Thread(
-            target=self._run, args=(model, wanted), daemon=True, name="warming"
-        )
-        self._thread.start()
-
-    def _run(self, model: Model, request: Request) -> None:
-        with suppress(UserError):
-            model.warm(request)
-
-    def end(self) -> None:
-        """End it, and wait until the model is free."""
-        self._stop.set()
-        self._thread.join()
-
-
 def beginning(runtime: Runtime, session: Session, person: str) -> Request | None:
     """Return what the next request of a conversation will begin with.
 
     None where evaluating it ahead gains nothing: a server minds its own cache, a model that may not
     talk isn't asked, and incognito nothing is kept.
     """
-    if not (runtime.local and runtime.writes):
-        return None
-    return turn.next_request(runtime, session, person)
+    gains = runtime.local and runtime.writes
+    return turn.next_request(runtime, session, person) if gains else None
 
 
 LAST_REQUEST = "last_request.json"
@@ -100,7 +68,8 @@ class Conversation:
             participants.NOTHING
         )  # reminders that were shown, to be stored with the next message
         self.spent: dict[str, float] = {}  # seconds by what they went into
-        self._warming: Warming | None = None
+        self._warming: threading.Thread | None = None  # asks the model alone until it has ended
+        self._stop = threading.Event()  # ends it
 
     def begin(self, *, session_id: str | None, new: bool) -> None:
         """Choose the conversation."""
@@ -118,14 +87,27 @@ class Conversation:
         """Evaluate what the next request begins with, until something is asked of the model."""
         self.end_warming()
         request = beginning(self.runtime, self.session, self.person.id)
-        if request is not None:
-            self._warming = Warming(self.runtime.model, request)
+        if request is None:
+            return
+        self._stop.set()
+        self._warm(replace(request, stop=self._stop))  # loads the model, and is stopped at once
+        self._stop = threading.Event()
+        wanted = replace(request, stop=self._stop)
+        self._warming = threading.Thread(
+            target=self._warm, args=(wanted,), daemon=True, name="warming"
+        )
+        self._warming.start()
+
+    def _warm(self, request: Request) -> None:
+        with suppress(UserError):  # the message itself will meet it, and say so
+            self.runtime.model.warm(request)
 
     def end_warming(self) -> None:
         """Let go of the model: one thread asks it at a time."""
-        begun, self._warming = self._warming, None
-        if begun is not None:
-            begun.end()
+        self._stop.set()
+        if self._warming is not None:
+            self._warming.join()
+        self._warming = None
 
     def name_owner(self, opened: Opened) -> None:
         """Go on with the owner under another name, before anything was said."""
@@ -185,10 +167,8 @@ class Conversation:
         shown = prepared.composed.request.messages
         size = sum(tokens.estimate(message.content) for message in shown)
         reads = f"reads about {size:,} tokens"
-        embedded = self.choice is not None and self.choice.backend == "embedded"
-        return (
-            f"wakes {self.runtime.model.name} and {reads}" if embedded and not self.last else reads
-        )
+        wakes = self.choice is not None and self.choice.backend == "embedded" and not self.last
+        return f"wakes {self.runtime.model.name} and {reads}" if wakes else reads
 
     def _listen(self, text: str) -> Session:
         """Store what was said, behind the reminders that were just shown."""
@@ -208,9 +188,9 @@ class Conversation:
 
     def _attached(self, text: str) -> participants.Attached:
         """Read the files a message points to; only the owner's are."""
-        if self.person.trust != "owner":
-            return participants.Attached()
-        return participants.read_attached(text, self.opened.shell.cwd)
+        is_owners = self.person.trust == "owner"
+        cwd = self.opened.shell.cwd
+        return participants.read_attached(text, cwd) if is_owners else participants.Attached()
 
     def unheard(self) -> list[str]:
         """Return what the entity has said by itself since the person last spoke, and says now."""
@@ -261,11 +241,9 @@ class Conversation:
             output.warn(self.opened.shell, str(problem))
 
     def _last_spoke(self) -> datetime | None:
-        if self.session.messages:
-            return self.session.last_at
-        newest = session_files.newest(
-            self.opened.entity.sessions, self.person.id, self.runtime.now()
-        )
+        folder, person = self.opened.entity.sessions, self.person.id
+        begun = self.session if self.session.messages else None
+        newest = begun or session_files.newest(folder, person, self.runtime.now())
         return newest.last_at if newest else None
 
     @contextmanager
@@ -312,9 +290,8 @@ class Conversation:
 
     def report(self) -> context_report.ContextReport | None:
         """Say what the last request was made of: of this process, else of this conversation."""
-        if self.last is None:
-            return last_report(self.opened, self.session.id)
-        return context_report.of(self.runtime, self.last, "run")
+        own = self.last and context_report.of(self.runtime, self.last, "run")
+        return own or last_report(self.opened, self.session.id)
 
     def _keep_request(self, done: Turn) -> None:
         """Keep the last request of this machine, for --debug-prefix; it lies with the caches."""
