@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
@@ -53,14 +55,14 @@ class Viewer:
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
-        self._reader: Reader | None = None
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return reader(self._opened)
 
     def may_see(self, origin: base.Provenance) -> bool:
         """Whether a text is for them."""
-        if not origin.audience:
-            return True
-        self._reader = self._reader or reader(self._opened)
-        return self._reader.may_read(origin)
+        return not origin.audience or self._reader.may_read(origin)
 
     def text(self, text: str, origin: base.Provenance) -> str:
         """Return a text, or that there is one."""
@@ -117,6 +119,7 @@ class Viewer:
 
 
 LAST = "last"
+WHOLE_END = 26  # letters of an id behind its prefix
 SHORTEST_END = 6  # letters of an id that a list shows, if they tell it from the others
 GENERATED_ID = patterns.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")  # a prefix and a ULID
 
@@ -252,12 +255,10 @@ def pick(paths: Mapping[str, T], prefix: str, what: str) -> T:
         UserError: If it could be more than one.
     """
     wanted = base.id_of(prefix.strip().removesuffix(".md"))
-    if wanted == LAST:
-        if not paths:
-            raise UserError(f"There is no {what} yet.")
-        return list(paths.values())[-1]
-    if wanted in paths:
-        return paths[wanted]
+    if wanted == LAST and not paths:
+        raise UserError(f"There is no {what} yet.")
+    if wanted == LAST or wanted in paths:
+        return paths[wanted] if wanted in paths else list(paths.values())[-1]
     matching = [path for path in paths if wanted and path.casefold().endswith(wanted.casefold())]
     if len(matching) > 1:
         shown = ", ".join(matching[:4]) + (", …" if len(matching) > 4 else "")
@@ -288,14 +289,10 @@ def choice(what: str, given: str, offered: Collection[str]) -> str:
 def short_ids(ids: Sequence[str], among: Iterable[str]) -> dict[str, str]:
     """Return the end of each id that is enough to name it among others; names are not cut."""
     length, everyone = SHORTEST_END, list(among)
-    ends: dict[str, int] = {}
-    while length < 26:
-        ends = {}
-        for id_ in everyone:
-            ends[id_[-length:].casefold()] = ends.get(id_[-length:].casefold(), 0) + 1
+    for length in range(SHORTEST_END, WHOLE_END):
+        ends = Counter(id_[-length:].casefold() for id_ in everyone)
         if all(ends[id_[-length:].casefold()] == 1 for id_ in ids):
             break
-        length += 1
     return {id_: id_[-length:] if GENERATED_ID.fullmatch(id_) else id_ for id_ in ids}
 
 

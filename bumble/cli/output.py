@@ -239,9 +239,7 @@ def _fitting(text: str) -> str:
     most = columns(sys.stderr) - 1
     if _cells(text) <= most:
         return text
-    end = most
-    while end > 0 and _cells(text[:end]) >= most:
-        end -= 1
+    end = next((size for size in range(most, 0, -1) if _cells(text[:size]) < most), 0)
     return f"{text[:end]}…" if most > 0 else ""
 
 

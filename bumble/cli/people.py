@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +23,7 @@ from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.index.memory import Memory
+    from bumble.index.search import Hit
     from bumble.models.embed.protocol import Embedder
     from bumble.recall.memory_search import Search
     from bumble.runtime.people import Person
@@ -210,6 +211,15 @@ def search_of(
         sessions=() if session is None else (find_session(opened, session).id,),
         tags=tuple(tags),
     )
+
+
+def hit_lines(opened: Opened, rank: int, score: float, hit: Hit) -> Iterator[str]:
+    """Tell a hit: where it stands and of when it is, then its text."""
+    when = listing.when(hit.at, opened) if hit.at else ""
+    kind = f"{hit.kind} (faded)" if hit.faded else hit.kind
+    place = f"{hit.path}:{hit.line}"
+    yield "  ".join(filter(None, (f"{rank:>2}.", f"{score:.3f}", kind, when, place)))
+    yield from (f"    {line}".rstrip() for line in hit.statement.splitlines())
 
 
 app = group()

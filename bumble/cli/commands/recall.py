@@ -205,11 +205,7 @@ def _lines(
 ) -> Iterator[str]:
     for rank, (hit, felt) in enumerate(weighted_hits, 1):
         yield from [""] * (rank > 1)
-        when = listing.when(hit.at, opened) if hit.at else ""
-        kind = f"{hit.kind} (faded)" if hit.faded else hit.kind
-        parts = (f"{rank:>2}.", f"{hit.score:.3f}", kind, when, f"{hit.path}:{hit.line}")
-        yield "  ".join(part for part in parts if part)
-        yield from (f"    {line}".rstrip() for line in hit.statement.splitlines())
+        yield from people.hit_lines(opened, rank, hit.score, hit)
         if explained:
             explanation = [*_explained_felt(felt, explained)] if felt else []
             explanation += _explained(hit.parts)

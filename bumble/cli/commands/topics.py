@@ -209,10 +209,7 @@ def _similarity(hit: Hit) -> float:
 
 def _catalyzed_lines(opened: Opened, catalyzed: Catalyzed) -> Iterator[str]:
     for number, hit in enumerate(catalyzed.hits, 1):
-        when = listing.when(hit.at, opened) if hit.at else ""
-        parts = (f"{number:>2}.", f"{_similarity(hit):.3f}", hit.kind, when)
-        yield "  ".join(part for part in (*parts, f"{hit.path}:{hit.line}") if part)
-        yield from (f"    {line}".rstrip() for line in hit.statement.splitlines())
+        yield from people.hit_lines(opened, number, _similarity(hit), hit)
     if catalyzed.contributions:
         yield ""
         yield "By way of:"
