@@ -42,12 +42,23 @@ INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale"
 
 
 class Checkup(Struct):
-    """An entity that is looked at; it is not opened, which would finish what is half written."""
+    """An entity looked at, not opened, which would finish what is half written; and what was found."""
 
     opened: Opened  # as commands have it; with defaults where its settings can't be read
     is_readable: bool  # whether they can
     report_progress: check_records.ProgressCallback
     index: IndexState | None = None  # None if it can't be looked at
+    findings: tuple[Finding, ...] = ()  # problems first, else in the order of the checks
+    files: int = 0  # that hold records
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """The findings that are not mere notes."""
+        return tuple(finding for finding in self.findings if finding.level == "problem")
+
+    def has(self, *codes: str) -> bool:
+        """Whether there is a finding of one of some codes."""
+        return any(finding.code in codes for finding in self.findings)
 
     @property
     def embedders(self) -> list[CatalogEntry]:
@@ -111,26 +122,9 @@ CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
 )
 
 
-class DoctorReport(Struct, frozen=True):
-    """The findings of all checks."""
-
-    checkup: Checkup
-    findings: tuple[Finding, ...]  # problems first, else in the order of the checks
-    files: int  # that hold records
-
-    @property
-    def problems(self) -> tuple[Finding, ...]:
-        """The findings that are not mere notes."""
-        return tuple(finding for finding in self.findings if finding.level == "problem")
-
-    def has(self, *codes: str) -> bool:
-        """Whether there is a finding of one of some codes."""
-        return any(finding.code in codes for finding in self.findings)
-
-
 def examine(
     shell: Shell, entity: Entity, report_progress: check_records.ProgressCallback
-) -> DoctorReport:
+) -> Checkup:
     """Run every check; nothing is written, save which rules were found to be written here."""
     read, found = check_folder.check_settings(entity.file, shell.user_file, shell.environ)
     known = read or settings.load()
@@ -139,11 +133,12 @@ def examine(
     checkup = Checkup(opened, read is not None, report_progress)
     found += [one for check in CHECKS for one in guarded(partial(check, checkup))]
     ordered = sorted(dict.fromkeys(found), key=lambda finding: finding.level != "problem")
-    files = sum(len(list(kind.reachable(entity))) for kind in kinds.KINDS)
-    return DoctorReport(checkup, tuple(ordered), files)
+    checkup.findings = tuple(ordered)
+    checkup.files = sum(len(list(kind.reachable(entity))) for kind in kinds.KINDS)
+    return checkup
 
 
-def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> bool:
+def mend(report: Checkup, lock_timeout: float | None, *, adopts: bool) -> bool:
     """Put right what can be; what can't be is a warning, and found again.
 
     Args:
@@ -157,7 +152,7 @@ def mend(report: DoctorReport, lock_timeout: float | None, *, adopts: bool) -> b
     Raises:
         LockedError: If another process is writing.
     """
-    opened, is_readable = report.checkup.opened, report.checkup.is_readable
+    opened, is_readable = report.opened, report.is_readable
     shell, root = opened.shell, opened.root
     wait = opened.config.limits.lock_timeout_seconds if lock_timeout is None else lock_timeout
     autocommit = is_readable and opened.config.git.autocommit
@@ -247,25 +242,25 @@ def doctor(
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
-def _examined(shell: Shell, entity: Entity) -> DoctorReport:
+def _examined(shell: Shell, entity: Entity) -> Checkup:
     bar = output.Progress("reading", shell.environ)
     try:
         report = examine(shell, entity, bar)
     finally:
         bar.clear()
-    if report.checkup.is_readable:
-        shell.entity_name = report.checkup.opened.identity.name
+    if report.is_readable:
+        shell.entity_name = report.opened.identity.name
     return report
 
 
-def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str, *, went: bool) -> list[str]:
+def _lines(report: Checkup, mended: Sequence[Finding], aim: str, *, went: bool) -> list[str]:
     lines = [f"mended: {_sentence(finding)}" for finding in mended]
     for finding in report.findings:
         head = "note: " if finding.level == "note" else ""
         lines.append(f"{head}{_sentence(finding)} [{finding.code}]")
         if finding.fix:
             lines.append(f"    {_aimed(finding.fix, aim)}")
-    index = report.checkup.index
+    index = report.index
     if index and index.server:
         orphans = words.counted(index.orphans, "orphaned row")
         lines.append(f"The index stands on {index_place.described(index.server)}, with {orphans}.")
@@ -285,7 +280,7 @@ def _aimed(fix: str, aim: str) -> str:
     return aim + fix.removeprefix("bumble ") if fix.startswith("bumble ") else fix
 
 
-def _data(report: DoctorReport, mended: Sequence[Finding], aim: str) -> dict[str, Any]:
+def _data(report: Checkup, mended: Sequence[Finding], aim: str) -> dict[str, Any]:
     def data(finding: Finding) -> dict[str, Any]:
         return {
             "code": finding.code,
@@ -297,7 +292,7 @@ def _data(report: DoctorReport, mended: Sequence[Finding], aim: str) -> dict[str
             "mends": finding.mends,
         }
 
-    index = report.checkup.index
+    index = report.index
     return {
         "clean": not report.problems,
         "findings": [data(finding) for finding in report.findings],

@@ -25,7 +25,7 @@ from bumble.runtime import rules
 from bumble.text import printable, words
 
 if TYPE_CHECKING:
-    from bumble.cli.doctor import DoctorReport
+    from bumble.cli.doctor import Checkup
     from bumble.history.findings import Finding
 
 
@@ -165,7 +165,7 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
     output.result(shell, "sync setup", data, [f"Uploaded to {shown}.", elsewhere])
 
 
-def _examine(opened: opening.Opened) -> DoctorReport:
+def _examine(opened: opening.Opened) -> Checkup:
     """Check the folder as `doctor` does."""
     from bumble.cli import doctor
 
