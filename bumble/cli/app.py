@@ -178,10 +178,6 @@ def _command_at(place: str, line: str) -> Any:
 class LazyGroup(TyperGroup):
     """A group whose subcommands are imported when they are called."""
 
-    def __init__(self, **attrs: Any) -> None:
-        super().__init__(**attrs)
-        self.commands.update(dict.fromkeys(COMMANDS))  # type: ignore[arg-type]  # names for "did you mean"
-
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """Import a subcommand."""
         if cmd_name not in COMMANDS:

@@ -42,7 +42,7 @@ INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale"
 
 
 class Checkup(Struct):
-    """An entity looked at, not opened, which would finish what is half written; and what was found."""
+    """An entity that is looked at; it is not opened, which would finish what is half written."""
 
     opened: Opened  # as commands have it; with defaults where its settings can't be read
     is_readable: bool  # whether they can

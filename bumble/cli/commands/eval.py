@@ -56,8 +56,7 @@ def junit(suite: str, outcomes: Sequence[CheckOutcome]) -> bytes:
             allowed = "".join(one for one in why if one in "\t\n" or one.isprintable())
             ElementTree.SubElement(element, "failure", {"message": allowed})  # what XML can hold
     ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
+    return bytes(ElementTree.tostring(root, encoding="UTF-8", xml_declaration=True)) + b"\n"
 
 
 HELP = """Check what the entity knows: what it finds, is shown and answers.

@@ -259,29 +259,25 @@ class Facts(Struct, frozen=True):
 
 def look(opened: Configured, chosen: choice.Choice) -> Facts:
     """Find out what is known of a model that was chosen; nothing is loaded."""
+    told = Habits()  # of a script nobody tells anything
     if chosen.entry is not None:
         # read the file; where it isn't here, or can't be read, the catalog says what is known
-        entry = chosen.entry
-        most = entry.context_tokens
-        tokens = _read(opened, entry, gguf.context_tokens) or most
-        parameters = _read(opened, entry, gguf.parameters)
-        return _facts(opened, min(tokens, most), "file", parameters=parameters)
-    if chosen.script is not None:
-        return _facts(opened, None, "default")
-    told = _habits(opened, chosen).load()
-    if not told.asked or told.names:  # else nobody has to be asked
-        with closing(open_endpoint(opened, chosen, writes=True)) as endpoint:
-            told = endpoint.told
-    known, source = told.window
-    asked = opened.config.llm.context_tokens if chosen.backend != "ollama" else None
-    return _facts(
-        opened,
-        asked or known,
-        source,
-        parameters=told.parameters,
-        prices=prices_of(opened, told),
-        names=told.names,
-    )
+        most = chosen.entry.context_tokens
+        tokens = _read(opened, chosen.entry, gguf.context_tokens) or most
+        parameters = _read(opened, chosen.entry, gguf.parameters)
+        told = Habits(context_tokens=min(tokens, most), parameters=parameters)
+    elif chosen.script is None:
+        told = _habits(opened, chosen).load()
+        if not told.asked or told.names:  # else nobody has to be asked
+            with closing(open_endpoint(opened, chosen, writes=True)) as endpoint:
+                told = endpoint.told
+    (known, source), asked = told.window, opened.config.llm.context_tokens
+    limit = opened.config.cognition.max_context_tokens
+    window, source = known or limit, source if chosen.entry is None else "file"
+    if asked is not None and (asked <= window or chosen.backend == "endpoint"):
+        window, source = asked, "setting"
+    prices = prices_of(opened, told) if chosen.url else None
+    return Facts(window, min(limit, window), source, told.parameters, prices, told.names)
 
 
 def has_key(shell: Shell, name: str) -> bool:
@@ -303,22 +299,6 @@ def _read(
         return look(opened.shell.weights / entry.name / entry.files[0].name)
     except (OSError, ValueError):
         return None  # not here, or damaged: what is wrong with it is said when it is loaded
-
-
-def _facts(
-    opened: Configured,
-    tokens: int | None,
-    source: WindowSource,
-    *,
-    parameters: int | None = None,
-    prices: Prices | None = None,
-    names: tuple[str, ...] = (),
-) -> Facts:
-    limit, asked = opened.config.cognition.max_context_tokens, opened.config.llm.context_tokens
-    window = tokens or limit
-    if asked is not None and asked <= window:
-        window, source = asked, "setting"
-    return Facts(window, min(limit, window), source, parameters, prices, names)
 
 
 def missing(chosen: choice.Choice, names: tuple[str, ...]) -> str:
