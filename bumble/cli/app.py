@@ -158,7 +158,6 @@ SECTIONS = {
     "What changed": ("log", "diff", "sync", "git-merge"),
     "Other programs": ("export", "mcp", "completion"),
 }
-OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app
 BUG_EXIT_CODE = 70
 INTERRUPTED_EXIT_CODE = 130
 
@@ -170,7 +169,7 @@ def _command_at(place: str, line: str) -> Any:
     if isinstance(found, typer.Typer):
         found.info.help = found.info.help or line
         return typer.main.get_command(found)
-    single = typer.Typer(rich_markup_mode=None)
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
     single.command()(found)
     return typer.main.get_command(single)
 
@@ -185,7 +184,6 @@ class LazyGroup(TyperGroup):
         if self.commands.get(cmd_name) is None:
             command = _command_at(*COMMANDS[cmd_name])
             command.name = cmd_name
-            command.params = [param for param in command.params if param.name not in OF_THE_ROOT]
             option = copy(next(param for param in self.params if param.name == "json"))
             option.expose_value = False  # the process knows it already, from its arguments
             command_help.prepare(command, cmd_name, option)

@@ -130,6 +130,7 @@ def examine(
     known = read or settings.load()
     identity = known.identity or Identity(schema_version=settings.SCHEMA_VERSION, name=NOBODY)
     opened = Opened(shell, replace(entity, approval=known.approval), "", known, identity)
+    shell.entity_name = identity.name if read else None
     checkup = Checkup(opened, read is not None, report_progress)
     found += [one for check in CHECKS for one in guarded(partial(check, checkup))]
     ordered = sorted(dict.fromkeys(found), key=lambda finding: finding.level != "problem")
@@ -227,12 +228,13 @@ def doctor(
     """
     shell.set_now(now)
     root, why = locate(shell, entity)  # not opened: that would finish what is left half written
-    before, went = _examined(shell, Entity(root)), True
+    look = partial(examine, shell, Entity(root), partial(output.progress, "reading", shell.environ))
+    before, went = look(), True
     report = before
     mends = any(finding.mends for finding in before.findings) or before.has(*HALF_MERGED)
     if adopt or (fix and mends):
         went = mend(before, lock_timeout, adopts=adopt)
-        report = _examined(shell, Entity(root))
+        report = look()
     left = {(finding.code, finding.path) for finding in report.findings}
     mended = [finding for finding in before.findings if (finding.code, finding.path) not in left]
     aim = f"bumble -e {shlex.quote(str(root))} " if why == "--entity" else "bumble "
@@ -240,17 +242,6 @@ def doctor(
     output.result(shell, "doctor", _data(report, mended, aim), lines)
     if report.problems or not went:
         raise typer.Exit(RecordInvalidError.exit_code)
-
-
-def _examined(shell: Shell, entity: Entity) -> Checkup:
-    bar = output.Progress("reading", shell.environ)
-    try:
-        report = examine(shell, entity, bar)
-    finally:
-        bar.clear()
-    if report.is_readable:
-        shell.entity_name = report.opened.identity.name
-    return report
 
 
 def _lines(report: Checkup, mended: Sequence[Finding], aim: str, *, went: bool) -> list[str]:

@@ -278,7 +278,6 @@ class PastFolder(Struct, frozen=True):
     root: Path
     commit: past.PastCommit | None  # None: there is no history, so its records' own times tell
     why: str = ""  # there is no history
-    others: tuple[Path, ...] = ()  # further ones that are kept
 
 
 def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFolder:
@@ -321,9 +320,7 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
     key = f"{settings.SCHEMA_VERSION} {key}"
     digest = hashlib.sha256(key.encode(errors="surrogateescape") + b"\0" + names).hexdigest()
     name = f"{commit.tree}-{digest[:12]}" if commit else f"times-{digest[:32]}"
-    root = _made(cache, name, fill)
-    others = [path for path in _folders(cache) if path != root]
-    return PastFolder(root, commit, why, tuple(others))
+    return PastFolder(_made(cache, name, fill), commit, why)
 
 
 def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
@@ -396,13 +393,12 @@ def open_past(opened: Opened, text: str) -> Opened:
     flags = opened.settings.flags() | {"index.backend": "sqlite"}
     then = settings.load(entity.file, shell.user_file, shell.environ, flags, home=live.root)
     identity, shell.now_given = identity_of(shell, folder.root, then), moment
-    donors = (place.of(live), *(place.of(Entity(other)) for other in folder.others))
     past = replace(
         opened,
         entity=entity,
         settings=then,
         identity=identity,
-        donors=tuple(donor.database for donor in donors),
+        donors=(place.of(live).database,),  # vectors of equal text are taken over
     )
     _tell(past, moment, folder)
     return past

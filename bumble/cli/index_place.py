@@ -116,25 +116,17 @@ def synced(
     """Bring an index up to date, with a bar on a terminal."""
     from bumble.index import sync
 
-    bars: dict[str, output.Progress] = {}
-
-    def progress(stage: str, count: int, total: int) -> None:
-        bars.setdefault(stage, output.Progress(stage, opened.shell.environ))(count, total)
-
-    try:
-        return sync.sync(
-            opened.entity,
-            embedder,
-            name=opened.identity.name,
-            zone=opened.zone,
-            rebuild=rebuild,
-            where=at,
-            progress=progress,
-            wait_seconds=wait_seconds,
-        )
-    finally:
-        for bar in bars.values():
-            bar.clear()
+    environ = opened.shell.environ
+    return sync.sync(
+        opened.entity,
+        embedder,
+        name=opened.identity.name,
+        zone=opened.zone,
+        rebuild=rebuild,
+        where=at,
+        progress=lambda stage, count, total: output.progress(stage, environ, count, total),
+        wait_seconds=wait_seconds,
+    )
 
 
 def _still_good(opened: Opened, embedder: Embedder | None, at: Place) -> SyncReport | None:

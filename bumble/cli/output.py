@@ -192,24 +192,28 @@ def dollars(amount: float) -> str:
     return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}"
 
 
-class Progress:
-    """A line on stderr that shows how far something is; silent when stderr is not a terminal."""
+def progress(
+    what: str,
+    environ: Mapping[str, str] | None,
+    count: float,
+    total: float | None,
+    *,
+    in_bytes: bool = False,
+) -> None:
+    """Show on a terminal how far something is, until anything else is said.
 
-    def __init__(self, what: str, environ: Mapping[str, str] | None = None) -> None:
-        self.what = what
-        self._environ = environ
-
-    def __call__(self, count: float, total: float | None, *, in_bytes: bool = False) -> None:
-        """Show `count` of `total`; None where the end is not known."""
-        amount = size(count) if in_bytes else f"{count:,.0f}"
-        whole = "" if not total else f" of {size(total) if in_bytes else f'{total:,.0f}'}"
-        filled = round(max(0.0, min(1.0, count / total)) * BAR_WIDTH) if total else 0
-        bar = f" {'█' * filled}{'░' * (BAR_WIDTH - filled)}" if total else ""
-        sign(f"{self.what}:{bar} {amount}{whole}", self._environ)
-
-    def clear(self) -> None:
-        """Take the line away."""
-        sign("")
+    Args:
+        what: Is done.
+        environ: Of the process.
+        count: How much of it is done.
+        total: Of how much; None where the end is not known.
+        in_bytes: Whether these are bytes.
+    """
+    amount = size(count) if in_bytes else f"{count:,.0f}"
+    whole = "" if not total else f" of {size(total) if in_bytes else f'{total:,.0f}'}"
+    filled = round(max(0.0, min(1.0, count / total)) * BAR_WIDTH) if total else 0
+    bar = f" {'█' * filled}{'░' * (BAR_WIDTH - filled)}" if total else ""
+    sign(f"{what}:{bar} {amount}{whole}", environ)
 
 
 class _Line:

@@ -155,18 +155,18 @@ QueryArgument = Annotated[
 ]
 
 
-def text_of(words: Sequence[str]) -> str:
-    """Return a query as one text; `-` alone reads it from standard input.
+def text_of(words: Sequence[str], most: int = MAX_QUERY_CHARS) -> str:
+    """Return what was typed as one text; `-` alone reads it from standard input.
 
     Raises:
         UsageError: If it is empty, or too long.
     """
     text = writing.standard_input() if list(words) == ["-"] else " ".join(words)
     if not text.strip():
-        raise UsageError("There is nothing to look at: the text is empty.")
-    if len(text) > MAX_QUERY_CHARS:
-        raise UsageError(f"That text is longer than {MAX_QUERY_CHARS:,} characters.")
-    return text.strip()
+        raise UsageError("The text is empty.")
+    if len(text) > most:
+        raise UsageError(f"That text is longer than {most:,} characters: keep it in a file.")
+    return text.strip("\n")
 
 
 def asking(opened: Opened, speaker: str | None) -> str:

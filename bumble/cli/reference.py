@@ -190,8 +190,6 @@ def _words_entry(path: str, command: Any, below: list[str]) -> dict[str, Any]:
     options: dict[str, str] = {"--help": ""}
     arguments: list[str] = []
     for param in command.params:
-        if param.name in app.OF_THE_ROOT:
-            continue
         owners = (path, path.split(" ")[0], "")
         takes = next((TAKES[(own, param.name)] for own in owners if (own, param.name) in TAKES), "")
         takes = takes or "text"
@@ -278,7 +276,7 @@ def _usage(command: Any, ctx: Any) -> Iterator[str]:
     rows = [
         param.get_help_record(ctx)
         for param in command.params
-        if not getattr(param, "hidden", False) and param.name not in (*app.OF_THE_ROOT, *COMMON)
+        if not getattr(param, "hidden", False) and param.name not in COMMON
     ]
     yield from output.table([record for record in rows if record], indent="  ")
     yield "```"

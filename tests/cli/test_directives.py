@@ -29,6 +29,6 @@ def test_directives_are_taken_out(text: str, left: str, wishes: Wishes) -> None:
     assert (typed.text, typed.wishes) == (left, wishes)
 
 
-def test_a_model_is_named_and_others_are_ignored() -> None:
+def test_a_model_and_what_means_nothing_here_are_ignored() -> None:
     found = turn_view.parse("Hi /model qwen3-4b there /queue off", shortcuts=False)
-    assert (found.text, found.model, found.ignored) == ("Hi there", "qwen3-4b", ("queue",))
+    assert (found.text, found.ignored) == ("Hi there", ("queue", "model"))

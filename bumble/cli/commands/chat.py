@@ -119,7 +119,11 @@ def chat(
     shell.set_seed(seed)
     if session and new_session:
         raise UsageError("--session goes on with a conversation, --new-session begins one: choose.")
-    text = _message(message)
+    from bumble.cli import people
+
+    text = None  # opens a conversation
+    if message or not sys.stdin.isatty():
+        text = people.text_of(message or ["-"], MAX_MESSAGE_CHARS)
     if new:
         _make_if_missing(shell, entity, text or "", yes=yes)
     ctx.with_resource(shell.stops.watched())
@@ -141,7 +145,6 @@ def chat(
     output.sign(f"{opened.identity.name} wakes …", shell.environ)
     typed = message is not None and message != ["-"]  # else it is nothing but text
     first = None if text is None else _parse_input(text) if typed else turn_view.Typed(text)
-    from bumble.cli import people
     from bumble.cli.talk import conversation
 
     present = [] if company is None else [name.strip() for name in company.split(",")]
@@ -188,24 +191,6 @@ def _make_if_missing(shell: Shell, entity: Path | None, text: str, *, yes: bool)
     if not (shell.path(folder) / ENTITY_FILE).exists():
         identity = newborn.make(shell, folder, asks=not yes)
         output.say(f"{identity['name']} lives in {identity['folder']} from now on.")
-
-
-def _message(words: list[str] | None) -> str | None:
-    """Return what was said; None opens a conversation at the terminal."""
-    if words and words != ["-"]:
-        text = " ".join(words)
-    elif words == ["-"] or not sys.stdin.isatty():
-        text = sys.stdin.read(MAX_MESSAGE_CHARS + 1)
-    else:
-        return None
-    if not text.strip():
-        raise UsageError("There is nothing to say: the message is empty.")
-    if len(text) > MAX_MESSAGE_CHARS:
-        raise UsageError(
-            f"That message is longer than {MAX_MESSAGE_CHARS:,} characters; nothing was stored.\n"
-            "Keep it in a file and say what you want to know about it."
-        )
-    return text.strip("\n")
 
 
 def _parse_input(text: str) -> turn_view.Typed:

@@ -15,7 +15,7 @@ from bumble.cli import listing, output, people, run_job
 from bumble.cli.command import AsOption, group, looks_back, reads
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation, turn_view
-from bumble.errors import RecordMissingError, UsageError
+from bumble.errors import RecordMissingError
 from bumble.fallback import sayings
 from bumble.recall import whole_record
 from bumble.records.base import Provenance
@@ -115,15 +115,12 @@ def _estimated(
     """Build the next request as `chat` would, sending and writing nothing.
 
     Raises:
-        UsageError: If the message is nothing but directives.
         RefusedError: If the speaker had no part in the conversation.
     """
     chosen = people.find_session(opened, session) if session is not None else None
     if chosen is not None:
         speaker = speaker or chosen.by
     typed = turn_view.parse(SAMPLE if message is None else message, shortcuts=False)
-    if not typed.text.strip():
-        raise UsageError("There is nothing to say: the message is empty.")
     with conversation.open_to_look(opened, speaker, chosen.id if chosen else None) as talk:
         turn = talk.look(typed.text, think=typed.wishes.think)
         report = context_report.of(talk.runtime, turn, "estimate")

@@ -22,7 +22,7 @@ from bumble.llm.protocol import Model
 from bumble.models.tiers import Abilities
 from bumble.records import session_files
 from bumble.runtime import locks
-from bumble.runtime.job import Held, Pass, Settled
+from bumble.runtime.job import Held, JobResult, Pass, Settled
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
@@ -306,7 +306,7 @@ def _warned(opened: Opened, run: Iterator[Settled]) -> Iterator[Settled]:
 
 def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, verbose: bool) -> None:
     runs = [
-        _run_data(opened, settled, dry_run=dry_run)
+        _run_data(opened, settled.name, settled.outcome, dry_run=dry_run)
         for settled in settled_jobs
         if settled.outcome is not None
     ]
@@ -342,12 +342,10 @@ def _held_lines(held: Mapping[str, str]) -> Iterator[str]:
         yield f"{', '.join(names)} {'wait' if len(names) > 1 else 'waits'}: {why}"
 
 
-def _run_data(opened: Opened, settled: Settled, *, dry_run: bool) -> dict[str, Any]:
-    if settled.outcome is None:
-        raise TypeError("it waits")
-    data, told = run_job.told_of(opened, settled.outcome, dry_run=dry_run)
-    lines = [f"{settled.name}: {line}" for line in told or (data["title"],)]
-    return {"pass": settled.name, **data, "lines": lines}
+def _run_data(opened: Opened, name: str, outcome: JobResult, *, dry_run: bool) -> dict[str, Any]:
+    data, told = run_job.told_of(opened, outcome, dry_run=dry_run)
+    lines = [f"{name}: {line}" for line in told or (data["title"],)]
+    return {"pass": name, **data, "lines": lines}
 
 
 def _show_checks(

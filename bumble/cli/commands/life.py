@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -276,10 +277,9 @@ def _report(opened: Opened, reader: Reader) -> page.LifeReport:
     zone = opened.zone
     now = opened.now
     name = opened.identity.name
-    progress = output.Progress(f"Reading {name}'s memories", opened.shell.environ)
+    progress = partial(output.progress, f"Reading {name}'s memories", opened.shell.environ)
     collector = Collector(opened.entity, zone, name, reader, now)
     life = collector.collect(progress)
-    progress.clear()
     moments = _history(opened) if reader.is_owner else []
     present = _present(opened) if reader.is_owner else None
     return page.LifeReport(

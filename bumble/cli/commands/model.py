@@ -139,15 +139,15 @@ def show(
     """Show all that is known of a model: where it runs, its window, what it is trusted with."""
     opened = opening.configured(shell, entity, llm__model=name)
     chosen = model_view.meant(opened, name)
-    view = model_view.shown(opened, chosen) if chosen.entry is None else _shown(opened, chosen)
-    output.result(shell, "model show", *view)
+    own = _shown(opened, chosen, chosen.entry) if chosen.entry else None
+    output.result(shell, "model show", *(own or model_view.shown(opened, chosen)))
 
 
-def _shown(opened: opening.Configured, chosen: choice.Choice) -> tuple[dict[str, Any], list[str]]:
+def _shown(
+    opened: opening.Configured, chosen: choice.Choice, entry: CatalogEntry
+) -> tuple[dict[str, Any], list[str]]:
     """Return what is known of a model of the catalog: as data, and as lines."""
-    shell, entry = opened.shell, chosen.entry
-    if entry is None:
-        raise TypeError("the choice names no entry")
+    shell = opened.shell
     state, trusted = _state(shell, entry), model_view.trusted(opened, chosen)
     here, facts = state.here, dict(state.here.facts) if state.here else {}
     manner = entry.embedding or entry.chat

@@ -201,8 +201,8 @@ def import_(
     root = opened.entity.root.resolve()
     if place == root or root in place.parents:
         raise RefusedError(f"{place}: that is part of this very entity\nNothing was imported.")
-    progress = output.Progress("importing", opened.shell.environ)
-    with source.opened(place, lambda n, total: progress(n, total, in_bytes=True)) as files:
+    bar = partial(output.progress, "importing", opened.shell.environ, in_bytes=True)
+    with source.opened(place, bar) as files:
         wanted = formats.named(form) if form else formats.detect(files)
         importer = writer.Importer(
             opened.entity,
@@ -212,10 +212,7 @@ def import_(
             opened.shell.now(),
             first,
         )
-        try:
-            report = writer.run(wanted.read(files, ImportContext(opened.zone, who.name)), importer)
-        finally:
-            progress.clear()
+        report = writer.run(wanted.read(files, ImportContext(opened.zone, who.name)), importer)
         for item in files.left_out:
             report.leave(item)
     if not dry_run:

@@ -136,12 +136,10 @@ def open_model(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Mo
         from bumble.llm import scripted
 
         return scripted.ScriptedModel(scripted.read(script_of(opened, chosen)), name=chosen.model)
-    if chosen.backend == "embedded":
+    if chosen.entry is not None:
         weights.require_engine()
         from bumble.llm.embedded import EmbeddedModel
 
-        if chosen.entry is None:
-            raise TypeError("an embedded choice names its entry")
         installed = store.require(opened.shell.weights, chosen.entry)
         limit, root = opened.config.llm.prompt_cache_megabytes, opened.root
         return EmbeddedModel(
@@ -198,10 +196,7 @@ def script_of(opened: Configured, chosen: choice.Choice) -> Path:
     Raises:
         UnsafePathError: If such a one does not.
     """
-    named = chosen.script
-    if named is None:
-        raise TypeError("the choice names no script")
-    root = opened.root
+    named, root = chosen.script or "", opened.root
     if root is None or not opened.settings.origin("llm.model").startswith(f"{ENTITY_FILE}:"):
         return opened.shell.path(Path(named))
     return disk.inside(root, os.path.relpath(root / named, root))

@@ -140,18 +140,16 @@ def _measure(
     opened: opening.Configured, chosen: Choice, model: Model, code: str, *, again: bool
 ) -> None:
     name, total = probe.name(code), len(probe.load(code))
-    bar, started = output.Progress(name, opened.shell.environ), time.monotonic()
+    environ, started = opened.shell.environ, time.monotonic()
 
     def note(part: tiers.LanguageResult) -> None:
-        bar(sum(map(len, part.answers.values())), total)
+        output.progress(name, environ, sum(map(len, part.answers.values())), total)
 
     try:
         result = abilities.measure(opened, chosen, model, code, note, again=again)
     except KeyboardInterrupt:
         output.say(f"{name}: what is done is kept; `bumble model probe` goes on from there.")
         raise
-    finally:
-        bar.clear()
     output.say(
         f"{name}: {time.monotonic() - started:.0f} s, {result.cpu_seconds:.0f} s of processor time"
     )

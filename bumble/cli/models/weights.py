@@ -204,34 +204,23 @@ def bring(shell: Shell, entry: CatalogEntry, own: Path | None = None) -> store.I
     from bumble.models.weights import pull
 
     started = time.monotonic()
-    bar = output.Progress(entry.name, shell.environ)
+    bar = partial(output.progress, entry.name, shell.environ, in_bytes=True)
     try:
         result = pull.pull(entry, shell.weights, means(shell, bar), own=own)
     except KeyboardInterrupt:
         output.say(f"What has come is kept: `bumble model pull {entry.name}` goes on from there.")
         raise
-    finally:
-        bar.clear()
     output.say(f"{entry.name} is here, after {time.monotonic() - started:.0f} s.")
     return result
 
 
-def means(shell: Shell, bar: output.Progress | None = None) -> store.PullOptions:
+def means(shell: Shell, bar: Callable[[int, int], None] = lambda *_: None) -> store.PullOptions:
     """Return what pulls of this process may use of the world; they share what sources answered."""
     if shell.means is None:
         endpoint = shell.environ.get("HF_ENDPOINT")  # as the hub's own library takes it
         shell.means = store.PullOptions(environment=shell.environ, endpoint=endpoint or None)
 
-    def progress(count: int, total: int) -> None:
-        if bar is not None:
-            bar(count, total, in_bytes=True)
-
-    def note(line: str) -> None:
-        if bar is not None:
-            bar.clear()
-        output.warn(shell, line)  # once: a source is asked for an offer, and again in the pull
-
-    return replace(shell.means, progress=progress, note=note)
+    return replace(shell.means, progress=bar, note=partial(output.warn, shell))
 
 
 def embedder(

@@ -233,9 +233,8 @@ class Conversation:
             self.runtime.model.warm(turn.stored_request(self.runtime, done))
 
     def _sync(self) -> None:
-        bar = output.Progress("indexing", self.opened.shell.environ)
+        bar = partial(output.progress, "indexing", self.opened.shell.environ)
         self.runtime.memory.sync_or_go_without(lambda what, at, of: bar(at, of))
-        bar.clear()
         report = self.runtime.memory.report
         for problem in report.problems if report else ():
             output.warn(self.opened.shell, str(problem))

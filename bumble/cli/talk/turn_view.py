@@ -47,7 +47,7 @@ def _with_words(words: Mapping[str, frozenset[str]]) -> str:
 
 _DIRECTIVE = patterns.compile(
     rf"(?<!\S)/(?:(?P<switch>{_with_words(dict.fromkeys(SWITCHES, OFF | ON) | UNKNOWN_HERE)})"
-    r"|(?P<model>model)(?:[ \t]+(?P<name>\S+))?)(?=\s|$|[.,!?])"
+    r"|(?P<model>model)(?:[ \t]+\S+)?)(?=\s|$|[.,!?])"
 )
 _SHORTCUT = patterns.compile(rf"(?<!\S)/(?P<shortcut>{_with_words(SHORTCUTS)})(?=\s|$|[.,!?])")
 
@@ -70,7 +70,6 @@ class Typed(Struct, frozen=True):
 
     text: str  # without the directives
     wishes: Wishes = Wishes()
-    model: str | None = None  # that was asked for; empty: which one it is
     ignored: tuple[str, ...] = ()  # directives that mean nothing here
     shortcuts: tuple[tuple[str, str], ...] = ()  # commands within it, each with its word
 
@@ -90,7 +89,8 @@ def parse(text: str, *, shortcuts: bool) -> Typed:
         name: word not in OFF
         for name, word in (_parted(match["switch"]) for match in matches if match["switch"])
     }
-    models = [match["name"] or "" for match in matches if match["model"]]
+    unheard = [name for name in switches if name in UNKNOWN_HERE]
+    unheard += ["model" for match in matches if match["model"]]
     # cut stretches out, and the blanks before each with it
     rest, at = "", 0
     for start, end in sorted(match.span() for match in (*matches, *inline)):
@@ -99,8 +99,7 @@ def parse(text: str, *, shortcuts: bool) -> Typed:
     return Typed(
         (rest + text[at:]).strip(),
         Wishes(**{name: on for name, on in switches.items() if name in SWITCHES}),
-        models[-1] if models else None,
-        tuple(name for name in switches if name in UNKNOWN_HERE),
+        tuple(dict.fromkeys(unheard)),
         tuple(dict.fromkeys(_parted(match["shortcut"]) for match in inline)),
     )
 
@@ -130,7 +129,7 @@ def read(text: str, *, shortcuts: bool) -> Typed:
             f"There is no command {text.split()[0]}; nothing was sent.\n"
             "A message that begins with / is sent from standard input: bumble chat -"
         )
-    for name in (*typed.ignored, *(["model"] if typed.model is not None else [])):
+    for name in typed.ignored:
         output.say(f"/{name} has no effect inside a message.")
     return typed
 
