@@ -175,7 +175,11 @@ class _File(Struct, frozen=True):
 
 def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[Finding]:
     """Read every record and yield what is wrong, in the order of the files."""
-    record_files = _list_files(context.entity)
+    record_files = [
+        _File(path, kind, _edit_command(context.entity, kind, path))
+        for kind in kinds.KINDS
+        for path in kind.reachable(context.entity)
+    ]
     portraits = kinds.PERSON.paths(context.entity)
     sources = Sources(people={context.owner, *(path.stem for path in portraits)})
     for number, file in enumerate(record_files):
@@ -214,15 +218,6 @@ def check_rules(opened: Opened) -> Iterator[Finding]:
     fix = f"bumble config trust {shlex.quote(str(opened.root))}"
     for rule in rules.pending(opened.entity, listed, whole=True):
         yield Finding("rule-elsewhere", f"not obeyed: {rules.line(rule)}", rule.file, fix=fix)
-
-
-def _list_files(entity: Entity) -> list[_File]:
-    """Return every file of every kind, with the command that mends it."""
-    return [
-        _File(path, kind, _edit_command(entity, kind, path))
-        for kind in kinds.KINDS
-        for path in kind.reachable(entity)
-    ]
 
 
 def _edit_command(entity: Entity, kind: Kind, path: Path) -> str:

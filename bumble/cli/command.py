@@ -115,16 +115,9 @@ FLAGS = {
 JOB = {**FLAGS, **EDITING}
 
 
-def group(*, opens: bool = False, said: str | None = None) -> typer.Typer:
-    """Make a group of commands.
-
-    Args:
-        opens: Whether it is a command by itself, too.
-        said: Its help, where that is more than the line of `bumble --help`.
-    """
-    return typer.Typer(
-        add_completion=False, rich_markup_mode=None, no_args_is_help=not opens, help=said
-    )
+def group(*, opens: bool = False) -> typer.Typer:
+    """Make a group of commands; `opens`: it is a command by itself, too."""
+    return typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=not opens)
 
 
 def shell_of(ctx: typer.Context) -> Shell:

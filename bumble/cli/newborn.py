@@ -6,7 +6,7 @@ import shlex
 import tempfile
 import zoneinfo
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
-from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.cli import opening, output, writing
 from bumble.cli.command import plain
@@ -129,6 +129,7 @@ TRY = (
     "undo --last",
     "report ada.html",
 )
+Talks = list[sessions.Session]
 VERBS = {  # of the commits, as the cycles name theirs
     "people": "reflect",
     "episodes": "remember",
@@ -137,14 +138,6 @@ VERBS = {  # of the commits, as the cycles name theirs
     "journal": "journal",
     "dreams": "dream",
 }
-
-
-class DemoTalk(Struct, frozen=True):
-    """A conversation of the month, with the ids of its messages."""
-
-    person: str
-    at: datetime
-    messages: tuple[sessions.Message, ...]
 
 
 @plain
@@ -181,10 +174,8 @@ def _month(opened: opening.Opened, life: Mapping[str, Any]) -> Iterator[changes.
     """Yield what happened, a change set each."""
     talks = [_talk(opened, entry, number) for number, entry in enumerate(life["talks"])]
     for told in talks:
-        session_id = base.stable_id(sessions.PREFIX, told.at, "demo")
-        session = sessions.new(session_id, told.at, told.person)
-        change = sessions.plan_start(session, "a talk", told.messages)
-        yield changes.ChangeSet(f"chat: {told.person.title()} and {NAME}", (change,))
+        change = sessions.plan_start(told, "a talk", told.messages)
+        yield changes.ChangeSet(f"chat: {told.by.title()} and {NAME}", (change,))
     for kind, make in MAKERS.items():
         for entry in life[kind]:
             title = entry.get("title") or entry.get("name") or output.shorten(entry["text"], 50)
@@ -197,7 +188,7 @@ def _at(opened: opening.Opened, entry: Mapping[str, Any]) -> datetime:
     return midnight - timedelta(days=int(entry["day"])) + timedelta(hours=int(entry["hour"]))
 
 
-def _talk(opened: opening.Opened, entry: Mapping[str, Any], number: int) -> DemoTalk:
+def _talk(opened: opening.Opened, entry: Mapping[str, Any], number: int) -> sessions.Session:
     at, person = _at(opened, entry), str(entry["with"])
     messages = []
     for line, text in enumerate(entry["lines"]):
@@ -214,21 +205,20 @@ def _talk(opened: opening.Opened, entry: Mapping[str, Any], number: int) -> Demo
                 extra={} if own else {"name": person.title()},
             )
         )
-    return DemoTalk(person, at, tuple(messages))
+    talk = sessions.new(base.stable_id(sessions.PREFIX, at, "demo"), at, person)
+    return replace(talk, messages=tuple(messages))
 
 
 def _source(
-    entry: Mapping[str, Any], talks: list[DemoTalk], by: str
+    entry: Mapping[str, Any], talks: Talks, by: str
 ) -> tuple[sessions.Message, base.Provenance]:
     number, line = entry["of"]
     told = talks[number]
     message = told.messages[line]
-    return message, base.Provenance(by, "", (message.id,), message.trust, (told.person,))
+    return message, base.Provenance(by, "", (message.id,), message.trust, (told.by,))
 
 
-def _episode(
-    opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
-) -> changes.Change:
+def _episode(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
     message, origin = _source(entry, talks, "remember")
     made = episodes.new(
         base.stable_id(episodes.PREFIX, message.at, "demo"),
@@ -241,9 +231,7 @@ def _episode(
     return episodes.plan_new(made, "remember")
 
 
-def _belief(
-    opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
-) -> changes.Change:
+def _belief(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
     message, origin = _source(entry, talks, "distill")
     belief_id = base.stable_id(beliefs.PREFIX, message.at, entry["text"])
     made = beliefs.new(
@@ -253,7 +241,7 @@ def _belief(
 
 
 def _section(
-    opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
+    opened: opening.Opened, entry: Mapping[str, Any], talks: Talks
 ) -> changes.Change | None:
     _, origin = _source(entry, talks, "distill")
     book = knowledge.read(opened.entity.knowledge)
@@ -261,12 +249,10 @@ def _section(
     return knowledge.plan_set(book, title, text, "learn", by_entity=True, provenance=origin)
 
 
-def _person(
-    opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
-) -> changes.Change:
+def _person(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
     message, origin = _source(entry, talks, "reflect")
     made = relationships.new(entry["name"], message.at, provenance=origin)
-    met = [told for told in talks if told.person == made.id]
+    met = [told for told in talks if told.by == made.id]
     whole = relationships.plan_update(
         made,
         "see",
@@ -281,17 +267,13 @@ def _person(
     return changes.write(relationships.path(made.id), text, None, "see")
 
 
-def _entry(
-    opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
-) -> changes.Change:
+def _entry(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
     return journal.plan_add(
         _at(opened, entry), entry["text"], UTC, "write", provenance=base.Provenance(by="reflect")
     )
 
 
-def _dream(
-    opened: opening.Opened, entry: Mapping[str, Any], talks: list[DemoTalk]
-) -> changes.Change:
+def _dream(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
     at = _at(opened, entry)
     dream_id = base.stable_id(dreams.PREFIX, at, "demo")
     made = dreams.new(dream_id, at, (), (entry["text"],), "", title=entry["title"])
@@ -299,7 +281,8 @@ def _dream(
 
 
 MAKERS: Mapping[
-    str, Callable[[opening.Opened, Mapping[str, Any], list[DemoTalk]], changes.Change | None]
+    str,
+    Callable[[opening.Opened, Mapping[str, Any], Talks], changes.Change | None],
 ] = {
     "people": _person,
     "episodes": _episode,
@@ -342,6 +325,7 @@ def make(
         What was made: folder, name, archetype, owner, timezone, and the git repository that keeps
         its history, if one does.
     """
+    from bumble.bridges.exports import destination
     from bumble.entity import create
 
     root = root_of(shell, folder)
@@ -361,7 +345,9 @@ def make(
     if above is not None:
         output.warn(shell, f"{root} lies inside another entity, {above}: better move it out.")
     planned = create.plan(newborn, root)
-    with _drafted(root) as draft:
+    # in its place it is whole at once, where nothing lies yet
+    is_free = not (root.is_dir() and any(root.iterdir()))
+    with destination.folder(root, last=ENTITY_FILE) if is_free else nullcontext(root) as draft:
         create.write(draft, planned)
         kept_by = _look_after(shell, draft, newborn, planned) if use_git else None
         approvals.begin(draft)
@@ -373,15 +359,6 @@ def make(
         "timezone": newborn.timezone,
         "repository": str(root if kept_by == draft else kept_by) if kept_by else None,
     }
-
-
-def _drafted(root: Path) -> AbstractContextManager[Path]:
-    """Give the folder to make it in: one that comes in its place whole, where nothing lies yet."""
-    from bumble.bridges.exports import destination
-
-    if root.is_dir() and any(root.iterdir()):
-        return nullcontext(root)
-    return destination.folder(root, last=ENTITY_FILE)
 
 
 def root_of(shell: Shell, folder: Path) -> Path:

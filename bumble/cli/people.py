@@ -51,28 +51,13 @@ NameArgument = Annotated[
 ]
 
 
-class PeopleShelf(Shelf[relationships.Relationship], frozen=True, kw_only=True):
-    """Everybody it knows, by any name they go by; the owner by what they are called now, too."""
-
-    def find(self, opened: Opened, name: str) -> relationships.Relationship:
-        """Return one person by id or any name.
-
-        Raises:
-            RecordMissingError: If nobody is called that.
-            RecordInvalidError: If the file of that id can't be read.
-        """
-        named = self._named(opened, name)
-        if named is not None:
-            return self.kind.load(opened.within(named))
-        people = self.listed(opened).records
-        person = relationships.match(people, name)
-        if disk.same_name(name) == disk.same_name(opened.identity.owner.name):
-            person = person or relationships.match(people, opened.owner_id)
-        if person is None:
-            raise listing.missing(
-                "person", name, [n for person in people for n in (person.id, *person.names)]
-            )
-        return person
+def _match(
+    opened: Opened, people: Sequence[relationships.Relationship], name: str
+) -> relationships.Relationship | None:
+    """Return somebody by any name they go by; the owner by what they are called now, too."""
+    is_owner = disk.same_name(name) == disk.same_name(opened.identity.owner.name)
+    found = relationships.match(people, name)
+    return found or (relationships.match(people, opened.owner_id) if is_owner else None)
 
 
 def _standing(opened: Opened, person: relationships.Relationship) -> list[str]:
@@ -83,7 +68,7 @@ def _standing(opened: Opened, person: relationships.Relationship) -> list[str]:
     return [talks, last, f"familiarity {person.scores.familiarity:.2f}"]
 
 
-PEOPLE = PeopleShelf(
+PEOPLE = Shelf(
     kind=relationships.PERSON,
     group="person",
     none="Nobody yet. People who talk with it come by themselves;"
@@ -101,6 +86,7 @@ PEOPLE = PeopleShelf(
     ),
     argument=NameArgument,
     by=("name", "id"),
+    match=_match,
 )
 
 
@@ -163,7 +149,7 @@ def text_of(words: Sequence[str], most: int = MAX_QUERY_CHARS) -> str:
     """
     text = writing.standard_input() if list(words) == ["-"] else " ".join(words)
     if not text.strip():
-        raise UsageError("The text is empty.")
+        raise UsageError("Nothing was done: the text is empty.")
     if len(text) > most:
         raise UsageError(f"That text is longer than {most:,} characters: keep it in a file.")
     return text.strip("\n")

@@ -293,15 +293,12 @@ def tree() -> str:
         if not files and not data:
             continue
         lines += [f"### `{name}/`", ""]
-        lines += [f"- `{path.name}` {_entry(ast.parse(path.read_text('utf-8')))}" for path in files]
+        whole = [ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "" for path in files]
+        told = zip(files, (said.split("\n")[0] for said in whole), strict=True)
+        lines += [f"- `{path.name}` {said}" for path, said in told]
         lines += [f"- data: {', '.join(f'`{one}`' for one in data)}"] if data else []
         lines.append("")
     return "\n".join(lines)
-
-
-def _entry(module: ast.Module) -> str:
-    """Return the first line of a module."""
-    return (ast.get_docstring(module) or "").split("\n")[0]
 
 
 def with_tree(text: str) -> str:

@@ -43,6 +43,7 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
     argument: Any = IdArgument  # how one is named on the command line
     # fields that name one; empty: its id, or an end of it that no other has
     by: tuple[str, ...] = ()
+    match: Callable[[Opened, Sequence[R], str], R | None] | None = None  # else by these alone
     named: str = "id"  # the key of the field by which JSON tells which was removed
 
     def paths(self, opened: Opened) -> dict[str, Path]:
@@ -73,7 +74,8 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         if not self.by:
             return self.kind.load(self.path(opened, name))
         records = self.listed(opened).records
-        found = kind.match(records, name, *self.by)
+        match = self.match or (lambda _, among, wanted: kind.match(among, wanted, *self.by))
+        found = match(opened, records, name)
         if found is None and (broken := self._named(opened, name)) is not None:
             return self.kind.load(broken)  # says what is wrong with it
         if found is None:
@@ -81,10 +83,6 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
             names = [getattr(one, field) for one in seen if one.id for field in self.by]
             raise listing.missing(self.kind.singular, name, names)
         return found
-
-    def seen(self, opened: Opened, name: str) -> R:
-        """Return the record of an id or a name as whoever looks may see it."""
-        return listing.Viewer(opened).seen(self.find(opened, name))
 
     def path(self, opened: Opened, name: str) -> Path:
         """Return the file of an id or a name, which may be one that can't be read."""
@@ -180,7 +178,7 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
             self.list(opened)
 
         def showing(opened: Opened, name: str) -> None:
-            record = self.seen(opened, name)
+            record = listing.Viewer(opened).seen(self.find(opened, name))
             self.show(opened, record, self.face(opened, record))
 
         def editing(

@@ -3,28 +3,27 @@ from __future__ import annotations
 import pytest
 
 from bumble.cli.talk import turn_view
-from bumble.cli.talk.turn_view import Wishes
 
 
 @pytest.mark.parametrize(
     ("text", "left", "wishes"),
     [
-        ("Hello", "Hello", Wishes()),
-        ("/think", "", Wishes(think=True)),
-        ("/think off", "", Wishes(think=False)),
-        ("please /think harder", "please", Wishes(think=True)),
-        ("please /think harder, now", "please, now", Wishes(think=True)),
-        ("/think about it", "about it", Wishes(think=True)),
-        ("a /verbose b /reasoning off c", "a b c", Wishes(verbose=True, reasoning=False)),
-        ("see /think/notes and /thinking", "see /think/notes and /thinking", Wishes()),
-        ("and/think", "and/think", Wishes()),
-        ("/think max", "", Wishes(think=True)),
-        ("/verbose full and /elevated ask", "and", Wishes(verbose=True)),
-        ("/queue collect", "", Wishes()),
-        ("line\n/think on\nmore", "line\n\nmore", Wishes(think=True)),
+        ("Hello", "Hello", {}),
+        ("/think", "", {"think": True}),
+        ("/think off", "", {"think": False}),
+        ("please /think harder", "please", {"think": True}),
+        ("please /think harder, now", "please, now", {"think": True}),
+        ("/think about it", "about it", {"think": True}),
+        ("a /verbose b /reasoning off c", "a b c", {"verbose": True, "reasoning": False}),
+        ("see /think/notes and /thinking", "see /think/notes and /thinking", {}),
+        ("and/think", "and/think", {}),
+        ("/think max", "", {"think": True}),
+        ("/verbose full and /elevated ask", "and", {"verbose": True}),
+        ("/queue collect", "", {}),
+        ("line\n/think on\nmore", "line\n\nmore", {"think": True}),
     ],
 )
-def test_directives_are_taken_out(text: str, left: str, wishes: Wishes) -> None:
+def test_directives_are_taken_out(text: str, left: str, wishes: dict[str, bool]) -> None:
     typed = turn_view.parse(text, shortcuts=False)
     assert (typed.text, typed.wishes) == (left, wishes)
 

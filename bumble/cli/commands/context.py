@@ -122,7 +122,7 @@ def _estimated(
         speaker = speaker or chosen.by
     typed = turn_view.parse(SAMPLE if message is None else message, shortcuts=False)
     with conversation.open_to_look(opened, speaker, chosen.id if chosen else None) as talk:
-        turn = talk.look(typed.text, think=typed.wishes.think)
+        turn = talk.look(typed.text, think=typed.wishes.get("think"))
         report = context_report.of(talk.runtime, turn, "estimate")
         return report, turn, context_report.sent(talk.runtime, turn)
 

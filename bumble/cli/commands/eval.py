@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import tzinfo
 from itertools import islice
@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 
 import typer
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from bumble.cli import listing, output, people, writing
 from bumble.cli.command import DryRunOption, LimitOption, SeedOption, YesOption, edits, group, shows
@@ -59,12 +59,7 @@ def junit(suite: str, outcomes: Sequence[CheckOutcome]) -> bytes:
     return bytes(ElementTree.tostring(root, encoding="UTF-8", xml_declaration=True)) + b"\n"
 
 
-HELP = """Check what the entity knows: what it finds, is shown and answers.
-
-Makes the checks in `checks/`. `recall` and `prompt` ask no model; `answer` does, in a talk that
-leaves no trace. Ends with exit code 1 if a check fails.
-"""
-app = group(opens=True, said=HELP)
+app = group(opens=True)
 FAILED_EXIT_CODE = 1
 DRAFTS = 20
 NONE = "No checks yet. `bumble eval draft` writes some, checks/NAME.yaml takes your own."
@@ -96,7 +91,11 @@ def eval_(
     seed: SeedOption = None,
     yes: YesOption = False,
 ) -> None:
-    """Make the checks, and tell what they came to."""
+    """Check what the entity knows: what it finds, is shown and answers.
+
+    Makes the checks in `checks/`. `recall` and `prompt` ask no model; `answer` does, in a talk that
+    leaves no trace. Ends with exit code 1 if a check fails.
+    """
     parts = filter(None, map(str.strip, of.split(",")))
     named = [listing.choice("place", name, checks.PLACES) for name in parts]
     places = [place for place in checks.PLACES if place in named]
@@ -128,7 +127,7 @@ def _tell(
         disk.write_atomic(opened.shell.path(junit_file), report)
     data = {
         "checks": [_data(each) for each in outcomes],
-        "summary": asdict(summary),
+        "summary": summary,
         "junk": junk,
     }
     output.result(opened.shell, "eval", data, list(_lines(outcomes, summary, junk)))
@@ -281,9 +280,8 @@ def _lines(
         verdict = "ok" if each.passes else "fails"
         rows.append([verdict, each.place, each.check.id, _why(each) or rank])
     yield from output.table([[printable.clean(cell) for cell in row] for row in rows])
-    values = asdict(summary)
     shares = [
-        [f"{values[key]:.2f}", name] for key, name in NAMES.items() if values[key] is not None
+        [f"{summary[key]:.2f}", name] for key, name in NAMES.items() if summary[key] is not None
     ]
     if shares:
         yield from [""] * bool(rows)
@@ -345,16 +343,7 @@ class WrittenStatement(Struct, frozen=True):
     borne_out: bool  # by something that was said
 
 
-class Summary(Struct, frozen=True):
-    """What all checks came to, in [0, 1]; None where nothing was asked."""
-
-    recall_at_k: float | None
-    mrr: float | None  # mean reciprocal rank, of memories
-    in_prompt: float | None
-    answered: float | None
-    leak_rate: float | None  # of those that say what must never be there
-    compaction_survival: float | None
-    junk_rate: float | None  # of what models wrote
+Summary = Mapping[str, float | None]  # what all checks came to, in [0, 1]; None: nothing was asked
 
 
 def outcome(check: checks.Check, place: str, texts: Sequence[str]) -> CheckOutcome:
@@ -449,15 +438,15 @@ def summarize(outcomes: Sequence[CheckOutcome], told: Sequence[WrittenStatement]
     expecting = [each for each in outcomes if each.check.expected]
     searched = [each for each in expecting if each.place == checks.RECALL]
     guarded = [each for each in outcomes if each.check.never]
-    return Summary(
-        recall_at_k=_mean([each.met for each in searched]),
-        mrr=_mean([1 / each.rank if each.rank else 0 for each in searched]),
-        in_prompt=_mean([each.met for each in expecting if each.place == checks.PROMPT]),
-        answered=_mean([each.passes for each in expecting if each.place == checks.ANSWER]),
-        leak_rate=_mean([bool(each.forbidden) for each in guarded]),
-        compaction_survival=_mean([each.met for each in expecting if each.place == COMPACTED]),
-        junk_rate=_mean([not each.borne_out for each in told]),
-    )
+    return {
+        "recall_at_k": _mean([each.met for each in searched]),
+        "mrr": _mean([1 / each.rank if each.rank else 0 for each in searched]),
+        "in_prompt": _mean([each.met for each in expecting if each.place == checks.PROMPT]),
+        "answered": _mean([each.passes for each in expecting if each.place == checks.ANSWER]),
+        "leak_rate": _mean([bool(each.forbidden) for each in guarded]),
+        "compaction_survival": _mean([each.met for each in expecting if each.place == COMPACTED]),
+        "junk_rate": _mean([not each.borne_out for each in told]),
+    }
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from msgspec import Struct
 
 from bumble.bridges.exports import agents, bundle, card, destination, memories
 from bumble.bridges.imports import foreign, formats, source, writer
@@ -23,14 +22,9 @@ from bumble.files import disk
 from bumble.records.provenance import EVERYTHING, STRANGER, Reader
 from bumble.text import words, yaml_edit
 
-
-class ExportRequest(Struct, frozen=True):
-    """What an export is to be."""
-
-    form: str
-    dest: Path
-    reader: Reader
-    picture: Path | None
+# What became of an export, as JSON and as lines; where it goes, for whom, and a card's picture.
+Told = tuple[dict[str, Any], list[str]]
+Writer = Callable[[opening.Opened, Path, Reader, Path | None], Told]
 
 
 @reads
@@ -70,7 +64,7 @@ def export(
     target = Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
     destination.check(target, opened.root, force=force)
     reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
-    data, lines = WRITERS[form](opened, ExportRequest(form, target, reader, picture))
+    data, lines = WRITERS[form](opened, target, reader, picture)
     data = {"form": form, "to": str(target), "for": reader.id or None, **data}
     output.result(opened.shell, "export", data, [f"Wrote {target}", *lines])
 
@@ -91,56 +85,58 @@ def _told(pages: memories.Pages) -> tuple[dict[str, Any], list[str]]:
     return {"counts": counts, "withheld": pages.withheld, "unread": pages.unread}, lines
 
 
-def _markdown(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
-    pages = _pages(opened, asked.reader)
-    destination.put_folder(asked.dest, memories.copy(pages, opened.identity.name))
+def _markdown(opened: opening.Opened, dest: Path, reader: Reader, picture: Path | None) -> Told:
+    pages = _pages(opened, reader)
+    destination.put_folder(dest, memories.copy(pages, opened.identity.name))
     return _told(pages)
 
 
-def _agent(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+def _agent(
+    form: str, opened: opening.Opened, dest: Path, reader: Reader, picture: Path | None
+) -> Told:
     """Write an agent's files: they know no audiences, so nothing of others goes in unasked."""
     owner = opened.owner_id
-    pages = _pages(opened, asked.reader if asked.reader.id else Reader(owner, is_owner=True))
-    made = agents.WRITERS[asked.form](agents.Self(opened.identity, owner, pages))
-    destination.put_folder(asked.dest, made.texts)
+    pages = _pages(opened, reader if reader.id else Reader(owner, is_owner=True))
+    made = agents.WRITERS[form](agents.Self(opened.identity, owner, pages))
+    destination.put_folder(dest, made.texts)
     data, lines = _told(pages)
     if made.left_out:
         lines.append(f"  {made.left_out} memories had no room there")
     return {**data, "no_room": made.left_out}, lines
 
 
-def _card(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
-    ending = asked.dest.suffix.casefold()
+def _card(opened: opening.Opened, dest: Path, reader: Reader, picture: Path | None) -> Told:
+    ending = dest.suffix.casefold()
     if ending not in (".png", ".json"):
         raise UsageError("A card is a .png or a .json: name DEST so.")
-    pages = _pages(opened, asked.reader if asked.reader.id else STRANGER)
+    pages = _pages(opened, reader if reader.id else STRANGER)
     values = yaml_edit.parse_mapping(disk.read(opened.root / ENTITY_FILE).decode("utf-8-sig"))
     origin = foreign.mapping(foreign.mapping(values.get("x")).get("card"))
     owner = opened.identity.owner.name or "you"
     fields = card.data(opened.identity, origin, pages, owner, opened.shell.now())
-    whole = card.as_json(fields) if ending == ".json" else _drawn(opened, asked, fields)
-    destination.put_file(asked.dest, whole)
+    whole = card.as_json(fields) if ending == ".json" else _drawn(opened, picture, fields)
+    destination.put_file(dest, whole)
     count = len(fields["character_book"]["entries"])
     lines = [f"  {opened.identity.name}, with {count} entries of a lorebook"]
-    if not asked.reader.id:
+    if not reader.id:
         lines.append("  Only what is for everybody: --for PERSON adds what that person may know.")
     return {"entries": count}, lines
 
 
-def _drawn(opened: opening.Opened, asked: ExportRequest, fields: dict[str, Any]) -> bytes:
-    if asked.picture is None:
+def _drawn(opened: opening.Opened, picture: Path | None, fields: dict[str, Any]) -> bytes:
+    if picture is None:
         return card.as_png(fields, card.plain())
-    source = opened.shell.path(asked.picture)
+    source = opened.shell.path(picture)
     try:
         return card.as_png(fields, disk.read(source))
     except (OSError, ValueError) as error:
         raise UsageError(f"--picture {source}: {error}") from error
 
 
-def _bundle(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+def _bundle(opened: opening.Opened, dest: Path, reader: Reader, picture: Path | None) -> Told:
     gathered = bundle.collect(opened.entity)
     data = bundle.packed(gathered)
-    destination.put_file(asked.dest, data)
+    destination.put_file(dest, data)
     for path, why in gathered.left_out.items():
         output.warn(opened.shell, f"{path} was left out: {why}.")
     for path in gathered.hidden:
@@ -153,11 +149,11 @@ def _bundle(opened: opening.Opened, asked: ExportRequest) -> tuple[dict[str, Any
     return told, [f"  {words.counted(len(gathered.members), 'file')}, {output.size(len(data))}"]
 
 
-WRITERS: dict[str, Callable[[opening.Opened, ExportRequest], tuple[dict[str, Any], list[str]]]] = {
+WRITERS: dict[str, Writer] = {
     "card": _card,
     "markdown": _markdown,
     "bundle": _bundle,
-    **dict.fromkeys(memories.AGENTS, _agent),
+    **{form: partial(_agent, form) for form in memories.AGENTS},
 }
 
 

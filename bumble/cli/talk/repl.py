@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from types import MappingProxyType
 
-from msgspec import Struct, field
-from msgspec.structs import asdict, replace
+from msgspec import Struct
+from msgspec.structs import replace
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory, InMemoryHistory
@@ -44,9 +45,7 @@ class ReplState(Struct):
 
     usage: bool  # whether each answer says what it cost
     debug_prefix: bool = False  # whether it says where its request first differs from the last
-    wishes: turn_view.Wishes = field(
-        default_factory=turn_view.Wishes
-    )  # until the next conversation
+    wishes: turn_view.Wishes = MappingProxyType({})  # until the next conversation
 
 
 def run(talk: conversation.Conversation, *, usage: bool, debug_prefix: bool = False) -> None:
@@ -99,12 +98,11 @@ def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:
         COMMANDS[shortcut](talk, state, word)
     if typed.text:
         beginning.introduce(talk, typed.text)
-        _answer(talk, state, replace(typed, wishes=typed.wishes.over(state.wishes)))
+        _answer(talk, state, replace(typed, wishes={**state.wishes, **typed.wishes}))
     else:
-        state.wishes = typed.wishes.over(state.wishes)
-        for switch, value in asdict(typed.wishes).items():
-            if value is not None:
-                output.say(f"/{switch} is {'on' if value else 'off'} until the next conversation.")
+        state.wishes = {**state.wishes, **typed.wishes}
+        for switch, is_on in typed.wishes.items():
+            output.say(f"/{switch} is {'on' if is_on else 'off'} until the next conversation.")
     return False
 
 
@@ -154,11 +152,7 @@ def _keys() -> KeyBindings:
 
 
 def _status(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
-    switches = [
-        f"/{name} {'on' if value else 'off'}"
-        for name, value in asdict(state.wishes).items()
-        if value is not None
-    ]
+    switches = [f"/{name} {'on' if is_on else 'off'}" for name, is_on in state.wishes.items()]
     lines = [
         *talk.status(),
         talk.fullness(),
@@ -211,7 +205,7 @@ def _model(talk: conversation.Conversation, state: ReplState, rest: str) -> None
 def _new(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
     talk.begin(session_id=None, new=True)
     talk.warm_ahead()
-    state.wishes = turn_view.Wishes()
+    state.wishes = {}
     output.say("A new conversation begins.")
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from json import dumps
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.cli import output
@@ -52,24 +52,14 @@ _DIRECTIVE = patterns.compile(
 _SHORTCUT = patterns.compile(rf"(?<!\S)/(?P<shortcut>{_with_words(SHORTCUTS)})(?=\s|$|[.,!?])")
 
 
-class Wishes(Struct, frozen=True):
-    """What a person wants of the answers; None: as it was."""
-
-    think: bool | None = None
-    verbose: bool | None = None
-    reasoning: bool | None = None
-
-    def over(self, other: Wishes) -> Wishes:
-        """Return these, and the others where these say nothing."""
-        values = {name: value for name in SWITCHES if (value := getattr(self, name)) is not None}
-        return replace(other, **values)
+Wishes = Mapping[str, bool]  # what a person wants of the answers: `think`; without one, as it was
 
 
 class Typed(Struct, frozen=True):
     """What was typed, taken apart."""
 
     text: str  # without the directives
-    wishes: Wishes = Wishes()
+    wishes: Wishes = MappingProxyType({})
     ignored: tuple[str, ...] = ()  # directives that mean nothing here
     shortcuts: tuple[tuple[str, str], ...] = ()  # commands within it, each with its word
 
@@ -98,7 +88,7 @@ def parse(text: str, *, shortcuts: bool) -> Typed:
         at = max(at, end)
     return Typed(
         (rest + text[at:]).strip(),
-        Wishes(**{name: on for name, on in switches.items() if name in SWITCHES}),
+        {name: on for name, on in switches.items() if name in SWITCHES},
         tuple(dict.fromkeys(unheard)),
         tuple(dict.fromkeys(_parted(match["shortcut"]) for match in inline)),
     )
@@ -141,7 +131,7 @@ def answer(
     shell = talk.opened.shell
     for text in talk.unheard():
         output.say(f"{talk.opened.identity.name} said in the meantime: {text}")
-    turn = talk.answer(message.text, say, think=message.wishes.think, typed=typed)
+    turn = talk.answer(message.text, say, think=message.wishes.get("think"), typed=typed)
     if turn.outcome.said and not shell.json:
         output.piece("\n")
     for note in turn.notes:
@@ -157,13 +147,13 @@ def finish(
     if debug_prefix:
         output.say(talk.prefix_report(turn))
     talk.finish(turn)
-    if wishes.reasoning:
+    if wishes.get("reasoning"):
         thoughts = [completion.reasoning.strip() for completion in turn.outcome.completions]
         for thought in filter(None, thoughts):
             output.say(f"[reasoning: {thought}]")
         if not any(thoughts):
             output.say("[no reasoning came with this answer]")
-    if wishes.verbose:
+    if wishes.get("verbose"):
         output.say(f"[{turn.reading.route.profile}, by the rule {turn.reading.route.rule}]")
         for call, result in turn.outcome.pairs:
             shown = output.shorten(dumps(dict(call.arguments), ensure_ascii=False))
