@@ -81,7 +81,8 @@ def carry_out(
         return
     runs, lines = list[dict[str, Any]](), list[str]()
     passes = [job.Pass(command.split(maxsplit=1)[0], lambda _: due, run)] if due.due else []
-    for settled in settle(opened, runtime, command, passes, limit, dry_run=flags.dry_run):
+    written = partial(_written, opened)
+    for settled in settle(opened, runtime, command, passes, limit, written, dry_run=flags.dry_run):
         if settled.outcome is None:
             raise settled.problem or TypeError("a command's job is not held back")
         data, told = told_of(opened, settled.outcome, dry_run=flags.dry_run)
@@ -112,6 +113,7 @@ def settle(
     command: str,
     passes: Sequence[job.Pass],
     limit: int | None,
+    write: job.Apply = job.apply,
     *,
     dry_run: bool,
     held: job.Held = job.never,
@@ -121,7 +123,7 @@ def settle(
 
     if dry_run or not passes:
         return job.settle(runtime, passes, limit, partial(planned, opened), held=held)
-    return tick.run(runtime, command, passes, limit, partial(_written, opened), held=held)
+    return tick.run(runtime, command, passes, limit, write, held=held)
 
 
 def planned(opened: Opened, runtime: Runtime, outcome: job.JobResult) -> job.JobResult:

@@ -107,6 +107,7 @@ def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:
 
 
 def _answer(talk: conversation.Conversation, state: ReplState, message: turn_view.Typed) -> None:
+    talk.opened.shell.warnings.clear()  # what is said again is meant for this message, too
     speech = output.Speech(talk.opened.identity.name, always=True)
     turn = turn_view.answer(talk, message, speech)
     if talk.opened.shell.stops.ending is not None:
