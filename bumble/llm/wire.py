@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -199,6 +199,10 @@ class HabitFile:
 T = TypeVar("T")
 
 
+# What a thread reads, each in a tuple, and what it ends with: `StopIteration` where all is there.
+_Items = queue.SimpleQueue[tuple[T] | Exception]
+
+
 class Timeouts(Struct, frozen=True):
     """How long a backend may keep silent."""
 
@@ -213,14 +217,6 @@ class SilentError(Exception):
     def __init__(self, seconds: float, *, began: bool) -> None:
         self.seconds, self.began = seconds, began
         super().__init__(f"nothing came for {seconds:g} s")
-
-
-class _Item(Struct, Generic[T], frozen=True):
-    value: T
-
-
-class _End(Struct, frozen=True):
-    problem: Exception | None = None
 
 
 def ends_at(seconds: float | None) -> float | None:
@@ -258,20 +254,18 @@ def paced(
         raise
 
 
-def _pumped(
-    read: Callable[[], Iterable[T]], problems: tuple[type[Exception], ...]
-) -> queue.SimpleQueue[_Item[T] | _End]:
+def _pumped(read: Callable[[], Iterable[T]], problems: tuple[type[Exception], ...]) -> _Items[T]:
     """Have a thread read items, and tell of its end; return where they come."""
-    items: queue.SimpleQueue[_Item[T] | _End] = queue.SimpleQueue()
+    items: _Items[T] = queue.SimpleQueue()
 
     def pump() -> None:
-        end = _End(RuntimeError("the reading thread died"))
+        end: Exception = RuntimeError("the reading thread died")
         try:
             for item in read():
-                items.put(_Item(item))
-            end = _End()
+                items.put((item,))
+            end = StopIteration()
         except problems as problem:
-            end = _End(problem)
+            end = problem
         finally:
             items.put(end)
 
@@ -297,16 +291,16 @@ def within(seconds: float, call: Callable[[], T], problems: tuple[type[Exception
         item = _pumped(lambda: [call()], problems).get(timeout=seconds)
     except queue.Empty:
         raise TimeoutError(f"did not answer within {seconds:g} s") from None
-    if isinstance(item, _Item):
-        return item.value
-    raise item.problem or RuntimeError("it neither returned nor failed")
+    if isinstance(item, Exception):
+        raise item
+    return item[0]
 
 
 _HEARD_SECONDS = 0.5  # within which Ctrl-C is heard
 
 
 def _until_end(
-    items: queue.SimpleQueue[_Item[T] | _End],
+    items: _Items[T],
     is_token: Callable[[T], bool],
     timeouts: Timeouts,
     until: float | None,
@@ -325,13 +319,13 @@ def _until_end(
             if until is not None and until <= deadline:
                 raise EnoughError from None
             raise SilentError(patience, began=began) from None
-        if isinstance(item, _End):
-            if item.problem is not None:
-                raise item.problem
+        if isinstance(item, StopIteration):
             return
+        if isinstance(item, Exception):
+            raise item
         if until is not None and time.monotonic() >= until:
             raise EnoughError
-        if is_token(item.value):
+        if is_token(item[0]):
             began, patience = True, timeouts.silence_seconds
             deadline = time.monotonic() + patience
-        yield item.value
+        yield item[0]
