@@ -227,7 +227,8 @@ def _update_file(
         database.put_file(path, new)
         return None
     read, problem = _read(root / path, of_kind, reading)
-    database.put_file(path, new.with_problem(problem))
+    told = (problem.problem, problem.line) if problem else ("", None)
+    database.put_file(path, new._replace(problem=told[0], problem_line=told[1]))
     database.put_chunks(new.id, path, read, is_new=row is None)
     return len(read)
 

@@ -74,7 +74,7 @@ class EmbeddedModel:
             None if cache_dir is None else prefix_cache.PrefixFolder(cache_dir, cache_limit_bytes)
         )
         self._engine: engine.Engine | None = None
-        self._vocabulary: gguf.Vocabulary | None = None  # once read
+        self._head: gguf.Head | None = None  # of its file, once read
         self._markers: re.Pattern[str] | None = None  # of its own vocabulary, beside the usual
         self._family: str | None = None  # that of the conversation below
         self._resident: str | None = None  # the conversation whose prefix the engine holds
@@ -177,7 +177,7 @@ class EmbeddedModel:
     def _reasoning(self, loaded: engine.Engine, request: Request) -> engine.Reasoning:
         """Say what an answer that a grammar holds may begin with; the template decides."""
         opening, closing = marks.OPENING[0], marks.CLOSING[0]
-        if request.schema is None or closing not in self._known_vocabulary().template:
+        if request.schema is None or closing not in self._known_head().template:
             return "none"
         try:
             prompt = self._render(loaded, request.messages, request)
@@ -190,20 +190,20 @@ class EmbeddedModel:
 
     def _messages(self, messages: Sequence[PromptMessage]) -> list[dict[str, str]]:
         # what its vocabulary has of control tokens beside the usual ones
-        self._known_vocabulary()
+        self._known_head()
         own = self._markers
         return [{"role": one.role, "content": marks.plain(one.content, own)} for one in messages]
 
-    def _known_vocabulary(self) -> gguf.Vocabulary:
-        if self._vocabulary is None:
+    def _known_head(self) -> gguf.Head:
+        if self._head is None:
             try:
-                self._vocabulary = gguf.vocabulary(self._path)
+                self._head = gguf.head(self._path)
             except FileNotFoundError as problem:
                 raise self._missing() from problem
             except (OSError, ValueError) as problem:
                 raise self._damaged() from problem
-            self._markers = marks.pattern(self._vocabulary.control_tokens)
-        return self._vocabulary
+            self._markers = marks.pattern(self._head.control_tokens)
+        return self._head
 
     def _missing(self) -> WeightsMissingError:
         return WeightsMissingError(

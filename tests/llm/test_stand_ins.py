@@ -208,7 +208,7 @@ def test_random_weights_keep_to_the_actions_of_a_turn(
 def test_no_message_is_a_turn_of_its_own(connect: Open, family: Family) -> None:
     model = connect(family)
     loaded = model._loaded()
-    special = gguf.vocabulary(model._path).control_tokens
+    special = gguf.head(model._path).control_tokens
 
     def ids(text: str) -> list[int]:
         return list(loaded.post("/tokenize", {"content": text, "parse_special": True})["tokens"])
