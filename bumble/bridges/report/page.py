@@ -52,10 +52,7 @@ class BarLine(Struct, frozen=True):
 
     name: str
     points: str  # of a polyline
-    first: float
-    lowest: float
-    highest: float
-    last: float
+    values: Sequence[float]  # percent, the first of them first
 
 
 class BodyOverTime(Struct, frozen=True):
@@ -141,7 +138,7 @@ def _line(name: str, moments: Sequence[BodyMoment]) -> BarLine:
         points.append(f"{x:.1f},{y:.1f}")
     if len(points) == 1:
         points = [points[0], f"{WIDTH:.1f},{points[0].partition(',')[2]}"]
-    return BarLine(name, " ".join(points), values[0], min(values), max(values), values[-1])
+    return BarLine(name, " ".join(points), values)
 
 
 def _feelings(episodes: Sequence[LifeEntry]) -> tuple[tuple[str, int, float], ...]:
@@ -180,15 +177,6 @@ class Stem(Struct, frozen=True):
     top: float
     at: datetime
     felt: Imprint
-
-
-class Glance(Struct, frozen=True):
-    """What somebody sees first: the little that tells most of a life."""
-
-    happened: list[LifeEntry]  # what mattered most, the newest first
-    beliefs: list[LifeEntry]  # what it is surest of
-    dreams: list[LifeEntry]  # the last ones
-    stems: list[Stem]  # what was felt, the oldest first
 
 
 class Day(Struct, frozen=True):
@@ -241,8 +229,8 @@ def render(report: LifeReport) -> str:
     return environment.get_template("page.html.jinja").render(report=report, life=life, **values)
 
 
-def glance(report: LifeReport) -> Glance:
-    """Choose what is seen first."""
+def glance(report: LifeReport) -> dict[str, list[Any]]:
+    """Choose what is seen first: the little that tells most of a life."""
     life = report.life
     lived = sorted(
         life.of(kinds.EPISODE),
@@ -251,12 +239,14 @@ def glance(report: LifeReport) -> Glance:
     dreamt = {entry.text for entry in life.of(kinds.DREAM)}
     beliefs = (entry for entry in life.of(kinds.BELIEF) if not entry.record.archived)
     held = [entry for entry in beliefs if entry.text not in dreamt]
-    return Glance(
-        sorted(lived[:MOST_HAPPENED], key=lambda entry: entry.at, reverse=True),
-        sorted(held, key=lambda entry: -strength(entry.record, report.now))[:MOST_BELIEFS],
-        life.of(kinds.DREAM)[:MOST_DREAMS],
-        _stems(report),
-    )
+    return {
+        "happened": sorted(lived[:MOST_HAPPENED], key=lambda entry: entry.at, reverse=True),
+        "beliefs": sorted(held, key=lambda entry: -strength(entry.record, report.now))[
+            :MOST_BELIEFS
+        ],
+        "dreams": life.of(kinds.DREAM)[:MOST_DREAMS],
+        "stems": _stems(report),  # what was felt, the oldest first
+    }
 
 
 def _opening(text: str) -> str:
