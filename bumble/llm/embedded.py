@@ -233,9 +233,8 @@ class EmbeddedModel:
         except OSError:  # a disk that is only read
             self._folder = None
         folder = None if self._folder is None else self._folder.folder
-        setup = engine.Setup(self._path, self.context_tokens, self._threads, folder)
         try:
-            self._engine = engine.Engine(setup)
+            self._engine = engine.Engine(self._path, self.context_tokens, self._threads, folder)
         except RuntimeError as problem:
             raise self._damaged() from problem
         self.load_seconds = self._stopwatch() - started

@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from msgspec import Struct
-
 # Threads that spin while they wait take the cores from each other: on a machine with other work an
 # answer took five to seven times as long. Read once, when the engine's library is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -83,26 +81,27 @@ class EngineError(Exception):
         super().__init__(message)
 
 
-class Setup(Struct, frozen=True):
-    """How the engine is to run."""
-
-    weights: Path
-    context_tokens: int
-    threads: int | None  # None: as many as there are cores, or as this process may use
-    prefix_folder: Path | None  # None: nothing is written
-
-
 class Engine:
     """Weights that are loaded, and requests to them."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(
+        self, weights: Path, context_tokens: int, threads: int | None, prefix_folder: Path | None
+    ) -> None:
         """Load the weights.
+
+        Args:
+            weights: A GGUF file.
+            context_tokens: The window to make room for.
+            threads: None: as many as there are cores, or as this process may use.
+            prefix_folder: Where evaluated prefixes go; None: nothing is written.
 
         Raises:
             RuntimeError: If they cannot be loaded.
         """
         self._key = secrets.token_hex(32)
-        self._server: xllamacpp.Server | None = xllamacpp.Server(_params(setup, self._key))
+        self._server: xllamacpp.Server | None = xllamacpp.Server(
+            _params(weights, context_tokens, threads, prefix_folder, self._key)
+        )
         address = urlsplit(self._server.listening_address)
         self._host, self._port = address.hostname or "127.0.0.1", address.port
         # The server says it is ready just before its loop begins, and one that is closed in
@@ -234,15 +233,17 @@ def _allowed_cores() -> int | None:
     return allowed if allowed < (os.cpu_count() or 1) else None
 
 
-def _params(setup: Setup, key: str) -> xllamacpp.CommonParams:
+def _params(
+    weights: Path, context_tokens: int, threads: int | None, prefix_folder: Path | None, key: str
+) -> xllamacpp.CommonParams:
     params = xllamacpp.CommonParams()
-    params.model.path = str(setup.weights)
-    params.n_ctx = setup.context_tokens
+    params.model.path = str(weights)
+    params.n_ctx = context_tokens
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = BATCH_TOKENS
     params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
     params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_Q8_0
-    threads = setup.threads or _allowed_cores()
+    threads = threads or _allowed_cores()
     if threads is not None:
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     # Loading must be quick: no trial run, and no copy of the weights in another layout.
@@ -256,8 +257,8 @@ def _params(setup: Setup, key: str) -> xllamacpp.CommonParams:
     params.port = 0
     params.api_keys = [key]
     params.ui = False
-    params.cache_ram_mib = _RAM_CACHE_MIB if setup.prefix_folder is None else 0
+    params.cache_ram_mib = _RAM_CACHE_MIB if prefix_folder is None else 0
     params.endpoint_slots = True
-    if setup.prefix_folder is not None:
-        params.slot_save_path = f"{setup.prefix_folder}/"
+    if prefix_folder is not None:
+        params.slot_save_path = f"{prefix_folder}/"
     return params

@@ -88,8 +88,8 @@ def test_an_engine_that_is_closed_as_soon_as_it_is_open_ends(weights_folder: Pat
     weights = store.require(weights_folder, catalog.load().entry("smollm2-135m")).weights
     times = 6 if WHOLE else 2
     code = (
-        "import sys; from pathlib import Path; from bumble.llm.engine import Engine, Setup\n"
-        f"for _ in range({times}): Engine(Setup(Path(sys.argv[1]), 512, None, None)).close()"
+        "import sys; from pathlib import Path; from bumble.llm.engine import Engine\n"
+        f"for _ in range({times}): Engine(Path(sys.argv[1]), 512, None, None).close()"
     )
     done = subprocess.run([sys.executable, "-c", code, str(weights)], timeout=120)
     assert done.returncode == 0

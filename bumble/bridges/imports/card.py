@@ -18,7 +18,7 @@ from datetime import datetime
 from string import Template
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from bumble import patterns
 from bumble.bridges.imports import foreign
@@ -27,6 +27,7 @@ from bumble.bridges.imports.ledger import (
     Fact,
     ImportContext,
     ImportedPersona,
+    ImportReport,
     Item,
     LeftOut,
     Recipe,
@@ -281,17 +282,9 @@ WHY = "who it is, by a card"
 KEEPS_NAME = "a name: the entity keeps its own; `bumble config set name NAME` gives it another"
 
 
-class PersonaImport(Struct):
-    """What an import makes of somebody's self."""
-
-    changes: list[Change] = field(default_factory=list)
-    written: list[str] = field(default_factory=list)  # settings
-    left_out: list[LeftOut] = field(default_factory=list)
-
-
 def plan_persona(
-    entity: Entity, persona: ImportedPersona, now: datetime, person: str
-) -> PersonaImport:
+    entity: Entity, persona: ImportedPersona, now: datetime, person: str, report: ImportReport
+) -> list[Change]:
     """Plan to take over who somebody is.
 
     Args:
@@ -299,29 +292,29 @@ def plan_persona(
         persona: Who that is.
         now: The present.
         person: Id of whom its greeting is for.
+        report: Hears what is set, and what is left out.
     """
-    outcome = PersonaImport()
     before = disk.read(entity.file).decode("utf-8")
     values = yaml_edit.parse_mapping(before)
     after = before
     for key, own in (("monologue", persona.monologue), ("voice", persona.voice)):
-        after = _with_text(after, values, key, own, outcome)
+        after = _with_text(after, values, key, own, report)
     is_new = not foreign.mapping(foreign.mapping(values.get("x")).get("card"))
     if persona.card:
-        after = _with_card(after, values, persona, outcome)
+        after = _with_card(after, values, persona, report)
     if after == before:
-        return outcome
+        return []
     if persona.name and values.get("name") not in (persona.name, persona.card.get("nickname")):
-        outcome.left_out.append(LeftOut(persona.name, KEEPS_NAME))
-    outcome.changes.append(changes.write(ENTITY_FILE, after, before, WHY))
+        report.leave(LeftOut(persona.name, KEEPS_NAME))
+    planned = [changes.write(ENTITY_FILE, after, before, WHY)]
     if persona.greeting and persona.card and is_new:
-        outcome.changes.append(_greeting(persona, now, person))
-        outcome.written.append("its first message, in a new conversation")
-    return outcome
+        planned.append(_greeting(persona, now, person))
+        report.persona.append("its first message, in a new conversation")
+    return planned
 
 
 def _with_text(
-    source: str, values: Mapping[str, Any], key: str, text: str, outcome: PersonaImport
+    source: str, values: Mapping[str, Any], key: str, text: str, report: ImportReport
 ) -> str:
     """Set a text of the entity's identity, unless it has one of its own."""
     wanted = prompts.harmless(foreign.cleaned(text)).strip()[: MAX_CHARS[key]]
@@ -330,20 +323,20 @@ def _with_text(
         return source
     name = f"identity.{key}"
     if present and present not in _given(foreign.text(values.get("name")), key):
-        outcome.left_out.append(LeftOut(name, "the entity has words of its own there"))
+        report.leave(LeftOut(name, "the entity has words of its own there"))
         return source
-    return _with_value(source, name, ("identity", key), f"{wanted}\n", outcome)
+    return _with_value(source, name, ("identity", key), f"{wanted}\n", report)
 
 
 def _with_value(
-    source: str, name: str, keys: tuple[str, ...], value: object, outcome: PersonaImport
+    source: str, name: str, keys: tuple[str, ...], value: object, report: ImportReport
 ) -> str:
     try:
         changed = yaml_edit.set_value(source, keys, value)
     except yaml_edit.SourceError as error:
-        outcome.left_out.append(LeftOut(name, error.problem, broken=True))
+        report.leave(LeftOut(name, error.problem, broken=True))
         return source
-    outcome.written += [name] * (changed != source)
+    report.persona += [name] * (changed != source)
     return changed
 
 
@@ -354,18 +347,18 @@ def _given(name: str, key: str) -> set[str]:
 
 
 def _with_card(
-    source: str, values: Mapping[str, Any], persona: ImportedPersona, outcome: PersonaImport
+    source: str, values: Mapping[str, Any], persona: ImportedPersona, report: ImportReport
 ) -> str:
     """Keep a card under `x.card`; without its book where it is long."""
     kept = foreign.mapping(values.get("x"))
     card = dict(persona.card)
     if foreign.mapping(kept.get("card")).get("name", card.get("name")) != card.get("name"):
-        outcome.left_out.append(LeftOut("x.card", "the card of another character is kept there"))
+        report.leave(LeftOut("x.card", "the card of another character is kept there"))
         return source
     for wanted in (card, {key: value for key, value in card.items() if key != BOOK}):
         if len(yaml_edit.inline(wanted)) <= MAX_CARD_CHARS:
-            return _with_value(source, "x.card", ("x",), {**kept, "card": wanted}, outcome)
-    outcome.left_out.append(LeftOut("x.card", f"cards longer than {MAX_CARD_CHARS:,} characters"))
+            return _with_value(source, "x.card", ("x",), {**kept, "card": wanted}, report)
+    report.leave(LeftOut("x.card", f"cards longer than {MAX_CARD_CHARS:,} characters"))
     return source
 
 
