@@ -26,7 +26,7 @@ from bumble.llm.protocol import (
     PromptMessage,
     Request,
 )
-from bumble.llm.wire import ends_at
+from bumble.llm.wire import StatusError, ends_at
 
 _STOP_SECONDS = 2.0  # how long an interrupt waits for the engine to be still
 _REASONING_SHARE = 0.5  # of an answer's tokens, at most, where a grammar holds the rest of it
@@ -100,8 +100,8 @@ class EmbeddedModel:
         events = loaded.stream("/v1/chat/completions", body, until=until)
         try:
             answer.read(map(openai_format.read_event, events), started)
-        except engine.EngineError as problem:
-            if problem.kind != "exceed_context_size_error":
+        except StatusError as problem:
+            if problem.matter != "length":
                 raise self._broken(problem) from problem
             raise BudgetSpentError(
                 f"The prompt does not fit into the {self.context_tokens} tokens of {self.name}\n"
@@ -137,7 +137,7 @@ class EmbeddedModel:
                     return
                 body = {"prompt": piece, "n_predict": 0, "cache_prompt": True}
                 loaded.post("/completion", body)
-        except engine.EngineError:
+        except StatusError:
             return  # a template that does not take these messages, or too many: nothing is gained
         except (OSError, ValueError) as problem:
             raise self._broken(problem) from problem
@@ -181,7 +181,7 @@ class EmbeddedModel:
             return "none"
         try:
             prompt = self._render(loaded, request.messages, request)
-        except engine.EngineError:
+        except StatusError:
             return "none"  # the request itself will say what is wrong
         if prompt.rfind(opening) > prompt.rfind(closing):
             return "does"
@@ -268,7 +268,7 @@ class EmbeddedModel:
             return
         try:
             loaded.post("/slots/0?action=restore", {"filename": filename})
-        except engine.EngineError:
+        except StatusError:
             self._folder.drop(key)  # it evaluates from the beginning, which is only slower
         except (OSError, ValueError) as problem:
             raise self._broken(problem) from problem
@@ -280,7 +280,7 @@ class EmbeddedModel:
         def write(filename: str) -> bool:
             try:
                 loaded.post("/slots/0?action=save", {"filename": filename})
-            except (engine.EngineError, OSError, ValueError):
+            except (StatusError, OSError, ValueError):
                 return False
             return True
 

@@ -26,6 +26,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import xllamacpp
 
+from bumble.llm.openai_format import failure
+
 VERSION: str = xllamacpp.__version__
 CACHE_TYPE = "q8_0"  # of K and V: half the bytes of f16, on disk too, at the same speed
 BATCH_TOKENS = 128  # evaluated at a stretch; an interrupt waits this long
@@ -73,14 +75,6 @@ def encode(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body).encode()
 
 
-class EngineError(Exception):
-    """The engine refused a request; `status` is that of HTTP, `kind` its own word."""
-
-    def __init__(self, status: int, kind: str, message: str) -> None:
-        self.status, self.kind = status, kind
-        super().__init__(message)
-
-
 class Engine:
     """Weights that are loaded, and requests to them."""
 
@@ -112,7 +106,7 @@ class Engine:
         """Ask the listener for something.
 
         Raises:
-            EngineError: If it refuses.
+            StatusError: If it refuses.
             OSError: If it does not answer in time.
         """
         with closing(self._connect(timeout_seconds)) as connection:
@@ -122,7 +116,7 @@ class Engine:
         """Send a request and wait for the whole answer; interrupting it stops the work.
 
         Raises:
-            EngineError: If the engine refuses.
+            StatusError: If the engine refuses.
         """
         with closing(self._connect(None)) as connection:
             return json.loads(self._send(connection, "POST", path, body).read())
@@ -138,7 +132,7 @@ class Engine:
             until: When all of it has to be there, by `time.monotonic`; None: no limit.
 
         Raises:
-            EngineError: If the engine refuses or fails.
+            StatusError: If the engine refuses or fails.
             TimeoutError: If the time for all of it is over.
         """
         with closing(self._connect(_left(until))) as connection:
@@ -149,7 +143,7 @@ class Engine:
                     continue
                 event = json.loads(data)
                 if "error" in event or name == b"error":
-                    raise _error(500, event)
+                    raise failure(event, 0)
                 yield event
 
     def wait_idle(self, timeout_seconds: float) -> bool:
@@ -183,7 +177,7 @@ class Engine:
         connection.request(method, path, data, headers)
         response = connection.getresponse()
         if response.status != http.HTTPStatus.OK:
-            raise _error(response.status, json.loads(response.read() or b"{}"))
+            raise failure(json.loads(response.read() or b"{}"), response.status)
         return response
 
 
@@ -210,15 +204,6 @@ def _line(
     elif until is not None:
         _left(until)
     return response.readline()
-
-
-def _error(status: int, body: Mapping[str, Any]) -> EngineError:
-    error = body.get("error", body)
-    if not isinstance(error, dict):
-        return EngineError(status, "", str(error))
-    return EngineError(
-        int(error.get("code", status)), str(error.get("type", "")), str(error.get("message", error))
-    )
 
 
 def _allowed_cores() -> int | None:
