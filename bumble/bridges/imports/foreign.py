@@ -177,13 +177,10 @@ class Files(Struct, frozen=True):
 
 def keys(source: ImportSource, name: str) -> frozenset[str]:
     """Return the keys that stand in the head of a JSON file, at any depth."""
-    seen = source.remembered(
-        f"keys {name}",
-        lambda: frozenset(
-            key.decode("utf-8", "replace") for key in _KEY.findall(source.head(name, HEAD_BYTES))
-        ),
-    )
-    return seen if isinstance(seen, frozenset) else frozenset()
+    if name not in source.keys:
+        found = _KEY.findall(source.head(name, HEAD_BYTES))
+        source.keys[name] = frozenset(key.decode("utf-8", "replace") for key in found)
+    return source.keys[name]
 
 
 def read(
