@@ -203,13 +203,9 @@ def _people(
     memory: Memory, texts: Sequence[topic_mining.Text], readers: Collection[str] | None
 ) -> Iterator[topic_mining.Title]:
     """Name those whom the entity knows, and those who talk, by their full, first and last names."""
-    people, _ = base.load_all(
-        relationships.paths(memory.entity.relationships),
-        lambda path: base.load(path, relationships.parse),
-    )
     titles = [
         topic_mining.Title(person.name, "person", tuple(person.names[1:]))
-        for person in people
+        for person in relationships.read(memory.entity.relationships)
         if readers is None or base.may_read(person.audience, readers)
     ]
     names = {name.casefold() for title in titles for name in (title.name, *title.aliases)}
