@@ -151,9 +151,7 @@ LIFE = timedelta(days=7)
 MOST = 100  # endpoints and models; the oldest go
 
 
-class _Kept(Struct, frozen=True):
-    at: datetime  # when they were learned
-    habits: Habits
+_Kept = dict[str, tuple[datetime, Habits]]  # by endpoint and model: when they were learned
 
 
 class HabitFile:
@@ -175,25 +173,24 @@ class HabitFile:
 
     def load(self) -> Habits:
         """Return what was seen within the last week."""
-        kept = self._all().get(self._key)
-        return kept.habits if kept else Habits()
+        return self._all().get(self._key, (None, Habits()))[1]
 
     def keep(self, habits: Habits) -> None:
         """Keep what was seen; where nothing can be written it is learned again."""
         if self._path is None or not self._writes:
             return
-        known = self._all() | {self._key: _Kept(self._now(), habits)}
-        latest = sorted(known.items(), key=lambda item: item[1].at)[-MOST:]
+        known = self._all() | {self._key: (self._now(), habits)}
+        latest = sorted(known.items(), key=lambda item: item[1][0])[-MOST:]
         disk.write_cache(self._path, msgspec.json.encode(dict(latest)))
 
-    def _all(self) -> dict[str, _Kept]:
+    def _all(self) -> _Kept:
         raw = disk.read_cache(self._path) if self._path else None
         try:
-            kept = msgspec.json.decode(raw or b"{}", type=dict[str, _Kept])
+            kept = msgspec.json.decode(raw or b"{}", type=_Kept)
         except (ValueError, RecursionError):
             return {}  # damaged, or another version's
         now = self._now()
-        return {key: one for key, one in kept.items() if abs(now - one.at) < LIFE}
+        return {key: one for key, one in kept.items() if abs(now - one[0]) < LIFE}
 
 
 T = TypeVar("T")

@@ -47,7 +47,6 @@ class Offer(Struct, frozen=True):
 
     entry: CatalogEntry
     source: FileSource
-    bytes: int
 
 
 def choose(entries: Iterable[CatalogEntry], means: store.PullOptions) -> Offer | None:
@@ -61,7 +60,7 @@ def choose(entries: Iterable[CatalogEntry], means: store.PullOptions) -> Offer |
         for source in entry.sources:
             reason = hub.refusal(source, means) if isinstance(source, Hub) else None
             if reason is None:
-                return Offer(entry, source, entry.bytes)
+                return Offer(entry, source)
             if reason not in told:
                 means.note(f"{entry.name}: {source}: {reason}")
             told.add(reason)
