@@ -152,9 +152,7 @@ class Desk(Struct, frozen=True):
         Raises:
             RecordMissingError: If there is nobody of that name, or nobody that may be read of.
         """
-        paths = relationships.paths(self.runtime.entity.relationships)
-        readable, _ = base.load_all(paths, lambda path: base.load(path, relationships.parse))
-        match = relationships.match(readable, name)
+        match = relationships.match(relationships.read(self.runtime.entity.relationships), name)
         if match is None or not base.may_read(match.audience, self.readers):
             raise RecordMissingError("person to be read called", name)
         return match

@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
@@ -21,101 +21,72 @@ from bumble.index.rows import FileRow, Stamp, passage_id
 from bumble.index.store import Store
 from bumble.records import kinds
 
-_NOTES = "*.md"
 _INDEXED = [kind for kind in kinds.KINDS if kind.passages]
-_FILES = [(kind.passages, kind.patterns[0]) for kind in _INDEXED if kind.is_file]
-# kind of passages, folder, levels of folders between it and the files, the file's name or _NOTES
-_FOLDERS = [
-    (kind.passages, kind.folder, pattern.count("/") - 1, pattern.rpartition("/")[2])
-    for kind in _INDEXED
-    if not kind.is_file
-    for pattern in kind.patterns
+_PATTERNS = [pattern for kind in _INDEXED for pattern in kind.patterns]
+_BESIDE = [
+    f"{companions.FOLDER}/{pattern.removesuffix('.md')}.yaml"
+    for pattern in _PATTERNS
+    if pattern.endswith(".md")
 ]
-
-_PLACES = [*_FILES, *((kind, name) for kind, name, _, _ in _FOLDERS)]
+_KINDS = {kind.patterns[0].partition("/")[0]: kind.passages for kind in _INDEXED}  # by what is atop
 
 
 def scan(entity: Entity) -> dict[str, Stamp]:
     """Return every file that is indexed, by its path in the folder. Links are not followed."""
-    stamps: dict[str, Stamp] = {}
-    for _, name in _FILES:
-        path = entity.root / name
-        disk.settled(path)
-        with suppress(FileNotFoundError):
-            if path.is_file() and not path.is_symlink():
-                stamps[name] = _stamp(path.stat())
-    for _, name, levels, file in _FOLDERS:
-        with suppress(UnsafePathError):  # it leads out of the folder: not ours; doctor says so
-            top = os.fspath(disk.settled(entity.root / name))
-            for folder, place in _folders(top, name, levels):
-                if file == _NOTES:
-                    _add_notes(folder, place, stamps)
-                else:
-                    _add_named(folder, place, file, stamps)
-    beside: dict[str, Stamp] = {}
-    _add_companions(os.fspath(entity.root / companions.FOLDER), companions.FOLDER, beside)
-    for name, stamp in beside.items():
+    stamps = dict(_found(entity, _PATTERNS))
+    for name, beside in _found(entity, _BESIDE):
         record = companions.record_of(name)
-        if record in stamps:
-            stamps[record] = _united(stamps[record], stamp)
+        if record in stamps:  # what differs if a file of the two does
+            own = stamps[record]
+            united = max(own[0], beside[0]), max(own[1], beside[1]), own[2] + beside[2]
+            stamps[record] = united
     return stamps
-
-
-def _united(stamp: Stamp, beside: Stamp) -> Stamp:
-    """Return what differs if a file of the two does."""
-    return max(stamp[0], beside[0]), max(stamp[1], beside[1]), stamp[2] + beside[2]
-
-
-def _add_companions(folder: str, place: str, stamps: dict[str, Stamp]) -> None:
-    for entry in _entries(folder):
-        name = f"{place}/{entry.name}"
-        if entry.is_dir(follow_symlinks=False):
-            _add_companions(entry.path, name, stamps)
-        elif entry.name.endswith(".yaml") and entry.is_file(follow_symlinks=False):
-            with suppress(FileNotFoundError):
-                stamps[name] = _stamp(entry.stat(follow_symlinks=False))
 
 
 def kind_of(path: str) -> str:
     """Return the kind of the chunks in a file that is indexed, by its path in the folder."""
-    top = path.split("/", 1)[0]
-    return next(kind for kind, name in _PLACES if name == top)
+    return _KINDS[path.partition("/")[0]]
 
 
-def _stamp(status: os.stat_result) -> Stamp:
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
-
-
-def _folders(folder: str, place: str, levels: int) -> Iterator[tuple[str, str]]:
-    """Yield the folders so many levels below one, each with its path in the entity's."""
-    if not levels:
-        yield folder, place
-        return
-    for entry in _entries(folder):
-        if entry.is_dir(follow_symlinks=False) and disk.is_text(entry.name):
-            yield from _folders(entry.path, f"{place}/{entry.name}", levels - 1)
-
-
-def _add_notes(folder: str, place: str, stamps: dict[str, Stamp]) -> None:
-    for entry in _entries(folder):
-        name = entry.name
-        if not name.endswith(".md") or name[0] == "." or not disk.is_text(name):
+def _found(entity: Entity, patterns: Sequence[str]) -> Iterator[tuple[str, Stamp]]:
+    for top, *rest in (pattern.split("/") for pattern in patterns):
+        try:
+            place = disk.settled(entity.root / top)
+        except UnsafePathError:  # it leads out of the folder: not ours; doctor says so
+            if not rest:
+                raise
             continue
-        if entry.is_file(follow_symlinks=False):
+        yield from _files(os.fspath(place if rest else entity.root / top), top, rest)
+
+
+def _files(path: str, name: str, parts: Sequence[str]) -> Iterator[tuple[str, Stamp]]:
+    """Yield the plain files that the parts of a pattern name below a path, by their own names."""
+    if not parts:
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            status = os.lstat(path)
+            if stat.S_ISREG(status.st_mode):
+                yield name, _stamp(status)
+        return
+    part, rest = parts[0], parts[1:]
+    if "*" not in part:  # its folder need not be listed for it
+        yield from _files(f"{path}/{part}", f"{name}/{part}", rest)
+        return
+    for entry in _entries(path):
+        if rest and entry.is_dir(follow_symlinks=False) and disk.is_text(entry.name):
+            yield from _files(entry.path, f"{name}/{entry.name}", rest)
+        elif not rest and _is_named(entry.name, part) and entry.is_file(follow_symlinks=False):
             try:  # a hundred thousand times: `suppress` would take as long as the look
-                stamps[f"{place}/{name}"] = _stamp(entry.stat(follow_symlinks=False))
+                yield f"{name}/{entry.name}", _stamp(entry.stat(follow_symlinks=False))
             except FileNotFoundError:  # gone since it was listed
                 continue
 
 
-def _add_named(folder: str, place: str, name: str, stamps: dict[str, Stamp]) -> None:
-    """Add a file whose name is known: its folder need not be listed for it."""
-    try:
-        status = os.lstat(f"{folder}/{name}")
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return
-    if stat.S_ISREG(status.st_mode):
-        stamps[f"{place}/{name}"] = _stamp(status)
+def _is_named(name: str, pattern: str) -> bool:
+    return name.endswith(pattern[1:]) and name[0] != "." and disk.is_text(name)
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
 
 
 def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
@@ -256,7 +227,8 @@ def _update_file(
         database.put_file(path, new)
         return None
     read, problem = _read(root / path, of_kind, reading)
-    database.put_file(path, new.with_problem(problem))
+    told = (problem.problem, problem.line) if problem else ("", None)
+    database.put_file(path, new._replace(problem=told[0], problem_line=told[1]))
     database.put_chunks(new.id, path, read, is_new=row is None)
     return len(read)
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.errors import RecordInvalidError
 from bumble.index.chunks import Chunk
 from bumble.models.embed.protocol import EmbedderIdentity
 
@@ -69,12 +68,6 @@ class FileRow(NamedTuple):  # ten thousand of them are read before each search
     sha256: str
     problem: str  # why it could not be read; empty if it could
     problem_line: int | None
-
-    def with_problem(self, problem: RecordInvalidError | None) -> FileRow:
-        """Return the row with what is wrong with the file now."""
-        if problem is None:
-            return self._replace(problem="", problem_line=None)
-        return self._replace(problem=problem.problem, problem_line=problem.line)
 
 
 def passage_id(path: str, record: str = "", ordinal: int = 0) -> int:

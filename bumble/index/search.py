@@ -159,10 +159,8 @@ def search(
     if limit < 1 or not query:
         return []
     depth = max(LEAST_DEPTH, limit * DEPTH_FACTOR)
-    search_query = _Query(index, query, depth, only or Filter(), period)
-    search_query.by_words()
-    if embedder and _is_comparable(index, embedder):
-        search_query.embed(embedder)
+    comparable = embedder if embedder and _is_comparable(index, embedder) else None
+    search_query = _Query(index, query, depth, only or Filter(), period, comparable)
     mean = embedder.unrelated_cosine if embedder else 0.0
     if search_query.tokens is not None:
         usual, who = search_query.usual(mean), (asker, asking)
@@ -195,7 +193,13 @@ class _Query:
     """A query, and what each leg says to it."""
 
     def __init__(
-        self, index: Index, text: str, depth: int, only: Filter, period: Period | None
+        self,
+        index: Index,
+        text: str,
+        depth: int,
+        only: Filter,
+        period: Period | None,
+        embedder: Embedder | None,
     ) -> None:
         self.index, self.text, self.depth, self.period = index, text, depth, period
         self.where, self.values = index.store.conditions(only)
@@ -207,29 +211,17 @@ class _Query:
                 before=min(filter(None, (only.before, period.end))),
             )
             self.filters.append(index.store.conditions(within))
-        self.asked = Counter[str]()  # its terms
-        self.legs: list[list[int]] = []  # the best chunks by words, of each filter
-        self.vector: Floats | None = None
-        self.tokens: QueryTokens | None = None
-
-    def by_words(self) -> None:
-        """Ask the words."""
-        self.asked = terms.of_query(self.text, self.index.languages)
+        self.asked = terms.of_query(text, index.languages)
         if self.asked:
-            best = self.index.store.best
-            self.legs = [best(self.asked, self.depth, *each) for each in self.filters]
+            legs = [index.store.best(self.asked, depth, *each) for each in self.filters]
         else:  # stop words alone: those that hold the query as it is
-            holding = self.index.store.holding
-            self.legs = [holding(self.text, self.depth, self.where, self.values)]
-
-    def lexical(self) -> list[int]:
-        """Return the best chunks by words."""
-        return _joined(self.legs)
-
-    def embed(self, embedder: Embedder) -> None:
-        """Make its vector and its tokens; what has none is looked for by words alone."""
-        self.vector, tokens = embedder.embed_query_by_token(self.text)
-        self.tokens = tokens if len(tokens.pieces) else None
+            legs = [index.store.holding(text, depth, self.where, self.values)]
+        self.lexical = _joined(legs)  # the best chunks by words
+        self.vector: Floats | None = None
+        self.tokens: QueryTokens | None = None  # None: it is looked for by words alone
+        if embedder:
+            self.vector, tokens = embedder.embed_query_by_token(text)
+            self.tokens = tokens if len(tokens.pieces) else None
 
     def dense(self) -> list[int]:
         """Return the best chunks by meaning."""
@@ -267,7 +259,7 @@ class _Scored(Struct, frozen=True):
 def _by_words(search_query: _Query, shares: Shares) -> list[_Scored]:
     """Score the best candidates by BM25 alone, and by whether they are of the period asked for."""
     index, asked = search_query.index, search_query.asked
-    rows = index.store.hit_rows(search_query.lexical())
+    rows = index.store.hit_rows(search_query.lexical)
     own, around = [str(row[13]) for row in rows], [str(row[14]) for row in rows]
     in_own, in_around = rerank.frequencies(asked, own), rerank.frequencies(asked, around)
     lengths = [
@@ -322,7 +314,7 @@ def _by_token(
         tokens,
         search_query.asked,
         index.store.counts(search_query.asked),
-        frozenset(() if search_query.asked else search_query.lexical()),
+        frozenset(() if search_query.asked else search_query.lexical),
         index.lengths,
         who[0],
         index.store.meta("name"),
@@ -331,7 +323,7 @@ def _by_token(
     )
     allowed = None
     if index.lengths.chunks > rerank.FEW:
-        allowed = [*search_query.lexical(), *search_query.dense()]
+        allowed = [*search_query.lexical, *search_query.dense()]
     elif search_query.where:
         allowed = index.store.passing(search_query.where, search_query.values)
     ranked = rerank.rank(index.store, question, allowed, limit, shares)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import tzinfo
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -87,13 +88,14 @@ def sync(
     """
     at = where or place.of(entity)
     shreds = shreds or (at.server is not None and owes_sweep(entity))
-    making = _Making(embedder, shreds=shreds)
+    tell = progress or (lambda *_: None)
 
     def bring(at: place.Place, note: str = "") -> ingest.SyncReport:
         try:
             with at.held(entity, wait_seconds):
                 reading = ingest.IngestReading(name, zone, _now_ns(at))
-                report = _whole(entity, making, at, reading, progress or _quiet, rebuild=rebuild)
+                once = partial(_sync, entity, embedder, at, reading, tell, shreds=shreds)
+                report = _whole(once, rebuild=rebuild)
         except LockedError:
             report = ingest.SyncReport(notes=(BEHIND,), complete=False)
         return replace(report, notes=(note, *report.notes)) if note else report
@@ -116,10 +118,6 @@ def owes_sweep(entity: Entity) -> bool:
     return disk.read_if_there(entity.private / SWEEP) is not None
 
 
-def _quiet(stage: str, count: int, total: int) -> None:
-    """Tell nobody."""
-
-
 def _now_ns(at: place.Place) -> int:
     """Return the time by the clock that files are stamped with."""
     if at.server:
@@ -128,38 +126,23 @@ def _now_ns(at: place.Place) -> int:
     return at.lock.stat().st_mtime_ns
 
 
-class _Making(Struct, frozen=True):
-    """What makes vectors, and which."""
-
-    embedder: Embedder | None
-    shreds: bool  # whether the files of the index are written anew
-
-
-def _whole(
-    entity: Entity,
-    making: _Making,
-    at: place.Place,
-    reading: ingest.IngestReading,
-    tell: ingest.Progress,
-    *,
-    rebuild: bool,
-) -> ingest.SyncReport:
+def _whole(once: Callable[..., ingest.SyncReport], *, rebuild: bool) -> ingest.SyncReport:
     """Bring the index up to date; where it can't be used as it is, make it anew."""
     try:
-        return _sync(entity, making, at, reading, tell, rebuild=rebuild)
+        return once(rebuild=rebuild)
     except IndexUnusableError as error:
-        note = f"The index is made anew: {str(error).splitlines()[0]}"
-        return _sync(entity, making, at, reading, tell, rebuild=True, note=note)
+        return once(rebuild=True, note=f"The index is made anew: {str(error).splitlines()[0]}")
 
 
 def _sync(
     entity: Entity,
-    making: _Making,
+    embedder: Embedder | None,
     at: place.Place,
     reading: ingest.IngestReading,
     tell: ingest.Progress,
     *,
     rebuild: bool,
+    shreds: bool,
     note: str = "",
 ) -> ingest.SyncReport:
     fresh = rebuild or not at.exists(entity)
@@ -174,11 +157,9 @@ def _sync(
                 database.distrust_files()
                 database.set_meta("chunker", chunks.VERSION)
         filed = ingest.update(entity, database, reading, tell)
-        embedded = 0
-        if making.embedder:
-            embedded = _embed(database, making.embedder, at.donors, tell)
+        embedded = _embed(database, embedder, at.donors, tell) if embedder else 0
         database.drop_unused_embeddings()
-        remains = database.shred() if making.shreds else ""
+        remains = database.shred() if shreds else ""
         if at.server:
             disk.remove(entity.private / SWEEP)
         database.settle()

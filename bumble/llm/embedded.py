@@ -26,7 +26,7 @@ from bumble.llm.protocol import (
     PromptMessage,
     Request,
 )
-from bumble.llm.wire import ends_at
+from bumble.llm.wire import StatusError, ends_at
 
 _STOP_SECONDS = 2.0  # how long an interrupt waits for the engine to be still
 _REASONING_SHARE = 0.5  # of an answer's tokens, at most, where a grammar holds the rest of it
@@ -74,7 +74,7 @@ class EmbeddedModel:
             None if cache_dir is None else prefix_cache.PrefixFolder(cache_dir, cache_limit_bytes)
         )
         self._engine: engine.Engine | None = None
-        self._vocabulary: gguf.Vocabulary | None = None  # once read
+        self._head: gguf.Head | None = None  # of its file, once read
         self._markers: re.Pattern[str] | None = None  # of its own vocabulary, beside the usual
         self._family: str | None = None  # that of the conversation below
         self._resident: str | None = None  # the conversation whose prefix the engine holds
@@ -100,8 +100,8 @@ class EmbeddedModel:
         events = loaded.stream("/v1/chat/completions", body, until=until)
         try:
             answer.read(map(openai_format.read_event, events), started)
-        except engine.EngineError as problem:
-            if problem.kind != "exceed_context_size_error":
+        except StatusError as problem:
+            if problem.matter != "length":
                 raise self._broken(problem) from problem
             raise BudgetSpentError(
                 f"The prompt does not fit into the {self.context_tokens} tokens of {self.name}\n"
@@ -137,7 +137,7 @@ class EmbeddedModel:
                     return
                 body = {"prompt": piece, "n_predict": 0, "cache_prompt": True}
                 loaded.post("/completion", body)
-        except engine.EngineError:
+        except StatusError:
             return  # a template that does not take these messages, or too many: nothing is gained
         except (OSError, ValueError) as problem:
             raise self._broken(problem) from problem
@@ -177,11 +177,11 @@ class EmbeddedModel:
     def _reasoning(self, loaded: engine.Engine, request: Request) -> engine.Reasoning:
         """Say what an answer that a grammar holds may begin with; the template decides."""
         opening, closing = marks.OPENING[0], marks.CLOSING[0]
-        if request.schema is None or closing not in self._known_vocabulary().template:
+        if request.schema is None or closing not in self._known_head().template:
             return "none"
         try:
             prompt = self._render(loaded, request.messages, request)
-        except engine.EngineError:
+        except StatusError:
             return "none"  # the request itself will say what is wrong
         if prompt.rfind(opening) > prompt.rfind(closing):
             return "does"
@@ -190,20 +190,20 @@ class EmbeddedModel:
 
     def _messages(self, messages: Sequence[PromptMessage]) -> list[dict[str, str]]:
         # what its vocabulary has of control tokens beside the usual ones
-        self._known_vocabulary()
+        self._known_head()
         own = self._markers
         return [{"role": one.role, "content": marks.plain(one.content, own)} for one in messages]
 
-    def _known_vocabulary(self) -> gguf.Vocabulary:
-        if self._vocabulary is None:
+    def _known_head(self) -> gguf.Head:
+        if self._head is None:
             try:
-                self._vocabulary = gguf.vocabulary(self._path)
+                self._head = gguf.head(self._path)
             except FileNotFoundError as problem:
                 raise self._missing() from problem
             except (OSError, ValueError) as problem:
                 raise self._damaged() from problem
-            self._markers = marks.pattern(self._vocabulary.control_tokens)
-        return self._vocabulary
+            self._markers = marks.pattern(self._head.control_tokens)
+        return self._head
 
     def _missing(self) -> WeightsMissingError:
         return WeightsMissingError(
@@ -233,9 +233,8 @@ class EmbeddedModel:
         except OSError:  # a disk that is only read
             self._folder = None
         folder = None if self._folder is None else self._folder.folder
-        setup = engine.Setup(self._path, self.context_tokens, self._threads, folder)
         try:
-            self._engine = engine.Engine(setup)
+            self._engine = engine.Engine(self._path, self.context_tokens, self._threads, folder)
         except RuntimeError as problem:
             raise self._damaged() from problem
         self.load_seconds = self._stopwatch() - started
@@ -269,7 +268,7 @@ class EmbeddedModel:
             return
         try:
             loaded.post("/slots/0?action=restore", {"filename": filename})
-        except engine.EngineError:
+        except StatusError:
             self._folder.drop(key)  # it evaluates from the beginning, which is only slower
         except (OSError, ValueError) as problem:
             raise self._broken(problem) from problem
@@ -281,7 +280,7 @@ class EmbeddedModel:
         def write(filename: str) -> bool:
             try:
                 loaded.post("/slots/0?action=save", {"filename": filename})
-            except (engine.EngineError, OSError, ValueError):
+            except (StatusError, OSError, ValueError):
                 return False
             return True
 

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from msgspec import Struct
-
 # Threads that spin while they wait take the cores from each other: on a machine with other work an
 # answer took five to seven times as long. Read once, when the engine's library is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import xllamacpp
+
+from bumble.llm.openai_format import failure
 
 VERSION: str = xllamacpp.__version__
 CACHE_TYPE = "q8_0"  # of K and V: half the bytes of f16, on disk too, at the same speed
@@ -75,34 +75,27 @@ def encode(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body).encode()
 
 
-class EngineError(Exception):
-    """The engine refused a request; `status` is that of HTTP, `kind` its own word."""
-
-    def __init__(self, status: int, kind: str, message: str) -> None:
-        self.status, self.kind = status, kind
-        super().__init__(message)
-
-
-class Setup(Struct, frozen=True):
-    """How the engine is to run."""
-
-    weights: Path
-    context_tokens: int
-    threads: int | None  # None: as many as there are cores, or as this process may use
-    prefix_folder: Path | None  # None: nothing is written
-
-
 class Engine:
     """Weights that are loaded, and requests to them."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(
+        self, weights: Path, context_tokens: int, threads: int | None, prefix_folder: Path | None
+    ) -> None:
         """Load the weights.
+
+        Args:
+            weights: A GGUF file.
+            context_tokens: The window to make room for.
+            threads: None: as many as there are cores, or as this process may use.
+            prefix_folder: Where evaluated prefixes go; None: nothing is written.
 
         Raises:
             RuntimeError: If they cannot be loaded.
         """
         self._key = secrets.token_hex(32)
-        self._server: xllamacpp.Server | None = xllamacpp.Server(_params(setup, self._key))
+        self._server: xllamacpp.Server | None = xllamacpp.Server(
+            _params(weights, context_tokens, threads, prefix_folder, self._key)
+        )
         address = urlsplit(self._server.listening_address)
         self._host, self._port = address.hostname or "127.0.0.1", address.port
         # The server says it is ready just before its loop begins, and one that is closed in
@@ -113,7 +106,7 @@ class Engine:
         """Ask the listener for something.
 
         Raises:
-            EngineError: If it refuses.
+            StatusError: If it refuses.
             OSError: If it does not answer in time.
         """
         with closing(self._connect(timeout_seconds)) as connection:
@@ -123,7 +116,7 @@ class Engine:
         """Send a request and wait for the whole answer; interrupting it stops the work.
 
         Raises:
-            EngineError: If the engine refuses.
+            StatusError: If the engine refuses.
         """
         with closing(self._connect(None)) as connection:
             return json.loads(self._send(connection, "POST", path, body).read())
@@ -139,7 +132,7 @@ class Engine:
             until: When all of it has to be there, by `time.monotonic`; None: no limit.
 
         Raises:
-            EngineError: If the engine refuses or fails.
+            StatusError: If the engine refuses or fails.
             TimeoutError: If the time for all of it is over.
         """
         with closing(self._connect(_left(until))) as connection:
@@ -150,7 +143,7 @@ class Engine:
                     continue
                 event = json.loads(data)
                 if "error" in event or name == b"error":
-                    raise _error(500, event)
+                    raise failure(event, 0)
                 yield event
 
     def wait_idle(self, timeout_seconds: float) -> bool:
@@ -184,7 +177,7 @@ class Engine:
         connection.request(method, path, data, headers)
         response = connection.getresponse()
         if response.status != http.HTTPStatus.OK:
-            raise _error(response.status, json.loads(response.read() or b"{}"))
+            raise failure(json.loads(response.read() or b"{}"), response.status)
         return response
 
 
@@ -213,15 +206,6 @@ def _line(
     return response.readline()
 
 
-def _error(status: int, body: Mapping[str, Any]) -> EngineError:
-    error = body.get("error", body)
-    if not isinstance(error, dict):
-        return EngineError(status, "", str(error))
-    return EngineError(
-        int(error.get("code", status)), str(error.get("type", "")), str(error.get("message", error))
-    )
-
-
 def _allowed_cores() -> int | None:
     """How many cores this process is held to; None where it may use them all.
 
@@ -234,15 +218,17 @@ def _allowed_cores() -> int | None:
     return allowed if allowed < (os.cpu_count() or 1) else None
 
 
-def _params(setup: Setup, key: str) -> xllamacpp.CommonParams:
+def _params(
+    weights: Path, context_tokens: int, threads: int | None, prefix_folder: Path | None, key: str
+) -> xllamacpp.CommonParams:
     params = xllamacpp.CommonParams()
-    params.model.path = str(setup.weights)
-    params.n_ctx = setup.context_tokens
+    params.model.path = str(weights)
+    params.n_ctx = context_tokens
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = BATCH_TOKENS
     params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
     params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_Q8_0
-    threads = setup.threads or _allowed_cores()
+    threads = threads or _allowed_cores()
     if threads is not None:
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     # Loading must be quick: no trial run, and no copy of the weights in another layout.
@@ -256,8 +242,8 @@ def _params(setup: Setup, key: str) -> xllamacpp.CommonParams:
     params.port = 0
     params.api_keys = [key]
     params.ui = False
-    params.cache_ram_mib = _RAM_CACHE_MIB if setup.prefix_folder is None else 0
+    params.cache_ram_mib = _RAM_CACHE_MIB if prefix_folder is None else 0
     params.endpoint_slots = True
-    if setup.prefix_folder is not None:
-        params.slot_save_path = f"{setup.prefix_folder}/"
+    if prefix_folder is not None:
+        params.slot_save_path = f"{prefix_folder}/"
     return params

@@ -27,26 +27,20 @@ _TEMPLATE, _CONTEXT = "tokenizer.chat_template", "context_length"
 _ARCHITECTURE, _NAME, _LICENCE = "general.architecture", "general.name", "general.license"
 
 
-class Vocabulary(Struct, frozen=True):
-    """What a model's turns are made of.
+class Head(Struct, frozen=True):
+    """What a file says of itself; empty where it does not.
 
     Control tokens are those a chat template writes and no message may: those the vocabulary calls
     so, and of those its makers added the ones that the file's own template names: Qwen's `<think>`
     is one, Gemma's `<b>` and runs of spaces are not.
     """
 
-    control_tokens: frozenset[str]
-    template: str  # of a chat, in Jinja
-
-
-class Head(Struct, frozen=True):
-    """What a file says of itself; empty where it does not."""
-
     architecture: str
     name: str
     licence: str
     context_tokens: int | None  # that it was trained for
     template: str  # of a chat, in Jinja
+    control_tokens: frozenset[str]
 
 
 def head(path: Path) -> Head:
@@ -56,32 +50,16 @@ def head(path: Path) -> Head:
         ValueError: If the file is no GGUF, or damaged.
         OSError: If it cannot be read.
     """
-    values = _values(path, _ARCHITECTURE, _NAME, _LICENCE, _CONTEXT, _TEMPLATE)
-    return Head(
-        architecture=str(values.get(_ARCHITECTURE, "")),
-        name=str(values.get(_NAME, "")),
-        licence=str(values.get(_LICENCE, "")),
-        context_tokens=_length(values),
-        template=str(values.get(_TEMPLATE, "")),
-    )
-
-
-def vocabulary(path: Path) -> Vocabulary:
-    """Read the vocabulary of a model.
-
-    Raises:
-        ValueError: If the file is no GGUF, or damaged.
-        OSError: If it cannot be read.
-    """
-    values = _values(path, _TOKENS, _TYPES, _TEMPLATE)
-    tokens, types = values.get(_TOKENS, []), values.get(_TYPES, ())
-    template = str(values.get(_TEMPLATE, ""))
+    texts = (_ARCHITECTURE, _NAME, _LICENCE, _TEMPLATE)
+    values = _values(path, *texts, _CONTEXT, _TOKENS, _TYPES)
+    architecture, name, licence, template = (str(values.get(key, "")) for key in texts)
+    kinds = zip(values.get(_TOKENS, []), values.get(_TYPES, ()), strict=False)
     controls = frozenset(
         token
-        for token, kind in zip(tokens, types, strict=False)
+        for token, kind in kinds
         if kind == _CONTROL or (kind == _USER_DEFINED and token.strip() and token in template)
     )
-    return Vocabulary(controls, template)
+    return Head(architecture, name, licence, _length(values), template, controls)
 
 
 def context_tokens(path: Path) -> int | None:

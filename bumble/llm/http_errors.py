@@ -42,10 +42,6 @@ class PageError(ValueError):
     """The server sent a page for people."""
 
 
-class TooMuchError(ValueError):
-    """The server sent more than there is room for, or in a form whose length can't be told."""
-
-
 class Measured(httpx2.SyncByteStream):
     """The body of a response, in pieces, and no more of it than a limit."""
 
@@ -63,13 +59,13 @@ class Measured(httpx2.SyncByteStream):
         """Yield the pieces.
 
         Raises:
-            TooMuchError: If there are more bytes than the limit.
+            ValueError: If there are more bytes than the limit.
         """
         left = self._limit
         for piece in self._body:
             if len(piece) > left:
                 if not self._cuts:
-                    raise TooMuchError(f"it sent more than {self._limit >> 20} MB and was cut off")
+                    raise ValueError(f"it sent more than {self._limit >> 20} MB and was cut off")
                 yield piece[:left]
                 return
             left -= len(piece)
@@ -138,12 +134,12 @@ class Peer:
         """Limit the body of a response; called before it is read.
 
         Raises:
-            TooMuchError: If it is compressed, which was not asked for.
+            ValueError: If it is compressed, which was not asked for.
         """
         is_answer = response.is_success
         packed = response.headers.pop("content-encoding", "identity").lower() != "identity"
         if packed and is_answer:
-            raise TooMuchError("it is compressed, though it was asked not to be")
+            raise ValueError("it is compressed, though it was asked not to be")
         limit = ANSWER_BYTES if is_answer else 0 if packed else ERROR_BYTES
         response.stream = Measured(response.stream, limit, cuts=not is_answer)
 
@@ -158,13 +154,13 @@ def measured(pieces: Iterable[Piece], max_tokens: int) -> Iterator[Piece]:
     """Yield the pieces of an answer.
 
     Raises:
-        TooMuchError: If it is longer than the tokens it was allowed could be.
+        ValueError: If it is longer than the tokens it was allowed could be.
     """
     left = limit = TEXT_CHARS + CHARS_PER_TOKEN * max_tokens
     for piece in pieces:
         left -= piece.chars
         if left < 0:
-            raise TooMuchError(f"it sent more than {limit:,} characters and was cut off")
+            raise ValueError(f"it sent more than {limit:,} characters and was cut off")
         yield piece
 
 

@@ -276,8 +276,8 @@ NO_MODEL = (CredentialsError, ModelUnreachableError, WeightsMissingError)
 LONGEST_CALL = timedelta(hours=1)  # a line has the time its call began, and is written at its end
 
 
-class DaySpending(Struct, frozen=True):
-    """The calls and tokens of a day up to now."""
+class DaySpending(Struct):
+    """The calls and tokens of a day up to now, or of one run, of whatever models."""
 
     calls: int = 0  # warm-ups left out
     tokens: int = 0  # of prompts, cached ones included, and of answers
@@ -323,13 +323,6 @@ class Limits(Struct, frozen=True):
         return None
 
 
-class Tally(Struct):
-    """The calls and tokens of one run, of whatever models."""
-
-    calls: int = 0  # answered, or tried
-    tokens: int = 0  # of prompts and answers, where the model tells
-
-
 class Budgeted(Wrapper):
     """A wrapper for what nobody waits for: it answers while the budget lasts.
 
@@ -337,7 +330,7 @@ class Budgeted(Wrapper):
     needs none goes on.
     """
 
-    def __init__(self, model: Model, limits: Limits, tally: Tally | None = None) -> None:
+    def __init__(self, model: Model, limits: Limits, tally: DaySpending | None = None) -> None:
         """Wrap a model.
 
         Args:
@@ -346,7 +339,7 @@ class Budgeted(Wrapper):
             tally: What has been asked in this run already.
         """
         super().__init__(model)
-        self._limits, self.tally = limits, tally or Tally()
+        self._limits, self.tally = limits, tally or DaySpending()
         self._missing: CredentialsError | ModelUnreachableError | WeightsMissingError | None = None
 
     def instead(self, model: Model) -> Budgeted:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -151,9 +151,7 @@ LIFE = timedelta(days=7)
 MOST = 100  # endpoints and models; the oldest go
 
 
-class _Kept(Struct, frozen=True):
-    at: datetime  # when they were learned
-    habits: Habits
+_Kept = dict[str, tuple[datetime, Habits]]  # by endpoint and model: when they were learned
 
 
 class HabitFile:
@@ -175,28 +173,31 @@ class HabitFile:
 
     def load(self) -> Habits:
         """Return what was seen within the last week."""
-        kept = self._all().get(self._key)
-        return kept.habits if kept else Habits()
+        return self._all().get(self._key, (None, Habits()))[1]
 
     def keep(self, habits: Habits) -> None:
         """Keep what was seen; where nothing can be written it is learned again."""
         if self._path is None or not self._writes:
             return
-        known = self._all() | {self._key: _Kept(self._now(), habits)}
-        latest = sorted(known.items(), key=lambda item: item[1].at)[-MOST:]
+        known = self._all() | {self._key: (self._now(), habits)}
+        latest = sorted(known.items(), key=lambda item: item[1][0])[-MOST:]
         disk.write_cache(self._path, msgspec.json.encode(dict(latest)))
 
-    def _all(self) -> dict[str, _Kept]:
+    def _all(self) -> _Kept:
         raw = disk.read_cache(self._path) if self._path else None
         try:
-            kept = msgspec.json.decode(raw or b"{}", type=dict[str, _Kept])
+            kept = msgspec.json.decode(raw or b"{}", type=_Kept)
         except (ValueError, RecursionError):
             return {}  # damaged, or another version's
         now = self._now()
-        return {key: one for key, one in kept.items() if abs(now - one.at) < LIFE}
+        return {key: one for key, one in kept.items() if abs(now - one[0]) < LIFE}
 
 
 T = TypeVar("T")
+
+
+# What a thread reads, each in a tuple, and what it ends with: `StopIteration` where all is there.
+_Items = queue.SimpleQueue[tuple[T] | Exception]
 
 
 class Timeouts(Struct, frozen=True):
@@ -213,14 +214,6 @@ class SilentError(Exception):
     def __init__(self, seconds: float, *, began: bool) -> None:
         self.seconds, self.began = seconds, began
         super().__init__(f"nothing came for {seconds:g} s")
-
-
-class _Item(Struct, Generic[T], frozen=True):
-    value: T
-
-
-class _End(Struct, frozen=True):
-    problem: Exception | None = None
 
 
 def ends_at(seconds: float | None) -> float | None:
@@ -258,20 +251,18 @@ def paced(
         raise
 
 
-def _pumped(
-    read: Callable[[], Iterable[T]], problems: tuple[type[Exception], ...]
-) -> queue.SimpleQueue[_Item[T] | _End]:
+def _pumped(read: Callable[[], Iterable[T]], problems: tuple[type[Exception], ...]) -> _Items[T]:
     """Have a thread read items, and tell of its end; return where they come."""
-    items: queue.SimpleQueue[_Item[T] | _End] = queue.SimpleQueue()
+    items: _Items[T] = queue.SimpleQueue()
 
     def pump() -> None:
-        end = _End(RuntimeError("the reading thread died"))
+        end: Exception = RuntimeError("the reading thread died")
         try:
             for item in read():
-                items.put(_Item(item))
-            end = _End()
+                items.put((item,))
+            end = StopIteration()
         except problems as problem:
-            end = _End(problem)
+            end = problem
         finally:
             items.put(end)
 
@@ -297,16 +288,16 @@ def within(seconds: float, call: Callable[[], T], problems: tuple[type[Exception
         item = _pumped(lambda: [call()], problems).get(timeout=seconds)
     except queue.Empty:
         raise TimeoutError(f"did not answer within {seconds:g} s") from None
-    if isinstance(item, _Item):
-        return item.value
-    raise item.problem or RuntimeError("it neither returned nor failed")
+    if isinstance(item, Exception):
+        raise item
+    return item[0]
 
 
 _HEARD_SECONDS = 0.5  # within which Ctrl-C is heard
 
 
 def _until_end(
-    items: queue.SimpleQueue[_Item[T] | _End],
+    items: _Items[T],
     is_token: Callable[[T], bool],
     timeouts: Timeouts,
     until: float | None,
@@ -325,13 +316,13 @@ def _until_end(
             if until is not None and until <= deadline:
                 raise EnoughError from None
             raise SilentError(patience, began=began) from None
-        if isinstance(item, _End):
-            if item.problem is not None:
-                raise item.problem
+        if isinstance(item, StopIteration):
             return
+        if isinstance(item, Exception):
+            raise item
         if until is not None and time.monotonic() >= until:
             raise EnoughError
-        if is_token(item.value):
+        if is_token(item[0]):
             began, patience = True, timeouts.silence_seconds
             deadline = time.monotonic() + patience
-        yield item.value
+        yield item[0]

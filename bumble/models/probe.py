@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from bumble import patterns
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
-from bumble.llm.protocol import Completion, Model, PromptMessage, Request, Role
+from bumble.llm.protocol import Model, PromptMessage, Request, Role
 from bumble.models.tiers import KINDS, Kind, LanguageResult
 from bumble.text import stop_words, words, yaml_read
 
@@ -253,10 +253,11 @@ def run(
     Raises:
         UserError: If the model can't be asked; answers that came were noted.
     """
-    patient = _Patient(model)
+    more = 0
     for case in cases:
         seconds, cpu_seconds = time.perf_counter(), time.process_time()
-        is_right = case.is_right(patient.complete(case.request).text)
+        answer, more = _answered(model, case.request, more)
+        is_right = case.is_right(answer)
         result = replace(
             result,
             answers={**result.answers, case.kind: result.answers[case.kind] + str(int(is_right))},
@@ -267,20 +268,15 @@ def run(
     return result
 
 
-class _Patient:
-    """Asks a model, with more room from then on if it spent all it had on reasoning."""
+def _answered(model: Model, request: Request, more: int) -> tuple[str, int]:
+    """Return an answer, and how many more tokens than asked for it and those after it may take.
 
-    def __init__(self, model: Model) -> None:
-        self._model, self._more = model, 0
-
-    def complete(self, request: Request) -> Completion:
-        """Return the answer; one that can't be read is no text."""
-        try:
-            asked = replace(request, max_tokens=request.max_tokens + self._more)
-            completion = self._model.complete(asked)
-            if completion.finish_reason == "length" and not completion.text and not self._more:
-                self._more = REASONING_TOKENS
-                return self.complete(request)
-        except AnswerInvalidError as error:
-            return Completion(error.answer, "stop", self._model.name)
-        return completion
+    A model that spent all it had on reasoning gets more; what can't be read is no text.
+    """
+    try:
+        completion = model.complete(replace(request, max_tokens=request.max_tokens + more))
+    except AnswerInvalidError as error:
+        return error.answer, more
+    if completion.finish_reason == "length" and not completion.text and not more:
+        return _answered(model, request, REASONING_TOKENS)
+    return completion.text, more

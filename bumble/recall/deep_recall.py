@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity.config import DeepRecallConfig
-from bumble.errors import UserError
+from bumble.errors import LimitReachedError, UserError
 from bumble.fallback import sayings
 from bumble.guard import verifier
 from bumble.guard.verifier import ClaimSources, Said
@@ -106,8 +106,8 @@ def recall(
         answer, cited = plan.run()
         trail = tuple(plan.trail)
         return Recollection(question, scope, "plan", answer, cited, trail, FINAL, plan.meter.spent)
-    except SpentError as limit:
-        ended = f"limit: {limit}"
+    except LimitReachedError as limit:
+        ended = f"limit: {str(limit).splitlines()[0]}"
     except UserError as problem:
         ended = f"the model failed: {str(problem).splitlines()[0]}"
     rest = _in_quotes(reach, question, scope, ended)
@@ -209,10 +209,6 @@ MARGIN = 1.25  # on what a prompt is estimated to take: no estimate may break a 
 MILLION = 1_000_000
 
 
-class SpentError(Exception):
-    """A limit is reached: what was found by now has to do."""
-
-
 class _Metered(Wrapper):
     """A model that is asked within limits, and counts."""
 
@@ -232,16 +228,16 @@ class _Metered(Wrapper):
         """Answer one step.
 
         Raises:
-            SpentError: If a limit is reached, before or while it answers.
+            LimitReachedError: If a limit is reached, before or while it answers.
         """
         config, spent = self._config, self.spent
         if not self.left:
-            raise SpentError(f"{config.steps} steps were taken")
+            raise LimitReachedError(f"{config.steps} steps were taken")
         prompt = self._prompt_tokens(request)
         most = min(request.max_tokens, config.max_tokens - spent.tokens - prompt)
         most = min(most, self._payable(prompt, most))
         if most < LEAST_ANSWER_TOKENS:
-            raise SpentError(f"{spent.tokens} tokens: too little is left")
+            raise LimitReachedError(f"{spent.tokens} tokens: too little is left")
         self.spent = replace(spent, steps=spent.steps + 1)
         began, heard = time.monotonic(), list[str]()
 
@@ -288,12 +284,12 @@ class _Metered(Wrapper):
         """End what takes too long.
 
         Raises:
-            SpentError: If this step has taken its time.
+            LimitReachedError: If this step has taken its time.
         """
         longest = max(self.spent.longest_step_seconds, seconds)
         self.spent = replace(self.spent, longest_step_seconds=round(longest, 3))
         if seconds >= self._config.step_seconds:
-            raise SpentError(f"a step took {self._config.step_seconds:g} s")
+            raise LimitReachedError(f"a step took {self._config.step_seconds:g} s")
 
 
 # the plan
@@ -337,8 +333,7 @@ class _Plan:
         self.trail: list[str] = []
         self._places: list[Hit] = []  # number n is the n-th, from 1
         self._whole: set[int] = set()  # numbers of those that were read
-        paths = relationships.paths(runtime.entity.relationships)
-        self._people, _ = base.load_all(paths, lambda file: base.load(file, relationships.parse))
+        self._people = relationships.read(runtime.entity.relationships)
         window = int(runtime.window_tokens * WINDOW_SHARE / runtime.token_ratio)
         self._room = min(window, MOST_WINDOW_TOKENS)
         self._put(map(source_of, hits))
@@ -347,7 +342,7 @@ class _Plan:
         """Look until there is an answer; return it with the places it rests on, or nothing.
 
         Raises:
-            SpentError: If a limit is reached.
+            LimitReachedError: If a limit is reached.
             UserError: If the model fails.
         """
         while True:

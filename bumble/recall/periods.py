@@ -40,7 +40,6 @@ _SEASONS = {  # by their first month
     12: "winter hiver inverno invierno talvi talvella zima zime зима зимой зимы kis الشتاء חורף"
     " 冬 겨울",
 }
-_SEASON_OF = {word: month for month, row in _SEASONS.items() for word in row.split()}
 _FEASTS = {  # by the month and day of their first day, and how many there are
     (12, 24, 3): "christmas xmas weihnachten weihnacht heiligabend noel navidad nochebuena natale"
     " kerst kerstmis julen joulu joulun vanoce рождество рождества craciun 圣诞"
@@ -50,9 +49,12 @@ _FEASTS = {  # by the month and day of their first day, and how many there are
     EASTER: "easter ostern paques pascua pasqua pascoa pasen paske pask paasiainen wielkanoc пасха"
     " пасху пасхе 复活节",
 }
-_FEAST_OF = {word: days for days, row in _FEASTS.items() for word in row.split()}
+_OCCASIONS = {word: days for days, row in _FEASTS.items() for word in row.split()} | {
+    word: (month, 1, 0) for month, row in _SEASONS.items() for word in row.split()
+}
 _WORD = patterns.compile(r"[^\W_]+")
 _A_NUMBER = patterns.compile(r"\(\\d\+\+.*?\)")
+_AGO = patterns.compile(r"(\d+|\\1) (day|week|month|year) ago")  # as `dateparser` says it
 _YEAR = r"(?:19|20)\d\d"
 _KANA = patterns.compile(r"[\u3040-\u30ff]")
 # with something that happened, whose day is looked up: "around her birthday"
@@ -121,8 +123,7 @@ class _Reading:
         found = [
             *self._numeric(),
             *self._months(year),
-            *self._seasons(year),
-            *self._feasts(year),
+            *self._occasions(year),
         ]
         if not found:  # "the last week of August" is of August
             found = [*self._back(), *self._relative()] or [*self._years()]
@@ -162,7 +163,7 @@ class _Reading:
                 continue
             self._take(match)
             own = int(written) if written else year
-            of_year = own or self._latest(months[named])
+            of_year = own or self.today.year - (months[named] > self.today.month)
             start = _day(of_year, months[named], int(day) if day else 1)
             if start is None:
                 continue
@@ -175,53 +176,26 @@ class _Reading:
             return True
         return match["month"] in self.capitals or bool(before and before[-1] in _IN)
 
-    def _latest(self, month: int, *, ended: bool = False) -> int:
-        """Return the year of the latest month that has begun, or of the last season."""
-        has_come = month + (3 if ended else 0) <= self.today.month
-        return self.today.year if has_come else self.today.year - 1
+    def _occasions(self, year: int | None) -> Iterator[_Named]:
+        """Find seasons and feasts: the last that has begun; of "last summer" the last that is over.
 
-    def _seasons(self, year: int | None) -> Iterator[_Named]:
+        A season has no number of days.
+        """
         for match in list(_WORD.finditer(self.text)):
-            month = _SEASON_OF.get(match[0])
-            if month is None and match[0][0] in _SEASON_OF and not match[0].isascii():
-                month = _SEASON_OF[match[0][0]]  # a script without spaces
-            if month is None:
-                continue
-            beside = self._beside(match)
-            written = _LONE_YEAR.search(self.text[match.end() : match.end() + 9])
-            ended = bool(
-                _last_words(self.codes) & {words.stem(word, self.codes[0]) for word in beside}
-            )
-            own = int(written[1]) if written else None if ended else year
-            start = date(own or self._latest(month, ended=ended), month, 1)
-            self._take(match)
-            if written:
-                self.text = self.text.replace(written[1], " " * len(written[1]), 1)
-            end = _month_end(start + timedelta(days=70))
-            yield _Named(start, end, match.start(), yearless=own is None and not ended)
-
-    def _feasts(self, year: int | None) -> Iterator[_Named]:
-        """Find Christmas, New Year's Eve, Easter: the last that has begun."""
-        for match in list(_WORD.finditer(self.text)):
-            days = _FEAST_OF.get(match[0]) or next(
-                (
-                    days
-                    for word, days in _FEAST_OF.items()
-                    if not word.isascii() and match[0].startswith(word)
-                ),
-                None,
-            )
+            days = _occasion(match[0])
             if days is None:
                 continue
+            beside = {words.stem(word, self.codes[0]) for word in self._beside(match)}
             written = _LONE_YEAR.search(self.text[match.end() : match.end() + 9])
-            own = int(written[1]) if written else year
+            ended = not days[2] and not _last_words(self.codes).isdisjoint(beside)
+            own = int(written[1]) if written else None if ended else year
             self._take(match)
             if written:
                 self.text = self.text.replace(written[1], " " * len(written[1]), 1)
-            start = _feast(days, own or self.today.year)
-            if own is None and start > self.today:
-                start = _feast(days, self.today.year - 1)
-            yield _Named(start, start + (days[2] - 1) * _DAY, match.start(), yearless=own is None)
+            first, last = _occasion_days(days, own or self.today.year)
+            if own is None and (last >= self.today if ended else first > self.today):
+                first, last = _occasion_days(days, self.today.year - 1)
+            yield _Named(first, last, match.start(), yearless=own is None and not ended)
 
     def _beside(self, match: re.Match[str]) -> list[str]:
         before, behind = self.text[: match.start()], self.text[match.end() :]
@@ -329,9 +303,23 @@ def _day(year: int, month: int, day: int) -> date | None:
         return None
 
 
-def _feast(days: tuple[int, int, int], year: int) -> date:
-    """Return the first day of a feast in a year."""
-    return easter(year) - 2 * _DAY if days == EASTER else date(year, *days[:2])
+def _occasion(word: str) -> tuple[int, int, int] | None:
+    """Return what season or feast a word names, or begins with in a script without spaces."""
+    own = (
+        key
+        for key in _OCCASIONS
+        if not key.isascii() and word.startswith(key) and (len(key) == 1 or _OCCASIONS[key][2])
+    )
+    return _OCCASIONS.get(word) or _OCCASIONS.get(next(own, ""))
+
+
+def _occasion_days(days: tuple[int, int, int], year: int) -> tuple[date, date]:
+    """Return the first and the last day of a season or a feast in a year."""
+    if not days[2]:
+        start = date(year, days[0], 1)
+        return start, _month_end(start + timedelta(days=70))
+    start = easter(year) - 2 * _DAY if days == EASTER else date(year, *days[:2])
+    return start, start + (days[2] - 1) * _DAY
 
 
 def _month_end(day: date) -> date:
@@ -395,9 +383,8 @@ def _phrases(code: str) -> dict[str, tuple[int, str]]:
     """Return what words such as "yesterday" and "this week" mean: so many of a unit ago."""
     found = dict[str, tuple[int, str]]()
     for meaning, said in values.time_words(code).get("relative-type", {}).items():
-        count, unit, *more = meaning.split()
-        if more == ["ago"] and unit in ("day", "week", "month", "year"):
-            found |= {words.folded(phrase): (int(count), unit) for phrase in said}
+        if (back := _AGO.fullmatch(meaning)) and back[1].isdigit():
+            found |= {words.folded(phrase): (int(back[1]), back[2]) for phrase in said}
     return found
 
 
@@ -406,9 +393,8 @@ def _ago(code: str) -> list[tuple[re.Pattern[str], str]]:
     """Return the patterns of "three weeks ago", the longest first, each with its unit."""
     found = list[tuple[str, str]]()
     for meaning, told in values.time_words(code).get("relative-type-regex", {}).items():
-        count, unit, *more = meaning.split()
-        if count == "\\1" and more == ["ago"] and unit in ("day", "week", "month", "year"):
-            found += [(_A_NUMBER.sub(r"(\\d{1,4})", words.folded(each)), unit) for each in told]
+        if (back := _AGO.fullmatch(meaning)) and not back[1].isdigit():
+            found += [(_A_NUMBER.sub(r"(\\d{1,4})", words.folded(each)), back[2]) for each in told]
     found.sort(key=lambda each: -len(each[0]))
     return [(re.compile(rf"(?<!\w){pattern}(?![a-z])"), unit) for pattern, unit in found]
 

@@ -27,7 +27,7 @@ from bumble.index.rows import Row, unpacked
 from bumble.llm import prompts
 from bumble.recall import topic_mining
 from bumble.records import base, kinds, knowledge, provenance, relationships, topics
-from bumble.records.kind import RecordView
+from bumble.records.kind import Kind, RecordView
 from bumble.records.topics import Catalyst, TopicFile
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
@@ -90,11 +90,11 @@ def _rules(memory: Memory) -> set[tuple[str, str]]:
     return {(kinds.KNOWLEDGE.passages, section.title) for section in sections if section.locked}
 
 
-# What has a title of its own, by the kind of its records; kinds that are not there have none.
-TITLED: tuple[tuple[str, topic_mining.TopicType], ...] = (
-    ("knowledge", "knowledge"),
-    ("skill", "skill"),
-    ("project", "project"),
+# What has a title of its own, by the kind of its records.
+TITLED: tuple[tuple[Kind, topic_mining.TopicType], ...] = (
+    (kinds.KNOWLEDGE, "knowledge"),
+    (kinds.SKILL, "skill"),
+    (kinds.PROJECT, "project"),
 )
 PASSING = 400  # of the commonest words of a language: they name no topic
 NAMED = 1.0  # what a query adds to the relation of a topic that it names
@@ -203,13 +203,9 @@ def _people(
     memory: Memory, texts: Sequence[topic_mining.Text], readers: Collection[str] | None
 ) -> Iterator[topic_mining.Title]:
     """Name those whom the entity knows, and those who talk, by their full, first and last names."""
-    people, _ = base.load_all(
-        relationships.paths(memory.entity.relationships),
-        lambda path: base.load(path, relationships.parse),
-    )
     titles = [
         topic_mining.Title(person.name, "person", tuple(person.names[1:]))
-        for person in people
+        for person in relationships.read(memory.entity.relationships)
         if readers is None or base.may_read(person.audience, readers)
     ]
     names = {name.casefold() for title in titles for name in (title.name, *title.aliases)}
@@ -234,10 +230,7 @@ def _ends(name: str) -> set[str]:
 def titles(memory: Memory, readers: Collection[str] | None) -> Iterator[topic_mining.Title]:
     """Name what has a title of its own; a file that can't be read has none."""
     rules = _rules(memory)
-    for name, topic_type in TITLED:
-        kind = kinds.BY_NAME.get(name)
-        if kind is None:
-            continue
+    for kind, topic_type in TITLED:
         views, _ = base.load_all(kind.paths(memory.entity), partial(kind.read, zone=memory.zone))
         for view in (view for listed in views for view in listed):
             record = (kind.passages, view.id)

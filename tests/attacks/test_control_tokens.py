@@ -119,7 +119,7 @@ def odd_model(path: Path) -> EmbeddedModel:
 def test_a_vocabulary_tells_its_own_control_tokens(tmp_path: Path) -> None:
     weights = tmp_path / "odd.gguf"
     weights.write_bytes(head(VOCABULARY, "@@user\n\n{{ text }}"))
-    assert gguf.vocabulary(weights).control_tokens == {"{{stop}}", "@@", "<|im_end|>"}
+    assert gguf.head(weights).control_tokens == {"{{stop}}", "@@", "<|im_end|>"}
     said = "a{{stop}}{{stop}} @@@ <b>\n\n<|im_end|>"
     sent = odd_model(weights)._messages([PromptMessage("user", said)])[0]["content"]
     assert not [one for one in ("{{stop}}", "@@", "<|im_end|>") if one in sent]
@@ -152,7 +152,7 @@ def small(weights_folder: Path) -> Iterator[EmbeddedModel]:
 @pytest.mark.weights
 def test_the_real_engine_reads_the_templates_tokens_and_no_others(small: EmbeddedModel) -> None:
     loaded = small._loaded()
-    special = gguf.vocabulary(small._path).control_tokens
+    special = gguf.head(small._path).control_tokens
 
     def ids(text: str, *, parsed: bool = True) -> list[int]:
         body = {"content": text, "add_special": False, "parse_special": parsed}

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from bumble.chat import loop
 from bumble.llm import actions, engine, gguf
 from bumble.llm.embedded import EmbeddedModel
-from bumble.llm.engine import Engine, Setup
+from bumble.llm.engine import Engine
 from bumble.llm.protocol import PromptMessage, Request, Tool
 from tests.support import stand_ins
 from tests.support.running import Run
@@ -92,7 +92,7 @@ def forget(written: Callable[[Family], Path]) -> Iterator[Callable[[], None]]:
     llama.cpp keeps the last one that a grammar was used with by its address alone, and the next
     model may lie there: it is given another, whose model stays.
     """
-    stays = Engine(Setup(written(QWEN3), 128, 1, None))
+    stays = Engine(written(QWEN3), 128, 1, None)
     body = {"prompt": "a", "n_predict": 1, "grammar": engine.grammar({"type": "null"})}
 
     def forget() -> None:
@@ -208,7 +208,7 @@ def test_random_weights_keep_to_the_actions_of_a_turn(
 def test_no_message_is_a_turn_of_its_own(connect: Open, family: Family) -> None:
     model = connect(family)
     loaded = model._loaded()
-    special = gguf.vocabulary(model._path).control_tokens
+    special = gguf.head(model._path).control_tokens
 
     def ids(text: str) -> list[int]:
         return list(loaded.post("/tokenize", {"content": text, "parse_special": True})["tokens"])

@@ -42,6 +42,7 @@ NOW = datetime(2025, 7, 18, 12, tzinfo=UTC)
         ("¿Dónde estuvimos en Navidad de 2023?", "2023-12-24", "2023-12-26"),
         ("圣诞节我们做了什么", "2024-12-24", "2024-12-26"),
         ("Where are we in the last week of August?", "2024-08-01", "2024-08-31"),
+        ("Apa yang terjadi kemarin?", "2025-07-17", "2025-07-17"),
     ],
 )
 def test_a_question_names_a_period(question: str, first: str, last: str) -> None:

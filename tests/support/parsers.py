@@ -273,7 +273,7 @@ def _gguf() -> bytes:
 
 
 def _model(path: Path) -> object:
-    return gguf_file.vocabulary(path), gguf_file.context_tokens(path)
+    return gguf_file.head(path), gguf_file.context_tokens(path)
 
 
 def _tool_cache(path: Path) -> object:

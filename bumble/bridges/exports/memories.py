@@ -5,7 +5,7 @@ Whoever an export is for gets what they might meet in a talk, and no more. Knows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import tzinfo
 from itertools import groupby
 from pathlib import Path
@@ -173,14 +173,6 @@ def transcript(session: sessions.Session, name: str) -> Iterator[str]:
         yield f"## {message.id}\n\n**{speaker}**, {message.at:%Y-%m-%d %H:%M}\n\n{quoted}"
 
 
-def _listed(pages: Pages, head: Sequence[str], line: Callable[[Page], str]) -> str:
-    """List pages by their kinds, below a head."""
-    lines = list(head)
-    for kind, group in groupby(pages.pages, key=lambda page: page.kind):
-        lines += ["", f"## {kind.plural.capitalize()}", "", *map(line, group)]
-    return "\n".join(lines) + "\n"
-
-
 HOME = "Home"
 _LOADS = patterns.compile(r"!(?=\[)|<(?=[A-Za-z/!?])|%%|\[(?=\[)|\](?=\])")
 _NO_LINK = str.maketrans({"|": "-", "[": "(", "]": ")", "#": " ", "^": " ", "\\": " "})
@@ -227,14 +219,16 @@ def _copied(page: Page, pages: Pages, titles: dict[str, str]) -> str:
         parts.append(f"With {', '.join(linked)}.")
     sources = [source for source in page.view.sources if source in pages.places]
     if sources:
-        lines = (f"- {_linked(pages.places[source], titles)}" for source in sources)
+        places = map(pages.places.__getitem__, sources)
+        lines = (f"- {link(place, titles[place.partition('#')[0]])}" for place in places)
         parts.append("## Rests on\n\n" + "\n".join(lines))
     return markdown.render(meta, "\n\n".join(part for part in parts if part)).text
 
 
-def _linked(place: str, titles: dict[str, str]) -> str:
-    return link(place, titles[place.partition("#")[0]])
-
-
 def _home(pages: Pages, name: str) -> str:
-    return _listed(pages, [f"# {inert(name)}"], lambda page: f"- {link(page.path, page.title)}")
+    """List the pages by their kinds."""
+    lines = [f"# {inert(name)}"]
+    for kind, group in groupby(pages.pages, key=lambda page: page.kind):
+        links = (f"- {link(page.path, page.title)}" for page in group)
+        lines += ["", f"## {kind.plural.capitalize()}", "", *links]
+    return "\n".join(lines) + "\n"

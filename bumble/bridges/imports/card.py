@@ -18,7 +18,7 @@ from datetime import datetime
 from string import Template
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from bumble import patterns
 from bumble.bridges.imports import foreign
@@ -27,6 +27,7 @@ from bumble.bridges.imports.ledger import (
     Fact,
     ImportContext,
     ImportedPersona,
+    ImportReport,
     Item,
     LeftOut,
     Recipe,
@@ -201,15 +202,21 @@ def _inflated(data: bytes) -> bytes:
         return b""
 
 
+def _main(source: ImportSource) -> str:
+    """Return the file that is the card, or the only one; empty where there are several."""
+    is_one = len(source.members) == 1
+    return CARD_FILE if CARD_FILE in source.members else source.names[0] if is_one else ""
+
+
 def _found(source: ImportSource) -> tuple[Mapping[str, Any], list[str]]:
     """Return the JSON that an import is, or its image carries, and copies of it that are broken.
 
     Raises:
         ValueError: If it can't be read.
     """
-    if CARD_FILE not in source.members and len(source.members) != 1:
+    name = _main(source)
+    if not name:
         raise ValueError("it is no card")
-    name = CARD_FILE if CARD_FILE in source.members else source.names[0]
     if source.head(name, len(PNG)) == PNG:
         return from_png(source.read(name, MAX_PNG_BYTES))
     data = foreign.load(source, name)
@@ -218,26 +225,18 @@ def _found(source: ImportSource) -> tuple[Mapping[str, Any], list[str]]:
     return mapping(data), []
 
 
-def _shows(source: ImportSource, *signs: str) -> bool:
-    """Whether a single file, or one in an archive, has the keys of a card."""
-    is_one = len(source.members) == 1 or CARD_FILE in source.members
-    return is_one and any(
-        foreign.keys(source, name) & set(signs)
-        for name in source.names
-        if name == CARD_FILE or len(source.members) == 1
-    )
+def _shown(source: ImportSource, *signs: str) -> Mapping[str, Any]:
+    """Return what the file says that may be a card; nothing of one without its signs."""
+    name = _main(source)
+    is_shown = name and foreign.keys(source, name) & set(signs)
+    return mapping(foreign.load(source, name)) if is_shown else {}
 
 
 def fits(source: ImportSource) -> bool:
     """Whether the file is a card."""
     if len(source.members) == 1 and source.head(source.names[0], len(PNG)) == PNG:
         return True
-    if not _shows(source, "spec", "first_mes"):
-        return False
-    try:
-        data, _ = _found(source)
-    except ValueError:
-        return False
+    data = _shown(source, "spec", "first_mes")
     return data.get("spec") in SPECS or {"name", "first_mes"} <= set(data)
 
 
@@ -264,10 +263,8 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
 
 def fits_lorebook(source: ImportSource) -> bool:
     """Whether the only file is a lorebook."""
-    if not _shows(source, "entries", "spec"):
-        return False
-    data = foreign.load(source, source.names[0])
-    return foreign.at(data, "spec") == LOREBOOK or "entries" in mapping(data)
+    data = _shown(source, "entries", "spec")
+    return data.get("spec") == LOREBOOK or "entries" in data
 
 
 def read_lorebook(source: ImportSource, context: ImportContext) -> Iterator[Item]:
@@ -285,17 +282,9 @@ WHY = "who it is, by a card"
 KEEPS_NAME = "a name: the entity keeps its own; `bumble config set name NAME` gives it another"
 
 
-class PersonaImport(Struct):
-    """What an import makes of somebody's self."""
-
-    changes: list[Change] = field(default_factory=list)
-    written: list[str] = field(default_factory=list)  # settings
-    left_out: list[LeftOut] = field(default_factory=list)
-
-
 def plan_persona(
-    entity: Entity, persona: ImportedPersona, now: datetime, person: str
-) -> PersonaImport:
+    entity: Entity, persona: ImportedPersona, now: datetime, person: str, report: ImportReport
+) -> list[Change]:
     """Plan to take over who somebody is.
 
     Args:
@@ -303,29 +292,29 @@ def plan_persona(
         persona: Who that is.
         now: The present.
         person: Id of whom its greeting is for.
+        report: Hears what is set, and what is left out.
     """
-    outcome = PersonaImport()
     before = disk.read(entity.file).decode("utf-8")
     values = yaml_edit.parse_mapping(before)
     after = before
     for key, own in (("monologue", persona.monologue), ("voice", persona.voice)):
-        after = _with_text(after, values, key, own, outcome)
+        after = _with_text(after, values, key, own, report)
     is_new = not foreign.mapping(foreign.mapping(values.get("x")).get("card"))
     if persona.card:
-        after = _with_card(after, values, persona, outcome)
+        after = _with_card(after, values, persona, report)
     if after == before:
-        return outcome
+        return []
     if persona.name and values.get("name") not in (persona.name, persona.card.get("nickname")):
-        outcome.left_out.append(LeftOut(persona.name, KEEPS_NAME))
-    outcome.changes.append(changes.write(ENTITY_FILE, after, before, WHY))
+        report.leave(LeftOut(persona.name, KEEPS_NAME))
+    planned = [changes.write(ENTITY_FILE, after, before, WHY)]
     if persona.greeting and persona.card and is_new:
-        outcome.changes.append(_greeting(persona, now, person))
-        outcome.written.append("its first message, in a new conversation")
-    return outcome
+        planned.append(_greeting(persona, now, person))
+        report.persona.append("its first message, in a new conversation")
+    return planned
 
 
 def _with_text(
-    source: str, values: Mapping[str, Any], key: str, text: str, outcome: PersonaImport
+    source: str, values: Mapping[str, Any], key: str, text: str, report: ImportReport
 ) -> str:
     """Set a text of the entity's identity, unless it has one of its own."""
     wanted = prompts.harmless(foreign.cleaned(text)).strip()[: MAX_CHARS[key]]
@@ -334,14 +323,20 @@ def _with_text(
         return source
     name = f"identity.{key}"
     if present and present not in _given(foreign.text(values.get("name")), key):
-        outcome.left_out.append(LeftOut(name, "the entity has words of its own there"))
+        report.leave(LeftOut(name, "the entity has words of its own there"))
         return source
+    return _with_value(source, name, ("identity", key), f"{wanted}\n", report)
+
+
+def _with_value(
+    source: str, name: str, keys: tuple[str, ...], value: object, report: ImportReport
+) -> str:
     try:
-        changed = yaml_edit.set_value(source, ("identity", key), f"{wanted}\n")
+        changed = yaml_edit.set_value(source, keys, value)
     except yaml_edit.SourceError as error:
-        outcome.left_out.append(LeftOut(name, error.problem, broken=True))
+        report.leave(LeftOut(name, error.problem, broken=True))
         return source
-    outcome.written.append(name)
+    report.persona += [name] * (changed != source)
     return changed
 
 
@@ -352,26 +347,18 @@ def _given(name: str, key: str) -> set[str]:
 
 
 def _with_card(
-    source: str, values: Mapping[str, Any], persona: ImportedPersona, outcome: PersonaImport
+    source: str, values: Mapping[str, Any], persona: ImportedPersona, report: ImportReport
 ) -> str:
     """Keep a card under `x.card`; without its book where it is long."""
     kept = foreign.mapping(values.get("x"))
     card = dict(persona.card)
     if foreign.mapping(kept.get("card")).get("name", card.get("name")) != card.get("name"):
-        outcome.left_out.append(LeftOut("x.card", "the card of another character is kept there"))
+        report.leave(LeftOut("x.card", "the card of another character is kept there"))
         return source
     for wanted in (card, {key: value for key, value in card.items() if key != BOOK}):
-        if len(yaml_edit.inline(wanted)) > MAX_CARD_CHARS:
-            continue
-        try:
-            changed = yaml_edit.set_value(source, ("x",), {**kept, "card": wanted})
-        except yaml_edit.SourceError as error:
-            outcome.left_out.append(LeftOut("x.card", error.problem, broken=True))
-            return source
-        if changed != source:
-            outcome.written.append("x.card")
-        return changed
-    outcome.left_out.append(LeftOut("x.card", f"cards longer than {MAX_CARD_CHARS:,} characters"))
+        if len(yaml_edit.inline(wanted)) <= MAX_CARD_CHARS:
+            return _with_value(source, "x.card", ("x",), {**kept, "card": wanted}, report)
+    report.leave(LeftOut("x.card", f"cards longer than {MAX_CARD_CHARS:,} characters"))
     return source
 
 

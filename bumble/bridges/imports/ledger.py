@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from bumble.text import words
 
@@ -251,16 +251,6 @@ EXAMPLES = 5  # of what was left out for a reason
 MAX_REASONS = 50  # what a broken file says may differ each time
 
 
-class Passed(Struct):
-    """All that was left out for one reason."""
-
-    why: str
-    broken: bool
-    is_block: bool = False  # pieces of messages are counted
-    count: int = 0
-    examples: list[str] = field(default_factory=list)
-
-
 class ImportReport(Struct):
     """The counts of an import."""
 
@@ -275,7 +265,7 @@ class ImportReport(Struct):
     same: int = 0  # facts and skills that say so already
     persona: list[str] = field(default_factory=list)  # what was set: `identity.monologue`
     secrets: list[str] = field(default_factory=list)  # where one was hidden, a name a text
-    left_out: dict[str, Passed] = field(default_factory=dict)
+    left_out: dict[str, list[LeftOut]] = field(default_factory=dict)  # by reason
 
     @property
     def changed(self) -> bool:
@@ -290,22 +280,19 @@ class ImportReport(Struct):
     @property
     def broken(self) -> int:
         """How many things should have been readable and were not."""
-        return sum(passed.count for passed in self.left_out.values() if passed.broken)
+        return sum(one.count for items in self.left_out.values() for one in items if one.broken)
 
     @property
     def blocks_left_out(self) -> int:
         """How many pieces of messages were not taken."""
-        return sum(passed.count for passed in self.left_out.values() if passed.is_block)
+        return sum(one.count for items in self.left_out.values() for one in items if one.is_block)
 
     def leave(self, item: LeftOut) -> None:
         """Note what was left out."""
         why = item.why
         if why not in self.left_out and len(self.left_out) >= MAX_REASONS:
             why = "further kinds of blocks" if item.is_block else "further problems"
-        passed = self.left_out.setdefault(why, Passed(why, item.broken, item.is_block))
-        passed.count += item.count
-        if len(passed.examples) < EXAMPLES and item.what:
-            passed.examples.append(item.what[:160])
+        self.left_out.setdefault(why, []).append(item)
 
     def data(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -323,7 +310,16 @@ class ImportReport(Struct):
             "same": self.same,
             "persona": self.persona,
             "secrets": len(self.secrets),
-            "left_out": [asdict(passed) for passed in self.left_out.values()],
+            "left_out": [
+                {
+                    "why": why,
+                    "broken": items[0].broken,
+                    "is_block": items[0].is_block,
+                    "count": sum(one.count for one in items),
+                    "examples": _examples(items),
+                }
+                for why, items in self.left_out.items()
+            ],
         }
 
     def lines(self, holds: str) -> Iterator[str]:
@@ -346,9 +342,13 @@ class ImportReport(Struct):
         if self.secrets:
             hidden = words.counted(len(self.secrets), "text")
             yield f"  secrets were hidden in {hidden}{_shown(self.secrets)}"
-        for passed in sorted(self.left_out.values(), key=lambda passed: not passed.broken):
-            shown = _shown(passed.examples, passed.count)
-            yield f"  left out: {passed.count:,} × {passed.why}{shown}"
+        for why, items in sorted(self.left_out.items(), key=lambda pair: not pair[1][0].broken):
+            count = sum(one.count for one in items)
+            yield f"  left out: {count:,} × {why}{_shown(_examples(items), count)}"
+
+
+def _examples(items: Sequence[LeftOut]) -> list[str]:
+    return [one.what[:160] for one in items if one.what][:EXAMPLES]
 
 
 def _shown(names: Sequence[str], count: int = 0) -> str:

@@ -59,7 +59,7 @@ class ImportSource(Struct):
     progress: Progress | None = None
     wanted: int = 0  # bytes, for progress
     done: int = 0
-    _looked: dict[str, object] = field(default_factory=dict)
+    keys: dict[str, frozenset[str]] = field(default_factory=dict)  # of JSON files, once looked at
 
     @property
     def names(self) -> list[str]:
@@ -128,12 +128,6 @@ class ImportSource(Struct):
         if "\0" in found:
             raise ValueError("it is no text")
         return found
-
-    def remembered(self, key: str, look: Callable[[], object]) -> object:
-        """Return what a look at the files gave, looking once."""
-        if key not in self._looked:
-            self._looked[key] = look()
-        return self._looked[key]
 
     def count(self, more: int) -> None:
         """Count bytes that were read."""

@@ -378,11 +378,8 @@ class Importer:
             card=safe if isinstance(safe, Mapping) else {},
         )
         self.flush()
-        outcome = card.plan_persona(self.entity, text, self.now, self.speaker.id)
-        self.report.persona += outcome.written
-        for item in outcome.left_out:
-            self.report.leave(item)
-        for change in outcome.changes:
+        who = self.speaker.id
+        for change in card.plan_persona(self.entity, text, self.now, who, self.report):
             self._plan(change)
 
 

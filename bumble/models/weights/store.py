@@ -25,7 +25,6 @@ from bumble.models.weights.catalog import CatalogEntry, WeightsFile
 MANIFEST = "manifest.json"
 PART = ".part"
 _SCHEMA = 1
-_CHUNK = 1 << 20
 
 
 class Installed(Struct, frozen=True):
@@ -157,11 +156,8 @@ def stored(folder: Path) -> Iterator[Stored]:
 
 def sha256(path: Path) -> str:
     """Hash a file."""
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def megabytes(count: int) -> str:
