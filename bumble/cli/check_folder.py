@@ -405,9 +405,7 @@ def check_engine() -> Iterator[Finding]:
     problem = detect.problem()
     if problem:
         what, *advice = problem.splitlines()
-        command = next((line for line in advice if line.startswith(detect.AS_ROOT)), "")
-        fix = command.removeprefix(detect.AS_ROOT)
-        yield Finding("engine-missing", what if fix else " ".join((f"{what}.", *advice)), fix=fix)
+        yield Finding("engine-missing", " ".join((f"{what}.", *advice)))
 
 
 def check_secrets(path: Path) -> Iterator[Finding]:

@@ -148,26 +148,16 @@ def _size(entry: Mapping[str, Any]) -> int | None:
     return size if isinstance(size, int) and size > 0 else None
 
 
-OS_RELEASE = Path("/etc/os-release")
-_LIBRARIES = {  # the package that has a library the engine wants, by the system's family
-    "libgomp.so": {
-        "debian": "apt-get install libgomp1",
-        "fedora": "dnf install libgomp",
-        "suse": "zypper install libgomp1",
-        "arch": "pacman -S gcc-libs",
-    },
-    "libstdc++.so": {
-        "debian": "apt-get install libstdc++6",
-        "fedora": "dnf install libstdc++",
-        "suse": "zypper install libstdc++6",
-        "arch": "pacman -S gcc-libs",
-    },
+# How a library is installed that the engine wants.
+_LIBRARIES = {
+    "libgomp.so": "As root: apt-get install libgomp1 (Fedora: dnf install libgomp, openSUSE: zypper"
+    " install libgomp1, Arch: pacman -S gcc-libs).",
+    "libstdc++.so": "As root: apt-get install libstdc++6 (Fedora: dnf install libstdc++, openSUSE:"
+    " zypper install libstdc++6, Arch: pacman -S gcc-libs).",
 }
-_FAMILIES = {"ubuntu": "debian", "rhel": "fedora", "centos": "fedora", "opensuse": "suse"}
 _REDISTRIBUTABLE = (
     "Install Microsoft's Visual C++ Redistributable: https://aka.ms/vs/17/release/vc_redist.x64.exe"
 )
-AS_ROOT = "As root: "  # before a command that mends it
 INSTEAD = "Or let a local server talk, such as Ollama, or an endpoint."
 
 
@@ -187,28 +177,11 @@ def problem() -> str:
     return ""
 
 
-def advice(error: str, os_release: Path = OS_RELEASE, platform: str = sys.platform) -> str:
-    """Return how the library an error names is installed here; empty where that isn't known."""
+def advice(error: str, platform: str = sys.platform) -> str:
+    """Return how the library an error names is installed; empty where that isn't known."""
     if platform == "win32":
         return f"{_REDISTRIBUTABLE}\n"
-    commands = next((by for name, by in _LIBRARIES.items() if name in error), {})
-    command = next((commands[family] for family in _family(os_release) if family in commands), "")
-    if command:
-        return f"{AS_ROOT}{command}\n"
-    names = sorted({other.rpartition(" ")[2] for other in commands.values()})
-    return f"Install the package that has it: {' or '.join(names)}.\n" if names else ""
-
-
-def _family(os_release: Path) -> list[str]:
-    """Return what a system is called, and what it is like, the nearest first."""
-    try:
-        lines = os_release.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
-    values = dict(line.split("=", 1) for line in lines if "=" in line)
-    names = f"{values.get('ID', '')} {values.get('ID_LIKE', '')}".replace('"', "").split()
-    plain = [name.partition("-")[0] for name in names]
-    return [_FAMILIES.get(name, name) for name in plain]
+    return next((f"{how}\n" for name, how in _LIBRARIES.items() if name in error), "")
 
 
 NONE = "none"  # what the setting says where no provider is set

@@ -40,7 +40,6 @@ EVEN = 0.1  # what a title counts that is spread as chance would
 NOUN_WEIGHT = 1.0  # of standing as a noun, beside coming in lumps
 OWN_GROWTH = 2.0  # how it grows with how much oftener people say it of their own life
 ONE_SHARE = 0.5  # of what tells of a title, from which one that holds its name is the same topic
-PHRASE_SHARE = 0.4  # of the rarer word of two, from which they are a phrase
 TITLE_WEIGHT = 2.0  # what somebody named on purpose counts more
 # What a word counts that comes up on less than a share of all days; on so many it is enough anyhow.
 RARE_WEIGHT, RARE_SHARE, ENOUGH_DAYS = 0.5, 0.1, 4
@@ -346,7 +345,6 @@ class _Usage(Struct):
     own: int = 0  # of these, in sentences in which somebody tells of themselves
     inside: int = 0  # places within a sentence
     capital: int = 0  # of these, with a capital letter
-    language: str = ""  # in which a phrase was met first
 
     @property
     def is_name(self) -> bool:
@@ -363,12 +361,8 @@ def _recurring(
     passing: frozenset[str],
     taken: Collection[tuple[str, ...]],
 ) -> list[_Candidate]:
-    """Return names and words that may be topics, a phrase in the place of the rarer of its words.
-
-    Stems of titles are taken already.
-    """
-    singles: dict[str, _Usage] = {}
-    pairs: dict[tuple[str, str], _Usage] = {}
+    """Return names and words that may be topics; stems of titles are taken already."""
+    usages: dict[str, _Usage] = {}
     totals: Counter[str] = Counter()
     for number, (text, tokens) in enumerate(zip(texts, read_texts, strict=True)):
         totals[text.language] += len(tokens)
@@ -376,30 +370,20 @@ def _recurring(
         for place, token in enumerate(tokens):
             if not tells[place] or (token.stem,) in taken:
                 continue
-            usage = singles.setdefault(token.stem, _Usage(_new_word((token.stem,))))
+            word = _Candidate("", "word", {(token.stem,)}, titled=False)
+            usage = usages.setdefault(token.stem, _Usage(word))
             _note(usage, token, text, number)
             if _is_noun(tokens, tells, place, text.language):
                 usage.nouns += 1
                 usage.as_noun[token.surface] += 1
-            before = tokens[place - 1] if place and token.joined and tells[place - 1] else None
-            if before is not None and (before.stem,) not in taken and before.stem != token.stem:
-                key = (before.stem, token.stem)
-                pair = pairs.setdefault(key, _Usage(_new_word(key), language=text.language))
-                pair.candidate.mention(number)
-                pair.surfaces[f"{before.surface} {token.surface}"] += 1
-    for usage in singles.values():
+    for usage in usages.values():
         usage.candidate.expected = sum(
             share * totals[code] for (_, code), share in usage.shares.items()
         )
         usage.candidate.nouns = 1.0 if usage.is_name else usage.nouns / usage.places
-    _weigh_own(singles.values())
-    _join_phrases(singles, pairs)
-    recurring = [_named(usage) for usage in (*singles.values(), *pairs.values())]
+    _weigh_own(usages.values())
+    recurring = map(_named, usages.values())
     return [candidate for candidate in recurring if _recurs(candidate, texts)]
-
-
-def _new_word(key: tuple[str, ...]) -> _Candidate:
-    return _Candidate("", "word", {key}, titled=False)
 
 
 def _note(usage: _Usage, token: _Token, text: Text, number: int) -> None:
@@ -446,11 +430,7 @@ def _named(usage: _Usage) -> _Candidate:
     counts = usage.as_noun or usage.surfaces
     # the commonest way to write it, the plainer of two that are as common
     candidate.name = min(counts, key=lambda name: (-counts[name], name.swapcase()))
-    if not usage.places:  # a phrase: a name, if each of its words begins as one
-        is_name = all(part[:1].isupper() for part in candidate.name.split())
-    else:
-        is_name = usage.is_name
-    candidate.type = "name" if is_name else "word"
+    candidate.type = "name" if usage.is_name else "word"
     candidate.name = candidate.name[:1].upper() + candidate.name[1:]
     return candidate
 
@@ -464,28 +444,6 @@ def _recurs(candidate: _Candidate, texts: Sequence[Text]) -> bool:
         and candidate.nouns > 0
         and sum(candidate.texts.values()) >= STANDS_OUT * candidate.expected
     )
-
-
-def _join_phrases(singles: dict[str, _Usage], pairs: dict[tuple[str, str], _Usage]) -> None:
-    """Let two words that mostly come together be one topic, in the place of the rarer."""
-    for key, pair in list(pairs.items()):
-        parts = [singles[stem].candidate for stem in key]
-        rarer = min(parts, key=lambda part: len(part.texts))
-        head = parts[pair.language in ADJECTIVES_FIRST or form.rules_of(pair.language) is None]
-        least = max(LEAST_RECORDS, PHRASE_SHARE * len(rarer.texts))
-        if len(pair.candidate.texts) < least or not head.nouns:
-            del pairs[key]
-            continue
-        pair.candidate.expected = rarer.expected * PHRASE_SHARE
-        pair.candidate.nouns = head.nouns
-        pair.candidate.own = max(part.own for part in parts)
-        pair.candidate.texts = dict(rarer.texts)
-    for key, pair in pairs.items():
-        for stem in key:
-            part = singles.get(stem)
-            if part is not None and part.candidate.texts.keys() <= pair.candidate.texts.keys():
-                pair.candidate.keys |= part.candidate.keys
-                del singles[stem]
 
 
 def _tells(word: str, language: str, passing: Collection[str]) -> bool:

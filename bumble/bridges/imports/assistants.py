@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
+from msgspec.structs import replace
+
 from bumble.bridges.imports import dates, foreign, ledger
 from bumble.bridges.imports.source import ImportSource
 from bumble.text.words import one_line, shorten
@@ -182,20 +184,13 @@ def _canvas(data: object) -> ledger.ImportedBlock:
     )
 
 
-LE_CHAT = foreign.Files(("chat-*.json",), frozenset(["chatId", "contentChunks"]), {})
-
-
-def read_le_chat(source: ImportSource, context: ledger.ImportContext) -> Iterator[ledger.Item]:
-    """Read the talks, a file each."""
-    yield from foreign.read_files(source, LE_CHAT, _le_chat)
-
-
-SILLY = foreign.Files(("*.jsonl",), frozenset(["is_user", "mes"]), {})
+LE_CHAT = foreign.Files(("chat-*.json",), frozenset(["chatId", "contentChunks"]), whole=_le_chat)
+SILLY = foreign.Files(("*.jsonl",), frozenset(["is_user", "mes"]))
 
 
 def read_sillytavern(source: ImportSource, context: ledger.ImportContext) -> Iterator[ledger.Item]:
     """Read the chats with characters, a file each; in a group each message names who speaks."""
-    yield from foreign.read_files(source, SILLY, partial(_silly, context))
+    yield from foreign.read(source, replace(SILLY, whole=partial(_silly, context)))
 
 
 def _silly(

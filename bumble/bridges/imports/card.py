@@ -201,15 +201,21 @@ def _inflated(data: bytes) -> bytes:
         return b""
 
 
+def _main(source: ImportSource) -> str:
+    """Return the file that is the card, or the only one; empty where there are several."""
+    is_one = len(source.members) == 1
+    return CARD_FILE if CARD_FILE in source.members else source.names[0] if is_one else ""
+
+
 def _found(source: ImportSource) -> tuple[Mapping[str, Any], list[str]]:
     """Return the JSON that an import is, or its image carries, and copies of it that are broken.
 
     Raises:
         ValueError: If it can't be read.
     """
-    if CARD_FILE not in source.members and len(source.members) != 1:
+    name = _main(source)
+    if not name:
         raise ValueError("it is no card")
-    name = CARD_FILE if CARD_FILE in source.members else source.names[0]
     if source.head(name, len(PNG)) == PNG:
         return from_png(source.read(name, MAX_PNG_BYTES))
     data = foreign.load(source, name)
@@ -218,26 +224,18 @@ def _found(source: ImportSource) -> tuple[Mapping[str, Any], list[str]]:
     return mapping(data), []
 
 
-def _shows(source: ImportSource, *signs: str) -> bool:
-    """Whether a single file, or one in an archive, has the keys of a card."""
-    is_one = len(source.members) == 1 or CARD_FILE in source.members
-    return is_one and any(
-        foreign.keys(source, name) & set(signs)
-        for name in source.names
-        if name == CARD_FILE or len(source.members) == 1
-    )
+def _shown(source: ImportSource, *signs: str) -> Mapping[str, Any]:
+    """Return what the file says that may be a card; nothing of one without its signs."""
+    name = _main(source)
+    is_shown = name and foreign.keys(source, name) & set(signs)
+    return mapping(foreign.load(source, name)) if is_shown else {}
 
 
 def fits(source: ImportSource) -> bool:
     """Whether the file is a card."""
     if len(source.members) == 1 and source.head(source.names[0], len(PNG)) == PNG:
         return True
-    if not _shows(source, "spec", "first_mes"):
-        return False
-    try:
-        data, _ = _found(source)
-    except ValueError:
-        return False
+    data = _shown(source, "spec", "first_mes")
     return data.get("spec") in SPECS or {"name", "first_mes"} <= set(data)
 
 
@@ -264,10 +262,8 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
 
 def fits_lorebook(source: ImportSource) -> bool:
     """Whether the only file is a lorebook."""
-    if not _shows(source, "entries", "spec"):
-        return False
-    data = foreign.load(source, source.names[0])
-    return foreign.at(data, "spec") == LOREBOOK or "entries" in mapping(data)
+    data = _shown(source, "entries", "spec")
+    return data.get("spec") == LOREBOOK or "entries" in data
 
 
 def read_lorebook(source: ImportSource, context: ImportContext) -> Iterator[Item]:
@@ -336,12 +332,18 @@ def _with_text(
     if present and present not in _given(foreign.text(values.get("name")), key):
         outcome.left_out.append(LeftOut(name, "the entity has words of its own there"))
         return source
+    return _with_value(source, name, ("identity", key), f"{wanted}\n", outcome)
+
+
+def _with_value(
+    source: str, name: str, keys: tuple[str, ...], value: object, outcome: PersonaImport
+) -> str:
     try:
-        changed = yaml_edit.set_value(source, ("identity", key), f"{wanted}\n")
+        changed = yaml_edit.set_value(source, keys, value)
     except yaml_edit.SourceError as error:
         outcome.left_out.append(LeftOut(name, error.problem, broken=True))
         return source
-    outcome.written.append(name)
+    outcome.written += [name] * (changed != source)
     return changed
 
 
@@ -361,16 +363,8 @@ def _with_card(
         outcome.left_out.append(LeftOut("x.card", "the card of another character is kept there"))
         return source
     for wanted in (card, {key: value for key, value in card.items() if key != BOOK}):
-        if len(yaml_edit.inline(wanted)) > MAX_CARD_CHARS:
-            continue
-        try:
-            changed = yaml_edit.set_value(source, ("x",), {**kept, "card": wanted})
-        except yaml_edit.SourceError as error:
-            outcome.left_out.append(LeftOut("x.card", error.problem, broken=True))
-            return source
-        if changed != source:
-            outcome.written.append("x.card")
-        return changed
+        if len(yaml_edit.inline(wanted)) <= MAX_CARD_CHARS:
+            return _with_value(source, "x.card", ("x",), {**kept, "card": wanted}, outcome)
     outcome.left_out.append(LeftOut("x.card", f"cards longer than {MAX_CARD_CHARS:,} characters"))
     return source
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import datetime, timezone, tzinfo
 from functools import cache
-from zoneinfo import ZoneInfo, available_timezones
 
 from bumble import patterns
 from bumble.guard import values
@@ -20,8 +19,6 @@ from bumble.text import stop_words, words
 _CLOCK = patterns.compile(
     r"(?<![\d.])(\d{1,2})(?::(\d\d)(?::(\d\d))?|h ?(\d\d)m ?(\d\d)s|\.(\d\d)\.(\d\d)(?![\d.]))"
 )
-_OFFSET = patterns.compile(r"(?:UTC|GMT)(?:([+\u2212-])(\d{1,2})(?::?(\d\d))?)?")
-_ZONE = patterns.compile(r"\b[A-Z]{3,5}$")
 
 
 def shown(told: str, zone: tzinfo) -> datetime | None:
@@ -31,20 +28,22 @@ def shown(told: str, zone: tzinfo) -> datetime | None:
         told: One line; of `1/2/2026` the first number is the day, if it can be.
         zone: What it is in where it names none.
     """
-    told = " ".join(told.split())
-    offset, clock = _OFFSET.search(told), _CLOCK.search(told)
+    from dateparser.timezone_parser import pop_tz_offset_from_string
+
+    told, named = pop_tz_offset_from_string(" ".join(told.split()).replace("\u2212", "-"))
+    clock = _CLOCK.search(told)
     if clock is None:
         return None
-    day = told[: clock.start()] + " " + told[clock.end() :]
-    if offset:
-        day = day.replace(offset[0], " ")
+    day = f"{told[: clock.start()]} {told[clock.end() :]}"
     date = _date(day)
     hour, minute, second = (int(part) for part in (*filter(None, clock.groups()), "0")[:3])
     try:
         at = datetime(*date, _hour(hour, words.folded(day)), minute, second) if date else None
     except ValueError:
         return None
-    return at.replace(tzinfo=_zone(told, offset, at, zone)) if at else None
+    if at is None or named is None or at.replace(tzinfo=zone).tzname() == named.tzname(None):
+        return at and at.replace(tzinfo=zone)
+    return at.replace(tzinfo=timezone(named.utcoffset(None)))
 
 
 def _date(told: str) -> tuple[int, int, int] | None:
@@ -67,23 +66,6 @@ def _hour(hour: int, told: str) -> int:
     if hour <= 12 and afternoon.search(told):
         return hour % 12 + 12
     return hour % 12 if hour == 12 and morning.search(told) else hour
-
-
-def _zone(told: str, offset: re.Match[str] | None, at: datetime, own: tzinfo) -> tzinfo:
-    if offset:
-        minutes = int(offset[2] or 0) * 60 + int(offset[3] or 0)
-        return timezone(timedelta(minutes=minutes if offset[1] == "+" else -minutes))
-    named = _ZONE.search(told)
-    if named is None or at.replace(tzinfo=own).tzname() == named[0]:
-        return own
-    return _zone_of(named[0], at.replace(day=1, hour=12, minute=0, second=0)) or own
-
-
-@cache
-def _zone_of(name: str, at: datetime) -> tzinfo | None:
-    """Return a zone that is called so at a time: `PDT` is Los Angeles in summer."""
-    zones = (ZoneInfo(key) for key in sorted(available_timezones()))
-    return next((zone for zone in zones if at.replace(tzinfo=zone).tzname() == name), None)
 
 
 @cache

@@ -162,8 +162,10 @@ class Files(Struct, frozen=True):
 
     patterns: tuple[str, ...]  # of their names; a single file may have any
     keys: frozenset[str]  # by which they show, at whatever depth
-    readers: Mapping[str, ReadItem]  # by the key of a list; empty: the list that a file is
+    # by the key of a list; empty: the list that a file is
+    readers: Mapping[str, ReadItem] = {}
     never: frozenset[str] = frozenset()  # keys of other programs, which have some of these too
+    whole: ReadFile | None = None  # of files that hold one talk each: reads all items at once
 
     def shown(self, source: ImportSource) -> list[str]:
         """Return the files that show by their keys."""
@@ -171,13 +173,6 @@ class Files(Struct, frozen=True):
         names = source.names if is_alone else source.matching(*self.patterns)
         heads = {name: keys(source, name) for name in names}
         return [name for name, head in heads.items() if self.keys <= head and not self.never & head]
-
-
-class Unread(Struct, frozen=True):
-    """An item that was passed over, or where the file broke off."""
-
-    why: str
-    ends: bool = False  # nothing behind it could be read
 
 
 def keys(source: ImportSource, name: str) -> frozenset[str]:
@@ -204,30 +199,21 @@ def read(
         besides: Names of files that are dealt with elsewhere.
         alone: Whether there must be such files: where none shows, those of the names.
     """
-    names: dict[str, Mapping[str, ReadItem]] = {}
+    found: dict[str, Files] = {}
     for part in parts:
-        for name in part.shown(source):
-            names.setdefault(name, part.readers)
-    if not names and alone:  # somebody says that it is of this format
-        names = dict.fromkeys(source.matching(*parts[-1].patterns), parts[-1].readers)
-    source.wanted = sum(source.members[name].size for name in names)
-    for name, readers in names.items():
-        for number, (key, data) in enumerate(_rows(source, name, *readers), 1):
-            yield from _read(f"{name}, number {number}", data, readers.get(key, _nothing))
-    yield from others(source, [*names, *besides])
-
-
-def read_files(source: ImportSource, part: Files, make: ReadFile) -> Iterator[Item]:
-    """Read JSON files that hold one talk each: an array of messages, or one after another."""
-    names = part.shown(source) or source.matching(*part.patterns)
-    source.wanted = sum(source.members[name].size for name in names)
-    for name in names:
+        found |= {name: part for name in part.shown(source) if name not in found}
+    if not found and alone:  # somebody says that it is of this format
+        found = dict.fromkeys(source.matching(*parts[-1].patterns), parts[-1])
+    source.wanted = sum(source.members[name].size for name in found)
+    for name, part in found.items():
         rows = list[Mapping[str, Any]]()
-        for number, (_, data) in enumerate(_rows(source, name, ""), 1):
-            rows += [data] if isinstance(data, dict) else []
-            yield from _read(f"{name}, number {number}", data, _nothing)
-        yield from tried(name, make(name, rows))
-    yield from others(source, names)
+        for number, (key, data) in enumerate(_rows(source, name, *(part.readers or ("",))), 1):
+            if isinstance(data, dict) and part.whole:
+                rows.append(data)
+            else:
+                yield from _read(f"{name}, number {number}", data, part.readers.get(key))
+        yield from tried(name, part.whole(name, rows)) if part.whole else ()
+    yield from others(source, [*found, *besides])
 
 
 def _rows(source: ImportSource, name: str, *wanted: str) -> Iterator[tuple[str, Any]]:
@@ -237,22 +223,19 @@ def _rows(source: ImportSource, name: str, *wanted: str) -> Iterator[tuple[str, 
     try:
         with source.reading(name) as stream:
             yield from items(stream, *wanted, alone=alone)
+    except ValueError as error:
+        yield "", LeftOut(name, str(error), broken=True)
     except (*UNREADABLE, UnsafePathError) as error:
         yield "", LeftOut(name, f"can't be read: {reason(error)}", broken=True)
 
 
-def _nothing(data: Mapping[str, Any]) -> Iterable[Item]:
-    return ()
-
-
-def _read(where: str, data: object, item: ReadItem) -> Iterator[Item]:
+def _read(where: str, data: object, item: ReadItem | None) -> Iterator[Item]:
     if isinstance(data, LeftOut):
         yield data
-    elif isinstance(data, Unread):
-        yield LeftOut(where.partition(",")[0] if data.ends else where, data.why, broken=True)
     elif not isinstance(data, dict):
-        yield LeftOut(where, "not a mapping", broken=True)
-    else:
+        why = str(data) if isinstance(data, ValueError) else "not a mapping"
+        yield LeftOut(where, why, broken=True)
+    elif item is not None:
         title = first(data, "title", "name")
         yield from tried(f"{where}: {title[:60]}" if title else where, item(data))
 
@@ -274,8 +257,10 @@ def items(stream: BinaryIO, *wanted: str, alone: bool = False) -> Iterator[tuple
         alone: Whether what the file holds, one after another, are items themselves.
 
     Yields:
-        The key and each item; an `Unread` in the place of one that is too much or no JSON, and one
-        where the file breaks off.
+        The key and each item; a `ValueError` in the place of one that is too much or no JSON.
+
+    Raises:
+        ValueError: Where the file breaks off.
     """
     depth = listed_at = 0  # how deep it is, and how deep within the list whose items are wanted
     key, item, is_json = "", _Gathered(), False
@@ -297,10 +282,9 @@ def items(stream: BinaryIO, *wanted: str, alone: bool = False) -> Iterator[tuple
                 yield "", item.result()
                 item = _Gathered()
     except ValueError as error:
-        yield key, Unread(f"the file breaks off: {error}", ends=True)
-        return
+        raise ValueError(f"the file breaks off: {error}") from error
     if depth or not is_json:
-        yield key, Unread("the file breaks off" if is_json else "no JSON", ends=True)
+        raise ValueError("the file breaks off" if is_json else "no JSON")
 
 
 def _marks(stream: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
@@ -340,7 +324,7 @@ class _Gathered:
 
     def result(self) -> Any:
         """Return the item, or what stands for it."""
-        return Unread(self.why) if self.why else _parsed(b"".join(self.pieces), Unread)
+        return ValueError(self.why) if self.why else _parsed(b"".join(self.pieces), ValueError)
 
 
 def load(source: ImportSource, name: str, most: int = MAX_WHOLE_BYTES) -> object:

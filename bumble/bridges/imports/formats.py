@@ -48,7 +48,7 @@ FORMATS = (
     Format("claude", "Claude", claude.fits, claude.read),
     _of_files("grok", "Grok", assistants.GROK),
     _of_files("deepseek", "DeepSeek", assistants.DEEPSEEK),
-    Format("mistral", "Le Chat", assistants.LE_CHAT.shown, assistants.read_le_chat),
+    _of_files("mistral", "Le Chat", assistants.LE_CHAT),
     Format("gemini", "Gemini", gemini.fits_gemini, gemini.read_gemini),
     Format("sillytavern", "SillyTavern", assistants.SILLY.shown, assistants.read_sillytavern),
     Format("card", "a character card", card.fits, card.read),

@@ -7,20 +7,19 @@ nothing, and knows no HTML.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.body import ebb
 from bumble.bridges.exports.memories import safe
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.fallback import quotes
-from bumble.recall.belief_strength import strength
 from bumble.records import (
     base,
     beliefs,
@@ -31,11 +30,12 @@ from bumble.records import (
     relationships,
     session_files,
 )
-from bumble.records.kind import Kind, RecordView
+from bumble.records.kind import Kind, RecordKind, RecordView
 from bumble.records.provenance import Reader
 from bumble.records.sessions import Compaction, Message, Session
+from bumble.text.markdown import Document
 from bumble.text.printable import clean, whole
-from bumble.text.words import one_line, shorten
+from bumble.text.words import counted, one_line, shorten
 
 ON_TIMELINE = (kinds.EPISODE, kinds.SESSION, kinds.DREAM, kinds.BELIEF, kinds.JOURNAL)
 TITLE_CHARS = 120
@@ -45,6 +45,7 @@ FIRST_CHARS = 200  # of the first words of a talk
 MOST_BELOW = 2  # messages shown under an episode that something rests on
 MOST_BASES = 12  # of what one memory rests on
 Progress = Callable[[float, float | None], None]
+Told = tuple[str, str, tuple[str, ...]]  # title, text and marks of a memory
 
 
 class Basis(Struct, frozen=True):
@@ -75,20 +76,12 @@ class LifeEntry(Struct, frozen=True):
     text: str
     people: tuple[str, ...] = ()  # ids
     title: str = ""
-    reflection: str = ""  # why it mattered, to the entity
     marks: tuple[str, ...] = ()  # a few words each
     sources: tuple[str, ...] = ()  # ids of what it rests on
     ground: Ground = Ground()
     quotes: tuple[Basis, ...] = ()  # of a talk
-    imprints: tuple[episodes.Imprint, ...] = ()  # of an episode
-    weight: float = 0.0  # of an episode: how much it mattered, in [0, 1]
-    body: ebb.BodyTag | None = None  # of an episode
-    fragments: tuple[str, ...] = ()  # of a dream
-    sure: float | None = None  # of a belief: how sure the entity is of it today, in [0, 1]
-    put_away: bool = False  # of a belief: out of recall
-    confirmed: datetime | None = None  # of a belief
     against: tuple[Basis, ...] = ()  # of a belief: those that contradict it
-    contradicts: tuple[str, ...] = ()  # ids of these
+    record: Any = None  # all it says, as a page may hold it; None: a kind that has no such
 
 
 class Portrait(Struct, frozen=True):
@@ -96,17 +89,7 @@ class Portrait(Struct, frozen=True):
 
     id: str
     anchor: str
-    name: str
-    names: tuple[str, ...]  # others
-    text: str
-    dynamic: str
-    scores: relationships.Scores
-    interaction_count: int
-    first_met: datetime | None
-    last_interaction: datetime | None
-    last_reflection: datetime | None
-    topics: tuple[str, ...]
-    unresolved: tuple[str, ...]
+    record: relationships.Relationship  # as a page may hold it
     notes: tuple[str, ...]  # that wait for the next reflection
     sources: tuple[str, ...] = ()
     ground: Ground = Ground()
@@ -154,16 +137,8 @@ def anchor(kind: str, record_id: str) -> str:
 class Collector:
     """Reads a life, a file after another."""
 
-    def __init__(
-        self,
-        entity: Entity,
-        zone: tzinfo,
-        name: str,
-        reader: Reader,
-        now: datetime,
-    ) -> None:
+    def __init__(self, entity: Entity, zone: tzinfo, name: str, reader: Reader) -> None:
         self.entity, self.name, self.reader = entity, shown(name), reader
-        self.now = now
         self.life = Life(zone)
         self.quotes: dict[str, Basis] = {}
         self.places: dict[str, Basis] = {}  # what a source is shown as, by its id
@@ -176,7 +151,7 @@ class Collector:
         self._hidden: set[str] = set()  # ids of what is not for the reader
 
     def collect(self, progress: Progress) -> Life:
-        """Read everything."""
+        """Read everything, conversations last."""
         paths = [(kind, path) for kind in READ for path in self._paths(kind)]
         talks = self._paths(kinds.SESSION)
         total = len(paths) + len(talks)
@@ -202,22 +177,39 @@ class Collector:
 
     def _take(self, kind: Kind, path: Path) -> None:
         try:
-            views = kind.read(path, self.life.zone)
+            record: Any = kind.load(path) if isinstance(kind, RecordKind) else None
+            views = [record.view()] if record else kind.read(path, self.life.zone)
         except (RecordInvalidError, UnsafePathError, OSError):
             self.life.unread.append(self.entity.relative(path))
             return
         if kind is kinds.PERSON:
-            known = (relationships.of(view.document, view.id) for view in views if view.document)
-            self._people |= {person.id: person for person in known}
+            self._people[record.id] = record
         for view in views:
-            if self.reader.may_read(view.origin):
-                TAKERS[kind.name](self, view)
-            else:
+            if not self.reader.may_read(view.origin):
                 self._withhold(view.id)
+            elif kind is kinds.PERSON:
+                self._take_person(view, self._clean(record))
+            elif kind is kinds.NARRATIVE:
+                self.life.story = shown(narrative.uncited(view.text))
+            else:
+                self._take_memory(kind, view, self._clean(record))
 
     def _withhold(self, record_id: str) -> None:
         self.life.withheld += 1
         self._hidden.add(record_id)
+
+    def _clean(self, value: Any) -> Any:
+        """Return what a record says as a page may hold it, its times in the entity's zone."""
+        if isinstance(value, str):
+            return shown(value)
+        if isinstance(value, datetime):
+            return value.astimezone(self.life.zone)
+        if isinstance(value, tuple):
+            return tuple(map(self._clean, value))
+        if not isinstance(value, Struct) or isinstance(value, Document | base.Provenance):
+            return value
+        told = {name: getattr(value, name) for name in value.__struct_fields__}
+        return replace(value, **{name: self._clean(part) for name, part in told.items()})
 
     def _add(self, record_id: str, entry: LifeEntry) -> None:
         if entry.anchor in self._anchors:  # a copy that somebody made of its file
@@ -228,122 +220,36 @@ class Collector:
         text = shorten(quotes.plain(entry.title or entry.text), TITLE_CHARS, at_word=True)
         self.places.setdefault(record_id, Basis(entry.kind, entry.anchor, entry.at, text))
 
-    def _local(self, at: datetime) -> datetime:
-        return at.astimezone(self.life.zone)
+    def _take_person(self, view: RecordView, person: relationships.Relationship) -> None:
+        names, dynamic = tuple(map(one_line, person.names)), one_line(person.dynamic)
+        person = replace(person, names=names, dynamic=dynamic)
+        notes = (shown(note.text) for note in view.notes if self.reader.may_read(note.origin))
+        mark = _mark(view.id)
+        self.names[view.id] = person.name
+        place = anchor("person", mark)
+        portrait = Portrait(mark, place, person, tuple(notes), view.origin.sources)
+        self.life.people.append(portrait)
 
-    def _local_or_none(self, at: datetime | None) -> datetime | None:
-        return at and self._local(at)
-
-    def take_person(self, view: RecordView) -> None:
-        """Take in somebody the entity knows."""
-        assert view.document is not None  # noqa: S101  (their file holds one record)
-        person = relationships.of(view.document, view.id)
-        self.names[person.id] = shown(one_line(person.name))
-        notes = (note for note in view.notes if self.reader.may_read(note.origin))
-        self.life.people.append(
-            Portrait(
-                _mark(person.id),
-                anchor("person", _mark(person.id)),
-                self.names[person.id],
-                tuple(shown(one_line(name)) for name in person.names[1:]),
-                shown(person.text),
-                shown(one_line(person.dynamic)),
-                person.scores,
-                person.interaction_count,
-                self._local_or_none(person.first_met),
-                self._local_or_none(person.last_interaction),
-                self._local_or_none(person.last_reflection),
-                tuple(map(shown, person.topics)),
-                tuple(map(shown, person.unresolved)),
-                tuple(shown(note.text) for note in notes),
-                view.origin.sources,
-            )
+    def _take_memory(self, kind: Kind, view: RecordView, record: Any) -> None:
+        """Take in what happened, was believed, dreamt or written down."""
+        if kind is kinds.EPISODE:
+            self.sources[view.id], self.company[view.id] = view.sources, view.people
+        if view.at is None or dreams.is_link(view.text):  # the dream is told itself
+            return
+        title, text, marks = TELLING[kind.name](record) if record else ("", shown(view.text), ())
+        of_diary = f"{view.at:%Y%m%d-%H%M%S}"  # an entry of it has no id
+        entry = LifeEntry(
+            kind.name,
+            anchor(kind.name, view.id if record else of_diary),
+            view.at.astimezone(self.life.zone),
+            text,
+            view.people,
+            title,
+            (*marks, *self._origin(view)),
+            view.sources,
+            record=record,
         )
-
-    def take_story(self, view: RecordView) -> None:
-        """Take in the story that the entity tells of itself."""
-        self.life.story = shown(narrative.uncited(view.text))
-
-    def take_episode(self, view: RecordView) -> None:
-        """Take in an episode."""
-        assert view.document is not None  # noqa: S101
-        episode = episodes.of(view.document, view.id)
-        felt = tuple(
-            episodes.Imprint(shown(each.emotion), each.intensity, shown(each.trigger))
-            for each in episode.imprints
-        )
-        self.sources[view.id], self.company[view.id] = view.sources, view.people
-        self._add(
-            view.id,
-            LifeEntry(
-                "episode",
-                anchor("episode", view.id),
-                self._local(episode.at),
-                shown(episode.telling.narrative),
-                view.people,
-                reflection=shown(episode.telling.reflection),
-                marks=(
-                    *(("dormant",) if episode.dormant else ()),
-                    *self._origin(view),
-                ),
-                sources=view.sources,
-                imprints=felt,
-                weight=episode.significance,
-                body=_body(episode.soma),
-            ),
-        )
-
-    def take_belief(self, view: RecordView) -> None:
-        """Take in a belief."""
-        assert view.document is not None  # noqa: S101
-        belief = beliefs.of(view.document, view.id)
-        confirmed = belief.reinforced if belief.reinforced != belief.formed else None
-        self._add(
-            view.id,
-            LifeEntry(
-                "belief",
-                anchor("belief", view.id),
-                self._local(belief.formed),
-                shown(belief.text),
-                marks=(
-                    belief.category.replace("_", " "),
-                    belief.origin.partition(":")[0],
-                    *self._origin(view),
-                ),
-                sources=view.sources,
-                sure=strength(belief, self.now),
-                put_away=belief.archived,
-                confirmed=self._local_or_none(confirmed),
-                contradicts=belief.contradicts,
-            ),
-        )
-
-    def take_dream(self, view: RecordView) -> None:
-        """Take in a dream."""
-        assert view.document is not None  # noqa: S101
-        dream = dreams.of(view.document, view.id)
-        self._add(
-            view.id,
-            LifeEntry(
-                "dream",
-                anchor("dream", view.id),
-                self._local(dream.at),
-                shown(dream.thread),
-                title=shown(dream.title),
-                marks=self._origin(view),
-                sources=view.sources,
-                fragments=tuple(map(shown, dream.fragments)),
-            ),
-        )
-
-    def take_journal(self, view: RecordView) -> None:
-        """Take in an entry of the diary."""
-        if view.at is not None and not dreams.is_link(view.text):  # the dream is told itself
-            at, mark = self._local(view.at), anchor("journal", f"{view.at:%Y%m%d-%H%M%S}")
-            text, marks = shown(view.text), self._origin(view)
-            self._add(
-                view.id, LifeEntry("journal", mark, at, text, marks=marks, sources=view.sources)
-            )
+        self._add(view.id, entry)
 
     def _origin(self, view: RecordView) -> tuple[str, ...]:
         """Tell where a memory comes from, and to its owner for whom it is."""
@@ -366,26 +272,26 @@ class Collector:
             ids = {message.id for message in session.messages}
             self._hidden |= wanted & (ids | {summary.id for summary in session.compactions})
             return
-        quotes = dict(self._quotes(session, wanted))
-        self.quotes |= quotes
-        self.talks |= dict.fromkeys(quotes, session.id)
-        self.company |= dict.fromkeys((*quotes, session.id), session.people)
+        quoted = dict(self._quotes(session, wanted))
+        self.quotes |= quoted
+        self.talks |= dict.fromkeys(quoted, session.id)
+        self.company |= dict.fromkeys((*quoted, session.id), session.people)
         spoken = [message for message in session.messages if message.role != "tool"]
         first = next((m.text for m in spoken if m.role == "user" and m.text.strip()), "")
         imported = session.imported or {}
         origin = f"from {imported['from']}" if imported.get("from") else ""
-        count = f"{len(spoken)} message{'' if len(spoken) == 1 else 's'}"
+        count = counted(len(spoken), "message")
         self._add(
             session.id,
             LifeEntry(
                 "session",
                 anchor("session", session.id),
-                self._local(session.at),
+                session.at.astimezone(self.life.zone),
                 shorten(one_line(shown(first)), FIRST_CHARS, at_word=True),
                 session.people,
                 title=shown(one_line(str(imported.get("title") or ""))),
                 marks=tuple(filter(None, (count, shown(origin)))),
-                quotes=tuple(quotes.values()),
+                quotes=tuple(quoted.values()),
             ),
         )
 
@@ -404,40 +310,34 @@ class Collector:
 
     def _quote(self, said: Message | Compaction, text: str, speaker: str) -> Basis:
         told, mark = _cut(shown(text.strip()), QUOTE_CHARS), anchor("message", said.id)
-        return Basis("message", mark, self._local(said.at), told, speaker)
+        return Basis("message", mark, said.at.astimezone(self.life.zone), told, speaker)
 
     def _join(self) -> None:
         """Say of each memory what it rests on, and put the newest first."""
         life = self.life
         life.people = [replace(who, ground=self._ground(who.sources)) for who in life.people]
-        life.people.sort(key=lambda who: (-who.interaction_count, who.name.casefold()))
+        life.people.sort(
+            key=lambda who: (-who.record.interaction_count, who.record.name.casefold())
+        )
         for kind, group in life.entries.items():
             joined = [self._joined(entry) for entry in group if kind != "session"]
             life.entries[kind] = sorted(joined or group, key=lambda entry: entry.at, reverse=True)
 
     def _joined(self, entry: LifeEntry) -> LifeEntry:
-        against = tuple(self.places[other] for other in entry.contradicts if other in self.places)
+        others = getattr(entry.record, "contradicts", ())
+        against = tuple(self.places[other] for other in others if other in self.places)
         company = [who for source in entry.sources for who in self.company.get(source, ())]
         people = entry.people or tuple(map(_mark, dict.fromkeys(company)))
         ground = self._ground(entry.sources)
         return replace(entry, ground=ground, against=against, people=people)
 
     def _ground(self, ids: Sequence[str]) -> Ground:
-        talks = {self.talks[source] for source in ids if source in self.talks}
-        bases = [
-            basis for basis in map(self._basis, ids) if basis and basis.anchor not in _marks(talks)
-        ]
-        lost = (
-            []
-            if not self.reader.is_owner
-            else [
-                source
-                for source in ids
-                if not (source in self.quotes or source in self.places or source in self._hidden)
-            ]
-        )
+        talks = {anchor("session", self.talks[one]) for one in ids if one in self.talks}
+        bases = [basis for basis in map(self._basis, ids) if basis and basis.anchor not in talks]
+        known = self.quotes.keys() | self.places.keys() | self._hidden
+        lost = sum(one not in known for one in ids) if self.reader.is_owner else 0
         more = max(0, len(bases) - MOST_BASES)
-        return Ground(tuple(bases[:MOST_BASES]), more, len(lost))
+        return Ground(tuple(bases[:MOST_BASES]), more, lost)
 
     def _basis(self, source: str) -> Basis | None:
         if source in self.quotes:
@@ -451,28 +351,34 @@ class Collector:
         return replace(quote, text=_cut(quote.text, BASIS_CHARS))
 
 
-def _marks(talks: Iterable[str]) -> set[str]:
-    return {anchor("session", talk) for talk in talks}
-
-
-def _body(tag: str) -> ebb.BodyTag | None:
-    try:
-        return ebb.parse_tag(tag) if tag else None
-    except ValueError:
-        return None
-
-
 def _cut(text: str, most: int) -> str:
     """Cut what somebody said where it is too long for a quotation."""
     return text if len(text) <= most else f"{text[:most].rstrip()} …"
 
 
-TAKERS: Mapping[str, Callable[[Collector, RecordView], None]] = {
-    kinds.PERSON.name: Collector.take_person,
-    kinds.NARRATIVE.name: Collector.take_story,
-    kinds.EPISODE.name: Collector.take_episode,
-    kinds.BELIEF.name: Collector.take_belief,
-    kinds.DREAM.name: Collector.take_dream,
-    kinds.JOURNAL.name: Collector.take_journal,
+def _of_episode(one: episodes.Episode) -> Told:
+    return "", one.telling.narrative, ("dormant",) if one.dormant else ()
+
+
+def _of_belief(one: beliefs.Belief) -> Told:
+    return "", one.text, (one.category.replace("_", " "), one.origin.partition(":")[0])
+
+
+def _of_dream(one: dreams.Dream) -> Told:
+    return one.title, one.thread or "; ".join(one.fragments), ()
+
+
+TELLING: Mapping[str, Callable[[Any], Told]] = {
+    kinds.EPISODE.name: _of_episode,
+    kinds.BELIEF.name: _of_belief,
+    kinds.DREAM.name: _of_dream,
 }
-READ = tuple(kinds.BY_NAME[name] for name in TAKERS)  # in this order, and conversations after it
+# In this order, and conversations after it.
+READ = (
+    kinds.PERSON,
+    kinds.NARRATIVE,
+    kinds.EPISODE,
+    kinds.BELIEF,
+    kinds.DREAM,
+    kinds.JOURNAL,
+)

@@ -21,12 +21,14 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from bumble import __version__, patterns
+from bumble.body import ebb
 from bumble.body import soma as body
 from bumble.body.bars import FULL
 from bumble.body.config import BAR_NAMES
 from bumble.bridges.report.life import ON_TIMELINE, Basis, Ground, Life, LifeEntry, anchor
 from bumble.files import git
 from bumble.history import log
+from bumble.recall.belief_strength import strength
 from bumble.records import kinds, soma
 from bumble.records.episodes import Imprint
 from bumble.text.printable import clean
@@ -56,21 +58,14 @@ class BarLine(Struct, frozen=True):
     last: float
 
 
-class Feeling(Struct, frozen=True):
-    """How often something was felt."""
-
-    name: str
-    count: int
-    intensity: float  # on average, in [0, 1]
-
-
 class BodyOverTime(Struct, frozen=True):
     """All of it."""
 
     lines: tuple[BarLine, ...] = ()
     begin: datetime | None = None
     end: datetime | None = None
-    feelings: tuple[Feeling, ...] = ()
+    # how often something was felt, and how strongly on average, in [0, 1]
+    feelings: tuple[tuple[str, int, float], ...] = ()
     moods: tuple[tuple[str, int], ...] = ()  # how often each, the most frequent first
 
 
@@ -84,14 +79,22 @@ def body_of(
         history: Of its file.
         now: As it is at present.
     """
-    tagged = [BodyMoment(entry.at, entry.body.bars) for entry in episodes if entry.body]
+    tags = [(entry.at, tag) for entry in episodes if (tag := _tag(entry.record.soma))]
+    tagged = (BodyMoment(at, tag.bars) for at, tag in tags)
     moments = sorted((*tagged, *history, *((now,) if now else ())), key=lambda each: each.at)
-    moods = Counter(entry.body.mood for entry in episodes if entry.body)
+    moods = Counter(tag.mood for _, tag in tags)
     feelings = _feelings(episodes)
     if not moments:
         return BodyOverTime(feelings=feelings)
     lines = tuple(_line(name, moments) for name in BAR_NAMES)
     return BodyOverTime(lines, moments[0].at, moments[-1].at, feelings, tuple(moods.most_common()))
+
+
+def _tag(text: str) -> ebb.BodyTag | None:
+    try:
+        return ebb.parse_tag(text) if text else None
+    except ValueError:
+        return None
 
 
 def history(root: Path, zone: tzinfo) -> list[BodyMoment]:
@@ -141,15 +144,13 @@ def _line(name: str, moments: Sequence[BodyMoment]) -> BarLine:
     return BarLine(name, " ".join(points), values[0], min(values), max(values), values[-1])
 
 
-def _feelings(episodes: Sequence[LifeEntry]) -> tuple[Feeling, ...]:
+def _feelings(episodes: Sequence[LifeEntry]) -> tuple[tuple[str, int, float], ...]:
     strengths: dict[str, list[float]] = {}
     for entry in episodes:
-        for imprint in entry.imprints:
+        for imprint in entry.record.imprints:
             strengths.setdefault(imprint.emotion, []).append(imprint.intensity)
     ordered = sorted(strengths.items(), key=lambda pair: (-len(pair[1]), pair[0]))
-    return tuple(
-        Feeling(name, len(values), fmean(values)) for name, values in ordered[:MOST_FEELINGS]
-    )
+    return tuple((name, len(values), fmean(values)) for name, values in ordered[:MOST_FEELINGS])
 
 
 FOLDER = Path(__file__).with_name("page")
@@ -178,7 +179,7 @@ class Stem(Struct, frozen=True):
     x: float
     top: float
     at: datetime
-    imprint: Imprint
+    felt: Imprint
 
 
 class Glance(Struct, frozen=True):
@@ -219,6 +220,7 @@ def render(report: LifeReport) -> str:
         "heading": _heading,
         "said": _said,
         "percent": lambda share: f"{share:.0%}",
+        "sure": lambda belief: strength(belief, report.now),
     }
     life = report.life
     values: dict[str, Any] = {
@@ -228,7 +230,7 @@ def render(report: LifeReport) -> str:
         "version": __version__,
         "days": list(_days(_timeline(life))),
         "timeline_kinds": [kind for kind in ON_TIMELINE if life.of(kind)],
-        "names": {who.id: who.name for who in life.people},
+        "names": {who.id: who.record.name for who in life.people},
         "beliefs": life.of(kinds.BELIEF),
         "dreams": life.of(kinds.DREAM),
         "glance": glance(report),
@@ -242,13 +244,16 @@ def render(report: LifeReport) -> str:
 def glance(report: LifeReport) -> Glance:
     """Choose what is seen first."""
     life = report.life
-    lived = sorted(life.of(kinds.EPISODE), key=lambda entry: (-entry.weight, -entry.at.timestamp()))
+    lived = sorted(
+        life.of(kinds.EPISODE),
+        key=lambda entry: (-entry.record.significance, -entry.at.timestamp()),
+    )
     dreamt = {entry.text for entry in life.of(kinds.DREAM)}
-    beliefs = (entry for entry in life.of(kinds.BELIEF) if not entry.put_away)
+    beliefs = (entry for entry in life.of(kinds.BELIEF) if not entry.record.archived)
     held = [entry for entry in beliefs if entry.text not in dreamt]
     return Glance(
         sorted(lived[:MOST_HAPPENED], key=lambda entry: entry.at, reverse=True),
-        sorted(held, key=lambda entry: -(entry.sure or 0.0))[:MOST_BELIEFS],
+        sorted(held, key=lambda entry: -strength(entry.record, report.now))[:MOST_BELIEFS],
         life.of(kinds.DREAM)[:MOST_DREAMS],
         _stems(report),
     )
@@ -269,9 +274,9 @@ def _heading(text: str) -> str:
 def _stems(report: LifeReport) -> list[Stem]:
     """Return the strongest feeling of each episode of the time that is drawn."""
     felt = [
-        (entry.at, max(entry.imprints, key=lambda imprint: imprint.intensity))
+        (entry.at, max(entry.record.imprints, key=lambda imprint: imprint.intensity))
         for entry in reversed(report.life.of(kinds.EPISODE))
-        if entry.imprints
+        if entry.record.imprints
     ][-MOST_STEMS:]
     span = (felt[-1][0] - felt[0][0]).total_seconds() or 1.0 if felt else 1.0
     room = WIDTH - 2 * STEM_INSET

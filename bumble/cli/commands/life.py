@@ -67,7 +67,7 @@ def show(
     except RecordMissingError as error:
         error.args = (f"{error}\nOf times there are {TODAY} and {WEEK}.",)
         raise
-    collector = Collector(opened.entity, zone, opened.identity.name, listing.reader(opened), now)
+    collector = Collector(opened.entity, zone, opened.identity.name, listing.reader(opened))
     life = collector.collect(lambda done, total: None)
     for path in life.unread:
         output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
@@ -112,7 +112,7 @@ def _told(
             yield f"The last talk was on {day}: `bumble show week`, `bumble show NAME`."
         else:
             yield f'Say something: `bumble chat "Hello {opened.identity.name}"`.'
-    names = {who.id: who.name for who in life.people}
+    names = {who.id: who.record.name for who in life.people}
     dated = any(entry.at.date() != now.date() for entries in found.values() for entry in entries)
     for kind, title in HEADS.items():
         yield from _section(title, found[kind], names, dated=dated)
@@ -121,7 +121,8 @@ def _told(
 def _person(life: Life, who: Portrait | None, hidden: str) -> tuple[dict[str, Any], Iterator[str]]:
     if who is None:
         return {"person": None}, iter([hidden])
-    called = "|".join(re.escape(name) for name in (who.name, *who.names))
+    told = who.record
+    called = "|".join(map(re.escape, (told.name, *told.names[1:])))
     names = re.compile(rf"(?<!\w)(?:{called})(?!\w)")
     found = {
         kind: [
@@ -132,9 +133,9 @@ def _person(life: Life, who: Portrait | None, hidden: str) -> tuple[dict[str, An
         for kind in HEADS
     }
     data = {
-        "person": {"name": who.name, "names": list(who.names), "text": who.text}
+        "person": {"name": told.name, "names": list(told.names[1:]), "text": told.text}
         | {"heard": list(who.notes)}
-        | {"dynamic": who.dynamic or None, "unresolved": list(who.unresolved)},
+        | {"dynamic": told.dynamic or None, "unresolved": list(told.unresolved)},
         **{kind: [_data(entry) for entry in entries] for kind, entries in found.items()},
     }
     return data, _portrait(who, found)
@@ -149,13 +150,15 @@ def _about(entry: LifeEntry, names: re.Pattern[str]) -> LifeEntry:
 
 
 def _portrait(who: Portrait, found: dict[str, list[LifeEntry]]) -> Iterator[str]:
-    talked = f", last talked on {_day(who.last_interaction)}" if who.last_interaction else ""
-    yield f"{', also '.join((who.name, *who.names))}{talked}"
-    told = who.text.splitlines() or who.notes  # of whom it only heard
-    for line in filter(None, (who.dynamic, *told)):
+    person = who.record
+    last = person.last_interaction
+    talked = f", last talked on {_day(last)}" if last else ""
+    yield f"{', also '.join((person.name, *person.names[1:]))}{talked}"
+    told = person.text.splitlines() or who.notes  # of whom it only heard
+    for line in filter(None, (person.dynamic, *told)):
         yield from _wrapped(line)
-    if who.unresolved:
-        yield from _wrapped(f"Open between them: {'; '.join(who.unresolved)}")
+    if person.unresolved:
+        yield from _wrapped(f"Open between them: {'; '.join(person.unresolved)}")
     for kind in (kinds.EPISODE.name, kinds.BELIEF.name):
         yield from _section(HEADS[kind], found[kind][:PERSON_MOST], {}, dated=True)
     if not (told or any(found.values())):
@@ -181,7 +184,7 @@ def _section(
 def _text(entry: LifeEntry) -> str:
     is_named = entry.title and entry.kind == "session"
     text = entry.title if is_named else output.plain(entry.text)
-    return output.shorten(text or "; ".join(entry.fragments), TEXT_CHARS)
+    return output.shorten(text, TEXT_CHARS)
 
 
 def _wrapped(text: str, head: str = "  ") -> list[str]:
@@ -196,7 +199,7 @@ def _day(at: datetime) -> str:
 def _data(entry: LifeEntry) -> dict[str, Any]:
     return {
         "at": entry.at.isoformat(timespec="seconds"),
-        "text": entry.text or "; ".join(entry.fragments),
+        "text": entry.text,
         "title": entry.title or None,
         "people": list(entry.people),
     }
@@ -277,7 +280,7 @@ def _report(opened: Opened, reader: Reader) -> page.LifeReport:
     now = opened.now
     name = opened.identity.name
     progress = output.Progress(f"Reading {name}'s memories", opened.shell.environ)
-    collector = Collector(opened.entity, zone, name, reader, now)
+    collector = Collector(opened.entity, zone, name, reader)
     life = collector.collect(progress)
     progress.clear()
     moments = _history(opened) if reader.is_owner else []

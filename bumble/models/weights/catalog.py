@@ -16,7 +16,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, ValidationError
 
-from bumble import patterns
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
 from bumble.text import yaml_read
@@ -27,7 +26,6 @@ Thinking = Literal["none", "switch", "always"]  # "switch": a request says wheth
 BUILT_IN = Path(__file__).with_name("catalog.json")  # read by every turn: YAML takes .3 s
 BUNDLED = Path(__file__).with_name("data")
 WEIGHTS, TOKENIZER = "model.onnx", "tokenizer.json"
-_PLACE = patterns.compile(r"\.(\w+)|\[(\d+)\]")  # a step of the path in an error of msgspec
 
 Positive = Annotated[int, Meta(gt=0)]
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}\Z")]
@@ -238,21 +236,20 @@ def _built_in() -> tuple[CatalogEntry, ...]:
 def _read(path: Path) -> tuple[CatalogEntry, ...]:
     try:
         source = path.read_text(encoding="utf-8")
-        return _entries(path, yaml_read.parse(source), source)
+        return _entries(path, yaml_read.parse(source))
     except yaml_read.SourceError as error:
         raise RecordInvalidError(path, error.problem, error.line) from error
     except (OSError, ValueError) as error:
         raise RecordInvalidError(path, f"can't be read as a catalog: {error}") from error
 
 
-def _entries(path: Path, loaded: Any, source: str = "") -> tuple[CatalogEntry, ...]:
-    """Read entries; `source` is the YAML in which lines can be named."""
+def _entries(path: Path, loaded: Any) -> tuple[CatalogEntry, ...]:
     try:
         listed = msgspec.convert(loaded, _Listed, dec_hook=partial(_source, path.parent))
     except ValidationError as error:
         problem, _, place = str(error).partition(" - at `$")
         where = f"`{place.strip('.`')}`: " if place else ""
-        raise RecordInvalidError(path, f"{where}{problem}", _line(source, place)) from error
+        raise RecordInvalidError(path, f"{where}{problem}") from error
     return listed.models
 
 
@@ -276,17 +273,3 @@ def _source(folder: Path, kind: type[FileSource], value: Any) -> FileSource:
     except ValidationError as error:
         raise ValueError(f"`{key}`: {str(error).partition(' - at')[0]}") from error
     raise ValueError(f"no source is called `{key}`: hub, wheels, made, bundled or file")
-
-
-def _line(source: str, place: str) -> int:
-    """Return the line of the deepest part of a place that is there."""
-    node, line = yaml_read.compose(source), 1
-    for key, number in _PLACE.findall(place):
-        if number:
-            node = node.value[int(number)]
-            line = node.start_mark.line + 1
-        elif found := yaml_read.find(node, key):
-            line, node = found[0].start_mark.line + 1, found[1]
-        else:
-            break
-    return line
