@@ -31,7 +31,6 @@ from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import base, journal, knowledge, relationships, reminders
 from bumble.runtime import body_state, people, rules
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments
 from bumble.text.words import one_line, shorten
 
 MAX_QUERY_CHARS = 10_000
@@ -260,7 +259,7 @@ class Desk(Struct, frozen=True):
                 "Its owner makes room with `bumble knowledge remove`, or makes them their own."
             )
         name = _free_title(book, head)
-        why = f"remember for another program: {shorten(one_line(text), 50)}"
+        why = f"for another program: {shorten(one_line(text), 50)}"
         change = knowledge.plan_set(
             book, name, text, why, by_entity=True, provenance=self._origin()
         )
@@ -272,7 +271,7 @@ class Desk(Struct, frozen=True):
 
         Args:
             text: What is to be said.
-            at: When, like 2026-05-24T18:00.
+            at: When, like 2026-05-24T18:00; of a day alone its morning.
         """
         _check(text)
         due = self._moment(at)
@@ -285,12 +284,12 @@ class Desk(Struct, frozen=True):
             deliver=reminders.SESSION,
             provenance=self._origin(),
         )
-        self._apply("mcp remind", reminders.plan_new(reminder, f"remind: {shorten(text, 50)}"))
+        self._apply("mcp remind", reminders.plan_new(reminder, shorten(one_line(text), 50)))
         return {"changed": True, "id": reminder.id, "at": base.stamp(due), "trust": TRUST}
 
     def _moment(self, text: str) -> datetime:
         try:
-            return moments.local(text, self.runtime.zone).astimezone(self.runtime.zone)
+            return reminders.moment(text, self.runtime.zone).astimezone(self.runtime.zone)
         except ValueError as error:
             raise UsageError(str(error)) from None
 
