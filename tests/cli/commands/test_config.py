@@ -205,3 +205,11 @@ def test_what_a_newer_bumble_made_names_what_helps_and_nothing_that_fails_likewi
     ran = run("status")
     assert ran.code == 12 and "was made by a newer bumble (format 99)" in ran.err
     assert "Install that one" in ran.err and "config show" not in ran.err
+
+
+def test_another_time_zone_says_what_becomes_of_the_diary(run: Run) -> None:
+    assert run.ok("config", "set", "timezone", "Asia/Tokyo").err == ""
+    run.ok("journal", "add", "It rains.")
+    before = run.text("journal.md")
+    assert "keeps its times as they stand" in run.ok("config", "set", "timezone", "UTC").err
+    assert run.text("journal.md") == before
