@@ -24,7 +24,7 @@ from msgspec.structs import asdict, replace
 from bumble.entity import changes, git_operations, installation, write_ahead
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import MergeUnfinishedError, UnsafePathError
-from bumble.files import disk, git
+from bumble.files import disk, git, gitdir
 from bumble.files.gitdir import Repository
 from bumble.text import yaml_edit
 from bumble.text.words import shorten
@@ -357,12 +357,16 @@ class Commits:
         It was made before there was a repository, or in somebody's larger one.
         """
         noted = {path for note in waiting for path in note.after}
-        file = self.repository.folder / ENTITY_FILE
-        if not self.commits or ENTITY_FILE in noted or git.tracked(self.root, ENTITY_FILE):
+        place = self.repository
+        named = f"{place.prefix}{ENTITY_FILE}\0".encode(errors="surrogateescape")
+        index = gitdir.content(place.private / "index") or b""  # git is asked if need be
+        if not self.commits or ENTITY_FILE in noted or named in index:
+            return
+        if git.tracked(self.root, ENTITY_FILE) or not (place.folder / ENTITY_FILE).exists():
             return
         new = (path for path in changed(self.git) - noted if write_ahead.is_written(path))
         kept = [path for path in new if path.partition("/")[0] != write_ahead.WORKSPACE]
-        entries = self._look(path for path in kept if self._place(path)) if file.exists() else []
+        entries = self._look(path for path in kept if self._place(path))
         unknown = [entry for entry in entries if entry.unknown]
         if unknown and not self.waits:
             self._record(BEGUN, unknown)
