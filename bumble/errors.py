@@ -127,6 +127,14 @@ class SettingInvalidError(UserError):
         super().__init__(f"{place}: {problem}\nSee every setting with `bumble config show`.")
 
 
+class FolderNewerError(SettingInvalidError):
+    """A folder was made by a newer bumble, whose settings this one doesn't know."""
+
+    def __init__(self, place: str, version: int, wanted: int) -> None:
+        told = f"{place}: was made by a newer bumble (format {version}); this one reads {wanted}"
+        UserError.__init__(self, f"{told}\nInstall that one on this machine.")
+
+
 class FolderOutdatedError(SettingInvalidError):
     """A folder was made by an older bumble, and is not migrated yet."""
 

@@ -20,7 +20,6 @@ from bumble.errors import (
     RecordMissingError,
     RefusedError,
     UsageError,
-    UserError,
 )
 from bumble.history import why
 from bumble.history.lookup import Library, LibraryRecord
@@ -32,7 +31,6 @@ from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import base, journal, knowledge, relationships, reminders
 from bumble.runtime import body_state, people, rules
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments
 from bumble.text.words import one_line, shorten
 
 MAX_QUERY_CHARS = 10_000
@@ -64,7 +62,12 @@ class Desk(Struct, frozen=True):
         return body_state.mood(self.runtime, soma).name
 
     def recall(self, query: str, limit: int = 0) -> dict[str, Any]:
-        """Search what the entity remembers: what answers, best first, or the best `limit`."""
+        """Search what the entity remembers: what answers, best first, or the best `limit`.
+
+        Args:
+            query: What to look for: a question, or words.
+            limit: How many to return; 0: those that answer.
+        """
         if not query.strip():
             raise UsageError("There is nothing to look for: the query is empty.")
         if len(query) > MAX_QUERY_CHARS:
@@ -91,12 +94,20 @@ class Desk(Struct, frozen=True):
         }
 
     def read(self, id: str) -> dict[str, Any]:  # noqa: A002  (as clients know it)
-        """Read one record whole, by the id that `recall` gives, a title or a person's name."""
+        """Read one record whole.
+
+        Args:
+            id: As `recall` gives it; or a title, or a person's name.
+        """
         _, item = self._find(id)
         return _told(item.data())
 
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Show where a record comes from: all it rests on, down to what was said."""
+        """Show where a record comes from: all it rests on, down to what was said.
+
+        Args:
+            id: As `recall` gives it; or a title, or a person's name.
+        """
         library, item = self._find(id)
         return self._node(why.explain(library, item))
 
@@ -104,8 +115,9 @@ class Desk(Struct, frozen=True):
         """Look a record up.
 
         Raises:
-            RecordMissingError: If there is none, more than one, or none that may be read: nobody
-                learns from an error what others have told.
+            RecordMissingError: If there is none, or none that may be read: nobody learns from an
+                error what others have told.
+            UserError: If it could be more than one that may be read.
             RecordInvalidError: If a file can't be read, and the owner asks.
         """
         runtime = self.runtime
@@ -113,12 +125,16 @@ class Desk(Struct, frozen=True):
         missing = RecordMissingError("record to be read with the id", record_id)
         if not record_id.strip():
             raise missing
+
+        def may_see(origin: base.Provenance) -> bool:
+            return base.may_read(origin.audience, self.readers)
+
         try:
-            item = library.look_up(record_id)
-        except UserError as error:
-            if isinstance(error, RecordInvalidError) and self.reader.trust == "owner":
-                raise
+            item = library.look_up(record_id, may_see=may_see)
+        except RecordMissingError:
             raise missing from None
+        except RecordInvalidError as error:
+            raise (error if self.reader.trust == "owner" else missing) from None
         if not base.may_read(item.origin.audience, self.readers):
             raise missing
         return library, item
@@ -131,7 +147,11 @@ class Desk(Struct, frozen=True):
         return {**_told(node.item.data()), "resolved": node.resolved, "rests_on": below}
 
     def person(self, name: str) -> dict[str, Any]:
-        """Show how the entity sees somebody, and how the two stand."""
+        """Show how the entity sees somebody, and how the two stand.
+
+        Args:
+            name: What they are called, or their id.
+        """
         match = self._somebody(name)
         data = {
             "id": match.id,
@@ -215,7 +235,12 @@ class Desk(Struct, frozen=True):
         return quotation(item.origin, item.text)
 
     def remember(self, text: str, title: str = "") -> dict[str, Any]:
-        """Leave a note with the entity. It stays a quotation until its owner says it is so."""
+        """Leave a note with the entity. It stays a quotation until its owner says it is so.
+
+        Args:
+            text: What is to be remembered.
+            title: What the note is called; empty: for its first words.
+        """
         _check(text, title)
         book = knowledge.read(self.runtime.entity.knowledge)
         # named for the reader: a number would tell of a section of that title that isn't theirs
@@ -232,7 +257,7 @@ class Desk(Struct, frozen=True):
                 "Its owner makes room with `bumble knowledge remove`, or makes them their own."
             )
         name = _free_title(book, head)
-        why = f"remember for another program: {shorten(one_line(text), 50)}"
+        why = f"for another program: {shorten(one_line(text), 50)}"
         change = knowledge.plan_set(
             book, name, text, why, by_entity=True, provenance=self._origin()
         )
@@ -240,7 +265,12 @@ class Desk(Struct, frozen=True):
         return {"changed": change is not None, "id": name, "trust": TRUST}
 
     def remind(self, text: str, at: str) -> dict[str, Any]:
-        """Have something said in the next talk after a time like 2026-05-24T18:00."""
+        """Have something said in the next talk after a time.
+
+        Args:
+            text: What is to be said.
+            at: When, like 2026-05-24T18:00; of a day alone its morning.
+        """
         _check(text)
         due = self._moment(at)
         runtime = self.runtime
@@ -252,12 +282,12 @@ class Desk(Struct, frozen=True):
             deliver=reminders.SESSION,
             provenance=self._origin(),
         )
-        self._apply("mcp remind", reminders.plan_new(reminder, f"remind: {shorten(text, 50)}"))
+        self._apply("mcp remind", reminders.plan_new(reminder, shorten(one_line(text), 50)))
         return {"changed": True, "id": reminder.id, "at": base.stamp(due), "trust": TRUST}
 
     def _moment(self, text: str) -> datetime:
         try:
-            return moments.local(text, self.runtime.zone).astimezone(self.runtime.zone)
+            return reminders.moment(text, self.runtime.zone).astimezone(self.runtime.zone)
         except ValueError as error:
             raise UsageError(str(error)) from None
 

@@ -8,13 +8,14 @@ error that JSON-RPC has for it.
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import math
 import os
 from collections.abc import Awaitable, Callable, Iterator
 from functools import wraps
-from typing import Any, BinaryIO, TypeVar
+from typing import Annotated, Any, BinaryIO, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -34,7 +35,7 @@ from mcp_types import (
     RequestId,
     ToolAnnotations,
 )
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from bumble import __version__
 from bumble.bridges.mcp_desk import Desk
@@ -58,6 +59,28 @@ MAX_BYTES = 32_000_000  # of a line
 Message = JSONRPCRequest | JSONRPCNotification | JSONRPCError
 
 
+class _Server(MCPServer[Any]):
+    """A server that says what is wrong with the arguments of a call, in a line."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Call a tool.
+
+        Raises:
+            ToolError: If its arguments are not what it takes, or it refuses.
+        """
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(f"{name}: {_problems(error.__cause__)}") from error
+            raise
+
+
+def _problems(error: ValidationError) -> str:
+    told = ((".".join(map(str, one["loc"][:1])), one["msg"]) for one in error.errors())
+    return "; ".join(f"{where}: {what}" for where, what in told)
+
+
 def make(desk: Desk, *, writes: bool) -> MCPServer[Any]:
     """Make the server of an entity.
 
@@ -66,7 +89,7 @@ def make(desk: Desk, *, writes: bool) -> MCPServer[Any]:
         writes: Whether it has the tools that leave something with the entity.
     """
     name = desk.runtime.identity.name
-    server: MCPServer[Any] = MCPServer(
+    server = _Server(
         f"bumble-{name}",
         title=name,
         version=__version__,
@@ -78,9 +101,9 @@ def make(desk: Desk, *, writes: bool) -> MCPServer[Any]:
         subscriptions=False,
     )
     for read in (desk.recall, desk.read, desk.why, desk.person, desk.whoami):
-        server.add_tool(_guarded(read), annotations=LOOKS)
+        server.add_tool(_guarded(read), description=_told(read)[0], annotations=LOOKS)
     for write in (desk.remember, desk.remind) if writes else ():
-        server.add_tool(_guarded(write), annotations=ADDS)
+        server.add_tool(_guarded(write), description=_told(write)[0], annotations=ADDS)
     for address, page in PAGES.items():
         show = _guarded(getattr(desk, page), ResourceError)
         server.resource(f"bumble://{address}", mime_type="text/markdown")(show)
@@ -101,7 +124,20 @@ def _guarded(
             is_missing = isinstance(error, RecordMissingError) and refused is ResourceError
             raise (ResourceNotFoundError if is_missing else refused)(str(error)) from error
 
+    shape, told = inspect.signature(act, eval_str=True), _told(act)[1]
+    given = [
+        each.replace(annotation=Annotated[each.annotation, Field(description=told.get(each.name))])
+        for each in shape.parameters.values()
+    ]
+    answer.__signature__ = shape.replace(parameters=given)  # type: ignore[attr-defined]
     return answer
+
+
+def _told(act: Callable[..., object]) -> tuple[str, dict[str, str]]:
+    """Return what a docstring says of what is done, and of each argument."""
+    about, _, below = (inspect.getdoc(act) or "").partition("\n\nArgs:\n")
+    rows = (row.strip().partition(": ") for row in below.partition("\n\n")[0].splitlines())
+    return about, {name: text for name, _, text in rows}
 
 
 def serve(server: MCPServer[Any]) -> None:
@@ -185,12 +221,9 @@ def _message(given: Any) -> Iterator[Message]:
         try:
             yield kind.model_validate(given)
         except ValidationError as error:
-            problem = error.errors()[0]
-            where = ".".join(str(part) for part in problem["loc"][:1])
             request_id = given.get("id")
             known = type(request_id) in (int, str)
-            text = f"{where}: {problem['msg']}"
-            yield _error(INVALID_REQUEST, text, request_id if known else None)
+            yield _error(INVALID_REQUEST, _problems(error), request_id if known else None)
 
 
 def _error(code: int, problem: str, request_id: RequestId | None = None) -> JSONRPCError:

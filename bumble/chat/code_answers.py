@@ -29,8 +29,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text.words import folded, sentences
 
 NOON = 12  # where hours begin anew
-MORNING = 9  # the hour of a reminder for which none was named
-HOURS_OF = {"early": [MORNING], "noon": [NOON], "late": [18, 21]}  # of a part of a day
+HOURS_OF = {"early": [reminders.MORNING], "noon": [NOON], "late": [18, 21]}  # of a part of a day
 LEAST_LETTERS = 4  # of a weekday cut short
 WAKING = 6  # hours before it are of the afternoon, unless it is said
 PERHAPS = -2.5  # how far below its cut-off a reminder with its time still is one
@@ -256,7 +255,7 @@ def time_of(
         if not (days or named) or (near.numbers and not near.times.are_there and not named):
             return None
         hours = tuple(timedelta(hours=hour) for part in named or parts for hour in HOURS_OF[part])
-        hours = hours or (timedelta(hours=MORNING),)
+        hours = hours or (timedelta(hours=reminders.MORNING),)
     else:
         hours = _hours(clock, parts, soon=not days or days[0] == at.date(), wakes=wakes)
     days = days or [at.date(), at.date() + timedelta(days=1)]

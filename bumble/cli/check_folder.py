@@ -428,6 +428,7 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
         return
     yield from _find_under_way(root, place)
     yield from _find_uncommitted(root, place)
+    yield from _find_hidden(root, place)
     for code, name, lacks, _ in TOLD:
         if missing := missing_lines(root, name):
             yield Finding(code, f"{lacks} {'; '.join(missing)}", name, fix=MEND)
@@ -495,6 +496,20 @@ def _find_uncommitted(root: Path, place: git.Git) -> Iterator[Finding]:
             sorted(changed)[0],
             fix="bumble doctor --fix",
         )
+
+
+def _find_hidden(root: Path, place: git.Git) -> Iterator[Finding]:
+    """Find records that git is told to ignore: they have no history, and no clone has them."""
+    if place.repository.folder != place.repository.top and not git.tracked(root, ENTITY_FILE):
+        return
+    options = ("--others", "--ignored", "--exclude-standard", "-z")
+    paths = place.call("ls-files", *options).text.split("\0")
+    hidden = sorted(path for path in paths if path == ENTITY_FILE or kinds.of_path(path))
+    if hidden:
+        more = f", and {len(hidden) - 1} more like it" if len(hidden) > 1 else ""
+        said = f"git is told to ignore it{more}: it has no history, and no clone has it"
+        here = f"git -C {shlex.quote(str(root))} check-ignore -v {shlex.quote(hidden[0])}"
+        yield Finding("git-hides", said, hidden[0], fix=here)
 
 
 def missing_lines(root: Path, name: str) -> list[str]:

@@ -28,6 +28,7 @@ from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions, git_operations, layers, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import (
+    FolderNewerError,
     HistoryMissingError,
     NotAnEntityError,
     PastMissingError,
@@ -177,8 +178,7 @@ def _version(root: Path, source: str) -> int:
     if type(version) is not int or version < 1:
         raise SettingInvalidError(place, f"{VERSION_KEY} must be a whole number from 1 on")
     if version > settings.SCHEMA_VERSION:
-        newer = f"was made by a newer bumble (format {version}): install that one"
-        raise SettingInvalidError(place, newer)
+        raise FolderNewerError(place, version, settings.SCHEMA_VERSION)
     return version
 
 

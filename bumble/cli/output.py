@@ -144,11 +144,15 @@ def abandon(stream: TextIO) -> None:
         os.close(nowhere)
 
 
+WIDEST = 60  # letters that a column is wide
+
+
 def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:
-    """Line up rows in columns; the last column is not padded."""
+    """Line up rows in columns, but for the last, and for what is far too long."""
     if not rows:
         return []
-    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]) - 1)]
+    columns = range(len(rows[0]) - 1)
+    widths = [min(max(len(row[n]) for row in rows), WIDEST) for n in columns]
     return [
         indent
         + "  ".join(

@@ -24,18 +24,21 @@ from msgspec.structs import asdict, replace
 from bumble.entity import changes, git_operations, installation, write_ahead
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import MergeUnfinishedError, UnsafePathError
-from bumble.files import disk, git
+from bumble.files import disk, git, gitdir
 from bumble.files.gitdir import Repository
 from bumble.text import yaml_edit
 from bumble.text.words import shorten
 
 CYCLE = "Cycle"  # the trailer that every commit of a change set has
 BY_HAND = "by hand"
+BEGUN = "begin: what was here before its first commit\n"  # with all that git did not know of it
 NOTES = "uncommitted"  # below `.bumble/`
 REAL_NAME = ("-c", "user.useConfigOnly=true")  # a guessed name would stand there for ever
 STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--no-renames")
 # Records lie in folders by date: git must not take one folder for another's new name.
 MERGING = ("-c", "merge.directoryRenames=false")
+# What users have set for merges of their own (`merge.ff`, `branch.NAME.mergeOptions`) is not meant.
+PLAINLY = ("--ff", "--commit", "--no-squash", "--no-verify-signatures", "--no-autostash")
 # Two short records are so alike that git would take one for another by a new name.
 EXACT_RENAMES = ("-X", "find-renames=100%")
 MAX_BODY_LINES = 100
@@ -292,6 +295,7 @@ class Commits:
             return
         paths = [path for path in map(self._place, (step.path for step in steps)) if path]
         waiting = notes(self.root)
+        self._begin(waiting)
         entries = self._look({*paths, *(path for note in waiting for path in note.after)})
         clash = [entry.path for entry in entries if entry.unmerged and entry.path in paths]
         if clash:
@@ -340,11 +344,32 @@ class Commits:
         if self.repository.under_way:
             return ""  # whoever goes on with that says so
         noted = {path for note in notes(self.root) for path in note.after}
+        self._begin(notes(self.root))
         edited = changed(self.git) - noted
         entries = [entry for entry in self._look(edited) if not entry.unknown] if edited else []
         if entries and not self.waits:
             self._record(_by_hand(entries), entries)
         return self.waits if entries else ""
+
+    def _begin(self, waiting: Sequence[PendingCommit]) -> None:
+        """Commit the entity whole where git knows nothing of it: a part of it is no entity.
+
+        It was made before there was a repository, or in somebody's larger one.
+        """
+        noted = {path for note in waiting for path in note.after}
+        place = self.repository
+        named = f"{place.prefix}{ENTITY_FILE}\0".encode(errors="surrogateescape")
+        index = gitdir.content(place.private / "index") or b""  # git is asked if need be
+        if not self.commits or ENTITY_FILE in noted or named in index:
+            return
+        if git.tracked(self.root, ENTITY_FILE) or not (place.folder / ENTITY_FILE).exists():
+            return
+        new = (path for path in changed(self.git) - noted if write_ahead.is_written(path))
+        kept = [path for path in new if path.partition("/")[0] != write_ahead.WORKSPACE]
+        entries = self._look(path for path in kept if self._place(path))
+        unknown = [entry for entry in entries if entry.unknown]
+        if unknown and not self.waits:
+            self._record(BEGUN, unknown)
 
     def _commit_earlier(
         self, entries: Sequence[TreeEntry], waiting: Sequence[PendingCommit], paths: Sequence[str]
@@ -561,7 +586,7 @@ def merge(
         driver: Its command line.
     """
     options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-stat", *EXACT_RENAMES)
-    command = (*MERGING, "-c", f"{key}={driver}", "merge", *options, commit)
+    command = (*MERGING, "-c", f"{key}={driver}", "merge", *PLAINLY, *options, commit)
     # our driver runs once a file
     return signed(place, policy, *command, timeout_seconds=git.NETWORK_TIMEOUT_SECONDS)
 

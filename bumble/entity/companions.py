@@ -468,6 +468,11 @@ def closed(path: str, text: str, *, pointed: bool) -> str:
     return _pointed(split(path, text).text, place(path) or "", needed=pointed)
 
 
+def for_everybody(title: str) -> str:
+    """Return a title without what would say, as a heading, who alone may meet its section."""
+    return _ONLY.sub("", title)
+
+
 def is_marked(text: str) -> bool:
     """Whether a section says in its heading who alone may meet it: the form of a file."""
     return any(_ONLY.search(line) for line in text.splitlines() if line.startswith("#"))

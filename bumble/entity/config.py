@@ -71,7 +71,7 @@ class MemoryConfig(FeltMemoryConfig, frozen=True):
     episode_significance_threshold: Share = 0.3  # below, an event becomes no episode
     max_recall_results: Positive = 10  # memories of one search
     # or 512, 256, 128, 64; a model with fewer gives what it has
-    embedding_dimensions: Positive = 768
+    embedding_dimensions: Literal[768, 512, 256, 128, 64] = 768
     # consolidations after which the self-story is told anew
     narrative_every_n_consolidations: Positive = 3
     episode_pause_minutes: Amount = 30  # silence that closes an episode

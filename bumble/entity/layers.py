@@ -15,6 +15,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from bumble.entity.config import Config, Identity, defaults
+from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import SettingInvalidError, UsageError
 from bumble.text import schema, yaml_edit
 from bumble.text.printable import HALF
@@ -290,6 +291,9 @@ def sentence(problem: schema.ValueProblem) -> str:
     if gone := reason(problem.keys):
         return f"`{'.'.join(problem.keys)}` is no setting any more: {gone}"
     key, above = problem.keys[-1], problem.keys[:-1]
+    if problem.keys[0] == NOTES:
+        name = ".".join(problem.keys)
+        return f"`{name}` is not a setting: `{NOTES}` is for notes of your own, in {ENTITY_FILE}"
     names = problem.names if above else (*problem.names, *schema.fields(Identity), NOTES)
     hint = _hint(key, names, above) or _elsewhere(problem.keys)
     return f"`{'.'.join(problem.keys)}` is not a setting{hint}"

@@ -18,6 +18,7 @@ from bumble.entity.config import OWNERS, YOURS, Config, Identity, defaults
 from bumble.entity.folder import ENTITY_FILE, Approval
 from bumble.entity.layers import Layer, Plain
 from bumble.errors import (
+    FolderNewerError,
     FolderOutdatedError,
     NotAnEntityError,
     SettingInvalidError,
@@ -242,8 +243,8 @@ def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
         raise _invalid(path, source, (folder_trust.KEY,), "a folder can't trust itself")
     version = own.get("schema_version")
     if type(version) is int and version > SCHEMA_VERSION:
-        newer = f"was made by a newer bumble (schema {version}); this one reads {SCHEMA_VERSION}"
-        raise _invalid(path, source, ("schema_version",), newer)
+        place = layers.place(str(path), source, ("schema_version",))
+        raise FolderNewerError(place, version, SCHEMA_VERSION)
     if type(version) is int and 0 < version < SCHEMA_VERSION:
         raise FolderOutdatedError(path.parent, version, SCHEMA_VERSION)
     try:

@@ -100,17 +100,19 @@ def _check_place(path: str, named: str) -> None:
     parts = PurePosixPath(os.path.normpath(path).replace(os.sep, "/")).parts
     if any(_plain(part).split(":")[0].rstrip(". ") in _GITS_OWN for part in parts):
         raise UnsafePathError(named, "it is git's own")
-    first = parts[0] if parts else ""
-    if first in _ANY_FILE and len(parts) > 1:
-        return
-    if (
+    if not is_written(path) and named not in _BY_NAME:
+        raise UnsafePathError(named, "it is no file that bumble writes")
+
+
+def is_written(path: str) -> bool:
+    """Whether bumble may write a file of an entity's folder."""
+    first, _, inner = path.partition("/")
+    return (
         path in _BY_NAME
-        or named in _BY_NAME
+        or bool(first in _ANY_FILE and inner)
         or (not first.startswith(".") and path.endswith(".md"))
         or (path.startswith(_YAML) and path.endswith(".yaml"))
-    ):
-        return
-    raise UnsafePathError(named, "it is no file that bumble writes")
+    )
 
 
 def refuse_gits(file: Path, top: Path, path: str) -> None:

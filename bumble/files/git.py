@@ -72,6 +72,8 @@ OFF = {
     "core.fsmonitor": "false",
     "safe.bareRepository": "explicit",
     "log.showSignature": "false",
+    # what users never want kept is meant for their own work, not for what an entity remembers
+    "core.excludesFile": os.devnull,
 }
 # The same, where it takes an option of the command.
 SHUT = {

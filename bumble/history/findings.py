@@ -127,6 +127,7 @@ CODES: dict[str, Code] = {
     ),
     "git-locked": Code("problem", "A lock of another git keeps commits back."),
     "git-ignores": Code("problem", ".gitignore does not name what is derived.", mends=True),
+    "git-hides": Code("note", "git is told to ignore what an entity remembers."),
     "git-attributes": Code("note", ".gitattributes lacks lines that let clones merge.", mends=True),
     "git-driver": Code(
         "note", "git has not been told how to merge an entity's files by meaning.", mends=True

@@ -24,6 +24,7 @@ from bumble.files import disk
 from bumble.records import base, kinds, knowledge, relationships, session_files
 from bumble.records.kind import Kind, RecordKind, RecordView
 from bumble.records.sessions import Compaction, Message, Session
+from bumble.text import titles
 
 _ID = patterns.compile(rb'"id"\s*:\s*"((?:msg|cmp)_[^"\\]+)"')
 
@@ -99,6 +100,7 @@ def _find_in(session: Session, record_id: str) -> FoundMessage | None:
 MESSAGE = "message"
 KINDS = (*(kind.name for kind in kinds.KINDS if kind.explained), MESSAGE)
 WITH_IDS = (*(kind.name for kind in kinds.KINDS if kind.explained and kind.prefix), MESSAGE)
+CLAIMS = tuple(kind.name for kind in kinds.KINDS if kind.claims)
 LINES = tuple(kind.name for kind in kinds.KINDS if kind.is_lines)
 SHORTEST_END = 6  # letters that may stand for a whole id
 _DAY = patterns.compile(r"\d{4}-\d\d-\d\d")
@@ -170,16 +172,14 @@ class Library:
         wanted = query.strip()
         named = _kind_of(wanted)
         wanted_kinds = [name for name in (kind, named) if name][:1] or list(KINDS)
-        matches = [
-            (candidate, name)
-            for candidate in wanted_kinds
-            for name in self._find_exact(candidate, wanted)
-        ]
-        matches = matches or [
-            (candidate, name)
-            for candidate in wanted_kinds
-            for name in self._find_partial(candidate, wanted)
-        ]
+        for finding in (self._find_exact, self._find_titled, self._find_partial):
+            matches = [
+                (candidate, name)
+                for candidate in wanted_kinds
+                for name in finding(candidate, wanted)
+            ]
+            if matches:
+                break
 
         def is_seen(match: tuple[str, str]) -> bool:
             found = self.item(*match)
@@ -187,6 +187,9 @@ class Library:
 
         if len(matches) > 1:
             matches = [match for match in matches if is_seen(match)] or matches[:1]
+            # what is told as true goes before a topic, say, that was drawn from it
+            claimed = [match for match in matches if match[0] in CLAIMS]
+            matches = claimed or matches
         if len(matches) > 1:
             shown = ", ".join(f"{match_kind} {name}" for match_kind, name in matches[:4])
             more = ", …" if len(matches) > 4 else ""
@@ -253,6 +256,18 @@ class Library:
         same = knowledge.key if kind == kinds.KNOWLEDGE.name else disk.same_name
         found = [record_id for name, record_id in self._names(kind) if same(name) == same(wanted)]
         return list(dict.fromkeys(found)) if kind in LINES else found[:1]
+
+    def _find_titled(self, kind: str, wanted: str) -> list[str]:
+        """Return the ids of the records that have a title, by their heading."""
+        titled = kinds.BY_NAME.get(kind)
+        if _kind_of(wanted) or not isinstance(titled, RecordKind) or not titled.prefix:
+            return []
+        records = titled.readable(self.entity.root / titled.folder)
+        return [
+            one.id
+            for one in records
+            if disk.same_name(titles.heading(one.source.body)) == disk.same_name(wanted)
+        ]
 
     def _find_partial(self, kind: str, wanted: str) -> list[str]:
         """Return the ids that begin so, or end so with enough letters; lines that hold it."""

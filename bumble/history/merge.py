@@ -177,9 +177,10 @@ def _merge_drawn(people: Sequence[relationships.Relationship]) -> merge_texts.Me
     merged = _merge_document((base, current, incoming), join)
     times = [person.last_reflection for person in people]
     written = [person.provenance.by for person in people[1:]]
-    if merged.clean or not all(written) or times[1] == times[2] or None in times[1:]:
+    if merged.clean or not all(written) or None in times[1:]:
         return merged
-    earlier, later = sorted(people[1:], key=_written_at)
+    # two of one night stand in an order that is the same whichever side merges
+    earlier, later = sorted(people[1:], key=lambda person: (_written_at(person), person.text))
     text = _join_portraits(people[0].text, earlier.text, later.text)
     body = later.source.source[later.source.body_start :].replace(later.text, text, 1)
     texts = [person.source.source[: person.source.body_start] + body for person in people]

@@ -330,7 +330,8 @@ def push(root: Path, place: git.Git, target: Upstream) -> None:
 
 def _push(root: Path, place: git.Git, remote: str, branch: str, advice: str) -> None:
     with git_operations.noted(root, git_operations.Operation("push")):
-        result = place.reach("push", "--no-verify", remote, f"HEAD:{branch}")
+        options = ("--no-verify", "--no-signed", "--no-follow-tags")
+        result = place.reach("push", *options, remote, f"HEAD:{branch}")
     if result.code != 0:
         raise SyncError(root, result.why, advice)
 
@@ -393,7 +394,7 @@ def upload(root: Path, place: git.Git) -> Upload:
     """Tell what a push would send: all that is committed, and all earlier versions of it.
 
     Raises:
-        SyncError: If nothing is committed yet, or no branch is checked out.
+        SyncError: If nothing is committed yet, or not the entity, or no branch is checked out.
     """
     branch = place.call("symbolic-ref", "--quiet", "--short", "HEAD").text.strip()
     count = place.call("rev-list", "--count", "HEAD").text.strip()
@@ -401,6 +402,9 @@ def upload(root: Path, place: git.Git) -> Upload:
         raise SyncError(root, "there is no branch with a commit", "`bumble doctor` says more.")
     names = place.call("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD").text.split("\0")
     prefix = place.repository.prefix
+    if f"{prefix}{ENTITY_FILE}" not in names:
+        why = f"{ENTITY_FILE} is not committed, without which a clone is no entity"
+        raise SyncError(root, why, "`bumble doctor` says what keeps it back.")
     found = [
         _record(name.removeprefix(prefix)) if name.startswith(prefix) else None
         for name in names

@@ -451,11 +451,12 @@ def quoted(text: str, mark: str = "  ") -> Told:
 
 
 def told_anew(what: str, before: str, after: str) -> Told:
-    """Yield a text before and after, where it differs."""
+    """Yield the lines of a text that went, and those that came."""
     if before != after:
         yield what
-        yield from quoted(before, "- ")
-        yield from quoted(after, "+ ")
+        rows = [text.splitlines() for text in (before, after)]
+        yield from quoted("\n".join(row for row in rows[0] if row not in rows[1]), "- ")
+        yield from quoted("\n".join(row for row in rows[1] if row not in rows[0]), "+ ")
 
 
 def changed_lines(before: str | None, after: str | None, context: int = 1) -> Told:

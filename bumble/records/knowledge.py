@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import patterns
-from bumble.entity import changes
+from bumble.entity import changes, companions
 from bumble.errors import (
     RecordInvalidError,
     RecordMissingError,
@@ -109,6 +109,22 @@ def unmarked(title: str) -> tuple[str, bool]:
         said = "".join(c for c in plain if unicodedata.category(c) != "Cf")
         mark = _MARK.match(said)
     return (unmarked(said[mark.end() :])[0], True) if mark else (title, False)
+
+
+def said(title: str) -> str:
+    """Return what a title says as plain words: as a heading nothing of it is a mark of any kind."""
+    return _read(title)[0]
+
+
+def _read(title: str) -> tuple[str, bool]:
+    """Split a title that somebody gave into what it says, and whether it asks for a lock."""
+    seen = "".join(c for c in title if unicodedata.category(c) != "Cc" or c.isspace())
+    told, before, locked = words.one_line(seen), "", False
+    while told != before:  # one mark may stand behind another
+        before = told
+        told, marked = unmarked(_bare(companions.for_everybody(told)).strip())
+        told, locked = told.strip(), locked or marked
+    return told, locked
 
 
 def always(section: KnowledgeSection) -> bool:
@@ -282,7 +298,7 @@ def new_section(title: str, text: str, provenance: base.Provenance | None) -> st
     Raises:
         UsageError: If the title or the text is empty.
     """
-    title = _clean(title)
+    title = said(title) if provenance else _clean(title)  # only the owner locks
     return f"## {title}\n{_commented(_contained(title, text), provenance)}"
 
 
@@ -388,8 +404,8 @@ def plan_remove(
 
 def _clean(title: str) -> str:
     """Make a title that reads back as one line of heading."""
-    seen = "".join(c for c in title if unicodedata.category(c) != "Cc" or c.isspace())
-    return _bare(words.one_line(seen)).strip()
+    told, locked = _read(title)
+    return f"{MARKER} {told}" if locked else told
 
 
 def _guard(knowledge: Knowledge, title: str, *, by_entity: bool, force_locked: bool) -> None:

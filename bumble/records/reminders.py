@@ -8,7 +8,8 @@ schedules or of delivering.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from contextlib import suppress
+from datetime import date, datetime, time, tzinfo
 from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
@@ -21,6 +22,19 @@ PREFIX = "rem"
 FOLDER = "reminders"
 JOURNAL, SESSION, COMMAND = "journal", "session", "command"
 DELIVERIES = (JOURNAL, SESSION, COMMAND)
+MORNING = 9  # the hour of a reminder for which none was named
+
+
+def moment(text: str, zone: tzinfo) -> datetime:
+    """Read when something is to be said: a time, or a day, of which that is the morning.
+
+    Raises:
+        ValueError: If it is neither.
+    """
+    at = moments.local(text, zone)
+    with suppress(ValueError):
+        return datetime.combine(date.fromisoformat(text), time(MORNING), zone)
+    return at
 
 
 def _delivery(meta: Mapping[str, Any], key: str) -> str:

@@ -298,7 +298,7 @@ def _expected(base: Any) -> str:
     if _required(base) is not base:
         return f"{expected(_required(base))}, or null"
     if get_origin(base) is Literal:
-        *choices, last = get_args(base)
+        *choices, last = map(str, get_args(base))
         return f"{', '.join(choices)} or {last}"
     if get_origin(base) is tuple:
         return f"a list (each {expected(get_args(base)[0])})"

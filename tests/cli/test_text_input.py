@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from bumble.cli import output
+from tests.support.repository import git, subjects
 from tests.support.running import Run, UseEditor
 
 
@@ -81,3 +83,20 @@ def test_without_an_editor_the_other_ways_are_told(run: Run) -> None:
     assert code == 1
     assert "EDITOR" in told
     assert "standard input" in told
+
+
+def test_the_title_of_a_commit_says_what_was_done_once(run: Run) -> None:
+    git(run.entity.root, "init", "-q", "-b", "main")
+    run.ok("belief", "add", "Sam hates figs.")
+    run.ok("journal", "add", "It rains.")
+    run.ok("remind", "add", "Tea", "--in", "2h")
+    run.ok("episode", "add", "We sailed.")
+    assert subjects(run.entity.root) == [
+        *("episode add: We sailed.", "remind add: Tea", "journal add: It rains."),
+        *("belief add: Sam hates figs.", "begin: what was here before its first commit"),
+    ]
+
+
+def test_one_name_that_is_far_too_long_widens_no_other_line() -> None:
+    rows = output.table([["a", "b", "c"], ["x" * 300, "y", "z"]])
+    assert len(rows[0]) < 100

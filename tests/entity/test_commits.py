@@ -371,6 +371,15 @@ def test_a_repository_inside_the_folder_is_not_ours_to_commit(root: Path) -> Non
     assert heard == []
 
 
+def test_what_a_user_never_wants_kept_of_their_own_is_kept_of_an_entity(
+    root: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "ignore").write_text("*.md\nsources/\n")
+    run(root, "config", "--global", "core.excludesFile", str(tmp_path / "ignore"))
+    commits.apply(root, dream_of(root), policy())
+    assert touched(root) == ["a.md", "b/c.md"]
+
+
 def dream_of(root: Path) -> ChangeSet:
     return ChangeSet("dream: first", (put("a.md", "a\n", root), put("b/c.md", "c\n", root)))
 
@@ -388,10 +397,13 @@ def test_in_a_larger_repository_only_if_the_entity_asks_for_it(
     root = tmp_path / "in" / "ada"
     root.mkdir(parents=True)
     (root / "entity.yaml").write_text(f"name: Ada\n{settings}")
+    (root / "known.md").write_text("before there were commits\n")
+    (root / "notes.txt").write_text("the owner's\n")
     commits.apply(root, dream_of(root), policy(autocommit="false" not in settings))
     assert (root / "a.md").read_text() == "a\n"
     if committed:
         assert touched(tmp_path) == ["in/ada/a.md", "in/ada/b/c.md"]
+        assert touched(tmp_path, "HEAD~") == ["in/ada/entity.yaml", "in/ada/known.md"]
     assert (tmp_path / ".git" / "refs" / "heads" / "main").exists() == committed
     assert "A  theirs.md" in status(tmp_path)
 

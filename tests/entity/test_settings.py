@@ -192,7 +192,7 @@ def test_a_wrong_line_is_named_with_its_number(
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("schema_version: 3", "schema_version: 4", "made by a newer bumble (schema 4)"),
+        ("schema_version: 3", "schema_version: 4", "made by a newer bumble (format 4)"),
         ("schema_version: 3", "schema_version: one", "must be a whole number"),
         ("name: Ada\ntime", "time", "`name` is missing"),
         ("Europe/Berlin", "Europe/Berlim", "must be text that names a time zone"),

@@ -123,6 +123,18 @@ def test_of_two_portraits_of_its_own_the_later_comes_first_and_what_the_other_le
     assert (found.text, found.interaction_count) == ("Two.\nOne.", 8)
 
 
+def test_of_two_portraits_of_one_moment_both_stay_whichever_side_merges() -> None:
+    mine = Provenance(by="reflect", sources=("ses_1", "msg_1"))
+    base = person(5, 0, "Old.", provenance=mine)
+    sides = [
+        person(5, 0, text, last_reflection=later(1), provenance=mine) for text in ("One.", "Two.")
+    ]
+    told = {
+        relationships.parse(joined(SAM, base, *pair), "sam").text for pair in (sides, sides[::-1])
+    }
+    assert told == {"Two.\nOne."}
+
+
 def test_of_two_pages_that_nobody_drew_the_links_of_both_stay_the_newest_above() -> None:
     def page(*days: int) -> str:
         one = relationships.parse(person(1, 0), "sam")

@@ -17,12 +17,14 @@ from bumble.entity.commits import CommitPolicy
 from bumble.errors import RefusedError, ReviewError
 from bumble.history import merge
 from bumble.history import review as proposed
-from bumble.records import state, working
+from bumble.records import base, relationships, state, working
+from bumble.records.base import Provenance
 from bumble.runtime import review_queue
 from tests.support.kills import every_call, forks, in_child
 from tests.support.sweeps import kill_steps
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
+SAM = relationships.new("Sam", NOON)
 KNOWN = "# Known\n\n## Tea\n\nSam drinks tea.\n\n## Boat\n\nIt leaks.\n"
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -328,6 +330,26 @@ def test_notes_that_came_while_a_proposal_waited_stay(root: Path) -> None:
     (root / working.SCRATCH_PATH).write_text("- a\n- b\n- later\n")
     decide(root, name, proposed.plan_accept)
     assert (root / working.SCRATCH_PATH).read_text() == "- later\n"
+
+
+def test_portraits_of_two_nights_are_both_accepted_also_of_one_moment(root: Path) -> None:
+    path, mine = "relationships/sam.md", Provenance(by="reflect", sources=("ses_1", "msg_1"))
+    changes.apply(root, ChangeSet("meet: Sam", (relationships.plan_new(SAM, ""),)))
+    commits.keep_edits(root, policy())
+
+    def drawn(text: str) -> ChangeSet:
+        there = base.load(root / path, relationships.parse)
+        change = relationships.plan_update(
+            there, "see Sam", text=text, last_reflection=NOON, provenance=mine
+        )
+        assert change is not None
+        return ChangeSet("stretch: Sam", (change,), (("Model", "script"),))
+
+    names = [propose(root, drawn(text)) for text in ("He rows.", "He sings.", "He bakes.")]
+    for name in names:
+        decide(root, name, proposed.plan_accept)
+    text = base.load(root / path, relationships.parse).text
+    assert sorted(text.splitlines()) == ["He bakes.", "He rows.", "He sings."]
 
 
 def test_what_both_added_in_one_place_is_held(root: Path) -> None:

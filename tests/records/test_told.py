@@ -49,8 +49,6 @@ def test_others_tell_of_what_became_of_them() -> None:
         "project Tea: next pour",
         "project Tea: no longer next boil",
         "project Tea: why",
-        "- Calm.",
-        "+ Calm.",
         "+ Warm.",
     ]
     lived = episodes.new("ep_1", AT, 0.5, "We talked.")

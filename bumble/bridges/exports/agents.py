@@ -13,11 +13,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from bumble.bridges.exports.memories import Page, Pages, quotation, safe
+from bumble.bridges.exports.memories import Page, Pages, headed, is_told, quotation, safe
 from bumble.bridges.imports.agents import ABOUT, INDEX, PERSONA, SEPARATOR, SOUL
 from bumble.entity.config import Identity
 from bumble.files import disk
-from bumble.records import kinds, knowledge
+from bumble.records import beliefs, kinds, knowledge
 from bumble.records.kind import Kind
 from bumble.text import markdown
 from bumble.text.words import one_line, shorten
@@ -75,21 +75,23 @@ class Self(Struct, frozen=True):
         for page in sorted(
             self.of(kinds.EPISODE, kinds.JOURNAL), key=lambda page: str(page.view.at)
         ):
-            texts.setdefault(f"{page.view.at:%Y-%m-%d}", []).append(quoted(page))
+            told = headed(page, "##", quoted(page))
+            texts.setdefault(f"{page.view.at:%Y-%m-%d}", []).append(told)
         return {day: "\n\n".join(told) for day, told in texts.items()}
 
     def sections(self, *wanted: Kind) -> str:
         """Return memories under a heading each."""
         shown = (page for page in self.of(*wanted) if page.id != self.owner)
-        return "\n\n".join(f"## {page.title}\n\n{quoted(page)}" for page in shown)
+        return "\n\n".join(headed(page, "##", quoted(page)) for page in shown)
 
 
 def _stays(page: Page) -> bool:
-    """Whether a memory is a belief that was put away, or what its owner tells it to do."""
+    """Whether a memory is what its owner tells it to do, or a belief put away, or only dreamt."""
     if page.kind is kinds.KNOWLEDGE:
         _, is_locked = knowledge.unmarked(page.view.source.lstrip("# ").partition("\n")[0])
         return is_locked
-    return page.view.document is not None and bool(page.view.document.meta.get("archived"))
+    meta = page.view.document.meta if page.view.document is not None else {}
+    return bool(meta.get("archived")) or meta.get("category") == beliefs.DREAM_INSIGHT
 
 
 def quoted(page: Page) -> str:
@@ -111,9 +113,10 @@ def claude_code(own: Self) -> AgentFiles:
     for page in own.of(kinds.PERSON, kinds.BELIEF, kinds.KNOWLEDGE, kinds.PROJECT):
         stem = _free(made, _slug(page.title))
         kind = "user" if page.id == own.owner else TYPES.get(page.kind.name, "reference")
-        told = shorten(one_line(page.description or page.text), DESCRIPTION_CHARS, at_word=True)
+        told = _described(page)
         made.add(f"{stem}.md", quoted(page), name=stem, description=told, metadata={"type": kind})
-        line = f"- [{page.title}]({stem}.md): {told}"
+        is_whole = is_told(page)
+        line = f"- [{told}]({stem}.md)" if is_whole else f"- [{page.title}]({stem}.md): {told}"
         size = sum(len(each.encode()) + 1 for each in (*lines, line))
         if len(lines) < INDEX_LINES and size <= INDEX_BYTES:
             lines.append(line)
@@ -121,6 +124,11 @@ def claude_code(own: Self) -> AgentFiles:
             made.left_out += 1
     made.add(INDEX, "\n".join(lines))
     return made
+
+
+def _described(page: Page) -> str:
+    """Say what a memory is about: its beginning."""
+    return shorten(one_line(page.text), DESCRIPTION_CHARS, at_word=True)
 
 
 def _slug(title: str) -> str:
@@ -183,9 +191,8 @@ def letta(own: Self) -> AgentFiles:
     made.add("system/human.md", about, description="Whom I belong to, and what I know of them.")
     for page in own.of(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT):
         if page.id != own.owner:
-            told = shorten(one_line(page.description or page.text), DESCRIPTION_CHARS, at_word=True)
-            stem = _slug(page.title)
-            made.add(f"reference/{stem}.md", f"# {page.title}\n\n{quoted(page)}", description=told)
+            told, text = _described(page), headed(page, "#", quoted(page))
+            made.add(f"reference/{_slug(page.title)}.md", text, description=told)
     for day, text in own.days().items():
         made.add(f"days/{day}.md", f"# {day}\n\n{text}", description=f"What happened on {day}.")
     _add_skills(made, own)

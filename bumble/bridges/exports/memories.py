@@ -21,6 +21,7 @@ from bumble.files import disk
 from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import (
     base,
+    dreams,
     episodes,
     kinds,
     narrative,
@@ -31,7 +32,7 @@ from bumble.records import (
     skills,
 )
 from bumble.records.kind import Kind, RecordView
-from bumble.text import markdown
+from bumble.text import markdown, titles
 from bumble.text.words import one_line, shorten
 
 AGENTS = ("claude-code", "openclaw", "hermes", "letta")  # whose files an export can write
@@ -57,6 +58,7 @@ class Pages(Struct):
 
     pages: list[Page] = field(default_factory=list)
     places: dict[str, str] = field(default_factory=dict)  # path and anchor, by the id of a memory
+    titles: dict[str, str] = field(default_factory=dict)  # what a link to a place says
     unread: list[str] = field(default_factory=list)  # paths of files that can't be read
     withheld: int = 0  # memories that are not for the reader
 
@@ -64,6 +66,7 @@ class Pages(Struct):
         """Take a page in, under a path that no other has."""
         self.pages.append(page)
         self.places.setdefault(page.id, page.path)
+        self.titles[page.path] = page.title
 
 
 def collect(entity: Entity, zone: tzinfo, name: str, reader: provenance.Reader) -> Pages:
@@ -93,7 +96,9 @@ def _read(
         if not reader.may_read(view.origin):
             pages.withheld += 1
             continue
-        place = f"{kind.key}/{_stem(kind, view)}"
+        if kind is kinds.JOURNAL and dreams.is_link(view.text):
+            continue  # the dream is a page of its own
+        place = f"{kind.key}/{_stem(kind, view, path)}"
         while place in taken:
             place += "-2"
         taken.add(place)
@@ -103,10 +108,13 @@ def _read(
             pages.add(_page(kind, path, view, place))
 
 
-def _stem(kind: Kind, view: RecordView) -> str:
+def _stem(kind: Kind, view: RecordView, path: Path) -> str:
+    """Return what a page is named: as the record's own file, where it has one that a link takes."""
     if kind is kinds.JOURNAL:
         return f"{view.at:%Y-%m-%d-%H%M%S}"
-    return view.id if kind.prefix and base.is_id(view.id) else disk.file_name(view.id)
+    if not kind.prefix or not base.is_id(view.id):
+        return disk.file_name(view.id)
+    return path.stem if kind is not kinds.SESSION and _PLAIN.fullmatch(path.stem) else view.id
 
 
 def safe(text: str) -> str:
@@ -123,27 +131,28 @@ def quotation(origin: base.Provenance, text: str) -> str:
 
 
 def _page(kind: Kind, path: Path, view: RecordView, place: str) -> Page:
-    title, description, names = view.id, "", tuple[str, ...]()
+    title, description, names, text = view.id, "", tuple[str, ...](), view.text
+    head = titles.heading(text) if kind in (kinds.EPISODE, kinds.DREAM) else ""
+    if head:
+        title, text = head, text.strip().partition("\n")[2].strip()
     if kind is kinds.PERSON:
         person = base.load(path, relationships.parse)
         title, names, description = person.name, person.names, person.dynamic
     elif kind is kinds.SKILL:
         skill = skills.load(path)
         title, description = skill.name or view.id, skill.description
-    elif kind is kinds.JOURNAL or kind is kinds.DREAM:
+    elif (kind is kinds.JOURNAL or kind is kinds.DREAM) and not head:
         title = f"{kind.singular.capitalize()} of {view.at:%Y-%m-%d %H:%M}"
     elif kind is kinds.NARRATIVE:
-        title = "The story so far"
-    elif kind is kinds.EPISODE or kind is kinds.BELIEF:
-        text = episodes.telling(view.text).narrative if kind is kinds.EPISODE else view.text
-        plain = one_line(text).lstrip("#> ")
-        title = shorten(plain, TITLE_CHARS, at_word=True) or view.id
-        description = one_line(view.text) if kind is kinds.BELIEF else ""
+        title, text = "The story so far", narrative.uncited(text)
+    elif (kind is kinds.EPISODE or kind is kinds.BELIEF) and not head:
+        told = episodes.telling(text).narrative if kind is kinds.EPISODE else text
+        title = shorten(one_line(told).lstrip("#> "), TITLE_CHARS, at_word=True) or view.id
     return Page(
         kind,
         view.id,
         safe(one_line(title)),
-        safe(narrative.uncited(view.text) if kind is kinds.NARRATIVE else view.text),
+        safe(text),
         place,
         view,
         safe(one_line(description)),
@@ -159,7 +168,13 @@ def _add_session(path: Path, view: RecordView, place: str, name: str, pages: Pag
     place = f"{place}/{Path(sessions.FILE).stem}"
     pages.add(Page(kinds.SESSION, session.id, safe(title), safe(text), place, view))
     for message in session.messages:
-        pages.places.setdefault(message.id, f"{pages.places[session.id]}#{message.id}")
+        at = pages.places.setdefault(message.id, f"{pages.places[session.id]}#{message.id}")
+        pages.titles[at] = safe(f"{_speaker(message, name)}, {message.at:%Y-%m-%d %H:%M}")
+
+
+def _speaker(message: sessions.Message, name: str) -> str:
+    called = one_line(str(message.extra.get("name") or ""))
+    return called or (name if message.role == "assistant" else message.speaker)
 
 
 def transcript(session: sessions.Session, name: str) -> Iterator[str]:
@@ -167,13 +182,25 @@ def transcript(session: sessions.Session, name: str) -> Iterator[str]:
     for message in session.messages:
         if message.role == "tool" or not message.text.strip():
             continue
-        called = one_line(str(message.extra.get("name") or ""))
-        speaker = called or (name if message.role == "assistant" else message.speaker)
+        speaker = _speaker(message, name)
         quoted = "\n".join(f"> {line}".rstrip() for line in message.text.strip().splitlines())
         yield f"## {message.id}\n\n**{speaker}**, {message.at:%Y-%m-%d %H:%M}\n\n{quoted}"
 
 
+def is_told(page: Page) -> bool:
+    """Whether a page is called for its beginning, so that a heading would say it twice."""
+    begins = one_line(page.text).lstrip("#> ").startswith(page.title.rstrip("… "))
+    return page.kind in (kinds.EPISODE, kinds.BELIEF) and begins
+
+
+def headed(page: Page, mark: str, text: str) -> str:
+    """Return what a page says below its title, whose headings stand deeper than a second."""
+    text = text if mark == "#" else markdown.contained(text)
+    return text if is_told(page) else f"{mark} {page.title}\n\n{text}".strip()
+
+
 HOME = "Home"
+_PLAIN = patterns.compile(r"[\w-]+")  # names that mean nothing in a link
 _LOADS = patterns.compile(r"!(?=\[)|<(?=[A-Za-z/!?])|%%|\[(?=\[)|\](?=\])")
 _NO_LINK = str.maketrans({"|": "-", "[": "(", "]": ")", "#": " ", "^": " ", "\\": " "})
 
@@ -185,8 +212,7 @@ def copy(pages: Pages, name: str) -> dict[str, str]:
         pages: The memories.
         name: What the entity is called.
     """
-    titles = {page.path: page.title for page in pages.pages}
-    texts = {f"{page.path}.md": _copied(page, pages, titles) for page in pages.pages}
+    texts = {f"{page.path}.md": _copied(page, pages) for page in pages.pages}
     texts[f"{HOME}.md"] = _home(pages, name)
     return texts
 
@@ -201,7 +227,7 @@ def link(place: str, title: str) -> str:
     return f"[[{place}|{title.translate(_NO_LINK).strip() or place}]]"
 
 
-def _copied(page: Page, pages: Pages, titles: dict[str, str]) -> str:
+def _copied(page: Page, pages: Pages) -> str:
     meta: dict[str, Any] = base.filled(
         {
             "aliases": list(dict.fromkeys((page.title, *page.names))),
@@ -210,18 +236,20 @@ def _copied(page: Page, pages: Pages, titles: dict[str, str]) -> str:
             "trust": page.view.origin.trust,
         }
     )
-    parts = [f"# {inert(page.title)}", inert(page.text)]
-    if page.description and page.kind is not kinds.BELIEF:
-        parts.insert(1, f"*{inert(page.description)}*")
-    people = [person for person in page.view.people if person in pages.places]
+    about = f"*{page.description}*\n\n" if page.description else ""
+    parts = [inert(headed(page, "#", f"{about}{page.text}"))]
+    people, sources = (
+        [
+            link(pages.places[one], pages.titles[pages.places[one]])
+            for one in ids
+            if one in pages.places
+        ]
+        for ids in (page.view.people, page.view.sources)
+    )
     if people:
-        linked = (link(pages.places[one], titles[pages.places[one]]) for one in people)
-        parts.append(f"With {', '.join(linked)}.")
-    sources = [source for source in page.view.sources if source in pages.places]
+        parts.append(f"With {', '.join(people)}.")
     if sources:
-        places = map(pages.places.__getitem__, sources)
-        lines = (f"- {link(place, titles[place.partition('#')[0]])}" for place in places)
-        parts.append("## Rests on\n\n" + "\n".join(lines))
+        parts.append("## Rests on\n\n" + "\n".join(f"- {source}" for source in sources))
     return markdown.render(meta, "\n\n".join(part for part in parts if part)).text
 
 

@@ -131,7 +131,7 @@ def moment(value: object, *path: str) -> datetime | None:
     """Read a time in any of the forms that exports use; None if it is none.
 
     Seconds or milliseconds since 1970, ISO 8601 (without an offset: UTC), MongoDB's `$date`. Zero
-    stands for unknown.
+    stands for unknown. Behind all years that records may name it is the last: a clock was wrong.
     """
     found = at(value, *path)
     if isinstance(found, dict):
@@ -140,6 +140,8 @@ def moment(value: object, *path: str) -> datetime | None:
         read = None if isinstance(found, bool) else _moment(found)
     except (OverflowError, ValueError):
         return None
+    if read is not None and read >= moments.END:
+        return moments.END - timedelta(seconds=1)
     return read if read is not None and moments.is_sane(read) else None
 
 

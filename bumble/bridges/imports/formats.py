@@ -114,3 +114,5 @@ def _refuse_broken(source: ImportSource) -> None:
     loaded = foreign.load(source, name)
     if isinstance(loaded, LeftOut):
         raise ImportInvalidError(source.path, loaded.why)
+    if not loaded:
+        raise ImportInvalidError(source.path, "there is nothing in it")

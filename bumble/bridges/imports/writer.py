@@ -95,7 +95,7 @@ class Importer:
         self._planned: list[changes.Change] = []
         self._paths: set[str] = set()  # of what is planned
         self._bytes = 0
-        self._there = _imported(entity, form)
+        self._there, self._whose = _imported(entity, form)
         self._forgotten = forgotten.read(entity.root)
         self._book = self._book_read = knowledge.read(entity.knowledge)
         self._facts: dict[str, str] = {}  # the sources of sections to be added, by their titles
@@ -176,6 +176,10 @@ class Importer:
         why = f"a conversation: {shorten(title, 60)}" if title else "a conversation"
         if there is None:
             return self._begin(key, title, placed, why)
+        if (whose := self._whose.get(there, self.speaker.id)) != self.speaker.id:
+            why = f"conversations that are here as {whose}'s: undo that import first"
+            self.report.leave(LeftOut(title or key, why))
+            return f"in {why}"
         if sessions.path(there) in self._paths:
             self.flush()
         try:
@@ -296,8 +300,7 @@ class Importer:
         return title if self._titles[key] == 1 else f"{title} {self._titles[key]}"
 
     def _fact(self, fact: Fact) -> None:
-        told, _ = knowledge.unmarked(self._safe(one_line(fact.title)))  # only the owner locks
-        title = self._unique(shorten(told, MAX_TITLE_CHARS))
+        title = self._unique(shorten(knowledge.said(self._safe(fact.title)), MAX_TITLE_CHARS))
         there = knowledge.find(self._book, title)
         if there is not None and there.provenance.by != BY:
             self.report.leave(LeftOut(title, "sections whose title is there already"))
@@ -383,13 +386,18 @@ class Importer:
             self._plan(change)
 
 
-def _imported(entity: Entity, form: str) -> dict[str, str]:
-    """Return the ids of conversations that were imported before, by their ids at their origin."""
-    there = {}
+def _imported(entity: Entity, form: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return which conversations were imported before, and whose each is.
+
+    Returns:
+        Their ids by their ids at their origin, and the person by the first.
+    """
+    there, whose = {}, {}
     for info in session_files.imports(entity.sessions):
         if info.imported is not None and info.imported.get("from") == form:
             there[str(info.imported.get("id"))] = info.id
-    return there
+            whose[info.id] = info.by
+    return there, whose
 
 
 def run(items: Iterable[Item], importer: Importer) -> ImportReport:

@@ -100,6 +100,8 @@ class Life(Struct):
 
     zone: tzinfo
     people: list[Portrait] = field(default_factory=list)
+    # what those are called who are shown, by id: by their page, else as a talk had it
+    names: dict[str, str] = field(default_factory=dict)
     entries: dict[str, list[LifeEntry]] = field(default_factory=dict)  # by kind, the newest first
     story: str = ""
     unread: list[str] = field(default_factory=list)  # paths of files that can't be read
@@ -126,6 +128,11 @@ def _mark(text: str) -> str:
     return shown(text)
 
 
+def _called(message: Message) -> str:
+    """Return what a talk calls who said something."""
+    return _mark(one_line(str(message.extra.get("name") or "")))
+
+
 def anchor(kind: str, record_id: str) -> str:
     """Return where a record stands in the page: its id where that can be nothing else's."""
     if not base.is_id(record_id):
@@ -145,7 +152,6 @@ class Collector:
         self.sources: dict[str, tuple[str, ...]] = {}  # of each episode
         self.talks: dict[str, str] = {}  # the conversation of each quote
         self.company: dict[str, tuple[str, ...]] = {}  # ids of who took part, by id of a source
-        self.names: dict[str, str] = {}
         self._people: dict[str, relationships.Relationship] = {}
         self._anchors: set[str] = set()
         self._hidden: set[str] = set()  # ids of what is not for the reader
@@ -225,7 +231,7 @@ class Collector:
         person = replace(person, names=names, dynamic=dynamic)
         notes = (shown(note.text) for note in view.notes if self.reader.may_read(note.origin))
         mark = _mark(view.id)
-        self.names[view.id] = person.name
+        self.life.names[mark] = person.name
         place = anchor("person", mark)
         portrait = Portrait(mark, place, person, tuple(notes), view.origin.sources)
         self.life.people.append(portrait)
@@ -276,6 +282,9 @@ class Collector:
         self.quotes |= quoted
         self.talks |= dict.fromkeys(quoted, session.id)
         self.company |= dict.fromkeys((*quoted, session.id), session.people)
+        for message in session.messages:
+            if message.role == "user" and (called := _called(message)):
+                self.life.names.setdefault(_mark(message.speaker), called)
         spoken = [message for message in session.messages if message.role != "tool"]
         first = next((m.text for m in spoken if m.role == "user" and m.text.strip()), "")
         imported = session.imported or {}
@@ -298,8 +307,8 @@ class Collector:
     def _quotes(self, session: Session, wanted: set[str]) -> Iterator[tuple[str, Basis]]:
         for message in session.messages:
             if message.id in wanted and message.text.strip() and message.id not in self.quotes:
-                called = shown(one_line(str(message.extra.get("name") or "")))
-                speaker = called or self.names.get(message.speaker) or shown(message.speaker)
+                who = _mark(message.speaker)
+                speaker = _called(message) or self.life.names.get(who, who)
                 if message.role != "user":
                     speaker = self.name if message.role == "assistant" else "a tool"
                 yield message.id, self._quote(message, message.text, speaker)

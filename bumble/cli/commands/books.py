@@ -365,7 +365,7 @@ def add(
     opened.within(opened.entity.journal)
     with writing.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
         zone, at = opened.zone, opened.shell.now()
-        why = f"write in the journal: {output.shorten(entry, 50)}"
+        why = output.shorten(entry, 50)
         change = journal.plan_add(at, entry, zone, why, tags=tags)
         sentence = f"Added an entry of {at.astimezone(zone):%Y-%m-%d %H:%M}."
         stamp = at.astimezone(zone).isoformat(timespec="seconds")

@@ -19,6 +19,7 @@ from bumble.entity.config import OWNERS, Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import NotAnEntityError, UsageError, UserError
 from bumble.llm import detect
+from bumble.records import journal
 from bumble.records.kind import changed_lines
 from bumble.runtime import rules
 from bumble.text import printable, schema, yaml_edit
@@ -168,6 +169,14 @@ def set_(
     )
     if key in OF_THE_MODEL and not dry_run:
         _check_model(shell, entity, key, user=user)
+    if (
+        key == "timezone"
+        and after != before
+        and place.root
+        and (place.root / journal.PATH).exists()
+    ):
+        kept = f"{journal.PATH} keeps its times as they stand there, and is read in the new zone"
+        output.warn(shell, f"{kept}; all else shows the same moments by the new clock")
     _report(shell, "config set", place, key, before, after, dry_run=dry_run)
 
 

@@ -113,10 +113,9 @@ def _told(
             yield f"The last talk was on {day}: `bumble show week`, `bumble show NAME`."
         else:
             yield f'Say something: `bumble chat "Hello {opened.identity.name}"`.'
-    names = {who.id: who.record.name for who in life.people}
     dated = any(entry.at.date() != now.date() for entries in found.values() for entry in entries)
     for kind, title in HEADS.items():
-        yield from _section(title, found[kind], names, dated=dated)
+        yield from _section(title, found[kind], life.names, dated=dated)
 
 
 def _person(life: Life, who: Portrait | None, hidden: str) -> tuple[dict[str, Any], Iterator[str]]:
@@ -287,7 +286,7 @@ def _report(opened: Opened, reader: Reader) -> page.LifeReport:
     present = _present(opened) if reader.is_owner else None
     return page.LifeReport(
         shown(name),
-        "" if reader.is_owner else collector.names.get(reader.id, shown(reader.id)),
+        "" if reader.is_owner else life.names.get(reader.id, shown(reader.id)),
         now,
         life,
         page.body_of(life.of(kinds.EPISODE), moments, present),

@@ -314,7 +314,12 @@ def add_reminder(
     text: writing.TextArgument = None,
     *,
     at: Annotated[
-        str | None, typer.Option("--at", metavar="ISO", help="When, in the entity's time zone.")
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="ISO",
+            help="When, in the entity's time zone; of a day alone its morning.",
+        ),
     ] = None,
     after: Annotated[
         str | None, typer.Option("--in", metavar="TIME", help="How long from now: 90m, 2h, 1d12h.")
@@ -366,13 +371,15 @@ def add_reminder(
             )
         except ValueError as error:
             raise UsageError(f"{error} (see `bumble remind add --help`)") from error
-        why = f"remind: {output.shorten(reminder.text, 50)}"
+        why = output.shorten(reminder.text, 50)
         past = ", which is past: at once" if reminder.at < made_at else ""
         told = f"{reminders.place(reminder)} is due {listing.when(reminder.at, opened)}{past}."
         change, stamp = reminders.plan_new(reminder, why), base.stamp(reminder.at)
         writing.commit(
             opened, "remind add", [change], told, dry_run=dry_run, id=reminder.id, at=stamp
         )
+    if whom and whom.trust == "person" and whom.id not in people.names(opened):
+        output.warn(opened.shell, f"it waits for a first talk with {whom.name}, whom nobody knows")
     if how == reminders.COMMAND and not opened.config.tools.run_command:
         output.warn(
             opened.shell,
@@ -398,7 +405,10 @@ def _due(
     except ValueError as error:
         raise UsageError(f"--cron: {error}") from error
     if at:
-        return _existing(listing.moment(at, opened, "--at"), zone)
+        try:
+            return _existing(reminders.moment(at, zone), zone)
+        except ValueError as error:
+            raise UsageError(f"--at {error}") from None
     if after:
         return _after(now, after, zone)
     if first is None:

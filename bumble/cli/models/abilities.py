@@ -58,7 +58,9 @@ class ModelStanding(Struct, frozen=True):
     @property
     def line(self) -> str:
         """Say it for people."""
-        name = "any other language" if self.language == ANY else probe.name(self.language)
+        code = self.language
+        name = "any other language" if code == ANY else probe.name(code)
+        name = f"the language {code}" if name == code else name  # one without cases
         return f"{name}: talk {self.talk}, memory {self.memory} ({self.why})"
 
 

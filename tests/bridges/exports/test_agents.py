@@ -9,7 +9,7 @@ import pytest
 
 from bumble.bridges.exports import agents
 from bumble.text import markdown
-from tests.support.exports import texts
+from tests.support.exports import SAID, texts
 from tests.support.importing import facts, items, said
 from tests.support.running import Run
 
@@ -74,6 +74,46 @@ def test_openclaw_gets_days_and_dreams(known: Run, tmp_path: Path) -> None:
     assert "Everything was wet." in written["DREAMS.md"]
     assert "- **Name:** Ada" in written["IDENTITY.md"]
     assert markdown.parse(written["skills/knots/SKILL.md"]).meta["name"] == "Knots"
+
+
+@pytest.fixture
+def dreamt(known: Run) -> Run:
+    """Titles, an entry of the diary that leads to a dream, and what was only dreamt."""
+    at = "2026-05-22T03:00:00+01:00"
+    known.write(
+        "episodes/2026/05/22-the-rock-ep_01KSF0000000000000000000E2.md",
+        f"---\nat: {at}\nsignificance: 0.5\nfrom: [{SAID}]\naudience: [sam]\n---\n\n"
+        "# The rock\n\nWe sat.\n",
+    )
+    dream = "dreams/2026-05-22-the-wave-drm_01KSF0000000000000000000D2.md"
+    known.write(
+        dream, f"---\nat: {at}\naudience: [sam]\n---\n\n# The wave\n\n## Thread\n\nIt sang.\n"
+    )
+    known.write("journal.md", f"## 2026-05-22 03:00:00\n\n*[dream: The wave]({dream})*\n")
+    known.write(
+        "beliefs/bel_01KSF0000000000000000000B3.md",
+        f"---\ncategory: dream_insight\nconfidence: 0.2\nformed: {at}\n---\n\nRocks sing to Sam.\n",
+    )
+    return known
+
+
+@pytest.mark.parametrize("form", ["markdown", *agents.WRITERS])
+def test_no_link_leads_to_what_is_not_there_and_nothing_is_said_twice(
+    dreamt: Run, tmp_path: Path, form: str
+) -> None:
+    written = exported(dreamt, tmp_path / "out", form)
+    whole = "\n".join(written.values())
+    assert "](dreams/" not in whole
+    assert ("Rocks sing to Sam." in whole) == (form == "markdown")
+    for text in written.values():
+        heads = [row for row in text.splitlines() if row.startswith("# ")]
+        assert len(heads) <= 1
+        assert text.count("The rock") <= 2 and text.count("# The rock") <= 1
+    if form == "markdown":
+        page = written["episodes/22-the-rock-ep_01KSF0000000000000000000E2.md"]
+        assert "# The rock\n\nWe sat." in page and "|sam, 2026-05-20 10:00]]" in page
+        belief = written["beliefs/bel_01KSA0000000000000000000B1.md"]
+        assert belief.count("Sam loves the sea.") == 2  # its alias, for links, and itself
 
 
 def test_hermes_gets_no_more_than_it_takes_and_the_rest_is_told(known: Run, tmp_path: Path) -> None:

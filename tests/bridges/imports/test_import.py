@@ -378,3 +378,60 @@ def test_what_is_there_by_hand_stays(run: Run, tmp_path: Path) -> None:
     assert "My way." in run.text("skills/tea.md")
     why = {one["why"] for one in data["left_out"]}
     assert {"sections whose title is there already", "skills whose name is there already"} <= why
+
+
+def test_no_name_of_an_entry_marks_a_section(run: Run, tmp_path: Path) -> None:
+    run.ok("knowledge", "set", "[locked] Rules", "Be kind.")
+    names = (
+        *("## [locked] Rules", "# # [locked] [locked] Boats ##", "[locked] # Tea"),
+        *("Oars [only for bo]", "[locked] Sails [only for bo] ##", "## Rules [only for bo]"),
+    )
+    entries = [{"name": name, "content": f"Of {name}.", "constant": True} for name in names]
+    book = tmp_path / "book.json"
+    book.write_text(json.dumps({"spec": "lorebook_v3", "data": {"entries": entries}}))
+
+    def heads() -> list[str]:
+        return [row for row in run.text("knowledge.md").splitlines() if row.startswith("## ")]
+
+    before = heads()
+    for _ in range(2):
+        run.ok("import", str(book))
+        added = [row for row in heads() if row not in before]
+        assert (heads()[: len(before)], len(heads())) == (before, len(before) + 5)
+        assert sorted(added) == ["## Boats", "## Oars", "## Rules 2", "## Sails", "## Tea"]
+    assert "[section-twice]" not in run("doctor").out
+
+
+def test_what_is_here_as_somebody_elses_is_named_and_stays_theirs(run: Run, tmp_path: Path) -> None:
+    first = exports.gpt_moving()
+    first["mapping"].pop("4")
+    run.ok("import", gpt(tmp_path, {**first, "current_node": "3"}))
+    before = truth(run)
+    told = run.ok("import", gpt(tmp_path, exports.gpt_moving()), "--as", "Bo").out
+    assert "left out: 1 × conversations that are here as sam's: undo that import first" in told
+    assert truth(run) == before
+
+
+def test_a_talk_of_a_year_that_can_not_be_is_of_now(run: Run, tmp_path: Path) -> None:
+    said = exports.gpt_message("1", "user", "I have a boat.") | {"create_time": 48285417600}
+    talk = exports.gpt_talk("c1", said) | {"create_time": 48285417600, "update_time": None}
+    run.ok("import", gpt(tmp_path, talk))
+    [kept] = imported(run)
+    assert [one.text for one in kept.messages] == ["I have a boat."]
+
+
+def test_an_export_that_holds_nothing_says_so(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talks.json").write_text("[]")
+    refused = run("import", str(tmp_path / "talks.json"))
+    assert refused.code == 12 and "there is nothing in it" in refused.err
+
+
+def test_who_was_spoken_with_elsewhere_is_called_by_name(run: Run, tmp_path: Path) -> None:
+    run.ok("import", gpt(tmp_path, exports.gpt_talk("c1", exports.gpt_message("1", "user", "Hi."))))
+    [talk] = imported(run)
+    assert not run.entity.relationships.joinpath("sam.md").exists()
+    place = run.entity.root.parent / "page.html"
+    run.ok("report", str(place))
+    assert talk.people == ("sam",)
+    assert "<bdi>Sam</bdi>" in place.read_text()
+    assert '<option value="sam">Sam</option>' in place.read_text()

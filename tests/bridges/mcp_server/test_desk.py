@@ -10,8 +10,14 @@ from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
-from bumble.errors import RecordInvalidError, RecordMissingError, RefusedError, UsageError
-from bumble.records import beliefs, knowledge, relationships, reminders
+from bumble.errors import (
+    RecordInvalidError,
+    RecordMissingError,
+    RefusedError,
+    UsageError,
+    UserError,
+)
+from bumble.records import beliefs, episodes, knowledge, relationships, reminders
 from bumble.records.base import Provenance
 from bumble.runtime import people
 from tests.support.running import NOON, Run
@@ -127,6 +133,22 @@ def test_what_a_record_rests_on_is_hidden_from_whom_it_is_not_for(full: Run) -> 
     assert shown["text"] == "Is it rain?"
     (hidden,) = desk(full, "Bo").why("bel_2")["rests_on"]
     assert hidden == {"kind": "message", "hidden": True}
+
+
+def test_a_title_leads_to_what_is_told_as_true_and_to_an_episode(full: Run) -> None:
+    full.write("topics/pets.md", "---\nat: 2026-05-24T12:00:00+01:00\n---\n\n- Which cat?\n")
+    told = episodes.new("ep_01KSA0000000000000000000E1", NOON, 0.5, "# Pets at sea\n\nA cat swam.")
+    changes.apply(full.entity.root, ChangeSet("", (episodes.plan_new(told, ""),)))
+    full.write("working/MEMORY.md", f"# Now\n\n- {episodes.link(told, '../')}\n")
+    owner = desk(full)
+    assert owner.read("Pets")["kind"] == "knowledge"
+    assert owner.read("Pets at sea")["id"] == owner.why("pets at sea")["id"] == told.id
+
+
+def test_what_could_be_two_that_may_be_read_is_not_called_missing(full: Run) -> None:
+    full.ok("knowledge", "set", "Bo", "Bo rows.")
+    with pytest.raises(UserError, match="could be 2 records"):
+        desk(full).read("Bo")
 
 
 def test_a_broken_file_is_named_to_the_owner_alone(full: Run) -> None:

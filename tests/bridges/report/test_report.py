@@ -326,3 +326,9 @@ def files(root: Path) -> dict[str, bytes]:
         for path in sorted(root.rglob("*"))
         if path.is_file() and ".git" not in path.parts
     }
+
+
+def test_a_life_of_one_day_is_dated_once(lived: Run) -> None:
+    axes = re.findall(r'<p class="axis">(.*?)</p>', made(lived).text)
+    assert axes
+    assert all(axis.count("20 May 2026") == axis.count("<span>") == 1 for axis in axes)

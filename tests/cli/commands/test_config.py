@@ -97,6 +97,8 @@ def test_set_and_unset_leave_the_file_of_a_newborn_as_it_was(run: Run) -> None:
         ("cognition.history_compression.compaction_target_ratio", "0.99", "must be below"),
         ("schema_version", "2", "schema_version"),
         ("x", "y", "not a setting"),
+        ("x.foo", "y", "not a setting: `x` is for notes of your own"),
+        ("memory.embedding_dimensions", "100", "256"),
         ("name", " ", "The name is empty"),
         ("tools.servers.x", "{command: [echo]}", "Add --user"),
         ("trusted", "[/]", "not a setting"),
@@ -193,3 +195,21 @@ def test_user_settings_need_no_entity(run: Run, user_file: Path, tmp_path: Path)
     assert run.ok("config", "get", "llm.model").out == "one\n"
     run.ok("config", "unset", "llm.model", "--user")
     assert run.ok("config", "get", "llm.model").out == "auto\n"
+
+
+def test_what_a_newer_bumble_made_names_what_helps_and_nothing_that_fails_likewise(
+    run: Run,
+) -> None:
+    line = next(row for row in run.text("entity.yaml").splitlines() if "schema_version" in row)
+    run.write("entity.yaml", run.text("entity.yaml").replace(line, "schema_version: 99"))
+    ran = run("status")
+    assert ran.code == 12 and "was made by a newer bumble (format 99)" in ran.err
+    assert "Install that one" in ran.err and "config show" not in ran.err
+
+
+def test_another_time_zone_says_what_becomes_of_the_diary(run: Run) -> None:
+    assert run.ok("config", "set", "timezone", "Asia/Tokyo").err == ""
+    run.ok("journal", "add", "It rains.")
+    before = run.text("journal.md")
+    assert "keeps its times as they stand" in run.ok("config", "set", "timezone", "UTC").err
+    assert run.text("journal.md") == before

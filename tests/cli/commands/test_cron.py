@@ -68,8 +68,10 @@ def test_timers_of_systemd_where_there_is_no_cron(run: Run, tmp_path: Path) -> N
     units = Path(run.environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
     assert "OnCalendar" in run.ok("cron", "install").out
     assert not units.exists()
+    run.ok("config", "set", "name", "Zoë 小明")
     run.ok("cron", "install", "--yes")
     names = sorted(path.name for path in units.iterdir())
+    assert all(name.isascii() for name in names)  # systemd takes no others
     assert [name.rsplit(".")[-1] for name in names] == ["service", "timer"]
     assert run.ok("cron", "show", "--json").data["installed"]["systemd"]
     run.ok("cron", "remove", "--yes")

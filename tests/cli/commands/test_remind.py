@@ -34,6 +34,17 @@ def test_what_cannot_be_meant_adds_nothing(run: Run, options: tuple[str, ...]) -
     assert not run.file("reminders").exists()
 
 
+def test_a_day_without_a_time_means_its_morning(run: Run) -> None:
+    data = run.ok("remind", "add", "Tea", "--at", "2026-06-01", "--json").data
+    assert data["at"] == "2026-06-01T09:00:00+01:00"
+
+
+def test_whom_nobody_knows_is_said_to_be_unknown(run: Run) -> None:
+    ran = run.ok("remind", "add", "Tea", "--in", "2h", "--for", "Zoë")
+    assert "it waits for a first talk with Zoë, whom nobody knows" in ran.err
+    assert "nobody knows" not in run.ok("remind", "add", "Tea", "--in", "2h", "--for", "Sam").err
+
+
 @pytest.mark.parametrize(
     ("options", "at"),
     [

@@ -72,6 +72,28 @@ def test_two_clones_are_brought_together_and_nothing_is_pushed_unasked(
     assert (away / sessions.path("ses_1")).read_text().count("Line 1.") == 1
 
 
+def test_settings_of_the_users_own_merges_and_pushes_are_not_obeyed(life: Run, away: Path) -> None:
+    lived(life.entity.root, 1)
+    mine = {"merge.ff": "only", "merge.verifySignatures": "true", "push.gpgSign": "true"}
+    for key, value in (mine | {"branch.main.mergeOptions": "--no-commit"}).items():
+        git(life.entity.root, "config", key, value)
+    assert life.ok("sync", "--push", "--json").data["pushed"]
+    check_whole(life)
+
+
+def test_what_git_is_told_to_ignore_is_named_and_an_entity_without_its_file_not_uploaded(
+    life: Run, tmp_path: Path
+) -> None:
+    root = life.entity.root
+    git(root, "rm", "-q", "--cached", "entity.yaml", "knowledge.md")
+    git(root, "commit", "-qm", "out")
+    (root / ".git" / "info" / "exclude").write_text("entity.yaml\nknowledge.md\n")
+    assert "[git-hides]" in life.ok("doctor").out
+    refused = life("sync", "--setup", str(tmp_path / "new"), "--yes")
+    assert (refused.code, (tmp_path / "new").exists()) == (13, False)
+    assert "entity.yaml is not committed" in refused.err
+
+
 def test_a_shallow_clone_gets_what_the_merge_needs(life: Run, away: Path, tmp_path: Path) -> None:
     shallow = tmp_path / "shallow"
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{tmp_path / 'server'}", str(shallow))
