@@ -34,7 +34,7 @@ from bumble.runtime.job import (
     traced,
 )
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments, tokens, words
+from bumble.text import markdown, moments, tokens, words
 
 EPISODES = 4  # the newest that may come up
 QUESTIONS = 2  # likewise: what memory had no answer to
@@ -176,8 +176,7 @@ def _piece(
     text: str, sentences: int, origin: base.Provenance, audience: tuple[str, ...] | None = None
 ) -> Iterator[ThoughtSeed]:
     """Yield the end of a text; none of what came from a tool or from outside."""
-    prose = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    end = " ".join(words.sentences(prose)[-sentences:] if sentences else [])
+    end = " ".join(words.sentences(markdown.prose(text))[-sentences:] if sentences else [])
     if end and not is_untrusted(origin.trust):
         yield ThoughtSeed(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
 

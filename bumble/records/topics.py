@@ -25,7 +25,6 @@ from bumble.text import words
 from bumble.text.markdown import Document
 
 FOLDER = "topics"
-OPEN = ": open questions"  # behind its name, in the title of its file
 REGISTERS = ("explore", "continuity", "reference")  # how what questions point to is chosen
 _LINE = patterns.compile(r"[-*]\s+(?P<text>.*?)(?:\s+\((?P<ids>\w+_\w+(?:,\s*\w+_\w+)*)\))?")
 _OWN = ("by", "model", "from", "trust", "audience", "fingerprint", "summary_source", "lines")
@@ -115,7 +114,7 @@ def new(
         slug,
         "\n".join(
             (
-                f"# {words.one_line(name)}{OPEN}\n",
+                f"# {words.one_line(name)}\n",
                 *(f"- {words.one_line(each.text)}" for each in catalysts),
             )
         ),

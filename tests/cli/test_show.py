@@ -80,11 +80,13 @@ def test_who_hears_it_is_told_where_somebody_else_is_there(run: Run) -> None:
     assert "Boat: It floats." in run.ok("episode", "list").out
 
 
-def test_a_dream_in_the_diary_is_called_by_its_title(run: Run) -> None:
-    dream = "*[dream: A yawn on the stairs](dreams/drm_1.md)*"
+def test_a_dream_in_the_diary_is_called_by_the_thought_it_left(run: Run) -> None:
+    dream = "[A yawn on the stairs](dreams/drm_1.md)"
     run.write(
         "journal.md", f"## 2026-05-24 03:10 #mine\n\n{dream}\n\n## 2026-05-24 04:10\n\n2*3*4\n"
     )
     listed = run.ok("journal", "list").out
-    assert "dream: A yawn on the stairs #mine" in listed and "drm_1" not in listed
+    assert "A yawn on the stairs #mine" in listed and "drm_1" not in listed
     assert "2*3*4" in listed
+    shown = run.ok("journal", "show").out
+    assert "\nA yawn on the stairs\n" in shown and "drm_1" not in shown

@@ -137,7 +137,7 @@ def test_a_dream_reads_back_as_it_was_dreamt() -> None:
     again = dreams.parse(dream.source.text, "drm_1")
     assert again == dream
     assert again.fragments == ("a wave of ## glass", "- a door")
-    assert again.thread == "### What returns."
+    assert again.thread == "What returns."
     assert (again.pairs, again.became, again.seed) == ((("ep_1", "ep_2"),), ("journal", "bel_1"), 7)
 
 
