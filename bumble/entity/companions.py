@@ -52,7 +52,16 @@ BESIDE_IT = frozenset(
             "unresolved",
             "portrait_source",  # of earlier versions
         ),
-        *("lines", "last", "failures", "interactions", "traits", "behaviours", "curiosity"),
+        *(
+            "lines",
+            "words",
+            "last",
+            "failures",
+            "interactions",
+            "traits",
+            "behaviours",
+            "curiosity",
+        ),
     )
 )
 OF_ID = frozenset(("by", "tags"))  # fields that do only where the file has an id

@@ -43,6 +43,45 @@ def test_a_person_is_shown_as_the_owner_may_see_them(run: Run) -> None:
     assert run("show", "Nobody").code == 1
 
 
+def test_what_somebody_shared_is_shown_though_how_it_sees_them_is_theirs(run: Run) -> None:
+    lived(run)
+    run.write(
+        "episodes/2026/05/ep_01KSA0000000000000000000E3.md",
+        f"---\nat: {AT}\npeople: [sam, bo]\naudience: [sam, bo]\n---\n\n# Regatta\n\nThey won.\n",
+    )
+    shown = run.ok("show", "Bo").out
+    assert shown.startswith("Bo\n  (only for") and "Regatta: They won." in shown
+    assert not any(word in shown for word in ("pirate", "gold", "floats"))
+
+
+def test_quotes_stand_apart_and_each_is_shown_without_what_they_put_right(run: Run) -> None:
+    lived(run)
+    long = "I like radios, " + ", ".join(f"number {n}" for n in range(40))
+    run.write(
+        "episodes/2026/05/ep_01KSA0000000000000000000E4.md",
+        f"---\nat: {AT}\npeople: [sam]\naudience: [sam]\n---\n\n# Sam\n\n> It is on Friday.\n\n"
+        "This is the newer word. Before that it was:\n\n> Sam, 2 May 2026: “On Monday.”\n\n"
+        f"> {long}\n\n> It cost 145 pounds.\n",
+    )
+    shown = run.ok("show", "Sam").out
+    assert "Sam: It is on Friday.\n" in shown and " It cost 145 pounds.\n" in shown
+    assert not any(word in shown for word in ("Monday", "newer"))
+    [cut] = [line for line in shown.splitlines() if line.endswith("…")]
+    assert cut.split()[-1].strip("…,").isdigit() or cut.endswith("number…")
+
+
+def test_a_dream_is_told_once_and_is_nothing_to_believe(run: Run) -> None:
+    lived(run)
+    thread = "What cracked goes on."
+    run.write("dreams/drm_1.md", f"---\nat: {AT}\n---\n\n# A fox\n\n- a wave\n\n{thread}\n")
+    run.write(
+        "beliefs/bel_01KSA0000000000000000000B3.md",
+        f"---\ncategory: dream_insight\nformed: {AT}\naudience: [sam]\n---\n\n{thread}\n",
+    )
+    assert thread not in run.ok("show", "Sam").out
+    assert run.ok("show", "--now", "2026-05-24T20:00").out.count(thread) == 1
+
+
 def test_a_newborn_has_nothing_to_show_and_says_what_to_do(run: Run) -> None:
     assert 'bumble chat "Hello Ada"' in run.ok("show").out
 
