@@ -41,6 +41,7 @@ BESIDE_IT = frozenset(
         *(*_ORIGIN, "fingerprint", "summary_source", "session", "seed", "bypassed", "became"),
         *("significance", "imprints", "soma", "tries", "faded", "inferences", "pairs"),
         *("category", "confidence", "formed", "reinforced", "evidence", "source", "contradicts"),
+        "words",
         *("interaction_count", "last_interaction", "last_reflection", "last_scored"),
         *(
             "scores",
@@ -52,16 +53,7 @@ BESIDE_IT = frozenset(
             "unresolved",
             "portrait_source",  # of earlier versions
         ),
-        *(
-            "lines",
-            "words",
-            "last",
-            "failures",
-            "interactions",
-            "traits",
-            "behaviours",
-            "curiosity",
-        ),
+        *("lines", "last", "failures", "interactions", "traits", "behaviours", "curiosity"),
     )
 )
 OF_ID = frozenset(("by", "tags"))  # fields that do only where the file has an id

@@ -137,7 +137,9 @@ def _person(
     }
     if who is None:  # how it sees them is for others; what was shared is not
         shared = {kind: [_data(entry) for entry in entries] for kind, entries in found.items()}
-        return {"person": None, **shared}, itertools.chain([person.name, f"  {hidden}"], _lived(found))
+        return {"person": None, **shared}, itertools.chain(
+            [person.name, f"  {hidden}"], _lived(found)
+        )
     data = {
         "person": {"name": who.name, "names": list(who.names), "text": who.text}
         | {"heard": list(who.notes)}
