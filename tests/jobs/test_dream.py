@@ -97,6 +97,14 @@ def test_a_dream_is_called_for_what_it_shows_else_for_the_memories_that_met(
         assert f"\n# {title}\n" in (entity.root / dreams.DREAM.place(dreamt)).read_text()
 
 
+def test_a_dream_is_found_once_though_the_diary_has_its_thought(ada: Entity) -> None:
+    night(ada)
+    memory = runtime_of(ada).memory
+    memory.sync()
+    found = memory.search("what will not rise", kinds=("dream", "journal"), limit=9)
+    assert {hit.kind for hit in found} == {"dream"}
+
+
 def test_a_dream_becomes_diary_belief_noise_record_and_state(ada: Entity) -> None:
     outcome = night(ada)
     found = only_dream(ada)
