@@ -52,6 +52,8 @@ def test_what_somebody_shared_is_shown_though_how_it_sees_them_is_theirs(run: Ru
     shown = run.ok("show", "Bo").out
     assert shown.startswith("Bo\n  (only for") and "Regatta: They won." in shown
     assert not any(word in shown for word in ("pirate", "gold", "floats"))
+    talked(run.entity, "ses_2", ("sam", "We won."), ("bo", "Aye."))
+    assert "with Sam, Bo: We won." in run.ok("show", "--now", "2026-05-24T20:00").out
 
 
 def test_quotes_stand_apart_and_each_is_shown_without_what_they_put_right(run: Run) -> None:

@@ -103,6 +103,28 @@ def test_words_for_one_thing_are_one_topic_called_for_it(ada: Entity) -> None:
     assert [one.name for one in found if one.type != "person"] == ["Repair of the boat"]
 
 
+def test_a_word_for_what_has_a_file_is_kept_there_and_drawn_with_it(ada: Entity) -> None:
+    for n, line in enumerate(
+        ("My keel cracked.", "I painted the keel.", "The keel of mine holds.")
+    ):
+        at = living.NOON - timedelta(days=10 - 3 * n)
+        living.talked(ada, f"ses_k{n}", ("sam", line), at=at)
+    for word in ("keel", "boat"):
+        runtime = living.runtime_of(ada)
+        [job] = musings.check_topics(runtime, name=word).jobs
+        question = {"uses": ["m1"], "question": f"What is still open about the {word}?"}
+        given = {"t1": [question], "names": {"t1": "Repair"}}
+        runtime = living.runtime_of(ada, Reply(json.dumps(given), purpose="musings"))
+        apply(runtime, musings.run(runtime, job))
+    [file] = topics.read(ada.topics)
+    assert (file.name, file.words) == ("Repair", ("Keel", "Boat"))
+    assert [one.text for one in file.catalysts] == ["What is still open about the keel?"]
+    [job] = topic_questions.check(living.runtime_of(ada)).jobs
+    assert job.topic.name == "Repair" and job.has_title
+    assert {"msg_" in text.id for text in job.sample} == {True}
+    assert len(job.topic.keys) == 2
+
+
 def test_a_word_that_is_no_thing_gets_no_file(ada: Entity) -> None:
     runtime = living.runtime_of(ada)
     [job] = musings.check(runtime).jobs

@@ -73,9 +73,9 @@ def test_a_file_is_named_for_what_it_tells_and_found_by_its_id(tmp_path: Path) -
     again = episodes.find(folder, record_id)
     asleep = episodes.plan_dormant(folder, again, dormant=True, why="asked")
     assert asleep is not None and asleep.path.endswith(renamed.name)
-    assert base.file_stem("word " * 40, record_id).count("word-") == 12
+    assert base.file_stem("word " * 40, record_id).count("word-") == 11
     told = "Whatever stands in the way of the hens was only waiting to be taken off its hinges"
-    assert base.file_stem(told, record_id).endswith(f"-hens-was-only-waiting-{record_id}")
+    assert base.file_stem(told, record_id).endswith(f"-hens-was-only-waiting…-{record_id}")
     assert base.file_stem("Words", "by-hand") == "by-hand"
 
 

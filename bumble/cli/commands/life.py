@@ -33,9 +33,8 @@ from bumble.errors import (
 from bumble.fallback import quotes
 from bumble.files import disk
 from bumble.history import log
-from bumble.records import kinds
+from bumble.records import kinds, relationships
 from bumble.records.provenance import Reader, withheld
-from bumble.records.relationships import Relationship
 from bumble.text import words
 
 TODAY, WEEK = "today", "week"
@@ -115,14 +114,15 @@ def _told(
             yield f"The last talk was on {day}: `bumble show week`, `bumble show NAME`."
         else:
             yield f'Say something: `bumble chat "Hello {opened.identity.name}"`.'
-    names = {who.id: who.name for who in life.people}
+    # of whom a page is hidden, too: they were there
+    names = {one.id: one.name for one in relationships.read(opened.entity.relationships)}
     dated = any(entry.at.date() != now.date() for entries in found.values() for entry in entries)
     for kind, title in HEADS.items():
         yield from _section(title, found[kind], names, dated=dated)
 
 
 def _person(
-    life: Life, person: Relationship, who: Portrait | None, hidden: str
+    life: Life, person: relationships.Relationship, who: Portrait | None, hidden: str
 ) -> tuple[dict[str, Any], Iterator[str]]:
     called = "|".join(map(re.escape, person.names or (person.id,)))
     names = re.compile(rf"(?<!\w)(?:{called})(?!\w)")
