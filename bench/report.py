@@ -118,7 +118,7 @@ def _episode(folder: Path, rng: random.Random, n: int, at: datetime, talks: int)
         stem,
         at,
         rng.random(),
-        f"{sentences(rng)}\n\n{episodes.REFLECTION}\n\n{sentences(rng)}",
+        f"{sentences(rng)}\n\n---\n\n{sentences(rng)}",
         people=(rng.choice(PEOPLE),),
         imprints=(Imprint(rng.choice(FEELINGS), rng.random()),),
         soma=f"{tag} mood={rng.choice(MOODS)}",

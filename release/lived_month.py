@@ -149,7 +149,10 @@ def answer(
         fragments = "\n".join(f"- {line}" for line in dream["fragments"])
         return f"FRAGMENTS\n{fragments}\n\nTHREAD\n{dream['thread']}\n\nTITLE\n{dream['title']}\n"
     if "thoughts" in fields:
-        asked = {name: question(plan, prompt, name) for name in fields if name != "thoughts"}
+        places = [name for name in fields if name not in ("names", "thoughts")]
+        asked: dict[str, Any] = {name: question(plan, prompt, name) for name in places}
+        if places:
+            asked["names"] = mind.names(prompt)
         return json.dumps(asked | {"thoughts": [next(thoughts)]}, ensure_ascii=False)
     if "episode" in fields:
         made = next((one for one in plan["talks"] if one["lines"][-1][0] in prompt), None)

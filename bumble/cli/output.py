@@ -171,8 +171,13 @@ def plain(text: str) -> str:
     """Return Markdown as one line: its heading, a colon, what is below; links by their words."""
     head, _, rest = text.strip().partition("\n")
     head = head.lstrip("# ") + ":" * bool(head.startswith("#") and rest.strip())
-    told = _STARS.sub(r"\1", _LINK.sub(r"\1", f"{head}\n{rest}"))
+    told = _STARS.sub(r"\1", unlinked(f"{head}\n{rest}"))
     return " ".join(_LEAD.sub("", told).split())
+
+
+def unlinked(text: str) -> str:
+    """Return Markdown with the words of its links alone: a terminal leads nowhere."""
+    return _LINK.sub(r"\1", text)
 
 
 def shorten(text: str, width: int = 80) -> str:

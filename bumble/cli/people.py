@@ -253,7 +253,7 @@ def show(
     text = [
         f"# {person.name}",
         "",
-        *([person.text] if person.text else _unportrayed(opened, person)),
+        *([person.text] if person.text else _unportrayed(opened, person, language)),
     ]
     silence = bond.silence
     health = {
@@ -265,8 +265,10 @@ def show(
     PEOPLE.show(opened, person, (text, rows, ()), language=language, bond=health)
 
 
-def _unportrayed(opened: Opened, person: relationships.Relationship) -> list[str]:
+def _unportrayed(opened: Opened, person: relationships.Relationship, language: str) -> list[str]:
     """Say of somebody of whom there is no portrait what they said last, and how one is drawn."""
+    from bumble.cli.models import abilities
+
     last = session_files.newest(opened.entity.sessions, person.id, opened.shell.now())
     if last is None or not listing.Viewer(opened).may_see(base.Provenance(audience=(person.id,))):
         return ["No portrait yet."]
@@ -276,6 +278,8 @@ def _unportrayed(opened: Opened, person: relationships.Relationship) -> list[str
         f"- {listing.when(one.at, opened)}: {output.shorten(one.text, SAID_CHARS)}" for one in own
     ]
     how = f"One is drawn at night (`bumble cron install`), or now: `bumble reflect {person.name}`."
+    if abilities.of(opened, None).tier("memory", language) != "write":
+        how = "The model isn't trusted to write one: what was said is kept word for word."
     return [f"No portrait yet. {how}", *(["", "Said last:"] * bool(said)), *said]
 
 

@@ -41,6 +41,7 @@ BESIDE_IT = frozenset(
         *(*_ORIGIN, "fingerprint", "summary_source", "session", "seed", "bypassed", "became"),
         *("significance", "imprints", "soma", "tries", "faded", "inferences", "pairs"),
         *("category", "confidence", "formed", "reinforced", "evidence", "source", "contradicts"),
+        "words",
         *("interaction_count", "last_interaction", "last_reflection", "last_scored"),
         *(
             "scores",

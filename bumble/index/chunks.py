@@ -21,6 +21,7 @@ from bumble.index import form, terms
 from bumble.index.form import Form
 from bumble.records import (
     base,
+    dreams,
     journal,
     kinds,
     knowledge,
@@ -273,6 +274,8 @@ def _knowledge(text: str, path: Path, _: tzinfo) -> Iterator[RecordText]:
 def _journal(text: str, path: Path, zone: tzinfo) -> Iterator[RecordText]:
     parsed = base.of_text(text, path, partial(journal.parse, zone=zone))
     for entry in parsed.entries:
+        if dreams.is_link(entry.text):  # the dream tells it
+            continue
         tags = " ".join(entry.tags)
         gap = entry.source.count("\n", 0, max(0, entry.source.find(entry.text)))
         gap -= provenance.lines_in(entry.source)

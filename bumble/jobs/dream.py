@@ -58,7 +58,7 @@ from bumble.runtime.job import (
     traced,
 )
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments, titles, tokens
+from bumble.text import markdown, moments, titles, tokens
 from bumble.text.words import one_line, shorten
 
 EMPTY_BACKOFF_SECONDS = 1800  # after a night without an eligible pair
@@ -659,8 +659,7 @@ def _slots(
 
 def _memory(runtime: Runtime, episode: Episode) -> str:
     day = episode.at.astimezone(runtime.zone)
-    lines = (line for line in episode.text.split("\n") if not line.startswith("#"))
-    return f"({day:%d %B %Y}) {tokens.cut(' '.join(' '.join(lines).split()), MEMORY_TOKENS)}"
+    return f"({day:%d %B %Y}) {tokens.cut(one_line(markdown.prose(episode.text)), MEMORY_TOKENS)}"
 
 
 def _night(

@@ -34,7 +34,7 @@ from bumble.runtime.job import (
     traced,
 )
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments, tokens, words
+from bumble.text import markdown, moments, titles, tokens, words
 
 EPISODES = 4  # the newest that may come up
 QUESTIONS = 2  # likewise: what memory had no answer to
@@ -49,6 +49,9 @@ THOUGHTS: dict[str, Any] = {
     "minItems": 1,
     "maxItems": MOST_THOUGHTS,
 }
+
+
+NAME = {"type": "string", "maxLength": titles.MAX_CHARS}  # of a topic
 
 
 class ThoughtSeed(Struct, frozen=True):
@@ -176,8 +179,7 @@ def _piece(
     text: str, sentences: int, origin: base.Provenance, audience: tuple[str, ...] | None = None
 ) -> Iterator[ThoughtSeed]:
     """Yield the end of a text; none of what came from a tool or from outside."""
-    prose = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    end = " ".join(words.sentences(prose)[-sentences:] if sentences else [])
+    end = " ".join(words.sentences(markdown.prose(text))[-sentences:] if sentences else [])
     if end and not is_untrusted(origin.trust):
         yield ThoughtSeed(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
 
@@ -281,6 +283,8 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     # questions by topic, and thoughts
     form_of_one = topic_questions.questions(list(labels))
     form = {f"t{n}": form_of_one for n, _ in enumerate(job.drawings, 1)}
+    if form:
+        form["names"] = closed(dict.fromkeys(form, NAME))
     form |= {"thoughts": THOUGHTS} if job.thinks else {}
     try:
         answer = ask(
@@ -290,16 +294,33 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
         if job.drawings:
             raise
         return heard(runtime, job, soma, at, seeds, (), str(error).splitlines()[0])
-    shown = [text.audience for text in labels.values()]
+    shown = [mention.audience for mention in labels.values()]
     shown += [piece.audience for piece in seeds.pieces]
+    names = [
+        _called(each, answer["names"][f"t{n}"], mentions) for n, each in enumerate(job.drawings, 1)
+    ]
     results = [
-        topic_questions.drawn(runtime, each, labels, answer[f"t{n}"], shown)
-        for n, each in enumerate(job.drawings, 1)
+        topic_questions.drawn(
+            runtime,
+            thing,
+            labels,
+            [entry for place in places for entry in answer[f"t{place + 1}"]],
+            shown,
+            said,
+        )
+        for thing, places, said in topic_questions.named(job.drawings, names)
     ]
     if job.thinks:
         thoughts = [str(text) for text in answer["thoughts"]]
         results.append(heard(runtime, job, soma, at, replace(seeds, read=mentions), thoughts))
     return results[0] if len(results) == 1 else _together(runtime, results)
+
+
+def _called(drawing: topic_questions.Drawing, given: str, mentions: str) -> str:
+    """Return what a model calls a topic, where it was said; empty: it is no thing."""
+    name = titles.named(given, mentions)
+    sources = ClaimSources(known=(mentions, drawing.topic.name))
+    return name if not name or sources.bear(name) else drawing.topic.name
 
 
 def _together(runtime: Runtime, results: Sequence[JobResult]) -> JobResult:

@@ -1,8 +1,8 @@
 """The narrative written anew: when it is due, its parts, length and checks.
 
-A model answers four questions; what it makes up is left out, and each part names the episodes it
-rests on. A telling that is broken, or loses most of the story, is thrown away. Without a model that
-may write there is no story.
+A model answers four questions, a part of the story each; what it makes up is left out, and each
+part names the episodes it rests on. A telling that is broken, or loses most of the story, is thrown
+away. Without a model that may write there is no story.
 """
 
 from __future__ import annotations
@@ -163,12 +163,7 @@ def _line(text: str, cut: int) -> str:
 
 
 MOST_WORDS = 900  # of the self-story
-PARTS: Mapping[str, str] = {
-    "happening": "What has been happening",
-    "matters": "What matters",
-    "changed": "How I have changed",
-    "wants": "What I want",
-}
+PARTS = ("happening", "matters", "changed", "wants")  # in this order
 TEMPERATURE = 0.5
 MIN_PART_CHARS = 20
 MAX_USES = 8  # memories that one part names
@@ -287,9 +282,9 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     answer = ask(runtime, "narrate", slots, form, max_tokens=answer_tokens, temperature=TEMPERATURE)
     parts, dropped = _supported(runtime, job, answer, before)
     _shorten(parts, most)
-    for name, paragraphs in parts.items():
-        if not any(paragraphs):
-            raise _unusable(runtime, f'nothing is left under "{PARTS[name]}"')
+    parts = {name: told for name, told in parts.items() if any(told)}
+    if not parts:
+        raise _unusable(runtime, "nothing of it rests on what is known")
     used = {
         name: [labels[label] for label in dict.fromkeys(answer[name]["uses"])] for name in parts
     }
@@ -350,13 +345,13 @@ def _shorten(parts: Parts, most: int) -> None:
 
 
 def _rendered(parts: Parts, used: Mapping[str, Sequence[Episode]]) -> str:
-    """Write the story with its headings; each memory is linked where it is first rested on."""
+    """Write the story; each memory is linked where it is first rested on."""
     blocks, linked = [], set[str]()
     for name, paragraphs in parts.items():
         prose = "\n\n".join(" ".join(sentences) for sentences in paragraphs if sentences)
         new = [one for one in used[name] if one.id not in linked]
         linked |= {one.id for one in new}
-        blocks.append(f"## {PARTS[name]}\n\n{markdown.contained(prose)}{narrative.cited(new)}")
+        blocks.append(f"{markdown.contained(prose)}{narrative.cited(new)}")
     return "\n\n".join(blocks)
 
 

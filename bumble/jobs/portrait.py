@@ -421,7 +421,14 @@ class DeepReviewJob(Struct, frozen=True):
 def has_notes(runtime: Runtime, person: str) -> bool:
     """Whether notes wait in the file of somebody, and a model may work them in."""
     record = people.find_person(runtime, person)
-    return bool(record and notes(record)) and sayings.of_person(runtime, person) is None
+    return bool(record and notes(record)) and writes(runtime, person).passes
+
+
+def writes(runtime: Runtime, person: str) -> Condition:
+    """Return the condition of a portrait: that the model may write in the language of somebody."""
+    passes = sayings.of_person(runtime, person) is None
+    value = "may write" if passes else "keeps what is said word for word"
+    return Condition("model", value, "one that may write a portrait", passes)
 
 
 def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
@@ -438,7 +445,7 @@ def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
             one.id, (review_queue.mark("portrait", one.id, str(one.interaction_count // least)),)
         )
         for one, count in new
-        if count >= least and sayings.of_person(runtime, one.id) is None  # else there's no prose
+        if count >= least and writes(runtime, one.id).passes
     )
     most = max((count for _, count in new), default=0)
     on = config.enabled and config.deep_review_on_consolidation

@@ -1,7 +1,7 @@
 """A stretch of talk: where it is cut, and what a model is shown of it, with what is known of it.
 
 A conversation is cut at pauses, changes of topic, by its length, at its end; what makes two texts
-alike is the embedder's.
+alike is the embedder's. Where no model may tell of it, no topic cuts it.
 Everything shown may be met by all who took part. Of one person alone their portrait is shown too;
 where several talk, what one of them told in private stays out of it. Asks no model.
 """
@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from bumble.body import appraisal, ebb
 from bumble.entity import secrets
+from bumble.fallback import sayings
 from bumble.guard.verifier import ClaimSources, Said
 from bumble.jobs import portrait
 from bumble.models.embed import protocol
@@ -419,7 +420,9 @@ def stretches(runtime: Runtime, session: Session, waiting: Sequence[Message]) ->
         nearest = max(vectors[other] @ vectors[text] for other in earlier_texts)
         return float(protocol.similarity(nearest, embedder.unrelated_cosine))
 
-    return cut(session, waiting, rules, runtime.now(), alike)
+    # quotes are about nothing that they could leave: of a talk they are one page
+    is_quoted = sayings.wording(runtime, session, session.messages) is not None
+    return cut(session, waiting, rules, runtime.now(), None if is_quoted else alike)
 
 
 def names_of(runtime: Runtime, session: Session, messages: Sequence[Message]) -> dict[str, str]:

@@ -1,9 +1,10 @@
-"""The brief that one conversation leaves for the next: when it is written, its headings.
+"""The brief that one conversation leaves for the next: when it is written, and what is in it.
 
-Made without a model of what was remembered of the talk: its titles, where it stood, how it felt.
-No answer waits for it: until it is made, the last words of a talk stand for it. The files that were
-spoken of are collected by code, so that "that file" can be told later. Where no model is trusted to
-write, its last words stand for it.
+Made without a model: links to what was remembered of the talk, what was left open, how it felt, and
+the files that were spoken of, so that "that file" can be told later. What happened stands in its
+episodes alone, and is read there, as it was put right since.
+No answer waits for it: until it is made, the last words of a talk stand for it, and so they do
+where no model is trusted to write.
 """
 
 from __future__ import annotations
@@ -26,25 +27,18 @@ from bumble.records import base, episodes, session_files, state
 from bumble.records.sessions import Session
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments, titles, tokens, words
+from bumble.text import markdown, moments, titles, tokens, words
 
 TURNS = 3  # of a new conversation that see the brief of the last
 MIN_QUALITY = 0.4  # a brief worse than this is not written
 AGED = timedelta(hours=48)  # an older brief says how old it is
-HEADINGS = {
-    "subject": "What it was about",
-    "state": "Where it stands",
-    "decisions": "Decisions",
-    "open": "Open threads",
-    "mood": "How it felt",
-    "person": "What to remember of them",
-}
-TOUCHED, LAST = "Touched", "Said last"
+LAST = "Said last"
 SECTION, WITHOUT = "handover", "without"  # in state.yaml
 LEAST_MESSAGES = 4  # a conversation of one exchange leaves nothing to hand over
 LINE_TOKENS = 60  # of a message, in a brief by rule
-STATE_TOKENS = 120  # of where it stands
+STATE_TOKENS = 120  # of what an episode tells
 MAX_TOUCHED = 16
+_LINK = patterns.compile(r"\[[^\[\]]*\]\([^()\s]*(ep_\w+)\.md\)")
 _FILE = patterns.compile(r"(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 
 
@@ -109,15 +103,12 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
     if _waits(runtime, session):
         return _later(session, data)
     values = _of_memories(runtime, session)
-    quality = round(sum(bool(values[name]) for name in HEADINGS) / len(HEADINGS), 2)
+    quality = round(sum(map(bool, values)) / len(values), 2)
     data |= {"quality": quality, "least": MIN_QUALITY}
     if quality < MIN_QUALITY:
         return _none(runtime, session, f"quality {quality:.2f}, wants {MIN_QUALITY:.2f}", data)
     things = touched(session)
-    parts = [f"## {title}\n\n{values[name]}" for name, title in HEADINGS.items() if values[name]]
-    if things:
-        parts.append(f"## {TOUCHED}\n\n{', '.join(things)}")
-    text = "\n\n".join(parts)
+    text = "\n\n".join(filter(None, (*values, ", ".join(f"`{each}`" for each in things))))
     headline = f"left a brief for the next conversation: quality {quality:.2f}"
     origin = base.Provenance(
         by="handover",
@@ -144,24 +135,18 @@ def _later(session: Session, data: Mapping[str, Any]) -> JobResult:
     return JobResult(title, tuple, lines, {**data, "why": why}, ran=False, asked=False)
 
 
-def _of_memories(runtime: Runtime, session: Session) -> Mapping[str, str]:
-    """Return what the next conversation should know, of what was remembered of this one."""
+def _of_memories(runtime: Runtime, session: Session) -> tuple[str, str, str]:
+    """Return what was remembered of a talk, what was left open in it, and how it felt."""
     own = [each for each in episodes.read(runtime.entity.episodes) if each.session == session.id]
-    stories = [each.telling.narrative for each in own]
-    named = filter(None, map(titles.heading, stories))
-    rows = [row for story in stories for row in story.splitlines()]
-    prose = "\n".join(row for row in rows if not row.startswith(("#", ">")))
-    told = words.sentences(prose)
     felt = [each.felt for each in session.appraisals.values() if each.felt]
     unanswered = [words.one_line(each.text) for each in session.unanswered[-1:]]
-    asked = [text for text in unanswered if text.endswith(words.QUESTION_MARKS)]
-    return dict.fromkeys(HEADINGS, "") | {
-        "subject": "; ".join(named) or "".join(told[:1]),
-        # as many of the last as have room; the rest is the episode's to tell
-        "state": " ".join(reversed(tokens.leading(reversed(told), STATE_TOKENS))),
-        "open": "".join(text for text in asked if not secrets.find_secret(text)),
-        "mood": "".join(felt[-1:]),
-    }
+    asked = [
+        f"> {text}"
+        for text in unanswered
+        if text.endswith(words.QUESTION_MARKS) and not secrets.find_secret(text)
+    ]
+    links = (episodes.link(each, "../../") for each in own)
+    return ", ".join(links), "".join(asked), "".join(felt[-1:])
 
 
 def _left(
@@ -251,12 +236,33 @@ def _left_by(
     document = session_files.read_handover(runtime.entity.sessions, info.id)
     if document is not None:
         allowed = base.provenance(document.meta).audience
-        text, at = document.body, base.field(document.meta, "at", datetime)
+        text, at = (
+            _followed(runtime, document.body, readers),
+            base.field(document.meta, "at", datetime),
+        )
     else:
         talk = session_files.find(runtime.entity.sessions, info.id)
         allowed, at = talk.people, talk.last_at
         text = _last_words(talk) if is_worth(talk) else ""
     return (text, at) if text and base.may_read(allowed, readers) else None
+
+
+def _followed(runtime: Runtime, text: str, readers: Sequence[str]) -> str:
+    """Return a brief with what its links lead to: the end of each episode, as it stands now."""
+
+    def told(link: re.Match[str]) -> str:
+        file = episodes.locate(runtime.entity.episodes, link[1])
+        episode = base.load(file, episodes.parse) if file else None
+        if episode is None or not base.may_read(episode.audience, readers):
+            return ""
+        story = episode.telling.narrative
+        rows = markdown.prose(story).splitlines()
+        prose = words.sentences("\n".join(row for row in rows if not row.startswith(">")))
+        # as many of the last as have room; the rest is the episode's to tell
+        end = reversed(tokens.leading(reversed(prose), STATE_TOKENS))
+        return "\n".join(filter(None, (titles.heading(story), " ".join(end))))
+
+    return _LINK.sub(told, text).strip(", \n")
 
 
 def _last_words(talk: Session) -> str:

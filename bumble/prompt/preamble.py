@@ -32,7 +32,7 @@ from bumble.records import (
 from bumble.runtime import people
 from bumble.runtime.body_state import Stirring
 from bumble.runtime.runtime import ProfileName, Runtime
-from bumble.text import moments, tokens, words
+from bumble.text import markdown, moments, tokens, words
 
 NAMED_FILES, NAME_CHARS = 8, 60  # of the workspace, named in every turn
 LEAST_FAILED, SHAKY_SHARE, LATELY = 3, 1 / 3, timedelta(days=14)  # of a tool that is named
@@ -120,7 +120,7 @@ def phenotype(runtime: Runtime, readers: Sequence[str]) -> str:
     """Return how the entity sees itself: its story, of which the first sentence is used."""
     whole = runtime.read_or(lambda: narrative.read(runtime.entity.narrative), None)
     story = narrative.told_to(whole, readers)
-    return "\n".join(line for line in story.split("\n") if not line.startswith("#"))
+    return markdown.prose(story)
 
 
 def workspace_text(runtime: Runtime, names: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.errors import IndexServerError, IndexUnusableError
 from bumble.fallback import templates
@@ -110,9 +111,9 @@ class Survey(Struct, frozen=True):
         """Return the file of a topic, by its name or another of its names."""
         slug = topics.slug_of(topic.name)
         own = next((file for file in self.files if file.id == slug), None)
-        return own or next(
-            (file for file in self.files if topic_mining.key_of(file.name) in topic.keys), None
-        )
+        named = (file for file in self.files if topics.is_called(file, topic.name))
+        alike = (file for file in self.files if topic_mining.key_of(file.name) in topic.keys)
+        return own or next(named, None) or next(alike, None)
 
     def others(self, topic: topic_mining.Topic, own: TopicFile | None) -> tuple[TopicFile, ...]:
         """Return the files that a program drew of what is the same topic by now."""
@@ -123,6 +124,19 @@ class Survey(Struct, frozen=True):
             and file.provenance.by
             and topic_mining.key_of(file.name) in topic.keys
         )
+
+    @property
+    def joined(self) -> Survey:
+        """The same, with topics of one file as one topic, called as a model has called them."""
+        groups: dict[str, list[topic_mining.Topic]] = defaultdict(list)
+        names: dict[str, str] = {}
+        for topic in self.topics:
+            file = self.file_of(topic)
+            own = file.id if file and file.words else f"{topic.type} {topic.name}"
+            groups[own].append(topic)
+            names[own] = file.name if file and file.words else topic.name
+        made = (topic_mining.joined(group, names[own]) for own, group in groups.items())
+        return replace(self, topics=tuple(made))
 
     def catalysts(self, topic: topic_mining.Topic) -> tuple[Catalyst, ...]:
         """Return the questions that a topic keeps raising."""
@@ -185,7 +199,7 @@ def take(
         if (readers is None or base.may_read(file.provenance.audience, readers))
         and (quoted or not provenance.is_untrusted(file.provenance.trust))
     ]
-    return Survey(tuple(of_texts(memory, texts, now, readers)), tuple(topic_files))
+    return Survey(tuple(of_texts(memory, texts, now, readers)), tuple(topic_files)).joined
 
 
 def of_texts(

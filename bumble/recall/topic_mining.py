@@ -31,6 +31,7 @@ from bumble.text import stop_words, words
 
 TopicType = Literal["person", "knowledge", "skill", "project", "tag", "link", "name", "word"]
 Trend = Literal["rising", "steady", "falling", "dormant"]
+BARE = ("name", "word")  # topics that nobody gave a title
 LEAST_RECORDS, LEAST_DAYS = 3, 2  # in which a name or word recurs
 TREND_DAYS, DORMANT_DAYS = 30, 60
 STEADY_SHARE = 0.25  # how far two halves may differ and still be steady
@@ -164,6 +165,21 @@ def find(
     ]
     topics.sort(key=lambda topic: (-topic.score, topic.name.casefold(), topic.name))
     return _related(topics)
+
+
+def joined(topics: Sequence[Topic], name: str) -> Topic:
+    """Return several topics, what stands out most first, as one; what has a title leads."""
+    first = min(topics, key=lambda topic: topic.type in BARE)
+    texts = {(text.kind, text.id): text for topic in topics for text in topic.texts}
+    seen = [topic.last_seen for topic in topics if topic.last_seen]
+    return replace(
+        first,
+        name=name,
+        frequency=len(texts),
+        last_seen=max(seen, default=None),
+        texts=tuple(sorted(texts.values(), key=lambda text: str(text.at or ""))),
+        keys=frozenset().union(*(topic.keys for topic in topics)),
+    )
 
 
 def key_of(name: str, language: str = words.DEFAULT_LANGUAGE) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.entity import secrets
@@ -53,6 +54,11 @@ class Drawing(Struct, frozen=True):
     others: tuple[topics.TopicFile, ...] = ()  # that give way to it
 
     @property
+    def has_title(self) -> bool:
+        """Whether it is called for what it is: by its owner, or by a model before."""
+        return self.topic.type not in topic_mining.BARE or bool(self.before and self.before.words)
+
+    @property
     def is_due(self) -> bool:
         """Whether it was never drawn, twice, or of something else."""
         drawn = self.before.fingerprint if self.before else None
@@ -73,10 +79,10 @@ def check(runtime: Runtime, *, name: str = "", force: bool = False) -> Due[Drawi
     circle = (people.owner_id(runtime.entity, runtime.identity),)
     texts = [text for text in survey.mentions(runtime.memory, circle) if not text.is_quoted]
     at = runtime.now()
-    all_topics = survey.of_texts(runtime.memory, texts, at, circle)
-    taken = survey.Survey(tuple(all_topics), tuple(topics.read(runtime.entity.topics)))
+    found = tuple(survey.of_texts(runtime.memory, texts, at, circle))
+    taken = survey.Survey(found, tuple(topics.read(runtime.entity.topics))).joined
     topic = taken.find(name) if name else None
-    recurring = [each for each in all_topics if each.frequency >= topic_mining.LEAST_RECORDS]
+    recurring = [each for each in taken.topics if each.frequency >= topic_mining.LEAST_RECORDS]
     wanted = ([topic] if topic else []) if name else recurring[:TOPICS]
     drawings = [
         drawing
@@ -96,11 +102,60 @@ def _drawing(at: datetime, topic: topic_mining.Topic, taken: survey.Survey) -> D
     before = taken.file_of(topic)
     if before is not None and not before.provenance.by:
         return None
-    sample = tuple(_sample([text for text in topic.texts if text.kind in DRAWN_FROM]))
+    sample = tuple(_sample(topic))
     if not sample:
         return None
-    digest = review_queue.mark(*(f"{text.id} {text.text}" for text in sample))
-    return Drawing(at, topic, sample, before, digest, taken.others(topic, before))
+    return Drawing(at, topic, sample, before, _digest(sample), taken.others(topic, before))
+
+
+def _digest(sample: Iterable[topic_mining.Text]) -> str:
+    return review_queue.mark(*(f"{text.id} {text.text}" for text in sample))
+
+
+def named(
+    drawings: Sequence[Drawing], names: Sequence[str]
+) -> list[tuple[Drawing, tuple[int, ...], tuple[str, ...]]]:
+    """Let what is one thing be one drawing, called for that thing.
+
+    Args:
+        drawings: Some topics.
+        names: What a model calls each; what has a title keeps it, what is no thing has none.
+
+    Returns:
+        Of each thing its drawing, the places of what it was made of, and the words for it.
+    """
+    own = [
+        one.topic.name if one.has_title else name for one, name in zip(drawings, names, strict=True)
+    ]
+    things: dict[str, list[int]] = {}
+    for place in sorted(range(len(own)), key=lambda place: not drawings[place].has_title):
+        if own[place]:
+            things.setdefault(topics.slug_of(own[place]), []).append(place)
+    nothing = [(one, (), ()) for one, name in zip(drawings, own, strict=True) if not name]
+    return [*(_thing(drawings, places, own[places[0]]) for places in things.values()), *nothing]
+
+
+def _thing(
+    drawings: Sequence[Drawing], places: Sequence[int], name: str
+) -> tuple[Drawing, tuple[int, ...], tuple[str, ...]]:
+    parts = [drawings[place] for place in places]
+    files = {file.id: file for one in parts for file in (one.before, *one.others) if file}
+    before = files.pop(topics.slug_of(name), None)
+    said = dict.fromkeys(
+        word
+        for word in (*(one.topic.name for one in parts), *(before.words if before else ()))
+        if topics.slug_of(word) != topics.slug_of(name)
+    )
+    topic = topic_mining.joined([one.topic for one in parts], name)
+    whole = replace(
+        parts[0],
+        topic=topic,
+        sample=tuple({text.id: text for one in parts for text in one.sample}.values()),
+        fingerprint=_digest(_sample(topic)),
+        before=before,
+        others=tuple(files.values()),
+    )
+    return whole, tuple(places), tuple(said)
 
 
 def _eras(texts: Sequence[topic_mining.Text]) -> list[Sequence[topic_mining.Text]]:
@@ -109,9 +164,9 @@ def _eras(texts: Sequence[topic_mining.Text]) -> list[Sequence[topic_mining.Text
     return [texts[start:end] for start, end in pairwise(bounds)]
 
 
-def _sample(texts: Sequence[topic_mining.Text]) -> Iterator[topic_mining.Text]:
+def _sample(topic: topic_mining.Topic) -> Iterator[topic_mining.Text]:
     """Draw mentions from each era, by the hash of their ids, and the last: it may answer much."""
-    dated = [text for text in texts if text.at is not None]
+    dated = [text for text in topic.texts if text.kind in DRAWN_FROM and text.at is not None]
     last = {text.id for text in dated[-1:]}
     for era in _eras(dated):
         by_hash = sorted({text.id for text in era}, key=lambda id_: sha256(id_.encode()).digest())
@@ -198,6 +253,7 @@ def drawn(
     labels: Mapping[str, topic_mining.Text],
     entries: Sequence[Mapping[str, Any]],
     shown: Sequence[Sequence[str]],
+    words_for_it: Sequence[str] = (),
 ) -> JobResult:
     """Return the drawing of a topic.
 
@@ -207,6 +263,7 @@ def drawn(
         labels: What its model was shown of mentions, by their short names.
         entries: The questions that it gave.
         shown: The audiences of all that it was shown.
+        words_for_it: What people say for it, beside its name.
     """
     name, model = job.topic.name, runtime.model.name
     catalysts, dropped = _standing(runtime, job, labels, entries)
@@ -225,6 +282,7 @@ def drawn(
         catalysts,
         job.at,
         fingerprint=job.fingerprint,
+        words_for_it=words_for_it,
         provenance=base.Provenance(
             by=PURPOSE,
             model=model,
@@ -264,11 +322,13 @@ def _plan(runtime: Runtime, job: Drawing, drawn: topics.TopicFile) -> Sequence[C
     }
     if any(one.id not in there or there[one.id].source.text != one.source.text for one in old):
         return ()
-    now = there.pop(drawn.id, None)
-    if now is None and _file(runtime, drawn.id).is_file():
-        return ()
     why = f"questions that {job.topic.name} keeps raising"
+    now = there.pop(drawn.id, None)
     gone = (base.plan_remove(topics.path(one.id), one.source, why) for one in there.values())
+    if now is None and (path := _file(runtime, drawn.id)).is_file():
+        # what has a file of its own is drawn anew once it is known to be meant by these words
+        known = base.load(path, topics.parse)
+        return (topics.plan_called(known, drawn.words, why), *gone) if known.provenance.by else ()
     return (topics.plan_draw(now, drawn, why), *gone)
 
 

@@ -183,6 +183,7 @@ def is_id(text: str) -> bool:
 
 
 _ID_AT_END = patterns.compile(r"(?s:.*-)?([a-z]+_[0-9A-HJKMNP-TV-Z]{26})")
+CUT = "…"  # in a file's name, where a sentence breaks off
 MAX_FILE_WORDS = 60  # characters of what a file's name tells
 
 
@@ -196,7 +197,7 @@ def file_stem(told: str, record_id: str) -> str:
     """Name a file for what it tells, and its id behind that: `06-the-hairpin-ep_01J…`.
 
     An id that no program made is a name already. Of what is too long for a name the first clause is
-    one.
+    one; what breaks off within it says so.
     """
     if _ID_AT_END.fullmatch(record_id) is None:
         return record_id
@@ -208,6 +209,7 @@ def file_stem(told: str, record_id: str) -> str:
         if sum(map(len, taken)) + len(taken) + len(word) >= MAX_FILE_WORDS:
             while taken[-1] in stop_words.WORDS and len(taken) > 1:  # it breaks off at a thing
                 taken.pop()
+            taken[-1] += CUT
             break
         taken.append(word)
     return "-".join((*(word[:MAX_FILE_WORDS] for word in taken), record_id))

@@ -1,7 +1,7 @@
 """Dream files: what met in a dream, and what became of it.
 
 Layout: `dreams/<id>.md`; front matter holds the pairs and where the dream went, the body its
-fragments and its thread. Knows nothing of models, or of how pairs are chosen.
+fragments, a list line each, and its thread. Knows nothing of models, or of how pairs are chosen.
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ from bumble.text import markdown, titles
 
 PREFIX = "drm"
 FOLDER = "dreams"
-FRAGMENTS, THREAD = "Fragments", "Thread"  # headings of the body
-
-
-_LINK = patterns.compile(rf"\*\[dream[^\[\]]*\]\({FOLDER}/[^()\s]+\)\*")
+_LINK = patterns.compile(rf"\[([^\[\]]*)\]\({FOLDER}/[^()\s]+\)")
+_ITEM = "- "
 
 
 def is_link(text: str) -> bool:
@@ -57,10 +55,10 @@ class Dream(Record, frozen=True, kw_only=True):
     @classmethod
     def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read the two parts of the body."""
-        parts = {one.title.casefold(): one.body for one in markdown.sections(document.body)[1]}
-        rows = (line.strip() for line in markdown.lines(parts.get(FRAGMENTS.casefold(), "")))
-        fragments = tuple(line.removeprefix("- ").strip() for line in rows if line)
-        return {"fragments": fragments, "thread": parts.get(THREAD.casefold(), "")}
+        rows = markdown.prose(document.body).splitlines()
+        fragments = (row.removeprefix(_ITEM).strip() for row in rows if row.startswith(_ITEM))
+        thread = (row for row in rows if not row.startswith(_ITEM))
+        return {"fragments": tuple(fragments), "thread": "\n".join(thread).strip()}
 
     @property
     def rests_on(self) -> tuple[str, ...]:
@@ -102,9 +100,9 @@ read, plan_new = DREAM.readable, DREAM.plan_new
 
 
 def link(dream: Dream) -> str:
-    """Write what the diary has of a dream: a link to it."""
-    called = f": {re.sub(r'[][]', '', dream.title)}" if dream.title else ""
-    return f"*[dream{called}]({DREAM.place(dream)})*"
+    """Write what the diary has of a dream: the thought it left, which leads to it."""
+    called = dream.thread or dream.title or dream.fragments[0]
+    return f"[{re.sub(r'[][]', '', called)}]({DREAM.place(dream)})"
 
 
 def new_id(folder: Path, at: datetime, rng: random.Random) -> str:
@@ -132,14 +130,11 @@ def new(
     provenance: base.Provenance | None = None,
 ) -> Dream:
     """Make a dream that is not in the folder yet; `plan_new` puts it there."""
-    rows = "\n".join(f"- {' '.join(fragment.split())}" for fragment in fragments)
-    parts = [f"# {title}"] if title else []
-    parts += [f"## {FRAGMENTS}\n\n{rows}"] if rows else []
-    if thread:
-        parts.append(f"## {THREAD}\n\n{markdown.contained(' '.join(thread.split()))}")
+    rows = "\n".join(f"{_ITEM}{' '.join(fragment.split())}" for fragment in fragments)
+    told = markdown.contained(" ".join(thread.split()).lstrip("#- "))  # no list line, no heading
     return DREAM.new(
         dream_id,
-        "\n\n".join(parts),
+        "\n\n".join(filter(None, (f"# {title}" if title else "", rows, told))),
         provenance,
         at=at,
         pairs=pairs,

@@ -20,14 +20,13 @@ from bumble.errors import RecordMissingError
 from bumble.records import base
 from bumble.records.fields import BODY, JOINED, Key, joined, turned, unit
 from bumble.records.kind import Record, RecordKind
-from bumble.text import titles
+from bumble.text import markdown, titles
 
 REFLECTION_MAX_CHARS = 1500  # longest text of why it mattered
 PREFIX = "ep"
 FOLDER = "episodes"
 UNKNOWN = 0.5  # how much it mattered, where nothing says so
 EXCERPT = "excerpt"  # the value of `summary_source` where it is quotes alone
-REFLECTION = "## Why it mattered"  # the heading of the entity's own reflection
 
 
 class Telling(Struct, frozen=True):
@@ -39,8 +38,8 @@ class Telling(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The body of the file; `telling` takes it apart again."""
-        parts = (self.narrative, f"{REFLECTION}\n\n{self.reflection}" if self.reflection else "")
-        return "\n\n".join(filter(None, parts))
+        own = (markdown.BREAK, self.reflection) if self.reflection else ()
+        return "\n\n".join(filter(None, (self.narrative, *own)))
 
 
 def _imprints(meta: Mapping[str, Any], key: str) -> tuple[Imprint, ...]:
@@ -112,9 +111,9 @@ def link(episode: Episode, up: str = "", called: str = "") -> str:
 
 
 def telling(text: str) -> Telling:
-    """Take the text of an episode, or a passage of it, apart at its last heading of that kind."""
+    """Take the text of an episode, or a passage of it, apart at its last break."""
     lines = text.splitlines()
-    found = [n for n, line in enumerate(lines) if line.rstrip() == REFLECTION]
+    found = [n for n, line in enumerate(lines) if line.rstrip() == markdown.BREAK]
     if not found:
         return Telling(text.strip())
     narrative, reflection = lines[: found[-1]], lines[found[-1] + 1 :]

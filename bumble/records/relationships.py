@@ -538,7 +538,7 @@ def plan_met(
     """Plan to count one more interaction, which may have moved the scores.
 
     Who goes by another `name` since keeps the old ones behind it. What the page of somebody says
-    whom nobody drew yet is when they `met`.
+    whom nobody drew yet is when they `met`; of whom others only spoke till now is met today.
     """
     count = person.interaction_count + 1
     called = {disk.same_name(label) for label in ("", person.id, *person.names)}
@@ -551,6 +551,7 @@ def plan_met(
         person,
         why,
         names=names,
+        first_met=None if person.is_acquainted else at,
         interaction_count=count,
         last_interaction=at,
         scores=scores,

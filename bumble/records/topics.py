@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,15 +20,18 @@ from bumble.entity import companions
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base
+from bumble.records.fields import JOINED
 from bumble.records.kind import Record, RecordKind, unite
 from bumble.text import words
 from bumble.text.markdown import Document
 
 FOLDER = "topics"
-OPEN = ": open questions"  # behind its name, in the title of its file
 REGISTERS = ("explore", "continuity", "reference")  # how what questions point to is chosen
 _LINE = patterns.compile(r"[-*]\s+(?P<text>.*?)(?:\s+\((?P<ids>\w+_\w+(?:,\s*\w+_\w+)*)\))?")
-_OWN = ("by", "model", "from", "trust", "audience", "fingerprint", "summary_source", "lines")
+_OWN = (
+    *("by", "model", "from", "trust", "audience"),
+    *("fingerprint", "words", "summary_source", "lines"),
+)
 
 
 class Catalyst(Struct, frozen=True):
@@ -48,6 +51,7 @@ class TopicFile(Record, frozen=True, kw_only=True):
     at: datetime | None = None  # when they were drawn; None: a person wrote the file
     catalysts: tuple[Catalyst, ...]
     fingerprint: str = ""  # of what they were drawn from
+    words: Annotated[tuple[str, ...], JOINED]  # that people say for it, if they are no name of it
 
     @classmethod
     def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
@@ -107,6 +111,7 @@ def new(
     at: datetime,
     *,
     fingerprint: str = "",
+    words_for_it: Sequence[str] = (),
     provenance: base.Provenance | None = None,
 ) -> TopicFile:
     """Make a topic that is not in the folder yet; `plan_draw` puts it there."""
@@ -115,7 +120,7 @@ def new(
         slug,
         "\n".join(
             (
-                f"# {words.one_line(name)}{OPEN}\n",
+                f"# {words.one_line(name)}\n",
                 *(f"- {words.one_line(each.text)}" for each in catalysts),
             )
         ),
@@ -123,10 +128,23 @@ def new(
         name="" if name == _called(slug) else name,
         at=at,
         fingerprint=fingerprint,
+        words=tuple(words_for_it),
         lines={
             companions.key_of(words.one_line(each.text)): list(each.sources) for each in catalysts
         },
     )
+
+
+def is_called(topic: TopicFile, name: str) -> bool:
+    """Whether people say some word for a topic."""
+    return slug_of(name) in map(slug_of, (topic.name, *topic.words))
+
+
+def plan_called(topic: TopicFile, more: Sequence[str], why: str) -> Change | None:
+    """Plan to keep further words that people say for a topic."""
+    said = tuple(word for word in dict.fromkeys((*topic.words, *more)) if word != topic.name)
+    document = base.with_values(topic.source, {"words": list(said) or None})
+    return base.plan_edit(path(topic.id), topic.source, document, why)
 
 
 def plan_draw(old: TopicFile | None, drawn: TopicFile, why: str) -> Change | None:

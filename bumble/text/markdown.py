@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 4_000_000  # a note that is larger is no note; reading it would take minutes
 FENCE = "---"
+BREAK = "---"  # between two parts of a text, whatever its language
 # In the whole of a record: the fields below stand in a file of their own, beside the record.
 BESIDE = "# beside it, in sources/"
 HTML_CLOSERS = ("-->", "?>", "]]>", ">", "</script>", "</style>", "</pre>", "</textarea>")
@@ -139,6 +140,12 @@ class Document(Struct, frozen=True, dict=True):
 def trimmed(text: str) -> str:
     """Strip the blank lines around a text and what is white at its end."""
     return text.strip("\r\n").rstrip()
+
+
+def prose(text: str) -> str:
+    """Return the lines of a text that are neither a heading nor a break."""
+    told = (line for line in text.splitlines() if not line.startswith("#") and line != BREAK)
+    return "\n".join(told)
 
 
 def parse(source: str) -> Document:

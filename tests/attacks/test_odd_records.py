@@ -24,7 +24,7 @@ RECORDS = {
     ),
     "dreams/drm_1.md": (
         f"at: {AT}\npairs:\n  - [ep_1, ep_2]\nbecame: [journal]\nseed: 5\nforced: false\n{ORIGIN}",
-        "## Fragments\n\n- rain",
+        "- rain",
     ),
     "narrative.md": (f"at: {AT}\nfingerprint: abc\nsummary_source: excerpt\n{ORIGIN}", "I am."),
     "reminders/rem_1.md": (

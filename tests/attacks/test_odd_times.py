@@ -45,7 +45,7 @@ def test_a_record_of_such_a_year_names_file_and_line_and_stops_nothing_else(
     episode(quiet, "far", "It rained.", at=at)
     quiet.write("reminders/rem_far.md", f"---\nat: {at}\nrepeat: 0 9 * * *\n---\n\nTea\n")
     quiet.write("automations/far.md", f"---\nschedule: 0 9 * * *\nlast: {at}\n---\n\nLook.\n")
-    quiet.write("dreams/drm_far.md", f"---\nat: {at}\n---\n\n## Thread\n\nrain\n")
+    quiet.write("dreams/drm_far.md", f"---\nat: {at}\n---\n\nrain\n")
     codes = {words[0]: quiet(*words).code for words in READING}
     complain = ("doctor", "tick", "episode", "remind")
     assert codes == {words[0]: 12 if words[0] in complain else 0 for words in READING}

@@ -43,6 +43,47 @@ def test_a_person_is_shown_as_the_owner_may_see_them(run: Run) -> None:
     assert run("show", "Nobody").code == 1
 
 
+def test_what_somebody_shared_is_shown_though_how_it_sees_them_is_theirs(run: Run) -> None:
+    lived(run)
+    run.write(
+        "episodes/2026/05/ep_01KSA0000000000000000000E3.md",
+        f"---\nat: {AT}\npeople: [sam, bo]\naudience: [sam, bo]\n---\n\n# Regatta\n\nThey won.\n",
+    )
+    shown = run.ok("show", "Bo").out
+    assert shown.startswith("Bo\n  (only for") and "Regatta: They won." in shown
+    assert not any(word in shown for word in ("pirate", "gold", "floats"))
+    talked(run.entity, "ses_2", ("sam", "We won."), ("bo", "Aye."))
+    assert "with Sam, Bo: We won." in run.ok("show", "--now", "2026-05-24T20:00").out
+
+
+def test_quotes_stand_apart_and_each_is_shown_without_what_they_put_right(run: Run) -> None:
+    lived(run)
+    long = "I like radios, " + ", ".join(f"number {n}" for n in range(40))
+    run.write(
+        "episodes/2026/05/ep_01KSA0000000000000000000E4.md",
+        f"---\nat: {AT}\npeople: [sam]\naudience: [sam]\n---\n\n# Sam\n\n> It is on Friday.\n\n"
+        "This is the newer word. Before that it was:\n\n> Sam, 2 May 2026: “On Monday.”\n\n"
+        f"> {long}\n\n> It cost 145 pounds.\n",
+    )
+    shown = run.ok("show", "Sam").out
+    assert "Sam: It is on Friday.\n" in shown and " It cost 145 pounds.\n" in shown
+    assert not any(word in shown for word in ("Monday", "newer"))
+    [cut] = [line for line in shown.splitlines() if line.endswith("…")]
+    assert cut.split()[-1].strip("…,").isdigit() or cut.endswith("number…")
+
+
+def test_a_dream_is_told_once_and_is_nothing_to_believe(run: Run) -> None:
+    lived(run)
+    thread = "What cracked goes on."
+    run.write("dreams/drm_1.md", f"---\nat: {AT}\n---\n\n# A fox\n\n- a wave\n\n{thread}\n")
+    run.write(
+        "beliefs/bel_01KSA0000000000000000000B3.md",
+        f"---\ncategory: dream_insight\nformed: {AT}\naudience: [sam]\n---\n\n{thread}\n",
+    )
+    assert thread not in run.ok("show", "Sam").out
+    assert run.ok("show", "--now", "2026-05-24T20:00").out.count(thread) == 1
+
+
 def test_a_newborn_has_nothing_to_show_and_says_what_to_do(run: Run) -> None:
     assert 'bumble chat "Hello Ada"' in run.ok("show").out
 
@@ -80,11 +121,13 @@ def test_who_hears_it_is_told_where_somebody_else_is_there(run: Run) -> None:
     assert "Boat: It floats." in run.ok("episode", "list").out
 
 
-def test_a_dream_in_the_diary_is_called_by_its_title(run: Run) -> None:
-    dream = "*[dream: A yawn on the stairs](dreams/drm_1.md)*"
+def test_a_dream_in_the_diary_is_called_by_the_thought_it_left(run: Run) -> None:
+    dream = "[A yawn on the stairs](dreams/drm_1.md)"
     run.write(
         "journal.md", f"## 2026-05-24 03:10 #mine\n\n{dream}\n\n## 2026-05-24 04:10\n\n2*3*4\n"
     )
     listed = run.ok("journal", "list").out
-    assert "dream: A yawn on the stairs #mine" in listed and "drm_1" not in listed
+    assert "A yawn on the stairs #mine" in listed and "drm_1" not in listed
     assert "2*3*4" in listed
+    shown = run.ok("journal", "show").out
+    assert "\nA yawn on the stairs\n" in shown and "drm_1" not in shown

@@ -74,7 +74,8 @@ def test_the_diary_leads_to_the_dream_and_does_not_tell_it_again(tmp_path: Path)
         "\n"
         "## 2026-05-24 03:12\n"
         "\n"
-        f"*[dream](dreams/2026-05-24-{only_dream(entity).id}.md)*\n"
+        "[awareness moves in tides — sometimes the pull is felt before the wave arrives]"
+        f"(dreams/2026-05-24-{only_dream(entity).id}.md)\n"
     )
     (entry,) = journal.read(entity.journal, UTC).entries
     assert entry.provenance == Provenance("dream", "scripted", (only_dream(entity).id,), "entity")
@@ -92,8 +93,16 @@ def test_a_dream_is_called_for_what_it_shows_else_for_the_memories_that_met(
         night(entity, reply=Reply(DREAM + own))
         dreamt = only_dream(entity)
         assert dreamt.title == title
-        assert f"*[dream: {title}]({dreams.DREAM.place(dreamt)})*" in entity.journal.read_text()
+        assert f"[{dreamt.thread}]({dreams.DREAM.place(dreamt)})" in entity.journal.read_text()
         assert f"\n# {title}\n" in (entity.root / dreams.DREAM.place(dreamt)).read_text()
+
+
+def test_a_dream_is_found_once_though_the_diary_has_its_thought(ada: Entity) -> None:
+    night(ada)
+    memory = runtime_of(ada).memory
+    memory.sync()
+    found = memory.search("what will not rise", kinds=("dream", "journal"), limit=9)
+    assert {hit.kind for hit in found} == {"dream"}
 
 
 def test_a_dream_becomes_diary_belief_noise_record_and_state(ada: Entity) -> None:

@@ -12,6 +12,7 @@ from bumble.entity.folder import Entity
 from bumble.jobs import musings
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.tiers import Abilities
+from bumble.recall import survey, topic_questions
 from bumble.records import topics
 from bumble.runtime import body_state
 from bumble.runtime.job import apply
@@ -39,7 +40,9 @@ def answer(count: int, *thoughts: str) -> Reply:
     questions = [{"uses": ["m1"], "question": "What did Boris want of it?"}]
     asked: dict[str, Any] = {f"t{n}": questions for n in range(1, count + 1)}
     asked["t1"] = [*questions, {"uses": ["m1"], "question": "What is still open about the boat?"}]
-    return Reply(json.dumps(asked | {"thoughts": list(thoughts)}), purpose="musings")
+    names = dict.fromkeys(asked, "Zanzibar")  # of which nobody spoke
+    given = asked | {"names": names, "thoughts": list(thoughts)}
+    return Reply(json.dumps(given), purpose="musings")
 
 
 def test_questions_of_all_topics_and_thoughts_are_one_request(ada: Entity) -> None:
@@ -75,3 +78,58 @@ def test_what_has_a_name_goes_before_bare_words_and_nothing_is_asked_in_vain_twi
     assert [one.topic.name for one in job.drawings][:2] == ["Olaf", "Boat"]
     [rest] = musings.check(runtime, [musings.mark(job.drawings[0])]).jobs
     assert "Olaf" not in [one.topic.name for one in rest.drawings]
+
+
+def test_words_for_one_thing_are_one_topic_called_for_it(ada: Entity) -> None:
+    for n, line in enumerate(
+        ("My keel cracked.", "I painted the keel.", "The keel of mine holds.")
+    ):
+        at = living.NOON - timedelta(days=10 - 3 * n)
+        living.talked(ada, f"ses_k{n}", ("sam", line), at=at)
+    runtime = living.runtime_of(ada)
+    [job] = musings.check(runtime).jobs
+    said = [one.topic.name for one in job.drawings]
+    assert len(said) > 1
+    given = json.loads(answer(len(said), "and then").text)
+    given["names"] = dict.fromkeys(given["names"], "Repair of the boat")
+    runtime = living.runtime_of(ada, Reply(json.dumps(given), purpose="musings"))
+    apply(runtime, musings.run(runtime, job))
+    [file] = topics.read(ada.topics)
+    assert (file.id, file.name) == ("repair-of-the-boat", "Repair of the boat")
+    assert set(file.words) == set(said)
+    runtime = living.runtime_of(ada)
+    assert not topic_questions.check(runtime).jobs  # nothing new was said of it
+    found = survey.take(runtime.memory, runtime.now(), ("sam",)).topics
+    assert [one.name for one in found if one.type != "person"] == ["Repair of the boat"]
+
+
+def test_a_word_for_what_has_a_file_is_kept_there_and_drawn_with_it(ada: Entity) -> None:
+    for n, line in enumerate(
+        ("My keel cracked.", "I painted the keel.", "The keel of mine holds.")
+    ):
+        at = living.NOON - timedelta(days=10 - 3 * n)
+        living.talked(ada, f"ses_k{n}", ("sam", line), at=at)
+    for word in ("keel", "boat"):
+        runtime = living.runtime_of(ada)
+        [job] = musings.check_topics(runtime, name=word).jobs
+        question = {"uses": ["m1"], "question": f"What is still open about the {word}?"}
+        given = {"t1": [question], "names": {"t1": "Repair"}}
+        runtime = living.runtime_of(ada, Reply(json.dumps(given), purpose="musings"))
+        apply(runtime, musings.run(runtime, job))
+    [file] = topics.read(ada.topics)
+    assert (file.name, file.words) == ("Repair", ("Keel", "Boat"))
+    assert [one.text for one in file.catalysts] == ["What is still open about the keel?"]
+    [job] = topic_questions.check(living.runtime_of(ada)).jobs
+    assert job.topic.name == "Repair" and job.has_title
+    assert {"msg_" in text.id for text in job.sample} == {True}
+    assert len(job.topic.keys) == 2
+
+
+def test_a_word_that_is_no_thing_gets_no_file(ada: Entity) -> None:
+    runtime = living.runtime_of(ada)
+    [job] = musings.check(runtime).jobs
+    given = json.loads(answer(len(job.drawings), "and then").text)
+    given["names"] = dict.fromkeys(given["names"], "")
+    runtime = living.runtime_of(ada, Reply(json.dumps(given), purpose="musings"))
+    apply(runtime, musings.run(runtime, job))
+    assert not list(topics.read(ada.topics))

@@ -211,7 +211,7 @@ def test_the_page_of_somebody_spoken_of_says_it_until_they_speak_themselves(
     session = heard(entity, ("rosa", "Hello, I am Rosa."), name="ses_3")
     write(entity, meetings.plan_met(runtime, "rosa", "Rosa", NOON, session, "We met."))
     rosa = relationships.find(entity.relationships, "rosa")
-    assert (rosa.text, rosa.audience) == ("", ("rosa",))
+    assert (rosa.text, rosa.audience, rosa.first_met) == ("", ("rosa",), NOON)
     assert [(one.text, one.provenance.audience) for one in rosa.pending] == [
         (sings["text"], ("sam",)),
         (fears["text"], ("sam",)),

@@ -8,10 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from bumble.entity.folder import Entity
 from bumble.jobs import scene
 from bumble.jobs.scene import LENGTH, PAUSE, TOPIC, SegmentRules, StretchJob
+from bumble.models.tiers import Abilities
 from bumble.records import sessions
 from bumble.records.sessions import Message
+from tests.support import living
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 RULES = SegmentRules(timedelta(minutes=30), max_turns=4, alike_from=0.25)
@@ -50,6 +53,16 @@ def cut(
     session = sessions.new("ses_1", NOON, "sam")
     session = replace(session, ended=now) if ended else session
     return scene.cut(session, messages, rules, now, by_word if topics else None)
+
+
+def test_a_change_of_topic_cuts_no_talk_of_which_there_will_be_quotes_alone(ada: Entity) -> None:
+    said = [BOATS, f"Again: {BOATS}", f"So: {BOATS}", TAXES, f"And then: {TAXES}"]
+    lines = [line for text in said for line in (("sam", text), ("ada", "I see."))]
+    session = living.talked(ada, "ses_1", *lines)
+    runtime = living.runtime_of(ada)
+    quoting = replace(runtime, abilities=Abilities())
+    assert len(scene.stretches(runtime, session, session.messages)) == 2
+    assert len(scene.stretches(quoting, session, session.messages)) == 1
 
 
 def test_a_pause_in_between_closes_what_was_before() -> None:

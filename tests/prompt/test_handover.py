@@ -7,7 +7,7 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.prompt import handover
-from bumble.prompt.handover import HEADINGS, HandoverJob
+from bumble.prompt.handover import HandoverJob
 from bumble.records import episodes, session_files, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.sessions import Appraised, Message, Session
@@ -57,20 +57,34 @@ def begun(text: str, by: str = "sam", present: tuple[str, ...] = ()) -> Session:
     return sessions.appended(sessions.new("ses_9", NOON, by, present), [first])
 
 
-def test_a_brief_has_its_headings_what_was_touched_and_where_it_comes_from(folder: Entity) -> None:
+def test_a_brief_links_to_what_was_remembered_and_says_what_that_does_not(folder: Entity) -> None:
     runtime, _ = brief(folder)
     document = session_files.read_handover(folder.sessions, "ses_1")
     assert document is not None
-    assert f"## {HEADINGS['subject']}\n\nThe Philips radio" in document.body
-    assert f"## {HEADINGS['state']}\n\nSam told me of the loudspeaker." in document.body
-    assert f"## {HEADINGS['mood']}\n\nI am hopeful about that radio." in document.body
-    assert HEADINGS["person"] not in document.body
-    touched = document.body.split(f"## {handover.TOUCHED}\n")[1]
-    assert touched.strip() == "plan.md"
+    place = f"../../{episodes.place(episodes.read(folder.episodes)[0])}"
+    assert document.body.strip() == (
+        f"[The Philips radio and its torn loudspeaker]({place})\n\n"
+        "I am hopeful about that radio.\n\n`plan.md`"
+    )
     assert document.meta["by"] == "handover"
     assert document.meta["from"] == ["ses_1"]
     assert document.meta["audience"] == ["sam"]
     assert living.asked(runtime) == []
+
+
+def test_a_brief_tells_what_was_put_right_since_and_nothing_that_is_gone(folder: Entity) -> None:
+    runtime, _ = brief(folder)
+    file = episodes.locate(folder.episodes, "ep_1")
+    assert file is not None
+    file.write_text(file.read_text().replace("the loudspeaker.", "the loudspeaker from Faro."))
+    told = handover.brief(runtime, begun(RELATED))
+    assert told is not None and "Sam told me of the loudspeaker from Faro." in told.text
+    file.write_text(file.read_text().replace("[sam]", "[kim]"))
+    others = handover.brief(runtime, begun(RELATED))
+    assert others is not None and "Faro" not in others.text
+    file.unlink()
+    left = handover.brief(runtime, begun(RELATED))
+    assert left is not None and left.text == "I am hopeful about that radio.\n\n`plan.md`"
 
 
 def test_a_brief_with_too_little_in_it_is_not_written_and_looked_for_only_once(
@@ -171,11 +185,11 @@ def test_a_brief_says_how_the_talk_ended_and_leaves_out_a_question_that_was_answ
     remembered(folder, session, f"# The radio\n\n{told} It was saved in the end.")
     runtime = runtime_of(folder)
     apply(runtime, handover.run(runtime, HandoverJob(session)))
-    document = session_files.read_handover(folder.sessions, "ses_1")
-    assert document is not None
-    assert "part 39 of the radio. It was saved in the end." in document.body
-    assert "part 0 of" not in document.body
-    assert HEADINGS["open"] not in document.body
+    told = handover.brief(runtime, begun(RELATED))
+    assert told is not None
+    assert "part 39 of the radio. It was saved in the end." in told.text
+    assert "part 0 of" not in told.text
+    assert "glue" not in told.text
 
 
 def test_the_entity_s_name_in_a_first_message_does_not_make_it_unlike_a_brief(

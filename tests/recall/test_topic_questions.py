@@ -75,9 +75,9 @@ def drawn(entity: Entity) -> Runtime:
     return runtime
 
 
-def answer(*questions: str) -> Reply:
+def answer(*questions: str, name: str = "Boat") -> Reply:
     listed = [{"uses": ["m1", "m3"], "question": question} for question in questions]
-    return Reply(json.dumps({"t1": listed}))
+    return Reply(json.dumps({"t1": listed, "names": {"t1": name}}))
 
 
 def test_where_no_model_may_write_none_are_drawn(ada: Entity) -> None:
@@ -213,7 +213,7 @@ def test_a_topic_that_was_two_has_one_file_named_for_it(ada: Entity) -> None:
     draw(living.runtime_of(ada, answer(asked)), "boat")
     topic_files = list(topics.read(ada.topics))
     assert [(one.id, one.source.body) for one in topic_files] == [
-        ("boat", f"# Boat: open questions\n\n- {asked}"),
+        ("boat", f"# Boat\n\n- {asked}"),
     ]
     assert not (ada.root / "sources/topics/the-boat.yaml").exists()
 

@@ -179,7 +179,7 @@ CASES = {
         relationships.parse,
         lambda one: one.source.text,
         lambda one: relationships.plan_met(one, AT + timedelta(hours=1), "talked"),
-        r"interaction_count:|last_interaction:",
+        r"interaction_count:|last_interaction:|first_met:",
         "---\nnames: [Sam]\nscores:\n  warmth: 3\n---\n",
         4,
     ),

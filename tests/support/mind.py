@@ -224,11 +224,20 @@ def _thoughts(prompt: str) -> dict[str, list[str]]:
     return {"thoughts": [f"and then {' '.join(words).rstrip('.').lower()}, as if"]}
 
 
+def names(prompt: str) -> dict[str, str]:
+    """Call each topic of a request as people do."""
+    return dict(re.findall(r"^(t\d+): (.*) \(m\d+[^()]*\)$", prompt, re.MULTILINE))
+
+
 def _musings(prompt: str, fields: Any) -> dict[str, Any]:
-    topics = [name for name in fields if name != "thoughts"]
+    topics = [name for name in fields if name not in ("names", "thoughts")]
     first = dict(re.findall(r"^(t\d+): .*\((m\d+)[^()]*\)$", prompt, re.MULTILINE))
     question = "what is it like now?"
-    asked = {name: [{"uses": [first[name]], "question": question}] for name in topics}
+    asked: dict[str, Any] = {
+        name: [{"uses": [first[name]], "question": question}] for name in topics
+    }
+    if topics:
+        asked["names"] = names(prompt)
     return asked | (_thoughts(prompt) if "thoughts" in fields else {})
 
 

@@ -446,7 +446,7 @@ def _line(entry: journal.JournalEntry) -> list[str]:
 
 def _whole(opened: Opened, entry: journal.JournalEntry) -> list[str]:
     origin = listing.origin(opened, entry.provenance)
-    told = f"## {entry.at:%Y-%m-%d %H:%M}{_marks(entry)}\n\n{entry.text}".rstrip()
+    told = f"## {entry.at:%Y-%m-%d %H:%M}{_marks(entry)}\n\n{output.unlinked(entry.text)}".rstrip()
     return [told, "", f"  {origin}"] if origin else [told]
 
 

@@ -22,7 +22,7 @@ from bumble.llm.protocol import Model
 from bumble.models.tiers import Abilities
 from bumble.records import session_files
 from bumble.runtime import locks
-from bumble.runtime.job import Held, JobResult, Pass, Settled
+from bumble.runtime.job import Due, Held, JobResult, Pass, Settled
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
@@ -172,7 +172,14 @@ def reflect(
     from bumble.jobs import portrait, stretch
 
     only = people.find(opened, person).id if person is not None else ""
-    check = partial(stretch.check, force=True, person=only)
+
+    def check(runtime: Runtime) -> Due[Any]:
+        due = stretch.check(runtime, force=True, person=only)
+        if due.jobs:
+            return due
+        able = portrait.writes(runtime, only or opened.owner_id)
+        return replace(due, conditions=(*due.conditions, able))
+
     with run_job.open_runtime(opened, "reflect", yes=flags.yes) as runtime:
         if only and not check(runtime).jobs and portrait.has_notes(runtime, only):
             noted = partial(portrait.check, only=only)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import textwrap
@@ -30,9 +31,10 @@ from bumble.errors import (
     UsageError,
     UserError,
 )
+from bumble.fallback import quotes
 from bumble.files import disk
 from bumble.history import log
-from bumble.records import kinds
+from bumble.records import kinds, relationships
 from bumble.records.provenance import Reader, withheld
 from bumble.text import words
 
@@ -72,9 +74,12 @@ def show(
     life = collector.collect(lambda done, total: None)
     for path in life.unread:
         output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
+    dreamt = {entry.text for entry in life.of(kinds.DREAM)}
+    believed = [entry for entry in life.of(kinds.BELIEF) if entry.text not in dreamt]
+    life.entries[kinds.BELIEF.name] = believed
     if person is not None:
         seen = next((one for one in life.people if one.id == person.id), None)
-        data, lines = _person(life, seen, withheld(listing.origin_of(person)))
+        data, lines = _person(life, person, seen, withheld(listing.origin_of(person)))
     else:
         first = now.date() if what == TODAY else now.date() - timedelta(days=6)
         data, lines = _span(opened, life, first, now)
@@ -90,9 +95,6 @@ def _span(
         ]
         for kind in HEADS
     }
-    dreamt = {entry.text for entry in found[kinds.DREAM.name]}
-    believed = found[kinds.BELIEF.name]
-    found[kinds.BELIEF.name] = [entry for entry in believed if entry.text not in dreamt]
     data = {kind: [_data(entry) for entry in entries] for kind, entries in found.items()}
     today = f"{now:%A}, {now.day} {now:%B %Y}"
     head = today if first == now.date() else f"The week up to {today}"
@@ -118,20 +120,26 @@ def _told(
         yield from _section(title, found[kind], life.names, dated=dated)
 
 
-def _person(life: Life, who: Portrait | None, hidden: str) -> tuple[dict[str, Any], Iterator[str]]:
-    if who is None:
-        return {"person": None}, iter([hidden])
-    told = who.record
-    called = "|".join(map(re.escape, (told.name, *told.names[1:])))
+def _person(
+    life: Life, person: relationships.Relationship, who: Portrait | None, hidden: str
+) -> tuple[dict[str, Any], Iterator[str]]:
+    called = "|".join(map(re.escape, person.names or (person.id,)))
     names = re.compile(rf"(?<!\w)(?:{called})(?!\w)")
     found = {
         kind: [
-            entry if who.id in entry.people else _about(entry, names)
+            entry if person.id in entry.people else _about(entry, names)
             for entry in life.entries.get(kind, [])
-            if who.id in entry.people or (kind != kinds.SESSION.name and names.search(entry.text))
+            if person.id in entry.people
+            or (kind != kinds.SESSION.name and names.search(entry.text))
         ]
         for kind in HEADS
     }
+    if who is None:  # how it sees them is for others; what was shared is not
+        shared = {kind: [_data(entry) for entry in entries] for kind, entries in found.items()}
+        return {"person": None, **shared}, itertools.chain(
+            [person.name, f"  {hidden}"], _lived(found)
+        )
+    told = who.record
     data = {
         "person": {"name": told.name, "names": list(told.names[1:]), "text": told.text}
         | {"heard": list(who.notes)}
@@ -159,10 +167,14 @@ def _portrait(who: Portrait, found: dict[str, list[LifeEntry]]) -> Iterator[str]
         yield from _wrapped(line)
     if person.unresolved:
         yield from _wrapped(f"Open between them: {'; '.join(person.unresolved)}")
-    for kind in (kinds.EPISODE.name, kinds.BELIEF.name):
-        yield from _section(HEADS[kind], found[kind][:PERSON_MOST], {}, dated=True)
+    yield from _lived(found)
     if not (told or any(found.values())):
         yield "  Nothing yet but the name."
+
+
+def _lived(found: dict[str, list[LifeEntry]]) -> Iterator[str]:
+    for kind in (kinds.EPISODE.name, kinds.BELIEF.name):
+        yield from _section(HEADS[kind], found[kind][:PERSON_MOST], {}, dated=True)
 
 
 def _section(
@@ -175,16 +187,27 @@ def _section(
     for entry in reversed(entries[:MOST]):
         when = f"{entry.at.day:2} {entry.at:%b}" if dated else f"{entry.at:%H:%M}"
         talked = [names.get(who, who) for who in entry.people] if entry.kind == "session" else []
-        text = f"with {', '.join(talked)}: {_text(entry)}" if talked else _text(entry)
-        yield from _wrapped(text, f"  {when}  ")
+        first, *more = _texts(entry)
+        yield from _wrapped(f"with {', '.join(talked)}: " * bool(talked) + first, f"  {when}  ")
+        for text in more:
+            yield from _wrapped(text, " " * (len(when) + 4))
     if len(entries) > MOST:
         yield f"  and {len(entries) - MOST} more"
 
 
-def _text(entry: LifeEntry) -> str:
+def _texts(entry: LifeEntry) -> list[str]:
+    """Return what is told of a memory: of quotes each by itself, those that still hold."""
     is_named = entry.title and entry.kind == "session"
-    text = entry.title if is_named else output.plain(entry.text)
-    return output.shorten(text, TEXT_CHARS)
+    text = entry.title if is_named else entry.text
+    parts = [part for part in text.split("\n\n") if part.strip()]
+    if not any(part.startswith(quotes.MARK) for part in parts):
+        return [words.shorten(output.plain(text), TEXT_CHARS, at_word=True)]
+    # between a word and the older one that it puts right stands a sentence
+    remarks = [n for n, part in enumerate(parts) if not part.startswith((quotes.MARK, "#"))]
+    told = [part for n, part in enumerate(parts) if not {n, n - 1} & {*remarks}]
+    told = ["\n".join(told[:2]), *told[2:]]  # the title leads to the first
+    each = max(TEXT_CHARS // len(told), WIDTH)
+    return [words.shorten(output.plain(part), each, at_word=True) for part in told]
 
 
 def _wrapped(text: str, head: str = "  ") -> list[str]:

@@ -26,7 +26,7 @@ def known(lived: Run) -> Run:
     )
     lived.write(
         "dreams/drm_01KSA0000000000000000000D1.md",
-        f"---\nat: {at}\naudience: [sam]\n---\n\n## Thread\n\nEverything was wet.\n",
+        f"---\nat: {at}\naudience: [sam]\n---\n\nEverything was wet.\n",
     )
     lived.write(
         "knowledge.md",

@@ -50,7 +50,7 @@ def write(run: Run) -> None:
         f"episodes/2026/05/{EPISODE}.md",
         f"---\nat: {AT}\nsignificance: 0.5\npeople: [sam, {quoted(text)}]\nsession: {TALK}\n"
         f"imprints:\n- {{emotion: {quoted(text)}, intensity: 0.5, trigger: {quoted(text)}}}\n"
-        f"from: [{TOLD}]\nby: {quoted(text)}\n---\n\n{text}\n\n## Why it mattered\n\n{text}\n",
+        f"from: [{TOLD}]\nby: {quoted(text)}\n---\n\n{text}\n\n---\n\n{text}\n",
     )
     run.write(
         f"beliefs/{BELIEF}.md",
@@ -59,8 +59,7 @@ def write(run: Run) -> None:
     )
     run.write(
         f"dreams/{DREAM}.md",
-        f"---\nat: {AT}\npairs: [[{EPISODE}, {EPISODE}]]\n---\n\n## Fragments\n\n- {text}\n\n"
-        f"## Thread\n\n{text}\n",
+        f"---\nat: {AT}\npairs: [[{EPISODE}, {EPISODE}]]\n---\n\n- {text}\n\n{text}\n",
     )
     run.write(
         "relationships/sam.md",

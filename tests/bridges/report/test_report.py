@@ -81,7 +81,7 @@ def lived(run: Run) -> Run:
         f"episodes/2026/05/{EPISODE}.md",
         f"---\nat: {AT}\nsignificance: 0.5\npeople: [sam]\nsession: {TALK}\nsoma: {TAG}\n"
         f"imprints:\n- {{emotion: tenderness, intensity: 0.5}}\nfrom: [{TOLD}]\n---\n\n"
-        "We spoke of Biscuit.\n\n## Why it mattered\n\nHe trusts me.\n",
+        "We spoke of Biscuit.\n\n---\n\nHe trusts me.\n",
     )
     run.write(
         f"episodes/2026/05/{PRIVATE}.md",
@@ -101,7 +101,7 @@ def lived(run: Run) -> Run:
     run.write(
         f"dreams/{DREAM}.md",
         f"---\nat: {AT}\npairs: [[{EPISODE}, {PRIVATE}]]\naudience: [sam]\n---\n\n"
-        "# The wave\n\n## Fragments\n\n- a wave on stilts\n\n## Thread\n\nEverything was wet.\n",
+        "# The wave\n\n- a wave on stilts\n\nEverything was wet.\n",
     )
     run.write(
         "relationships/sam.md",

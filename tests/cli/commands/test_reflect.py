@@ -38,6 +38,14 @@ def test_reflect_writes_the_portrait_once_and_is_quiet_about_it(talking: Run) ->
     assert after == {path: one for path, one in before.items() if ".bumble" not in path}
 
 
+def test_where_no_model_may_write_both_commands_say_so(talking: Run) -> None:
+    talking.ok("config", "set", "llm.abilities.memory.en", "none")
+    assert "One is drawn" not in talking.ok("person", "show", "Sam").out
+    assert "kept word for word" in talking.ok("person", "show", "Sam").out
+    talking.ok("reflect")
+    assert "wants one that may write a portrait" in talking.ok("reflect", "Sam", "-v").out
+
+
 def test_show_says_how_the_two_stand(talking: Run) -> None:
     talking.ok("reflect")
     data = talking.ok("person", "show", "Sam", "--json").data

@@ -42,7 +42,7 @@ def test_every_kind_of_record_is_held_against_the_clock(entity: Entity) -> None:
     write(entity, "beliefs/bel_1.md", belief)
     write(entity, "relationships/kim.md", f"---\nnames: [Kim]\nlast_interaction: {late}\n---\n")
     write(entity, "narrative.md", f"---\nat: {late}\n---\n\nOnce.\n")
-    write(entity, "dreams/drm_1.md", f"---\nat: {late}\n---\n\n## Thread\n\nx\n")
+    write(entity, "dreams/drm_1.md", f"---\nat: {late}\n---\n\nx\n")
     write(entity, "journal.md", "## 2026-05-01 10:00:00\n\nx\n\n## 2031-01-01 10:00:00\n\nx\n")
     assert {(path, line) for code, path, line in places(entity) if code == "clock-ahead"} == {
         ("journal.md", 5),

@@ -70,9 +70,7 @@ def test_every_store_is_held_against_its_sources(entity: Entity) -> None:
     comment = "<!-- {by: x, model: m, from: [msg_9]} -->"
     write(entity, "beliefs/bel_1.md", f"---\n{belief}---\n\nTea.\n")
     write(entity, "episodes/2026/05/ep_1.md", f"---\nat: {at}\nsignificance: 0.5\n{head}---\n\nx\n")
-    write(
-        entity, "dreams/drm_1.md", f"---\nat: {at}\npairs: [[ep_1, msg_9]]\n---\n\n## Thread\n\nx\n"
-    )
+    write(entity, "dreams/drm_1.md", f"---\nat: {at}\npairs: [[ep_1, msg_9]]\n---\n\nx\n")
     write(entity, "relationships/kim.md", f"---\n{head}pending:\n- text: x\n  from: [msg_8]\n---\n")
     write(entity, "skills/tea.md", f"---\nname: Tea\n{head}---\n\nBoil.\n")
     write(entity, "narrative.md", f"---\n{head}---\n\nOnce.\n")
