@@ -348,17 +348,15 @@ def _join_marks(candidates: dict[str, _Candidate], recurring: Iterable[_Candidat
                 word.texts[number] = mark.texts[number]
 
 
-class _Usage(Struct):
-    """How one stem is used in all texts."""
+class _Word(_Candidate):
+    """A word that recurs, and how its stem is used in all texts."""
 
-    candidate: _Candidate
     surfaces: Counter[str] = field(default_factory=Counter)
     as_noun: Counter[str] = field(default_factory=Counter)  # these, where it stands as a noun
     shares: dict[tuple[str, str], float] = field(default_factory=dict)  # by word and language
     places: int = 0
-    nouns: int = 0  # places at which it stands as a noun does
     uttered: int = 0  # places in messages, in a language whose "I" is known
-    own: int = 0  # of these, in sentences in which somebody tells of themselves
+    told: int = 0  # of these, in sentences in which somebody tells of themselves
     inside: int = 0  # places within a sentence
     capital: int = 0  # of these, with a capital letter
 
@@ -378,7 +376,7 @@ def _recurring(
     taken: Collection[tuple[str, ...]],
 ) -> list[_Candidate]:
     """Return names and words that may be topics; stems of titles are taken already."""
-    usages: dict[str, _Usage] = {}
+    found: dict[str, _Word] = {}
     totals: Counter[str] = Counter()
     for number, (text, tokens) in enumerate(zip(texts, read_texts, strict=True)):
         totals[text.language] += len(tokens)
@@ -386,33 +384,30 @@ def _recurring(
         for place, token in enumerate(tokens):
             if not tells[place] or (token.stem,) in taken:
                 continue
-            word = _Candidate("", "word", {(token.stem,)}, titled=False)
-            usage = usages.setdefault(token.stem, _Usage(word))
-            _note(usage, token, text, number)
+            new = _Word("", "word", {(token.stem,)}, titled=False)
+            word = found.setdefault(token.stem, new)
+            _note(word, token, text, number)
             if _is_noun(tokens, tells, place, text.language):
-                usage.nouns += 1
-                usage.as_noun[token.surface] += 1
-    for usage in usages.values():
-        usage.candidate.expected = sum(
-            share * totals[code] for (_, code), share in usage.shares.items()
-        )
-        usage.candidate.nouns = 1.0 if usage.is_name else usage.nouns / usage.places
-    _weigh_own(usages.values())
-    recurring = map(_named, usages.values())
-    return [candidate for candidate in recurring if _recurs(candidate, texts)]
+                word.as_noun[token.surface] += 1
+    for word in found.values():
+        word.expected = sum(share * totals[code] for (_, code), share in word.shares.items())
+        word.nouns = 1.0 if word.is_name else word.as_noun.total() / word.places
+        _name(word)
+    _weigh_own(found.values())
+    return [word for word in found.values() if _recurs(word, texts)]
 
 
-def _note(usage: _Usage, token: _Token, text: Text, number: int) -> None:
+def _note(word: _Word, token: _Token, text: Text, number: int) -> None:
     mark = (token.word, text.language)
-    usage.candidate.mention(number)
-    usage.surfaces[token.surface] += 1
-    usage.shares[mark] = words.frequency(*mark)
-    usage.places += 1
+    word.mention(number)
+    word.surfaces[token.surface] += 1
+    word.shares[mark] = words.frequency(*mark)
+    word.places += 1
     if text.speaker and form.rules_of(text.language):
-        usage.uttered += 1
-        usage.own += token.own
-    usage.inside += token.inside
-    usage.capital += token.inside and token.surface[:1].isupper()
+        word.uttered += 1
+        word.told += token.own
+    word.inside += token.inside
+    word.capital += token.inside and token.surface[:1].isupper()
 
 
 def _is_noun(tokens: Sequence[_Token], tells: Sequence[bool], place: int, language: str) -> bool:
@@ -430,25 +425,23 @@ def _is_noun(tokens: Sequence[_Token], tells: Sequence[bool], place: int, langua
     return first > 0 and tokens[first].joined and tokens[first - 1].word in rules.before_nouns
 
 
-def _weigh_own(usages: Collection[_Usage]) -> None:
+def _weigh_own(found: Collection[_Word]) -> None:
     """Compare how often somebody says a word of their own life with how often they say any."""
-    own = sum(usage.own for usage in usages)
+    own = sum(word.told for word in found)
     if not own:
         return
-    common = own / sum(usage.uttered for usage in usages)
-    for usage in usages:
-        usage.candidate.own = (usage.own + 1) / (usage.uttered * common + 1)
+    common = own / sum(word.uttered for word in found)
+    for word in found:
+        word.own = (word.told + 1) / (word.uttered * common + 1)
 
 
-def _named(usage: _Usage) -> _Candidate:
+def _name(word: _Word) -> None:
     """Give a word the name under which it is shown."""
-    candidate = usage.candidate
-    counts = usage.as_noun or usage.surfaces
+    counts = word.as_noun or word.surfaces
     # the commonest way to write it, the plainer of two that are as common
-    candidate.name = min(counts, key=lambda name: (-counts[name], name.swapcase()))
-    candidate.type = "name" if usage.is_name else "word"
-    candidate.name = candidate.name[:1].upper() + candidate.name[1:]
-    return candidate
+    name = min(counts, key=lambda name: (-counts[name], name.swapcase()))
+    word.type = "name" if word.is_name else "word"
+    word.name = name[:1].upper() + name[1:]
 
 
 def _recurs(candidate: _Candidate, texts: Sequence[Text]) -> bool:
