@@ -8,7 +8,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from bumble import patterns
-from bumble.guard import number_words, values
+from bumble.guard import names, number_words, values
 from bumble.text import stop_words, words
 
 # Scripts without spaces have no words to compare; a Latin name inside them is one.
@@ -208,15 +208,28 @@ def strange(
         words.folded(sentence.split()[0].strip("\"'“„«(")) for sentence in _named_sentences(text)
     }
     found = []
+    said = _named((*grounds, *known_names))
     placed = {one.casefold() for one in _PLACED.findall(text)} if language == "de" else set()
     for word in unsupported(text, grounds, known_names, language):
         may_be_noun = language == "de" or words.folded(word) in first
         is_noun = may_be_noun and _is_noun(word.casefold(), language)
         is_noun = is_noun and (word.casefold() not in placed or _has_forms(word.casefold()))
-        is_known = values.is_value(word) or _is_derived(word, grounds, language)
+        plain = words.folded(names.bare(word))
+        is_known = values.is_told(plain, text, language) or _is_derived(word, grounds, language)
+        is_known = is_known or any(names.are_one(plain, one, language) for one in said)
         if len(word) > 1 and not is_known and not is_noun:
             found.append(word)
     return found
+
+
+def _named(texts: Iterable[str]) -> set[str]:
+    """Return the words of some texts that may be names, folded."""
+    return {
+        words.folded(names.bare(word))
+        for text in texts
+        for word in _WORD.findall(text)
+        if word[0].isupper() or text.islower()
+    }
 
 
 def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:

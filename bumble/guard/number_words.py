@@ -313,6 +313,16 @@ def is_own(word: str, language: str) -> bool:
     return words.frequency(word, language) > _INTRUDES
 
 
+def is_loose(word: str, number: Decimal) -> bool:
+    """Whether a word for a number is an article, an ordinal or the like, and says no amount."""
+    return not word[0].isdigit() and (word in ORDINALS or word in OTHERS or number == 1)
+
+
+def is_cardinal(word: str, language: str) -> bool:
+    """Whether a word is one of the numbers that a language counts with."""
+    return word in _BY_LANGUAGE.get(language, _ANY)
+
+
 def is_ordinal(word: str, language: str) -> bool:
     """Whether a word that stands for a number is a form of "third"."""
     return word in ORDINALS or (
