@@ -22,13 +22,16 @@ is was has had will would can could does did and lives likes loves works wants s
 war hat hatte wird heißt mag wohnt lebt und é era tem mora gosta e es tiene vive y est était habite
 aime et
 """
-_ARTICLES = """
-der die das dem den des ein eine einen einem einer eines kein keine keinen mein meine meinen meinem
-meiner dein deine deinen deiner sein seine seinen seinem seiner ihr ihre ihren ihrem ihrer unser
-unsere im am zum zur vom beim als ins ans viele
-"""
 _VERB = frozenset(_VERBS.split())
-ARTICLES = frozenset(_ARTICLES.split())
+# Before a German noun, in whatever case: articles, and what stands in their place.
+_ARTICLE_STEMS = (
+    "d ein kein mein dein sein ihr unser euer eur dies jed jen manch solch welch all viel"
+)
+ARTICLES = frozenset(
+    stem + ending
+    for stem in _ARTICLE_STEMS.split()
+    for ending in ("", "e", "en", "er", "es", "em", "as", "ie")
+) | {"am", "im", "zum", "zur", "vom", "beim", "ins", "ans"}
 _INFLECTIONS = ("e", "en", "er", "es", "em")  # of an adjective before its noun
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
@@ -160,7 +163,10 @@ def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
         return True
     stem = _STEM + words.stem(bare, language)
     least = len(_STEM) + SHARED_LETTERS
-    return stem in source_forms or any(words.akin(stem, form, least) for form in source_forms)
+    is_long = len(stem) >= len(_STEM) + _SHARED or bare.endswith(stem.removeprefix(_STEM))
+    return (is_long and stem in source_forms) or any(
+        words.akin(stem, form, least) for form in source_forms
+    )
 
 
 def _is_misspelt(word: str, other: str) -> bool:
@@ -174,10 +180,11 @@ def _is_misspelt(word: str, other: str) -> bool:
     )
 
 
-_OTHERS = ("en", "de", "es", "fr", "it", "pt", "pl")
+_OTHERS = ("en", "de", "es", "fr", "it", "pt", "pl", "sv", "fi")
 _PLURAL_SHARE = 0.1  # of a noun's, at least, how common its plural is
 _OWN_SHARE = 4.0  # times as common in its own language as in any other
-_COMMON = 2e-5  # share of a noun that is known without another form of it
+_COMMON = 5e-6  # share of a noun that is known without another form of it
+_ADJECTIVES = ("ig", "lich", "los", "haft", "voll")  # made of a noun
 _ENDINGS = ("en", "es", "e", "n", "s")
 _VOWELS = (("a", "ä"), ("o", "ö"), ("u", "ü"))
 _SHARED, _END_LETTERS = 4, 4  # letters that words share of which one is derived; of their ends
@@ -209,6 +216,7 @@ def strange(
     }
     found = []
     said = _named((*grounds, *known_names))
+    code = words.language(text, *grounds, default="")
     placed = {one.casefold() for one in _PLACED.findall(text)} if language == "de" else set()
     for word in unsupported(text, grounds, known_names, language):
         may_be_noun = language == "de" or words.folded(word) in first
@@ -216,7 +224,7 @@ def strange(
         is_noun = is_noun and (word.casefold() not in placed or _has_forms(word.casefold()))
         plain = words.folded(names.bare(word))
         is_known = values.is_told(plain, text, language) or _is_derived(word, grounds, language)
-        is_known = is_known or any(names.are_one(plain, one, language) for one in said)
+        is_known = is_known or any(names.are_one(plain, one, code) for one in said)
         if len(word) > 1 and not is_known and not is_noun:
             found.append(word)
     return found
@@ -238,7 +246,7 @@ def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:
     return any(
         other not in common
         and (shared := words.shared_start(plain, other)) >= _SHARED
-        and max(len(plain), len(other)) - shared <= _END_LETTERS
+        and max(len(plain), len(other)) - shared < min(shared, _END_LETTERS + 1)
         for ground in grounds
         for other in map(words.folded, stop_words.WORD.findall(ground))
     )
@@ -264,7 +272,10 @@ def _is_noun(word: str, language: str) -> bool:
     parts = [(word[:start], word[start:]) for start in ends]
     if words.is_listed(word, language):  # a rare noun, if its parts are common ones
         common = words.common("de", _COMMON_PARTS)
-        return any(common.issuperset(map(words.folded, both)) for both in parts)
+        return any(
+            common.issuperset((words.folded(before.removesuffix("s")), words.folded(behind)))
+            for before, behind in parts
+        )
     return any(
         _is_own(behind, language) or all(map(_is_listed_in_german, (before, behind)))
         for before, behind in parts
@@ -295,12 +306,12 @@ def _is_own(word: str, language: str) -> bool:
 
 
 def _plurals(word: str) -> set[str]:
-    """Return how several of a German noun may be called; a name has none of it."""
+    """Return how several of a German noun may be called, and what is like it; a name has neither."""
     round_ = {new.join(word.rsplit(old, 1)) for old, new in _VOWELS if old in word}
     forms = {one + ending for one in round_ for ending in ("", "e", "er")}
     return {
         form
-        for form in (*forms, f"{word}e", f"{word}en", f"{word}n")
+        for form in (*forms, *(word + ending for ending in ("e", "en", "n", "ern", *_ADJECTIVES)))
         if words.is_listed(form, "de")
     }
 
@@ -314,7 +325,8 @@ def _forms(word: str) -> set[str]:
 
 def _has_forms(word: str) -> bool:
     """Whether a German noun has a form beside its genitive: tears have one, a town has none."""
-    return any(words.is_listed(form, "de") for form in _forms(word) if form != f"{word}s")
+    forms = _forms(word) | _plurals(word)
+    return any(words.is_listed(form, "de") for form in forms if form != f"{word}s")
 
 
 def is_noun(word: str, language: str) -> bool:
