@@ -25,13 +25,11 @@ aime et
 _VERB = frozenset(_VERBS.split())
 # Before a German noun, in whatever case: articles, and what stands in their place.
 _ARTICLE_STEMS = (
-    "d ein kein mein dein sein ihr unser euer eur dies jed jen manch solch welch all viel"
+    "ein kein mein dein sein ihr unser euer eur dies jed jen manch solch welch all viel"
 )
 ARTICLES = frozenset(
-    stem + ending
-    for stem in _ARTICLE_STEMS.split()
-    for ending in ("", "e", "en", "er", "es", "em", "as", "ie")
-) | {"am", "im", "zum", "zur", "vom", "beim", "ins", "ans"}
+    stem + ending for stem in _ARTICLE_STEMS.split() for ending in ("", "e", "en", "er", "es", "em")
+) | set("der die das dem den des am im zum zur vom beim ins ans".split())
 _INFLECTIONS = ("e", "en", "er", "es", "em")  # of an adjective before its noun
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
@@ -124,7 +122,7 @@ def _follows_article(sentence: _Sentence, n: int) -> bool:
         before -= 1
     if before < 0:
         return False
-    counts = number_words.value(sentence.plain[before], "de") is not None
+    counts = (number_words.value(sentence.plain[before], "de") or 0) > 1
     return counts or sentence.plain[before] in ARTICLES or _is_genitive(sentence, before)
 
 
@@ -189,9 +187,9 @@ _ENDINGS = ("en", "es", "e", "n", "s")
 _VOWELS = (("a", "ä"), ("o", "ö"), ("u", "ü"))
 _SHARED, _END_LETTERS = 4, 4  # letters that words share of which one is derived; of their ends
 _COMMON_PARTS = 8000  # words of a language that are parts of a rare noun
-_PLACED = patterns.compile(
-    r"\b(?:in|aus|nach|bei|von) ([A-ZÄÖÜ][\wäöüß]+)"
-)  # a noun has its article
+_BEFORE_NAME = patterns.compile(  # a noun has its article, and stands beside no other
+    r"(?:\b(?:in|aus|nach|bei|von)|(?<=[\w,] )([A-ZÄÖÜ][\wäöüß]*[^\Ws])) ([A-ZÄÖÜ][\wäöüß]+)"
+)
 _MOST_COMMON = 2000  # words, from which no name is derived
 _TOWNS = ("ingen", "hausen", "kirchen", "furt")
 _MAKING_NOUNS = ("ung", "heit", "keit", "schaft", "nis", "tion", "tät")  # endings of German nouns
@@ -217,11 +215,17 @@ def strange(
     found = []
     said = _named((*grounds, *known_names))
     code = words.language(text, *grounds, default="")
-    placed = {one.casefold() for one in _PLACED.findall(text)} if language == "de" else set()
+    placed = {
+        word.casefold()
+        for noun, word in (_BEFORE_NAME.findall(text) if language == "de" else ())
+        if words.is_listed(word.casefold(), "de")
+        and not _has_forms(word.casefold())
+        and (not noun or _is_noun(noun.casefold(), "de"))
+    }
     for word in unsupported(text, grounds, known_names, language):
         may_be_noun = language == "de" or words.folded(word) in first
         is_noun = may_be_noun and _is_noun(word.casefold(), language)
-        is_noun = is_noun and (word.casefold() not in placed or _has_forms(word.casefold()))
+        is_noun = is_noun and word.casefold() not in placed
         plain = words.folded(names.bare(word))
         is_known = values.is_told(plain, text, language) or _is_derived(word, grounds, language)
         is_known = is_known or any(names.are_one(plain, one, code) for one in said)
