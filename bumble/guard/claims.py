@@ -29,14 +29,14 @@ _ARTICLE_STEMS = (
 )
 ARTICLES = frozenset(
     stem + ending for stem in _ARTICLE_STEMS.split() for ending in ("", "e", "en", "er", "es", "em")
-) | set("der die das dem den des am im zum zur vom beim ins ans".split())
+) | set("der die das dem den des als am im zum zur vom beim ins ans".split())
 _INFLECTIONS = ("e", "en", "er", "es", "em")  # of an adjective before its noun
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
 SHARED_LETTERS = 5
 _LONG = 8  # letters of a name, of which one may be mistyped
 _NEAR = 2  # words between a day and its month: "24 de mayo"
-_STEM = "~"  # marks a stem among the forms of a source
+_STEM, _NAME = "~", "^"  # mark a stem and what may be a name among the forms of a source
 
 
 def unsupported(
@@ -56,7 +56,10 @@ def unsupported(
     source_forms = frozenset[str]().union(
         *(_source_forms(source, code) for source in grounds if claimed)
     )
-    return tuple(word for word in claimed if not _occurs(word, source_forms, code))
+    inflects = names.inflects(words.language(text, *grounds, default=""))
+    return tuple(
+        word for word in claimed if not _occurs(word, source_forms, code, inflects=inflects)
+    )
 
 
 @lru_cache(maxsize=512)
@@ -67,7 +70,12 @@ def _source_forms(source: str, language: str) -> frozenset[str]:
     stems = (f"{_STEM}{words.stem(part, language)}" for part in parts)
     numbers, months = values.forms(source, language)
     given = (*(f"#{number.normalize():f}" for number in numbers), *(f"@{n}" for n in months))
-    return frozenset((*parts, *stems, *given))
+    called = (
+        f"{_NAME}{words.folded(names.bare(word))}"
+        for word in _WORD.findall(source)
+        if word[0].isupper() or source.islower()
+    )
+    return frozenset((*parts, *stems, *given, *called))
 
 
 class _Sentence(Struct, frozen=True):
@@ -139,7 +147,9 @@ def _may_be_adjective(sentence: _Sentence, n: int) -> bool:
     return sentence.tokens[n][0].islower() and inflected and word not in stop_words.WORDS | ARTICLES
 
 
-def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
+def _occurs(
+    word: str, source_forms: frozenset[str], language: str, *, inflects: bool = False
+) -> bool:
     """Whether a word stands in the sources, in this form or another."""
     plain = words.folded(word)
     bare = _GENITIVE.sub("", plain)
@@ -156,7 +166,11 @@ def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
         return all(f"#{number.normalize():f}" in source_forms for number in numbers)
     if len([part for part in _JOINTS.split(bare) if part]) > 1:
         marked = [part for part in _JOINTS.split(word) if part and not part[0].islower()]
-        return all(_occurs(part, source_forms, language) for part in marked)
+        return all(_occurs(part, source_forms, language, inflects=inflects) for part in marked)
+    if inflects and any(
+        form[0] == _NAME and names.are_one(bare, form[1:]) for form in source_forms
+    ):
+        return True
     if len(bare) >= _LONG and any(_is_misspelt(bare, form) for form in source_forms):
         return True
     stem = _STEM + words.stem(bare, language)
@@ -213,8 +227,6 @@ def strange(
         words.folded(sentence.split()[0].strip("\"'“„«(")) for sentence in _named_sentences(text)
     }
     found = []
-    said = _named((*grounds, *known_names))
-    code = words.language(text, *grounds, default="")
     placed = {
         word.casefold()
         for noun, word in (_BEFORE_NAME.findall(text) if language == "de" else ())
@@ -228,20 +240,9 @@ def strange(
         is_noun = is_noun and word.casefold() not in placed
         plain = words.folded(names.bare(word))
         is_known = values.is_told(plain, text, language) or _is_derived(word, grounds, language)
-        is_known = is_known or any(names.are_one(plain, one, code) for one in said)
         if len(word) > 1 and not is_known and not is_noun:
             found.append(word)
     return found
-
-
-def _named(texts: Iterable[str]) -> set[str]:
-    """Return the words of some texts that may be names, folded."""
-    return {
-        words.folded(names.bare(word))
-        for text in texts
-        for word in _WORD.findall(text)
-        if word[0].isupper() or text.islower()
-    }
 
 
 def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:

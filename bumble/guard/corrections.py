@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from bumble import patterns
 from bumble.guard import claims, clauses, values
 from bumble.guard.clauses import Clause, Source, Subject, Ties
-from bumble.guard.names import are_one
+from bumble.guard.names import are_one, inflects
 from bumble.guard.values import Number, Times
 from bumble.text import stop_words, words
 
@@ -371,13 +371,13 @@ def _look_for_name(
     clause: Clause,
     source: Source,
 ) -> Found:
-    stands = any(are_one(word, token, language) for token in clause.tokens)
+    is_same = are_one if inflects(language) else str.__eq__
+    stands = any(is_same(word, token) for token in clause.tokens)
     denies = any(
-        are_one(word, one, language) or (not stands and _is_variant(word, one))
-        for one in clause.denied
+        is_same(word, one) or (not stands and _is_variant(word, one)) for one in clause.denied
     )
     has_rival = any(
-        (_is_variant(token, word) and not are_one(word, token, language))
+        (_is_variant(token, word) and not is_same(word, token))
         or (joint in joints and first_said.get(token) is source)
         for joint, token in pairwise(("", *clause.tokens))
         if token[0].isalpha() and token not in known and token not in clause.denied

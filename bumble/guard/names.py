@@ -34,18 +34,17 @@ def bare(word: str) -> str:
     return word.replace("’", "'").split("'")[0] if word.find("'", _LEAST) > 0 else word
 
 
-@lru_cache(maxsize=65536)
-def are_one(name: str, other: str, language: str) -> bool:
-    """Whether two words are forms of one name.
+def inflects(language: str) -> bool:
+    """Whether a language has names in several forms; of one that isn't known, it may."""
+    return language not in _UNCHANGING
 
-    Args:
-        name: Folded.
-        other: Folded.
-        language: Of their texts.
-    """
+
+@lru_cache(maxsize=65536)
+def are_one(name: str, other: str) -> bool:
+    """Whether two words, folded, are forms of one name in a language that has several."""
     if name == other:
         return True
-    if language in _UNCHANGING or name[:1] != other[:1]:
+    if name[:1] != other[:1]:
         return False
     one, two = (_DOUBLE.sub(r"\1", word.replace("ł", "l")) for word in (name, other))
     return one == two or _is_form(one, two) or _is_form(two, one)
