@@ -24,12 +24,13 @@ aime et
 """
 _VERB = frozenset(_VERBS.split())
 # Before a German noun, in whatever case: articles, and what stands in their place.
+_ARTICLE_FORMS = "der die das dem den des als am im zum zur vom beim ins ans"
 _ARTICLE_STEMS = (
     "ein kein mein dein sein ihr unser euer eur dies jed jen manch solch welch all viel"
 )
 ARTICLES = frozenset(
     stem + ending for stem in _ARTICLE_STEMS.split() for ending in ("", "e", "en", "er", "es", "em")
-) | set("der die das dem den des als am im zum zur vom beim ins ans".split())
+) | {*_ARTICLE_FORMS.split()}
 _INFLECTIONS = ("e", "en", "er", "es", "em")  # of an adjective before its noun
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
@@ -81,15 +82,18 @@ def _source_forms(source: str, language: str) -> frozenset[str]:
 class _Sentence(Struct, frozen=True):
     tokens: Sequence[str]
     plain: Sequence[str]
-    german: bool
+    language: str
     unspaced: bool  # whether part of it is in a script without spaces
+    titled: bool  # whether it has capitals throughout, as a title may: they show nothing
 
 
 def _read(sentence: str, language: str) -> _Sentence:
     tokens = _WORD.findall(sentence)
-    german = words.language(sentence, default=language) == "de"
+    language = words.language(sentence, default=language)
     plain = [words.folded(token) for token in tokens]
-    return _Sentence(tokens, plain, german, stop_words.is_unspaced(sentence))
+    telling = [token for token, word in zip(tokens, plain, strict=True) if word not in _NO_NAME]
+    shown = language == "de" or any(token[0].islower() for token in telling)
+    return _Sentence(tokens, plain, language, stop_words.is_unspaced(sentence), not shown)
 
 
 def claims(text: str, language: str = "") -> list[str]:
@@ -112,8 +116,10 @@ def _is_name(sentence: _Sentence, n: int) -> bool:
     word = sentence.plain[n]
     if {word, _GENITIVE.sub("", word)} & _NO_NAME:
         return False
+    if sentence.titled and words.is_listed(word, sentence.language):
+        return False
     if n > 0:
-        return not (sentence.german and _follows_article(sentence, n))
+        return not (sentence.language == "de" and _follows_article(sentence, n))
     following = sentence.tokens[1].casefold() if len(sentence.tokens) > 1 else ""
     return (  # a first word has a capital in any case
         sum(char.isupper() for char in sentence.tokens[0]) > 1
@@ -311,7 +317,7 @@ def _is_own(word: str, language: str) -> bool:
 
 
 def _plurals(word: str) -> set[str]:
-    """Return how several of a German noun may be called, and what is like it; a name has neither."""
+    """Return how several of a German noun are called, and what is like it; a name has neither."""
     round_ = {new.join(word.rsplit(old, 1)) for old, new in _VOWELS if old in word}
     forms = {one + ending for one in round_ for ending in ("", "e", "er")}
     return {

@@ -110,6 +110,13 @@ def outdated(known: str, text: str, at: datetime, names: Names = ()) -> list[str
     ]
 
 
+def says_all(known: str, text: str) -> bool:
+    """Whether a sentence begins with all that another says, and takes nothing of it back."""
+    told, there = clauses.tokens_of(text), clauses.tokens_of(known)
+    more = there[len(told) :]
+    return there[: len(told)] == told and not clauses.tells_of_change(more, words.language(known))
+
+
 def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float, int]]:
     """Yield how surely a newer message replaces a value of a sentence, and which one it is."""
     tokens = clauses.tokens_of(subject.text)

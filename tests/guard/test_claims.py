@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bumble.guard import claims
 from bumble.guard.claims import unsupported
+from bumble.text import words
 from bumble.text.words import sentences
 
 SAID = ("Sam (Sunday 2026-05-24): My dog Biscuit is 3, and we moved to Lisbon in March.",)
@@ -161,3 +163,30 @@ def test_abbreviations_and_ordinals_end_no_sentence(one: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_supports_itself(text: str) -> None:
     assert unsupported(text, [text]) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "written", "strange"),
+    [
+        ("Mam męża Marka i córkę Julkę.", "Mężem Oli jest Marek, a Julce jest tu dobrze.", []),
+        ("Mam męża Marka.", "Mężem Oli jest Marcin, a w domu jest Marta.", ["Marcin", "Marta"]),
+        (
+            "Byli jsme s Petrem a Zuzkou na chatě.",
+            "Na chatu jel Petr a ke Zuzce i Zdenka.",
+            ["Zdenka"],
+        ),
+        ("Olin Mikon kanssa saunassa.", "Saunassa oli Mikko, eikä siellä ollut Mauri.", ["Mauri"]),
+        ("Мы едем на дачу с Петром.", "На дачу едут Пётр и Павел.", ["Павел"]),
+        ("Io vivo con Marco.", "Oggi vive da solo con Marta.", ["Marta"]),  # one form alone
+    ],
+)
+def test_a_name_may_stand_in_another_case_and_no_other_name_does(
+    said: str, written: str, strange: list[str]
+) -> None:
+    language = words.language(written)
+    assert claims.strange(written, [said], ["Ola"], language) == strange
+
+
+def test_the_capitals_of_a_title_make_no_names() -> None:
+    assert claims.strange("Wedding Plans and the Garden", ["We marry in May."], [], "en") == []
+    assert claims.strange("The plans of Margaret", ["We marry in May."], [], "en") == ["Margaret"]
