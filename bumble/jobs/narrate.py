@@ -299,7 +299,8 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
             better, refused_again = _supported(again, grounds)
             better = {name: part for name, part in better.items() if any(part)}
             parts, answer = parts | better, {**answer, **{name: again[name] for name in better}}
-            refused = [one for one in refused if one.part not in better] + refused_again
+            refused = [one for one in refused if one.part not in better]
+            refused += [one for one in refused_again if one.part in better]
     _shorten(parts, most)
     parts = {name: parts[name] for name in PARTS if any(parts[name])}
     if not parts:

@@ -168,7 +168,7 @@ def test_what_was_refused_goes_back_once_with_the_reason(ada: Entity) -> None:
     outcome = narrate.run(runtime, narrate.check(runtime).jobs[0])
     job.apply(runtime, outcome)
     back = model.requests[1].messages[-1].content
-    assert "wants: Margaret wants the Eiffel Tower. (nobody said Eiffel, Tower)" in back
+    assert "wants: Margaret wants the Eiffel Tower. (nobody said" in back
     assert "I want to hear a fugue with Sam." in the_story(ada).text
     assert (len(model.requests), outcome.data["dropped_sentences"]) == (2, 0)
 
