@@ -1,8 +1,8 @@
-"""The names and numbers in a text that a model wrote, and which of them nobody gave."""
+"""The names in a text that a model wrote, and which of them nobody gave."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -36,47 +36,21 @@ _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", 
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
 SHARED_LETTERS = 5
 _LONG = 8  # letters of a name, of which one may be mistyped
-_NEAR = 2  # words between a day and its month: "24 de mayo"
 _STEM, _NAME = "~", "^"  # mark a stem and what may be a name among the forms of a source
-
-
-def unsupported(
-    text: str, sources: Iterable[str], known_names: Iterable[str] = (), language: str = ""
-) -> tuple[str, ...]:
-    """Return the names, numbers and dates in a text that occur in none of its sources.
-
-    Args:
-        text: What a model wrote.
-        sources: What it may rest on: the messages, with the times and names they carry.
-        known_names: Names that need no source: the entity's own, those of the people who took part.
-        language: Of the text: `de`; by default as its stop words tell.
-    """
-    grounds = (*sources, *known_names)
-    code = language or words.language(text, *grounds)
-    claimed = dict.fromkeys(claims(text, code))
-    source_forms = frozenset[str]().union(
-        *(_source_forms(source, code) for source in grounds if claimed)
-    )
-    inflects = names.inflects(words.language(text, *grounds, default=""))
-    return tuple(
-        word for word in claimed if not _occurs(word, source_forms, code, inflects=inflects)
-    )
 
 
 @lru_cache(maxsize=512)
 def _source_forms(source: str, language: str) -> frozenset[str]:
-    """Return the forms of a source that a claim may match: words, stems, parts, numbers, months."""
+    """Return the forms of a source that a name may match: words, stems, parts, names."""
     plain = [words.folded(word) for word in _WORD.findall(source)]
     parts = [part for word in plain for part in (word, *_JOINTS.split(word)) if part]
     stems = (f"{_STEM}{words.stem(part, language)}" for part in parts)
-    numbers, months = values.forms(source, language)
-    given = (*(f"#{number.normalize():f}" for number in numbers), *(f"@{n}" for n in months))
     called = (
         f"{_NAME}{words.folded(names.bare(word))}"
         for word in _WORD.findall(source)
         if word[0].isupper() or source.islower()
     )
-    return frozenset((*parts, *stems, *given, *called))
+    return frozenset((*parts, *stems, *called))
 
 
 class _Sentence(Struct, frozen=True):
@@ -97,18 +71,14 @@ def _read(sentence: str, language: str) -> _Sentence:
 
 
 def claims(text: str, language: str = "") -> list[str]:
-    """Return the words that say something checkable: amounts, months, names."""
+    """Return the words of a text that are to be taken for names."""
     code = language or words.language(text)
-    claim_words = []
-    for sentence in (_read(part, code) for part in words.sentences(text)):
-        for n, word in enumerate(sentence.tokens):
-            capital = word[0].isupper()
-            near = (*sentence.plain[max(0, n - _NEAR) : n], *sentence.plain[n + 1 : n + 2])
-            if values.claims(sentence.plain[n], near, capital=capital and n > 0) or (
-                capital and _is_name(sentence, n)
-            ):
-                claim_words.append(word)
-    return claim_words
+    return [
+        word
+        for sentence in (_read(part, code) for part in words.sentences(text))
+        for n, word in enumerate(sentence.tokens)
+        if word[0].isupper() and _is_name(sentence, n)
+    ]
 
 
 def _is_name(sentence: _Sentence, n: int) -> bool:
@@ -161,15 +131,6 @@ def _occurs(
     bare = _GENITIVE.sub("", plain)
     if source_forms & {plain, bare, plain.removesuffix("s")}:
         return True
-    if (month := values.month(plain)) is not None:
-        return f"@{month}" in source_forms
-    if dated := values.read(plain, language).times.dated:
-        return any({f"@{month}", f"#{day}"} <= source_forms for month, day in dated)
-    numbers, _ = values.forms(word, language)
-    if (one := number_words.value(plain)) is not None:
-        numbers.add(one)
-    if numbers:
-        return all(f"#{number.normalize():f}" in source_forms for number in numbers)
     if len([part for part in _JOINTS.split(bare) if part]) > 1:
         marked = [part for part in _JOINTS.split(word) if part and not part[0].islower()]
         return all(_occurs(part, source_forms, language, inflects=inflects) for part in marked)
@@ -232,7 +193,6 @@ def strange(
     first = {
         words.folded(sentence.split()[0].strip("\"'“„«(")) for sentence in _named_sentences(text)
     }
-    found = []
     placed = {
         word.casefold()
         for noun, word in (_BEFORE_NAME.findall(text) if language == "de" else ())
@@ -240,15 +200,23 @@ def strange(
         and not _has_forms(word.casefold())
         and (not noun or _is_noun(noun.casefold(), "de"))
     }
-    for word in unsupported(text, grounds, known_names, language):
-        may_be_noun = language == "de" or words.folded(word) in first
-        is_noun = may_be_noun and _is_noun(word.casefold(), language)
-        is_noun = is_noun and word.casefold() not in placed
-        plain = words.folded(names.bare(word))
-        is_known = values.is_told(plain, text, language) or _is_derived(word, grounds, language)
-        if len(word) > 1 and not is_known and not is_noun:
-            found.append(word)
-    return found
+    claimed = dict.fromkeys(word for word in claims(text, language) if len(word) > 1)
+    sources = (*grounds, *known_names) if claimed else ()
+    said = frozenset[str]().union(*(_source_forms(source, language) for source in sources))
+    inflects = names.inflects(words.language(text, *grounds, default=""))
+
+    def is_noun(word: str) -> bool:
+        may_be = language == "de" or words.folded(word) in first
+        return may_be and word.casefold() not in placed and _is_noun(word.casefold(), language)
+
+    return [
+        word
+        for word in claimed
+        if not _occurs(word, said, language, inflects=inflects)
+        and not values.is_told(words.folded(names.bare(word)), text, language)
+        and not _is_derived(word, grounds, language)
+        and not is_noun(word)
+    ]
 
 
 def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:

@@ -114,7 +114,6 @@ OTHERS = {word: value for value, row in _OTHER_ROWS.items() for word in row.spli
 _HOMOGRAPHS = {"premier": "fr", "premiere": "fr", "prima": "it", "primo": "it", "second": "en"}
 _FOREIGN = "once elf neuf sept seize dix sieben cent mil mille quince due sei tre um un"
 _ELSEWHERE = frozenset(_FOREIGN.split())
-NO_AMOUNTS = frozenset({*ORDINALS, *OTHERS, *_ELSEWHERE})
 _TIMES = patterns.compile(r"(?<=\w{3})mal")  # dreimal
 _JOINED_BY = ("und", "en", "og", "")  # what stands between a unit and a ten
 _ORDINAL_ENDING = patterns.compile(r"(?<=\w)(?:ste[nrsm]?|te[nrsm]?|th)\Z")

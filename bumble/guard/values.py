@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import calendar
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -207,9 +206,14 @@ def _full(info: Mapping[str, Any]) -> frozenset[str]:
         word.casefold()
         for row in rows
         for word in row
-        if len(word) > _LEAST_LETTERS
-        and not any(other.casefold().startswith(f"{word.casefold()}-") for other in row)
+        if len(word) >= _LEAST_LETTERS
+        and not any(_is_short_for(word.casefold(), other.casefold()) for other in row)
     )
+
+
+def _is_short_for(word: str, other: str) -> bool:
+    is_abbreviation = len(word) == _LEAST_LETTERS and len(other) > len(word)
+    return other.startswith(word if is_abbreviation else f"{word}-")
 
 
 @cache
@@ -671,42 +675,6 @@ def _slack(days: int) -> range:
     """Return the days that a span may mean: the longer, the less exactly."""
     slack = 0 if days < 7 else 3
     return range(max(1, days - slack), days + slack + 1) if days < SPAN_LIMIT else range(0)
-
-
-def claims(word: str, before: Sequence[str], *, capital: bool) -> bool:
-    """Whether a word names an amount, or a month beside a number, which nobody may make up.
-
-    Args:
-        word: Folded.
-        before: The words beside it, folded.
-        capital: Whether it begins with one, not at the start of its sentence.
-    """
-    if any(char.isdigit() for char in word):
-        return True
-    if word in calendar_words(words.DEFAULT_LANGUAGE).months:
-        return capital or any(char.isdigit() for other in before for char in other)
-    found = value(word)
-    return found is not None and found != 1 and word not in number_words.NO_AMOUNTS
-
-
-def forms(text: str, language: str) -> tuple[set[Decimal], set[int]]:
-    """Return the numbers and the months that a text gives, in whatever form."""
-    found = read(text, language)
-    numbers = {one.value for one in found.numbers}
-    numbers |= {Decimal(day) for _, day in found.times.dated} | set(
-        map(Decimal, found.times.ordinals)
-    )
-    numbers |= {
-        Decimal(unicodedata.numeric(char, False))
-        for char in text
-        if unicodedata.category(char) == "Lo" and unicodedata.numeric(char, False)
-    }
-    return numbers, set(found.times.months)
-
-
-def month(word: str) -> int | None:
-    """Return which month a word names; None: it is none."""
-    return calendar_words(words.DEFAULT_LANGUAGE).months.get(word)
 
 
 def is_told(word: str, text: str, language: str) -> bool:
