@@ -55,16 +55,18 @@ def judged(statement: Mapping[str, Any]) -> dict[str, str]:
     entity = statement.get("entity", ENTITY)
     cited = [one for one in window if one.id in cites]
     rests_on = [one.text for one in cited if one.who != entity] or [one.text for one in cited]
-    found = verifier.check(
-        CitedClaim(statement["sentence"], cites, tuple(rests_on)),  # no words are named apart
-        ClaimSources(
-            window,
-            tuple(statement.get("known", ())),
-            (entity,),
-            zone=window[0].at.tzinfo or UTC,  # where they talk
-            entity=entity,
-        ),
+    sources = ClaimSources(
+        window,
+        tuple(statement.get("known", ())),
+        (entity,),
+        zone=window[0].at.tzinfo or UTC,  # where they talk
+        entity=entity,
     )
+    if statement.get("kind") == "prose":  # the entity's own reading
+        found = verifier.check_prose(statement["sentence"], sources)
+    else:  # no words are named apart
+        claim = CitedClaim(statement["sentence"], cites, tuple(rests_on))
+        found = verifier.check(claim, sources)
     return {"id": statement["id"], "verdict": found.verdict, "why": found.why}
 
 

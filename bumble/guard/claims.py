@@ -1,14 +1,14 @@
-"""The names and numbers in a text that a model wrote, and which of them nobody gave."""
+"""The names in a text that a model wrote, and which of them nobody gave."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 
 from bumble import patterns
-from bumble.guard import number_words, values
+from bumble.guard import names, number_words, values
 from bumble.text import stop_words, words
 
 # Scripts without spaces have no words to compare; a Latin name inside them is one.
@@ -22,80 +22,63 @@ is was has had will would can could does did and lives likes loves works wants s
 war hat hatte wird heißt mag wohnt lebt und é era tem mora gosta e es tiene vive y est était habite
 aime et
 """
-_ARTICLES = """
-der die das dem den des ein eine einen einem einer eines kein keine keinen mein meine meinen meinem
-meiner dein deine deinen deiner sein seine seinen seinem seiner ihr ihre ihren ihrem ihrer unser
-unsere im am zum zur vom beim als ins ans viele
-"""
 _VERB = frozenset(_VERBS.split())
-ARTICLES = frozenset(_ARTICLES.split())
+# Before a German noun, in whatever case: articles, and what stands in their place.
+_ARTICLE_FORMS = "der die das dem den des als am im zum zur vom beim ins ans"
+_ARTICLE_STEMS = (
+    "ein kein mein dein sein ihr unser euer eur dies jed jen manch solch welch all viel"
+)
+ARTICLES = frozenset(
+    stem + ending for stem in _ARTICLE_STEMS.split() for ending in ("", "e", "en", "er", "es", "em")
+) | {*_ARTICLE_FORMS.split()}
 _INFLECTIONS = ("e", "en", "er", "es", "em")  # of an adjective before its noun
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
 SHARED_LETTERS = 5
 _LONG = 8  # letters of a name, of which one may be mistyped
-_NEAR = 2  # words between a day and its month: "24 de mayo"
-_STEM = "~"  # marks a stem among the forms of a source
-
-
-def unsupported(
-    text: str, sources: Iterable[str], known_names: Iterable[str] = (), language: str = ""
-) -> tuple[str, ...]:
-    """Return the names, numbers and dates in a text that occur in none of its sources.
-
-    Args:
-        text: What a model wrote.
-        sources: What it may rest on: the messages, with the times and names they carry.
-        known_names: Names that need no source: the entity's own, those of the people who took part.
-        language: Of the text: `de`; by default as its stop words tell.
-    """
-    grounds = (*sources, *known_names)
-    code = language or words.language(text, *grounds)
-    claimed = dict.fromkeys(claims(text, code))
-    source_forms = frozenset[str]().union(
-        *(_source_forms(source, code) for source in grounds if claimed)
-    )
-    return tuple(word for word in claimed if not _occurs(word, source_forms, code))
+_STEM, _NAME = "~", "^"  # mark a stem and what may be a name among the forms of a source
 
 
 @lru_cache(maxsize=512)
 def _source_forms(source: str, language: str) -> frozenset[str]:
-    """Return the forms of a source that a claim may match: words, stems, parts, numbers, months."""
+    """Return the forms of a source that a name may match: words, stems, parts, names."""
     plain = [words.folded(word) for word in _WORD.findall(source)]
     parts = [part for word in plain for part in (word, *_JOINTS.split(word)) if part]
     stems = (f"{_STEM}{words.stem(part, language)}" for part in parts)
-    numbers, months = values.forms(source, language)
-    given = (*(f"#{number.normalize():f}" for number in numbers), *(f"@{n}" for n in months))
-    return frozenset((*parts, *stems, *given))
+    called = (
+        f"{_NAME}{words.folded(names.bare(word))}"
+        for word in _WORD.findall(source)
+        if word[0].isupper() or source.islower()
+    )
+    return frozenset((*parts, *stems, *called))
 
 
 class _Sentence(Struct, frozen=True):
     tokens: Sequence[str]
     plain: Sequence[str]
-    german: bool
+    language: str
     unspaced: bool  # whether part of it is in a script without spaces
+    titled: bool  # whether it has capitals throughout, as a title may: they show nothing
 
 
 def _read(sentence: str, language: str) -> _Sentence:
     tokens = _WORD.findall(sentence)
-    german = words.language(sentence, default=language) == "de"
+    language = words.language(sentence, default=language)
     plain = [words.folded(token) for token in tokens]
-    return _Sentence(tokens, plain, german, stop_words.is_unspaced(sentence))
+    telling = [token for token, word in zip(tokens, plain, strict=True) if word not in _NO_NAME]
+    shown = language == "de" or any(token[0].islower() for token in telling)
+    return _Sentence(tokens, plain, language, stop_words.is_unspaced(sentence), not shown)
 
 
 def claims(text: str, language: str = "") -> list[str]:
-    """Return the words that say something checkable: amounts, months, names."""
+    """Return the words of a text that are to be taken for names."""
     code = language or words.language(text)
-    claim_words = []
-    for sentence in (_read(part, code) for part in words.sentences(text)):
-        for n, word in enumerate(sentence.tokens):
-            capital = word[0].isupper()
-            near = (*sentence.plain[max(0, n - _NEAR) : n], *sentence.plain[n + 1 : n + 2])
-            if values.claims(sentence.plain[n], near, capital=capital and n > 0) or (
-                capital and _is_name(sentence, n)
-            ):
-                claim_words.append(word)
-    return claim_words
+    return [
+        word
+        for sentence in (_read(part, code) for part in words.sentences(text))
+        for n, word in enumerate(sentence.tokens)
+        if word[0].isupper() and _is_name(sentence, n)
+    ]
 
 
 def _is_name(sentence: _Sentence, n: int) -> bool:
@@ -103,8 +86,10 @@ def _is_name(sentence: _Sentence, n: int) -> bool:
     word = sentence.plain[n]
     if {word, _GENITIVE.sub("", word)} & _NO_NAME:
         return False
+    if sentence.titled and words.is_listed(word, sentence.language):
+        return False
     if n > 0:
-        return not (sentence.german and _follows_article(sentence, n))
+        return not (sentence.language == "de" and _follows_article(sentence, n))
     following = sentence.tokens[1].casefold() if len(sentence.tokens) > 1 else ""
     return (  # a first word has a capital in any case
         sum(char.isupper() for char in sentence.tokens[0]) > 1
@@ -121,7 +106,7 @@ def _follows_article(sentence: _Sentence, n: int) -> bool:
         before -= 1
     if before < 0:
         return False
-    counts = number_words.value(sentence.plain[before], "de") is not None
+    counts = (number_words.value(sentence.plain[before], "de") or 0) > 1
     return counts or sentence.plain[before] in ARTICLES or _is_genitive(sentence, before)
 
 
@@ -138,29 +123,29 @@ def _may_be_adjective(sentence: _Sentence, n: int) -> bool:
     return sentence.tokens[n][0].islower() and inflected and word not in stop_words.WORDS | ARTICLES
 
 
-def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
+def _occurs(
+    word: str, source_forms: frozenset[str], language: str, *, inflects: bool = False
+) -> bool:
     """Whether a word stands in the sources, in this form or another."""
     plain = words.folded(word)
     bare = _GENITIVE.sub("", plain)
     if source_forms & {plain, bare, plain.removesuffix("s")}:
         return True
-    if (month := values.month(plain)) is not None:
-        return f"@{month}" in source_forms
-    if dated := values.read(plain, language).times.dated:
-        return any({f"@{month}", f"#{day}"} <= source_forms for month, day in dated)
-    numbers, _ = values.forms(word, language)
-    if (one := number_words.value(plain)) is not None:
-        numbers.add(one)
-    if numbers:
-        return all(f"#{number.normalize():f}" in source_forms for number in numbers)
     if len([part for part in _JOINTS.split(bare) if part]) > 1:
         marked = [part for part in _JOINTS.split(word) if part and not part[0].islower()]
-        return all(_occurs(part, source_forms, language) for part in marked)
+        return all(_occurs(part, source_forms, language, inflects=inflects) for part in marked)
+    if inflects and any(
+        form[0] == _NAME and names.are_one(bare, form[1:]) for form in source_forms
+    ):
+        return True
     if len(bare) >= _LONG and any(_is_misspelt(bare, form) for form in source_forms):
         return True
     stem = _STEM + words.stem(bare, language)
     least = len(_STEM) + SHARED_LETTERS
-    return stem in source_forms or any(words.akin(stem, form, least) for form in source_forms)
+    is_long = len(stem) >= len(_STEM) + _SHARED or bare.endswith(stem.removeprefix(_STEM))
+    return (is_long and stem in source_forms) or any(
+        words.akin(stem, form, least) for form in source_forms
+    )
 
 
 def _is_misspelt(word: str, other: str) -> bool:
@@ -174,17 +159,18 @@ def _is_misspelt(word: str, other: str) -> bool:
     )
 
 
-_OTHERS = ("en", "de", "es", "fr", "it", "pt", "pl")
+_OTHERS = ("en", "de", "es", "fr", "it", "pt", "pl", "sv", "fi")
 _PLURAL_SHARE = 0.1  # of a noun's, at least, how common its plural is
 _OWN_SHARE = 4.0  # times as common in its own language as in any other
-_COMMON = 2e-5  # share of a noun that is known without another form of it
+_COMMON = 5e-6  # share of a noun that is known without another form of it
+_ADJECTIVES = ("ig", "lich", "los", "haft", "voll")  # made of a noun
 _ENDINGS = ("en", "es", "e", "n", "s")
 _VOWELS = (("a", "ä"), ("o", "ö"), ("u", "ü"))
 _SHARED, _END_LETTERS = 4, 4  # letters that words share of which one is derived; of their ends
 _COMMON_PARTS = 8000  # words of a language that are parts of a rare noun
-_PLACED = patterns.compile(
-    r"\b(?:in|aus|nach|bei|von) ([A-ZÄÖÜ][\wäöüß]+)"
-)  # a noun has its article
+_BEFORE_NAME = patterns.compile(  # a noun has its article, and stands beside no other
+    r"(?:\b(?:in|aus|nach|bei|von)|(?<=[\w,] )([A-ZÄÖÜ][\wäöüß]*[^\Ws])) ([A-ZÄÖÜ][\wäöüß]+)"
+)
 _MOST_COMMON = 2000  # words, from which no name is derived
 _TOWNS = ("ingen", "hausen", "kirchen", "furt")
 _MAKING_NOUNS = ("ung", "heit", "keit", "schaft", "nis", "tion", "tät")  # endings of German nouns
@@ -207,16 +193,30 @@ def strange(
     first = {
         words.folded(sentence.split()[0].strip("\"'“„«(")) for sentence in _named_sentences(text)
     }
-    found = []
-    placed = {one.casefold() for one in _PLACED.findall(text)} if language == "de" else set()
-    for word in unsupported(text, grounds, known_names, language):
-        may_be_noun = language == "de" or words.folded(word) in first
-        is_noun = may_be_noun and _is_noun(word.casefold(), language)
-        is_noun = is_noun and (word.casefold() not in placed or _has_forms(word.casefold()))
-        is_known = values.is_value(word) or _is_derived(word, grounds, language)
-        if len(word) > 1 and not is_known and not is_noun:
-            found.append(word)
-    return found
+    placed = {
+        word.casefold()
+        for noun, word in (_BEFORE_NAME.findall(text) if language == "de" else ())
+        if words.is_listed(word.casefold(), "de")
+        and not _has_forms(word.casefold())
+        and (not noun or _is_noun(noun.casefold(), "de"))
+    }
+    claimed = dict.fromkeys(word for word in claims(text, language) if len(word) > 1)
+    sources = (*grounds, *known_names) if claimed else ()
+    said = frozenset[str]().union(*(_source_forms(source, language) for source in sources))
+    inflects = names.inflects(words.language(text, *grounds, default=""))
+
+    def is_noun(word: str) -> bool:
+        may_be = language == "de" or words.folded(word) in first
+        return may_be and word.casefold() not in placed and _is_noun(word.casefold(), language)
+
+    return [
+        word
+        for word in claimed
+        if not _occurs(word, said, language, inflects=inflects)
+        and not values.is_told(words.folded(names.bare(word)), text, language)
+        and not _is_derived(word, grounds, language)
+        and not is_noun(word)
+    ]
 
 
 def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:
@@ -225,7 +225,7 @@ def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:
     return any(
         other not in common
         and (shared := words.shared_start(plain, other)) >= _SHARED
-        and max(len(plain), len(other)) - shared <= _END_LETTERS
+        and max(len(plain), len(other)) - shared < min(shared, _END_LETTERS + 1)
         for ground in grounds
         for other in map(words.folded, stop_words.WORD.findall(ground))
     )
@@ -251,7 +251,10 @@ def _is_noun(word: str, language: str) -> bool:
     parts = [(word[:start], word[start:]) for start in ends]
     if words.is_listed(word, language):  # a rare noun, if its parts are common ones
         common = words.common("de", _COMMON_PARTS)
-        return any(common.issuperset(map(words.folded, both)) for both in parts)
+        return any(
+            common.issuperset((words.folded(before.removesuffix("s")), words.folded(behind)))
+            for before, behind in parts
+        )
     return any(
         _is_own(behind, language) or all(map(_is_listed_in_german, (before, behind)))
         for before, behind in parts
@@ -282,12 +285,12 @@ def _is_own(word: str, language: str) -> bool:
 
 
 def _plurals(word: str) -> set[str]:
-    """Return how several of a German noun may be called; a name has none of it."""
+    """Return how several of a German noun are called, and what is like it; a name has neither."""
     round_ = {new.join(word.rsplit(old, 1)) for old, new in _VOWELS if old in word}
     forms = {one + ending for one in round_ for ending in ("", "e", "er")}
     return {
         form
-        for form in (*forms, f"{word}e", f"{word}en", f"{word}n")
+        for form in (*forms, *(word + ending for ending in ("e", "en", "n", "ern", *_ADJECTIVES)))
         if words.is_listed(form, "de")
     }
 
@@ -301,7 +304,8 @@ def _forms(word: str) -> set[str]:
 
 def _has_forms(word: str) -> bool:
     """Whether a German noun has a form beside its genitive: tears have one, a town has none."""
-    return any(words.is_listed(form, "de") for form in _forms(word) if form != f"{word}s")
+    forms = _forms(word) | _plurals(word)
+    return any(words.is_listed(form, "de") for form in forms if form != f"{word}s")
 
 
 def is_noun(word: str, language: str) -> bool:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from bumble import patterns
 from bumble.guard import claims, clauses, values
 from bumble.guard.clauses import Clause, Source, Subject, Ties
+from bumble.guard.names import are_one, inflects
 from bumble.guard.values import Number, Times
 from bumble.text import stop_words, words
 
@@ -107,6 +108,13 @@ def outdated(known: str, text: str, at: datetime, names: Names = ()) -> list[str
         for sentence in words.sentences(known)
         if any(replaces(sentence, one, at, names=names) >= ENOUGH for one in words.sentences(text))
     ]
+
+
+def says_all(known: str, text: str) -> bool:
+    """Whether a sentence begins with all that another says, and takes nothing of it back."""
+    told, there = clauses.tokens_of(text), clauses.tokens_of(known)
+    more = there[len(told) :]
+    return there[: len(told)] == told and not clauses.tells_of_change(more, words.language(known))
 
 
 def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float, int]]:
@@ -241,7 +249,7 @@ def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
     for stem, word in _names(subject).items():
         joints = {joint for joint, token in pairwise(tokens) if token == word}
         beside = joints & stop_words.WORDS - claims.ARTICLES
-        look = partial(_look_for_name, word, beside, known, first_said)
+        look = partial(_look_for_name, word, language, beside, known, first_said)
         yield Value("name", stem, look)
 
 
@@ -312,8 +320,8 @@ def may_be(number: Number, other: Number, *, loosely: bool) -> bool:
         return True
     if len(kinds) == 1:
         return True
-    if kinds == {"money", "thing"}:  # "890 warm"
-        return other.kind == "thing" and other.value >= LARGE
+    if kinds == {"money", "thing"}:  # "890 warm", "1250,50 reais"
+        return (number if number.kind == "thing" else other).value >= LARGE
     return loosely and kinds == {"time", "thing"}
 
 
@@ -363,16 +371,21 @@ def _rival_day(wanted: Times, clause: Clause) -> float | None:
 
 def _look_for_name(
     word: str,
+    language: str,
     joints: Set[str],
     known: Set[str],
     first_said: Mapping[str, Source],
     clause: Clause,
     source: Source,
 ) -> Found:
-    stands = word in clause.tokens
-    denies = any(word == one or (not stands and _is_variant(word, one)) for one in clause.denied)
+    is_same = are_one if inflects(language) else str.__eq__
+    stands = any(is_same(word, token) for token in clause.tokens)
+    denies = any(
+        is_same(word, one) or (not stands and _is_variant(word, one)) for one in clause.denied
+    )
     has_rival = any(
-        _is_variant(token, word) or (joint in joints and first_said.get(token) is source)
+        (_is_variant(token, word) and not is_same(word, token))
+        or (joint in joints and first_said.get(token) is source)
         for joint, token in pairwise(("", *clause.tokens))
         if token[0].isalpha() and token not in known and token not in clause.denied
     )

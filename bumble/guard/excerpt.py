@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from bumble import patterns
-from bumble.guard import claims
+from bumble.guard import claims, values
 from bumble.records.sessions import Message
 from bumble.text import stop_words, tokens
 from bumble.text.words import sentences
@@ -114,7 +114,10 @@ def _weights(candidates: Sequence[SpokenLine], words: Sequence[frozenset[str]]) 
     claimed = {
         part
         for line in candidates
-        for claim in claims.claims(line.text)
+        for claim in (
+            *claims.claims(line.text),
+            *filter(values.is_value, stop_words.words(line.text)),
+        )
         for part in stop_words.words(claim)
     }
     return {

@@ -114,7 +114,6 @@ OTHERS = {word: value for value, row in _OTHER_ROWS.items() for word in row.spli
 _HOMOGRAPHS = {"premier": "fr", "premiere": "fr", "prima": "it", "primo": "it", "second": "en"}
 _FOREIGN = "once elf neuf sept seize dix sieben cent mil mille quince due sei tre um un"
 _ELSEWHERE = frozenset(_FOREIGN.split())
-NO_AMOUNTS = frozenset({*ORDINALS, *OTHERS, *_ELSEWHERE})
 _TIMES = patterns.compile(r"(?<=\w{3})mal")  # dreimal
 _JOINED_BY = ("und", "en", "og", "")  # what stands between a unit and a ten
 _ORDINAL_ENDING = patterns.compile(r"(?<=\w)(?:ste[nrsm]?|te[nrsm]?|th)\Z")
@@ -311,6 +310,16 @@ def _value(word: str, language: str, *, is_name: bool = False) -> Decimal | None
 def is_own(word: str, language: str) -> bool:
     """Whether a language has a word that means a number or a time in another."""
     return words.frequency(word, language) > _INTRUDES
+
+
+def is_loose(word: str, number: Decimal) -> bool:
+    """Whether a word for a number is an article, an ordinal or the like, and says no amount."""
+    return not word[0].isdigit() and (word in ORDINALS or word in OTHERS or number == 1)
+
+
+def is_cardinal(word: str, language: str) -> bool:
+    """Whether a word is one of the numbers that a language counts with."""
+    return word in _BY_LANGUAGE.get(language, _ANY)
 
 
 def is_ordinal(word: str, language: str) -> bool:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import calendar
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -82,6 +81,7 @@ _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 _EARLY = 5  # until this hour "today" may be the day before
 _SAME_TIME = Decimal("0.0001")  # days
 _HUNDREDTHS = range(10, 100)
+_SMALL = 12  # from thirteen on, words for numbers are nothing else
 _DECIMAL_UNITS = patterns.compile(
     rf"{CURRENCIES.pattern}|m|kg|(?:met|mèt)(?:er|re|ro|ros|res|ri)|kilos?"
 )
@@ -112,6 +112,7 @@ class Number(Struct, frozen=True):
     ordinal: bool  # a word such as "third"
     claimed: bool  # whether it says an amount, and is no article or figure of speech
     hours: frozenset[Decimal] = frozenset()  # which times of day it may be, up to noon
+    alone: bool = False  # a word that may be no number, with nothing that it counts behind it
 
     def equals(self, other: Number) -> bool:
         """Whether two say the same, a time of day in whatever form."""
@@ -159,6 +160,8 @@ class Calendar(Struct, frozen=True):
 
     months: Mapping[str, int]
     weekdays: Mapping[str, int]
+    full: frozenset[str]  # names of both in the language itself, as written, that are no short form
+    month_first: bool  # whether a day may stand behind its month
     units: Mapping[str, float]  # days of each
     relative: Sequence[tuple[re.Pattern[str], tuple[int, int]]]
 
@@ -186,7 +189,31 @@ def calendar_words(language: str) -> Calendar:
         for said, told in info.get("relative-type", {}).items():
             if found := _RELATIVE.fullmatch(said):
                 relative |= {words.folded(one): _offset(said, *found.groups()) for one in told}
-    return Calendar(months, weekdays, units, _patterns(relative))
+    own = time_words(language)
+    order = str(own.get("date_order") or "")
+    return Calendar(
+        months, weekdays, _full(own), order.startswith(("M", "Y")), units, _patterns(relative)
+    )
+
+
+def _full(info: Mapping[str, Any]) -> frozenset[str]:
+    """Return the names of months and weekdays that say by their form what they are.
+
+    A short one may be another word: "quarta" for "quarta-feira" is a fourth, "mar" a sea.
+    """
+    rows = [info.get(name, ()) for name in (*MONTH_NAMES, *_WEEKDAY_NAMES)]
+    return frozenset(
+        word.casefold()
+        for row in rows
+        for word in row
+        if len(word) >= _LEAST_LETTERS
+        and not any(_is_short_for(word.casefold(), other.casefold()) for other in row)
+    )
+
+
+def _is_short_for(word: str, other: str) -> bool:
+    is_abbreviation = len(word) == _LEAST_LETTERS and len(other) > len(word)
+    return other.startswith(word if is_abbreviation else f"{word}-")
 
 
 @cache
@@ -259,7 +286,7 @@ def read(text: str, language: str) -> ReadText:
     terms = calendar_words(language)
     text = with_days(text)
     said = _tokens(text)
-    tokens = list(map(words.folded, said))
+    tokens = [_folded(token, terms) for token in said]
     small = {token for token, form in zip(tokens, said, strict=True) if form.islower()}
     found = _joined(tokens, number_words.runs(tokens, language, small), terms)
     named = (
@@ -287,8 +314,15 @@ def read(text: str, language: str) -> ReadText:
         for run in days
         if run.start and tokens[run.start - 1] in terms.weekdays and run.value in _DAYS_OF_MONTH
     }
-    times = _times(text, tokens, dated, ordinals, terms, found)
+    times = _times(text, tokens, dated, ordinals, terms, found, _full_tokens(said, terms, language))
     return ReadText(tuple(numbers), times, _content(tokens, terms, language))
+
+
+def _folded(token: str, terms: Calendar) -> str:
+    """Return a word folded; a month without what stands behind its apostrophe: Mart'ta."""
+    folded = words.folded(token)
+    bare = folded.split("'")[0]
+    return bare if bare in terms.months else folded
 
 
 def _joined(tokens: Sequence[str], found: Iterable[Run], terms: Calendar) -> list[Run]:
@@ -368,10 +402,12 @@ def _number(tokens: Sequence[str], run: Run, at: Clock, terms: Calendar, languag
     elif behind and len(behind[0]) >= _LEAST_LETTERS and _is_noun(behind[0], terms, language):
         kind, unit = "thing", words.stem(behind[0], language)
     single = end - start == 1
-    loose = word in number_words.ORDINALS or word in number_words.OTHERS or total == 1
-    claimed = not (single and loose) or word == "1"
+    claimed = not (single and number_words.is_loose(word, total))
+    # "Acht geben", "du neuf": by itself a small number may be another word.
+    is_bare = not kind and total <= _SMALL and bool(behind) and behind[0] not in _BREAKS
+    alone = is_bare and number_words.is_cardinal(word, language)
     ordinal = single and number_words.is_ordinal(word, language)
-    return Number(total, word, kind, unit, unit_days, ordinal, claimed, at.hours)
+    return Number(total, word, kind, unit, unit_days, ordinal, claimed, at.hours, alone)
 
 
 def _noon(tokens: Sequence[str], place: int, language: str, found: Sequence[Run]) -> Number:
@@ -430,14 +466,17 @@ def _dates(
         if (
             not 1 <= run.value <= MOST_DAYS
             or run.value % 1
-            or tokens[run.start] in number_words.OTHERS
+            or (
+                number_words.is_loose(tokens[run.start], run.value)
+                and not number_words.is_ordinal(tokens[run.start], language)
+            )
             or any(one in terms.units for one in tokens[run.end : run.end + 1])
         ):
             continue
         after = _unbroken(tokens[run.end : run.end + _NEAR], ".")
         before = _unbroken(tokens[max(0, run.start - _NEAR) : run.start][::-1], "")
         places = [(n, run.end + n) for n in range(len(after))]
-        if tokens[run.start][0].isdigit() and language == words.DEFAULT_LANGUAGE:  # May 8
+        if tokens[run.start][0].isdigit() and terms.month_first:  # May 8
             places += [(n, run.start - 1 - n) for n in range(len(before))]
         beside += [
             (far, at, run.start, int(run.value)) for far, at in places if tokens[at] in terms.months
@@ -478,6 +517,25 @@ def _unbroken(tokens: Sequence[str], but: str) -> list[str]:
     return list(takewhile(lambda token: token not in _BREAKS or token == but, tokens))
 
 
+def _full_tokens(said: Sequence[str], terms: Calendar, language: str) -> set[str]:
+    """Return the months and weekdays of a text, folded, that can be nothing else.
+
+    English has a march and an august, and writes its months with a capital letter.
+    """
+    tells = language == words.DEFAULT_LANGUAGE and not all(one == one.lower() for one in said)
+    return {
+        folded
+        for before, token in pairwise((".", *said))
+        if terms.full
+        & {(plain := token.casefold().replace("’", "'").split("'")[0]), plain.removesuffix("s")}
+        and (
+            (folded := words.folded(plain)) in terms.weekdays
+            or not tells
+            or (token[0].isupper() and before not in _STOPS)
+        )
+    }
+
+
 def _times(
     text: str,
     tokens: Sequence[str],
@@ -485,6 +543,7 @@ def _times(
     ordinals: frozenset[int],
     terms: Calendar,
     found: Sequence[Run],
+    full: Set[str],
 ) -> Times:
     dated |= {(int(month), int(day)) for _, month, day in _ISO.findall(text)}
     dated |= {one for first, *more in _SHORT_DATE.findall(text) for one in _either(first, *more)}
@@ -492,18 +551,13 @@ def _times(
     line = " ".join(tokens)
     offsets = {offset for pattern, offset in terms.relative if pattern.search(line)}
     named = {terms.months[token] for token in tokens if token in terms.months}
-    full = {terms.months.get(token, 0) for token in tokens if len(token) > _LEAST_LETTERS} - {0}
     return Times(
         frozenset(dated),
         ordinals - {day for _, day in dated},
         frozenset({month for month, _ in dated} | named),
-        frozenset({month for month, _ in dated} | full),
+        frozenset({month for month, _ in dated} | {terms.months.get(one, 0) for one in full} - {0}),
         frozenset(terms.weekdays[token] for token in tokens if token in terms.weekdays),
-        frozenset(
-            terms.weekdays[token]
-            for token in tokens
-            if token in terms.weekdays and len(token) >= _FULL_LETTERS
-        ),
+        frozenset(terms.weekdays[one] for one in full if one in terms.weekdays),
         frozenset(offsets),
         frozenset(_spans(tokens, found, terms)),
         any(
@@ -623,40 +677,16 @@ def _slack(days: int) -> range:
     return range(max(1, days - slack), days + slack + 1) if days < SPAN_LIMIT else range(0)
 
 
-def claims(word: str, before: Sequence[str], *, capital: bool) -> bool:
-    """Whether a word names an amount, or a month beside a number, which nobody may make up.
-
-    Args:
-        word: Folded.
-        before: The words beside it, folded.
-        capital: Whether it begins with one, not at the start of its sentence.
-    """
-    if any(char.isdigit() for char in word):
-        return True
-    if word in calendar_words(words.DEFAULT_LANGUAGE).months:
-        return capital or any(char.isdigit() for other in before for char in other)
-    found = value(word)
-    return found is not None and found != 1 and word not in number_words.NO_AMOUNTS
-
-
-def forms(text: str, language: str) -> tuple[set[Decimal], set[int]]:
-    """Return the numbers and the months that a text gives, in whatever form."""
-    found = read(text, language)
-    numbers = {one.value for one in found.numbers}
-    numbers |= {Decimal(day) for _, day in found.times.dated} | set(
-        map(Decimal, found.times.ordinals)
+def is_told(word: str, text: str, language: str) -> bool:
+    """Whether a word is a number, a currency or a time in its language, and so no name."""
+    terms = calendar_words(language)
+    return bool(
+        any(char.isdigit() for char in word)
+        or {word, word.removesuffix("s")} & set(map(words.folded, terms.full))
+        or CURRENCIES.fullmatch(word) is not None
+        or value(word, language, is_name=True) is not None
+        or (word in terms.months and bool(read(text, language).times.dated))
     )
-    numbers |= {
-        Decimal(unicodedata.numeric(char, False))
-        for char in text
-        if unicodedata.category(char) == "Lo" and unicodedata.numeric(char, False)
-    }
-    return numbers, set(found.times.months)
-
-
-def month(word: str) -> int | None:
-    """Return which month a word names; None: it is none."""
-    return calendar_words(words.DEFAULT_LANGUAGE).months.get(word)
 
 
 def is_value(word: str) -> bool:

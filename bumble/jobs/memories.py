@@ -169,13 +169,14 @@ def _provenance(
 
 def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
     """Yield what is to be known; an inference is believed, not known."""
+    stands = _standing(shown)
     for fact in whole.knowledge:
         known = (shown.known[label] for label in fact.replaces if label in shown.known)
         replaced = [each for each in known if not each.person]
         said = [sentence for sentence in fact.sentences if not sentence.inference]
         text = ask.joined(said)
         # named for what is kept of it: a title may be the beginning of what was dropped
-        title = titles.named(fact.title, text) or shown.day
+        title = titles.named(fact.title if stands(fact.title) else "", text) or shown.day
         if said:
             yield LearntFact(
                 replaced[0].title if replaced else title,
@@ -236,8 +237,14 @@ def _may_correct(shown: Scene, fact: LearntFact, section: knowledge.KnowledgeSec
 
 def _with(shown: Scene, old: str, fact: LearntFact, memories: Memories) -> str:
     """Return a section's text with a fact, without what it puts right."""
-    gone = corrections.outdated(old, fact.text, memories.at, shown.names.values())
-    return knowledge.corrected(old, fact.text, (*fact.replaces, *gone))
+    gone = (
+        *fact.replaces,
+        *corrections.outdated(old, fact.text, memories.at, shown.names.values()),
+    )
+    there = [one for one in words.sentences(old) if one not in gone]
+    told = words.sentences(fact.text)
+    new = [one for one in told if not any(corrections.says_all(each, one) for each in there)]
+    return knowledge.corrected(old, " ".join(new), gone) if new else old
 
 
 def _plan_heard(
@@ -387,8 +394,9 @@ def telling(
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
         return episodes.Telling(f"# {given}\n\n{lines}"), sayings.MARK
     told = ask.joined(whole.narrative)
-    of_facts = (titles.named(fact.title, told) for fact in whole.knowledge if fact.sentences)
-    title = next(filter(None, (titles.named(given, told), *of_facts)), "")
+    of_facts = [one.title for one in whole.knowledge if one.sentences]
+    sound = filter(_standing(shown), filter(None, of_facts))
+    title = next(filter(None, (titles.named(one, told) for one in (given, *sound))), "")
     reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
     return episodes.Telling(f"# {title}\n\n{told}" if title else told, reflection), ""
 

@@ -1,15 +1,17 @@
 """The narrative written anew: when it is due, its parts, length and checks.
 
-A model answers four questions, a part of the story each; what it makes up is left out, and each
-part names the episodes it rests on. A telling that is broken, or loses most of the story, is thrown
-away. Without a model that may write there is no story.
+A model answers four questions; each part names the episodes it rests on. What it makes up goes back
+once, with the reason, and is left out if it comes again; a part of which nothing stands is left out
+by itself. A telling that is broken, or loses most of the story, is thrown away. Without a model
+that may write there is no story.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -17,10 +19,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard.verifier import ClaimSources
+from bumble.guard.verifier import ClaimSources, check_prose
 from bumble.jobs.episode import significance_now
 from bumble.llm import prompts
 from bumble.recall.belief_strength import strength
@@ -29,7 +32,7 @@ from bumble.records.beliefs import Belief
 from bumble.records.dreams import Dream
 from bumble.records.episodes import Episode
 from bumble.runtime import people, review_queue
-from bumble.runtime.job import Condition, Due, JobResult, ask, closed, traced
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, tokens, words
 
@@ -152,6 +155,7 @@ def story_slots(
                 "story-so-far", filter(None, [tokens.cut(before, STORY_TOKENS)])
             ),
             "words": str(words),
+            "refused": "",
         }
         if tokens.estimate_message(prompts.load("narrate").fill(**slots)) <= room_tokens:
             break
@@ -278,13 +282,25 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     room = runtime.window_tokens - answer_tokens
     slots = story_slots(runtime, job.sources, before, room, words)
     labels = job.sources.labels
-    form = schema(list(labels))
-    answer = ask(runtime, "narrate", slots, form, max_tokens=answer_tokens, temperature=TEMPERATURE)
-    parts, dropped = _supported(runtime, job, answer, before)
+    asked = partial(ask, runtime, "narrate", max_tokens=answer_tokens, temperature=TEMPERATURE)
+    answer = asked(slots, schema(list(labels)))
+    grounds = job.sources.grounds(runtime, before)
+    parts, refused = _supported(answer, grounds)
+    if refused:
+        slots["refused"] = prompts.listed("refused", map(_line_of, refused))
+        names = dict.fromkeys(one.part for one in refused)
+        with suppress(*NO_ANSWER):
+            again = asked(slots, schema(list(labels), names))
+            better, refused_again = _supported(again, grounds)
+            better = {name: part for name, part in better.items() if any(part)}
+            parts, answer = parts | better, {**answer, **{name: again[name] for name in better}}
+            refused = [one for one in refused if one.part not in better]
+            refused += [one for one in refused_again if one.part in better]
     _shorten(parts, most)
-    parts = {name: told for name, told in parts.items() if any(told)}
+    parts = {name: parts[name] for name in PARTS if any(parts[name])}
     if not parts:
-        raise _unusable(runtime, "nothing of it rests on what is known")
+        why = "; ".join(one.why for one in refused) or "it is empty"
+        raise _unusable(runtime, f"nothing of it stands: {why}")
     used = {
         name: [labels[label] for label in dict.fromkeys(answer[name]["uses"])] for name in parts
     }
@@ -292,35 +308,48 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     _guard(runtime, job.before, text)
     cited = tuple(dict.fromkeys(one.id for listed in used.values() for one in listed))
     everything = tuple(episode.id for episode in job.sources.episodes)
-    return StoryDraft(text, cited or everything, dropped)
+    return StoryDraft(text, cited or everything, len(refused))
 
 
-def schema(labels: Sequence[str]) -> dict[str, Any]:
+def schema(labels: Sequence[str], names: Iterable[str] = PARTS) -> dict[str, Any]:
     """Return what an answer looks like; each part says first what it rests on."""
     label = {"type": "string", "enum": list(labels)}
     part = {
         "uses": {"type": "array", "items": label, "maxItems": MAX_USES},
         "text": {"type": "string", "minLength": MIN_PART_CHARS},
     }
-    return closed(dict.fromkeys(PARTS, closed(part)))
+    return closed(dict.fromkeys(names, closed(part)))
 
 
 Parts = dict[str, list[list[str]]]  # sentences of the paragraphs of each part
 
 
-def _supported(
-    runtime: Runtime, job: NarrateJob, answer: Mapping[str, Any], before: str
-) -> tuple[Parts, int]:
-    """Drop the sentences that hold a name, number or date of their own. Returns how many."""
-    grounds = job.sources.grounds(runtime, before)
+class Refused(Struct, frozen=True):
+    """A sentence with a name, number or date of its own."""
+
+    part: str
+    text: str
+    why: str
+
+
+def _supported(answer: Mapping[str, Any], grounds: ClaimSources) -> tuple[Parts, list[Refused]]:
+    """Part the sentences of an answer into those that stand and those that don't."""
     parts: Parts = {}
-    dropped = 0
-    for name in PARTS:
-        paragraphs = re.split(r"\n\s*\n", _plain(answer[name]["text"]))
-        told = [words.sentences(paragraph) for paragraph in paragraphs]
+    refused: list[Refused] = []
+    for name, part in answer.items():
+        told = [words.sentences(one) for one in re.split(r"\n\s*\n", _plain(part["text"]))]
         parts[name] = [grounds.sound(sentences) for sentences in told]
-        dropped += sum(map(len, told)) - sum(map(len, parts[name]))
-    return parts, dropped
+        refused += [
+            Refused(name, one, check_prose(one, grounds).why)
+            for sentences, sound in zip(told, parts[name], strict=True)
+            for one in sentences
+            if one not in sound
+        ]
+    return parts, refused
+
+
+def _line_of(refused: Refused) -> str:
+    return f"{refused.part}: {refused.text} ({secrets.redacted(refused.why)})"
 
 
 def _plain(text: str) -> str:

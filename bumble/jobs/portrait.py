@@ -14,7 +14,7 @@ from bumble import patterns
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import claims, origins, verifier
+from bumble.guard import claims, origins, values, verifier
 from bumble.records import base, episodes, knowledge, relationships, session_files
 from bumble.records.episodes import Episode
 from bumble.records.kind import unite
@@ -161,9 +161,18 @@ def loss(old: str, new: str, names: Sequence[str] = ()) -> float:
     if not old:
         return 0.0
     shrunk = max(0.0, 1 - len(new) / len(old))
-    facts = claims.unsupported(old, (), names)
-    lost = claims.unsupported(old, (new,), names)
+    facts, lost = _facts(old, (), names), _facts(old, (new,), names)
     return max(shrunk, len(lost) / len(facts) if len(lost) > 1 else 0.0)
+
+
+def _facts(text: str, but: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the names, numbers and dates of a text, but those of others."""
+    language = words.language(text)
+    told = {one.value for other in but for one in values.read(other, language).numbers}
+    read = values.read(text, language)
+    numbers = [one.word for one in read.numbers if one.claimed and one.value not in told]
+    dated = read.times.dated.difference(*(values.read(one, language).times.dated for one in but))
+    return [*claims.strange(text, but, names, language), *numbers, *map(str, dated)]
 
 
 def inside(text: str) -> str:

@@ -13,6 +13,7 @@ from bumble.text import stop_words, words
 MAX_CHARS = 60
 PART_WORDS = 2  # of an entry of what is no title, but a list
 BEGUN_WORDS = 3  # with which a title may be the beginning of a sentence, broken off
+SHORT_LETTERS = 2  # of a little word of a language that has no list of them
 _MARKS = '#*_`"“”„«»<>[]|.,:; '  # at the ends of a title
 _LIST = patterns.compile(r"[,;/|·]")
 _CLAUSE = patterns.compile(r"[,;:)–—](?=\s)|\s[(-](?=\S)|\s[-–—]\s")
@@ -27,7 +28,7 @@ def heading(text: str) -> str:
 def named(title: str, text: str) -> str:
     """Return a title that names one thing: of a list of words the one that its text tells of most.
 
-    The beginning of a sentence, broken off, becomes its clause.
+    The beginning of a sentence, broken off at a word that leads on, becomes its clause.
 
     Args:
         title: As a model gave it.
@@ -46,7 +47,7 @@ def named(title: str, text: str) -> str:
 def _whole(title: str, text: str) -> str:
     """Return the clause of a text that a title is the beginning of, else the title."""
     begun = title.casefold().split()
-    if len(begun) < BEGUN_WORDS:
+    if len(begun) < BEGUN_WORDS or not _leads_on(begun[-1]):
         return title
     for sentence in words.sentences(text):
         if sentence.casefold().split()[: len(begun)] == begun:
@@ -60,10 +61,11 @@ def _cut(title: str) -> str:
     if len(title) <= MAX_CHARS:
         return title
     taken = title.split()
-    while taken and (
-        len(" ".join(taken)) > MAX_CHARS
-        or taken[-1].isdigit()  # it leads on to something
-        or taken[-1].casefold() in stop_words.WORDS
-    ):
+    while taken and (len(" ".join(taken)) > MAX_CHARS or _leads_on(taken[-1])):
         taken.pop()
     return " ".join(taken) or words.shorten(title, MAX_CHARS)
+
+
+def _leads_on(word: str) -> bool:
+    """Whether something has to stand behind a word: a number, or one of the little ones."""
+    return word.isdigit() or len(word) <= SHORT_LETTERS or word.casefold() in stop_words.WORDS

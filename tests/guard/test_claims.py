@@ -1,11 +1,26 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.guard.claims import unsupported
+from bumble.guard import claims
+from bumble.guard.verifier import ClaimSources
+from bumble.text import words
 from bumble.text.words import sentences
+
+
+def unsupported(
+    text: str, sources: Sequence[str], known_names: Sequence[str] = ()
+) -> tuple[str, ...]:
+    return tuple(claims.strange(text, sources, known_names, words.language(text, *sources)))
+
+
+def bears(text: str, *known: str) -> bool:
+    return ClaimSources(known=known, names=("Sam", "Biscuit")).bear(text)
+
 
 SAID = ("Sam (Sunday 2026-05-24): My dog Biscuit is 3, and we moved to Lisbon in March.",)
 
@@ -40,18 +55,28 @@ def test_what_was_said_is_supported(text: str) -> None:
         ("Rex's bowl is empty.", ("Rex's",)),
         ("Anna Miller has a dog.", ("Miller",)),
         ("NASA hired Sam.", ("NASA",)),
-        ("Biscuit is 4.", ("4",)),
-        ("Biscuit is four years old.", ("four",)),
-        ("Sam was born in 1984.", ("1984",)),
-        ("Sam said so on May 25.", ("25",)),
-        ("Sam said so on 24 June.", ("June",)),
-        ("Sam said so on 2026-05-25.", ("2026-05-25",)),
         ("The Porto-based dog", ("Porto-based",)),
         ("We asked Dr. Miller about Biscuit.", ("Miller",)),
     ],
 )
-def test_names_numbers_and_dates_nobody_said_are_found(text: str, made_up: tuple[str, ...]) -> None:
+def test_names_nobody_said_are_found(text: str, made_up: tuple[str, ...]) -> None:
     assert unsupported(text, SAID) == made_up
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Biscuit is 4.",
+        "Biscuit is four years old.",
+        "Sam was born in 1984.",
+        "Sam said so on May 25.",
+        "Sam said so on 24 June.",
+        "Sam said so on 2026-05-25.",
+        "Sam spoke of four dogs.",
+    ],
+)
+def test_numbers_and_dates_nobody_said_are_found(text: str) -> None:
+    assert not bears(text, *SAID)
 
 
 @pytest.mark.parametrize(
@@ -73,11 +98,9 @@ def test_german_nouns_are_no_names(text: str, source: str) -> None:
     [
         ("Er ist Lehrer und wohnt in Hamburg.", "Hamburg"),
         ("Der Hund heißt Rex und ist alt.", "Rex"),
-        ("Sie kommt am 25. Mai.", "25"),
-        ("Sie hat vier Kinder.", "vier"),
     ],
 )
-def test_german_names_and_numbers_are_checked(text: str, made_up: str) -> None:
+def test_german_names_are_checked(text: str, made_up: str) -> None:
     said = ["Ich bin Lehrer, mein Hund ist alt, ich komme am 24. Mai mit drei Kindern."]
     assert made_up in unsupported(text, said)
 
@@ -101,7 +124,7 @@ def test_german_names_and_numbers_are_checked(text: str, made_up: str) -> None:
     ],
 )
 def test_a_number_has_many_forms(text: str, source: str) -> None:
-    assert unsupported(text, [source]) == ()
+    assert bears(text, source)
 
 
 @pytest.mark.parametrize(
@@ -109,16 +132,16 @@ def test_a_number_has_many_forms(text: str, source: str) -> None:
     [
         ("It is 35 kg.", "It is 3.5 kg."),
         ("We have 5 bees.", "twenty-five bees"),
-        ("We have 5 bees.", "Sam (2026-05-24): we have bees"),
+        ("他有5只猫。", "我有4只猫"),
     ],
 )
 def test_another_number_is_another_number(text: str, source: str) -> None:
-    assert unsupported(text, [source]) != ()
+    assert not bears(text, source)
 
 
 def test_a_month_counts_beside_a_day_in_languages_that_write_it_small() -> None:
-    assert unsupported("Fue el 24 de junio.", ["el 24 de mayo"]) == ("junio",)
-    assert unsupported("She may come.", ["she will come"]) == ()
+    assert not bears("Fue el 24 de junio.", "el 24 de mayo")
+    assert bears("She may come.", "she will come")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +153,6 @@ def test_a_month_counts_beside_a_day_in_languages_that_write_it_small() -> None:
         ("Η Μαρία ζει στην Αθήνα.", "Μαρία: ζω στην Αθήνα", ()),
         ("Samは東京に住んでいる。", "Sam: 東京に住んでいます", ()),
         ("Bobは東京に住んでいる。", "Sam: 東京に住んでいます", ("Bob",)),
-        ("他有5只猫。", "我有4只猫", ("5",)),
         ("لديه ٣ قطط", "عندي 3 قطط", ()),
     ],
 )
@@ -161,3 +183,30 @@ def test_abbreviations_and_ordinals_end_no_sentence(one: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_supports_itself(text: str) -> None:
     assert unsupported(text, [text]) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "written", "strange"),
+    [
+        ("Mam męża Marka i córkę Julkę.", "Mężem Oli jest Marek, a Julce jest tu dobrze.", []),
+        ("Mam męża Marka.", "Mężem Oli jest Marcin, a w domu jest Marta.", ["Marcin", "Marta"]),
+        (
+            "Byli jsme s Petrem a Zuzkou na chatě.",
+            "Na chatu jel Petr a ke Zuzce i Zdenka.",
+            ["Zdenka"],
+        ),
+        ("Olin Mikon kanssa saunassa.", "Saunassa oli Mikko, eikä siellä ollut Mauri.", ["Mauri"]),
+        ("Мы едем на дачу с Петром.", "На дачу едут Пётр и Павел.", ["Павел"]),
+        ("Io vivo con Marco.", "Oggi vive da solo con Marta.", ["Marta"]),  # one form alone
+    ],
+)
+def test_a_name_may_stand_in_another_case_and_no_other_name_does(
+    said: str, written: str, strange: list[str]
+) -> None:
+    language = words.language(written)
+    assert claims.strange(written, [said], ["Ola"], language) == strange
+
+
+def test_the_capitals_of_a_title_make_no_names() -> None:
+    assert claims.strange("Wedding Plans and the Garden", ["We marry in May."], [], "en") == []
+    assert claims.strange("The plans of Margaret", ["We marry in May."], [], "en") == ["Margaret"]

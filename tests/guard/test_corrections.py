@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bumble.guard import clauses, verifier
+from bumble.guard import clauses, corrections, verifier
 from bumble.guard.verifier import CitedClaim, ClaimSources, Said
 
 AT = datetime(2027, 2, 1, 19, tzinfo=UTC)
@@ -111,3 +111,18 @@ def test_what_follows_by_arithmetic_is_an_inference() -> None:
     said = ("they want 8 bowls at 85 pounds each",)
     assert verdict("The bowls bring Ona 680 pounds.", *said)[0] == "inference"
     assert verdict("The bowls bring Ona 690 pounds.", *said)[0] == "mend"
+
+
+@pytest.mark.parametrize(
+    ("known", "text", "says"),
+    [
+        ("Zofia uczy geografii w liceum w Toruniu.", "Zofia uczy geografii w liceum.", True),
+        ("Odete sings.", "Odete sings.", True),
+        ("Odete is eighty.", "Odete sings.", False),
+        ("Odete sings in a choir.", "Odete sings on Sundays.", False),
+        ("Kim's daughter paints.", "Kim paints.", False),
+        ("Kim goes to school no longer.", "Kim goes to school.", False),
+    ],
+)
+def test_a_fact_that_stands_there_in_full_adds_nothing(known: str, text: str, says: bool) -> None:
+    assert corrections.says_all(known, text) is says

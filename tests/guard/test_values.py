@@ -96,3 +96,40 @@ def test_a_full_stop_behind_a_number_is_of_a_day_where_the_words_say_so() -> Non
     assert not values.read("Jetzt sind wir 26. Schön.", "de").times.ordinals
     assert not values.read("It starts at 7.30", "en").times.dated
     assert values.read("from 12 to 19 June", "en").times.dated == {(6, 12), (6, 19)}
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "months", "weekdays"),
+    [
+        ("Her patience would march through any wall.", "en", set(), set()),
+        ("It was in March, on a Tuesday.", "en", {3}, {1}),
+        ("we met in march", "en", {3}, set()),  # whoever writes no capitals
+        ("Rzeczy mają swoje miejsce.", "pl", set(), set()),
+        ("Pojadą tam w połowie maja.", "pl", {5}, set()),
+        ("Tem um mar de paciência e uma quarta voz.", "pt", set(), set()),
+        ("É em março, na quarta-feira.", "pt", {3}, {2}),
+    ],
+)
+def test_a_word_that_may_be_another_names_no_month_and_no_day(
+    text: str, language: str, months: set[int], weekdays: set[int]
+) -> None:
+    times = values.read(text, language).times
+    assert (times.full_months, times.full_weekdays) == (months, weekdays)
+    assert not times.dated
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "alone"),
+    [
+        ("Élodie veut du neuf sans jeter le vieux.", "fr", True),
+        ("Voici neuf chaises.", "fr", False),
+        ("Sie gibt acht auf alles.", "de", True),
+        ("Ettore ha quattordici anni.", "it", False),
+        ("Tibor is twelve.", "en", False),
+    ],
+)
+def test_a_small_number_that_counts_nothing_may_be_another_word(
+    text: str, language: str, alone: bool
+) -> None:
+    [number] = values.read(text, language).numbers
+    assert number.alone is alone

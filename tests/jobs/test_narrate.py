@@ -154,10 +154,28 @@ def test_sentences_with_what_nobody_said_are_left_out(ada: Entity) -> None:
     assert outcome.data["dropped_sentences"] == 1
 
 
-def test_a_part_of_which_nothing_stands_takes_no_other_with_it(ada: Entity) -> None:
-    told(ada, telling(wants="Margaret wants the Eiffel Tower."))
-    text = the_story(ada).text
-    assert "tomatoes" in text and "I argue more gently" in text and "Margaret" not in text
+def again(**parts: str) -> Reply:
+    told = {name: {"uses": [], "text": text} for name, text in parts.items()}
+    return Reply(json.dumps(told), purpose="narrate", contains="<refused>")
+
+
+def test_what_was_refused_goes_back_once_with_the_reason(ada: Entity) -> None:
+    mended = again(wants="I want to hear a fugue with Sam.")
+    model = ScriptedModel([mended, telling(wants="Margaret wants the Eiffel Tower.")])
+    runtime = runtime_of(ada, model)
+    outcome = narrate.run(runtime, narrate.check(runtime).jobs[0])
+    job.apply(runtime, outcome)
+    back = model.requests[1].messages[-1].content
+    assert "wants: Margaret wants the Eiffel Tower. (nobody said" in back
+    assert "I want to hear a fugue with Sam." in the_story(ada).text
+    assert (len(model.requests), outcome.data["dropped_sentences"]) == (2, 0)
+
+
+def test_a_part_of_which_nothing_stands_is_left_out_by_itself(ada: Entity) -> None:
+    outcome = told(ada, telling(wants="I wish that we saw the Eiffel Tower."))
+    assert "Eiffel" not in the_story(ada).text
+    assert "tomatoes" in the_story(ada).text
+    assert outcome.data["dropped_sentences"] == 1
 
 
 def old_story(entity: Entity, text: str = "I was small. " * 60) -> bytes:

@@ -31,6 +31,8 @@ from bumble.text import titles
             "Kim has applied to a school for pastry in Lyon and would move out by January.",
             "Kim has applied to a school for pastry in Lyon",
         ),
+        ("Zegar pana Wojciuka", "Zegar pana Wojciuka znów bije.", "Zegar pana Wojciuka"),
+        ("Zofia jedzie do", "Zofia jedzie do Gdańska.", "Zofia jedzie do Gdańska"),
         ("Frank's long visit", "Frank came.", "Frank's long visit"),
     ],
 )

@@ -1,0 +1,71 @@
+"""Whether two words are forms of one name: the same but for an ending.
+
+Names have cases in most languages: Marek, Marka, Markiem; Julka, Julce; Mikko, Mikon; Пётр, Петром.
+What of a name stays is its consonants: a vowel before the last may flee, the last may soften, a
+double one may become single. What comes behind them as an ending begins with a vowel, and has only
+consonants that endings have. Knows no names, and no endings of any language.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from bumble import patterns
+from bumble.text import stop_words, words
+
+# Languages whose names have no form but a genitive.
+_UNCHANGING = stop_words.OF_LANGUAGE.keys() | {"ca", "da", "no", "sv"}
+_VOWEL = "aeiouyąęıаеиоуыэюяьіїєаεηιουω"
+_DOUBLE = patterns.compile(r"(.)\1+")
+_FLEEING = patterns.compile(rf"(?<=[^{_VOWEL}])(?:ie|[eoео])([^{_VOWEL}])\Z")
+_BASE = patterns.compile(rf"[{_VOWEL}]{{0,2}}[sσ]?")  # how the name itself may end
+_ENDING = patterns.compile(rf"[{_VOWEL}][{_VOWEL}hjlmnsvwвлмнсх]{{0,3}}")
+_BEHIND_VOWEL = patterns.compile(r"[lnstv][^\W\d_]{0,3}")  # Venlasta, Annával
+# What a last consonant becomes before one vowel.
+_SOFTENED = (
+    ("k", "c"), ("h", "z"), ("g", "z"), ("g", "dz"), ("t", "ci"), ("d", "dzi"), ("r", "rz"),
+    ("к", "ц"), ("г", "з"), ("х", "с"),
+)  # fmt: skip
+_LEAST, _SHORT = 2, 3  # letters that stay; of a stem whose ending has no more than two letters
+
+
+def bare(word: str) -> str:
+    """Return a name without what stands behind its apostrophe: Ayşe'nin."""
+    return word.replace("’", "'").split("'")[0] if word.find("'", _LEAST) > 0 else word
+
+
+def inflects(language: str) -> bool:
+    """Whether a language has names in several forms; of one that isn't known, it may."""
+    return language not in _UNCHANGING
+
+
+@lru_cache(maxsize=65536)
+def are_one(name: str, other: str) -> bool:
+    """Whether two words, folded, are forms of one name in a language that has several."""
+    if name == other:
+        return True
+    if name[:1] != other[:1]:
+        return False
+    one, two = (_DOUBLE.sub(r"\1", word.replace("ł", "l")) for word in (name, other))
+    return one == two or _is_form(one, two) or _is_form(two, one)
+
+
+def _is_form(form: str, name: str) -> bool:
+    """Whether a word is made of a name by an ending in the place of its own."""
+    for stem in {name, _FLEEING.sub(r"\1", name)}:
+        shared = words.shared_start(stem, form)
+        own, ending = stem[shared:], form[shared:]
+        if shared < _LEAST or not _BASE.fullmatch(own):
+            continue
+        if len(ending) > max(2, shared * 2 - _SHORT):
+            continue
+        if stem[shared - 1] in _VOWEL and not own and _BEHIND_VOWEL.fullmatch(ending):
+            return True
+        if not ending or _ENDING.fullmatch(ending):
+            return True
+    return form[-1:] in _VOWEL and any(
+        form[:-1].endswith(soft)
+        and (hardened := form[: -1 - len(soft)] + hard) == name[: len(hardened)]
+        and _ENDING.fullmatch(name[len(hardened) :])
+        for hard, soft in _SOFTENED
+    )
