@@ -106,10 +106,11 @@ def _check_place(path: str, named: str) -> None:
 
 def is_written(path: str) -> bool:
     """Whether bumble may write a file of an entity's folder."""
-    first, _, inner = path.partition("/")
+    parts = PurePosixPath(os.path.normpath(path).replace(os.sep, "/")).parts
+    first = parts[0] if parts else ""
     return (
         path in _BY_NAME
-        or bool(first in _ANY_FILE and inner)
+        or (first in _ANY_FILE and len(parts) > 1)
         or (not first.startswith(".") and path.endswith(".md"))
         or (path.startswith(_YAML) and path.endswith(".yaml"))
     )
