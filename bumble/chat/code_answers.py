@@ -107,10 +107,12 @@ def _talked(runtime: Runtime, heard: Heard, language: str, words: templates.Temp
         for message in told.messages.values()
         if message.speaker == heard.who.id
         and start <= message.at < end
-        and told.tells(message.id)
+        and not told.asks(message.id)
         and message.id != heard.message.id
     ]
-    return _listed(runtime, words.talked, said[:TALKED], words) if said else words.silent
+    most = sorted(said, key=lambda one: told.worth(one.id), reverse=True)[:TALKED]
+    chosen = [one for one in said if one in most]
+    return _listed(runtime, words.talked, chosen, words) if said else words.silent
 
 
 def _period(
@@ -182,7 +184,9 @@ def _reminder(
     near = told if when in told else f"{told} {when}"
     due = time_of(near, when, reading.language, at, wakes=not reading.said.what)
     what = _whole(reading.said.what, when, text) or text
-    what = (what.replace(when, " ") if when else what).strip(" ,.;:!?") or text
+    named = values.read(when, reading.language)
+    is_time = bool(named.numbers) or named.times.are_there  # else a word that stands anywhere
+    what = (what.replace(when, " ", 1) if is_time else what).strip(" ,.;:!?") or text
     if due is None:
         return CodeReply(words.no_reminder.format(what=what.replace('"', "'")), "remind")
     reminder = reminders.new(
@@ -227,8 +231,8 @@ def time_of(
         wakes: Whether nothing is named that is to be thought of: who is asleep is woken.
     """
     text, when = _apart(text, language), _apart(when, language)
-    # half a time is another one: in a language without a file each of its words has to be known
-    known = None if templates.has(language) else _hours_of_words(language)
+    # half a time is another one: where not all words for it are known each of its words has to be
+    known = None if language in clock.LANGUAGES else _hours_of_words(language)
     unread = values.unread(when, language) if known is not None else ()
     if known is not None and (not when or any(word not in known for word in unread)):
         return None
@@ -237,7 +241,9 @@ def time_of(
     if lapse:
         return at + lapse
     parts, named = _parts(text, language), _parts(when, language)
-    clock = next((each for each in (*near.numbers, *whole.numbers) if each.kind == "clock"), None)
+    named_hour = next(
+        (each for each in (*near.numbers, *whole.numbers) if each.kind == "clock"), None
+    )
     bare = [  # an hour without a sign of it: `at 8`, `um 7`
         each
         for each in near.numbers
@@ -246,18 +252,18 @@ def time_of(
         and each.hours
         and each.value not in near.times.ordinals
     ]
-    if clock is None and "noon" not in parts and bare:
-        clock = bare[0]
+    if named_hour is None and "noon" not in parts and bare:
+        named_hour = bare[0]
     days = (
         _days(near.times, at) or _abbreviated(when, language, at) or _days(_full(whole.times), at)
     )
-    if clock is None:
+    if named_hour is None:
         if not (days or named) or (near.numbers and not near.times.are_there and not named):
             return None
         hours = tuple(timedelta(hours=hour) for part in named or parts for hour in HOURS_OF[part])
         hours = hours or (timedelta(hours=reminders.MORNING),)
     else:
-        hours = _hours(clock, parts, soon=not days or days[0] == at.date(), wakes=wakes)
+        hours = _hours(named_hour, parts, soon=not days or days[0] == at.date(), wakes=wakes)
     days = days or [at.date(), at.date() + timedelta(days=1)]
     times = [datetime.combine(each, time(), at.tzinfo) + hour for each in days for hour in hours]
     return next((each for each in times if each > at), None)

@@ -73,6 +73,17 @@ class Told(Struct, frozen=True, dict=True):
         notice = self.notices.get(message_id)
         return notice is None or not notices.is_idle(notice)
 
+    def asks(self, message_id: str) -> bool:
+        """Whether a message surely only asks for something, or greets."""
+        notice = self.notices.get(message_id)
+        small = notices.QUESTIONS | {"greet", "leave"}
+        return notice is not None and not notice.keep and notice.why in small
+
+    def worth(self, message_id: str) -> float:
+        """Return how likely a message is worth keeping."""
+        notice = self.notices.get(message_id)
+        return (notice.share or 0.0) if notice else 0.0
+
     def kept(self, person: str) -> list[Message]:
         """Return what somebody told of themselves and no later word put right, the newest first.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cache
 from itertools import islice, pairwise
 
@@ -53,13 +54,14 @@ from bumble.text.words import one_line
 
 PAGE = "talk_{language}"
 MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
-ANSWER_TOKENS, TASK_TOKENS, SUM_TOKENS = 90, 400, 40
+ANSWER_TOKENS, TASK_TOKENS, SUM_TOKENS, PURPOSE_TOKENS = 90, 400, 40, 60
 CHOICE_TOKENS = 4
 TASK_TEMPERATURE = 0.3  # of a model that isn't sure of itself at its own
 MOST_SENTENCES = 3
 FIRST_LINE = 200  # characters after which no announcement is waited for
 ANNOUNCES = (":", "：")
 LEAST_AGAIN = 4  # words of what isn't said twice
+SPELLED = 0.85  # of two texts' letters the same: they differ in their spelling alone
 ROUNDS, ROUND_CHARS = 4, range(4, 80)  # how often the same is heard again, and how long that is
 TASK_SEEN = 4  # messages just before a task, which it may be about
 STOCK = 0.55  # calibrated similarity from which a sentence is an assistant's phrase
@@ -249,10 +251,13 @@ def _answered(
     runtime: Runtime, turn: Turn, template: Templates, outcome: LoopOutcome, voice: ReplyStream
 ) -> CodeReply | None:
     """Return what answers a message, or a sentence of one; None: the model has said it."""
+    may_draft = sayings.may_draft(runtime, turn.reading.language)
+    if may_draft and turn.reading.said.has("remind"):
+        turn = _with_purpose(runtime, turn, outcome)
     reply = _known(runtime, turn, template)
     if reply is not None:
         return reply
-    if sayings.may_draft(runtime, turn.reading.language):
+    if may_draft:
         voice.sign()
         with voice.breakable():
             reply = _remembered(runtime, turn, template, outcome)
@@ -269,6 +274,17 @@ def _answered(
     if reply is None and _is_task(turn):
         reply = CodeReply(template.cannot, "task")
     return reply or CodeReply(_worded(runtime, turn, template), turn.reading.said.main)
+
+
+def _with_purpose(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> Turn:
+    """Return a turn with what a reminder is for, copied by the model; its words are held to."""
+    text, said = turn.heard.message.text, turn.reading.said
+    copied = _asked(runtime, turn, outcome, "remind", text, PURPOSE_TOKENS).strip(" .\"'“”„")
+    if not copied or copied.casefold() not in text.casefold():
+        return turn
+    start = text.casefold().index(copied.casefold())
+    what = text[start : start + len(copied)]
+    return replace(turn, reading=replace(turn.reading, said=replace(said, what=what)))
 
 
 def _only(turn: Turn, text: str, said: MessageReading) -> Turn:
@@ -473,7 +489,10 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
     asks = reading.main in notices.QUESTIONS
     if asks and reading.keep <= 0 and (reading.has(reading.main) or _is_question(turn)):
         return template.unknown
-    said = [_another(template.replies[_fitting(reading)], turn, runtime)]
+    message = turn.heard.message
+    corrects = notices.corrected(runtime, turn.heard.session, message, reading, {})
+    fitting = _fitting(reading, corrects=bool(corrects))
+    said = [_another(template.replies[fitting], turn, runtime)]
     if reading.has("greet"):
         said = [_hello(turn, template, runtime), *(() if reading.main == "greet" else said)]
     if reading.has("leave"):
@@ -482,17 +501,27 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
     return " ".join(said)
 
 
-def _fitting(reading: MessageReading) -> str:
+def _fitting(reading: MessageReading, *, corrects: bool) -> str:
     """Return which of the short replies a friend would surest give.
 
-    One that says what is done with a message is given only where that is so.
+    One that says what is done with a message is given only where that is so. Where none is surer
+    than not, what is said feels nothing that may be wrong.
+
+    Args:
+        reading: What the message is.
+        corrects: Whether it puts something right.
     """
+    noted = reading.keep > 0 or reading.has("remember")
     is_so = {
-        "noted": reading.keep > 0 or reading.has("remember"),
+        "noted": noted,
         "secret": reading.scores.get("confide", notices.IN_DOUBT) > notices.IN_DOUBT,
+        "corrected": corrects,
     }
     fit = {name: sure for name, sure in reading.replies.items() if is_so.get(name, True)}
-    return max(fit, key=lambda name: fit[name], default="noted" if is_so["noted"] else "fine")
+    surest = max(fit, key=lambda name: fit[name], default="")
+    if surest and fit[surest] > 0:
+        return surest
+    return "sorry" if reading.heavy else "noted" if noted else "fine"
 
 
 def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
@@ -610,7 +639,7 @@ class _Sentences:
         if len(sentence.split()) < LEAST_AGAIN:
             own = [stop_words.bare(one) for text in self._before for one in words.sentences(text)]
             return stop_words.bare(sentence) in own or self._asks(sentence)
-        is_whole = len(self._asked.split()) >= LEAST_AGAIN and quotes.is_in(self._asked, sentence)
+        is_whole = len(self._asked.split()) >= LEAST_AGAIN and _is_again(self._asked, sentence)
         told = any(quotes.is_in(sentence, one) for one in self._before)
         return is_whole or told or self._asks(sentence)
 
@@ -650,6 +679,14 @@ class _Answer(_Sentences):
                 super()._tell(f" {sentence}" if self.said else sentence)
             if len(words.sentences(self.said)) >= MOST_SENTENCES:
                 raise EnoughError
+
+
+def _is_again(said: str, sentence: str) -> bool:
+    """Whether a sentence holds what was said, or is it but for its spelling."""
+    if quotes.is_in(said, sentence):
+        return True
+    alike = SequenceMatcher(None, stop_words.bare(said), stop_words.bare(sentence))
+    return alike.quick_ratio() >= SPELLED and alike.ratio() >= SPELLED
 
 
 def _nearness(embedder: Embedder, text: str, phrases: Sequence[str]) -> float:

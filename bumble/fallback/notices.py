@@ -27,6 +27,7 @@ NEAR = timedelta(minutes=15)  # between a message and what it may take up
 HUSHED = timedelta(minutes=5)  # between a request to be silent and what it is about
 IN_DOUBT = -1.0  # how far below its cut-off a confidence still counts as one
 SHORT = 8  # words of a request to be silent that is about something said before
+MOST_BEFORE = 2  # messages after which nobody says who they are any more, but tells of others
 ELSEWHERE = 12  # messages of other conversations that may be put right
 LEAST_NEAR = 0.25  # calibrated similarity from which a message may be meant
 TIED = 0.5  # how much nearer a message is by a value that another one takes the place of
@@ -87,7 +88,8 @@ def read(
 ) -> MessageReading:
     """Read a message, beside what the same person said just before it."""
     before = previous(session, message)
-    return reader.read(message.text, before.text if before else "")
+    begins = message in _own(session, message)[: MOST_BEFORE + 1]
+    return reader.read(message.text, before.text if before else "", begins=begins)
 
 
 def previous(session: sessions.Session, message: sessions.Message) -> sessions.Message | None:
@@ -179,32 +181,32 @@ def corrected(
 
     Likely is what is near in meaning, and for what it gives another value, the more the surer.
 
-    What its speaker said just before goes first, where the message surely puts something right. One
-    that doesn't look as if it did does so where it gives another value for what was told.
+    What its speaker said just before goes first, where the message surely puts something right.
+    Each is read beside it: a message that doesn't look as if it put that right does so where it
+    gives another value for what was told.
     """
-    embedder = runtime.memory.embedder
+    embedder, reader = runtime.memory.embedder, runtime.memory.reader
     earlier = _earlier(runtime, session, message, {**session.notices, **known})
-    if embedder is None or not earlier:
+    if embedder is None or reader is None or not earlier:
         return ()
     ties = {
         id_: corrections.replaces(text, message.text, message.at, who=message.speaker)
         for id_, text in earlier.items()
     }
     near = likeness(embedder, message.text, earlier)
-    points = {id_: near[id_] + TIED * ties[id_] for id_ in earlier}
     before = previous(session, message)
-    is_sure = reading.scores.get("correct", 0.0) >= SURE
-    if is_sure and before and before.id in points and before.id == list(earlier)[-1]:
-        points[before.id] += LEAST_NEAR
+    last = before.id if before and before.id == list(earlier)[-1] else ""
+    points = {id_: near[id_] + TIED * ties[id_] for id_ in earlier}
+    if last and reading.scores.get("correct", 0.0) >= SURE:
+        points[last] += LEAST_NEAR
     likely = sorted((id_ for id_ in points if points[id_] >= LEAST_NEAR), key=lambda i: -points[i])
-    if reading.has("correct"):
-        return tuple(likely[:CORRECTS])
-    doubt = reading.scores.get("correct", FAR)
-    return tuple(
-        id_
-        for id_ in likely[:CORRECTS]
-        if ties[id_] >= corrections.ENOUGH and doubt + BY_VALUE * ties[id_] >= REPLACES
-    )
+
+    def is_put_right(id_: str) -> bool:
+        beside = reader.read(message.text, earlier[id_]).scores.get("correct", FAR)
+        by_value = ties[id_] >= corrections.ENOUGH and beside + BY_VALUE * ties[id_] >= REPLACES
+        return beside > 0 or by_value
+
+    return tuple(filter(is_put_right, likely[:CORRECTS]))
 
 
 def likeness(embedder: Embedder, text: str, others: Mapping[str, str]) -> dict[str, float]:
@@ -232,7 +234,7 @@ def _earlier(
         for each in session.messages[:place]
         if each.speaker == message.speaker and is_noticeable(each) and each.id not in dropped
     }
-    name = message.extra.get("name") or message.speaker
+    name, reader = message.extra.get("name") or message.speaker, runtime.memory.reader
     runtime.memory.sync()
     hits = runtime.memory.search(
         message.text,
@@ -249,5 +251,6 @@ def _earlier(
         and not is_untrusted(hit.trust)
         and hit.at is not None
         and hit.at < message.at
+        and not (reader and reader.read(hit.text).main in QUESTIONS)
     ]
     return {**{hit.id: hit.text for hit in sorted(mine, key=lambda hit: hit.id)}, **here}

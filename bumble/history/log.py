@@ -24,7 +24,7 @@ from bumble.errors import (
     RecordMissingError,
 )
 from bumble.files import git
-from bumble.records import kinds
+from bumble.records import base, kinds
 from bumble.records.kind import changed_lines
 from bumble.records.provenance import EVERYTHING, Reader, withheld
 from bumble.runtime import audiences
@@ -195,9 +195,13 @@ def find(root: Path, name: str) -> Commit:
 
 
 def pathspecs(name: str) -> list[str]:
-    """Return what names the file of a record, wherever it lies, by its id or the end of it."""
+    """Return what names the file of a record, wherever it lies, by its id or the end of it.
+
+    A few letters, which may be the end of any, are the whole of a name.
+    """
     plain = "".join(f"[{char}]" if char in "*?[]\\" else char for char in name)
-    return [f":(glob,icase)**/*{plain}.*", f":(glob,icase)**/*{plain}/**"]
+    plain = f"*{plain}" if len(name) >= base.SHORTEST_END else plain
+    return [f":(glob,icase)**/{plain}.*", f":(glob,icase)**/{plain}/**"]
 
 
 def versions(root: Path, commit: Commit) -> list[Version]:

@@ -102,7 +102,6 @@ KINDS = (*(kind.name for kind in kinds.KINDS if kind.explained), MESSAGE)
 WITH_IDS = (*(kind.name for kind in kinds.KINDS if kind.explained and kind.prefix), MESSAGE)
 CLAIMS = tuple(kind.name for kind in kinds.KINDS if kind.claims)
 LINES = tuple(kind.name for kind in kinds.KINDS if kind.is_lines)
-SHORTEST_END = 6  # letters that may stand for a whole id
 _DAY = patterns.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -275,7 +274,7 @@ class Library:
         begins = has_ids and bool(_kind_of(wanted))
         if kind == kinds.JOURNAL.name and _DAY.match(wanted):
             begins, part = True, part.replace("t", " ")
-        if not begins and (len(part) < SHORTEST_END or not (is_lines or has_ids)):
+        if not begins and (len(part) < base.SHORTEST_END or not (is_lines or has_ids)):
             return []
         found: dict[str, None] = {}
         for name, record_id in self._names(kind):

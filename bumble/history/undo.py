@@ -177,7 +177,9 @@ def choose(
     if not touching:
         raise RecordMissingError("commit or record", name)
     if len(touching) > 1:
-        lines = "\n".join(f"  {commit.short}  {commit.title}" for commit in touching[:8])
+        # titles may tell what somebody else said
+        told = (f"  {each.short}  {each.at:%Y-%m-%d %H:%M}  {each.cycle}" for each in touching[:8])
+        lines = "\n".join(told)
         raise UserError(f"{len(touching)} changes touched {name}; name one of them:\n{lines}")
     paths = {touched.path for touched in touching[0].touched}
     _check_settled(waiting, [note for note in waiting.notes if not paths.isdisjoint(note.after)])

@@ -41,6 +41,7 @@ _KINDS: Mapping[type, str] = {
     dict: "a mapping",
 }
 TRUSTS = ("owner", "person", "entity", "tool", "imported")  # from the most to the least trusted
+SHORTEST_END = 6  # letters of an id that may stand for the whole of it
 
 
 class Provenance(Struct, frozen=True):

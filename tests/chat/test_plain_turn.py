@@ -299,6 +299,20 @@ def test_a_reminder_is_set_and_said_back_with_its_time(ada: Entity) -> None:
     assert (made.text, made.person) == ("to ring the vet", "sam")
 
 
+def test_what_a_reminder_is_for_is_copied_whole_by_the_model_and_held_to_what_was_said(
+    ada: Entity,
+) -> None:
+    text = "remind me tomorrow at 9 to take my cutter in the house of Mrs Hanrahan, it stayed there"
+    read = reading("remind", when="tomorrow at 9", what="take my cutter in the")
+    talk, _ = told(ada, {text: read}, "take my cutter in the house of Mrs Hanrahan", tier="choose")
+    assert talk.say(text).endswith("09:00: take my cutter in the house of Mrs Hanrahan")
+    other = "remind me tomorrow at 9 to feed the goat"
+    talk, _ = told(
+        ada, {other: reading("remind", when="tomorrow at 9", what="feed")}, "the cow", tier="choose"
+    )
+    assert talk.say(other).endswith("09:00: feed")
+
+
 def test_what_a_reminder_is_for_may_be_said_in_the_sentence_before(ada: Entity) -> None:
     text = "I must ring them about the pills. Tell me tomorrow at 9, ok?"
     read = reading("remind", when="tomorrow at 9", what="the pills")
@@ -356,9 +370,9 @@ def test_sums_are_worked_out_by_code(text: str, language: str, result: str) -> N
         ("when the kettle boils", "", "en", None),
         ("no time in this", "", "xx", None),
         ("morgen om half 9 bellen", "morgen om half 9", "nl", (25, 8, 30)),
-        ("morgenochtend om half 9", "morgenochtend om half 9", "nl", None),
+        ("morgenochtend om half 9", "morgenochtend om half 9", "nl", (25, 8, 30)),
         ("jutro o 17 odebrać tort", "jutro o 17", "pl", (25, 17, 0)),
-        ("jutro wieczorem o 8", "jutro wieczorem o 8", "pl", None),
+        ("jutro wieczorem o 8", "jutro wieczorem o 8", "pl", (25, 20, 0)),
         ("明日の朝6時に起こして", "明日の朝6時", "ja", None),
         ("明天早上8点提醒我", "", "zh", None),
     ],

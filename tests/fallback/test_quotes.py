@@ -20,7 +20,7 @@ AT = datetime(2026, 11, 9, 12, tzinfo=ZoneInfo("Europe/Berlin"))
         ("fr", "> Kim, 9 novembre 2026 : « x y »"),
         ("it", "> Kim, 9 novembre 2026: «x y»"),
         ("pt", "> Kim, 9 de novembro de 2026: “x y”"),
-        ("nl", "> Kim, 2026-11-09: “x y”"),
+        ("fi", "> Kim, 2026-11-09: “x y”"),
     ],
 )
 def test_a_quote_has_name_day_and_marks_of_its_language(language: str, line: str) -> None:

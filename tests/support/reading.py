@@ -34,7 +34,7 @@ class ScriptedReader:
     def __init__(self, known: Mapping[str, MessageReading]) -> None:
         self.known, self.asked = dict(known), list[tuple[str, str]]()
 
-    def read(self, text: str, previous: str = "") -> MessageReading:
+    def read(self, text: str, previous: str = "", *, begins: bool = False) -> MessageReading:
         self.asked.append((text, previous))
         return self.known.get(text, reading("tell"))
 

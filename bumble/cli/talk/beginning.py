@@ -13,7 +13,7 @@ from bumble.cli import newborn, opening, output, setting_files
 from bumble.cli.models import weights
 from bumble.entity import config, installation
 from bumble.errors import FolderUnwritableError, UserError
-from bumble.fallback import sayings
+from bumble.fallback import notices, sayings
 from bumble.files import disk
 from bumble.records import relationships, session_files
 from bumble.text import words
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bumble.cli.talk.conversation import Conversation
 
 OWNER_NAME = "owner.name"
-MOST_BEFORE = 2  # messages after which nobody says who they are any more, but tells of others
 
 
 def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
@@ -32,14 +31,16 @@ def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
     owner is known; later ones never wait for a reader to be loaded.
     """
     before = sum(message.role == "user" for message in talk.session.messages)
-    if not talk.runtime.writes or talk.person.trust != "owner" or before > MOST_BEFORE:
+    if not talk.runtime.writes or talk.person.trust != "owner" or before > notices.MOST_BEFORE:
         return
     able = sayings.for_talk(talk.runtime, words.language(text)) is None
     if able and not is_first(talk.opened):
         return
     # without a model that writes it reads the message anyway, and may have to be fetched for that
     reads = weights.reader_here(talk.opened) if able else talk.runtime.memory.reader
-    opened = with_name(talk.opened, reads.read(text).introduced if reads else "", yes=yes)
+    opened = with_name(
+        talk.opened, reads.read(text, begins=True).introduced if reads else "", yes=yes
+    )
     if opened is not talk.opened:
         talk.name_owner(opened)
 

@@ -73,12 +73,13 @@ class MessageReading(Struct, frozen=True):
 class MessageReader(Protocol):
     """What reads messages."""
 
-    def read(self, text: str, previous: str = "") -> MessageReading:
+    def read(self, text: str, previous: str = "", *, begins: bool = False) -> MessageReading:
         """Read a message.
 
         Args:
             text: What was said.
             previous: What the same person said just before it; empty: nothing.
+            begins: Whether it is one of the first of a talk, in which people say who they are.
         """
 
 
@@ -99,10 +100,10 @@ class HeadReader:
         self._embedder, self._weights = embedder, weights
         self._cuts = dict(zip(map(str, weights["cut_names"]), weights["cuts"], strict=True))
 
-    def read(self, text: str, previous: str = "") -> MessageReading:
+    def read(self, text: str, previous: str = "", *, begins: bool = False) -> MessageReading:
         """Read a message, and where it may say who speaks, its sentences and first words, too."""
         whole = self._read(text, previous)
-        if whole.scores.get("introduce", -9.0) > MAY_INTRODUCE:
+        if begins or whole.scores.get("introduce", -9.0) > MAY_INTRODUCE:
             openings = filter(None, (pattern.match(text) for pattern in _OPENINGS))
             for part in (*(one[1] for one in openings), *words.sentences(text)):
                 whole = _introduced(whole, self._read(part))
