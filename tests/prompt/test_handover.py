@@ -185,11 +185,11 @@ def test_a_brief_says_how_the_talk_ended_and_leaves_out_a_question_that_was_answ
     remembered(folder, session, f"# The radio\n\n{told} It was saved in the end.")
     runtime = runtime_of(folder)
     apply(runtime, handover.run(runtime, HandoverJob(session)))
-    told = handover.brief(runtime, begun(RELATED))
-    assert told is not None
-    assert "part 39 of the radio. It was saved in the end." in told.text
-    assert "part 0 of" not in told.text
-    assert "glue" not in told.text
+    left = handover.brief(runtime, begun(RELATED))
+    assert left is not None
+    assert "part 39 of the radio. It was saved in the end." in left.text
+    assert "part 0 of" not in left.text
+    assert "glue" not in left.text
 
 
 def test_the_entity_s_name_in_a_first_message_does_not_make_it_unlike_a_brief(
