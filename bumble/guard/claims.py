@@ -35,7 +35,6 @@ _INFLECTIONS = ("e", "en", "er", "es", "em")  # of an adjective before its noun
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
 SHARED_LETTERS = 5
-_LONG = 8  # letters of a name, of which one may be mistyped
 _STEM, _NAME = "~", "^"  # mark a stem and what may be a name among the forms of a source
 
 
@@ -107,14 +106,7 @@ def _follows_article(sentence: _Sentence, n: int) -> bool:
     if before < 0:
         return False
     counts = (number_words.value(sentence.plain[before], "de") or 0) > 1
-    return counts or sentence.plain[before] in ARTICLES or _is_genitive(sentence, before)
-
-
-def _is_genitive(sentence: _Sentence, n: int) -> bool:
-    """Whether a word says whose a noun is: "Annas Lehrer"."""
-    word = sentence.plain[n]
-    is_noun = n > 0 and words.is_listed(word, "de") and _is_noun(word, "de")
-    return sentence.tokens[n][0].isupper() and word.endswith("s") and not is_noun
+    return counts or sentence.plain[before] in ARTICLES
 
 
 def _may_be_adjective(sentence: _Sentence, n: int) -> bool:
@@ -138,24 +130,11 @@ def _occurs(
         form[0] == _NAME and names.are_one(bare, form[1:]) for form in source_forms
     ):
         return True
-    if len(bare) >= _LONG and any(_is_misspelt(bare, form) for form in source_forms):
-        return True
     stem = _STEM + words.stem(bare, language)
     least = len(_STEM) + SHARED_LETTERS
     is_long = len(stem) >= len(_STEM) + _SHARED or bare.endswith(stem.removeprefix(_STEM))
     return (is_long and stem in source_forms) or any(
         words.akin(stem, form, least) for form in source_forms
-    )
-
-
-def _is_misspelt(word: str, other: str) -> bool:
-    """Whether two long words differ by one letter."""
-    start = words.shared_start(word, other)
-    longest = max(len(word), len(other))
-    return any(
-        word[start + own :] == other[start + others :]
-        for own, others in ((1, 1), (1, 0), (0, 1))
-        if longest - start >= max(own, others)
     )
 
 

@@ -228,9 +228,8 @@ def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
     told = [one for one in subject.read.numbers if one.value > 1]
     is_of_date = times.dated or times.full_months
     for number in told:
-        is_listed = values.are_listed(subject.text, number)
-        is_listed |= bool(is_of_date) and number.value in values.YEARS
-        if number.value not in days and not is_listed:
+        is_year = bool(is_of_date) and number.value in values.YEARS
+        if number.value not in days and not is_year:
             look = partial(_look_for_number, number, told, subject.read.content)
             yield Value("number", "", look)
     told_on = {(one.at.month, one.at.day) for one in sources if one.is_cited and one.at}

@@ -585,18 +585,6 @@ def _spans(tokens: Sequence[str], found: Sequence[Run], terms: Calendar) -> Iter
             yield int(days) * int(counted[-1] if counted and counted[-1] < 400 else 1)
 
 
-_NAME = r"[^\W\d_a-zß-ÿ][^\W\d_]+"
-_LIST = patterns.compile(rf"\b{_NAME}(?:, {_NAME})*,? (?:and|und|et|y|e|en) {_NAME}")
-_JOINT = patterns.compile(r",? (?:and|und|et|y|e|en) |, ")
-
-
-def are_listed(text: str, number: Number) -> bool:
-    """Whether a text names one by one what it counts: "two grandsons, Luca and Nino"."""
-    return number.kind == "thing" and any(
-        0 <= len(_JOINT.split(listed[0])) - number.value <= 1 for listed in _LIST.finditer(text)
-    )
-
-
 def days_of(times: Times, at: datetime, *, vaguely: bool = True) -> set[date]:
     """Return the days that a message means by its words of time.
 

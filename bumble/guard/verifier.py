@@ -297,22 +297,18 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
         return True
     few = not sentence.cites or _are_few(sources)
     may_be_day = sentence.cites or not number.unit
-    return (
-        values.are_listed(sentence.text, number)
-        or any(
-            any(
-                one.equals(number)
-                and may_be(number, one, loosely=few)
-                and (few or not one.unit or clauses.akin(one.unit, number.unit))
-                for one in read.numbers
-            )
-            or (may_be_day and number.value in _days_named(read))
-            for read in _read(number, sentence, sources)
+    return any(
+        any(
+            one.equals(number)
+            and may_be(number, one, loosely=few)
+            and (few or not one.unit or clauses.akin(one.unit, number.unit))
+            for one in read.numbers
         )
-        or (
-            number.value in sentence.read.times.ordinals
-            and number.value in {day.day for day in _given_days(sentence, sources, vaguely=False)}
-        )
+        or (may_be_day and number.value in _days_named(read))
+        for read in _read(number, sentence, sources)
+    ) or (
+        number.value in sentence.read.times.ordinals
+        and number.value in {day.day for day in _given_days(sentence, sources, vaguely=False)}
     )
 
 
