@@ -120,7 +120,6 @@ class Viewer:
 
 LAST = "last"
 WHOLE_END = 26  # letters of an id behind its prefix
-SHORTEST_END = 6  # letters of an id that a list shows, if they tell it from the others
 GENERATED_ID = patterns.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")  # a prefix and a ULID
 
 LimitOption = Annotated[
@@ -259,7 +258,8 @@ def pick(paths: Mapping[str, T], prefix: str, what: str) -> T:
         raise UserError(f"There is no {what} yet.")
     if wanted == LAST or wanted in paths:
         return paths[wanted] if wanted in paths else list(paths.values())[-1]
-    matching = [path for path in paths if wanted and path.casefold().endswith(wanted.casefold())]
+    is_end = len(wanted) >= base.SHORTEST_END
+    matching = [path for path in paths if is_end and path.casefold().endswith(wanted.casefold())]
     if len(matching) > 1:
         shown = ", ".join(matching[:4]) + (", …" if len(matching) > 4 else "")
         raise UserError(f'"{wanted}" is the end of {len(matching)} ids: {shown}\nGive more of it.')
@@ -288,7 +288,7 @@ def choice(what: str, given: str, offered: Collection[str]) -> str:
 
 def short_ids(ids: Sequence[str], among: Iterable[str]) -> dict[str, str]:
     """Return the end of each id that is enough to name it among others; names are not cut."""
-    length, everyone = SHORTEST_END, list(among)
+    length, everyone = base.SHORTEST_END, list(among)
     for length in range(SHORTEST_END, WHOLE_END):
         ends = Counter(id_[-length:].casefold() for id_ in everyone)
         if all(ends[id_[-length:].casefold()] == 1 for id_ in ids):

@@ -65,7 +65,8 @@ def _read(sentence: str, language: str) -> _Sentence:
     language = words.language(sentence, default=language)
     plain = [words.folded(token) for token in tokens]
     telling = [token for token, word in zip(tokens, plain, strict=True) if word not in _NO_NAME]
-    shown = language == "de" or any(token[0].islower() for token in telling)
+    is_sentence = sentence.rstrip("\"'”’»)").endswith((".", "!", "?", "…"))
+    shown = is_sentence or language == "de" or any(token[0].islower() for token in telling)
     return _Sentence(tokens, plain, language, stop_words.is_unspaced(sentence), not shown)
 
 

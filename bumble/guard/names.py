@@ -31,7 +31,8 @@ _LEAST, _SHORT = 2, 3  # letters that stay; of a stem whose ending has no more t
 
 def bare(word: str) -> str:
     """Return a name without what stands behind its apostrophe: Ayşe'nin."""
-    return word.replace("’", "'").split("'")[0] if word.find("'", _LEAST) > 0 else word
+    start, _, _ = word.replace("’", "'").partition("'")
+    return start if len(start) >= _LEAST else word
 
 
 def inflects(language: str) -> bool:

@@ -312,11 +312,6 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     )
 
 
-def _is_scaled(number: Number, other: Number) -> bool:
-    """Whether a bare number is one of thousands or millions: "from 690 to 710 thousand"."""
-    return not number.kind and other.value in (number.value * _THOUSAND, number.value * _MILLION)
-
-
 def _days_named(read: ReadText) -> set[int]:
     return {*read.times.ordinals, *(day for _, day in read.times.dated)}
 

@@ -209,4 +209,5 @@ def test_a_name_may_stand_in_another_case_and_no_other_name_does(
 
 def test_the_capitals_of_a_title_make_no_names() -> None:
     assert claims.strange("Wedding Plans and the Garden", ["We marry in May."], [], "en") == []
+    assert claims.strange("Ruth met Margaret.", [], ["Ruth"], "en") == ["Margaret"]
     assert claims.strange("The plans of Margaret", ["We marry in May."], [], "en") == ["Margaret"]

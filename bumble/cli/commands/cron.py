@@ -283,6 +283,9 @@ WithOption = Annotated[
     Literal["crontab", "systemd"] | None,
     typer.Option("--with", help="What runs it. Default: crontab if there is one."),
 ]
+PrintOption = Annotated[
+    bool, typer.Option("--print", help="Print what would be done; the default without --yes.")
+]
 NOT_YET = "Nothing was changed: --yes does it."
 
 
@@ -352,12 +355,14 @@ def install(
     opened: Opened,
     *,
     scheduler: WithOption = None,
+    only_print: PrintOption = False,
     yes: YesOption = False,
 ) -> None:
     """Have the system run a tick every ten minutes; without --yes, print what that takes.
 
     Where the folder follows a remote, it also syncs every night.
     """
+    yes = yes and not only_print
     job, chosen = _job(opened), scheduler or _scheduler(opened)
     environ, folder = opened.shell.environ, _units(opened.shell)
     text = [block(job)]
@@ -398,10 +403,12 @@ def remove(
     shell: Shell,
     *,
     scheduler: WithOption = None,
+    only_print: PrintOption = False,
     yes: YesOption = False,
     entity: EntityOption = None,
 ) -> None:
     """Have the system run no tick of a folder, which may be gone; without --yes, print how."""
+    yes = yes and not only_print
     named = entity or shell.entity
     root = shell.real_path(named) if named else opening.locate(shell, None)[0]
     job = Job(root, "", sys.executable)
