@@ -289,7 +289,7 @@ def choice(what: str, given: str, offered: Collection[str]) -> str:
 def short_ids(ids: Sequence[str], among: Iterable[str]) -> dict[str, str]:
     """Return the end of each id that is enough to name it among others; names are not cut."""
     length, everyone = base.SHORTEST_END, list(among)
-    for length in range(SHORTEST_END, WHOLE_END):
+    for length in range(base.SHORTEST_END, WHOLE_END):
         ends = Counter(id_[-length:].casefold() for id_ in everyone)
         if all(ends[id_[-length:].casefold()] == 1 for id_ in ids):
             break
