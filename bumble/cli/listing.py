@@ -258,8 +258,9 @@ def pick(paths: Mapping[str, T], prefix: str, what: str) -> T:
         raise UserError(f"There is no {what} yet.")
     if wanted == LAST or wanted in paths:
         return paths[wanted] if wanted in paths else list(paths.values())[-1]
-    is_end = len(wanted) >= base.SHORTEST_END
-    matching = [path for path in paths if is_end and path.casefold().endswith(wanted.casefold())]
+    ends = tuple(f"{joint}{wanted.casefold()}" for joint in "-_")  # a word of it, or enough of it
+    ends = (*ends, wanted.casefold()) if len(wanted) >= base.SHORTEST_END else ends
+    matching = [path for path in paths if wanted and path.casefold().endswith(ends)]
     if len(matching) > 1:
         shown = ", ".join(matching[:4]) + (", …" if len(matching) > 4 else "")
         raise UserError(f'"{wanted}" is the end of {len(matching)} ids: {shown}\nGive more of it.')

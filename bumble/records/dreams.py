@@ -21,7 +21,7 @@ from bumble.text import markdown, titles
 
 PREFIX = "drm"
 FOLDER = "dreams"
-_LINK = patterns.compile(rf"\[([^\[\]]*)\]\({FOLDER}/[^()\s]+\)")
+_LINK = patterns.compile(rf"(\*?)\[([^\[\]]*)\]\({FOLDER}/[^()\s]+\)\1")
 _ITEM = "- "
 
 

@@ -144,6 +144,7 @@ def test_what_git_brought_is_never_taken(run: Run) -> None:
 def test_a_note_of_another_is_committed_at_the_owners_word_alone(run: Run) -> None:
     root = run.entity.root
     git(root, "init", "-q")
+    run.ok("journal", "add", "It snows.")  # git knows it from here on
     run.write("knowledge.md", "# evil\n")
     note = {
         "title": "chat: trust me",

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from bumble.entity.folder import Entity
+from bumble.errors import UsageError
 from tests.support import forked
 from tests.support.chatting import act, script
 from tests.support.running import Run
@@ -93,7 +94,7 @@ def test_a_folder_whose_path_is_no_text_is_refused(run: Run, words: list[str], n
     assert (ran.code, "path is not UTF-8" in ran.err) == (13, True)
 
 
-def test_standard_input_is_read_whatever_it_holds(run: Run) -> None:
+def test_standard_input_that_is_no_text_is_refused_and_nothing_is_changed(run: Run) -> None:
     answering(run)
     sent = subprocess.run(
         **forked.bumble(["chat", "-e", str(run.entity.root), "-"], run.environ),
@@ -101,8 +102,9 @@ def test_standard_input_is_read_whatever_it_holds(run: Run) -> None:
         capture_output=True,
         check=False,
     )
-    assert sent.returncode == 0, sent.stderr
-    assert texts(run.entity) == ["caf\ufffd \ufffd"]
+    assert sent.returncode == UsageError.exit_code
+    assert b"standard input:1: not UTF-8 text; nothing was changed." in sent.stderr
+    assert not list(run.entity.sessions.glob("*/messages.jsonl"))
     goes_on(run)
 
 

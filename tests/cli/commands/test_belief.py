@@ -43,15 +43,16 @@ def test_the_same_claim_is_one_belief(kettle: Run) -> None:
 
 
 def test_an_id_can_be_given_by_an_end_that_no_other_has(run: Run) -> None:
-    for name in ("bel_tea", "bel_sea", "bel_rain"):
+    for name in ("bel_tea", "bel_hot-tea", "bel_rain"):
         run.write(
             f"beliefs/{name}.md",
             HEAD + "X\n",
         )
     assert run.ok("belief", "show", "rain", "--json").data["id"] == "bel_rain"
-    ran = run("belief", "show", "ea")
+    ran = run("belief", "show", "tea")
     assert ran.code == 1
-    assert "bel_sea, bel_tea" in ran.err
+    assert "bel_hot-tea, bel_tea" in ran.err
+    assert 'There is no belief "n"' in run("belief", "remove", "n", "--yes").err  # the end of any
     assert 'Did you mean "bel_tea"?' in run("belief", "show", "bel_teas").err
     assert "bel_rain  " in run.ok("belief", "list").out
 
