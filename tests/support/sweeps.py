@@ -13,8 +13,9 @@ import pytest
 
 T = TypeVar("T")
 
+RARER = 2  # how many times rarer each is in the gate than its sweep says
 WHOLE = os.environ.get("BUMBLE_TESTS") == "whole"  # `just slow` sets it
-EXAMPLES = 12  # of a property in the gate: other ones each time
+EXAMPLES = 8  # of a property in the gate: other ones each time
 
 
 @cache
@@ -34,6 +35,7 @@ def turns(step: int, values: Iterable[Any]) -> list[Any]:
 
     A tuple is taken for the values of several arguments.
     """
+    step *= RARER
     return [
         _param(value, is_slow=WHOLE or (n - turn()) % step != 0) for n, value in enumerate(values)
     ]
@@ -41,7 +43,7 @@ def turns(step: int, values: Iterable[Any]) -> list[Any]:
 
 def in_turn(number: int, of: int) -> pytest.MarkDecorator:
     """Mark one of several tests that are much alike: for the gate at one commit of so many."""
-    return pytest.mark.slow if (number - turn()) % of else pytest.mark.sampled
+    return pytest.mark.slow if (number - turn()) % (of * RARER) else pytest.mark.sampled
 
 
 def some(values: Sequence[T], most: int) -> list[T]:

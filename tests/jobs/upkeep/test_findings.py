@@ -12,10 +12,10 @@ PACKAGE = Path(bumble.__path__[0])
 
 def used() -> set[str]:
     """Codes that are given, and of those that a table or a choice names which are known."""
-    sources = {path.name: path.read_text() for path in PACKAGE.rglob("*.py")}
+    sources = {path: path.read_text() for path in PACKAGE.rglob("*.py")}
     source = "".join(sources.values())
     given = set(re.findall(r'(?:[Ff]inding\(\s*|code = )"([a-z-]+)"', source))
-    named = source.replace(sources["findings.py"], "")
+    named = source.replace(sources[PACKAGE / "history" / "findings.py"], "")
     return given | {code for code in CODES if f'"{code}"' in named}
 
 
