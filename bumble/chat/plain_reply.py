@@ -546,14 +546,16 @@ def _task(runtime: Runtime, turn: Turn) -> Request:
     near = [one.words for one in memory_answer.answer(runtime, session, heard, asks=False)]
     near = [words for words in near if not any(words in one for one in loose)]
     told = "\n".join(f"- {one_line(each)}" for each in (*near, *loose))
-    told = f"<told>\n{told}\n</told>" if told else ""
-    page = prompts.load("task").fill(name=runtime.identity.name, told=told)
-    task = "\n".join(filter(None, (turn.heard.attached, turn.heard.message.text)))
-    messages = (PromptMessage("system", page.strip()), *done, PromptMessage("user", task))
+    told = f"<told>\n{told}\n</told>\n" if told else ""
+    task = "\n".join(filter(None, (told, turn.heard.attached, turn.heard.message.text)))
+    page = prompts.load("task").turns(name=runtime.identity.name)
+    examples = (PromptMessage(role, text) for role, text in page)
+    messages = (*examples, *done, PromptMessage("user", task))
     request = _request(runtime, turn.recalled.session, messages, TASK_TOKENS)
     if runtime.config.llm.temperature is None:
         request = replace(request, temperature=TASK_TEMPERATURE)
-    return route.fitting(runtime, replace(request, cache_id=None))
+    request = replace(request, cache_id=request.cache_id and "task")
+    return route.fitting(runtime, request)
 
 
 def _talked(seen: Sequence[PromptMessage]) -> tuple[list[PromptMessage], list[str]]:
