@@ -88,6 +88,8 @@ NO_QUESTIONS = (
     "remind",
     "introduce",
 )
+REPLY_FROM = 0.5  # score from which a short reply is no guess
+CONCERNED = ("sorry", "hope", "care", "luck")  # to a burden; none says what it is
 PERHAPS, MAY_BE_TASK = -2.0, -3.5  # scores from which a sum is tried, and a task is one perhaps
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = patterns.compile(r"(?<!\d)[.!?]\s|[。！？\n]")  # not behind "4." of a list
@@ -519,9 +521,11 @@ def _fitting(reading: MessageReading, *, corrects: bool) -> str:
     }
     fit = {name: sure for name, sure in reading.replies.items() if is_so.get(name, True)}
     surest = max(fit, key=lambda name: fit[name], default="")
-    if surest and fit[surest] > 0:
+    if surest and fit[surest] > REPLY_FROM:
         return surest
-    return "sorry" if reading.heavy else "noted" if noted else "fine"
+    if reading.heavy:
+        return max(CONCERNED, key=lambda name: fit.get(name, -9.0))
+    return "noted" if noted else "fine"
 
 
 def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
