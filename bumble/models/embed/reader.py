@@ -28,6 +28,7 @@ HEADS = 4
 SPAN_FROM = (-1.0, -1.0, -1.0)  # above it a token is of a name, a time, a purpose
 NAME_FROM = -2.5  # likewise, of a name where somebody surely says theirs
 MAY_INTRODUCE = -1.5  # of a whole message of which a part, read by itself, surely is one
+SURELY_INTRODUCES = 1.0  # likewise, of a part of one of the first messages, whatever the whole is
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
 # The first words of a message up to a stop, of one that goes on: "its joy here", "hi ada, im dot".
 _PART = r"[^.,;:!?\n]{4,40}"
@@ -103,10 +104,13 @@ class HeadReader:
     def read(self, text: str, previous: str = "", *, begins: bool = False) -> MessageReading:
         """Read a message, and where it may say who speaks, its sentences and first words, too."""
         whole = self._read(text, previous)
-        if begins or whole.scores.get("introduce", -9.0) > MAY_INTRODUCE:
+        may_introduce = whole.scores.get("introduce", -9.0) > MAY_INTRODUCE
+        if begins or may_introduce:
             openings = filter(None, (pattern.match(text) for pattern in _OPENINGS))
             for part in (*(one[1] for one in openings), *words.sentences(text)):
-                whole = _introduced(whole, self._read(part))
+                read = self._read(part)
+                if may_introduce or read.scores.get("introduce", 0.0) > SURELY_INTRODUCES:
+                    whole = _introduced(whole, read)
         return whole
 
     def _read(self, text: str, previous: str = "") -> MessageReading:
