@@ -61,6 +61,7 @@ MOST_SENTENCES = 3
 FIRST_LINE = 200  # characters after which no announcement is waited for
 ANNOUNCES = (":", "：")
 LEAST_AGAIN = 4  # words of what isn't said twice
+LEAST_SAME = 4  # letters in a row that two spellings share
 SPELLED = 0.85  # of two texts' letters the same: they differ in their spelling alone
 ROUNDS, ROUND_CHARS = 4, range(4, 80)  # how often the same is heard again, and how long that is
 TASK_SEEN = 4  # messages just before a task, which it may be about
@@ -80,6 +81,7 @@ ASKS_MEMORY = ("ask_memory", "pry")
 ASKED = (*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk", "remind")
 SURELY = 2.0  # score from which a question surely is what it is read as
 BY_ITSELF = 1.0  # likewise, of a sentence that is read by itself
+WHOLE_COUNTS = 0.5  # of a message, what it is read as, beside what one of its sentences is
 TASKS = ("task", "ask_world", "calculate")
 NO_QUESTIONS = (
     "task",
@@ -167,9 +169,9 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     if said.main == "remind" and all(one.has("remind") for one in asking.values()):
         return replace(whole, said=replace(said, when=_when(whole, parts)))
     rest = [one for one in parts.values() if one.main not in ASKED]
-    surely = {name for one in rest for name in TASKS if one.has(name)}
-    if surely or not asking:
-        does = surely or {one.main for one in rest} & set(TASKS)
+    own = {name: WHOLE_COUNTS * said.scores.get(name, -9.0) for name in TASKS}
+    does = {n for one in rest for n in TASKS if one.scores.get(n, -9.0) + own[n] > 0}
+    if does or not asking:
         named = {name: max(BY_ITSELF, said.scores.get(name, 0.0)) for name in does}
         none = {name: min(-BY_ITSELF, said.scores.get(name, -9.0)) for name in TASKS}
         return replace(whole, said=replace(said, scores={**said.scores, **none, **named}))
@@ -591,7 +593,8 @@ class _Sentences:
         self._speaker = re.compile(rf"\A\s*(?:[-*•]\s+)?(?:{names})\s*:\s*")
         *before, last = [one.text for one in turn.heard.session.messages if one.role == "user"]
         self._before, self._asked = before, last
-        self.said = self._held = ""
+        self._does = turn.reading.said.has(*TASKS)
+        self.said = self._held = self._given = ""
 
     def feed(self, piece: str) -> None:
         """Take a piece.
@@ -615,6 +618,10 @@ class _Sentences:
         if not self.said:
             self._held = actions.said_in(self._held).strip() or self._held.strip()
         self._speak(len(self._held))
+        # alone it is an answer only where a text was asked for, and if it is less than the message
+        is_part = len(self._given) < SPELLED * len(self._asked)
+        if self._given and (self.said or (self._does and is_part)):
+            self._tell(self._given)
 
     def _speak(self, end: int) -> None:
         ready, self._held = self._held[:end], self._held[end:]
@@ -626,7 +633,13 @@ class _Sentences:
             ready = self._begun(ready.lstrip())
         starts = [0, *(match.end() for match in SENTENCE_END.finditer(ready)), len(ready)]
         parts = [ready[first:last] for first, last in pairwise(starts)]
-        ready = "".join(part for part in parts if not self._gives_back(part))
+        ready = ""
+        for part in parts:
+            if self._gives_back(part):
+                continue
+            self._given += part
+            if not _is_of(self._asked, part):  # what is the message's waits for its own
+                ready, self._given = ready + self._given, ""
         item = LIST_SIGN.sub("", ready).strip()
         again = len(item.split()) >= LEAST_AGAIN and item in self.said
         if again or secrets.find_secret(self.said + ready):
@@ -685,6 +698,14 @@ class _Answer(_Sentences):
                 super()._tell(f" {sentence}" if self.said else sentence)
             if len(words.sentences(self.said)) >= MOST_SENTENCES:
                 raise EnoughError
+
+
+def _is_of(said: str, sentence: str) -> bool:
+    """Whether the words of a sentence are of what was said, but for their spelling."""
+    told, own = stop_words.bare(said), stop_words.bare(sentence)
+    blocks = SequenceMatcher(None, told, own, autojunk=False).get_matching_blocks()
+    same = sum(block.size for block in blocks if block.size >= LEAST_SAME)
+    return bool(own) and same >= SPELLED * len(own)
 
 
 def _is_again(said: str, sentence: str) -> bool:
