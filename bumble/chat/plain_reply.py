@@ -81,7 +81,6 @@ ASKS_MEMORY = ("ask_memory", "pry")
 ASKED = (*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk", "remind")
 SURELY = 2.0  # score from which a question surely is what it is read as
 BY_ITSELF = 1.0  # likewise, of a sentence that is read by itself
-WHOLE_COUNTS = 0.5  # of a message, what it is read as, beside what one of its sentences is
 TASKS = ("task", "ask_world", "calculate")
 NO_QUESTIONS = (
     "task",
@@ -91,7 +90,7 @@ NO_QUESTIONS = (
     "introduce",
 )
 REPLY_FROM = 0.5  # score from which a short reply is no guess
-CONCERNED = ("sorry", "hope", "care", "luck")  # to a burden; none says what it is
+CONCERNED = ("sorry", "hope")  # to a burden; neither says what it is
 PERHAPS, MAY_BE_TASK = -2.0, -3.5  # scores from which a sum is tried, and a task is one perhaps
 ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
 SENTENCE_END = patterns.compile(r"(?<!\d)[.!?]\s|[。！？\n]")  # not behind "4." of a list
@@ -169,7 +168,7 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     if said.main == "remind" and all(one.has("remind") for one in asking.values()):
         return replace(whole, said=replace(said, when=_when(whole, parts)))
     rest = [one for one in parts.values() if one.main not in ASKED]
-    own = {name: WHOLE_COUNTS * said.scores.get(name, -9.0) for name in TASKS}
+    own = {name: min(0.0, said.scores.get(name, -9.0)) for name in TASKS}  # it may speak against
     does = {n for one in rest for n in TASKS if one.scores.get(n, -9.0) + own[n] > 0}
     if does or not asking:
         named = {name: max(BY_ITSELF, said.scores.get(name, 0.0)) for name in does}
@@ -525,9 +524,11 @@ def _fitting(reading: MessageReading, *, corrects: bool) -> str:
     surest = max(fit, key=lambda name: fit[name], default="")
     if surest and fit[surest] > REPLY_FROM:
         return surest
-    if reading.heavy:
+    if reading.has("confide"):
+        return "secret"
+    if reading.heavy > reading.glad:
         return max(CONCERNED, key=lambda name: fit.get(name, -9.0))
-    return "noted" if noted else "fine"
+    return "lovely" if reading.glad else "noted" if noted else "fine"
 
 
 def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
