@@ -507,8 +507,8 @@ def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
 def _fitting(reading: MessageReading, *, corrects: bool) -> str:
     """Return which of the short replies a friend would surest give.
 
-    One that says what is done with a message is given only where that is so. Where none is surer
-    than not, what is said feels nothing that may be wrong.
+    One that says what is done with a message is given only where that is so. Where none is sure, a
+    confidence, a burden and good news have a word each, and all else is only taken note of.
 
     Args:
         reading: What the message is.
