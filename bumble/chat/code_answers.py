@@ -26,7 +26,7 @@ from bumble.guard import clock, values
 from bumble.records import base, reminders
 from bumble.records.sessions import Message
 from bumble.runtime.runtime import Runtime
-from bumble.text.words import folded, sentences
+from bumble.text.words import folded, one_line, sentences
 
 NOON = 12  # where hours begin anew
 HOURS_OF = {"early": [reminders.MORNING], "noon": [NOON], "late": [18, 21]}  # of a part of a day
@@ -186,7 +186,7 @@ def _reminder(
     what = _whole(reading.said.what, when, text) or text
     named = values.read(when, reading.language)
     is_time = bool(named.numbers) or named.times.are_there  # else a word that stands anywhere
-    what = (what.replace(when, " ", 1) if is_time else what).strip(" ,.;:!?") or text
+    what = one_line(what.replace(when, " ", 1) if is_time else what).strip(" ,.;:!?") or text
     if due is None:
         return CodeReply(words.no_reminder.format(what=what.replace('"', "'")), "remind")
     reminder = reminders.new(

@@ -280,13 +280,16 @@ def _answered(
 
 
 def _with_purpose(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> Turn:
-    """Return a turn with what a reminder is for, copied by the model; its words are held to."""
+    """Return a turn with what a reminder is for, copied by the model from the message.
+
+    Where the reader marked other words, or the copy isn't of the message, all of it is what for.
+    """
     text, said = turn.heard.message.text, turn.reading.said
     copied = _asked(runtime, turn, outcome, "remind", text, PURPOSE_TOKENS).strip(" .\"'“”„")
-    if not copied or copied.casefold() not in text.casefold():
-        return turn
-    start = text.casefold().index(copied.casefold())
-    what = text[start : start + len(copied)]
+    start = text.casefold().find(copied.casefold())
+    what = text[start : start + len(copied)] if copied and start >= 0 else text
+    if said.what and said.what.casefold() not in what.casefold():
+        what = text
     return replace(turn, reading=replace(turn.reading, said=replace(said, what=what)))
 
 

@@ -310,7 +310,7 @@ def test_what_a_reminder_is_for_is_copied_whole_by_the_model_and_held_to_what_wa
     talk, _ = told(
         ada, {other: reading("remind", when="tomorrow at 9", what="feed")}, "the cow", tier="choose"
     )
-    assert talk.say(other).endswith("09:00: feed")
+    assert talk.say(other).endswith("09:00: remind me to feed the goat")
 
 
 def test_what_a_reminder_is_for_may_be_said_in_the_sentence_before(ada: Entity) -> None:
