@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -21,10 +21,9 @@ GRAM_WIDTH = 128
 BATCH, EPOCHS = 64, 12
 RATE, DECAY = 1e-3, 0.05
 AVERAGED = 0.998  # of the weights so far, in those that are kept, a step
-SOFT = 0.5  # of a target, what models say that have not seen its writer
 DROPOUT, LAST_DROPOUT, TOKEN_DROP, FEATURE_DROP = 0.2, 0.3, 0.1, 0.1
 BESIDE = 0.6  # how often another message of its writer stands before one that refers to none
-LONGEST = 64  # tokens of a message that are trained on
+LENGTHS = (24, 64)  # tokens of messages that are trained on together; what is longer is cut
 CHUNK = 256  # messages that are predicted at once
 # What each output counts in the loss.
 WEIGHTS = {"keep": 1.0, "kind": 0.7, "intent": 1.0, "grade": 0.5, "span": 0.5, "reply": 2.0}
@@ -42,14 +41,6 @@ class Targets(NamedTuple):
     weight: NDArray[np.float32]  # (n,)
     spanned: NDArray[np.float32]  # (n,): whether its spans are known
     reply: NDArray[np.float32]  # (n, replies, 2)
-
-    def softened(self, rows: NDArray[np.int64], said: Params) -> Targets:
-        """Return targets that lie between the labels of some rows and what other models say."""
-        keep, intent = self.keep.copy(), self.intent.copy()
-        for target, name in ((keep, "keep"), (intent, "intent")):
-            value = 1 / (1 + np.exp(-said[name].reshape(target[rows][..., 0].shape)))
-            target[rows, ..., 0] = (1 - SOFT) * target[rows][..., 0] + SOFT * value
-        return self._replace(keep=keep, intent=intent)
 
 
 def targets(examples: Sequence[Example]) -> Targets:
@@ -207,14 +198,24 @@ def loss(p: Params, batch: Params, key: Any) -> Any:
 
 
 class Data(NamedTuple):
-    """Everything that is trained on or predicted for, on the device. First axis: examples."""
+    """Everything that is trained on or predicted for. First axis: examples."""
 
-    x: Any  # (n, LONGEST, hidden), 16 bit, standardised
-    mask: Any  # (n, LONGEST)
-    spans: Any  # (n, LONGEST, 3)
-    before: Any  # (n, hidden), standardised; 0 where nothing was said before
-    mean: Any  # (n, hidden): of its own tokens, as what was said before another
-    grams: Any  # (n, GRAMS)
+    x: NDArray[np.float16]  # (n, longest, hidden), standardised
+    mask: NDArray[np.bool_]  # (n, longest)
+    spans: NDArray[np.bool_]  # (n, longest, 3)
+    before: NDArray[np.float32]  # (n, hidden), standardised; 0 where nothing was said before
+    mean: NDArray[np.float32]  # (n, hidden): of its own tokens, as what was said before another
+    grams: NDArray[np.float32]  # (n, GRAMS)
+
+    def batches(self, rows: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
+        """Part rows into batches of messages of like length, in their order."""
+        lengths, shorter = self.mask[rows].sum(1), 0
+        parts = []
+        for length in LENGTHS:
+            these = rows[(lengths > shorter) & (lengths <= length)]
+            parts += [these[start : start + size] for start in range(0, len(these), size)]
+            shorter = length
+        return parts
 
 
 class Scale(NamedTuple):
@@ -232,13 +233,13 @@ def scale_of(features: Features, rows: NDArray[np.int64]) -> Scale:
 
 
 def data_of(features: Features, scale: Scale) -> Data:
-    """Put features onto the device, padded to one length; what is longer is cut."""
-    count = len(features.starts) - 1
-    x = np.zeros((count, LONGEST, len(scale.mean)), np.float16)
-    mask, spans = np.zeros((count, LONGEST), bool), np.zeros((count, LONGEST, len(SPANS)), bool)
+    """Pad features to one length; what is longer is cut."""
+    count, longest = len(features.starts) - 1, LENGTHS[-1]
+    x = np.zeros((count, longest, len(scale.mean)), np.float16)
+    mask, spans = np.zeros((count, longest), bool), np.zeros((count, longest, len(SPANS)), bool)
     for row in range(count):
         begin = features.starts[row]
-        end = min(features.starts[row + 1], begin + LONGEST)
+        end = min(features.starts[row + 1], begin + longest)
         tokens = features.tokens[begin:end].astype(np.float32)
         x[row, : end - begin] = (tokens - scale.mean) / scale.deviation
         mask[row, : max(1, end - begin)] = True
@@ -247,35 +248,23 @@ def data_of(features: Features, scale: Scale) -> Data:
     has = np.abs(before).sum(1, keepdims=True) > 0
     before = np.where(has, (before - scale.mean) / scale.deviation, 0).astype(np.float32)
     mean = (x.astype(np.float32) * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)
-    return Data(*map(jnp.asarray, (x, mask, spans, before, mean, features.grams)))
+    return Data(x, mask, spans, before, mean, features.grams)
 
 
-def others(examples: Sequence[Example], rows: Any, chance: np.random.Generator) -> NDArray[Any]:
-    """Choose a message of the same language for each row; -1: none stands before it.
-
-    What refers to nothing is so read whatever was said before: else having something before it
-    alone would make a message a correction or a confidence.
-    """
-    by_language: dict[str, list[int]] = {}
-    for row in rows:
-        by_language.setdefault(examples[row].language, []).append(row)
-    chosen = [chance.choice(by_language[examples[row].language]) for row in rows]
-    return np.where(chance.random(len(rows)) < BESIDE, chosen, -1)
-
-
-def _batch(data: Data, right: Params, rows: Any, beside: Any = None) -> Params:
+def _batch(data: Data, rows: Any, beside: Any = None) -> Params:
+    """Return rows as the head reads them; `beside`: what else was said before, -1: nothing."""
+    longest = next(each for each in LENGTHS if data.mask[rows].sum(1).max() <= each)
     before = data.before[rows]
     if beside is not None:
-        refers = jnp.abs(before).sum(-1, keepdims=True) > 0
-        other = jnp.where((beside >= 0)[:, None], data.mean[beside], 0.0)
-        before = jnp.where(refers, before, other)
+        refers = np.abs(before).sum(-1, keepdims=True) > 0
+        other = np.where((beside >= 0)[:, None], data.mean[beside], 0.0)
+        before = np.where(refers, before, other)
     return {
-        "x": data.x[rows].astype(jnp.float32),
-        "mask": data.mask[rows].astype(jnp.float32),
-        "spans": data.spans[rows].astype(jnp.float32),
-        "before": before,
+        "x": data.x[rows, :longest].astype(np.float32),
+        "mask": data.mask[rows, :longest].astype(np.float32),
+        "spans": data.spans[rows, :longest].astype(np.float32),
+        "before": before.astype(np.float32),
         "grams": data.grams[rows],
-        **{name: values[rows] for name, values in right.items()},
     }
 
 
@@ -285,85 +274,66 @@ def train(
     rows: NDArray[np.int64],
     examples: Sequence[Example],
     *,
-    seeds: Sequence[int] = (0,),
+    seed: int = 0,
     epochs: int = EPOCHS,
-    start: Params | None = None,
-    rate: float = RATE,
 ) -> Params:
-    """Train a head for each seed, side by side. Returns weights with one more axis in front.
+    """Train a head: the mean of its weights over the last steps.
 
     Args:
         data: What is read.
         right: What is right of it.
         rows: Those that are trained on.
         examples: The messages.
-        seeds: Of chance, one a head.
-        epochs: How often each row is seen; 0: the weights stay what they begin as.
-        start: Weights that are trained on, as far as they are there; None: random ones.
-        rate: How far a step goes.
+        seed: Of chance.
+        epochs: How often each row is seen.
     """
-    if not epochs:
-        begun = {**initial(jax.random.PRNGKey(0), data.x.shape[2]), **(start or {})}
-        return {
-            name: jax.tree.map(lambda values: values[None], part) for name, part in begun.items()
-        }
-    steps = len(rows) // BATCH
-    chances = [np.random.default_rng(seed) for seed in seeds]
-    order = np.stack(
-        [
-            np.concatenate([chance.permutation(rows)[: steps * BATCH] for _ in range(epochs)])
-            for chance in chances
-        ]
-    )
-    besides = [others(examples, one, chance) for one, chance in zip(order, chances, strict=True)]
-    order = np.stack([order, np.stack(besides)], axis=-1)
-    order = order.reshape(len(seeds), epochs * steps, BATCH, 2)
-    rates = optax.warmup_cosine_decay_schedule(0.0, rate, epochs * steps // 20, epochs * steps)
+    chance, key = np.random.default_rng(seed), jax.random.PRNGKey(seed)
+    steps = epochs * len(data.batches(rows, BATCH))
+    rates = optax.warmup_cosine_decay_schedule(0.0, RATE, steps // 20, steps)
     optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(rates, weight_decay=DECAY))
 
-    def one(key: Any, order: Any, data: Data, right: Params) -> Params:
-        def step(carry: Any, taken: Any) -> tuple[Any, Any]:
-            params, kept, state, key = carry
+    @jax.jit
+    def step(params: Params, kept: Params, state: Any, batch: Params, key: Any) -> Any:
+        update, state = optimizer.update(jax.grad(loss)(params, batch, key), state, params)
+        params = optax.apply_updates(params, update)
+        return params, optax.incremental_update(params, kept, 1 - AVERAGED), state
+
+    alike: dict[str, list[int]] = {}
+    for row in rows:
+        alike.setdefault(examples[row].language, []).append(row)
+    params = kept = initial(key, data.x.shape[2])
+    state = optimizer.init(params)
+    for epoch in range(epochs):
+        parts = data.batches(chance.permutation(rows), BATCH)
+        for place in chance.permutation(len(parts)):
+            taken = parts[place]
+            # What refers to nothing is read alike whatever was said before: else having something
+            # before it alone would make a message a correction or a confidence.
+            other = [chance.choice(alike[examples[row].language]) for row in taken]
+            batch = _batch(data, taken, np.where(chance.random(len(taken)) < BESIDE, other, -1))
+            targets = {name: values[taken] for name, values in right._asdict().items()}
             key, used = jax.random.split(key)
-            value, gradient = jax.value_and_grad(loss)(params, _batch(data, right, *taken.T), used)
-            update, state = optimizer.update(gradient, state, params)
-            params = optax.apply_updates(params, update)
-            kept = optax.incremental_update(params, kept, 1 - AVERAGED)
-            return (params, kept, state, key), value
-
-        params = {**initial(key, data.x.shape[2]), **(start or {})}
-        carry = (params, params, optimizer.init(params), key)
-        (_, kept, *_), _ = jax.lax.scan(step, carry, order)
-        return kept
-
-    keys = jnp.stack([jax.random.PRNGKey(seed) for seed in seeds])
-    targets = {name: jnp.asarray(values) for name, values in right._asdict().items()}
-    many = jax.jit(jax.vmap(one, in_axes=(0, 0, None, None)))
-    trained: Params = many(keys, jnp.asarray(order), data, targets)
-    return trained
+            params, kept, state = step(params, kept, state, batch | targets, used)
+        print(f"epoch {epoch + 1} of {epochs}", flush=True)
+    return kept
 
 
-def predict(params: Params, data: Data, rows: NDArray[np.int64]) -> list[Params]:
-    """Return what each trained head says of some rows (spans left out)."""
+def predict(params: Params, data: Data, rows: NDArray[np.int64]) -> Params:
+    """Return what a trained head says of some rows (spans left out)."""
 
-    def one(params: Params, data: Data, taken: Any) -> Params:
-        b = _batch(data, {}, taken)
+    @jax.jit
+    def read(b: Params) -> Params:
         given = (b["x"], b["mask"], b["before"], b["grams"])
         out = forward(params, *given, jax.random.PRNGKey(0), on=False)
-        return {
-            name: out[name] for name in ("keep", "kind", "intent", "grade", "reply", "features")
-        }
+        return {name: values for name, values in out.items() if name != "span"}
 
-    run = jax.jit(jax.vmap(one, in_axes=(0, None, None)))
-    padded = np.concatenate([rows, np.zeros(-len(rows) % CHUNK, np.int64)])
-    chunks = [padded[start : start + CHUNK] for start in range(0, len(padded), CHUNK)]
-    parts = [run(params, data, jnp.asarray(chunk)) for chunk in chunks]
-    whole = {
-        name: np.concatenate([np.asarray(part[name]) for part in parts], axis=1)[:, : len(rows)]
-        for name in parts[0]
-    }
-    count = len(next(iter(whole.values())))
-    return [{name: values[n] for name, values in whole.items()} for n in range(count)]
+    place = {row: n for n, row in enumerate(rows)}
+    whole: Params = {}
+    for part in data.batches(rows, CHUNK):
+        for name, values in read(_batch(data, part)).items():
+            filled = whole.setdefault(name, np.zeros((len(rows), *values.shape[1:]), np.float32))
+            filled[[place[row] for row in part]] = values
+    return whole
 
 
 def fit_output(features: NDArray[np.float32], right: NDArray[np.float32]) -> Params:
@@ -391,11 +361,6 @@ def fit_output(features: NDArray[np.float32], right: NDArray[np.float32]) -> Par
     return {"w": w, "b": np.asarray(params["b"]) - mean @ w}
 
 
-def single(params: Params, place: int) -> Params:
-    """Return the weights of one of the heads."""
-    return jax.tree.map(lambda values: values[place], params)
-
-
 def flat(params: Params) -> dict[str, NDArray[np.float32]]:
     """Return weights by their dotted names: `layers.0.qkv.w`."""
     out: dict[str, NDArray[np.float32]] = {}
@@ -409,16 +374,3 @@ def flat(params: Params) -> dict[str, NDArray[np.float32]]:
 
     walk("", params)
     return out
-
-
-def nested(weights: Mapping[str, NDArray[np.float32]]) -> Params:
-    """Return weights by their dotted names as they are trained: `flat` backwards."""
-    whole: Params = {}
-    for name, values in weights.items():
-        *path, last = name.split(".")
-        part = whole
-        for step in path:
-            part = part.setdefault(step, {})
-        part[last] = values
-    layers = whole.get("layers", {})
-    return whole | ({"layers": [layers[key] for key in sorted(layers)]} if layers else {})

@@ -11,16 +11,13 @@ told in another language it answers in that.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 from functools import cache
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from msgspec.structs import replace
 
-from bumble import patterns
-from bumble.chat import code_answers, memory_answer, route
+from bumble.chat import code_answers, memory_answer, route, short_reply
 from bumble.chat.code_answers import CodeReply
 from bumble.chat.loop import PAUSE, LoopOutcome, LoopStep, Say
 from bumble.chat.reply_writer import (
@@ -33,23 +30,22 @@ from bumble.chat.reply_writer import (
     Turn,
     WrittenReply,
 )
-from bumble.entity import secrets
+from bumble.chat.speech_filter import TASKS, AnswerFilter, SentenceFilter
 from bumble.fallback import notices, quotes, sayings, templates
 from bumble.fallback.quotes import Quote
 from bumble.fallback.templates import Templates
 from bumble.guard import values
-from bumble.llm import actions, prompts
+from bumble.llm import prompts
 from bumble.llm.protocol import Block, EnoughError, PromptMessage, Request
-from bumble.models.embed.protocol import Embedder
 from bumble.models.embed.reader import MessageReading
 from bumble.prompt import compact, preamble, system, transcript
 from bumble.prompt.system import Stable
 from bumble.prompt.transcript import View
-from bumble.records import knowledge, session_files
+from bumble.records import knowledge
 from bumble.records.sessions import Session
 from bumble.runtime import rules
 from bumble.runtime.runtime import ProfileName, Runtime
-from bumble.text import stop_words, tokens, words
+from bumble.text import tokens, words
 from bumble.text.words import one_line
 
 PAGE = "talk_{language}"
@@ -57,31 +53,12 @@ MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
 ANSWER_TOKENS, TASK_TOKENS, SUM_TOKENS, PURPOSE_TOKENS = 90, 400, 40, 60
 CHOICE_TOKENS = 4
 TASK_TEMPERATURE = 0.3  # of a model that isn't sure of itself at its own
-MOST_SENTENCES = 3
-FIRST_LINE = 200  # characters after which no announcement is waited for
-ANNOUNCES = (":", "：")
-LEAST_AGAIN = 4  # words of what isn't said twice
-LEAST_SAME = 4  # letters in a row that two spellings share
-SPELLED = 0.85  # of two texts' letters the same: they differ in their spelling alone
-ROUNDS, ROUND_CHARS = 4, range(4, 80)  # how often the same is heard again, and how long that is
 TASK_SEEN = 4  # messages just before a task, which it may be about
-STOCK = 0.55  # calibrated similarity from which a sentence is an assistant's phrase
-# What models say that were trained to assist, and no friend does; compared by meaning.
-STOCK_PHRASES = (
-    "Is there anything else I can help you with?",
-    "Let me know if you need anything else.",
-    "How can I assist you today?",
-    "As an AI language model, I do not have feelings.",
-    "I'm sorry, but I can't assist with that.",
-    "Feel free to ask if you have any questions.",
-)
-HOW_ARE_YOU, WHO_ARE_YOU = "How are you?", "Who are you?"
 ASKS_MEMORY = ("ask_memory", "pry")
 # What code or memory answers, each sentence by itself.
 ASKED = (*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk", "remind")
 SURELY = 2.0  # score from which a question surely is what it is read as
 BY_ITSELF = 1.0  # likewise, of a sentence that is read by itself
-TASKS = ("task", "ask_world", "calculate")
 NO_QUESTIONS = (
     "task",
     "greet",
@@ -89,13 +66,7 @@ NO_QUESTIONS = (
     "remind",
     "introduce",
 )
-REPLY_FROM = 0.5  # score from which a short reply is no guess
-CONCERNED = ("sorry", "hope")  # to a burden; neither says what it is
 PERHAPS, MAY_BE_TASK = -2.0, -3.5  # scores from which a sum is tried, and a task is one perhaps
-ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
-SENTENCE_END = patterns.compile(r"(?<!\d)[.!?]\s|[。！？\n]")  # not behind "4." of a list
-PLACEHOLDER = patterns.compile(r"\[[^\W\d_][\w '’-]*\]")  # "[Your Name]", which says nothing
-LIST_SIGN = patterns.compile(r"\A\s*(?:\d+[.)]|[-*•])\s+")
 
 
 def has(language: str) -> bool:
@@ -269,14 +240,15 @@ def _answered(
                 text = turn.heard.message.text
                 written = _asked(runtime, turn, outcome, "sum", text, SUM_TOKENS)
                 result = code_answers.worked_out(written, text, turn.reading.language)
-                reply = CodeReply(result, "calculate") if result else None
+                if result or turn.reading.said.main == "calculate":  # never guessed
+                    reply = CodeReply(result or template.cannot, "calculate")
             if reply is None and _spoken(runtime, turn, outcome, voice.say):
                 return None
     else:
         reply = _remembered(runtime, turn, template, None)
     if reply is None and _is_task(turn):
         reply = CodeReply(template.cannot, "task")
-    return reply or CodeReply(_worded(runtime, turn, template), turn.reading.said.main)
+    return reply or CodeReply(short_reply.worded(runtime, turn, template), turn.reading.said.main)
 
 
 def _with_purpose(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> Turn:
@@ -333,12 +305,12 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
     said, asked = turn.reading.said, turn.heard.message.text
     asks = any(sign in asked for sign in words.QUESTION_MARKS)
     if _is_task(turn) or _is_in_doubt(said) or _goes_on(runtime, turn):
-        request, heard = _task(runtime, turn), _Sentences(say, runtime, turn)
-    elif _is_question(turn) or (said.main == "joke" and asks):  # a laugh would be no answer
+        request, heard = _task(runtime, turn), SentenceFilter(say, runtime, turn)
+    elif turn.heard.is_question or (said.main == "joke" and asks):  # a laugh would be no answer
         if not has(turn.reading.language):
             return False
         request = turn.composed.request
-        heard = _Answer(say, runtime, turn)
+        heard = AnswerFilter(say, runtime, turn)
     else:
         return False
     try:
@@ -354,10 +326,10 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
 
 def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | None:
     """Return what code alone knows; None where memory or the model does."""
-    if _introduces(turn):
-        return CodeReply(_hello(turn, template, runtime), "introduce")
+    if short_reply.introduces(turn):
+        return CodeReply(short_reply.hello(turn, template, runtime), "introduce")
     if turn.reading.said.main == "ask_entity" and turn.reading.said.has("ask_entity"):  # surely
-        return CodeReply(_of_itself(runtime, turn, template), "ask_entity")
+        return CodeReply(short_reply.of_itself(runtime, turn, template), "ask_entity")
     reply = code_answers.answer(runtime, turn.heard, turn.reading, template)
     # The time may be asked for when it is asked when something is, which memory may know.
     return None if reply is not None and reply.about == "ask_time" else reply
@@ -394,7 +366,7 @@ def _remembered(
     if kept := memory_answer.written(runtime, heard.session, answers if outcome else None):
         title, text = kept
         return CodeReply(f"{title}: {quotes.marked(text, template)}", "ask_memory")
-    surely = asks and (turn.reading.said.has(*ASKS_MEMORY) or _is_question(turn))
+    surely = asks and (turn.reading.said.has(*ASKS_MEMORY) or turn.heard.is_question)
     return CodeReply(template.unknown, "ask_memory") if surely else by_code
 
 
@@ -406,28 +378,6 @@ def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:
     return f"{day}: {quotes.marked(quote.words, template)}"
 
 
-def _introduces(turn: Turn) -> bool:
-    """Whether somebody says who they are who has that name, or none yet; else it is another's."""
-    name, known = turn.reading.said.introduced.casefold(), turn.heard.who.called.casefold()
-    return bool(name) and (not known or bool(set(name.split()) & set(known.split())))
-
-
-def _of_itself(runtime: Runtime, turn: Turn, template: Templates) -> str:
-    """Say what is so of any entity: a small model claims that it sleeps, and is a person."""
-    own = template.self.format(name=runtime.identity.name)
-    embedder, asked = runtime.memory.embedder, turn.heard.message.text
-    if embedder is not None:
-        who, how = (_nearness(embedder, asked, (one,)) for one in (WHO_ARE_YOU, HOW_ARE_YOU))
-        if max(who, how) >= STOCK:
-            return own if who > how else template.well
-    said = [one.text for one in turn.heard.session.messages if one.role == "assistant"]
-    return own if any(template.alive in one for one in said[-1:]) else template.alive
-
-
-def _is_question(turn: Turn) -> bool:
-    return turn.heard.message.text.rstrip().endswith(words.QUESTION_MARKS)
-
-
 def _asks_memory(turn: Turn) -> bool:
     """Whether a message asks for what was told, as far as its words show.
 
@@ -435,7 +385,7 @@ def _asks_memory(turn: Turn) -> bool:
     """
     main = turn.reading.said.main
     return main in ASKS_MEMORY or (
-        main in ("tell", "confide") and _is_question(turn) and _may_ask(turn)
+        main in ("tell", "confide") and turn.heard.is_question and _may_ask(turn)
     )
 
 
@@ -461,7 +411,7 @@ def _may_ask(turn: Turn, *, judged: bool = False) -> bool:
         return True
     unsure = asks and max(reading.scores.values(), default=-1.0) <= 0
     return not reading.has("ask_world", "ask_entity") and (
-        unsure or _is_question(turn) or reading.main == "ask_time"
+        unsure or turn.heard.is_question or reading.main == "ask_time"
     )
 
 
@@ -473,72 +423,6 @@ def _said(outcome: LoopOutcome, replies: Sequence[CodeReply], say: Say) -> Writt
     outcome.steps.append(LoopStep(text, (), ()))
     outcome.beside += [reply.plan for reply in replies if reply.plan]
     return WrittenReply(outcome, worded=replies[0].about, slip="no model wrote it")
-
-
-def _hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
-    """Greet; who says who they are, or is the first to come, hears who is there."""
-    reading = turn.reading.said
-    name = reading.introduced if _introduces(turn) else ""
-    called = name or turn.heard.who.called
-    hello = template.hello.format(who=f" {called}" if called else "")
-    foreign = "" if templates.has(turn.reading.language) else template.foreign
-    first = all(message.role == "user" for message in turn.heard.session.messages)
-    others = islice(session_files.infos(runtime.entity.sessions), 1, None)
-    is_new = first and not called and next(others, None) is None
-    own = template.self.format(name=runtime.identity.name) if name or is_new else ""
-    return " ".join(filter(None, (hello, own, foreign if first else "")))
-
-
-def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
-    """Return a few words that claim nothing but what is so."""
-    reading, called = turn.reading.said, turn.heard.who.called
-    asks = reading.main in notices.QUESTIONS
-    if asks and reading.keep <= 0 and (reading.has(reading.main) or _is_question(turn)):
-        return template.unknown
-    message = turn.heard.message
-    corrects = notices.corrected(runtime, turn.heard.session, message, reading, {})
-    fitting = _fitting(reading, corrects=bool(corrects))
-    said = [_another(template.replies[fitting], turn, runtime)]
-    if reading.has("greet"):
-        said = [_hello(turn, template, runtime), *(() if reading.main == "greet" else said)]
-    if reading.has("leave"):
-        bye = template.bye.format(who=f" {called}" if called else "")
-        said = [*(() if reading.main in ("leave", "greet") else said), bye]
-    return " ".join(said)
-
-
-def _fitting(reading: MessageReading, *, corrects: bool) -> str:
-    """Return which of the short replies a friend would surest give.
-
-    One that says what is done with a message is given only where that is so. Where none is sure, a
-    confidence, a burden and good news have a word each, and all else is only taken note of.
-
-    Args:
-        reading: What the message is.
-        corrects: Whether it puts something right.
-    """
-    noted = reading.keep > 0 or reading.has("remember")
-    is_so = {
-        "noted": noted,
-        "secret": reading.scores.get("confide", notices.IN_DOUBT) > notices.IN_DOUBT,
-        "corrected": corrects,
-    }
-    fit = {name: sure for name, sure in reading.replies.items() if is_so.get(name, True)}
-    surest = max(fit, key=lambda name: fit[name], default="")
-    if surest and fit[surest] > REPLY_FROM:
-        return surest
-    if reading.has("confide"):
-        return "secret"
-    if reading.heavy > reading.glad:
-        return max(CONCERNED, key=lambda name: fit.get(name, -9.0))
-    return "lovely" if reading.glad else "noted" if noted else "fine"
-
-
-def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
-    """Return one of some wordings, not one that was just said."""
-    said = [one.text for one in turn.heard.session.messages if one.role == "assistant"]
-    fresh = [one for one in wordings if one not in said[-len(wordings) + 1 :]]
-    return (fresh or list(wordings))[0] if not said else runtime.rng.choice(fresh or list(wordings))
 
 
 # what the model says
@@ -579,159 +463,6 @@ def _talked(seen: Sequence[PromptMessage]) -> tuple[list[PromptMessage], list[st
         else:
             loose.append(one.content)
     return done, loose
-
-
-class _Sentences:
-    """Says an answer as it comes, by sentences or lines, while it holds no secret and goes on.
-
-    It begins with no assistant's phrase, and gives no sentence back that somebody said; where there
-    is nothing else, nothing is said. A small model that has said a long line before goes round in
-    circles from there on.
-    """
-
-    def __init__(self, say: Say, runtime: Runtime, turn: Turn) -> None:
-        names = "|".join(map(re.escape, (runtime.identity.name, turn.heard.who.name)))
-        self._say, self._embedder = say, runtime.memory.embedder
-        self._reader = runtime.memory.reader
-        # A small model writes a script.
-        self._speaker = re.compile(rf"\A\s*(?:[-*•]\s+)?(?:{names})\s*:\s*")
-        *before, last = [one.text for one in turn.heard.session.messages if one.role == "user"]
-        self._before, self._asked = before, last
-        self._does = turn.reading.said.has(*TASKS)
-        self.said = self._held = self._given = ""
-
-    def feed(self, piece: str) -> None:
-        """Take a piece.
-
-        Raises:
-            EnoughError: If there is a secret in what came, or what was said before.
-        """
-        self._held += piece
-        if size := _round(self._held):
-            once = self._held[: len(self._held) - size * (ROUNDS - 1)]
-            self._speak(len(once.rstrip().rpartition(" ")[0]))
-            raise EnoughError
-        if not self.said and "\n" not in self._held and len(self._held) < FIRST_LINE:
-            return  # an announcement may come
-        ends = [match.end() for match in SENTENCE_END.finditer(self._held)]
-        if ends and (self.said or not self._held.lstrip().startswith(ACTIONS)):
-            self._speak(ends[-1])
-
-    def finish(self) -> None:
-        """Say the rest; what came as JSON of actions is read as that."""
-        if not self.said:
-            self._held = actions.said_in(self._held).strip() or self._held.strip()
-        self._speak(len(self._held))
-        # alone it is an answer only where a text was asked for, and if it is less than the message
-        is_part = len(self._given) < SPELLED * len(self._asked)
-        if self._given and (self.said or (self._does and is_part)):
-            self._tell(self._given)
-
-    def _speak(self, end: int) -> None:
-        ready, self._held = self._held[:end], self._held[end:]
-        if not self.said:
-            ready = self._speaker.sub("", ready)
-            first, _, rest = ready.partition("\n")
-            if rest and first.rstrip().endswith(ANNOUNCES):  # it only says what comes
-                ready = rest
-            ready = self._begun(ready.lstrip())
-        starts = [0, *(match.end() for match in SENTENCE_END.finditer(ready)), len(ready)]
-        parts = [ready[first:last] for first, last in pairwise(starts)]
-        ready = ""
-        for part in parts:
-            if self._gives_back(part):
-                continue
-            self._given += part
-            if not _is_of(self._asked, part):  # what is the message's waits for its own
-                ready, self._given = ready + self._given, ""
-        item = LIST_SIGN.sub("", ready).strip()
-        again = len(item.split()) >= LEAST_AGAIN and item in self.said
-        if again or secrets.find_secret(self.said + ready):
-            raise EnoughError
-        if ready and not PLACEHOLDER.fullmatch(item):
-            self._tell(ready)
-
-    def _gives_back(self, part: str) -> bool:
-        """Whether a sentence is what somebody said; a text may hold what it was asked to say.
-
-        What it was asked to do stands in none.
-        """
-        sentence = self._speaker.sub("", part).strip()
-        if not stop_words.bare(sentence):
-            return False
-        if len(sentence.split()) < LEAST_AGAIN:
-            own = [stop_words.bare(one) for text in self._before for one in words.sentences(text)]
-            return stop_words.bare(sentence) in own or self._asks(sentence)
-        is_whole = len(self._asked.split()) >= LEAST_AGAIN and _is_again(self._asked, sentence)
-        told = any(quotes.is_in(sentence, one) for one in self._before)
-        return is_whole or told or self._asks(sentence)
-
-    def _asks(self, sentence: str) -> bool:
-        """Whether a sentence is of the message, and asks for what is to be done."""
-        if self._reader is None or not quotes.is_in(sentence, self._asked):
-            return False
-        read = self._reader.read(sentence)
-        return read.main in TASKS and read.has(read.main)
-
-    def _begun(self, text: str) -> str:
-        """Return the beginning of an answer without an assistant's phrases."""
-        while (first := next(iter(words.sentences(text)), "")) and self._is_stock(first):
-            text = text[text.index(first) + len(first) :].lstrip()
-        return text
-
-    def _is_stock(self, text: str) -> bool:
-        embedder = self._embedder
-        return embedder is not None and _nearness(embedder, text, STOCK_PHRASES) >= STOCK
-
-    def _tell(self, text: str) -> None:
-        self.said += text
-        self._say(text)
-
-
-class _Answer(_Sentences):
-    """Says the first sentences of an answer: no assistant's phrase, nor what was asked."""
-
-    def _tell(self, text: str) -> None:
-        """Say what a friend may say.
-
-        Raises:
-            EnoughError: If enough was said.
-        """
-        for sentence in words.sentences(text):
-            if not (quotes.is_in(sentence, self._asked) or self._is_stock(sentence)):
-                super()._tell(f" {sentence}" if self.said else sentence)
-            if len(words.sentences(self.said)) >= MOST_SENTENCES:
-                raise EnoughError
-
-
-def _is_of(said: str, sentence: str) -> bool:
-    """Whether the words of a sentence are of what was said, but for their spelling."""
-    told, own = stop_words.bare(said), stop_words.bare(sentence)
-    blocks = SequenceMatcher(None, told, own, autojunk=False).get_matching_blocks()
-    same = sum(block.size for block in blocks if block.size >= LEAST_SAME)
-    return bool(own) and same >= SPELLED * len(own)
-
-
-def _is_again(said: str, sentence: str) -> bool:
-    """Whether a sentence holds what was said, or is it but for its spelling."""
-    if quotes.is_in(said, sentence):
-        return True
-    alike = SequenceMatcher(None, stop_words.bare(said), stop_words.bare(sentence))
-    return alike.quick_ratio() >= SPELLED and alike.ratio() >= SPELLED
-
-
-def _nearness(embedder: Embedder, text: str, phrases: Sequence[str]) -> float:
-    """Return how near a text is to the nearest of some phrases: calibrated similarity."""
-    return max(notices.likeness(embedder, text, {one: one for one in phrases}).values())
-
-
-def _round(text: str) -> int:
-    """Return how long the words are that a text ends in again and again; 0: it doesn't."""
-    for size in ROUND_CHARS:
-        last = text[-size:]
-        if any(map(str.isalpha, last)) and text.endswith(last * ROUNDS):
-            return size
-    return 0
 
 
 def _may_sum(turn: Turn) -> bool:

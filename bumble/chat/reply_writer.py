@@ -26,6 +26,7 @@ from bumble.records.sessions import Message, Session
 from bumble.runtime.body_state import Stirring
 from bumble.runtime.people import Person
 from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.text import words
 
 
 class Heard(Struct, frozen=True):
@@ -41,6 +42,11 @@ class Heard(Struct, frozen=True):
     def message(self) -> Message:
         """What is answered."""
         return self.session.messages[-1]
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it ends as one."""
+        return self.message.text.rstrip().endswith(words.QUESTION_MARKS)
 
 
 class Moment(Struct, frozen=True):

@@ -1,0 +1,107 @@
+"""The few words that stand where neither code, memory nor the model answers.
+
+They claim nothing but what is so; which fit what was told, the reader says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from bumble.chat import speech_filter
+from bumble.chat.reply_writer import Turn
+from bumble.fallback import notices, templates
+from bumble.fallback.templates import Templates
+from bumble.models.embed.reader import MessageReading
+from bumble.records import session_files
+from bumble.runtime.runtime import Runtime
+
+HOW_ARE_YOU, WHO_ARE_YOU = "How are you?", "Who are you?"
+REPLY_FROM = 0.5  # score from which a short reply is no guess
+CONCERNED = ("sorry", "hope")  # to a burden; neither says what it is
+
+
+def hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
+    """Greet; who says who they are, or is the first to come, hears who is there."""
+    reading = turn.reading.said
+    name = reading.introduced if introduces(turn) else ""
+    called = name or turn.heard.who.called
+    hello = template.hello.format(who=f" {called}" if called else "")
+    foreign = "" if templates.has(turn.reading.language) else template.foreign
+    first = all(message.role == "user" for message in turn.heard.session.messages)
+    others = islice(session_files.infos(runtime.entity.sessions), 1, None)
+    is_new = first and not called and next(others, None) is None
+    own = template.self.format(name=runtime.identity.name) if name or is_new else ""
+    return " ".join(filter(None, (hello, own, foreign if first else "")))
+
+
+def worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
+    """Return a few words that claim nothing but what is so."""
+    reading, called = turn.reading.said, turn.heard.who.called
+    asks = reading.main in notices.QUESTIONS
+    if asks and reading.keep <= 0 and (reading.has(reading.main) or turn.heard.is_question):
+        return template.unknown
+    message = turn.heard.message
+    corrects = notices.corrected(runtime, turn.heard.session, message, reading, {})
+    fitting = _fitting(reading, corrects=bool(corrects))
+    said = [_another(template.replies[fitting], turn, runtime)]
+    if reading.has("greet"):
+        said = [hello(turn, template, runtime), *(() if reading.main == "greet" else said)]
+    if reading.has("leave"):
+        bye = template.bye.format(who=f" {called}" if called else "")
+        said = [*(() if reading.main in ("leave", "greet") else said), bye]
+    return " ".join(said)
+
+
+def _fitting(reading: MessageReading, *, corrects: bool) -> str:
+    """Return which of the short replies a friend would surest give.
+
+    One that says what is done with a message is given only where that is so. Where none is sure, a
+    confidence, a burden and good news have a word each, and all else is only taken note of.
+
+    Args:
+        reading: What the message is.
+        corrects: Whether it puts something right.
+    """
+    noted = reading.keep > 0 or reading.has("remember")
+    is_so = {
+        "noted": noted,
+        "secret": reading.scores.get("confide", notices.IN_DOUBT) > notices.IN_DOUBT,
+        "corrected": corrects,
+    }
+    fit = {name: sure for name, sure in reading.replies.items() if is_so.get(name, True)}
+    surest = max(fit, key=lambda name: fit[name], default="")
+    if surest and fit[surest] > REPLY_FROM:
+        return surest
+    if reading.has("confide"):
+        return "secret"
+    if reading.heavy > reading.glad:
+        return max(CONCERNED, key=lambda name: fit.get(name, -9.0))
+    return "lovely" if reading.glad else "noted" if noted else "fine"
+
+
+def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
+    """Return one of some wordings, not one that was just said."""
+    said = [one.text for one in turn.heard.session.messages if one.role == "assistant"]
+    fresh = [one for one in wordings if one not in said[-len(wordings) + 1 :]]
+    return (fresh or list(wordings))[0] if not said else runtime.rng.choice(fresh or list(wordings))
+
+
+def of_itself(runtime: Runtime, turn: Turn, template: Templates) -> str:
+    """Say what is so of any entity: a small model claims that it sleeps, and is a person."""
+    own = template.self.format(name=runtime.identity.name)
+    embedder, asked = runtime.memory.embedder, turn.heard.message.text
+    if embedder is not None:
+        who, how = (
+            speech_filter.nearness(embedder, asked, (one,)) for one in (WHO_ARE_YOU, HOW_ARE_YOU)
+        )
+        if max(who, how) >= speech_filter.STOCK:
+            return own if who > how else template.well
+    said = [one.text for one in turn.heard.session.messages if one.role == "assistant"]
+    return own if any(template.alive in one for one in said[-1:]) else template.alive
+
+
+def introduces(turn: Turn) -> bool:
+    """Whether somebody says who they are who has that name, or none yet; else it is another's."""
+    name, known = turn.reading.said.introduced.casefold(), turn.heard.who.called.casefold()
+    return bool(name) and (not known or bool(set(name.split()) & set(known.split())))
