@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bumble.models.embed import reader
 from bumble.models.weights import catalog, embedders
 from training import head, labels
 from training.features import Features
@@ -146,6 +147,16 @@ def stored(params: head.Params, scale: head.Scale, cuts: dict[str, float]) -> di
     }
 
 
+def begin(file: Path) -> tuple[head.Params, head.Scale]:
+    """Read a stored head as one that is trained on."""
+    with np.load(file) as stored:
+        arrays = reader.unpacked({name: stored[name] for name in stored.files})
+    scale = head.Scale(arrays.pop("mean"), arrays.pop("deviation"))
+    parts = {n: v for n, v in arrays.items() if "." in n or n == "none"}
+    begun = head.nested({n: v for n, v in parts.items() if not n.startswith("own.")})
+    return begun, scale
+
+
 def main() -> None:
     """Train, choose cut-offs, report, write."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -156,6 +167,7 @@ def main() -> None:
     parser.add_argument("--sealed", action="store_true", help="report the sealed split too")
     parser.add_argument("--epochs", type=int, default=head.EPOCHS)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--begin", type=Path, help="a head that is trained on, at a lower rate")
     parser.add_argument("--without", default="", help="a language left out of training")
     given = parser.parse_args()
     folder = given.weights or Path.home() / ".cache/bumble/weights"
@@ -164,9 +176,10 @@ def main() -> None:
     features, right = Features(embedder, examples, given.cache), head.targets(examples)
     rows = rows_of(examples, "train")
     rows = np.array([row for row in rows if examples[row].language != given.without], np.int64)
-    scale = head.scale_of(features, rows)
+    begun, scale = begin(given.begin) if given.begin else (None, head.scale_of(features, rows))
     data = head.data_of(features, scale)
-    weights = head.train(data, right, rows, examples, seed=given.seed, epochs=given.epochs)
+    options = {"seed": given.seed, "epochs": given.epochs, "begun": begun}
+    weights = head.train(data, right, rows, examples, **options)
     learned = np.array([row for row, one in enumerate(examples) if one.split in LEARNED], np.int64)
     read = head.predict(weights, data, learned)["features"]
     answered = [n for n, row in enumerate(learned) if examples[row].replies is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -20,6 +20,7 @@ WIDTH, FORWARD, LAYERS = 256, 512, 2
 GRAM_WIDTH = 128
 BATCH, EPOCHS = 64, 12
 RATE, DECAY = 1e-3, 0.05
+GENTLY = 0.3  # of the rate, for a head that is trained on
 AVERAGED = 0.998  # of the weights so far, in those that are kept, a step
 DROPOUT, LAST_DROPOUT, TOKEN_DROP, FEATURE_DROP = 0.2, 0.3, 0.1, 0.1
 BESIDE = 0.6  # how often another message of its writer stands before one that refers to none
@@ -276,6 +277,7 @@ def train(
     *,
     seed: int = 0,
     epochs: int = EPOCHS,
+    begun: Params | None = None,
 ) -> Params:
     """Train a head: the mean of its weights over the last steps.
 
@@ -286,10 +288,12 @@ def train(
         examples: The messages.
         seed: Of chance.
         epochs: How often each row is seen.
+        begun: A head that is trained on, at a lower rate, as far as it goes; None: a new one.
     """
     chance, key = np.random.default_rng(seed), jax.random.PRNGKey(seed)
     steps = epochs * len(data.batches(rows, BATCH))
-    rates = optax.warmup_cosine_decay_schedule(0.0, RATE, steps // 20, steps)
+    rate = RATE if begun is None else RATE * GENTLY
+    rates = optax.warmup_cosine_decay_schedule(0.0, rate, steps // 20, max(1, steps))
     optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(rates, weight_decay=DECAY))
 
     @jax.jit
@@ -301,7 +305,7 @@ def train(
     alike: dict[str, list[int]] = {}
     for row in rows:
         alike.setdefault(examples[row].language, []).append(row)
-    params = kept = initial(key, data.x.shape[2])
+    params = kept = {**initial(key, data.x.shape[2]), **(begun or {})}
     state = optimizer.init(params)
     for epoch in range(epochs):
         parts = data.batches(chance.permutation(rows), BATCH)
@@ -374,3 +378,16 @@ def flat(params: Params) -> dict[str, NDArray[np.float32]]:
 
     walk("", params)
     return out
+
+
+def nested(weights: Mapping[str, NDArray[np.float32]]) -> Params:
+    """Return weights by their dotted names as they are trained: `flat` backwards."""
+    whole: Params = {}
+    for name, values in weights.items():
+        *path, last = name.split(".")
+        part = whole
+        for step in path:
+            part = part.setdefault(step, {})
+        part[last] = values
+    layers = whole.get("layers", {})
+    return whole | ({"layers": [layers[key] for key in sorted(layers)]} if layers else {})

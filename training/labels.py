@@ -25,10 +25,11 @@ KNOWS_FOR_CODE = frozenset(  # writers
         *("asks", "berit", "odile", "parker", "bertram", "celeste", "tessa"),
         *("ursula", "valentin", "wilma", "xaver"),
         *("rosa", "ruben", "runa"),
+        *("hazel", "lorenz", "noor", "ilka", "sami", "edda"),
     }
 )
 # Writers of whole messages with what a friend would answer: of short replies theirs count thrice.
-ANSWERED = frozenset({"ursula", "valentin", "wilma"})
+ANSWERED = frozenset({"ursula", "valentin", "wilma", "hazel", "lorenz", "noor", "ilka", "sami"})
 SPANS = ("name", "when", "what")
 # Short replies that a friend could give as the whole answer; a language's file words them.
 REPLIES = (

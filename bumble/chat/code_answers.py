@@ -10,7 +10,7 @@ import ast
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
@@ -233,9 +233,13 @@ def time_of(
     text, when = _apart(text, language), _apart(when, language)
     # half a time is another one: where not all words for it are known each of its words has to be
     known = None if language in clock.LANGUAGES else _hours_of_words(language)
-    unread = values.unread(when, language) if known is not None else ()
-    if known is not None and (not when or any(word not in known for word in unread)):
-        return None
+    if known is not None:
+        strange = {word for word in values.unread(when, language) if word not in known}
+        if templates.has(language):  # whose words for hours are all known: the reader took too much
+            when = _within(when, strange)
+            strange &= set(values.unread(when, language))
+        if strange or not when:
+            return None
     near, whole = values.read(when, language), values.read(text, language)
     lapse = _lapse(when or text, near if when else whole, language)
     if lapse:
@@ -267,6 +271,13 @@ def time_of(
     days = days or [at.date(), at.date() + timedelta(days=1)]
     times = [datetime.combine(each, time(), at.tzinfo) + hour for each in days for hour in hours]
     return next((each for each in times if each > at), None)
+
+
+def _within(when: str, strange: Set[str]) -> str:
+    """Return a time without the strange words at its ends."""
+    said = when.split()
+    known = [n for n, word in enumerate(said) if folded(word.strip(",.;:!?")) not in strange]
+    return " ".join(said[known[0] : known[-1] + 1]) if known else ""
 
 
 def _hours_of_words(language: str) -> Mapping[str, str]:

@@ -18,7 +18,6 @@ from bumble.runtime.runtime import Runtime
 
 HOW_ARE_YOU, WHO_ARE_YOU = "How are you?", "Who are you?"
 REPLY_FROM = 0.5  # score from which a short reply is no guess
-CONCERNED = ("sorry", "hope")  # to a burden; neither says what it is
 
 
 def hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
@@ -56,28 +55,23 @@ def worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
 def _fitting(reading: MessageReading, *, corrects: bool) -> str:
     """Return which of the short replies a friend would surest give.
 
-    One that says what is done with a message is given only where that is so. Where none is sure, a
-    confidence, a burden and good news have a word each, and all else is only taken note of.
+    One that says what is done with a message is given only where that is so. Where none is sure,
+    the person only hears that somebody listens.
 
     Args:
         reading: What the message is.
         corrects: Whether it puts something right.
     """
-    noted = reading.keep > 0 or reading.has("remember")
     is_so = {
-        "noted": noted,
-        "secret": reading.scores.get("confide", notices.IN_DOUBT) > notices.IN_DOUBT,
+        "noted": reading.has("remember"),
+        "secret": reading.has("confide"),
         "corrected": corrects,
     }
     fit = {name: sure for name, sure in reading.replies.items() if is_so.get(name, True)}
     surest = max(fit, key=lambda name: fit[name], default="")
     if surest and fit[surest] > REPLY_FROM:
         return surest
-    if reading.has("confide"):
-        return "secret"
-    if reading.heavy > reading.glad:
-        return max(CONCERNED, key=lambda name: fit.get(name, -9.0))
-    return "lovely" if reading.glad else "noted" if noted else "fine"
+    return next((name for name in ("secret", "noted") if is_so[name]), "heard")
 
 
 def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:

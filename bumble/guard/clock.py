@@ -109,7 +109,8 @@ def _aside(
     time = _of_day(run.value + side * part)
     first, last = min(run.start, places[1]), max(run.end, places[1] + 1)
     named = not _NAMING.isdisjoint(tokens[first : last + 1])
-    if named:
+    is_no_span = places[1] < run.start and part * _MINUTES_OF_HOUR > run.value
+    if named or is_no_span:  # "twenty to eight"; "five to eight" may be one
         return Clock(time, True, frozenset([places[1]]))
     return Clock(time | _of_day(run.value))
 

@@ -129,7 +129,6 @@ _INTRUDES = 1e-5  # a number of another language is rarer than that in a languag
 _TENS = range(20, 100, 10)
 _SCALES = {word: value for value, row in _SCALE_ROWS.items() for word in row.split()}
 _LARGE, _DOZEN = (100, 1000, *_SCALE_ROWS), 12
-_ROUND = (_DOZEN, *_LARGE)
 JOINTS = ("and", "und", "et", "y", "e")
 
 
@@ -174,8 +173,9 @@ def runs(tokens: Sequence[str], language: str, small: Set[str]) -> Iterator[Run]
             else:
                 break
             index += joint + 1
-        if total in _ROUND and not HALVES.isdisjoint(tokens[max(0, start - 2) : start]):
-            total /= 2  # half a million
+        is_round = total in _LARGE or (total == _DOZEN and tokens[index - 1] in OTHERS)
+        if is_round and not HALVES.isdisjoint(tokens[max(0, start - 2) : start]):
+            total /= 2  # half a million; "half twelve" is a time
         index, total = _with_half(tokens, index, total)
         yield Run(start, index, total)
 

@@ -357,7 +357,10 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
     ]
     if any(one.value >= _THOUSAND for one in (number, *given)):  # "20 thousand, and we've got 63"
         bare = [one for one in given if one.value < _THOUSAND and one.kind in ("", "thing")]
-        given += [replace(one, value=one.value * _THOUSAND, kind="") for one in bare]
+        scaled = [replace(one, value=one.value * _THOUSAND, kind="") for one in bare]
+        if any(one.value == number.value for one in scaled):  # "8,200, and no less than eight"
+            return True
+        given += scaled
     at = [source.at for source in bearing if source.at is not None]
     if number.kind != "money" and number.value in _by_years(number, given, at):
         return True
@@ -432,11 +435,12 @@ def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterato
     for one, other in combinations(sorted(days), 2) if few else ():
         if (span_days := (other - one).days) < values.YEAR_DAYS:
             yield Decimal(round(span_days / unit))
-    for source in sources:
-        for one_number in source.read.numbers:
-            if one_number.kind == "time" and one_number.unit_days:
-                span = one_number.value * Decimal(one_number.unit_days) / unit
-                yield from (span, Decimal(int(span)), Decimal(round(span)))  # three decades and one
+    told = [one for source in sources for one in source.read.numbers if one.kind == "time"]
+    spans = [one.value * Decimal(one.unit_days) / unit for one in told if one.unit_days]
+    for span in spans:
+        yield from (span, Decimal(int(span)), Decimal(round(span)))  # three decades and one
+    for one_span, other_span in combinations(spans, 2):  # five days, and then three weeks
+        yield one_span + other_span
 
 
 def _by_sums(
