@@ -149,10 +149,10 @@ def mcp(
         return
     with library():
         from bumble.bridges import mcp_server
-    served = mcp_server.make(desk_of(opened, people.speaking(opened, speaker)), writes=write)
+    server = mcp_server.make(desk_of(opened, people.speaking(opened, speaker)), writes=write)
     # Ctrl-C ends it at once: the library would wait for a line more. Writes outlive a kill.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    mcp_server.serve(served)
+    server.run("stdio")
 
 
 def _list_servers(opened: Opened) -> None:
