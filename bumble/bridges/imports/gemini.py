@@ -156,16 +156,16 @@ def _page(source: ImportSource, name: str, zone: tzinfo) -> Iterator[ledger.Item
 def _card(cells: Mapping[str, str], zone: tzinfo) -> Iterator[ledger.Item]:
     """Read a record of a page: what was asked, a line that says when, what was answered."""
     lines = cells["said"].split("\n")
-    times = {
-        n: dates.shown(line, zone)
+    times = (
+        (n, dates.shown(line, zone))
         for n, line in enumerate(lines)
         if len(line) <= MAX_TIME_CHARS and sum(char.isdigit() for char in line) > 6
-    }
-    place = next((n for n, at in times.items() if at), 0)
+    )
+    place, at = next(((n, at) for n, at in times if at), (0, None))
     told = "\n".join(lines[place + 1 :]).strip()
     asked = "\n".join(lines[:place]).strip()
     answers = [ledger.ImportedBlock(told)] if told else []
-    yield from _entry(times.get(place), asked or lines[0], cells["labels"], (), answers)
+    yield from _entry(at, asked or lines[0], cells["labels"], (), answers)
 
 
 GEMINI = Files(
