@@ -8,8 +8,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TextIO, TypeVar
 
 import typer
@@ -19,12 +19,7 @@ from bumble.cli.process import Shell
 from bumble.errors import FULL, UserError
 from bumble.text.printable import clean, escaped
 
-if sys.platform != "win32":
-    import termios
-    import tty
-
 T = TypeVar("T")
-ENDED = "\x04"  # Ctrl-D
 BAR_WIDTH = 24  # characters
 MOST_OF_A_LINE = 1000  # characters of a message, which may quote whatever was typed
 
@@ -289,31 +284,6 @@ def asked(question: str, default: str, check: Callable[[str], T]) -> T:
             return check(str(typer.prompt(question, err=True, default=default)).strip())
         except ValueError as error:
             say(f"{error}")
-
-
-def key(question: str, keys: str) -> str:
-    """Ask for one of some keys at the terminal; the end of its input is the last of them."""
-    sign("")
-    with _keyboard() as pressed:
-        typer.echo(f"{question}: ", err=True, nl=False)
-        chosen = next((one for one in iter(pressed, ENDED) if one and one in keys), keys[-1])
-    say(chosen)
-    return chosen
-
-
-@contextmanager
-def _keyboard() -> Iterator[Callable[[], str]]:
-    """Give what waits for a key, which needs no Enter; what was typed ahead counts."""
-    if sys.platform == "win32":
-        yield typer.getchar
-        return
-    descriptor = sys.stdin.fileno()
-    before = termios.tcgetattr(descriptor)
-    tty.setcbreak(descriptor, termios.TCSANOW)
-    try:
-        yield lambda: os.read(descriptor, 1).decode("ascii", "replace").casefold() or ENDED
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
 def agrees(question: str, *, default: bool) -> bool:

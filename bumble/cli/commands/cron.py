@@ -21,7 +21,7 @@ from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import installation
 from bumble.errors import HistoryMissingError, RefusedError, SyncError, UsageError, UserError
-from bumble.files import disk, git
+from bumble.files import disk
 from bumble.history import remote
 from bumble.jobs import tick
 from bumble.llm import detect
@@ -376,25 +376,6 @@ def install(
     _say(opened.shell, "cron install", chosen, text, done, changed=yes)
     for lack in _lacking(opened):
         output.warn(opened.shell, lack)
-    if yes:
-        _offer_review(opened)
-
-
-def _offer_review(opened: Opened) -> None:
-    """Ask whether what an able model makes of talks at night waits for its owner."""
-    from bumble.cli import registry, setting_files
-    from bumble.cli.models import abilities
-
-    shell, root = opened.shell, opened.entity.root
-    if not shell.asks or opened.config.git.review or git.at(root) is None:
-        return
-    if not abilities.may_remember(opened, None) or not output.agrees(
-        "Shall what it makes of your talks wait for your word?", default=True
-    ):
-        return
-    value = f"[{', '.join(registry.reviewed())}]"
-    setting_files.put(shell, root, "git.review", value, "config: set git.review")
-    output.say("It waits: `bumble review` shows one after the other.")
 
 
 @app.command()

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -189,29 +187,6 @@ def test_doctor_names_a_schedule_that_is_none_and_a_file_that_is_no_reminder(run
     assert ("schedule-invalid", "automations/x.md", 2) in places
     assert ("record-invalid", "reminders/rem_1.md", 2) in places
     assert ("file-unread", "reminders/note.txt", None) in places
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-@pytest.mark.parametrize(
-    ("memory", "answer", "asked", "waits"),
-    [
-        ("write", "\n", True, True),
-        ("write", "n\n", True, False),
-        ("none", "", False, False),
-    ],
-)
-def test_what_an_able_model_writes_at_night_waits_if_its_owner_wants(
-    run: Run, tmp_path: Path, memory: str, answer: str, asked: bool, waits: bool
-) -> None:
-    git(run.entity.root, "init", "-q", "-b", "main")
-    script = run.write("../script.jsonl", json.dumps({"abilities": {"memory": {"any": memory}}}))
-    run.environ["BUMBLE_LLM_MODEL"] = f"script:{script.resolve()}"
-    program(run, tmp_path, "crontab", CRONTAB)
-    ran = run.ok("cron", "install", "--yes", stdin=answer, terminal=True)
-    assert ("wait for your word" in ran.err) == asked
-    kept = run.ok("config", "get", "git.review", "--json").data
-    assert ("stretch" in str(kept), "dream" in str(kept)) == (waits, waits)
-    assert "wait for your word" not in run.ok("cron", "install", "--yes").err  # nobody is there
 
 
 def test_an_install_that_systemd_refuses_leaves_nothing_behind(run: Run, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 from bumble.cli import completing
 from bumble.history import clone
 from bumble.records import state
-from tests.support import terminal
 from tests.support.nights import DREAM, LISBON, lived
 from tests.support.repository import git, subjects
 from tests.support.running import Run
@@ -175,28 +174,3 @@ def test_forgetting_a_person_drops_what_is_proposed_of_them(ada: Run) -> None:
     left = [one["id"] for one in ada.ok("review", "--json").data]
     assert not any(name.startswith("narrate") for name in left)
     assert branches(ada.entity.root) == [f"bumble-review/{name}" for name in left]
-
-
-def test_at_a_terminal_each_is_shown_and_decided_by_a_key(ada: Run) -> None:
-    ada.ok("dream", "--force")
-    ada.ok("consolidate", "--force")
-    before = truth(ada)
-    names = branches(ada.entity.root)
-    assert len(names) > 1
-    looks = terminal.Terminal(["-e", str(ada.entity.root), "review"], ada.environ)
-    looks.wait_for(f"1 of {len(names)}")
-    looks.wait_for("a accepts it")
-    looks.type("l")  # no Enter
-    looks.wait_for("a accepts it")
-    looks.type("xq")
-    assert looks.finish() == 0
-    assert (truth(ada), branches(ada.entity.root)) == (before, names)
-    decides = terminal.Terminal(["-e", str(ada.entity.root), "review"], ada.environ)
-    for key in ("a\r", *("r" for _ in names[1:])):  # whoever presses Enter decides once
-        decides.wait_for("a accepts it")
-        decides.type(key)
-    assert decides.finish() == 0
-    assert "Accepted " in decides.text and "Rejected " in decides.text
-    assert truth(ada) != before
-    assert branches(ada.entity.root) == []
-    assert "Nothing waits" in ada.ok("review", terminal=True).err
