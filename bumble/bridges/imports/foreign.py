@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from bumble import patterns
 from bumble.bridges.imports.ledger import Item, LeftOut
-from bumble.bridges.imports.source import UNREADABLE, ImportSource, decoded, reason
+from bumble.bridges.imports.source import UNREADABLE, ImportSource, reason
 from bumble.errors import UnsafePathError
 from bumble.text import moments
 from bumble.text.printable import HALF, whole
@@ -320,7 +320,7 @@ class _JsonText:
 def load(source: ImportSource, name: str, most: int = MAX_WHOLE_BYTES) -> object:
     """Read a JSON file whole; a `LeftOut` for one that can't be."""
     try:
-        data = json.loads(decoded(source.read(name, most)))
+        data = json.loads(source.read(name, most))
     except json.JSONDecodeError as error:
         return LeftOut(name, f"no JSON: {str(error)[:120]}", broken=True)
     except (ValueError, RecursionError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -140,15 +139,6 @@ def test_conversations_of_gemini_in_files_of_their_own_are_read(tmp_path: Path) 
     assert left(read) == {ledger.THOUGHTS: 1, ledger.HIDDEN: 1, "answers without words": 1}
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_an_export_that_a_program_of_windows_rewrote_is_read(tmp_path: Path, encoding: str) -> None:
-    text = json.dumps([exports.gpt_moving()], ensure_ascii=False)
-    (tmp_path / "conversations.json").write_bytes(text.encode(encoding))
-    form, read = items(tmp_path)
-    assert (form, left(read)) == ("chatgpt", {})
-    assert len(said(read)) == 4
-
-
 def test_of_deepseek_the_newest_branch_is_taken_and_its_thoughts_are_counted(
     tmp_path: Path,
 ) -> None:
@@ -223,12 +213,6 @@ def test_a_page_in_another_language_loses_only_the_word_for_asking(tmp_path: Pat
     _, read = items(exports.folder(tmp_path, {"a.html": page, "b/MyActivity.html": search}))
     assert [text for *_, text in said(read)] == ["Kde je loď?", "Tady."]
     assert left(read)["a record without a time"] == 1
-
-
-def test_json_within_a_text_of_json_is_read(tmp_path: Path) -> None:
-    path = exports.as_json(tmp_path / "mo.af", json.dumps(exports.letta_agent()))
-    form, read = items(path)
-    assert (form, bool(said(read))) == ("letta", True)
 
 
 def test_what_only_looks_like_an_export_is_not_taken_for_one(tmp_path: Path) -> None:
