@@ -91,19 +91,6 @@ def parsed(words: str) -> Mapping[str, Any]:
     return mapping(json_of(words))
 
 
-def outlined(data: object, indent: str = "") -> str:
-    """Return data as a list to read, what is empty left out."""
-    pairs = data.items() if isinstance(data, dict) else ((None, one) for one in listed(data))
-    lines = []
-    for key, one in pairs:
-        named = f"{key}: " if key is not None else ""
-        if one and isinstance(one, dict | list):
-            lines += [f"{indent}- {named}".rstrip(), outlined(one, f"{indent}  ")]
-        elif one not in (None, "", [], {}):
-            lines.append(f"{indent}- {named}{cleaned(str(one))}")
-    return "\n".join(lines)
-
-
 def mappings(value: object, *path: str) -> list[Mapping[str, Any]]:
     """Return the mappings of a list."""
     return [item for item in listed(value, *path) if isinstance(item, dict)]

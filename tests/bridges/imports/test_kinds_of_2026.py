@@ -40,45 +40,20 @@ def of_claude(*blocks: dict[str, Any]) -> dict[str, Any]:
     return {**talk, "chat_messages": [{**message, "content": list(blocks)}]}
 
 
-def test_cards_that_claude_shows_are_taken_and_so_is_what_it_noted(tmp_path: Path) -> None:
+def test_what_claude_noted_and_spoke_is_taken_and_its_cards_are_counted(tmp_path: Path) -> None:
     talk = of_claude(
-        {
-            "type": "tool_use",
-            "name": "recipe_display_v0",
-            "input": {
-                "title": "Caldo verde",
-                "notes": None,
-                "ingredients": [{"name": "kale", "amount": 300}],
-                "steps": ["Boil.", "Stir."],
-            },
-        },
-        {
-            "type": "tool_use",
-            "name": "message_compose_v1",
-            "input": {
-                "kind": "email",
-                "summary_title": "To the landlord",
-                "variants": [{"label": "Firm", "subject": "Heating", "body": "It is cold."}],
-            },
-        },
         {
             "type": "tool_use",
             "name": "memory_user_edits",
             "input": {"command": "add", "control": "Sam is vegan"},
         },
-        {"type": "tool_use", "name": "weather_fetch", "input": {"city": "Porto"}},
+        {"type": "tool_use", "name": "recipe_display_v0", "input": {"title": "Caldo verde"}},
         {"type": "voice_note", "transcript": "Thank you."},
     )
     talk["summary"] = "**Conversation Overview** A soup."
     _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
     [(_, _, text)] = said(read)
-    assert text == (
-        "[card: Caldo verde]\n\n- title: Caldo verde\n- ingredients:\n  -\n    - name: kale\n"
-        "    - amount: 300\n- steps:\n  - Boil.\n  - Stir.\n\n[card: To the landlord]\n\n"
-        "- kind: email\n- summary_title: To the landlord\n- variants:\n  -\n    - label: Firm\n"
-        "    - subject: Heating\n    - body: It is cold.\n\n(to its memory) Sam is vegan\n\n"
-        "Thank you."
-    )
+    assert text == "(to its memory) Sam is vegan\n\nThank you."
     assert left(read) == {"summaries that Claude made of conversations": 1, ledger.CALLS: 1}
 
 
