@@ -33,8 +33,6 @@ MINUTES = 10
 TIMEOUT_SECONDS = 30
 _BEGIN, _END = "# bumble begins: ", "# bumble ends: "
 ELSEWHERE = "`bumble cron install` without --yes prints what another scheduler needs to run."
-FIELDS = 5  # of a line of a crontab, before its command
-CRONS = frozenset(("cron", "crond", "fcron", "dcron", "bcron", "systemd-cron"))
 FROM_SHELL = (  # variables that say where files lie, or which model is asked
     *("BUMBLE_WEIGHTS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"),
     *("BUMBLE_LLM_MODEL", "BUMBLE_LLM_PROVIDER", "BUMBLE_LLM_BASE_URL"),
@@ -164,26 +162,6 @@ def commands_in(crontab: str, job: Job) -> list[str]:
     return [line.strip() for line in within if line.strip() and not line.lstrip().startswith("#")]
 
 
-def program_of(command: str) -> str:
-    """Return the program that a line of a crontab runs."""
-    try:
-        words = shlex.split(command.replace("\\%", "%"))
-    except ValueError:
-        return ""
-    return words[FIELDS] if len(words) > FIELDS else ""
-
-
-def daemon_runs(processes: Path = Path("/proc")) -> bool | None:
-    """Whether a process of this machine reads crontabs; None where that can't be told."""
-    if not (processes / "1").is_dir():  # no Linux, or no look at the processes
-        return None
-    names = set()
-    for place in processes.glob("[0-9]*/comm"):
-        with suppress(OSError):  # it has ended since
-            names.add(place.read_text(encoding="utf-8", errors="replace").strip())
-    return bool(names & CRONS)
-
-
 def units(job: Job) -> dict[str, str]:
     """Return the systemd units of what an entity needs, by file name."""
     texts = {}
@@ -235,14 +213,6 @@ def remove_units(files: Sequence[Path], environ: Mapping[str, str]) -> None:
 def unit_files(job: Job, folder: Path) -> list[Path]:
     """Return the units that are there, whatever the entity was called when they were written."""
     return sorted(folder.glob(f"bumble-*{job.digest}*.*"))
-
-
-def timer_runs(job: Job, environ: Mapping[str, str]) -> bool:
-    """Whether systemd runs an entity's timers now."""
-    if not available("systemctl", environ):
-        return False
-    asked = ["systemctl", "--user", "is-active", "--quiet"]
-    return all(_run([*asked, timer], environ).returncode == 0 for timer in job.timers)
 
 
 def available(program: str, environ: Mapping[str, str]) -> bool:
@@ -297,7 +267,7 @@ def show(
     """Show what would run the ticks, what does, and the automations with their times."""
     job = _job(opened)
     lines = commands_in(read_crontab(opened.shell.environ), job)
-    active = timer_runs(job, opened.shell.environ)
+    has_units = bool(unit_files(job, _units(opened.shell)))
     last = next((run for run in tick.read(opened.entity.runs) if run.command == "tick"), None)
     listed = listing.readable(
         opened, automations.paths(opened.entity.automations), automations.load
@@ -306,35 +276,14 @@ def show(
         "crontab": block(job),
         "units": units(job),
         "scheduler": _scheduler(opened),
-        "installed": {
-            "crontab": bool(lines),
-            "systemd": active,
-        },
-        "runs": lines + (job.timers if active else []),
-        "problems": _problems(opened, job, lines, active=active),
+        "installed": {"crontab": bool(lines), "systemd": has_units},
+        "runs": lines + (job.timers if has_units else []),
+        "problems": _lacking(opened) if lines or has_units else [],
         "last_tick": last.at.isoformat() if last else None,
         "automations": [_automation(opened, automation) for automation in listed.records],
     }
     output.result(opened.shell, "cron show", data, _shown(opened, data))
     listing.ended(listed)
-
-
-def _problems(opened: Opened, job: Job, lines: Sequence[str], *, active: bool) -> list[str]:
-    """Say why what is installed does not run what it should."""
-    anew = "`bumble cron install --yes` writes it anew"
-    problems = []
-    for line in lines:
-        program = program_of(line)
-        if Path(program).is_absolute() and not Path(program).exists():
-            problems.append(f"the crontab runs {program}, which is gone; {anew}")
-    if 0 < len(lines) < len(job.runs):
-        problems.append(f"the crontab runs no nightly sync; {anew}")
-    if lines and daemon_runs() is False:
-        problems.append("no cron runs on this machine, so nobody reads the crontab; start it")
-    if unit_files(job, _units(opened.shell)) and not active:
-        again = "`bumble cron install --with systemd --yes` starts it, `bumble cron remove` ends it"
-        problems.append(f"{job.timers[0]} is written, but systemd does not run it; {again}")
-    return problems + (_lacking(opened) if lines or active else [])
 
 
 def _lacking(opened: Opened) -> list[str]:

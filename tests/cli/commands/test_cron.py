@@ -22,7 +22,7 @@ SYSTEMCTL = '#!/bin/sh\necho "$@" >> {place}\n'
 
 REFUSING = """#!/bin/sh
 echo "$@" >> {place}
-case "$2" in daemon-reload|is-active) echo "Failed to connect to bus" >&2; exit 1 ;; esac
+case "$2" in daemon-reload) echo "Failed to connect to bus" >&2; exit 1 ;; esac
 """
 
 
@@ -78,7 +78,6 @@ def test_timers_of_systemd_where_there_is_no_cron(run: Run, tmp_path: Path) -> N
         "--user daemon-reload",
         "--user daemon-reload",
         f"--user enable --now {names[1]}",
-        f"--user is-active --quiet {names[1]}",
         f"--user disable --now {names[1]}",
         "--user daemon-reload",
     ]
@@ -103,7 +102,6 @@ def test_what_follows_a_remote_is_synced_every_night(run: Run, tmp_path: Path) -
     run.ok("cron", "install", "--yes")
     assert "sync" not in place.read_text()
     follow_a_remote(run, tmp_path)
-    assert "no nightly sync" in run.ok("cron", "show", "--json").data["problems"][0]
     run.ok("cron", "install", "--yes")
     line = f"30 4 * * * {sys.executable} -P -m bumble -e {run.entity.root} sync --push --nightly"
     assert line in place.read_text().splitlines()
@@ -135,21 +133,11 @@ def test_what_really_runs_is_shown(run: Run, tmp_path: Path) -> None:
     place.write_text(gone)
     shown = run.ok("cron", "show", "--json").data
     assert shown["runs"] == [f"*/10 * * * * /gone/python -P -m bumble -e {run.entity.root} tick"]
-    assert "the crontab runs /gone/python, which is gone" in shown["problems"][0]
     place.write_text(gone.replace("*/10", "# */10"))
     assert not run.ok("cron", "show", "--json").data["installed"]["crontab"]
     looking.without_models(run)
     run.ok("tick")
     assert run.ok("cron", "show", "--json").data["last_tick"].startswith("2026-05-24T12:")
-
-
-@pytest.mark.parametrize(("names", "runs"), [(("init", "crond"), True), (("init", "sh"), False)])
-def test_whether_anybody_reads_crontabs(tmp_path: Path, names: tuple[str, ...], runs: bool) -> None:
-    assert cron.daemon_runs(tmp_path) is None
-    for number, name in enumerate(names, 1):
-        (tmp_path / str(number)).mkdir()
-        (tmp_path / str(number) / "comm").write_text(f"{name}\n")
-    assert cron.daemon_runs(tmp_path) is runs
 
 
 def test_a_program_that_never_ends_is_waited_for_no_longer(
