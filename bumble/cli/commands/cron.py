@@ -132,26 +132,20 @@ def read_crontab(environ: Mapping[str, str]) -> str:
 
 
 def change_crontab(job: Job, text: str, environ: Mapping[str, str], *, writes: bool) -> list[str]:
-    """Make a text an entity's block in the user's crontab, or leave that as it was.
+    """Make a text an entity's block in the user's crontab.
 
     Returns:
         The lines that change.
 
     Raises:
-        UserError: If cron refuses it, or says it has it and has not.
+        UserError: If cron refuses it.
     """
     before = read_crontab(environ)
     after = with_block(before, job, text)
     if writes and after != before:
         process = _run(["crontab", "-"], environ, after)
-        kept = read_crontab(environ)
-        if process.returncode or not all(line in kept for line in after.splitlines()):
-            if kept != before:
-                _run(["crontab", "-"], environ, before)
-            why = (
-                process.stderr.strip() or f"it ended with {process.returncode}, and hasn't kept it"
-            )
-            raise UserError(f"crontab refused it, and is as it was: {why}")
+        if process.returncode:
+            raise UserError(f"crontab refused it: {process.stderr.strip() or process.returncode}")
     return list(changed_lines(before, after, context=0))[1:]
 
 
