@@ -54,7 +54,7 @@ FORMATS = Path(__file__).parents[1] / "data" / "formats"
 FIRST = ("write", "rename", "unlink", "link", "truncate", "rmdir")  # they write, name or remove
 COMMANDS = (
     *("chat --as Sam It_rains_today", "tick --limit 1", "remind add Tea --in 1h"),
-    *("knowledge set Home By_the_sea", "knowledge rename Tea Cocoa", "knowledge remove Tea --yes"),
+    *("knowledge set Home By_the_sea", "knowledge remove Tea --yes"),
     *("journal add It_rained", "person add Zoe She_sails", "person forget Kim --yes"),
     *("person forget Sam --yes", "belief add Rain_is_wet", "belief confirm bel_1"),
     *("belief contradict bel_1", "belief remove bel_1 --yes", "episode add It_rained"),
