@@ -143,7 +143,6 @@ def test_no_command_takes_a_broken_config_of_ones_own_for_a_bug(run: Run) -> Non
     own.parent.mkdir(parents=True)
     own.write_text("a: [b\n")
     for words in (
-        ("config", "untrust", "."),
         ("config", "trust", "."),
         ("config", "set", "--user", "llm.temperature", "0.5"),
         ("config", "unset", "--user", "llm.temperature"),
