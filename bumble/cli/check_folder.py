@@ -13,7 +13,6 @@ import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from stat import S_ISDIR, S_ISREG
 from typing import TypeVar
 
 from bumble.entity import changes, commits, create, git_operations, settings
@@ -40,46 +39,15 @@ from bumble.models.weights.catalog import Catalog, CatalogEntry
 from bumble.records import kinds
 from bumble.text.words import one_line
 
-FORBIDDEN = frozenset('<>:"|?*\\')  # in names, on Windows
-LONGEST_NAME_BYTES = 255
 MOST_SHOWN = 20  # paths in a sentence
 MEND = "bumble doctor --fix"
-# Why Windows takes no such name, and whether it is one.
-UNSAFE: tuple[tuple[str, Callable[[str], bool]], ...] = (
-    (
-        "it holds a character that names can't have there",
-        lambda name: any(char in FORBIDDEN or ord(char) < 32 for char in name),
-    ),
-    ("it ends with a space or a dot", lambda name: name.endswith((" ", "."))),
-    (
-        "it is the name of a device there",
-        lambda name: name.split(".")[0].rstrip(" ").casefold() in disk.RESERVED_NAMES,
-    ),
-    ("it is too long", lambda name: len(os.fsencode(name)) > LONGEST_NAME_BYTES),
-)
-# What is wrong with what lies somewhere, by its mode and where that is.
-ODD: tuple[tuple[str, Callable[[int, str], bool]], ...] = (
-    (
-        "it is a pipe, a device or a socket",
-        lambda mode, _: not (S_ISREG(mode) or S_ISDIR(mode)),
-    ),
-    (
-        "it is a folder, and a file belongs there",
-        lambda mode, place: S_ISDIR(mode) and place in (ENTITY_FILE, *kinds.FILES),
-    ),
-    (
-        "it is a file, and a folder belongs there",
-        lambda mode, place: S_ISREG(mode) and place in kinds.FOLDERS,
-    ),
-)
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
 def check_tree(entity: Entity) -> Iterator[Finding]:
     """Walk the folder and yield what is wrong with it, by path."""
-    unlisted: list[OSError] = []
-    for place, folders, names in os.walk(entity.root, onerror=unlisted.append):
+    for place, folders, names in os.walk(entity.root):
         inside = Path(place).relative_to(entity.root).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
         folders[:] = sorted(name for name in folders if name not in (".git", ".bumble"))
@@ -89,19 +57,15 @@ def check_tree(entity: Entity) -> Iterator[Finding]:
             sentence = f"{first} is the same name on macOS and Windows: rename one of them"
             yield Finding("name-clash", sentence, prefix + name)
         for name in entries:
-            yield from _check_name(prefix, name)
+            if not disk.is_text(name):
+                sentence = "its name is not UTF-8, so it is passed over: rename it"
+                yield Finding("name-unread", sentence, disk.readable(prefix + name))
             yield from _check_link(entity.root, prefix, name)
-            yield from _check_kind(entity.root, prefix, name)
     for place, folders, names in os.walk(entity.root / PRIVATE):
         inside = Path(place).relative_to(entity.root).as_posix()
         for name in sorted([*folders, *names]):
             yield from _check_link(entity.root, f"{inside}/", name)
     yield from _check_link(entity.root, "", PRIVATE)
-    for error in unlisted:
-        where = entity.relative(Path(error.filename))
-        yield Finding("folder-unreadable", f"can't be listed: {error.strerror}", where)
-    if not os.access(entity.root, os.W_OK):
-        yield Finding("folder-unwritable", "nothing can be remembered: check its permissions", ".")
 
 
 def twice(keyed: Iterable[tuple[K, T]]) -> Iterator[tuple[T, T]]:
@@ -113,55 +77,16 @@ def twice(keyed: Iterable[tuple[K, T]]) -> Iterator[tuple[T, T]]:
         first.setdefault(key, one)
 
 
-def _check_name(prefix: str, name: str) -> Iterator[Finding]:
-    if not disk.is_text(name):
-        yield Finding(
-            "name-unread",
-            "its name is not UTF-8, so it is passed over: rename it",
-            disk.readable(prefix + name),
-        )
-        return
-    if why := next((why for why, applies in UNSAFE if applies(name)), ""):
-        yield Finding(
-            "name-unsafe",
-            f"can't exist on Windows, so a clone there fails: {why}; rename it",
-            prefix + name,
-        )
-
-
 def _check_link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
     path = root / prefix / name
-    if not path.is_symlink():
-        return
     target = os.path.realpath(path)
-    if Path(target).is_symlink():
-        yield Finding(
-            "link-round", "leads round to itself", prefix + name, fix=f"rm {shlex.quote(str(path))}"
-        )
-    elif not Path(target).is_relative_to(os.path.realpath(root)):
+    is_inside = Path(target).is_relative_to(os.path.realpath(root)) and path.exists()
+    if path.is_symlink() and not is_inside:
         yield Finding(
             "link-out",
-            f"leads out of the folder, to {target}: nothing behind it is read or written",
+            f"leads to {target}: nothing is read or written there",
             prefix + name,
             fix=f"rm {shlex.quote(str(path))}",
-        )
-    elif not path.exists():
-        yield Finding("link-broken", f"leads to {target}, where nothing is", prefix + name)
-
-
-def _check_kind(root: Path, prefix: str, name: str) -> Iterator[Finding]:
-    """Yield what lies where a file or a folder belongs and is none."""
-    relative, path = prefix + name, root / prefix / name
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return  # a link that leads nowhere
-    if why := next((why for why, applies in ODD if applies(mode, relative)), ""):
-        yield Finding(
-            "file-odd",
-            f"{why}: nothing is read or written there",
-            relative,
-            fix=f"mv {shlex.quote(str(path))} {shlex.quote(f'{path}.aside')}",
         )
 
 

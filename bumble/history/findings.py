@@ -70,14 +70,10 @@ CODES: dict[str, Code] = {
     "file-kept": Code("note", "What a cut-off change was to write lies beside your own edit."),
     # names, links, rights
     "name-clash": Code("problem", "Two names are one on a disk that does not tell case apart."),
-    "name-unsafe": Code("problem", "A name can't exist on Windows."),
     "name-unread": Code("problem", "A name is not UTF-8, so what it names is passed over."),
-    "link-out": Code("problem", "A link leads out of the folder; nothing behind it is read."),
-    "link-round": Code("problem", "A link leads round to itself."),
-    "file-odd": Code("problem", "What lies in a file's or a folder's place is none."),
-    "link-broken": Code("note", "A link leads nowhere."),
-    "folder-unreadable": Code("problem", "A folder can't be listed."),
-    "folder-unwritable": Code("note", "The folder can't be written, so nothing can be remembered."),
+    "link-out": Code(
+        "problem", "A link leads out of the folder, or nowhere; nothing is read there."
+    ),
     # what bumble left, or derived
     "change-unfinished": Code("problem", "A change was cut off half written.", mends=True),
     "change-foreign": Code("problem", "Another installation left a change half done."),

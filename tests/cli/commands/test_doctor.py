@@ -116,10 +116,6 @@ def clash(run: Run) -> None:
     run.write("workspace/notes.txt", "")
 
 
-def name_device(run: Run) -> None:
-    run.write("workspace/con.txt", "")
-
-
 def lead_out(run: Run) -> None:
     run.file("skills").mkdir()
     run.file("skills/spy.md").symlink_to("/etc/hostname")
@@ -172,7 +168,6 @@ CASES: list[Case] = [
     ),
     (tear_line, "line-torn", "sessions/ses_one/messages.jsonl", 3),
     (clash, "name-clash", "workspace/notes.txt", None),
-    (name_device, "name-unsafe", "workspace/con.txt", None),
     (lead_out, "link-out", "skills/spy.md", None),
     (lay_astray, "file-unread", "episodes/loose.md", None),
     (leave_temporary, "file-stray", ".knowledge.md.1a2b.bumble-tmp", None),
