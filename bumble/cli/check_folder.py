@@ -26,16 +26,14 @@ from bumble.errors import (
     UnsafePathError,
     UsageError,
     UserError,
-    WeightsMissingError,
 )
 from bumble.files import disk, git, gitdir
 from bumble.history import clone
 from bumble.history.findings import Finding
 from bumble.index import sync
 from bumble.index.place import Place
-from bumble.llm import detect
 from bumble.models.weights import store
-from bumble.models.weights.catalog import Catalog, CatalogEntry
+from bumble.models.weights.catalog import CatalogEntry
 from bumble.records import kinds
 from bumble.text.words import one_line
 
@@ -155,7 +153,6 @@ def _is_readable(intent: Path) -> bool:
     return False
 
 
-OTHER_USERS = 0o077  # the permission bits of everybody else
 REBUILD = "bumble index --rebuild"
 # What doctor calls what a file of git's lacks, that file, and why it is mended.
 TOLD = (
@@ -286,62 +283,6 @@ def embedding_model(wanted: Sequence[CatalogEntry], folder: Path) -> str | None:
     return next(
         (entry.name for entry in wanted if (folder / entry.name / store.MANIFEST).is_file()), None
     )
-
-
-def check_weights(
-    wanted: Sequence[CatalogEntry], catalog: Catalog, folder: Path
-) -> Iterator[Finding]:
-    """Check the weights on this machine; a file that looks touched is hashed again.
-
-    Args:
-        wanted: The embedding models that the settings ask for.
-        catalog: All models.
-        folder: Where weights lie.
-    """
-    by_name = {entry.name: entry for entry in catalog}
-    for stored in store.stored(folder):
-        place = folder / stored.name
-        if not stored.complete:
-            yield Finding(
-                "weights-unfinished",
-                f"{stored.bytes / 1e6:,.0f} MB of it are here; pulling goes on from there",
-                f"{place}{store.PART}",
-                fix=f"bumble model pull {stored.name}",
-            )
-        elif stored.name in by_name:
-            try:
-                store.find(folder, by_name[stored.name])
-            except WeightsMissingError as error:
-                path, _, sentence = str(error).splitlines()[0].partition(": ")
-                fix = f"bumble model pull {stored.name}"
-                yield Finding("weights-damaged", sentence, path, fix=fix)
-    if wanted and embedding_model(wanted, folder) is None:
-        name = min(wanted, key=lambda entry: entry.bytes).name
-        yield Finding(
-            "weights-none",
-            "no embedding model is here: words alone find things, not their meaning",
-            str(folder),
-            fix=f"bumble model pull {name}",
-        )
-
-
-def check_engine() -> Iterator[Finding]:
-    """Tell whether models can run inside bumble here."""
-    problem = detect.problem()
-    if problem:
-        what, *advice = problem.splitlines()
-        yield Finding("engine-missing", " ".join((f"{what}.", *advice)))
-
-
-def check_secrets(path: Path) -> Iterator[Finding]:
-    """Tell whether others can read the user's keys."""
-    if os.name == "posix" and path.exists() and path.stat().st_mode & OTHER_USERS:
-        yield Finding(
-            "secrets-open",
-            "others on this machine can read your keys",
-            str(path),
-            fix=f"chmod 600 {shlex.quote(str(path))}",
-        )
 
 
 def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:

@@ -31,7 +31,6 @@ from bumble.history.findings import Finding, guarded
 from bumble.index import place
 from bumble.index.sync import IndexState
 from bumble.jobs.forgetting import forget
-from bumble.models.weights.catalog import CatalogEntry
 from bumble.records import kinds, relationships, state
 from bumble.runtime import review_queue
 from bumble.text import words
@@ -60,12 +59,6 @@ class Checkup(Struct):
         """Whether there is a finding of one of some codes."""
         return any(finding.code in codes for finding in self.findings)
 
-    @property
-    def embedders(self) -> list[CatalogEntry]:
-        """The embedding models that the settings ask for, the best first."""
-        catalog, before = weights.catalog_of(self.opened.shell), weights.embedded_by(self.opened)
-        return weights.embedding_models(self.opened, catalog, before)
-
     def check_records(self) -> Iterator[Finding]:
         """Read every record."""
         it = self.opened
@@ -75,7 +68,10 @@ class Checkup(Struct):
 
     def check_index(self) -> list[Finding]:
         """Compare the index with the files."""
-        model = check_folder.embedding_model(self.embedders, self.opened.shell.weights)
+        shell = self.opened.shell
+        catalog, before = weights.catalog_of(shell), weights.embedded_by(self.opened)
+        wanted = weights.embedding_models(self.opened, catalog, before)
+        model = check_folder.embedding_model(wanted, shell.weights)
         at = partial(index_at, self.opened)
         self.index, found = check_folder.check_index(self.opened.entity, model, at)
         return found
@@ -114,11 +110,6 @@ CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
     Checkup.check_index,
     lambda it: check_folder.check_git(it.opened.entity, trusted=it.opened.settings.trusted),
     lambda it: check_review(it.opened),
-    lambda it: check_folder.check_weights(
-        it.embedders, weights.catalog_of(it.opened.shell), it.opened.shell.weights
-    ),
-    lambda it: check_folder.check_engine(),
-    lambda it: check_folder.check_secrets(it.opened.shell.secrets_file),
 )
 
 

@@ -100,11 +100,6 @@ CODES: dict[str, Code] = {
         "note", "Passages have no vector, or one of another model than is set now.", mends=True
     ),
     # the machine
-    "weights-none": Code("note", "No embedding model is here: words alone find things."),
-    "weights-damaged": Code("problem", "Weights on this machine are not what was pulled."),
-    "weights-unfinished": Code("note", "A pull of weights was cut off; it can go on."),
-    "engine-missing": Code("note", "The embedded engine can't be opened on this machine."),
-    "secrets-open": Code("problem", "Others on this machine can read the user's keys."),
     "git-missing": Code("note", "git is not installed: the folder has no history."),
     "git-none": Code("note", "The folder is not in a git repository: it has no history."),
     "git-foreign": Code("note", "The git repository belongs to somebody else; it is not read."),

@@ -34,7 +34,7 @@ def repository(ada: Run) -> Run:
 
 def found(run: Run, *argv: str) -> list[tuple[str, str | None, int | None]]:
     """Return what doctor finds, without what is normal on a machine without models or history."""
-    normal = ("index-missing", "git-none", "weights-none", "engine-missing")
+    normal = ("index-missing", "git-none")
     findings = run("doctor", "--json", *argv).data["findings"]
     return [
         (one["code"], one["path"], one["line"]) for one in findings if one["code"] not in normal
@@ -270,36 +270,6 @@ def test_fix_adds_what_gitattributes_lacks(repository: Run) -> None:
     assert lines.count("/dreams/*.md merge=bumble") == 1
     assert "/reminders/*.md merge=bumble" in lines
     assert found(repository) == []
-
-
-def test_open_secrets_are_found(ada: Run) -> None:
-    file = Path(ada.environ["XDG_CONFIG_HOME"]) / "bumble" / "secrets.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text("KEY: x\n")
-    file.chmod(0o644)
-    assert found(ada) == [("secrets-open", str(file), None)]
-    file.chmod(0o600)
-    assert found(ada) == []
-
-
-@pytest.mark.weights
-def test_weights_are_held_against_their_hashes(
-    ada: Run, weights_folder: Path, tmp_path: Path
-) -> None:
-    name = "all-minilm-l6-v2"
-    ada.environ["BUMBLE_EMBEDDING_MODEL"] = name
-    ada.environ["BUMBLE_WEIGHTS"] = str(tmp_path / "weights")
-    copy = tmp_path / "weights" / name
-    copy.mkdir(parents=True)
-    for file in filter(Path.is_file, (weights_folder / name).iterdir()):
-        (copy / file.name).write_bytes(file.read_bytes())
-    assert found(ada) == []  # other times, so the hashes were taken again
-    (copy / "tokenizer.json").write_text("{}")
-    (tmp_path / "weights" / "smollm2-135m.part").mkdir()
-    assert found(ada) == [
-        ("weights-damaged", str(copy / "tokenizer.json"), None),
-        ("weights-unfinished", str(tmp_path / "weights" / "smollm2-135m.part"), None),
-    ]
 
 
 def test_ignored_settings_are_a_note(ada: Run) -> None:
