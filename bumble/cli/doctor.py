@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
@@ -22,17 +21,16 @@ from bumble.cli.command import EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened, locate, settle_git
 from bumble.cli.process import Shell
-from bumble.entity import changes, commits, review_branch, settings
+from bumble.entity import changes, commits, settings
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
-from bumble.errors import LockedError, RecordInvalidError, ReviewError, UserError
+from bumble.errors import LockedError, RecordInvalidError, UserError
 from bumble.history import clone
 from bumble.history.findings import Finding, guarded
 from bumble.index import place
 from bumble.index.sync import IndexState
 from bumble.jobs.forgetting import forget
-from bumble.records import kinds, relationships, state
-from bumble.runtime import review_queue
+from bumble.records import kinds, relationships
 from bumble.text import words
 
 NOBODY = "bumble"  # who commits where the settings can't be read
@@ -82,24 +80,6 @@ def index_at(opened: Opened) -> place.Place:
     return index_place.place_of(opened.entity, opened.config.index)
 
 
-def check_review(opened: Opened) -> Iterator[Finding]:
-    """Check what waits for its owner's word, and whether cycles can let more wait."""
-    root, cycles = opened.root, ", ".join(opened.config.git.review)
-    if cycles:
-        try:
-            review_branch.place_of(root, cycles, trusted=opened.settings.trusted)
-        except ReviewError as error:
-            yield Finding("review-blocked", str(error).splitlines()[0], ".")
-    with suppress(RecordInvalidError):  # a finding of its own
-        for name in review_queue.waiting(root):
-            code, where = "review-waits", "for your word"
-            fix = "bumble review"
-            if not review_branch.find(root, name):
-                code, where = "review-gone", "in another clone, or its branch was deleted"
-                fix += f" reject {name}"
-            yield Finding(code, f"{name} waits {where}", state.PATH, fix=fix)
-
-
 CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
     Checkup.check_records,
     lambda it: check_records.check_prompt_files(it.opened.entity, it.opened.config.prompt),
@@ -109,7 +89,6 @@ CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
     lambda it: check_folder.check_leftovers(it.opened.entity),
     Checkup.check_index,
     lambda it: check_folder.check_git(it.opened.entity, trusted=it.opened.settings.trusted),
-    lambda it: check_review(it.opened),
 )
 
 

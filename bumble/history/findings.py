@@ -118,11 +118,6 @@ CODES: dict[str, Code] = {
         "note", "git has not been told how to merge an entity's files by meaning.", mends=True
     ),
     "git-tracked": Code("problem", "git keeps files that are derived."),
-    "review-waits": Code("note", "A cycle proposed something that waits for its owner's word."),
-    "review-gone": Code("note", "What waits for review has no branch here."),
-    "review-blocked": Code(
-        "problem", "Cycles are held back by `git.review`, and git can't hold what they propose."
-    ),
 }
 
 
