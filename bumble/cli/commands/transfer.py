@@ -124,9 +124,7 @@ def _card(opened: opening.Opened, dest: Path, reader: Reader, picture: Path | No
 
 
 def _drawn(opened: opening.Opened, picture: Path | None, fields: dict[str, Any]) -> bytes:
-    if picture is None:
-        return card.as_png(fields, card.plain())
-    source = opened.shell.path(picture)
+    source = card.PLAIN if picture is None else opened.shell.path(picture)
     try:
         return card.as_png(fields, disk.read(source))
     except (OSError, ValueError) as error:
