@@ -76,44 +76,6 @@ def test_takeout_of_gemini_is_read_by_what_each_record_is(tmp_path: Path) -> Non
     assert left(read) == {"records that are no prompt": 1, "records of other services": 1}
 
 
-def test_conversations_of_gemini_in_files_of_their_own_are_read(tmp_path: Path) -> None:
-    turns = [
-        {
-            "user_turn": {
-                "prompt": "A boat?",
-                "turn_index": 0,
-                "turn_last_modified": "2026-07-01T10:00:00Z",
-            }
-        },
-        {
-            "system_turn": {
-                "text": [{"data": "Yes."}, {"cards": [{"content": "A sloop"}]}],
-                "images": ["conversation_0_turn_1_images_0"],
-                "model_thoughts": [{"headline": "h"}],
-                "turn_last_modified": "2026-07-01T10:00:05Z",
-            }
-        },
-        {
-            "user_turn": {
-                "prompt": "Forget that.",
-                "turn_deleted_time": "2026-07-02T10:00:00Z",
-                "turn_last_modified": "2026-07-01T10:01:00Z",
-            }
-        },
-    ]
-    talk = {"title": "Boats", "creation_time": "2026-07-01T10:00:00Z", "conversation_turns": turns}
-    exports.as_json(tmp_path / "conversation_0.txt", talk)
-    form, read = items(tmp_path)
-    assert (form, [(by, text) for by, _, text in said(read)]) == (
-        "gemini",
-        [
-            ("person", "A boat?"),
-            ("other", "Yes.\n\nA sloop\n\n[picture: conversation_0_turn_1_images_0]"),
-        ],
-    )
-    assert left(read) == {ledger.THOUGHTS: 1, ledger.HIDDEN: 1, "answers without words": 1}
-
-
 def test_of_deepseek_the_newest_branch_is_taken_and_its_thoughts_are_counted(
     tmp_path: Path,
 ) -> None:
