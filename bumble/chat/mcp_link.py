@@ -203,11 +203,6 @@ class Link:
         self._client, listed = self._waited(self._ready, self._life.cancel, left)
         return listed
 
-    @property
-    def protocol(self) -> str:
-        """The version of the protocol that is spoken."""
-        return self._client.protocol_version if self._client else ""
-
     def call(self, name: str, arguments: Mapping[str, Any]) -> OutsideResult:
         """Call a tool.
 

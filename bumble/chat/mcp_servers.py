@@ -11,7 +11,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,10 +181,8 @@ class Running(Struct):
     config: ServerConfig
     link: Link | None = None
     tools: dict[str, Tool] = field(default_factory=dict)  # by the name that the server knows
-    left_out: dict[str, str] = field(default_factory=dict)  # tools that are not offered, and why
     problem: str = ""
     failed_at: float | None = None
-    seconds: float = 0.0  # until its tools were there
 
 
 class Servers:
@@ -254,9 +252,9 @@ class Servers:
             server.link = link.Link(self._portal, pipe, server.config.timeout_seconds)
         for server in starting:
             if server.link is not None:
-                self._take(server, server.link, now)
+                self._take(server, server.link)
 
-    def _take(self, server: Running, link: Link, began: float) -> None:
+    def _take(self, server: Running, link: Link) -> None:
         """Wait for the tools of a server."""
         try:
             listed = link.tools()
@@ -264,11 +262,9 @@ class Servers:
             self._fail(server, str(error))
             return
         server.problem, server.failed_at = "", None
-        server.seconds = time.monotonic() - began
-        server.tools, server.left_out = _chosen(server, listed)
-        for name in server.config.tools:
-            if name not in server.tools:
-                server.left_out.setdefault(name, "the server has no such tool")
+        server.tools = _chosen(server, listed)
+        if lacking := [name for name in server.config.tools if name not in server.tools]:
+            self._say(f"the MCP server {server.name} has no such tool as {', '.join(lacking)}")
 
     def _environ(self, server: Running) -> dict[str, str]:
         """Return all that a server gets of the environment.
@@ -328,26 +324,16 @@ def _names(server: Running, text: str) -> bool:
     return any(quotes.is_in(folded(one), folded(text)) for one in named)
 
 
-def _chosen(
-    server: Running, listed: Sequence[ListedTool]
-) -> tuple[dict[str, Tool], dict[str, str]]:
-    """Choose which tools of a server are offered, and say of the others why not."""
+def _chosen(server: Running, listed: Sequence[ListedTool]) -> dict[str, Tool]:
+    """Choose which tools of a server are offered: those that the owner lists, or that only look."""
     config: ServerConfig = server.config
     chosen: dict[str, Tool] = {}
-    left_out: dict[str, str] = {}
     for tool in listed:
-        if not TOOL_NAME.fullmatch(tool.name):
-            left_out[described(tool.name)] = "its name is none that can be called"
-        elif config.tools and tool.name not in config.tools:
-            left_out[tool.name] = "it is not among those that you list"
-        elif not config.tools and not tool.reads:
-            left_out[tool.name] = "it may change something, and you do not list it"
-        else:
-            try:
-                schema = closed(tool.schema)
-            except ValueError as problem:
-                left_out[tool.name] = str(problem)
-                continue
+        is_wanted = tool.name in config.tools if config.tools else tool.reads
+        if not (is_wanted and TOOL_NAME.fullmatch(tool.name)):
+            continue
+        with suppress(ValueError):  # nobody could fill in what it wants
+            schema = closed(tool.schema)
             about = described(tool.description) or "what its name says"
             chosen[tool.name] = Tool(f"{server.name}.{tool.name}", about, schema)
-    return chosen, left_out
+    return chosen

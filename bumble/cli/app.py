@@ -5,18 +5,14 @@ A subcommand's module is imported when it is called, so that `bumble --help` imp
 
 from __future__ import annotations
 
-import errno
 import importlib
-import os
 import sys
-import tempfile
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -28,13 +24,11 @@ from bumble.cli import command_help, output
 from bumble.cli.command import EntityOption
 from bumble.cli.process import Shell
 from bumble.errors import (
-    FULL,
     FileClosedError,
     FolderUnwritableError,
     RecordMissingError,
     UsageError,
     UserError,
-    is_full,
 )
 from bumble.files import unfinished
 
@@ -324,16 +318,10 @@ def _failed(shell: Shell, error: UserError) -> int:
     return error.exit_code
 
 
-_CLOSED = (  # EINVAL, EISDIR: it is no plain file
-    *(errno.EACCES, errno.EPERM, errno.EINVAL, errno.EISDIR),
-    *(errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR),
-)
-
-
 def _unheard(shell: Shell, refused: OSError) -> int:
-    """Tell whether the output was refused: typer prints its help by itself.
+    """Tell whether the output was refused, as typer prints its help by itself, or a file was.
 
-    Or a file was, which anybody can take away or replace at any time. Else it is a bug.
+    Anybody can take a file away, close or replace it at any time. Else it is a bug.
     """
     try:
         output.flush()
@@ -341,29 +329,14 @@ def _unheard(shell: Shell, refused: OSError) -> int:
         return 0
     except UserError as error:
         return _failed(shell, error)
-    if refused.errno in _CLOSED and isinstance(refused.filename, str):
+    if isinstance(refused.filename, str) and not isinstance(refused, FileNotFoundError):
         reason = refused.strerror or str(refused)
         return _failed(shell, FileClosedError(refused.filename, reason))
-    if is_full(os.strerror(refused.errno or 0)):
-        where = Path(
-            refused.filename or tempfile.gettempdir()
-        )  # what is written elsewhere is named
-        return _failed(shell, FolderUnwritableError(where, FULL))
     return _bug(shell)
-
-
-_PLAINER = {  # what the library that checks values says, as bumble says it
-    "Value error, ": "",
-    "Input should be ": "it should be ",
-    ", unable to parse string as an integer": "",
-    ", unable to parse string as a number": "",
-}
 
 
 def _usage(shell: Shell, error: TyperException) -> int:
     message = error.format_message()
-    for wording, plainer in _PLAINER.items():
-        message = message.replace(wording, plainer)
     if type(error).__name__ == "NoArgsIsHelpError":
         output.say(message)
         return 2

@@ -226,7 +226,6 @@ def _left(opened: Opened, anchor: anchors.Anchor) -> float:
 
 def _anchor_face(opened: Opened, anchor: anchors.Anchor) -> Face:
     last = listing.when(anchor.last_recalled, opened)
-    now = look(opened).soma
     named = opened.config.soma.hormones.show_names
     rows = [
         ("made", listing.when(anchor.at, opened)),
@@ -240,8 +239,7 @@ def _anchor_face(opened: Opened, anchor: anchors.Anchor) -> Face:
             ),
         ),
     ]
-    after = ["", "Recalled now:", *formula(opened, now, anchor, hormones.ASKED)]
-    return [f"# {anchor.label}", "", anchor.description], rows, after
+    return [f"# {anchor.label}", "", anchor.description], rows, ()
 
 
 ANCHORS = Shelf(
@@ -309,7 +307,7 @@ def add(
 ANCHORS.offers(
     anchor_app,
     list="List anchors, each with what time has left of it.",
-    show="Show an anchor, and what recalling it would do to the body now.",
+    show="Show an anchor.",
 )
 
 
@@ -330,7 +328,7 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
         opened,
         "anchor recall",
         [moved, anchors.plan_recalled(anchor, at, why, stirred=False)],
-        "\n".join([f"{anchor.label}:", *formula(opened, now, anchor, hormones.ASKED)]),
+        f'The body is drawn towards "{anchor.label}".',
         dry_run=dry_run,
         id=anchor.id,
         before=_rounded(now.hormones.levels),
@@ -339,18 +337,6 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
 
 
 ANCHORS.offers(anchor_app, remove="Remove an anchor's file.")
-
-
-def formula(opened: Opened, soma: Soma, anchor: anchors.Anchor, share: float) -> list[str]:
-    """Write out what a recall does to each hormone: `dopamine .7·0.20 + .3·0.80 = 0.38`."""
-    named = opened.config.soma.hormones.show_names
-    after = hormones.blend(soma.hormones, anchor.levels, share).levels
-    stay, come = (f"{part:.2g}".lstrip("0") for part in (1 - share, share))
-    return [
-        f"  {hormones.shown_name(name, named=named)} {stay}·{soma.hormones.levels[name]:.4f}"
-        f" + {come}·{anchor.levels[name]:.4f} = {after[name]:.4f}"
-        for name in HORMONE_NAMES
-    ]
 
 
 def _rounded(levels: Mapping[str, float]) -> dict[str, float]:

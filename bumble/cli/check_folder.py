@@ -1,4 +1,4 @@
-"""Doctor's checks of the folder and around it: names, links, leftovers; index, git, weights, keys.
+"""Doctor's checks of the folder and around it: names, links, leftovers; settings, index, git.
 
 Reads only. What is derived can be mended by `bumble doctor --fix`, the rest has its own command. Of
 the folder's files none is opened, locks excepted; `.git` is git's own and not looked into.
@@ -13,11 +13,10 @@ import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from stat import S_ISDIR, S_ISREG
 from typing import TypeVar
 
 from bumble.entity import changes, commits, create, git_operations, settings
-from bumble.entity.folder import DERIVED, ENTITY_FILE, PRIVATE, Entity
+from bumble.entity.folder import DERIVED, PRIVATE, Entity
 from bumble.entity.write_ahead import INTENT
 from bumble.errors import (
     FolderOutdatedError,
@@ -27,59 +26,25 @@ from bumble.errors import (
     UnsafePathError,
     UsageError,
     UserError,
-    WeightsMissingError,
 )
 from bumble.files import disk, git, gitdir
 from bumble.history import clone
 from bumble.history.findings import Finding
 from bumble.index import sync
 from bumble.index.place import Place
-from bumble.llm import detect
 from bumble.models.weights import store
-from bumble.models.weights.catalog import Catalog, CatalogEntry
-from bumble.records import kinds
+from bumble.models.weights.catalog import CatalogEntry
 from bumble.text.words import one_line
 
-FORBIDDEN = frozenset('<>:"|?*\\')  # in names, on Windows
-LONGEST_NAME_BYTES = 255
 MOST_SHOWN = 20  # paths in a sentence
 MEND = "bumble doctor --fix"
-# Why Windows takes no such name, and whether it is one.
-UNSAFE: tuple[tuple[str, Callable[[str], bool]], ...] = (
-    (
-        "it holds a character that names can't have there",
-        lambda name: any(char in FORBIDDEN or ord(char) < 32 for char in name),
-    ),
-    ("it ends with a space or a dot", lambda name: name.endswith((" ", "."))),
-    (
-        "it is the name of a device there",
-        lambda name: name.split(".")[0].rstrip(" ").casefold() in disk.RESERVED_NAMES,
-    ),
-    ("it is too long", lambda name: len(os.fsencode(name)) > LONGEST_NAME_BYTES),
-)
-# What is wrong with what lies somewhere, by its mode and where that is.
-ODD: tuple[tuple[str, Callable[[int, str], bool]], ...] = (
-    (
-        "it is a pipe, a device or a socket",
-        lambda mode, _: not (S_ISREG(mode) or S_ISDIR(mode)),
-    ),
-    (
-        "it is a folder, and a file belongs there",
-        lambda mode, place: S_ISDIR(mode) and place in (ENTITY_FILE, *kinds.FILES),
-    ),
-    (
-        "it is a file, and a folder belongs there",
-        lambda mode, place: S_ISREG(mode) and place in kinds.FOLDERS,
-    ),
-)
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
 def check_tree(entity: Entity) -> Iterator[Finding]:
     """Walk the folder and yield what is wrong with it, by path."""
-    unlisted: list[OSError] = []
-    for place, folders, names in os.walk(entity.root, onerror=unlisted.append):
+    for place, folders, names in os.walk(entity.root):
         inside = Path(place).relative_to(entity.root).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
         folders[:] = sorted(name for name in folders if name not in (".git", ".bumble"))
@@ -89,19 +54,15 @@ def check_tree(entity: Entity) -> Iterator[Finding]:
             sentence = f"{first} is the same name on macOS and Windows: rename one of them"
             yield Finding("name-clash", sentence, prefix + name)
         for name in entries:
-            yield from _check_name(prefix, name)
+            if not disk.is_text(name):
+                sentence = "its name is not UTF-8, so it is passed over: rename it"
+                yield Finding("name-unread", sentence, disk.readable(prefix + name))
             yield from _check_link(entity.root, prefix, name)
-            yield from _check_kind(entity.root, prefix, name)
     for place, folders, names in os.walk(entity.root / PRIVATE):
         inside = Path(place).relative_to(entity.root).as_posix()
         for name in sorted([*folders, *names]):
             yield from _check_link(entity.root, f"{inside}/", name)
     yield from _check_link(entity.root, "", PRIVATE)
-    for error in unlisted:
-        where = entity.relative(Path(error.filename))
-        yield Finding("folder-unreadable", f"can't be listed: {error.strerror}", where)
-    if not os.access(entity.root, os.W_OK):
-        yield Finding("folder-unwritable", "nothing can be remembered: check its permissions", ".")
 
 
 def twice(keyed: Iterable[tuple[K, T]]) -> Iterator[tuple[T, T]]:
@@ -113,55 +74,16 @@ def twice(keyed: Iterable[tuple[K, T]]) -> Iterator[tuple[T, T]]:
         first.setdefault(key, one)
 
 
-def _check_name(prefix: str, name: str) -> Iterator[Finding]:
-    if not disk.is_text(name):
-        yield Finding(
-            "name-unread",
-            "its name is not UTF-8, so it is passed over: rename it",
-            disk.readable(prefix + name),
-        )
-        return
-    if why := next((why for why, applies in UNSAFE if applies(name)), ""):
-        yield Finding(
-            "name-unsafe",
-            f"can't exist on Windows, so a clone there fails: {why}; rename it",
-            prefix + name,
-        )
-
-
 def _check_link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
     path = root / prefix / name
-    if not path.is_symlink():
-        return
     target = os.path.realpath(path)
-    if Path(target).is_symlink():
-        yield Finding(
-            "link-round", "leads round to itself", prefix + name, fix=f"rm {shlex.quote(str(path))}"
-        )
-    elif not Path(target).is_relative_to(os.path.realpath(root)):
+    is_inside = Path(target).is_relative_to(os.path.realpath(root)) and path.exists()
+    if path.is_symlink() and not is_inside:
         yield Finding(
             "link-out",
-            f"leads out of the folder, to {target}: nothing behind it is read or written",
+            f"leads to {target}: nothing is read or written there",
             prefix + name,
             fix=f"rm {shlex.quote(str(path))}",
-        )
-    elif not path.exists():
-        yield Finding("link-broken", f"leads to {target}, where nothing is", prefix + name)
-
-
-def _check_kind(root: Path, prefix: str, name: str) -> Iterator[Finding]:
-    """Yield what lies where a file or a folder belongs and is none."""
-    relative, path = prefix + name, root / prefix / name
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return  # a link that leads nowhere
-    if why := next((why for why, applies in ODD if applies(mode, relative)), ""):
-        yield Finding(
-            "file-odd",
-            f"{why}: nothing is read or written there",
-            relative,
-            fix=f"mv {shlex.quote(str(path))} {shlex.quote(f'{path}.aside')}",
         )
 
 
@@ -230,7 +152,6 @@ def _is_readable(intent: Path) -> bool:
     return False
 
 
-OTHER_USERS = 0o077  # the permission bits of everybody else
 REBUILD = "bumble index --rebuild"
 # What doctor calls what a file of git's lacks, that file, and why it is mended.
 TOLD = (
@@ -363,72 +284,21 @@ def embedding_model(wanted: Sequence[CatalogEntry], folder: Path) -> str | None:
     )
 
 
-def check_weights(
-    wanted: Sequence[CatalogEntry], catalog: Catalog, folder: Path
-) -> Iterator[Finding]:
-    """Check the weights on this machine; a file that looks touched is hashed again.
-
-    Args:
-        wanted: The embedding models that the settings ask for.
-        catalog: All models.
-        folder: Where weights lie.
-    """
-    by_name = {entry.name: entry for entry in catalog}
-    for stored in store.stored(folder):
-        place = folder / stored.name
-        if not stored.complete:
-            yield Finding(
-                "weights-unfinished",
-                f"{stored.bytes / 1e6:,.0f} MB of it are here; pulling goes on from there",
-                f"{place}{store.PART}",
-                fix=f"bumble model pull {stored.name}",
-            )
-        elif stored.name in by_name:
-            try:
-                store.find(folder, by_name[stored.name])
-            except WeightsMissingError as error:
-                path, _, sentence = str(error).splitlines()[0].partition(": ")
-                fix = f"bumble model pull {stored.name}"
-                yield Finding("weights-damaged", sentence, path, fix=fix)
-    if wanted and embedding_model(wanted, folder) is None:
-        name = min(wanted, key=lambda entry: entry.bytes).name
-        yield Finding(
-            "weights-none",
-            "no embedding model is here: words alone find things, not their meaning",
-            str(folder),
-            fix=f"bumble model pull {name}",
-        )
-
-
-def check_engine() -> Iterator[Finding]:
-    """Tell whether models can run inside bumble here."""
-    problem = detect.problem()
-    if problem:
-        what, *advice = problem.splitlines()
-        yield Finding("engine-missing", " ".join((f"{what}.", *advice)))
-
-
-def check_secrets(path: Path) -> Iterator[Finding]:
-    """Tell whether others can read the user's keys."""
-    if os.name == "posix" and path.exists() and path.stat().st_mode & OTHER_USERS:
-        yield Finding(
-            "secrets-open",
-            "others on this machine can read your keys",
-            str(path),
-            fix=f"chmod 600 {shlex.quote(str(path))}",
-        )
-
-
 def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
     """Check what git is told about the folder; nothing of it is asked where there is no git."""
     root = entity.root
-    place = _repository(root, trusted=trusted)
-    if isinstance(place, Finding):
-        yield place
+    if not git.installed():
+        yield Finding("git-missing", "git is not installed, so the folder has no history")
         return
+    place = git.at(root)
+    if place is None:
+        sentence = "it is in no git repository, so it has no history"
+        yield Finding("git-none", sentence, ".", fix=f"git -C {shlex.quote(str(root))} init")
+        return
+    if place.foreign or place.trap or (place.outside_repository and not trusted):
+        return  # what writes there says why it commits nothing
     yield from _find_under_way(root, place)
     yield from _find_uncommitted(root, place)
-    yield from _find_hidden(root, place)
     for code, name, lacks, _ in TOLD:
         if missing := missing_lines(root, name):
             yield Finding(code, f"{lacks} {'; '.join(missing)}", name, fix=MEND)
@@ -439,26 +309,6 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
         said = "git keeps it, though it is derived; take it out of the index"
         fix = f"git -C {shlex.quote(str(root))} rm -r --cached --ignore-unmatch {' '.join(DERIVED)}"
         yield Finding("git-tracked", said, tracked.splitlines()[0], fix=fix)
-
-
-def _repository(root: Path, *, trusted: bool) -> git.Git | Finding:
-    """Return the repository of a folder, or what keeps git from being looked at."""
-    if not git.installed():
-        return Finding("git-missing", "git is not installed, so the folder has no history")
-    place = git.at(root)
-    if place is None:
-        sentence = "it is in no git repository, so it has no history"
-        return Finding("git-none", sentence, ".", fix=f"git -C {shlex.quote(str(root))} init")
-    if place.foreign:
-        sentence = f"{place.foreign} belongs to somebody else, so its history is not read"
-        return Finding("git-foreign", sentence, ".", fix=place.advice.strip("`"))
-    if place.trap:
-        sentence = f"{place.trap} is no plain file; git would wait for it"
-        return Finding("git-trap", sentence, ".")
-    if place.outside_repository and not trusted:
-        fix = f"bumble config trust {shlex.quote(str(root))}"
-        return Finding("git-strays", place.outside_repository, ".", fix=fix)
-    return place
 
 
 def _find_under_way(root: Path, place: git.Git) -> Iterator[Finding]:
@@ -496,20 +346,6 @@ def _find_uncommitted(root: Path, place: git.Git) -> Iterator[Finding]:
             sorted(changed)[0],
             fix="bumble doctor --fix",
         )
-
-
-def _find_hidden(root: Path, place: git.Git) -> Iterator[Finding]:
-    """Find records that git is told to ignore: they have no history, and no clone has them."""
-    if place.repository.folder != place.repository.top and not git.tracked(root, ENTITY_FILE):
-        return
-    options = ("--others", "--ignored", "--exclude-standard", "-z")
-    paths = place.call("ls-files", *options).text.split("\0")
-    hidden = sorted(path for path in paths if path == ENTITY_FILE or kinds.of_path(path))
-    if hidden:
-        more = f", and {len(hidden) - 1} more like it" if len(hidden) > 1 else ""
-        said = f"git is told to ignore it{more}: it has no history, and no clone has it"
-        here = f"git -C {shlex.quote(str(root))} check-ignore -v {shlex.quote(hidden[0])}"
-        yield Finding("git-hides", said, hidden[0], fix=here)
 
 
 def missing_lines(root: Path, name: str) -> list[str]:

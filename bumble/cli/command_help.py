@@ -143,7 +143,6 @@ EXAMPLES = {
     "journal add": 'bumble journal add "The first evening."',
     "journal search": "bumble journal search evening",
     "knowledge": "bumble knowledge show",
-    "knowledge rename": 'bumble knowledge rename Tea "What Sam drinks"',
     "knowledge set": 'bumble knowledge set Tea "Sam drinks green tea."',
     "log": "bumble log",
     "mcp": "bumble mcp --print-config claude-code",

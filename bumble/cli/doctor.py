@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
@@ -22,18 +21,16 @@ from bumble.cli.command import EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened, locate, settle_git
 from bumble.cli.process import Shell
-from bumble.entity import changes, commits, review_branch, settings
+from bumble.entity import changes, commits, settings
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
-from bumble.errors import LockedError, RecordInvalidError, ReviewError, UserError
+from bumble.errors import LockedError, RecordInvalidError, UserError
 from bumble.history import clone
 from bumble.history.findings import Finding, guarded
 from bumble.index import place
 from bumble.index.sync import IndexState
 from bumble.jobs.forgetting import forget
-from bumble.models.weights.catalog import CatalogEntry
-from bumble.records import kinds, relationships, state
-from bumble.runtime import review_queue
+from bumble.records import kinds, relationships
 from bumble.text import words
 
 NOBODY = "bumble"  # who commits where the settings can't be read
@@ -60,12 +57,6 @@ class Checkup(Struct):
         """Whether there is a finding of one of some codes."""
         return any(finding.code in codes for finding in self.findings)
 
-    @property
-    def embedders(self) -> list[CatalogEntry]:
-        """The embedding models that the settings ask for, the best first."""
-        catalog, before = weights.catalog_of(self.opened.shell), weights.embedded_by(self.opened)
-        return weights.embedding_models(self.opened, catalog, before)
-
     def check_records(self) -> Iterator[Finding]:
         """Read every record."""
         it = self.opened
@@ -75,7 +66,10 @@ class Checkup(Struct):
 
     def check_index(self) -> list[Finding]:
         """Compare the index with the files."""
-        model = check_folder.embedding_model(self.embedders, self.opened.shell.weights)
+        shell = self.opened.shell
+        catalog, before = weights.catalog_of(shell), weights.embedded_by(self.opened)
+        wanted = weights.embedding_models(self.opened, catalog, before)
+        model = check_folder.embedding_model(wanted, shell.weights)
         at = partial(index_at, self.opened)
         self.index, found = check_folder.check_index(self.opened.entity, model, at)
         return found
@@ -84,24 +78,6 @@ class Checkup(Struct):
 def index_at(opened: Opened) -> place.Place:
     """Return where the index of an entity stands."""
     return index_place.place_of(opened.entity, opened.config.index)
-
-
-def check_review(opened: Opened) -> Iterator[Finding]:
-    """Check what waits for its owner's word, and whether cycles can let more wait."""
-    root, cycles = opened.root, ", ".join(opened.config.git.review)
-    if cycles:
-        try:
-            review_branch.place_of(root, cycles, trusted=opened.settings.trusted)
-        except ReviewError as error:
-            yield Finding("review-blocked", str(error).splitlines()[0], ".")
-    with suppress(RecordInvalidError):  # a finding of its own
-        for name in review_queue.waiting(root):
-            code, where = "review-waits", "for your word"
-            fix = "bumble review"
-            if not review_branch.find(root, name):
-                code, where = "review-gone", "in another clone, or its branch was deleted"
-                fix += f" reject {name}"
-            yield Finding(code, f"{name} waits {where}", state.PATH, fix=fix)
 
 
 CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
@@ -113,12 +89,6 @@ CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
     lambda it: check_folder.check_leftovers(it.opened.entity),
     Checkup.check_index,
     lambda it: check_folder.check_git(it.opened.entity, trusted=it.opened.settings.trusted),
-    lambda it: check_review(it.opened),
-    lambda it: check_folder.check_weights(
-        it.embedders, weights.catalog_of(it.opened.shell), it.opened.shell.weights
-    ),
-    lambda it: check_folder.check_engine(),
-    lambda it: check_folder.check_secrets(it.opened.shell.secrets_file),
 )
 
 

@@ -8,8 +8,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TextIO, TypeVar
 
 import typer
@@ -19,12 +19,7 @@ from bumble.cli.process import Shell
 from bumble.errors import FULL, UserError
 from bumble.text.printable import clean, escaped
 
-if sys.platform != "win32":
-    import termios
-    import tty
-
 T = TypeVar("T")
-ENDED = "\x04"  # Ctrl-D
 BAR_WIDTH = 24  # characters
 MOST_OF_A_LINE = 1000  # characters of a message, which may quote whatever was typed
 
@@ -242,28 +237,10 @@ def sign(text: str, environ: Mapping[str, str] | None = None) -> None:
     if text and (_LINE.begun or not _has_terminal(environ)):
         return
     _LINE.sign = text
+    shown = clean(text)[: columns(sys.stderr) - 1]  # only one line can be taken away again
     with suppress(OSError):
-        sys.stderr.write(f"\r\x1b[2K{_fitting(clean(text))}")
+        sys.stderr.write(f"\r\x1b[2K{shown}")
         sys.stderr.flush()
-
-
-def _fitting(text: str) -> str:
-    """Cut a text to one line of the terminal: only that can be taken away again."""
-    most = columns(sys.stderr) - 1
-    if _cells(text) <= most:
-        return text
-    end = next((size for size in range(most, 0, -1) if _cells(text[:size]) < most), 0)
-    return f"{text[:end]}…" if most > 0 else ""
-
-
-def _cells(text: str) -> int:
-    """Return how many cells a text takes: letters of the east and pictures take two."""
-    if text.isascii():
-        return len(text)
-    import wcwidth  # no command that shows no sign waits for it
-
-    size = wcwidth.wcswidth(text)
-    return size if size >= 0 else sum(max(0, wcwidth.wcwidth(char)) for char in text)
 
 
 def _has_terminal(environ: Mapping[str, str] | None) -> bool:
@@ -289,31 +266,6 @@ def asked(question: str, default: str, check: Callable[[str], T]) -> T:
             return check(str(typer.prompt(question, err=True, default=default)).strip())
         except ValueError as error:
             say(f"{error}")
-
-
-def key(question: str, keys: str) -> str:
-    """Ask for one of some keys at the terminal; the end of its input is the last of them."""
-    sign("")
-    with _keyboard() as pressed:
-        typer.echo(f"{question}: ", err=True, nl=False)
-        chosen = next((one for one in iter(pressed, ENDED) if one and one in keys), keys[-1])
-    say(chosen)
-    return chosen
-
-
-@contextmanager
-def _keyboard() -> Iterator[Callable[[], str]]:
-    """Give what waits for a key, which needs no Enter; what was typed ahead counts."""
-    if sys.platform == "win32":
-        yield typer.getchar
-        return
-    descriptor = sys.stdin.fileno()
-    before = termios.tcgetattr(descriptor)
-    tty.setcbreak(descriptor, termios.TCSANOW)
-    try:
-        yield lambda: os.read(descriptor, 1).decode("ascii", "replace").casefold() or ENDED
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
 def agrees(question: str, *, default: bool) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,10 +14,9 @@ from bumble.cli import index_place, listing, output, writing
 from bumble.cli.command import DryRunOption, YesOption, edits, group, looks_back, writes
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Shelf, data_of
-from bumble.entity import review_branch
 from bumble.errors import NameUnclearError, RecordExistsError, RecordInvalidError, UsageError
 from bumble.files import disk, git
-from bumble.records import base, relationships, session_files
+from bumble.records import relationships, session_files
 from bumble.text import words
 
 if TYPE_CHECKING:
@@ -131,7 +129,6 @@ def find_session(opened: Opened, session_id: str) -> session_files.SessionInfo:
 
 
 MAX_QUERY_CHARS = 10_000
-SAID_MOST, SAID_CHARS = 3, 100  # of what somebody without a portrait said last
 WAIT_SECONDS = 3.0  # for another process that indexes; then what it has is searched
 
 
@@ -250,11 +247,7 @@ def show(
         ("unresolved", "; ".join(person.unresolved)),
         *(("pending", note.text) for note in person.pending),
     ]
-    text = [
-        f"# {person.name}",
-        "",
-        *([person.text] if person.text else _unportrayed(opened, person, language)),
-    ]
+    text = [f"# {person.name}", "", person.text or "No portrait yet."]
     silence = bond.silence
     health = {
         "stage": bond.stage,
@@ -263,24 +256,6 @@ def show(
         "silence_seconds": None if silence is None else int(silence.total_seconds()),
     }
     PEOPLE.show(opened, person, (text, rows, ()), language=language, bond=health)
-
-
-def _unportrayed(opened: Opened, person: relationships.Relationship, language: str) -> list[str]:
-    """Say of somebody of whom there is no portrait what they said last, and how one is drawn."""
-    from bumble.cli.models import abilities
-
-    last = session_files.newest(opened.entity.sessions, person.id, opened.shell.now())
-    if last is None or not listing.Viewer(opened).may_see(base.Provenance(audience=(person.id,))):
-        return ["No portrait yet."]
-    told = session_files.find(opened.entity.sessions, last.id).messages
-    own = [one for one in told if one.role == "user" and one.speaker == person.id][-SAID_MOST:]
-    said = [
-        f"- {listing.when(one.at, opened)}: {output.shorten(one.text, SAID_CHARS)}" for one in own
-    ]
-    how = f"One is drawn at night (`bumble cron install`), or now: `bumble reflect {person.name}`."
-    if abilities.of(opened, None).tier("memory", language) != "write":
-        how = "The model isn't trusted to write one: what was said is kept word for word."
-    return [f"No portrait yet. {how}", *(["", "Said last:"] * bool(said)), *said]
 
 
 @app.command()
@@ -380,24 +355,7 @@ def forget(
             opened.entity, [plan], at, name=opened.identity.name, zone=opened.zone
         ):
             output.say(left)
-        _tell_of_copies(opened)
+        holds = "git's history" if git.at(opened.entity.root) else "Each copy of the folder"
+        output.say(f"{holds} still holds the old bytes: docs/forget-somebody.md says what helps.")
     for entry in plan.undecided:
         output.say(f"undecided: {entry.path}: {entry.reason}.")
-
-
-def _tell_of_copies(opened: Opened) -> None:
-    """Say what still holds the old bytes, and how git is made to drop them."""
-    if (place := git.at(opened.entity.root)) is None:
-        output.say("Copies of the folder elsewhere still hold the old bytes.")
-        return
-    where = f"git -C {shlex.quote(str(place.repository.top))}"
-    branch = (git.run(opened.entity.root, "branch", "--show-current") or "").strip() or "main"
-    proposed = review_branch.names(opened.entity.root)
-    others = "".join(f" {review_branch.FOLDER}/{name}" for name in proposed)
-    output.say(
-        "git's history still holds the old bytes. This begins it anew with the folder as it is,\n"
-        "and drops all earlier versions; clones and servers have to be made anew, too:\n"
-        f"    {where} checkout --orphan afresh && {where} commit -am 'begin anew' &&\n"
-        f"    {where} branch -D {branch}{others} && {where} branch -m {branch} &&\n"
-        f"    {where} reflog expire --expire=now --all && {where} gc --prune=now"
-    )

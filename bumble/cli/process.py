@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import os
 import random
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 _ENDING = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 _SHELLS_BASE = 128  # shells tell of a signal by 128 and its number
-_AGAIN_SECONDS = 0.05  # by then whatever swallowed an interrupt is over
 
 
 class Stops:
@@ -37,7 +35,6 @@ class Stops:
         self.received: int | None = None  # the signal, until it has taken effect
         self.ending: int | None = None  # the signal that ends the process, whatever it does yet
         self._keeping = self._held = False  # `open` lets go of the second only
-        self._struck = 0  # the signal that took effect last
 
     @property
     def exit_code(self) -> int | None:
@@ -52,13 +49,11 @@ class Stops:
             return
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, *_ENDING)}
         handled = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
-        unheard, sys.unraisablehook = sys.unraisablehook, self._repeat
         try:
             for number in handled:
                 signal.signal(number, self._take)
             yield
         finally:
-            sys.unraisablehook = unheard
             for number in handled:
                 signal.signal(number, before[number] or signal.SIG_DFL)
 
@@ -72,18 +67,8 @@ class Stops:
     def _strike(self) -> None:
         """Let what was received take effect."""
         self._held = self._keeping  # once: what comes now must not break the keeping of it
-        self._struck, self.received = self.received or signal.SIGINT, None
+        self.received = None
         raise KeyboardInterrupt
-
-    def _repeat(self, lost: sys.UnraisableHookArgs) -> None:
-        """Strike again, in a moment: Python drops what is raised while it lets go of an object."""
-        if lost.exc_type is not KeyboardInterrupt:
-            sys.__unraisablehook__(lost)
-            return
-        self._held = False
-        again = threading.Timer(_AGAIN_SECONDS, _signal_main, [self._struck])
-        again.daemon = True
-        again.start()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -114,15 +99,6 @@ class Stops:
         if self.received is not None or self.ending is not None:
             self.received = None
             raise KeyboardInterrupt
-
-
-def _signal_main(number: int) -> None:
-    """Signal the main thread, which ends what it waits for where the system can do that."""
-    main = threading.main_thread().ident
-    if sys.platform == "win32" or main is None:
-        _thread.interrupt_main(signal.Signals(number))
-    else:
-        signal.pthread_kill(main, number)
 
 
 NO_HOME = Path("/nonexistent/bumble")
@@ -239,8 +215,7 @@ class Shell(Struct):
         """Return a part of the user's cache that one entity's folder has.
 
         Args:
-            what: `prompts`, evaluated; `indexes`, of folders that may not be written; `past`, the
-                folder as it was at earlier times.
+            what: `prompts`, evaluated; `past`, the folder as it was at earlier times.
             root: The entity's folder.
         """
         import hashlib  # `--help` opens no entity
@@ -250,7 +225,7 @@ class Shell(Struct):
 
     def own_caches(self, root: Path) -> tuple[Path, ...]:
         """Return what the user's cache holds of one entity and of no other."""
-        return tuple(self.cache_of(what, root) for what in ("prompts", "indexes", "past"))
+        return tuple(self.cache_of(what, root) for what in ("prompts", "past"))
 
     @property
     def account_name(self) -> str:

@@ -194,15 +194,6 @@ def plan(source: str, folder: Path, seen: Collection[str]) -> str:
     return yaml_edit.set_value(source, (KEY, os.path.realpath(folder)), sorted(seen))
 
 
-def plan_not(source: str, folder: Path) -> str:
-    """Return the text of the user's config with a folder taken from the trusted."""
-    path = os.path.realpath(folder)
-    for name in yaml_edit.parse_mapping(source).get(KEY) or {}:
-        if os.path.realpath(str(name)) == path:
-            source = yaml_edit.remove(source, (KEY, str(name)))
-    return source
-
-
 def reaching(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of an entity.yaml that count only where the folder is trusted."""
     return {".".join(keys): value_at(values, keys) for keys in marked(values, YOURS)}

@@ -224,11 +224,6 @@ def _time_words_folder() -> Path:
     return Path(package.origin).parent / "data" / "date_translation_data"
 
 
-def time_codes() -> list[str]:
-    """Return the languages of two letters whose times `dateparser` reads."""
-    return sorted(file.stem for file in _time_words_folder().glob("??.py"))
-
-
 @cache
 def time_words(code: str) -> Mapping[str, Any]:
     """Return what `dateparser` knows of a language; nothing of one that it does not read."""

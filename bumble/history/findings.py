@@ -70,14 +70,10 @@ CODES: dict[str, Code] = {
     "file-kept": Code("note", "What a cut-off change was to write lies beside your own edit."),
     # names, links, rights
     "name-clash": Code("problem", "Two names are one on a disk that does not tell case apart."),
-    "name-unsafe": Code("problem", "A name can't exist on Windows."),
     "name-unread": Code("problem", "A name is not UTF-8, so what it names is passed over."),
-    "link-out": Code("problem", "A link leads out of the folder; nothing behind it is read."),
-    "link-round": Code("problem", "A link leads round to itself."),
-    "file-odd": Code("problem", "What lies in a file's or a folder's place is none."),
-    "link-broken": Code("note", "A link leads nowhere."),
-    "folder-unreadable": Code("problem", "A folder can't be listed."),
-    "folder-unwritable": Code("note", "The folder can't be written, so nothing can be remembered."),
+    "link-out": Code(
+        "problem", "A link leads out of the folder, or nowhere; nothing is read there."
+    ),
     # what bumble left, or derived
     "change-unfinished": Code("problem", "A change was cut off half written.", mends=True),
     "change-foreign": Code("problem", "Another installation left a change half done."),
@@ -104,18 +100,8 @@ CODES: dict[str, Code] = {
         "note", "Passages have no vector, or one of another model than is set now.", mends=True
     ),
     # the machine
-    "weights-none": Code("note", "No embedding model is here: words alone find things."),
-    "weights-damaged": Code("problem", "Weights on this machine are not what was pulled."),
-    "weights-unfinished": Code("note", "A pull of weights was cut off; it can go on."),
-    "engine-missing": Code("note", "The embedded engine can't be opened on this machine."),
-    "secrets-open": Code("problem", "Others on this machine can read the user's keys."),
     "git-missing": Code("note", "git is not installed: the folder has no history."),
     "git-none": Code("note", "The folder is not in a git repository: it has no history."),
-    "git-foreign": Code("note", "The git repository belongs to somebody else; it is not read."),
-    "git-strays": Code(
-        "note", "Its `.git` leads to a repository that does not know of the folder."
-    ),
-    "git-trap": Code("problem", "A pipe or a device lies where git reads a file."),
     "git-cut-off": Code(
         "problem", "git was cut off in the middle of what bumble began there.", mends=True
     ),
@@ -127,17 +113,11 @@ CODES: dict[str, Code] = {
     ),
     "git-locked": Code("problem", "A lock of another git keeps commits back."),
     "git-ignores": Code("problem", ".gitignore does not name what is derived.", mends=True),
-    "git-hides": Code("note", "git is told to ignore what an entity remembers."),
     "git-attributes": Code("note", ".gitattributes lacks lines that let clones merge.", mends=True),
     "git-driver": Code(
         "note", "git has not been told how to merge an entity's files by meaning.", mends=True
     ),
     "git-tracked": Code("problem", "git keeps files that are derived."),
-    "review-waits": Code("note", "A cycle proposed something that waits for its owner's word."),
-    "review-gone": Code("note", "What waits for review has no branch here."),
-    "review-blocked": Code(
-        "problem", "Cycles are held back by `git.review`, and git can't hold what they propose."
-    ),
 }
 
 

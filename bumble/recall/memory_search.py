@@ -265,7 +265,6 @@ def answers(
     query: str,
     *,
     kinds: Sequence[str] = (),
-    faded: bool | None = None,
 ) -> QuestionHits:
     """Find what answers a question: as near as the nearest, or nearly, and near at all.
 
@@ -280,7 +279,6 @@ def answers(
         kinds=kinds,
         limit=LOOKED_AT,
         unasked=False,
-        faded=faded,
         touching=True,
     )
     hits = [hit for hit in hits if stop_words.bare(hit.text) != stop_words.bare(query)]

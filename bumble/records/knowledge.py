@@ -365,9 +365,8 @@ def plan_rename(
     why: str,
     *,
     by_entity: bool,
-    force_locked: bool = False,
 ) -> changes.Change | None:
-    """Plan to give a section another title; a locked one stays locked.
+    """Plan to give a section another title.
 
     Raises:
         SectionLockedError: If either title is locked.
@@ -376,17 +375,15 @@ def plan_rename(
     """
     new_title = _clean(new_title)
     for name in (title, new_title):
-        _guard(knowledge, name, by_entity=by_entity, force_locked=force_locked)
+        _guard(knowledge, name, by_entity=by_entity, force_locked=False)
     section = _existing(knowledge, title)
     other = find(knowledge, new_title)
     if other is not None and other is not section:
         raise RefusedError(f'{PATH}:{other.line}: there is a section "{other.title}" already')
     if not key(new_title):
         raise UsageError("A section of knowledge needs a title.")
-    said, marked = unmarked(new_title)
-    newline = markdown.newline_of(section.source)
-    heading = f"## {MARKER} {said}" if section.locked or marked else f"## {said}"
-    return _replaced(knowledge, section, heading + newline, section.own, why)
+    heading = f"## {new_title}{markdown.newline_of(section.source)}"
+    return _replaced(knowledge, section, heading, section.own, why)
 
 
 def plan_remove(

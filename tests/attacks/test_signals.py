@@ -19,7 +19,6 @@ from pathlib import Path
 import pytest
 from msgspec import Struct, field
 
-from bumble.cli.process import Stops
 from bumble.entity import commits
 from bumble.entity.changes import ChangeSet
 from tests.support import forked
@@ -244,27 +243,6 @@ def test_whoever_listens_goes_away(run: Run, server: FakeServer) -> None:
     slow.go_on.set()
     process.wait(PATIENCE_SECONDS)
     assert told(run)[-1]["text"] == SHOWN + ", and came home."
-
-
-class Dying:
-    """Is struck by a signal while Python lets go of it, and drops what is raised there."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __del__(self) -> None:
-        signal.raise_signal(self.number)
-        time.sleep(0)
-
-
-@pytest.mark.parametrize("number", CODES, ids=str)
-def test_what_python_drops_is_heard_all_the_same(number: int) -> None:
-    stops = Stops()
-    with pytest.raises(KeyboardInterrupt), stops.watched(), stops.held(), stops.open():
-        dying = Dying(number)
-        del dying
-        time.sleep(PATIENCE_SECONDS)
-    assert stops.exit_code == (None if number == signal.SIGINT else CODES[number])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits of processes there")

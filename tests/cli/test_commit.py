@@ -14,7 +14,6 @@ from tests.support.running import Run, UseEditor
 WRITING = [
     ["session", "end"],
     ["knowledge", "set", "Pets", "a dog"],
-    ["knowledge", "rename", "Pets", "Animals"],
     ["knowledge", "remove", "Pets", "--yes"],
     ["knowledge", "edit"],
     ["journal", "add", "Sun."],

@@ -141,13 +141,7 @@ def test_a_new_section_comes_last_and_carries_where_it_comes_from() -> None:
     assert (section.title, section.text, section.provenance) == ("New fact", "It is.", origin)
 
 
-def test_renaming_keeps_the_lock_and_the_text() -> None:
-    new = after(
-        knowledge.plan_rename(
-            read(), "Who I am", "My name", WHY, by_entity=False, force_locked=True
-        )
-    )
-    assert new == SOURCE.replace("## [locked] Who I am", "## [locked] My name")
+def test_renaming_keeps_the_text() -> None:
     new = after(knowledge.plan_rename(read(), "sam", "Samuel", WHY, by_entity=True))
     assert new == SOURCE.replace("## Sam\n", "## Samuel\n")
     with pytest.raises(RefusedError, match="already"):

@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from bumble.bridges.exports.memories import Pages, safe
@@ -20,8 +21,7 @@ from bumble.bridges.imports.ledger import Fact, Recipe
 from bumble.entity.config import Identity
 from bumble.records import kinds
 
-WIDTH, HEIGHT = 400, 600  # what programs that show cards draw them in
-TOP, BOTTOM = (250, 204, 77), (92, 64, 20)  # a bee's
+PLAIN = Path(__file__).with_name("plain.png")  # the picture of a character that has none
 # What a picture tells beside its pixels may be where it was taken, or another card.
 TELLING = (b"tEXt", b"iTXt", b"zTXt", b"eXIf", b"tIME")
 ONLY_V3 = (
@@ -123,17 +123,6 @@ def as_png(fields: Mapping[str, Any], picture: bytes) -> bytes:
     if kind != b"IEND":
         raise ValueError("it is no PNG, or is cut off")
     return b"".join(parts)
-
-
-def plain() -> bytes:
-    """Draw a picture for a character that has none."""
-    rows = bytearray()
-    for y in range(HEIGHT):
-        color = (top + (end - top) * y // HEIGHT for top, end in zip(TOP, BOTTOM, strict=True))
-        rows += b"\0" + bytes(color) * WIDTH
-    head = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0)
-    data = zlib.compress(bytes(rows), 9)
-    return card.PNG + _chunk(b"IHDR", head) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

@@ -32,7 +32,7 @@ from bumble.bridges.imports.ledger import (
     LeftOut,
     Recipe,
 )
-from bumble.bridges.imports.source import ImportSource, decoded
+from bumble.bridges.imports.source import ImportSource
 from bumble.entity import changes, create
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE, Entity
@@ -163,11 +163,11 @@ def _opened(data: bytes) -> Mapping[str, Any]:
     Raises:
         ValueError: If it is none.
     """
-    plain = decoded(data).strip()
+    plain = data.decode("utf-8-sig").strip()
     if not plain.startswith("{"):
         code = "".join(plain.rpartition("base64,")[2].split()).rstrip("=")
         code = code.translate(str.maketrans("-_", "+/"))
-        plain = decoded(base64.b64decode(code + "=" * (-len(code) % 4))).strip()
+        plain = base64.b64decode(code + "=" * (-len(code) % 4)).decode("utf-8-sig").strip()
     return mapping(json.loads(plain))
 
 

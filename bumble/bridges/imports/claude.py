@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-from bumble import patterns
 from bumble.bridges.imports import foreign, ledger
 from bumble.bridges.imports.source import ImportSource
 
@@ -22,13 +20,7 @@ REMEMBERED = ("conversations_memory", "project_memories", "account_uuid")
 MAKERS = ("artifacts", "create_file")  # tools that make a document for the person
 CHANGERS = (*MAKERS, "str_replace")
 CODE = ("repl", "analysis_tool", "bash_tool", "code_execution")  # tools that run code
-# Tools that show the person a card: a recipe, a route, a letter to send, a small program.
-CARDS = ("*_display_v*", "*_card_v*", "message_compose_v*", "*show_widget")
 TO_MEMORY = "memory_user_edits"
-UNSHOWN = "sentences that stand for a block which the export does not hold"
-_UNSHOWN = patterns.compile(
-    r"```\s*\n[^`\n]{0,90}(?:is not supported on|isn.t yet supported on)[^`\n]{0,80}\n```"
-)
 
 
 def fits(source: ImportSource) -> bool:
@@ -140,8 +132,7 @@ def _block(data: Mapping[str, Any], code: Collection[str]) -> ledger.ImportedBlo
     """Read a block of a message."""
     kind = foreign.text(data, "type")
     if kind in ("text", "voice_note") and (said := foreign.first(data, "text", "transcript")):
-        shown = _UNSHOWN.sub("", said).strip("\n")
-        return ledger.ImportedBlock(shown) if shown.strip() else ledger.left(UNSHOWN)
+        return ledger.ImportedBlock(said)
     if kind in ("thinking", "redacted_thinking"):
         return ledger.left(ledger.THOUGHTS)
     if kind in ("token_budget", "flag"):
@@ -164,8 +155,6 @@ def _made(tool: str, given: Mapping[str, Any]) -> ledger.ImportedBlock:
         return ledger.titled("document changed", name, new)
     if tool in CODE and (ran := foreign.first(given, "code", "command")):
         return ledger.ImportedBlock(ledger.fenced(ran))
-    if any(fnmatchcase(tool, pattern) for pattern in CARDS) and (shown := foreign.outlined(given)):
-        return ledger.titled("card", foreign.first(given, "title", "summary_title", "name"), shown)
     if tool == TO_MEMORY and (noted := foreign.first(given, "control", "replacement")):
         return ledger.to_memory(noted)
     return ledger.left(ledger.CALLS)

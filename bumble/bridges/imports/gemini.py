@@ -1,4 +1,4 @@
-"""Gemini's history, by Google Takeout: the activity as JSON or as web pages, or a file a talk.
+"""Gemini's history, by Google Takeout: the activity as JSON or as web pages.
 
 Takeout's activity knows no conversations: a day makes one. Its pages name a time in the words of
 the account's language.
@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bumble.bridges.imports import dates, foreign, ledger
-from bumble.bridges.imports.foreign import Files, listed, mapping, mappings, moment, several, text
+from bumble.bridges.imports.foreign import Files, listed, mappings, moment, several, text
 from bumble.bridges.imports.source import UNREADABLE, ImportSource, reason
 from bumble.errors import UnsafePathError
 
@@ -41,7 +41,7 @@ _UNSEEN = ("script", "style")
 
 def fits_gemini(source: ImportSource) -> bool:
     """Whether the files are such an export."""
-    return any(part.shown(source) for part in (CONVERSATIONS, GEMINI)) or bool(_pages(source))
+    return bool(GEMINI.shown(source) or _pages(source))
 
 
 def _pages(source: ImportSource) -> list[str]:
@@ -55,17 +55,16 @@ def read_gemini(source: ImportSource, context: ledger.ImportContext) -> Iterator
     pages = _pages(source)
     for name in pages:
         yield from _by_day(_page(source, name, context.zone), context.zone)
-    yield from _by_day(
-        foreign.read(source, CONVERSATIONS, GEMINI, besides=pages, alone=not pages), context.zone
-    )
+    records = foreign.read(source, GEMINI, besides=pages, alone=not pages)
+    yield from _by_day(records, context.zone)
 
 
 def _by_day(items: Iterable[ledger.Item], zone: tzinfo) -> Iterator[ledger.Item]:
-    """Make a talk of the turns of a day; what has an id of its own stays as it is."""
+    """Make a talk of the turns of a day."""
     day: date | None = None
     turns: list[ledger.ImportedTurn] = []
     for item in items:
-        if not isinstance(item, ledger.ImportedTalk) or item.id:
+        if not isinstance(item, ledger.ImportedTalk):
             yield item
         elif item.at is not None and item.turns:
             here = item.at.astimezone(zone).date()
@@ -156,57 +155,22 @@ def _page(source: ImportSource, name: str, zone: tzinfo) -> Iterator[ledger.Item
 def _card(cells: Mapping[str, str], zone: tzinfo) -> Iterator[ledger.Item]:
     """Read a record of a page: what was asked, a line that says when, what was answered."""
     lines = cells["said"].split("\n")
-    times = {
-        n: dates.shown(line, zone)
+    times = (
+        (n, dates.shown(line, zone))
         for n, line in enumerate(lines)
         if len(line) <= MAX_TIME_CHARS and sum(char.isdigit() for char in line) > 6
-    }
-    place = next((n for n, at in times.items() if at), 0)
+    )
+    place, at = next(((n, at) for n, at in times if at), (0, None))
     told = "\n".join(lines[place + 1 :]).strip()
     asked = "\n".join(lines[:place]).strip()
     answers = [ledger.ImportedBlock(told)] if told else []
-    yield from _entry(times.get(place), asked or lines[0], cells["labels"], (), answers)
+    yield from _entry(at, asked or lines[0], cells["labels"], (), answers)
 
 
 GEMINI = Files(
     ("MyActivity.json", "My Activity.json", "*Gemini*/*.json"),  # or in the account's language
     frozenset(["header", "title", "time"]),
     {"": _record},
-)
-
-
-def _conversation_of_gemini(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
-    begun, title = text(data, "creation_time"), text(data, "title")
-    said = (_turn(one, number) for number, one in enumerate(listed(data, "conversation_turns")))
-    yield from ledger.talk(f"{begun} {title}", title, moment(data, "creation_time"), said)
-
-
-def _turn(item: object, number: int) -> ledger.ImportedMessage:
-    own, answer = mapping(item, "user_turn"), mapping(item, "system_turn")
-    turn = own or answer
-    at, is_deleted = moment(turn, "turn_last_modified"), bool(turn.get("turn_deleted_time"))
-    blocks = [
-        *([ledger.ImportedBlock(text(own, "prompt"))] if text(own, "prompt").strip() else []),
-        *[ledger.left(ledger.THOUGHTS)] * len(listed(answer, "model_thoughts")),
-        *(_piece(one) for part in listed(answer, "text") for one in (part, *listed(part, "cards"))),
-        *(ledger.mark("picture", text(one)) for one in listed(answer, "images")),
-    ] or [ledger.unknown("")]
-    shown = [ledger.left(ledger.HIDDEN)] * len(blocks) if is_deleted else blocks
-    return ledger.ImportedMessage(
-        ledger.head(f"turn {number}", at, GEMINI_NAME, own=bool(own)), shown
-    )
-
-
-def _piece(part: object) -> ledger.ImportedBlock:
-    """Read a piece of an answer, or a card in it."""
-    words = foreign.first(part, "data", "content")
-    return ledger.ImportedBlock(words) if words else ledger.left("answers without words")
-
-
-CONVERSATIONS = Files(
-    ("conversation_*.txt", "conversation_*.json"),  # each holds one, by Takeout for Workspace
-    frozenset(["conversation_turns"]),
-    {"": _conversation_of_gemini},
 )
 
 

@@ -6,15 +6,13 @@ Front matter is read leniently, dates are found, sections become facts.
 from __future__ import annotations
 
 import hashlib
-import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any
 
 import frontmatter
-from frontmatter.default_handlers import BaseHandler, JSONHandler, YAMLHandler
+from frontmatter.default_handlers import YAMLHandler
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -87,24 +85,13 @@ class _Yaml(YAMLHandler):
         return yaml_read.parse(fm)
 
 
-class _Toml(BaseHandler):
-    """TOML between `+++`, as Hugo and Zola write it."""
-
-    FM_BOUNDARY = patterns.compile(r"^\+{3,}\s*$", re.MULTILINE)
-    START_DELIMITER = END_DELIMITER = "+++"
-
-    def load(self, fm: str, **kwargs: object) -> Any:
-        return tomllib.loads(fm)
-
-
-HANDLERS = (_Yaml(), _Toml(), JSONHandler())
-
-
 def split(source: str) -> tuple[Mapping[str, Any], str]:
-    """Return front matter, of YAML, TOML or JSON, and body; what is none, or broken, is text."""
-    handler = frontmatter.detect_format(source, HANDLERS)
+    """Return front matter and body; what is none, or broken, is text."""
+    handler = _Yaml()
     try:
-        meta, body = frontmatter.parse(source, handler=handler) if handler else ({}, source)
+        meta, body = (
+            frontmatter.parse(source, handler=handler) if handler.detect(source) else ({}, "")
+        )
     except (ValueError, RecursionError):
         return {}, source
     return (meta, body) if meta else ({}, source)  # a text between two rules is no front matter

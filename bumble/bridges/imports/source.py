@@ -6,8 +6,6 @@ what grows beyond all measure when it is unpacked is not unpacked. Knows nothing
 
 from __future__ import annotations
 
-import codecs
-import json
 import lzma
 import os
 import stat
@@ -17,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from io import BufferedReader, BytesIO
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import BinaryIO, cast
@@ -33,7 +30,6 @@ MAX_DEPTH = 32  # folders within folders
 MAX_FILE_BYTES = 8_000_000_000  # of one file, unpacked
 MAX_RATIO = 400  # deflate reaches 1032 where there is nothing to say; talk reaches 20
 SURE_BYTES = 64_000_000  # up to this many any ratio is fine
-MAX_QUOTED_BYTES = 24_000_000  # of a file that is one text of JSON
 MAX_NOTE_BYTES = 4_000_000  # of a text that is read whole
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 SKIPPED = (".git", ".bumble", "__MACOSX", "node_modules", ".trash")
@@ -86,10 +82,9 @@ class ImportSource(Struct):
     def reading(self, name: str) -> Iterator[BinaryIO]:
         """Open a file; what is read of it counts for progress."""
         with self.opens(name) as packed:
-            read = _as_utf8(packed).read
 
             def counted(size: int = -1) -> bytes:
-                data = read(size)
+                data = packed.read(size)
                 self.count(len(data))
                 return data
 
@@ -99,7 +94,7 @@ class ImportSource(Struct):
         """Return the first bytes of a file; none of one that can't be read."""
         try:
             with self.opens(name) as stream:
-                return _as_utf8(stream).read(most)
+                return stream.read(most)
         except (*UNREADABLE, UnsafePathError):
             return b""
 
@@ -119,12 +114,16 @@ class ImportSource(Struct):
         return data
 
     def text(self, name: str) -> str:
-        """Read a file whole as text, in whatever encoding.
+        """Read a file whole as text.
 
         Raises:
             ValueError: If it is larger than a note may be, or no text.
         """
-        found = decoded(self.read(name))
+        data = self.read(name)
+        try:
+            found = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ValueError("it is no text in UTF-8") from error
         if "\0" in found:
             raise ValueError("it is no text")
         return found
@@ -134,35 +133,6 @@ class ImportSource(Struct):
         self.done += more
         if self.progress is not None:
             self.progress(self.done, max(self.done, self.wanted))
-
-
-def _as_utf8(stream: BinaryIO) -> BinaryIO:
-    """Give a file of UTF-16 in UTF-8, and one that is a text of JSON as that JSON."""
-    peeked = cast("BufferedReader", stream).peek(2)[:2]
-    if peeked in (b'"{', b'"['):
-        return BytesIO(_unquoted(stream.read(MAX_QUOTED_BYTES)))
-    if peeked not in (b"\xff\xfe", b"\xfe\xff"):
-        return stream
-    return cast("BinaryIO", codecs.EncodedFile(stream, "utf-8", "utf-16", "replace"))
-
-
-def _unquoted(data: bytes) -> bytes:
-    try:
-        return str(json.loads(data)).encode("utf-8", "replace")
-    except (ValueError, RecursionError):
-        return data
-
-
-def decoded(data: bytes) -> str:
-    """Return the text of bytes: UTF-8, UTF-16, or what old programs wrote for it."""
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", "replace")
-    if data[1:4:2] == b"\0\0":
-        return data.decode("utf-16-le", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
 
 
 def reason(error: Exception) -> str:

@@ -99,7 +99,7 @@ class Importer:
         self._forgotten = forgotten.read(entity.root)
         self._book = self._book_read = knowledge.read(entity.knowledge)
         self._facts: dict[str, str] = {}  # the sources of sections to be added, by their titles
-        self._skills: list[skills.Skill] = list(skills.read(entity.skills))
+        self._skills = list(skills.read(entity.skills))
         self._what = ""  # is being taken, in a few words
         self._titles: dict[str, int] = {}  # how many of this import have a title, by its key
 
@@ -366,10 +366,6 @@ class Importer:
         else:
             self._plan(change)
             self.report.skills += 1
-            self._remember(skills.of(markdown.parse(change.data.decode()), name, change.path))
-
-    def _remember(self, skill: skills.Skill) -> None:
-        self._skills = [one for one in self._skills if one.path != skill.path] + [skill]
 
     def _persona(self, found: ImportedPersona) -> None:
         safe = each_text(found.card, self._safe)

@@ -26,7 +26,6 @@ from bumble.cli.opening import Opened
 from bumble.errors import FileChangedError, SectionLockedError, UsageError
 from bumble.records import journal, knowledge
 from bumble.text import stop_words
-from bumble.text.words import one_line
 from bumble.text.yaml_edit import SourceError
 
 app = group()
@@ -110,34 +109,12 @@ def set_(
     if section is not None and locked and not section.locked:
         raise UsageError(
             f'"{section.title}" is there already, and not locked.\n'
-            f'Lock it with `bumble knowledge rename "{section.title}" "[locked] {section.title}"`.'
+            f"Lock it in the file: `## {knowledge.MARKER} {section.title}`."
         )
     heading = f"{knowledge.MARKER} {title}" if locked and section is None else title
     _write(
         opened, book, heading, text, in_editor=editor, force_locked=force_locked, dry_run=dry_run
     )
-
-
-@app.command()
-@edits
-def rename(
-    opened: Opened,
-    title: TitleArgument,
-    new_title: Annotated[str, typer.Argument(metavar="NEW", help="Its new heading.")],
-    *,
-    force_locked: ForceOption = False,
-    dry_run: DryRunOption = False,
-) -> None:
-    """Give a section another title; a locked one stays locked."""
-    book = _read(opened)
-    new_title = _own_title(opened, book, writing.one_line(new_title, "title"))
-    section = _find(opened, book, title)
-    why = f'rename "{section.title}" to "{new_title}"'
-    change = knowledge.plan_rename(
-        book, section.title, new_title, why, by_entity=False, force_locked=force_locked
-    )
-    sentence = f'"{section.title}" is now "{new_title}".'
-    writing.commit(opened, "knowledge rename", [change], sentence, dry_run=dry_run, title=new_title)
 
 
 @app.command()
@@ -293,7 +270,6 @@ def _keeps_locked(before: str, after: str) -> None:
 
 journal_app = group()
 NO_ENTRIES = 'No entries. Write one with `bumble journal add "..."`.'
-EXCERPT_CHARS = 100
 TAG = patterns.compile(r"[^\s#]+")
 
 
@@ -344,8 +320,7 @@ def search(
     shown = _entries(opened, since, tag, limit, wanted)
 
     def line(entry: journal.JournalEntry) -> list[str]:
-        place = f"{journal.PATH}:{entry.line}"
-        return [place, f"{entry.at:%Y-%m-%d %H:%M}", _excerpt(entry, wanted[0])]
+        return [f"{journal.PATH}:{entry.line}", *_line(entry)]
 
     listing.show_list(opened, "journal search", shown, _journal_data, line, NO_ENTRIES)
 
@@ -424,14 +399,6 @@ def _tag(text: str) -> str:
 def _has(entry: journal.JournalEntry, wanted: Sequence[str]) -> bool:
     words = stop_words.words(f"{entry.text} {' '.join(entry.tags)}")
     return all(any(word.startswith(part) for word in words) for part in wanted)
-
-
-def _excerpt(entry: journal.JournalEntry, word: str) -> str:
-    """Return the text around the first place a word stands."""
-    line = one_line(entry.text)
-    at = max(0, line.casefold().find(word) - EXCERPT_CHARS // 3)
-    start = 0 if len(line) <= EXCERPT_CHARS else line.rfind(" ", 0, at + 1) + 1
-    return ("…" if start else "") + output.shorten(line[start:], EXCERPT_CHARS)
 
 
 def _marks(entry: journal.JournalEntry) -> str:

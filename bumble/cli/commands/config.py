@@ -312,27 +312,3 @@ def trust_(
         "obeys": {rule.name: rule.summary for rule in obeyed},
     }
     output.result(shell, "config trust", data, lines)
-
-
-@app.command()
-@plain
-def untrust(
-    shell: Shell,
-    folder: FolderArgument,
-    *,
-    dry_run: DryRunOption = False,
-) -> None:
-    """Stop trusting an entity folder, which may be gone."""
-    root = shell.real_path(folder)
-    before, after = setting_files.edit(
-        shell,
-        setting_files.users(shell),
-        lambda source, file: folder_trust.plan_not(source, root),
-        f"config: untrust {root}",
-        dry_run=dry_run,
-    )
-    changed = before != after
-    verb = "Would stop trusting" if dry_run else "No longer trusted"
-    verb = verb if changed else "Not trusted anyway"
-    data = {"folder": str(root), "changed": changed, "dry_run": dry_run}
-    output.result(shell, "config untrust", data, f"{verb}: {root}")

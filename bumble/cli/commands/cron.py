@@ -21,7 +21,7 @@ from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import installation
 from bumble.errors import HistoryMissingError, RefusedError, SyncError, UsageError, UserError
-from bumble.files import disk, git
+from bumble.files import disk
 from bumble.history import remote
 from bumble.jobs import tick
 from bumble.llm import detect
@@ -33,8 +33,6 @@ MINUTES = 10
 TIMEOUT_SECONDS = 30
 _BEGIN, _END = "# bumble begins: ", "# bumble ends: "
 ELSEWHERE = "`bumble cron install` without --yes prints what another scheduler needs to run."
-FIELDS = 5  # of a line of a crontab, before its command
-CRONS = frozenset(("cron", "crond", "fcron", "dcron", "bcron", "systemd-cron"))
 FROM_SHELL = (  # variables that say where files lie, or which model is asked
     *("BUMBLE_WEIGHTS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"),
     *("BUMBLE_LLM_MODEL", "BUMBLE_LLM_PROVIDER", "BUMBLE_LLM_BASE_URL"),
@@ -134,26 +132,20 @@ def read_crontab(environ: Mapping[str, str]) -> str:
 
 
 def change_crontab(job: Job, text: str, environ: Mapping[str, str], *, writes: bool) -> list[str]:
-    """Make a text an entity's block in the user's crontab, or leave that as it was.
+    """Make a text an entity's block in the user's crontab.
 
     Returns:
         The lines that change.
 
     Raises:
-        UserError: If cron refuses it, or says it has it and has not.
+        UserError: If cron refuses it.
     """
     before = read_crontab(environ)
     after = with_block(before, job, text)
     if writes and after != before:
         process = _run(["crontab", "-"], environ, after)
-        kept = read_crontab(environ)
-        if process.returncode or not all(line in kept for line in after.splitlines()):
-            if kept != before:
-                _run(["crontab", "-"], environ, before)
-            why = (
-                process.stderr.strip() or f"it ended with {process.returncode}, and hasn't kept it"
-            )
-            raise UserError(f"crontab refused it, and is as it was: {why}")
+        if process.returncode:
+            raise UserError(f"crontab refused it: {process.stderr.strip() or process.returncode}")
     return list(changed_lines(before, after, context=0))[1:]
 
 
@@ -162,26 +154,6 @@ def commands_in(crontab: str, job: Job) -> list[str]:
     lines, span = _split(crontab, job)
     within = lines[slice(*span)] if span else []
     return [line.strip() for line in within if line.strip() and not line.lstrip().startswith("#")]
-
-
-def program_of(command: str) -> str:
-    """Return the program that a line of a crontab runs."""
-    try:
-        words = shlex.split(command.replace("\\%", "%"))
-    except ValueError:
-        return ""
-    return words[FIELDS] if len(words) > FIELDS else ""
-
-
-def daemon_runs(processes: Path = Path("/proc")) -> bool | None:
-    """Whether a process of this machine reads crontabs; None where that can't be told."""
-    if not (processes / "1").is_dir():  # no Linux, or no look at the processes
-        return None
-    names = set()
-    for place in processes.glob("[0-9]*/comm"):
-        with suppress(OSError):  # it has ended since
-            names.add(place.read_text(encoding="utf-8", errors="replace").strip())
-    return bool(names & CRONS)
 
 
 def units(job: Job) -> dict[str, str]:
@@ -237,14 +209,6 @@ def unit_files(job: Job, folder: Path) -> list[Path]:
     return sorted(folder.glob(f"bumble-*{job.digest}*.*"))
 
 
-def timer_runs(job: Job, environ: Mapping[str, str]) -> bool:
-    """Whether systemd runs an entity's timers now."""
-    if not available("systemctl", environ):
-        return False
-    asked = ["systemctl", "--user", "is-active", "--quiet"]
-    return all(_run([*asked, timer], environ).returncode == 0 for timer in job.timers)
-
-
 def available(program: str, environ: Mapping[str, str]) -> bool:
     """Whether a program can be run."""
     return shutil.which(program, path=environ.get("PATH", "")) is not None
@@ -297,7 +261,7 @@ def show(
     """Show what would run the ticks, what does, and the automations with their times."""
     job = _job(opened)
     lines = commands_in(read_crontab(opened.shell.environ), job)
-    active = timer_runs(job, opened.shell.environ)
+    has_units = bool(unit_files(job, _units(opened.shell)))
     last = next((run for run in tick.read(opened.entity.runs) if run.command == "tick"), None)
     listed = listing.readable(
         opened, automations.paths(opened.entity.automations), automations.load
@@ -306,35 +270,14 @@ def show(
         "crontab": block(job),
         "units": units(job),
         "scheduler": _scheduler(opened),
-        "installed": {
-            "crontab": bool(lines),
-            "systemd": active,
-        },
-        "runs": lines + (job.timers if active else []),
-        "problems": _problems(opened, job, lines, active=active),
+        "installed": {"crontab": bool(lines), "systemd": has_units},
+        "runs": lines + (job.timers if has_units else []),
+        "problems": _lacking(opened) if lines or has_units else [],
         "last_tick": last.at.isoformat() if last else None,
         "automations": [_automation(opened, automation) for automation in listed.records],
     }
     output.result(opened.shell, "cron show", data, _shown(opened, data))
     listing.ended(listed)
-
-
-def _problems(opened: Opened, job: Job, lines: Sequence[str], *, active: bool) -> list[str]:
-    """Say why what is installed does not run what it should."""
-    anew = "`bumble cron install --yes` writes it anew"
-    problems = []
-    for line in lines:
-        program = program_of(line)
-        if Path(program).is_absolute() and not Path(program).exists():
-            problems.append(f"the crontab runs {program}, which is gone; {anew}")
-    if 0 < len(lines) < len(job.runs):
-        problems.append(f"the crontab runs no nightly sync; {anew}")
-    if lines and daemon_runs() is False:
-        problems.append("no cron runs on this machine, so nobody reads the crontab; start it")
-    if unit_files(job, _units(opened.shell)) and not active:
-        again = "`bumble cron install --with systemd --yes` starts it, `bumble cron remove` ends it"
-        problems.append(f"{job.timers[0]} is written, but systemd does not run it; {again}")
-    return problems + (_lacking(opened) if lines or active else [])
 
 
 def _lacking(opened: Opened) -> list[str]:
@@ -376,25 +319,6 @@ def install(
     _say(opened.shell, "cron install", chosen, text, done, changed=yes)
     for lack in _lacking(opened):
         output.warn(opened.shell, lack)
-    if yes:
-        _offer_review(opened)
-
-
-def _offer_review(opened: Opened) -> None:
-    """Ask whether what an able model makes of talks at night waits for its owner."""
-    from bumble.cli import registry, setting_files
-    from bumble.cli.models import abilities
-
-    shell, root = opened.shell, opened.entity.root
-    if not shell.asks or opened.config.git.review or git.at(root) is None:
-        return
-    if not abilities.may_remember(opened, None) or not output.agrees(
-        "Shall what it makes of your talks wait for your word?", default=True
-    ):
-        return
-    value = f"[{', '.join(registry.reviewed())}]"
-    setting_files.put(shell, root, "git.review", value, "config: set git.review")
-    output.say("It waits: `bumble review` shows one after the other.")
 
 
 @app.command()

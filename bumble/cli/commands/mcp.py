@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec import Struct
@@ -101,21 +101,9 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-NO_SERVERS = (
-    "No MCP servers. Add one with "
-    '`bumble config set --user tools.servers.NAME.command "[PROGRAM, ARGUMENT]"`.'
-)
-
-
 @writes
 def mcp(
     opened: Opened,
-    what: Annotated[
-        Literal["list"] | None,
-        typer.Argument(
-            metavar="list", help="Instead: show the servers of your own config, and their tools."
-        ),
-    ] = None,
     *,
     speaker: AsOption = None,
     write: Annotated[
@@ -138,57 +126,17 @@ def mcp(
     what the owner, or the person of --as, may hear in a talk. Without --write they can change
     nothing. Needs the extra `mcp`: pip install 'bumble-entity[mcp]'.
 
-    The other way round, the entity uses tools of servers under tools.servers in your own config:
-    `bumble mcp list` starts each, and shows whether it answers.
+    The other way round, the entity uses tools of servers under tools.servers in your own config.
     """
-    if what == "list":
-        _list_servers(opened)
-        return
     if print_config is not None:
         _print_config(opened, print_config, speaker, write=write)
         return
     with library():
         from bumble.bridges import mcp_server
-    served = mcp_server.make(desk_of(opened, people.speaking(opened, speaker)), writes=write)
+    server = mcp_server.make(desk_of(opened, people.speaking(opened, speaker)), writes=write)
     # Ctrl-C ends it at once: the library would wait for a line more. Writes outlive a kill.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    mcp_server.serve(served)
-
-
-def _list_servers(opened: Opened) -> None:
-    shell = opened.shell
-    listed = servers(opened.config, shell, lambda _: None)
-    try:
-        listed.start(listed.all)
-        data = [
-            {
-                "name": server.name,
-                "command": list(server.config.command),
-                "answers": not server.problem,
-                "problem": server.problem or None,
-                "protocol": server.link.protocol if server.link else None,
-                "seconds": round(server.seconds, 2),
-                "tools": [
-                    {"name": tool.name, "description": tool.description}
-                    for tool in server.tools.values()
-                ],
-                "left_out": server.left_out,
-            }
-            for server in listed.all
-        ]
-    finally:
-        listed.close()
-    lines = [line for server in data for line in _server_lines(server)]
-    output.result(shell, "mcp list", {"servers": data}, "\n".join(lines) or NO_SERVERS)
-
-
-def _server_lines(server: Mapping[str, Any]) -> list[str]:
-    state = server["problem"] or f"answers ({server['protocol']}, {server['seconds']:.1f} s)"
-    return [
-        f"{server['name']}: {state}",
-        *(f"  {tool['name']}  {tool['description']}" for tool in server["tools"]),
-        *(f"  not used: {name}, for {why}" for name, why in server["left_out"].items()),
-    ]
+    server.run("stdio")
 
 
 def desk_of(opened: Opened, who: Person) -> Desk:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from msgspec.structs import replace
@@ -30,16 +30,12 @@ from bumble.cli.shelf import Face, Shelf, data_of
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
 from bumble.records import base, projects, reminders, skills
-from bumble.text import markdown, moments
-from bumble.text.yaml_edit import SourceError
+from bumble.text import moments
 
 app = group()
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="What the skill is called, or its file's name.")
 ]
-OWN_FIELDS = ("name", "description")
-
-
 SKILLS = Shelf(
     kind=skills.SKILL,
     group="skill",
@@ -84,10 +80,7 @@ def set_(
     yes: YesOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
-    """Write a skill, or overwrite one.
-
-    A text that is a whole SKILL.md brings its own description.
-    """
+    """Write a skill, or overwrite one."""
     name = writing.one_line(name, "name")
     everything = SKILLS.listed(opened).records
     existing = skills.match(everything, name)
@@ -95,14 +88,13 @@ def set_(
     with writing.collect(
         opened.shell, text, in_editor=editor, name="SKILL.md", before=before
     ) as draft:
-        summary, body = _split(opened, draft)
-        line = description if description is not None else summary
+        line = description
         if line is None:
             line = existing.description if existing else ""
         if not line.strip():
             raise UsageError("A skill needs --description: what it does and when to use it.")
         change = skills.plan_set(
-            everything, name, line, body, f"write the skill {name}", overwrite=True
+            everything, name, line, draft, f"write the skill {name}", overwrite=True
         )
         if existing is not None and change is not None and not dry_run:
             question = f'Overwrite the skill "{existing.name}" ({existing.path})?'
@@ -116,22 +108,6 @@ SKILLS.offers(
     edit="Edit a skill's file in $VISUAL or $EDITOR.",
     remove="Remove a skill's file.",
 )
-
-
-def _split(opened: Opened, text: str) -> tuple[str | None, str]:
-    """Return the description that a text brings in front matter, and what follows."""
-    try:
-        document = markdown.parse(text)
-        meta: Mapping[str, Any] = document.meta
-    except SourceError:  # a rule at the top of a text is no front matter
-        meta = {}
-    if not meta:
-        return None, text
-    if lost := ", ".join(key for key in meta if key not in OWN_FIELDS):
-        said = f"left out of the front matter: {lost}; `bumble skill edit` can add them"
-        output.warn(opened.shell, said)
-    description = meta.get("description")
-    return (str(description) if description is not None else None), document.body
 
 
 project_app = group()

@@ -17,7 +17,6 @@ from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError
 from bumble.index.ingest import SyncReport
 from bumble.index.memory import Memory
-from bumble.index.place import Place
 from bumble.index.rerank import Parts
 from bumble.index.rows import Period
 from bumble.index.search import Hit
@@ -74,10 +73,12 @@ def recall(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each score is made of.")
     ] = False,
-    faded: Annotated[bool, typer.Option("--faded", help="Search what has faded, too.")] = False,
     plain: Annotated[
         bool,
-        typer.Option("--plain", help="Search the bare index: all that matches, in no mood."),
+        typer.Option(
+            "--plain",
+            help="Search the bare index: all that matches, also what has faded, in no mood.",
+        ),
     ] = False,
 ) -> None:
     """Search what the entity remembers.
@@ -87,7 +88,7 @@ def recall(
     With --as, as in a talk with somebody else. By words and by meaning; without an embedding model
     by words alone. What left a feeling counts more, most when the mood is akin to it. What who asks
     may not hear stays out, but with --all, and so do beliefs that gave way to others, but with
-    --plain. What has faded comes where nothing else answers, or with --faded.
+    --plain. What has faded comes where nothing else answers, or with --plain.
     """
     asked = people.text_of(query)
     config, at = opened.config.memory, opened.shell.now()
@@ -97,7 +98,7 @@ def recall(
         output.say("By words alone: `embedding.model` is none.")
     memory = people.memory_of(opened, embedder)
     kinds = tuple(listing.choice("kind of record", name, INDEXED) for name in kind or ())
-    found = _found(opened, memory, search, asked, kinds, limit, plain=plain, faded=faded)
+    found = _found(opened, memory, search, asked, kinds, limit, plain=plain)
     hits = found.answers
     weighted = [
         (hit, None if plain else emotion_weight.weight(opened.entity, config, search.mood, at, hit))
@@ -109,16 +110,13 @@ def recall(
         "embedding": embedder.identity.model if embedder else None,
         "mood": mood,
         "more": found.near,
-        "hits": [
-            _data(opened, hit, felt, rank, plain=plain)
-            for rank, (hit, felt) in enumerate(weighted, 1)
-        ],
+        "hits": [_data(hit, felt, rank) for rank, (hit, felt) in enumerate(weighted, 1)],
     }
-    lines = list(_lines(opened, weighted, config if explain else None, plain=plain))
+    lines = list(_lines(opened, weighted, config if explain else None))
     if explain and lines:
         lines = [*_explained_question(opened, mood, found.period), "", *lines]
     output.result(opened.shell, "recall", data, lines)
-    _tell_more(opened, found, search, memory, person=person, speaker=speaker, plain=plain)
+    _tell_more(opened, found, search, memory, plain=plain)
 
 
 def _tell_more(
@@ -127,8 +125,6 @@ def _tell_more(
     search: memory_search.Search,
     memory: Memory,
     *,
-    person: str | None,
-    speaker: str | None,
     plain: bool,
 ) -> None:
     """Say what was not searched, or is not shown, and how it is."""
@@ -140,7 +136,7 @@ def _tell_more(
     elif not found.answers and found.hits:
         output.say(f"Nothing is near enough to answer; -n {LOOKED_AT} shows what is nearest.")
     elif not found.answers:
-        output.say(_nothing(opened, memory.place, person=person or speaker, plain=plain))
+        output.say("Nothing found." if plain else "Nothing found. `--plain` searches more.")
 
 
 def _found(
@@ -152,7 +148,6 @@ def _found(
     limit: int | None,
     *,
     plain: bool,
-    faded: bool,
 ) -> memory_search.QuestionHits:
     """Find what answers; with a limit, or in the bare index, the best so many."""
     if plain:
@@ -164,18 +159,17 @@ def _found(
             tags=search.tags,
             sessions=search.sessions,
             audience=search.readers,
-            faded=faded,
+            faded=True,
         )
         return memory_search.QuestionHits(tuple(hits), tuple(hits), 0)
     given = (memory, opened.config, search, query)
     if limit is None:
-        return memory_search.answers(*given, kinds=kinds, faded=faded or None)
+        return memory_search.answers(*given, kinds=kinds)
     hits = memory_search.find(
         *given,
         kinds=kinds,
         limit=limit,
         unasked=False,
-        faded=faded or None,
         touching=True,
     )
     return memory_search.QuestionHits(
@@ -183,25 +177,10 @@ def _found(
     )
 
 
-def _nothing(opened: Opened, place: Place | None, *, person: str | None, plain: bool) -> str:
-    from bumble.index import search
-
-    with search.opened(opened.entity, place) as index:
-        anything = index.lengths.chunks > 0
-    if not anything:
-        return "Nothing is remembered yet. Conversations are; begin one with `bumble chat`."
-    names = people.names(opened)
-    if person is not None and people.id_of(opened, person) not in names:
-        return str(listing.missing("memory of anybody called", person, names.values()))
-    return "Nothing found." if plain else "Nothing found. `--plain` searches the bare index."
-
-
 def _lines(
     opened: Opened,
     weighted_hits: Sequence[tuple[Hit, emotion_weight.Weight | None]],
     explained: FeltMemoryConfig | None,
-    *,
-    plain: bool,
 ) -> Iterator[str]:
     for rank, (hit, felt) in enumerate(weighted_hits, 1):
         yield from [""] * (rank > 1)
@@ -209,7 +188,6 @@ def _lines(
         if explained:
             explanation = [*_explained_felt(felt, explained)] if felt else []
             explanation += _explained(hit.parts)
-            explanation += [] if plain else [_explained_unasked(opened, hit)]
             yield from (f"    | {line}" for line in explanation)
 
 
@@ -220,18 +198,6 @@ def _explained_question(opened: Opened, mood: str | None, period: Period | None)
     if period:
         first, last = (listing.when(at, opened) for at in (period.start, period.end))
         yield f"period   {first} to {last}: what is from then counts more"
-
-
-def _explained_unasked(opened: Opened, hit: Hit) -> str:
-    """Say whether a prompt gets a memory unasked, and why it does not."""
-    if memory_search.comes_to_mind(hit, opened.config):
-        return "prompt   comes to mind by itself"
-    if hit.kind not in memory_search.COME_TO_MIND:
-        return f"prompt   only when asked for: no {hit.kind} comes to mind by being near"
-    if memory_search.is_near(hit, opened.config):
-        return "prompt   only when asked for: it has faded"
-    wanted = memory_search.threshold(hit, opened.config)
-    return f"prompt   only when asked for: nearness {hit.parts.nearness:.3f}, wants {wanted:.3f}"
 
 
 def _explained_felt(felt: emotion_weight.Weight, config: FeltMemoryConfig) -> Iterator[str]:
@@ -268,12 +234,9 @@ def _explained(parts: Parts) -> Iterator[str]:
     yield f"score    {parts.relevance:.3f} × {parts.factor:.3f} = {whole:.3f}"
 
 
-def _data(
-    opened: Opened, hit: Hit, felt: emotion_weight.Weight | None, rank: int, *, plain: bool
-) -> dict[str, Any]:
+def _data(hit: Hit, felt: emotion_weight.Weight | None, rank: int) -> dict[str, Any]:
     parts = hit.parts
     return {
-        "unasked": None if plain else memory_search.comes_to_mind(hit, opened.config),
         **hit.data(rank),
         "audience": list(hit.audience),
         "faded": hit.faded,

@@ -29,46 +29,20 @@ NamesArgument = Annotated[
     ),
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="All that wait.")]
-KEYS, QUIT, VERBS = "arlq", "q", {"a": "accept", "r": "reject"}
 PLANS = {"accept": reviewing.plan_accept, "reject": reviewing.plan_reject}
-QUESTION = "a accepts it, r rejects it, l leaves it for later, q ends"
 NONE = "Nothing waits for review."
 NOT_OURS = "[not made here: accept or reject it by its whole name]"
 
 
 @app.callback(invoke_without_command=True)
-@writes
+@reads
 def review(opened: opening.Opened) -> None:
     """See what cycles propose, and accept or reject it.
 
-    At a terminal it shows one proposal after the other and asks; else it lists them, the newest
-    last. Cycles that the setting git.review names write onto branches of their own; nothing of that
-    is in a prompt or found before it is accepted.
+    By itself it lists them, the newest last. Cycles that the setting git.review names write onto
+    branches of their own; nothing of that is in a prompt or found before it is accepted.
     """
-    if opened.shell.asks:
-        _one_by_one(opened)
-    else:
-        _list(opened)
-
-
-def _one_by_one(opened: opening.Opened) -> None:
-    """Show each proposal and do what its owner says to it, by a letter."""
-    waiting = _waiting(opened)
-    for number, proposal in enumerate(waiting, 1):
-        output.say("\n".join([f"{number} of {len(waiting)}", *_whole(opened, proposal)]))
-        if not proposal.is_own:
-            output.say(NOT_OURS)
-            continue
-        answer = output.key(QUESTION, KEYS)
-        if answer == QUIT:
-            return
-        try:
-            if verb := VERBS.get(answer):
-                _decide(opened, verb, [proposal.name])
-        except UserError as error:  # that one stays; the others can be decided
-            output.warn(opened.shell, str(error))
-    if not waiting:
-        output.say(NONE)
+    _list(opened)
 
 
 def _list(opened: opening.Opened) -> None:

@@ -44,7 +44,7 @@ def export(
         str | None,
         typer.Option("--for", metavar="PERSON", help="Only what this person may know."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="card: the PNG that carries it.")
     ] = None,
@@ -124,9 +124,7 @@ def _card(opened: opening.Opened, dest: Path, reader: Reader, picture: Path | No
 
 
 def _drawn(opened: opening.Opened, picture: Path | None, fields: dict[str, Any]) -> bytes:
-    if picture is None:
-        return card.as_png(fields, card.plain())
-    source = opened.shell.path(picture)
+    source = card.PLAIN if picture is None else opened.shell.path(picture)
     try:
         return card.as_png(fields, disk.read(source))
     except (OSError, ValueError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,45 +40,20 @@ def of_claude(*blocks: dict[str, Any]) -> dict[str, Any]:
     return {**talk, "chat_messages": [{**message, "content": list(blocks)}]}
 
 
-def test_cards_that_claude_shows_are_taken_and_so_is_what_it_noted(tmp_path: Path) -> None:
+def test_what_claude_noted_and_spoke_is_taken_and_its_cards_are_counted(tmp_path: Path) -> None:
     talk = of_claude(
-        {
-            "type": "tool_use",
-            "name": "recipe_display_v0",
-            "input": {
-                "title": "Caldo verde",
-                "notes": None,
-                "ingredients": [{"name": "kale", "amount": 300}],
-                "steps": ["Boil.", "Stir."],
-            },
-        },
-        {
-            "type": "tool_use",
-            "name": "message_compose_v1",
-            "input": {
-                "kind": "email",
-                "summary_title": "To the landlord",
-                "variants": [{"label": "Firm", "subject": "Heating", "body": "It is cold."}],
-            },
-        },
         {
             "type": "tool_use",
             "name": "memory_user_edits",
             "input": {"command": "add", "control": "Sam is vegan"},
         },
-        {"type": "tool_use", "name": "weather_fetch", "input": {"city": "Porto"}},
+        {"type": "tool_use", "name": "recipe_display_v0", "input": {"title": "Caldo verde"}},
         {"type": "voice_note", "transcript": "Thank you."},
     )
     talk["summary"] = "**Conversation Overview** A soup."
     _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
     [(_, _, text)] = said(read)
-    assert text == (
-        "[card: Caldo verde]\n\n- title: Caldo verde\n- ingredients:\n  -\n    - name: kale\n"
-        "    - amount: 300\n- steps:\n  - Boil.\n  - Stir.\n\n[card: To the landlord]\n\n"
-        "- kind: email\n- summary_title: To the landlord\n- variants:\n  -\n    - label: Firm\n"
-        "    - subject: Heating\n    - body: It is cold.\n\n(to its memory) Sam is vegan\n\n"
-        "Thank you."
-    )
+    assert text == "(to its memory) Sam is vegan\n\nThank you."
     assert left(read) == {"summaries that Claude made of conversations": 1, ledger.CALLS: 1}
 
 
@@ -100,53 +74,6 @@ def test_takeout_of_gemini_is_read_by_what_each_record_is(tmp_path: Path) -> Non
         *("Das Meer geht.", "The sea moves.", "Was ist Ebbe?", "good night", "what is a tide"),
     ]
     assert left(read) == {"records that are no prompt": 1, "records of other services": 1}
-
-
-def test_conversations_of_gemini_in_files_of_their_own_are_read(tmp_path: Path) -> None:
-    turns = [
-        {
-            "user_turn": {
-                "prompt": "A boat?",
-                "turn_index": 0,
-                "turn_last_modified": "2026-07-01T10:00:00Z",
-            }
-        },
-        {
-            "system_turn": {
-                "text": [{"data": "Yes."}, {"cards": [{"content": "A sloop"}]}],
-                "images": ["conversation_0_turn_1_images_0"],
-                "model_thoughts": [{"headline": "h"}],
-                "turn_last_modified": "2026-07-01T10:00:05Z",
-            }
-        },
-        {
-            "user_turn": {
-                "prompt": "Forget that.",
-                "turn_deleted_time": "2026-07-02T10:00:00Z",
-                "turn_last_modified": "2026-07-01T10:01:00Z",
-            }
-        },
-    ]
-    talk = {"title": "Boats", "creation_time": "2026-07-01T10:00:00Z", "conversation_turns": turns}
-    exports.as_json(tmp_path / "conversation_0.txt", talk)
-    form, read = items(tmp_path)
-    assert (form, [(by, text) for by, _, text in said(read)]) == (
-        "gemini",
-        [
-            ("person", "A boat?"),
-            ("other", "Yes.\n\nA sloop\n\n[picture: conversation_0_turn_1_images_0]"),
-        ],
-    )
-    assert left(read) == {ledger.THOUGHTS: 1, ledger.HIDDEN: 1, "answers without words": 1}
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_an_export_that_a_program_of_windows_rewrote_is_read(tmp_path: Path, encoding: str) -> None:
-    text = json.dumps([exports.gpt_moving()], ensure_ascii=False)
-    (tmp_path / "conversations.json").write_bytes(text.encode(encoding))
-    form, read = items(tmp_path)
-    assert (form, left(read)) == ("chatgpt", {})
-    assert len(said(read)) == 4
 
 
 def test_of_deepseek_the_newest_branch_is_taken_and_its_thoughts_are_counted(
@@ -223,12 +150,6 @@ def test_a_page_in_another_language_loses_only_the_word_for_asking(tmp_path: Pat
     _, read = items(exports.folder(tmp_path, {"a.html": page, "b/MyActivity.html": search}))
     assert [text for *_, text in said(read)] == ["Kde je loď?", "Tady."]
     assert left(read)["a record without a time"] == 1
-
-
-def test_json_within_a_text_of_json_is_read(tmp_path: Path) -> None:
-    path = exports.as_json(tmp_path / "mo.af", json.dumps(exports.letta_agent()))
-    form, read = items(path)
-    assert (form, bool(said(read))) == ("letta", True)
 
 
 def test_what_only_looks_like_an_export_is_not_taken_for_one(tmp_path: Path) -> None:

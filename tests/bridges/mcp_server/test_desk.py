@@ -157,3 +157,11 @@ def test_a_broken_file_is_named_to_the_owner_alone(full: Run) -> None:
         desk(full).read("bel_1")
     with pytest.raises(RecordMissingError):
         desk(full, "Bo").read("bel_1")
+
+
+def test_halves_of_characters_in_a_file_end_nothing(full: Run) -> None:
+    sessions = full.entity.root.rglob("*.jsonl")
+    (session,) = (path for path in sessions if "Is it rain?" in path.read_text(encoding="utf-8"))
+    text = session.read_text(encoding="utf-8")
+    session.write_text(text.replace("Is it rain?", "Is it rain \\ud800?"), encoding="utf-8")
+    assert desk(full).read("msg_1")["text"] == "Is it rain \ufffd?"

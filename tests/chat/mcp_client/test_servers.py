@@ -63,17 +63,14 @@ def names(servers: Servers, text: str = "so?") -> list[str]:
 
 
 def test_tools_are_those_that_only_look_unless_the_owner_lists_them(
-    start: Start, weather: ServerConfig
+    start: Start, said: list[str], weather: ServerConfig
 ) -> None:
     servers = start({"weather": weather})
     assert names(servers) == ["weather.forecast", "weather.poem"]
-    assert servers.all[0].left_out == {
-        "flood_town": "it may change something, and you do not list it"
-    }
     listed = ServerConfig(weather.command, ("PYTHONPATH",), tools=("flood_town", "gone"))
     servers = start({"weather": listed})
     assert names(servers) == ["weather.flood_town"]
-    assert servers.all[0].left_out["gone"] == "the server has no such tool"
+    assert said == ["the MCP server weather has no such tool as gone"]
     assert servers.call("weather.flood_town", {"town": "Rome"}).text == "Rome is under water"
     assert servers.call("weather.forecast", {"city": "Rome"}).failed
 

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -24,7 +22,7 @@ SYSTEMCTL = '#!/bin/sh\necho "$@" >> {place}\n'
 
 REFUSING = """#!/bin/sh
 echo "$@" >> {place}
-case "$2" in daemon-reload|is-active) echo "Failed to connect to bus" >&2; exit 1 ;; esac
+case "$2" in daemon-reload) echo "Failed to connect to bus" >&2; exit 1 ;; esac
 """
 
 
@@ -80,7 +78,6 @@ def test_timers_of_systemd_where_there_is_no_cron(run: Run, tmp_path: Path) -> N
         "--user daemon-reload",
         "--user daemon-reload",
         f"--user enable --now {names[1]}",
-        f"--user is-active --quiet {names[1]}",
         f"--user disable --now {names[1]}",
         "--user daemon-reload",
     ]
@@ -105,7 +102,6 @@ def test_what_follows_a_remote_is_synced_every_night(run: Run, tmp_path: Path) -
     run.ok("cron", "install", "--yes")
     assert "sync" not in place.read_text()
     follow_a_remote(run, tmp_path)
-    assert "no nightly sync" in run.ok("cron", "show", "--json").data["problems"][0]
     run.ok("cron", "install", "--yes")
     line = f"30 4 * * * {sys.executable} -P -m bumble -e {run.entity.root} sync --push --nightly"
     assert line in place.read_text().splitlines()
@@ -137,21 +133,11 @@ def test_what_really_runs_is_shown(run: Run, tmp_path: Path) -> None:
     place.write_text(gone)
     shown = run.ok("cron", "show", "--json").data
     assert shown["runs"] == [f"*/10 * * * * /gone/python -P -m bumble -e {run.entity.root} tick"]
-    assert "the crontab runs /gone/python, which is gone" in shown["problems"][0]
     place.write_text(gone.replace("*/10", "# */10"))
     assert not run.ok("cron", "show", "--json").data["installed"]["crontab"]
     looking.without_models(run)
     run.ok("tick")
     assert run.ok("cron", "show", "--json").data["last_tick"].startswith("2026-05-24T12:")
-
-
-@pytest.mark.parametrize(("names", "runs"), [(("init", "crond"), True), (("init", "sh"), False)])
-def test_whether_anybody_reads_crontabs(tmp_path: Path, names: tuple[str, ...], runs: bool) -> None:
-    assert cron.daemon_runs(tmp_path) is None
-    for number, name in enumerate(names, 1):
-        (tmp_path / str(number)).mkdir()
-        (tmp_path / str(number) / "comm").write_text(f"{name}\n")
-    assert cron.daemon_runs(tmp_path) is runs
 
 
 def test_a_program_that_never_ends_is_waited_for_no_longer(
@@ -191,29 +177,6 @@ def test_doctor_names_a_schedule_that_is_none_and_a_file_that_is_no_reminder(run
     assert ("file-unread", "reminders/note.txt", None) in places
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-@pytest.mark.parametrize(
-    ("memory", "answer", "asked", "waits"),
-    [
-        ("write", "\n", True, True),
-        ("write", "n\n", True, False),
-        ("none", "", False, False),
-    ],
-)
-def test_what_an_able_model_writes_at_night_waits_if_its_owner_wants(
-    run: Run, tmp_path: Path, memory: str, answer: str, asked: bool, waits: bool
-) -> None:
-    git(run.entity.root, "init", "-q", "-b", "main")
-    script = run.write("../script.jsonl", json.dumps({"abilities": {"memory": {"any": memory}}}))
-    run.environ["BUMBLE_LLM_MODEL"] = f"script:{script.resolve()}"
-    program(run, tmp_path, "crontab", CRONTAB)
-    ran = run.ok("cron", "install", "--yes", stdin=answer, terminal=True)
-    assert ("wait for your word" in ran.err) == asked
-    kept = run.ok("config", "get", "git.review", "--json").data
-    assert ("stretch" in str(kept), "dream" in str(kept)) == (waits, waits)
-    assert "wait for your word" not in run.ok("cron", "install", "--yes").err  # nobody is there
-
-
 def test_an_install_that_systemd_refuses_leaves_nothing_behind(run: Run, tmp_path: Path) -> None:
     program(run, tmp_path, "systemctl", REFUSING)
     units = Path(run.environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
@@ -225,21 +188,11 @@ def test_an_install_that_systemd_refuses_leaves_nothing_behind(run: Run, tmp_pat
     assert (shown["installed"], shown["problems"]) == ({"crontab": False, "systemd": False}, [])
 
 
-@pytest.mark.parametrize(
-    "write", ["echo half > {place}; echo disk full >&2; exit 1", "echo half > {place}", "true"]
-)
-def test_a_crontab_that_was_not_taken_is_as_it_was(run: Run, tmp_path: Path, write: str) -> None:
-    good = "/bin/cat > {place}"
-    begin, _, _ = CRONTAB.partition("-) ")
-    keeps = f'-) /bin/cat > {{place}}.new; case "$(/bin/cat {{place}}.new)" in *bumble*) {write};; '
-    place = program(
-        run, tmp_path, "crontab", f"{begin}{keeps}*) {good} < {{place}}.new;; esac ;;\nesac\n"
-    )
-    place.write_text("0 5 * * * backup\n")
+def test_what_crontab_says_where_it_refuses_is_told(run: Run, tmp_path: Path) -> None:
+    program(run, tmp_path, "crontab", CRONTAB.replace("/bin/cat >", "echo disk full >&2; exit 1 #"))
     ran = run("cron", "install", "--yes")
     assert ran.code == 1
-    assert "crontab refused it, and is as it was" in ran.err
-    assert place.read_text() == "0 5 * * * backup\n"
+    assert "crontab refused it: disk full" in ran.err
 
 
 def test_a_folder_that_is_gone_leaves_the_crontab_and_keys_of_the_shell_are_named(

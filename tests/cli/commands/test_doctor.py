@@ -34,7 +34,7 @@ def repository(ada: Run) -> Run:
 
 def found(run: Run, *argv: str) -> list[tuple[str, str | None, int | None]]:
     """Return what doctor finds, without what is normal on a machine without models or history."""
-    normal = ("index-missing", "git-none", "weights-none", "engine-missing")
+    normal = ("index-missing", "git-none")
     findings = run("doctor", "--json", *argv).data["findings"]
     return [
         (one["code"], one["path"], one["line"]) for one in findings if one["code"] not in normal
@@ -116,10 +116,6 @@ def clash(run: Run) -> None:
     run.write("workspace/notes.txt", "")
 
 
-def name_device(run: Run) -> None:
-    run.write("workspace/con.txt", "")
-
-
 def lead_out(run: Run) -> None:
     run.file("skills").mkdir()
     run.file("skills/spy.md").symlink_to("/etc/hostname")
@@ -172,7 +168,6 @@ CASES: list[Case] = [
     ),
     (tear_line, "line-torn", "sessions/ses_one/messages.jsonl", 3),
     (clash, "name-clash", "workspace/notes.txt", None),
-    (name_device, "name-unsafe", "workspace/con.txt", None),
     (lead_out, "link-out", "skills/spy.md", None),
     (lay_astray, "file-unread", "episodes/loose.md", None),
     (leave_temporary, "file-stray", ".knowledge.md.1a2b.bumble-tmp", None),
@@ -275,36 +270,6 @@ def test_fix_adds_what_gitattributes_lacks(repository: Run) -> None:
     assert lines.count("/dreams/*.md merge=bumble") == 1
     assert "/reminders/*.md merge=bumble" in lines
     assert found(repository) == []
-
-
-def test_open_secrets_are_found(ada: Run) -> None:
-    file = Path(ada.environ["XDG_CONFIG_HOME"]) / "bumble" / "secrets.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text("KEY: x\n")
-    file.chmod(0o644)
-    assert found(ada) == [("secrets-open", str(file), None)]
-    file.chmod(0o600)
-    assert found(ada) == []
-
-
-@pytest.mark.weights
-def test_weights_are_held_against_their_hashes(
-    ada: Run, weights_folder: Path, tmp_path: Path
-) -> None:
-    name = "all-minilm-l6-v2"
-    ada.environ["BUMBLE_EMBEDDING_MODEL"] = name
-    ada.environ["BUMBLE_WEIGHTS"] = str(tmp_path / "weights")
-    copy = tmp_path / "weights" / name
-    copy.mkdir(parents=True)
-    for file in filter(Path.is_file, (weights_folder / name).iterdir()):
-        (copy / file.name).write_bytes(file.read_bytes())
-    assert found(ada) == []  # other times, so the hashes were taken again
-    (copy / "tokenizer.json").write_text("{}")
-    (tmp_path / "weights" / "smollm2-135m.part").mkdir()
-    assert found(ada) == [
-        ("weights-damaged", str(copy / "tokenizer.json"), None),
-        ("weights-unfinished", str(tmp_path / "weights" / "smollm2-135m.part"), None),
-    ]
 
 
 def test_ignored_settings_are_a_note(ada: Run) -> None:

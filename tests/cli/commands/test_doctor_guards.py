@@ -14,11 +14,11 @@ from tests.support.repository import git
 from tests.support.running import Run
 
 Make = Callable[[Path], object]
-ODD: dict[str, tuple[Make, str]] = {
-    "out": (lambda path: path.symlink_to(os.devnull), "link-out"),
-    "round": (lambda path: path.symlink_to(path.name), "link-round"),
-    "pipe": (os.mkfifo, "file-odd"),
-    "folder": (Path.mkdir, "file-odd"),
+ODD: dict[str, Make] = {
+    "out": lambda path: path.symlink_to(os.devnull),
+    "round": lambda path: path.symlink_to(path.name),
+    "pipe": os.mkfifo,
+    "folder": Path.mkdir,
 }
 FILES = ("knowledge.md", "journal.md", "state.yaml", "soma.yaml", "working/MEMORY.md")
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -30,17 +30,18 @@ needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_doctor_names_what_lies_in_a_files_place_and_finds_all_else(
     run: Run, path: str, kind: str
 ) -> None:
-    make, code = ODD[kind]
     file = run.file(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.unlink(missing_ok=True)
-    make(file)
+    ODD[kind](file)
     run.write("beliefs/bel_1.md", "no record\n")
     done = run("doctor", "--json")
-    found = {(one["code"], one["path"]): one for one in done.data["findings"]}
+    findings = done.data["findings"]
     assert done.code == 12
-    assert (found[(code, path)]["fix"] or "").startswith(("rm ", "mv "))
-    assert ("record-invalid", "beliefs/bel_1.md") in found
+    assert any(path in (one["path"] or one["said"]) for one in findings), findings
+    assert ("record-invalid", "beliefs/bel_1.md") in {
+        (one["code"], one["path"]) for one in findings
+    }
 
 
 @needs_git

@@ -33,7 +33,6 @@ def test_another_text_corrects_the_section_and_leaves_the_rest(run: Run) -> None
     [
         ["set", "standing  INSTRUCTIONS", "do as you like"],
         ["set", "[Locked] Standing instructions", "do as you like"],
-        ["rename", LOCKED, "Suggestions"],
         ["remove", LOCKED, "--yes"],
         ["edit", LOCKED],
     ],
@@ -46,13 +45,6 @@ def test_a_locked_section_is_refused(run: Run, use_editor: UseEditor, argv: list
     assert "knowledge.md:3" in ran.err
     assert "--force-locked" in ran.err
     assert run.state() == before
-
-
-def test_a_section_is_renamed(run: Run) -> None:
-    run.ok("knowledge", "set", "Pets", "a cat")
-    run.ok("knowledge", "rename", "pets", "Animals")
-    assert run.ok("knowledge", "show", "animals").out == "## Animals\n\na cat\n"
-    assert run("knowledge", "show", "pets").code == 1
 
 
 def test_removing_needs_a_yes(run: Run) -> None:
@@ -113,7 +105,8 @@ def test_locking_what_is_there_says_how(run: Run) -> None:
     run.ok("knowledge", "set", "Pets", "a cat")
     ran = run("knowledge", "set", "Pets", "a cat", "--locked")
     assert ran.code == 2
-    run.ok("knowledge", "rename", "Pets", "[locked] Pets")
+    assert "`## [locked] Pets`" in ran.err
+    run.write("knowledge.md", run.text("knowledge.md").replace("## Pets", "## [locked] Pets"))
     assert run.ok("knowledge", "show", "Pets", "--json").data["locked"] is True
 
 

@@ -79,19 +79,6 @@ def test_a_secret_goes_to_no_other_program(full: Run) -> None:
     assert result.text.startswith("failed:")
 
 
-def test_mcp_list_says_which_servers_answer(full: Run) -> None:
-    assert "No MCP servers. Add one" in full.ok("mcp", "list").out
-    list_servers(full, {"weather": good(), "dead": {"command": bad("dead")}})
-    shown = full.ok("mcp", "list").out
-    assert "dead: has ended: ModuleNotFoundError" in shown
-    assert "weather: answers (2026-07-28, " in shown
-    assert "  weather.forecast  Tell the weather of a city." in shown
-    assert "  not used: flood_town, for it may change something" in shown
-    dead, weather = full.ok("--json", "mcp", "list").data["servers"]
-    assert (dead["answers"], weather["answers"]) == (False, True)
-    assert weather["tools"][0]["name"] == "weather.forecast"
-
-
 @pytest.mark.parametrize(
     "entry", ["{command: []}", "{tools: [x]}", "{command: [x], env: {}}", "{command: x}"]
 )

@@ -126,12 +126,3 @@ def test_what_a_forgotten_owner_adds_later_stays(full: Run) -> None:
     full.ok("remind", "add", "later", "--in", "5d")
     assert "later" in full.ok("remind", "list").out
     assert "forgotten-back" not in full("doctor").out
-
-
-def test_of_somebody_without_a_portrait_it_shows_what_they_said_last(run: Run) -> None:
-    script = run.write("workspace/script.yaml", "- Hello Sam.\n")
-    run.ok("config", "set", "llm.model", f"script:{script}")
-    run.ok("chat", "I am Sam, and I mend clocks.")
-    shown = run.ok("person", "show").out
-    assert "or now: `bumble reflect Sam`" in shown
-    assert "I am Sam, and I mend clocks." in shown

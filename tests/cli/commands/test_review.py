@@ -10,7 +10,6 @@ import pytest
 from bumble.cli import completing
 from bumble.history import clone
 from bumble.records import state
-from tests.support import terminal
 from tests.support.nights import DREAM, LISBON, lived
 from tests.support.repository import git, subjects
 from tests.support.running import Run
@@ -145,19 +144,15 @@ def test_without_git_a_cycle_under_review_writes_nothing_and_asks_no_model(run: 
     assert "it is in no git repository" in run.ok("review").err
 
 
-def test_status_doctor_and_completion_tell_what_waits(ada: Run) -> None:
+def test_status_and_completion_tell_what_waits(ada: Run) -> None:
     assert ada.ok("status", "--json").data["review"] == []
     ada.ok("dream")
     (waits,) = ada.ok("review", "--json").data
     assert ada.ok("status", "--json").data["review"] == [waits["id"]]
     assert "1 proposal: `bumble review`" in ada.ok("status").out
-    findings = {one["code"]: one for one in ada.ok("doctor", "--json").data["findings"]}
-    assert findings["review-waits"]["fix"] == "bumble review"
     folder = str(ada.entity.root)
     assert list(completing.offers(["-e", folder, "review", "accept"], "")[1]) == [waits["id"]]
     git(ada.entity.root, "branch", "-qD", waits["branch"])
-    findings = {one["code"]: one for one in ada.ok("doctor", "--json").data["findings"]}
-    assert findings["review-gone"]["fix"] == f"bumble review reject {waits['id']}"
     assert ada("review", "accept").code == 13
     ada.ok("review", "reject")
     assert ada.ok("status", "--json").data["review"] == []
@@ -175,28 +170,3 @@ def test_forgetting_a_person_drops_what_is_proposed_of_them(ada: Run) -> None:
     left = [one["id"] for one in ada.ok("review", "--json").data]
     assert not any(name.startswith("narrate") for name in left)
     assert branches(ada.entity.root) == [f"bumble-review/{name}" for name in left]
-
-
-def test_at_a_terminal_each_is_shown_and_decided_by_a_key(ada: Run) -> None:
-    ada.ok("dream", "--force")
-    ada.ok("consolidate", "--force")
-    before = truth(ada)
-    names = branches(ada.entity.root)
-    assert len(names) > 1
-    looks = terminal.Terminal(["-e", str(ada.entity.root), "review"], ada.environ)
-    looks.wait_for(f"1 of {len(names)}")
-    looks.wait_for("a accepts it")
-    looks.type("l")  # no Enter
-    looks.wait_for("a accepts it")
-    looks.type("xq")
-    assert looks.finish() == 0
-    assert (truth(ada), branches(ada.entity.root)) == (before, names)
-    decides = terminal.Terminal(["-e", str(ada.entity.root), "review"], ada.environ)
-    for key in ("a\r", *("r" for _ in names[1:])):  # whoever presses Enter decides once
-        decides.wait_for("a accepts it")
-        decides.type(key)
-    assert decides.finish() == 0
-    assert "Accepted " in decides.text and "Rejected " in decides.text
-    assert truth(ada) != before
-    assert branches(ada.entity.root) == []
-    assert "Nothing waits" in ada.ok("review", terminal=True).err

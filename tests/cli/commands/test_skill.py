@@ -30,14 +30,6 @@ def test_a_new_skill_needs_a_description(run: Run) -> None:
     assert not run.file("skills").exists()
 
 
-def test_a_whole_skill_file_brings_its_description(run: Run) -> None:
-    source = "---\nname: tea\ndescription: How to brew.\nlicense: MIT\n---\n\nBoil.\n"
-    ran = run.ok("skill", "set", "tea", stdin=source)
-    assert "license" in ran.err
-    data = run.ok("skill", "show", "tea", "--json").data
-    assert (data["description"], data["text"]) == ("How to brew.", "Boil.")
-
-
 def test_a_rule_at_the_top_of_a_text_is_no_front_matter(run: Run) -> None:
     run.ok("skill", "set", "tea", "-d", "How to brew.", stdin="---\nBoil.\n")
     assert run.ok("skill", "show", "tea", "--json").data["text"] == "---\nBoil."

@@ -5,16 +5,12 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from bumble.cli import check_folder
 from bumble.entity.folder import Entity
-from bumble.files import disk
 from bumble.history.findings import Finding
 from bumble.index import place, sync
 from bumble.index.sqlite import open_to_write
-from bumble.models.weights import catalog, store
-from bumble.models.weights.catalog import Catalog, CatalogEntry
 from tests.support.hashing import HashingEmbedder
 
 
@@ -85,33 +81,6 @@ def test_words_of_more_passages_than_there_are_are_found(entity: Entity) -> None
     found = check_index(entity)
     assert codes(found) == ["index-unusable"]
     assert found[0].fix == "bumble index --rebuild"
-
-
-def small(data: bytes) -> Catalog:
-    """A catalog with one small chat model."""
-    known = catalog.load().entry("smollm2-135m")
-    file = replace(known.files[0], bytes=len(data), sha256=disk.sha256(data))
-    return Catalog((replace(known, files=(file,)), catalog.load().entry("all-minilm-l6-v2")))
-
-
-def pulled(folder: Path, entry: CatalogEntry, data: bytes) -> Path:
-    place = folder / entry.name
-    place.mkdir(parents=True)
-    (place / entry.files[0].name).write_bytes(data)
-    store.seal(place, entry, "here", {})
-    return place / entry.files[0].name
-
-
-def test_weights_that_differ_or_are_gone_are_found(tmp_path: Path) -> None:
-    known = small(b"weights")
-    path = pulled(tmp_path, known.entries[0], b"weights")
-    path.write_bytes(b"wEights")
-    found = list(check_folder.check_weights((), known, tmp_path))
-    assert [(one.code, one.path) for one in found] == [("weights-damaged", str(path))]
-    path.unlink()
-    found = list(check_folder.check_weights((), known, tmp_path))
-    assert found[0].sentence == "is gone"
-    assert found[0].fix == "bumble model pull smollm2-135m"
 
 
 def test_folder_below_a_repository_is_under_git(entity: Entity) -> None:
