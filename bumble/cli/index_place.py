@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from bumble.cli import output
-from bumble.errors import PostgresMissingError, SettingInvalidError
+from bumble.errors import (
+    FolderUnwritableError,
+    IndexUnusableError,
+    PostgresMissingError,
+    SettingInvalidError,
+)
+from bumble.files import disk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,13 +81,25 @@ def up_to_date(
     """Bring the index up to date, with a bar on a terminal and a warning for each unreadable file.
 
     Returns:
-        What was done, and where the index lies.
+        What was done, and where the index lies: in the user's cache, if the entity's folder can't
+        be written and its own index is behind.
 
     Raises:
-        FolderUnwritableError: If the system refuses a write there.
+        FolderUnwritableError: If the system refuses a write there too.
     """
+    from bumble.index import place
+
     at = place_of(opened.entity, opened.config.index, opened.donors)
-    report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
+    try:
+        report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
+    except FolderUnwritableError as error:
+        reason = str(error).splitlines()[0]
+        if not rebuild and (still := _still_good(opened, embedder, at)):
+            return still, at
+        at = place.elsewhere(opened.shell.cache_of("indexes", opened.root))
+        disk.make_folder(at.database.parent)
+        output.warn(opened.shell, f"{reason}\nThe index is kept in {at.database.parent} instead.")
+        report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
     for note in (*report.notes, *map(str, report.problems)):
         output.warn(opened.shell, note)
     return report, at.settled()
@@ -109,3 +127,17 @@ def synced(
         progress=lambda stage, count, total: output.progress(stage, environ, count, total),
         wait_seconds=wait_seconds,
     )
+
+
+def _still_good(opened: Opened, embedder: Embedder | None, at: Place) -> SyncReport | None:
+    """Return a report that nothing had to be done, if the index is up to date as it lies there."""
+    from bumble.index import ingest, rows, sync
+
+    try:
+        state = sync.state(opened.entity, at)
+    except IndexUnusableError:
+        return None
+    wanted = rows.encoded(embedder.identity) if embedder else state.identity
+    if not state.exists or state.stale or state.identity != wanted:
+        return None
+    return ingest.SyncReport(unchanged=len(ingest.scan(opened.entity)), waiting=state.waiting)

@@ -215,7 +215,8 @@ class Shell(Struct):
         """Return a part of the user's cache that one entity's folder has.
 
         Args:
-            what: `prompts`, evaluated; `past`, the folder as it was at earlier times.
+            what: `prompts`, evaluated; `indexes`, of folders that may not be written; `past`, the
+                folder as it was at earlier times.
             root: The entity's folder.
         """
         import hashlib  # `--help` opens no entity
@@ -225,7 +226,7 @@ class Shell(Struct):
 
     def own_caches(self, root: Path) -> tuple[Path, ...]:
         """Return what the user's cache holds of one entity and of no other."""
-        return tuple(self.cache_of(what, root) for what in ("prompts", "past"))
+        return tuple(self.cache_of(what, root) for what in ("prompts", "indexes", "past"))
 
     @property
     def account_name(self) -> str:

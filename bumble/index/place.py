@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Place(Struct, frozen=True):
-    """Where an index stands."""
+    """Where an index stands. Any folder will do, where the entity's own may not be written."""
 
     database: Path
     lock: Path
@@ -97,3 +97,8 @@ def of(entity: Entity) -> Place:
     """
     disk.settled(entity.private)
     return Place(entity.vectors, entity.private / "index.lock")
+
+
+def elsewhere(folder: Path) -> Place:
+    """Return a place outside the entity's folder, for one that may not be written."""
+    return Place(folder / "memory.db", folder / "index.lock")

@@ -52,9 +52,7 @@ def test_what_another_index_has_is_not_embedded_again(notes: Notes, tmp_path: Pa
     zone = ZoneInfo("UTC")
 
     live = place.of(notes.entity)
-    other = replace(
-        place.Place(tmp_path / "other.db", tmp_path / "other.lock"), donors=(live.database,)
-    )
+    other = replace(place.elsewhere(tmp_path / "other"), donors=(live.database,))
 
     def index(where: place.Place, embedder: Embedder) -> None:
         sync.sync(notes.entity, embedder, name="Ada", zone=zone, where=where)
@@ -79,7 +77,7 @@ def test_vectors_of_another_model_and_broken_indexes_are_left_alone(
     broken.write_bytes(b"no database")
     asked = Asked()
     donors = (broken, tmp_path / "none.db", live.database)
-    other = replace(place.Place(tmp_path / "other.db", tmp_path / "other.lock"), donors=donors)
+    other = replace(place.elsewhere(tmp_path / "other"), donors=donors)
     embedder = ListeningEmbedder(asked)
     report = sync.sync(notes.entity, embedder, name="Ada", zone=ZoneInfo("UTC"), where=other)
     assert (report.embedded, len(asked.texts)) == (1, 1)

@@ -265,8 +265,7 @@ def test_an_index_elsewhere_leaves_the_folder_alone(
 ) -> None:
     fill(notes)
     before = sorted(notes.root.rglob("*"))
-    folder = tmp_path_factory.mktemp("index")
-    notes.sync(embedder, where=place.Place(folder / "memory.db", folder / "index.lock"))
+    notes.sync(embedder, where=place.elsewhere(tmp_path_factory.mktemp("index")))
     assert sorted(notes.root.rglob("*")) == before
 
 

@@ -125,11 +125,14 @@ def test_unreadable_file_is_a_warning_and_the_rest_is_found(ada: Run) -> None:
     assert any("ep_bad.md:2: `at`" in warning for warning in found.json["warnings"])
 
 
-def test_folder_that_cannot_be_written_says_so(ada: Run) -> None:
+def test_folder_that_cannot_be_written_is_searched_from_the_cache(ada: Run) -> None:
     ada.write(".bumble/index.lock/in-the-way", "")
     before = ada.state()
-    assert "could not be written" in ada("recall", "lighthouse").err
+    found = ada.ok("recall", "lighthouse", "--json")
+    assert "episodes/2026/05/ep_tide.md" in paths(found)
+    assert "is kept in" in found.err
     assert ada.state() == before
+    assert paths(ada.ok("recall", "lighthouse", "--json")) == paths(found)
 
 
 def test_needs_none_of_the_libraries_of_models(ada: Run) -> None:
