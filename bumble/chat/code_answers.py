@@ -63,7 +63,13 @@ def answer(
     """Answer a message that code can answer; None: it can't."""
     said = reading.said
     perhaps = said.main == "task" and said.scores.get("remind", -9.0) > PERHAPS and said.when
-    if (said.has("remind") or perhaps) and said.main not in ("ask_memory", "tell"):
+    if told := _asked_when(heard, words):
+        due = time_of(heard.message.text, heard.message.text, reading.language, runtime.now())
+        if due is not None:
+            before = runtime.memory.reader.read(told.text) if runtime.memory.reader else said
+            return _planned(runtime, heard, due, one_line(before.what or told.text), words)
+    tells = said.main == "ask_memory" or (said.main == "tell" and not said.when)
+    if (said.has("remind") or perhaps) and not tells:
         reply = _reminder(runtime, heard, reading, words)
         if reply.plan or said.has("remind"):
             return reply
@@ -172,7 +178,7 @@ ASKED: Mapping[str, Callable[[Runtime, Heard, str, templates.Templates], str]] =
 def _reminder(
     runtime: Runtime, heard: Heard, reading: Reading, words: templates.Templates
 ) -> CodeReply:
-    """Plan a reminder at the time that was named; without one say how to set it."""
+    """Plan a reminder at the time that was named; without one ask when, or say how to set it."""
     at, text, when = runtime.now(), heard.message.text, reading.said.when
     # the sentences that say what to remind of, and when: "good night" beside is no time
     parts = [
@@ -187,8 +193,17 @@ def _reminder(
     named = values.read(when, reading.language)
     is_time = bool(named.numbers) or named.times.are_there  # else a word that stands anywhere
     what = one_line(what.replace(when, " ", 1) if is_time else what).strip(" ,.;:!?") or text
+    if due is None and not is_time:
+        return CodeReply(words.when, "remind")
     if due is None:
         return CodeReply(words.no_reminder.format(what=what.replace('"', "'")), "remind")
+    return _planned(runtime, heard, due, what, words)
+
+
+def _planned(
+    runtime: Runtime, heard: Heard, due: datetime, what: str, words: templates.Templates
+) -> CodeReply:
+    at = runtime.now()
     reminder = reminders.new(
         base.new_id(reminders.PREFIX, at, runtime.rng),
         due,
@@ -204,6 +219,14 @@ def _reminder(
         "remind",
         lambda: reminders.plan_new(reminder, "remind them"),
     )
+
+
+def _asked_when(heard: Heard, words: templates.Templates) -> Message | None:
+    """Return the wish for a reminder whose time was just asked for; None: it wasn't."""
+    *_, wish, question, _ = (None, None, *heard.session.messages)
+    if wish is None or question is None or question.text != words.when:
+        return None
+    return wish if wish.speaker == heard.message.speaker else None
 
 
 def _whole(what: str, when: str, text: str) -> str:

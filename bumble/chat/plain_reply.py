@@ -326,8 +326,8 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
 
 def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | None:
     """Return what code alone knows; None where memory or the model does."""
-    if short_reply.introduces(turn):
-        return CodeReply(short_reply.hello(turn, template, runtime), "introduce")
+    if short_reply.introduces(turn, runtime):
+        return CodeReply(short_reply.welcome(runtime, turn, template), "introduce")
     if turn.reading.said.main == "ask_entity" and turn.reading.said.has("ask_entity"):  # surely
         return CodeReply(short_reply.of_itself(runtime, turn, template), "ask_entity")
     reply = code_answers.answer(runtime, turn.heard, turn.reading, template)

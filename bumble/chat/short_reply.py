@@ -17,21 +17,28 @@ from bumble.records import session_files
 from bumble.runtime.runtime import Runtime
 
 HOW_ARE_YOU, WHO_ARE_YOU = "How are you?", "Who are you?"
-REPLY_FROM = 0.5  # score from which a short reply is no guess
+IN_DOUBT = "heard"
+REPLY_FROM = 1.0  # score from which a short reply is no guess
 
 
 def hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
     """Greet; who says who they are, or is the first to come, hears who is there."""
     reading = turn.reading.said
-    name = reading.introduced if introduces(turn) else ""
+    name = reading.introduced if introduces(turn, runtime) else ""
     called = name or turn.heard.who.called
     hello = template.hello.format(who=f" {called}" if called else "")
     foreign = "" if templates.has(turn.reading.language) else template.foreign
     first = all(message.role == "user" for message in turn.heard.session.messages)
-    others = islice(session_files.infos(runtime.entity.sessions), 1, None)
-    is_new = first and not called and next(others, None) is None
+    is_new = first and not called and _is_first(runtime)
     own = template.self.format(name=runtime.identity.name) if name or is_new else ""
     return " ".join(filter(None, (hello, own, foreign if first else "")))
+
+
+def welcome(runtime: Runtime, turn: Turn, template: Templates) -> str:
+    """Greet who says who they are; what else they tell has its word, where one is sure."""
+    fitting = _fitting(turn.reading.said, corrects=False)
+    said = [] if fitting == IN_DOUBT else [_another(template.replies[fitting], turn, runtime)]
+    return " ".join((hello(turn, template, runtime), *said))
 
 
 def worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
@@ -71,7 +78,7 @@ def _fitting(reading: MessageReading, *, corrects: bool) -> str:
     surest = max(fit, key=lambda name: fit[name], default="")
     if surest and fit[surest] > REPLY_FROM:
         return surest
-    return next((name for name in ("secret", "noted") if is_so[name]), "heard")
+    return "noted" if is_so["noted"] else IN_DOUBT
 
 
 def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
@@ -95,7 +102,16 @@ def of_itself(runtime: Runtime, turn: Turn, template: Templates) -> str:
     return own if any(template.alive in one for one in said[-1:]) else template.alive
 
 
-def introduces(turn: Turn) -> bool:
-    """Whether somebody says who they are who has that name, or none yet; else it is another's."""
+def introduces(turn: Turn, runtime: Runtime) -> bool:
+    """Whether somebody says who they are who has no name yet, or has it and talks the first time.
+
+    Another name is another's.
+    """
     name, known = turn.reading.said.introduced.casefold(), turn.heard.who.called.casefold()
-    return bool(name) and (not known or bool(set(name.split()) & set(known.split())))
+    is_theirs = not known or (bool(set(name.split()) & set(known.split())) and _is_first(runtime))
+    return bool(name) and is_theirs
+
+
+def _is_first(runtime: Runtime) -> bool:
+    """Whether this is the first conversation of all."""
+    return next(islice(session_files.infos(runtime.entity.sessions), 1, None), None) is None

@@ -52,6 +52,7 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     silent: str  # nothing was said then
     clock: str
     reminder: str
+    when: str  # to a wish for a reminder without a time
     no_reminder: str
     cannot: str  # a model would be needed
     signs: Mapping[str, str]  # the words of sums: `times` is `*`

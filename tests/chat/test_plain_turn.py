@@ -52,7 +52,7 @@ def test_a_question_of_memory_is_answered_with_what_was_said_in_this_very_talk(
 ) -> None:
     known = {OLIVES: reading("tell", keep=True), ASKED: reading("ask_memory")}
     talk, _ = told(ada, known)
-    assert talk.say(OLIVES) == "I'll remember that."
+    assert talk.say(OLIVES) in replies("heard")
     answer = talk.say(ASKED)
     assert "olives" in answer
     assert ASKED not in answer
@@ -321,9 +321,21 @@ def test_what_a_reminder_is_for_may_be_said_in_the_sentence_before(ada: Entity) 
 
 
 def test_no_reminder_is_promised_that_is_not_set(ada: Entity) -> None:
-    text = "remind me when the kettle boils"
-    talk, _ = told(ada, {text: reading("remind", what="the kettle")})
-    assert "bumble remind add" in talk.say(text)
+    text, later = "remind me when the kettle boils", "tomorrow at 8, or when it sings"
+    known = {text: reading("remind", what="the kettle"), later: reading("tell")}
+    talk, _ = told(ada, known)
+    assert talk.say(text) == "When should I remind you?"
+    assert list(reminders.read(ada.reminders)) == []
+    assert "08:00: the kettle" in talk.say(later)
+    assert [one.text for one in reminders.read(ada.reminders)] == ["the kettle"]
+
+
+def test_an_answer_that_names_no_time_sets_no_reminder(ada: Entity) -> None:
+    text, later = "remind me of the kettle", "never mind, it sings"
+    known = {text: reading("remind", what="the kettle"), later: reading("tell")}
+    talk, _ = told(ada, known)
+    talk.say(text)
+    assert talk.say(later) in replies("heard")
     assert list(reminders.read(ada.reminders)) == []
 
 
@@ -507,33 +519,33 @@ def test_without_a_model_a_task_is_refused_in_plain_words(ada: Entity) -> None:
 
 def test_who_only_tells_something_is_answered_without_the_model(ada: Entity) -> None:
     talk, runtime = told(ada, {}, "Hello, Mira! I'm Ada.", tier="choose")
-    assert talk.say("the bus broke down again") in replies("fine")
+    assert talk.say("the bus broke down again") in replies("heard")
     assert runtime.model.requests == []  # type: ignore[attr-defined]
 
 
 def test_the_reader_chooses_what_a_friend_would_say(ada: Entity) -> None:
     said = "flop is gone, only flip is left"
-    known = {said: reading("tell", keep=True, replies={"noted": 0.1, "sorry": 0.7, "laugh": -2.0})}
+    known = {said: reading("tell", keep=True, replies={"noted": 0.1, "sorry": 1.7, "laugh": -2.0})}
     talk, _ = told(ada, known)
     assert talk.say(said) in replies("sorry")
 
 
 def test_a_reply_that_says_what_is_done_with_a_message_is_true(ada: Entity) -> None:
-    claims = {"noted": 3.0, "secret": 2.0, "wow": 1.0}
+    claims = {"noted": 4.0, "secret": 3.0, "wow": 2.0}
     known = {
         "a cup fell": reading("tell", replies=claims),
-        "i live in a mill": reading("tell", keep=True, replies=claims),
+        "mind that i live in a mill": reading("remember", keep=True, replies=claims),
         "nobody knows i left": reading("confide", keep=True, replies=claims | {"noted": 1.0}),
     }
     talk, _ = told(ada, known)
     assert talk.say("a cup fell") in replies("wow")
-    assert talk.say("i live in a mill") in replies("noted")
+    assert talk.say("mind that i live in a mill") in replies("noted")
     assert talk.say("nobody knows i left") in replies("secret")
 
 
 def test_a_message_is_no_task_where_none_of_its_sentences_is(ada: Entity) -> None:
     parts = ("The bike is his.", "I will mend it well.")
-    whole = reading("tell", "task", replies={"lovely": 1.0})
+    whole = reading("tell", "task", replies={"lovely": 2.0})
     text = " ".join(parts)
     known = {text: whole, **dict.fromkeys(parts, reading("tell"))}
     talk, _ = told(ada, known)
@@ -542,7 +554,7 @@ def test_a_message_is_no_task_where_none_of_its_sentences_is(ada: Entity) -> Non
 
 def test_who_greets_and_tells_is_greeted_and_heard(ada: Entity) -> None:
     text = "good morning! the cat brought a mouse"
-    known = {text: reading("tell", "greet", replies={"laugh": 1.0})}
+    known = {text: reading("tell", "greet", replies={"laugh": 2.0})}
     talk, _ = told(ada, known)
     answer = talk.say(text)
     assert answer.startswith("Hello")
@@ -615,7 +627,7 @@ def test_a_task_is_about_what_was_just_told(ada: Entity) -> None:
 
 def test_where_no_draft_can_be_said_a_few_words_stand_that_claim_nothing(ada: Entity) -> None:
     said = "my mother died last week"
-    known = {said: reading("tell", keep=True, replies={"condole": 1.0})}
+    known = {said: reading("tell", keep=True, replies={"condole": 2.0})}
     talk, _ = told(ada, known, said, said, tier="choose")
     assert talk.say(said) in replies("condole")
 
