@@ -73,24 +73,25 @@ def test_a_file_is_the_old_one_or_the_new_one_and_nothing_lies_beside_it(
 
 @forks
 @sampled
-def test_a_folder_is_the_old_one_or_the_new_one(notes: Path, tmp_path: Path) -> None:
+def test_a_folder_is_the_old_one_or_the_new_one_with_what_a_reader_keeps_in_it(
+    notes: Path, tmp_path: Path
+) -> None:
     dest = tmp_path / "copy"
 
     def set_up() -> None:
         disk.clear(dest)
-        dest.mkdir()
-        (dest / "a.md").write_text("old")
+        destination.put_folder(dest, {"a.md": "old"})
+        (dest / ".obsidian").mkdir()
+        (dest / ".obsidian" / "app.json").write_text("{}")
 
     def check(ended: bool) -> None:
         assert (dest / "a.md").read_text() in (("new",) if ended else ("old", "new"))
-        assert {path.name for path in tmp_path.iterdir()} <= {"copy", "state"}
-
-    def work() -> None:
-        with destination.folder(dest) as new:
-            (new / "a.md").write_text("new")
+        assert (dest / ".obsidian" / "app.json").read_text() == "{}"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "state"]
 
     set_up()
-    assert dies_everywhere(notes, work, check, set_up) > 10
+    work = lambda: destination.put_folder(dest, {"a.md": "new", "b/c.md": "more"})  # noqa: E731
+    assert dies_everywhere(notes, work, check, set_up) > 15
 
 
 @forks
@@ -135,7 +136,7 @@ def test_a_note_that_names_another_file_removes_nothing(notes: Path, tmp_path: P
     mine = tmp_path / "mine.md"
     mine.write_text("mine")
     notes.mkdir(parents=True)
-    (notes / "a.json").write_text(f'{{"new": "{mine}"}}')
+    (notes / "a.json").write_text(f'{{"new": "{mine}", "stays": []}}')
     (notes / "b.json").write_text("{")
     (notes / "c.lock").touch()
     unfinished.begin(notes)

@@ -30,6 +30,7 @@ class PendingCreation(Struct, frozen=True):
     new: str  # where it is made
     dest: str = ""  # its place; empty: it has none, and goes with its maker
     old: str = ""  # where what was in that place lies meanwhile; empty: nothing had to move
+    stays: tuple[str, ...] = ()  # names in the old folder that are not ours: the new one gets them
     last: str = ""  # `new` is whole, and what is in it goes into the folder `dest`, this at the end
 
 
@@ -142,6 +143,9 @@ def settle(making: PendingCreation) -> None:
     if making.old and os.path.lexists(old):
         if not os.path.lexists(dest):
             old.rename(dest)
+        for name in making.stays:
+            if os.path.lexists(old / name) and not os.path.lexists(dest / name):
+                (old / name).rename(dest / name)
         remove(old)
     remove(new)
 

@@ -81,7 +81,7 @@ COMMANDS = (
     *("model pull hubbed --yes", "model remove tiny --yes", "report OUT/page.html"),
     *("BUMBLE_GIT_REVIEW=[narrate] narrate --force", "review accept --all", "review reject --all"),
     *("migrate -e OUT/old", "evolve --apply evo_1", "evolve --reject evo_1"),
-    *("export --to markdown OUT/copy", "export --to card OUT/ada.png"),
+    *("export --to markdown OUT/copy --force", "export --to card OUT/ada.png"),
     *("new OUT/again --from OUT/kept.zip", "config set --user memory.max_recall_results 5"),
 )
 AGAIN = ("model pull", "migrate", "sync")
@@ -287,9 +287,12 @@ def _make_template(sweep: Sweep) -> None:
     for words in (
         "model pull tiny --yes",
         "export --to bundle OUT/kept.zip",
+        "export --to markdown OUT/copy",
         "BUMBLE_GIT_REVIEW=[narrate] narrate --force",
     ):
         assert sweep.call(words, minutes=-20) == 0, words
+    (place / "out" / "copy" / ".obsidian").mkdir()
+    (place / "out" / "copy" / ".obsidian" / "app.json").write_text("{}")
     place.rename(sweep.place / "template")
 
 

@@ -44,7 +44,7 @@ def export(
         str | None,
         typer.Option("--for", metavar="PERSON", help="Only what this person may know."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="card: the PNG that carries it.")
     ] = None,

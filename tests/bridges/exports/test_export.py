@@ -93,12 +93,18 @@ def test_every_link_of_the_reading_copy_leads_to_a_page(lived: Run, tmp_path: Pa
 def test_what_is_there_is_never_lost(lived: Run, tmp_path: Path) -> None:
     place = tmp_path / "copy"
     lived.ok("export", "--to", "markdown", str(place))
-    (place / "mine.md").write_text("mine")
     assert lived("export", "--to", "markdown", str(place)).code == 13
+    (place / ".obsidian").mkdir()
+    (place / ".obsidian/app.json").write_text("{}")
+    lived.ok("export", "--to", "markdown", str(place), "--force")
+    assert (place / ".obsidian/app.json").exists()
+    (place / "mine.md").write_text("mine")
     assert lived("export", "--to", "markdown", str(place), "--force").code == 13
     assert (place / "mine.md").read_text() == "mine"
     other = tmp_path / "other"
     other.mkdir()
+    (other / "a").write_text("a")
+    assert lived("export", "--to", "openclaw", str(other), "--force").code == 13
     assert lived("export", "--to", "bundle", str(other), "--force").code == 13
     for inside in (lived.entity.root, lived.entity.root / "x", lived.entity.root.parent):
         assert lived("export", "--to", "openclaw", str(inside), "--force").code == 13
