@@ -15,23 +15,26 @@ import io
 import os
 import re
 import secrets
+import shutil
 import stat
 import sys
+import tempfile
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from bumble import patterns
 from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError
-from bumble.files import locking, unfinished
+from bumble.files import locking
 
 if sys.platform != "win32":
     import fcntl
 
-TEMPORARY_SUFFIX = unfinished.SUFFIX  # git-ignored
+TEMPORARY_SUFFIX = ".bumble-tmp"  # of what is not whole yet; git-ignored
+LEFT_SECONDS = 86400  # so old, what is not whole is of a process that died
 PRIVATE = ".bumble"  # what is bumble's own in an enclosed folder
 FOLDER_MODE, FILE_MODE = 0o700, 0o600  # of what is made, whatever the umask
 MAX_KEPT_BYTES = 1 << 24  # of files that are read once
@@ -412,13 +415,14 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
     take_over(path)
     is_outside = _top(os.fspath(path)) is None  # where no entity's lock tells what a kill left
     path = settled(path)
-    temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
-    making = unfinished.PendingCreation(str(temporary))
-    with translate_os_errors(path), unfinished.noted(making) if is_outside else nullcontext():
+    temporary = beside(path)
+    with translate_os_errors(path):
         _check_replaceable(path)
         try:
             make_folder(path.parent)
             write_synced(temporary, data, mode=mode_of(path) if mode is None else mode)
+            if is_outside:
+                _sweep(path, temporary)
             os.replace(temporary, path)  # noqa: PTH105  (one name for the fault-injection test)
         except OSError:
             with suppress(OSError):
@@ -586,7 +590,47 @@ def clear(path: Path) -> None:
     Raises:
         UnsafePathError: If it lies in a folder out of an enclosed one.
     """
-    unfinished.remove(settled(path.parent) / path.name)
+    path = settled(path.parent) / path.name
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
+
+
+def beside(path: Path) -> Path:
+    """Return where to make what is to come in the place of something, or to go with its maker."""
+    return path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
+
+
+def _sweep(path: Path, new: Path) -> None:
+    """Remove what was made for a path, like `new`, by a process that died a day ago or more."""
+    with suppress(OSError):
+        oldest = new.stat().st_mtime - LEFT_SECONDS
+        for left in os.scandir(path.parent):
+            is_such = left.name.endswith(TEMPORARY_SUFFIX) and left.name[1:].startswith(
+                f"{path.name[:60]}."
+            )
+            if is_such and left.stat(follow_symlinks=False).st_mtime < oldest:
+                clear(Path(left))
+
+
+@contextmanager
+def folder_beside(path: Path) -> Iterator[Path]:
+    """Give a folder beside a path, its owner's alone; what is in it at the end goes."""
+    new = beside(path)
+    try:
+        with translate_os_errors(path):
+            make_folder(new)
+            _sweep(path, new)
+        yield new
+    finally:
+        clear(new)
+
+
+def temporary_folder() -> AbstractContextManager[Path]:
+    """Give a folder that only this user reads, and that is gone when the block ends."""
+    return folder_beside(Path(tempfile.gettempdir(), "bumble"))
 
 
 @contextmanager
