@@ -338,7 +338,7 @@ def _take(root: Path, folder: Path, step: IntentStep) -> list[Path]:
 def read(path: Path) -> bytes | None:
     """Read a file that is to be changed; None where there is none."""
     try:
-        return disk.read_if_there(path, anew=True)
+        return disk.read_if_there(path)
     except OSError as error:  # a folder, or a file that may not be read
         raise FolderUnwritableError(path, error.strerror or str(error)) from error
 
