@@ -105,8 +105,13 @@ class Mind:
             "knowledge": facts,
             "beliefs": [{**belief, "claim": claim} for claim in claims[-2:]],
             "people": [
-                {"person": who, "portrait": portrait, "scores": self._scores(), "note": None}
-                | {"replaces": [], "was": ""}
+                {
+                    "person": who,
+                    "portrait": portrait,
+                    "scores": self._scores(),
+                    "note": None,
+                    "replaces": [],
+                }
             ],
             "journal": REFLECTION[:200],
         }
