@@ -105,13 +105,8 @@ class Mind:
             "knowledge": facts,
             "beliefs": [{**belief, "claim": claim} for claim in claims[-2:]],
             "people": [
-                {
-                    "person": who,
-                    "portrait": portrait,
-                    "scores": self._scores(),
-                    "note": None,
-                    "replaces": [],
-                }
+                {"person": who, "portrait": portrait, "scores": self._scores(), "note": None}
+                | {"replaces": [], "was": ""}
             ],
             "journal": REFLECTION[:200],
         }

@@ -75,6 +75,7 @@ class PersonView(Struct, frozen=True):
     scores: Mapping[str, Any] = {}  # as the model gave them
     note: tuple[Sentence, ...] = ()
     replaces: tuple[str, ...] = ()  # labels of known sentences that the note takes the place of
+    was: str = ""  # the name they went by, where somebody put it right
 
 
 class StretchAnswer(Struct, frozen=True):
@@ -126,6 +127,7 @@ def schema(
         "scores": {"anyOf": [closed(SCORES), {"type": "null"}]},
         "note": {"anyOf": [_claim(messages), {"type": "null"}]},
         "replaces": _labels(known),
+        "was": text(TITLE_CHARS),
     }
     return closed(
         {
@@ -201,6 +203,7 @@ def read(data: Mapping[str, Any]) -> StretchAnswer:
                 raw["scores"] or {},
                 claimed(raw["note"]),
                 tuple(raw["replaces"]),
+                words.one_line(raw["was"]),
             )
             for raw in data["people"]
         ),

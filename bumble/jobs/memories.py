@@ -6,7 +6,7 @@ the files as they are. One file gets one change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from functools import partial
 from pathlib import PurePosixPath
@@ -21,7 +21,7 @@ from bumble.entity import changes
 from bumble.errors import UserError
 from bumble.fallback import sayings
 from bumble.guard import corrections, verifier
-from bumble.jobs import ask, episode, portrait
+from bumble.jobs import ask, episode, portrait, renaming
 from bumble.jobs.scene import Scene, StretchJob
 from bumble.recall import belief_strength
 from bumble.records import base, episodes, journal, knowledge, relationships
@@ -64,6 +64,7 @@ class HeardOf(Struct, frozen=True):
     notes: tuple[ask.Sentence, ...] = ()
     gone: tuple[str, ...] = ()  # what was told before, and is no longer so
     cites: tuple[str, ...] = ()  # labels of the messages that say so
+    was: str = ""  # the name they went by, where it was put right
 
 
 class Memories(Struct, frozen=True):
@@ -130,11 +131,13 @@ def _heard(
     shown: Scene, whole: ask.StretchAnswer, known: Sequence[str], drawn: Set[str]
 ) -> Iterator[HeardOf]:
     """Yield what was told of people, and what of it was told before."""
+    stands = _standing(shown)
     for seen in whole.people:
-        if seen.person not in drawn and seen.note:
+        was = seen.was if stands(seen.person) else ""
+        if seen.person not in drawn and (seen.note or was):
             new = tuple(each for each in seen.note if not portrait.is_told(each.text, known))
             gone = tuple(one.text for one in shown.told(seen.replaces))
-            yield HeardOf(seen.person, new, gone, _cites(seen.note))
+            yield HeardOf(seen.person, new, gone, _cites(seen.note), was)
     for fact in whole.knowledge:  # what stands in knowledge from now on, stood on somebody's page
         for one in shown.told(fact.replaces) if fact.sentences else ():
             yield HeardOf(one.title, gone=(one.text,), cites=_cites(fact.sentences))
@@ -184,7 +187,7 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
 
 
 def _plan_facts(
-    runtime: Runtime, shown: Scene, memories: Memories
+    runtime: Runtime, shown: Scene, memories: Memories, renamings: Sequence[renaming.Renaming]
 ) -> tuple[changes.Change | None, tuple[str, ...]]:
     refused = list[str]()
     before = knowledge.read(runtime.entity.knowledge)
@@ -209,6 +212,7 @@ def _plan_facts(
             continue
         if change is not None and change.data is not None:
             book, last = knowledge.parse(change.data.decode()), change
+    last = renaming.plan_knowledge(renamings, book) or last
     return whole(before, last), tuple(refused)
 
 
@@ -252,7 +256,9 @@ def _plan_heard(
     for name in dict.fromkeys(one.name for one in heard):
         own = [one for one in heard if one.name == name]
         file = relationships.match(everybody, name)
-        if file is None and relationships.alike(everybody, name):
+        renamings = _renamings(shown, own, everybody)
+        old = renaming.known_as(renamings[0], everybody) if renamings else None
+        if file is None and old is None and relationships.alike(everybody, name):
             continue  # whether they are one, nobody is here to say
         notes = [
             relationships.PendingNote(
@@ -261,17 +267,29 @@ def _plan_heard(
             for one in own
             for note in one.notes
         ]
-        if file is None and not notes:
+        if file is None and old is None and not notes:
             continue
         cited = shown.numbers([label for one in own for label in one.cites])
         origin = base.Provenance(by=BY, sources=(shown.session.id,), audience=shown.session.people)
         met = min((shown.messages[n - 1].at for n in cited), default=at)
-        person = file or relationships.new(name, met, provenance=origin)
+        person = file or old or relationships.new(name, met, provenance=origin)
         gone = _outdated(shown, person, notes, at)
         gone |= {text for one in own for text in one.gone}
         gone &= _may_go(shown, person, shown.trust(cited))
-        planned.append(people.plan_noted(person, notes, gone, known=file is not None))
+        if old is None:
+            planned.append(people.plan_noted(person, notes, gone, known=file is not None))
+        else:
+            planned += renaming.plan_person(renamings[0], old, file, notes, gone)
     return planned
+
+
+def _renamings(
+    shown: Scene, heard: Iterable[HeardOf], everybody: Sequence[relationships.Relationship]
+) -> list[renaming.Renaming]:
+    """Return the names that were put right of somebody who is known by the wrong one."""
+    circle = shown.session.people
+    found = (renaming.Renaming(one.was, one.name, circle) for one in heard if one.was)
+    return [one for one in found if renaming.known_as(one, everybody)]
 
 
 def _may_go(shown: Scene, person: relationships.Relationship, spoken_trust: str) -> set[str]:
@@ -526,11 +544,15 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
             )
             planned.append(portrait.plan(runtime, "reflect", given, update, memories.at))
             touched.add(person.id)
-    section, refused = _plan_facts(runtime, shown, memories)
+    everybody = list(relationships.read(runtime.entity.relationships))
+    renamings = _renamings(shown, memories.heard, everybody)
+    section, refused = _plan_facts(runtime, shown, memories, renamings)
     noted = _plan_heard(runtime, shown, memories.heard, memories.at)
     planned += [section, *noted]
     claims = memories.claims
     planned += belief_strength.plan_claims(runtime, claims, memories.at) if claims else ()
+    taken = {change.path for change in planned if change is not None}
+    planned += renaming.plan_beliefs(renamings, runtime.entity, taken) if renamings else ()
     if memories.diary:
         origin = _provenance(runtime, shown, shown.places)
         planned.append(

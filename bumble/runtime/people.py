@@ -209,6 +209,7 @@ def plan_noted(
     gone: Collection[str] = (),
     *,
     known: bool,
+    names: tuple[str, ...] | None = None,
 ) -> Change | None:
     """Plan to keep notes about somebody, each once; for the next reflection where there is one.
 
@@ -219,6 +220,7 @@ def plan_noted(
         notes: In order.
         gone: What was told of them before, and is no longer so.
         known: Whether there is a file; else there will be one of the stub.
+        names: What they are called now.
     """
     stays = [note for note in person.pending if note.text not in gone]
     waiting = {disk.same_name(note.text) for note in stays}
@@ -235,7 +237,7 @@ def plan_noted(
     is_heard_of = person.interaction_count == 0
     page = relationships.told_of(person, told, gone) if is_heard_of and (told or gone) else {}
     why = f"notes on {person.name}" if known else f"hear of {person.name}"
-    change = relationships.plan_update(person, why, pending=pending, **page)
+    change = relationships.plan_update(person, why, pending=pending, names=names, **page)
     if change is None or not known:
         return change and Change(change.path, why, change.data)
     return replace(change, keeps=bool(gone))

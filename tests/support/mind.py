@@ -140,14 +140,9 @@ def _stretch(prompt: str, _: Any) -> dict[str, Any]:
     new = [about(person, said) for _, person, said in told]
     drawn = "\n".join([*[line for line in old if line not in new], *new][-10:])
     portrait = f"{drawn}\nI am glad of our talks." if new else ""
-    people: list[dict[str, Any]] = [
-        {
-            "person": name,
-            "portrait": portrait,
-            "scores": FLAT | _NO_SCORES,
-            "note": None,
-            "replaces": [],
-        }
+    people = [
+        {"person": name, "portrait": portrait, "scores": FLAT | _NO_SCORES, "note": None}
+        | {"replaces": [], "was": ""}
         for name in dict.fromkeys(person for _, person, _ in told)
     ]
     narrative = [

@@ -50,10 +50,11 @@ def seen(
     portrait: str = "",
     note: Any = None,
     replaces: Sequence[str] = (),
+    was: str = "",
     **scores: Any,
 ) -> dict[str, Any]:
     given = {**SCORES, **NOTES, **scores} if portrait else None
-    said = {"note": note, "replaces": list(replaces)}
+    said = {"note": note, "replaces": list(replaces), "was": was}
     return {"person": person, "portrait": portrait, "scores": given, **said}
 
 

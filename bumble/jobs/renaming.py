@@ -1,0 +1,170 @@
+"""A name put right: what a circle of people told under the wrong name says the right one.
+
+"He is called Cawdor, not Calder" makes no second person. Their page gets the name, and keeps the
+other one behind it; knowledge and beliefs that say it are written anew. What happened (episodes,
+the diary, talks) stays as it was told. Asks no model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence, Set
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.entity import changes
+from bumble.entity.folder import Entity
+from bumble.records import base, knowledge, relationships
+from bumble.records import beliefs as held
+from bumble.runtime import people
+from bumble.text import words
+from bumble.text.yaml_edit import Row
+
+
+class Renaming(Struct, frozen=True):
+    """A name that somebody put right."""
+
+    was: str
+    name: str
+    circle: tuple[str, ...]  # ids of who heard it: what others were told stays
+
+    def reworded(self, text: str) -> str:
+        """Return a text with the right name, but where a sentence has both."""
+        old = re.compile(rf"(?<!\w){re.escape(self.was)}(?=s?(?!\w))")
+        return "".join(
+            part if self.name in part else old.sub(self.name, part)
+            for line in text.splitlines(keepends=True)
+            for part in _parts(line)
+        )
+
+    def is_of(self, origin: base.Provenance) -> bool:
+        """Whether a program wrote a text for the circle."""
+        return bool(origin.by) and set(origin.audience) == set(self.circle)
+
+
+def _parts(line: str) -> Iterator[str]:
+    """Yield the sentences of a line with what stands between them."""
+    end = 0
+    for sentence in words.sentences(line):
+        at = line.find(sentence, end)
+        if at >= 0:
+            yield line[end:at]
+            yield sentence
+            end = at + len(sentence)
+    yield line[end:]
+
+
+def known_as(
+    renaming: Renaming, everybody: Sequence[relationships.Relationship]
+) -> relationships.Relationship | None:
+    """Return who was called by the wrong name; None: nobody, or somebody who spoke here."""
+    person = relationships.match(everybody, renaming.was)
+    if person is None or person.interaction_count or renaming.circle != person.audience:
+        return None
+    told = relationships.heard(person, renaming.circle)
+    return person if set(person.pending) <= set(told) else None
+
+
+def renamed(renaming: Renaming, person: relationships.Relationship) -> relationships.Relationship:
+    """Return a person under the right name, with their page as it says it; not in the folder."""
+    name, lines = renaming.reworded(person.name), dict(person.lines or {})
+    name = renaming.name if name == person.name else name
+    rows = []
+    for row in person.text.splitlines():
+        mark = lines.pop(relationships.line_key(row), None)
+        rows.append(renaming.reworded(row) if mark else row)
+        lines |= {relationships.line_key(rows[-1]): mark} if mark else {}
+    document = base.with_values(
+        person.source,
+        {
+            "names": list(dict.fromkeys((name, *person.names))),
+            "lines": {key: Row(mark.meta()) for key, mark in lines.items()} or None,
+        },
+    ).with_body("\n".join(rows))
+    return relationships.of(document, relationships.person_id(name))
+
+
+def plan_person(
+    renaming: Renaming,
+    person: relationships.Relationship,
+    there: relationships.Relationship | None,
+    notes: Sequence[relationships.PendingNote],
+    gone: Collection[str],
+) -> Iterator[changes.Change | None]:
+    """Plan to call a person by the right name, which names their file, too.
+
+    Args:
+        renaming: The name.
+        person: As they were known.
+        there: Who has the right name already, a second page of the same person; None: nobody.
+        notes: What else is told of them.
+        gone: What was told of them, and is no longer so.
+    """
+    why = f"{renaming.was} is {renaming.name}"
+    gone = {*gone, *map(renaming.reworded, gone)}
+    old, new = (relationships.PERSON.place(person), renamed(renaming, person))
+    if there is not None and there.id != person.id:
+        told = [
+            replace(note, text=renaming.reworded(note.text))
+            for note in relationships.heard(person, renaming.circle)
+        ]
+        names = tuple(dict.fromkeys((*there.names, *person.names)))
+        yield base.plan_remove(old, person.source, why)
+        yield people.plan_noted(there, (*told, *notes), gone, known=True, names=names)
+        return
+    noted = people.plan_noted(new, notes, gone, known=False)
+    data = noted.data if noted else None
+    text = data.decode() if data else new.source.text
+    if new.id != person.id:
+        yield base.plan_remove(old, person.source, why)
+    before = person.source.text if new.id == person.id else None
+    yield replace(changes.write(relationships.path(new.id), text, before, why), keeps=bool(before))
+
+
+def plan_knowledge(
+    renamings: Sequence[Renaming], book: knowledge.Knowledge
+) -> changes.Change | None:
+    """Plan to let sections and their titles say the right names; the last change has all."""
+    last = None
+    for one in renamings:
+        for section in book.sections:
+            if section.locked or not one.is_of(section.provenance):
+                continue
+            text, title = one.reworded(section.text), one.reworded(section.title)
+            why, origin = f"{one.was} is {one.name}", section.provenance
+            steps = [partial(knowledge.plan_set, text=text, provenance=origin)]
+            if title != section.title and knowledge.find(book, title) is None:
+                steps.append(partial(knowledge.plan_rename, new_title=title))
+            for step in steps:
+                change = step(book, section.title, why=why, by_entity=True)
+                if change is not None and change.data is not None:
+                    book, last = knowledge.parse(change.data.decode()), change
+    return last
+
+
+def plan_beliefs(
+    renamings: Sequence[Renaming], entity: Entity, taken: Set[str]
+) -> Iterator[changes.Change]:
+    """Plan to let beliefs say the right names, which their files are named for.
+
+    Args:
+        renamings: The names.
+        entity: Whose beliefs.
+        taken: Paths that change otherwise.
+    """
+    for belief in held.read(entity.beliefs):
+        path, text = held.BELIEF.place(belief), belief.text
+        for one in renamings:
+            text = one.reworded(text) if one.is_of(belief.provenance) else text
+        if text == belief.text or path in taken:
+            continue
+        made = held.of(belief.source.with_body(text), belief.id)
+        made = replace(made, stem=base.file_stem(made.filed_as, made.id))
+        why = f"say it of {', '.join(one.name for one in renamings)}"
+        if held.BELIEF.place(made) != path:
+            yield base.plan_remove(path, belief.source, why)
+            yield base.plan_new(held.BELIEF.place(made), made.source, why)
+        elif (change := base.plan_edit(path, belief.source, made.source, why)) is not None:
+            yield change
