@@ -1,4 +1,4 @@
-"""Where an export goes: never over what is there unasked, and all of it or nothing.
+"""Where an export goes: never over what is there unasked; a new one is whole or not there.
 
 A folder is replaced only where all that lies in it is an export's, as the list in it says; then
 file by file, so that what ends the process leaves an export still, and what a reader keeps there.
@@ -100,10 +100,10 @@ def _replaceable(dest: Path) -> set[str]:
     for place, folders, names in os.walk(dest):
         here = Path(place).relative_to(dest)
         folders[:] = [name for name in folders if (here / name).as_posix() not in READERS_OWN]
-        links = [name for name in folders if (Path(place) / name).is_symlink()]
-        for name in (*names, *links):
+        linked = [name for name in (*folders, *names) if (Path(place) / name).is_symlink()]
+        for name in (*names, *linked):
             path = (here / name).as_posix()
-            if path not in ours:
+            if path not in ours or name in linked:  # what is listed may lead elsewhere
                 raise RefusedError(
                     f"{dest / path} is no part of an export\n"
                     "`--force` replaces nothing else; nothing was written."
