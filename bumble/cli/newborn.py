@@ -107,8 +107,8 @@ def _restore(shell: Shell, folder: Path, archive: Path, *, use_git: bool) -> Non
     approvals.forget(root)
     with destination.folder(root) as draft:
         names = bundle.unpack(shell.real_path(archive), draft)
-    if is_kept := is_kept and git.init(root):
-        clone.install_driver(root)
+        if is_kept := is_kept and git.init(draft):
+            clone.install_driver(draft)
     kept_by = str(root) if is_kept else None
     data = {"folder": str(root), "files": len(names), "repository": kept_by}
     advice = f"bumble config trust {shlex.quote(str(root))}"

@@ -74,8 +74,8 @@ def put_folder(dest: Path, texts: Mapping[str, str]) -> None:
 def folder(dest: Path) -> Iterator[Path]:
     """Give a folder to fill, that comes to a place when the block ends well.
 
-    Where a folder lies there, it stays, and gets what is in the new one, file by file, at the end
-    what makes it an entity.
+    Where a folder lies there, it stays, and gets what is in the new one, at the end what makes it
+    an entity.
 
     Raises:
         FolderUnwritableError: If the system refuses.
@@ -84,12 +84,20 @@ def folder(dest: Path) -> Iterator[Path]:
         yield new
         with disk.translate_os_errors(dest):
             if dest.exists():
-                files = [path for path in new.rglob("*") if path.is_file()]
-                for path in sorted(files, key=lambda path: path == new / ENTITY_FILE):
-                    disk.move(path, dest / path.relative_to(new))
+                _pour(new, dest)
             else:
                 new.rename(dest)
                 disk.sync_folder(dest.parent)
+
+
+def _pour(new: Path, dest: Path) -> None:
+    """Put what is in a folder into another, in the place of what is called the same there."""
+    for path in sorted(new.iterdir(), key=lambda path: path.name == ENTITY_FILE):
+        there = dest / path.name
+        if path.is_dir() and there.is_dir():
+            _pour(path, there)
+        else:
+            path.replace(there)
 
 
 def _replaceable(dest: Path) -> set[str]:
