@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 import unicodedata
 from pathlib import Path
 
@@ -156,31 +155,3 @@ def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, through_l
     assert pipe.is_fifo()
     assert link.is_symlink()
     assert sorted(tmp_path.iterdir()) == [link, pipe, staged]
-
-
-def test_a_file_that_is_read_once_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(b"one")
-    with disk.read_once():
-        assert disk.read(path) == b"one"
-        before = path.stat()
-        time.sleep(0.02)  # longer than a tick of the file system's clock
-        path.write_bytes(b"two")
-        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert disk.read(path) == b"two"
-        assert disk.read(path, most=2) == b"tw"
-        with disk.reading(path) as stream:
-            assert stream.read() == b"two"
-        path.unlink()
-        assert disk.read_if_there(path) is None
-
-
-def test_files_that_are_read_once_take_no_more_room_than_they_may(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(disk, "MAX_KEPT_BYTES", 10)
-    kept = disk.Readings()
-    for name, data in (("a", b"1234"), ("b", b"1234"), ("c", b"1234"), ("d", b"x" * 11)):
-        (tmp_path / name).write_bytes(data)
-        kept.keep(tmp_path / name, (tmp_path / name).stat(), data)
-    assert [kept.find(tmp_path / name) for name in "abcd"] == [None, b"1234", b"1234", None]

@@ -30,7 +30,6 @@ from bumble.errors import (
     UsageError,
     UserError,
 )
-from bumble.files import unfinished
 
 # Name, place below `bumble.cli.commands` (behind a dot: of `bumble.cli`, since others use it), and
 # the line in `--help` (a test holds them equal).
@@ -259,7 +258,6 @@ def _run(argv: Sequence[str], shell: Shell) -> int:
     shell.json = "--json" in argv
     try:
         _speak_utf8()
-        unfinished.begin(shell.unfinished)
         code = _command_line().main(
             list(argv), prog_name="bumble", standalone_mode=False, obj=shell
         )

@@ -37,7 +37,7 @@ from bumble.errors import (
     UnsafePathError,
     UsageError,
 )
-from bumble.files import disk, git, unfinished
+from bumble.files import disk, git
 from bumble.history import past
 from bumble.jobs.forgetting import forget
 from bumble.records import forgotten, kinds, working
@@ -239,7 +239,7 @@ def migrate(
     kept = ""
     if planned.change_set and not check:
         # open the folder as it is to be: its settings can't be read before
-        with unfinished.temporary_folder() as folder:
+        with disk.temporary_folder() as folder:
             file = folder / ENTITY_FILE
             file.write_text(planned.entity, encoding="utf-8")
             read = settings.load(file, shell.user_file, shell.environ, {})

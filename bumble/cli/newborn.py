@@ -24,7 +24,7 @@ from bumble.cli.process import Shell
 from bumble.entity import approvals, changes, commits
 from bumble.entity.changes import ChangeSet
 from bumble.entity.config import NAMELESS
-from bumble.entity.folder import ENTITY_FILE, find
+from bumble.entity.folder import find
 from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
 from bumble.files import git, gitdir
 from bumble.records import (
@@ -105,7 +105,7 @@ def _restore(shell: Shell, folder: Path, archive: Path, *, use_git: bool) -> Non
     bundle.check(root)
     is_kept = use_git and gitdir.find(root) is None
     approvals.forget(root)
-    with destination.folder(root, last=ENTITY_FILE) as draft:
+    with destination.folder(root) as draft:
         names = bundle.unpack(shell.real_path(archive), draft)
         if is_kept := is_kept and git.init(draft):
             clone.install_driver(draft)
@@ -346,8 +346,7 @@ def make(
         output.warn(shell, f"{root} lies inside another entity, {above}: better move it out.")
     planned = create.plan(newborn, root)
     # in its place it is whole at once, where nothing lies yet
-    is_free = not (root.is_dir() and any(root.iterdir()))
-    with destination.folder(root, last=ENTITY_FILE) if is_free else nullcontext(root) as draft:
+    with nullcontext(root) if root.exists() else destination.folder(root) as draft:
         create.write(draft, planned)
         kept_by = _look_after(shell, draft, newborn, planned) if use_git else None
         approvals.begin(draft)

@@ -203,7 +203,6 @@ class Shell(Struct):
     habits = UserPlace("cache", "endpoints.json")  # what endpoints of models take
     abilities = UserPlace("state", "abilities")  # what models were measured to be able to
     crash_logs = UserPlace("state", "crashes")  # tracebacks of bugs
-    unfinished = UserPlace("state", "unfinished")  # what is being made outside of entities
 
     @property
     def weights(self) -> Path:

@@ -36,7 +36,7 @@ class SettingsFile(Struct, frozen=True):
     def read(self) -> str:
         """Return the file's text; empty where there is none."""
         try:
-            raw = disk.read_if_there(self.path, anew=True)  # it will be edited
+            raw = disk.read_if_there(self.path)  # it will be edited
             return "" if raw is None else raw.decode("utf-8")
         except UnicodeDecodeError as error:
             raise SettingInvalidError(str(self.path), "is not UTF-8 text") from error

@@ -93,20 +93,20 @@ def record_of(path: str) -> str | None:
     return record if place(record) == path else None
 
 
-def read(root: Path, path: str, *, anew: bool = False) -> bytes | None:
+def read(root: Path, path: str) -> bytes | None:
     """Return the whole of a record, or the bytes of what is none; None: there is no such file."""
-    data = disk.read_if_there(disk.inside(root, path), anew=anew)
-    return data if data is None else whole(path, data, _beside(root, path, anew=anew))
+    data = disk.read_if_there(disk.inside(root, path))
+    return data if data is None else whole(path, data, _beside(root, path))
 
 
-def _beside(root: Path, path: str, *, anew: bool = False) -> bytes | None:
+def _beside(root: Path, path: str) -> bytes | None:
     """Return the companion of a record; None: it has none."""
     beside = place(path)
     if beside is None:
         return None
-    data = disk.read_if_there(disk.inside(root, beside), anew=anew)
+    data = disk.read_if_there(disk.inside(root, beside))
     if data is None and (other := left_behind(root, path)):
-        return disk.read_if_there(disk.inside(root, other), anew=anew)
+        return disk.read_if_there(disk.inside(root, other))
     return data
 
 

@@ -3,7 +3,7 @@
 Every system call that changes a file goes through here, so that a test can kill the process at
 each. So does every reading of a file whose name, or the way to it, may be a link that somebody else
 made: below an enclosed folder nothing is opened that lies elsewhere. What is made is its owner's
-alone. While somebody talks, a file that stays as it is is read once. Knows nothing of entities or
+alone. Knows nothing of entities or
 records.
 """
 
@@ -11,31 +11,30 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import io
 import os
 import re
 import secrets
+import shutil
 import stat
 import sys
-import threading
+import tempfile
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from bumble import patterns
 from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError
-from bumble.files import locking, unfinished
+from bumble.files import locking
 
 if sys.platform != "win32":
     import fcntl
 
-TEMPORARY_SUFFIX = unfinished.SUFFIX  # git-ignored
+TEMPORARY_SUFFIX = ".bumble-tmp"  # of what is not whole yet; git-ignored
+LEFT_SECONDS = 86400  # so old, what is not whole is of a process that died
 PRIVATE = ".bumble"  # what is bumble's own in an enclosed folder
 FOLDER_MODE, FILE_MODE = 0o700, 0o600  # of what is made, whatever the umask
-MAX_KEPT_BYTES = 1 << 24  # of files that are read once
-WHOLE_BYTES = 1 << 16  # a file that is no larger is read whole, even if its ends would do
 MAX_NAME_BYTES = 80  # leaves room for a suffix under every common limit of 255
 RESERVED_NAMES = frozenset(
     ["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))]
@@ -211,67 +210,6 @@ def _walked(home: str, parts: Sequence[str], flags: int, mode: int) -> int:
         os.close(place)
 
 
-class Readings:
-    """Files as they were last read, each to be read again once it has changed.
-
-    A file counts as the same while device, inode, size and times are. Two edits in place within a
-    tick of the file system's clock that leave the size alone look like one: so whatever is about
-    to write reads `anew`. Threads may share it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._read: dict[str, tuple[tuple[int, ...], bytes]] = {}  # the latest used last
-        self._bytes = 0
-
-    def find(self, path: Path) -> bytes | None:
-        """Return the bytes of a file as they were read; None where it has to be read."""
-        name = os.fspath(path)
-        with suppress(OSError), self._lock:
-            found = self._read.get(name)
-            if found is not None and found[0] == _state(path.stat()):
-                self._read[name] = self._read.pop(name)
-                return found[1]
-        return None
-
-    def keep(self, path: Path, status: os.stat_result, data: bytes) -> None:
-        """Keep a whole file, in the place of what has not been used for longest."""
-        name = os.fspath(path)
-        with self._lock:
-            self._drop(name)
-            if len(data) == status.st_size <= MAX_KEPT_BYTES:
-                self._read[name] = (_state(status), data)
-                self._bytes += len(data)
-            while self._bytes > MAX_KEPT_BYTES:
-                self._drop(next(iter(self._read)))
-
-    def _drop(self, name: str) -> None:
-        self._bytes -= len(self._read.pop(name, ((), b""))[1])
-
-
-def _state(status: os.stat_result) -> tuple[int, ...]:
-    times = status.st_mtime_ns, status.st_ctime_ns
-    return (status.st_dev, status.st_ino, status.st_size, *times)
-
-
-_readings: list[Readings] = []  # the one that is in use, last
-
-
-@contextmanager
-def read_once() -> Iterator[None]:
-    """Read what has not changed only once, in all of this process, until the context ends."""
-    _readings.append(Readings())
-    try:
-        yield
-    finally:
-        _readings.pop()
-
-
-def _find(path: Path) -> bytes | None:
-    is_kept = _readings and not is_passed_over(path)
-    return _readings[-1].find(path) if is_kept else None
-
-
 @contextmanager
 def reading(path: Path) -> Iterator[BinaryIO]:
     """Open a file to read.
@@ -280,46 +218,30 @@ def reading(path: Path) -> Iterator[BinaryIO]:
         UnsafePathError: If the path leads out of an enclosed folder.
         OSError: If there is no such file, it is no plain file, or the system refuses.
     """
-    found = _find(path)
-    if found is not None:
-        yield io.BytesIO(found)
-        return
     descriptor = open_descriptor(path, os.O_RDONLY)
     try:
-        status = _check_plain(descriptor, path)
-        if _readings and status.st_size <= WHOLE_BYTES:  # it will be wanted whole
-            data = _read(descriptor, status.st_size + 1)
-            _readings[-1].keep(path, status, data)
-            yield io.BytesIO(data)
-            return
+        _check_plain(descriptor, path)
         with open(descriptor, "rb", closefd=False) as stream:
             yield stream
     finally:
         os.close(descriptor)
 
 
-def read(path: Path, *, most: int | None = None, anew: bool = False) -> bytes:
+def read(path: Path, *, most: int | None = None) -> bytes:
     """Read a file, or its first bytes.
 
     Args:
         path: The file.
         most: How many bytes at most; None: all.
-        anew: Whether it is opened in any case, because what is read decides what is written.
 
     Raises:
         UnsafePathError: If the path leads out of an enclosed folder.
         OSError: If there is no such file, it is no plain file, or the system refuses.
     """
-    found = None if anew else _find(path)
-    if found is not None:
-        return found[:most]
     descriptor = open_descriptor(path, os.O_RDONLY)
     try:
         status = _check_plain(descriptor, path)
-        data = _read(descriptor, status.st_size + 1, most=most)
-        if _readings:
-            _readings[-1].keep(path, status, data)
-        return data
+        return _read(descriptor, status.st_size + 1, most=most)
     finally:
         os.close(descriptor)
 
@@ -343,10 +265,10 @@ def _check_plain(descriptor: int, path: Path) -> os.stat_result:
     return status
 
 
-def read_if_there(path: Path, *, anew: bool = False) -> bytes | None:
+def read_if_there(path: Path) -> bytes | None:
     """Read a file; None where there is none."""
     try:
-        return read(path, anew=anew)
+        return read(path)
     except FileNotFoundError:
         return None
 
@@ -373,7 +295,7 @@ def detach(path: Path) -> None:
         FolderUnwritableError: If the system refuses.
     """
     if path.is_file() and path.stat().st_nlink > 1 and not is_passed_over(path):
-        write_atomic(path, read(path, anew=True))
+        write_atomic(path, read(path))
 
 
 def is_elsewhere(path: Path) -> bool:
@@ -412,13 +334,14 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
     take_over(path)
     is_outside = _top(os.fspath(path)) is None  # where no entity's lock tells what a kill left
     path = settled(path)
-    temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
-    making = unfinished.PendingCreation(str(temporary))
-    with translate_os_errors(path), unfinished.noted(making) if is_outside else nullcontext():
+    temporary = beside(path)
+    with translate_os_errors(path):
         _check_replaceable(path)
         try:
             make_folder(path.parent)
             write_synced(temporary, data, mode=mode_of(path) if mode is None else mode)
+            if is_outside:
+                _sweep(path, temporary)
             os.replace(temporary, path)  # noqa: PTH105  (one name for the fault-injection test)
         except OSError:
             with suppress(OSError):
@@ -497,7 +420,7 @@ def append(path: Path, data: bytes) -> None:
     finally:
         os.close(descriptor)
     if status.st_nlink > 1:
-        write_atomic(path, read(path, anew=True) + data)
+        write_atomic(path, read(path) + data)
 
 
 def _last_byte(descriptor: int, size: int) -> bytes:
@@ -528,7 +451,7 @@ def move(staged: Path, path: Path) -> None:
         except OSError as error:
             if error.errno != errno.EXDEV:  # `.bumble/` lies on another disk
                 raise
-    write_atomic(path, read(staged, anew=True))
+    write_atomic(path, read(staged))
 
 
 def make_folder(path: Path) -> None:
@@ -586,7 +509,47 @@ def clear(path: Path) -> None:
     Raises:
         UnsafePathError: If it lies in a folder out of an enclosed one.
     """
-    unfinished.remove(settled(path.parent) / path.name)
+    path = settled(path.parent) / path.name
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
+
+
+def beside(path: Path) -> Path:
+    """Return where to make what is to come in the place of something, or to go with its maker."""
+    return path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
+
+
+def _sweep(path: Path, new: Path) -> None:
+    """Remove what was made for a path, like `new`, by a process that died a day ago or more."""
+    with suppress(OSError):
+        oldest = new.stat().st_mtime - LEFT_SECONDS
+        for left in os.scandir(path.parent):
+            is_such = left.name.endswith(TEMPORARY_SUFFIX) and left.name[1:].startswith(
+                f"{path.name[:60]}."
+            )
+            if is_such and left.stat(follow_symlinks=False).st_mtime < oldest:
+                clear(Path(left))
+
+
+@contextmanager
+def folder_beside(path: Path) -> Iterator[Path]:
+    """Give a folder beside a path, its owner's alone; what is in it at the end goes."""
+    new = beside(path)
+    try:
+        with translate_os_errors(path):
+            make_folder(new)
+            _sweep(path, new)
+        yield new
+    finally:
+        clear(new)
+
+
+def temporary_folder() -> AbstractContextManager[Path]:
+    """Give a folder that only this user reads, and that is gone when the block ends."""
+    return folder_beside(Path(tempfile.gettempdir(), "bumble"))
 
 
 @contextmanager

@@ -223,7 +223,7 @@ def _blob(place: git.Git, name: str) -> bytes:
 def _there(root: Path, path: str) -> bytes | None:
     """Return a file's bytes; None where there is none, or a link leads out."""
     with suppress(UnsafePathError, OSError):
-        return disk.read_if_there(disk.inside(root, path), anew=True)
+        return disk.read_if_there(disk.inside(root, path))
     return None
 
 

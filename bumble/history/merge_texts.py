@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from bumble.files import git, unfinished
+from bumble.files import disk, git
 from bumble.records import fields, jsonl, sessions
 from bumble.records import journal as journal_store
 from bumble.records import knowledge as knowledge_store
@@ -36,7 +36,7 @@ def merge_lines(base: str, current: str, incoming: str, *options: str) -> Merged
     if current == base:
         return Merged(incoming, True)
     sides = {"ours": current, "base": base, "theirs": incoming}
-    with unfinished.temporary_folder() as folder:
+    with disk.temporary_folder() as folder:
         for name, text in sides.items():
             (folder / name).write_bytes(text.encode(errors="surrogateescape"))
         labels = [word for name in sides for word in ("-L", name)]

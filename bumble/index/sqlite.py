@@ -22,7 +22,7 @@ from bumble import patterns
 from bumble.entity import installation
 from bumble.entity.folder import INDEX_ENDINGS
 from bumble.errors import FolderUnwritableError, IndexDamagedError, IndexUnusableError, UserError
-from bumble.files import disk, unfinished
+from bumble.files import disk
 from bumble.index.rows import Row
 from bumble.index.store import Store, on_meeting
 from bumble.models.embed.protocol import Floats
@@ -252,7 +252,7 @@ def open_to_read(path: Path) -> SqliteStore:
         if not isinstance(error.__cause__, apsw.ReadOnlyError):
             raise
     # SQLite takes back in a copy what a killed writer began: that needs writing.
-    with unfinished.temporary_folder() as place, readable(path):
+    with disk.temporary_folder() as place, readable(path):
         for ending in INDEX_ENDINGS:
             data = disk.read_if_there(path.with_name(path.name + ending))
             if data is not None:

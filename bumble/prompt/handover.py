@@ -10,7 +10,7 @@ where no model is trusted to write.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -33,7 +33,6 @@ TURNS = 3  # of a new conversation that see the brief of the last
 MIN_QUALITY = 0.4  # a brief worse than this is not written
 AGED = timedelta(hours=48)  # an older brief says how old it is
 LAST = "Said last"
-SECTION, WITHOUT = "handover", "without"  # in state.yaml
 LEAST_MESSAGES = 4  # a conversation of one exchange leaves nothing to hand over
 LINE_TOKENS = 60  # of a message, in a brief by rule
 STATE_TOKENS = 120  # of what an episode tells
@@ -60,15 +59,21 @@ class Brief(Struct, frozen=True):
 
 def check(runtime: Runtime) -> Due[HandoverJob]:
     """Find conversations that are over and have left no brief: the last one with each person."""
-    over, without = _over(runtime), _without(runtime)
-    jobs = [
-        HandoverJob(session)
+    over = _over(runtime)
+    waiting = [
+        session
         for info in over
-        if info.id not in without
-        and not (runtime.entity.sessions / info.id / "handover.md").exists()
+        if not (runtime.entity.sessions / info.id / "handover.md").exists()
         and is_worth(session := session_files.find(runtime.entity.sessions, info.id))
         and sayings.wording(runtime, session, session.messages) is None
         and not _waits(runtime, session)
+        and any(_of_talk(session))  # else its episodes need not be looked for
+    ]
+    told = list(episodes.read(runtime.entity.episodes)) if waiting else []
+    jobs = [
+        HandoverJob(session)
+        for session in waiting
+        if _quality(_of_memories(told, session)) >= MIN_QUALITY
     ]
     condition = Condition(
         "conversations that are over", str(len(over)), "one without a brief", bool(jobs)
@@ -90,23 +95,17 @@ def is_worth(session: Session) -> bool:
     return len(session.messages) >= LEAST_MESSAGES
 
 
-def _without(runtime: Runtime) -> list[str]:
-    """Return the ids of conversations that were asked for a brief and gave none worth keeping."""
-    session_ids = state.read(runtime.entity.state).get(SECTION, WITHOUT, default=[])
-    return [str(id_) for id_ in session_ids] if isinstance(session_ids, list) else []
-
-
 def run(runtime: Runtime, job: HandoverJob) -> JobResult:
-    """Write the brief, or say why there is none; the same conversation is looked at only once."""
+    """Write the brief, or say why there is none."""
     session = job.session
     data: dict[str, Any] = {"session": session.id, "written": False}
     if _waits(runtime, session):
-        return _later(session, data)
-    values = _of_memories(runtime, session)
-    quality = round(sum(map(bool, values)) / len(values), 2)
+        return _none(session, "it comes once the talk is remembered", data)
+    values = _of_memories(episodes.read(runtime.entity.episodes), session)
+    quality = _quality(values)
     data |= {"quality": quality, "least": MIN_QUALITY}
     if quality < MIN_QUALITY:
-        return _none(runtime, session, f"quality {quality:.2f}, wants {MIN_QUALITY:.2f}", data)
+        return _none(session, f"quality {quality:.2f}, wants {MIN_QUALITY:.2f}", data)
     things = touched(session)
     text = "\n\n".join(filter(None, (*values, ", ".join(f"`{each}`" for each in things))))
     headline = f"left a brief for the next conversation: quality {quality:.2f}"
@@ -128,16 +127,26 @@ def _waits(runtime: Runtime, session: Session) -> bool:
     return state.first_waiting(file, session.id) is not None
 
 
-def _later(session: Session, data: Mapping[str, Any]) -> JobResult:
-    why = "it comes once the talk is remembered"
-    title = f"handover: no brief of the talk {_of(session)} yet"
+def _none(session: Session, why: str, data: Mapping[str, Any]) -> JobResult:
+    """Say why there is no brief."""
+    title = f"handover: no brief of the talk {_of(session)}"
     lines = (f"no brief for the next conversation: {why}",)
     return JobResult(title, tuple, lines, {**data, "why": why}, ran=False, asked=False)
 
 
-def _of_memories(runtime: Runtime, session: Session) -> tuple[str, str, str]:
+def _quality(values: Sequence[str]) -> float:
+    """Return how much of what a brief may have there is."""
+    return round(sum(map(bool, values)) / len(values), 2)
+
+
+def _of_memories(told: Iterable[episodes.Episode], session: Session) -> tuple[str, str, str]:
     """Return what was remembered of a talk, what was left open in it, and how it felt."""
-    own = [each for each in episodes.read(runtime.entity.episodes) if each.session == session.id]
+    links = [episodes.link(each, "../../") for each in told if each.session == session.id]
+    return ", ".join(links), *_of_talk(session)
+
+
+def _of_talk(session: Session) -> tuple[str, str]:
+    """Return what was left open in a talk, and how it felt."""
     felt = [each.felt for each in session.appraisals.values() if each.felt]
     unanswered = [words.one_line(each.text) for each in session.unanswered[-1:]]
     asked = [
@@ -145,8 +154,7 @@ def _of_memories(runtime: Runtime, session: Session) -> tuple[str, str, str]:
         for text in unanswered
         if text.endswith(words.QUESTION_MARKS) and not secrets.find_secret(text)
     ]
-    links = (episodes.link(each, "../../") for each in own)
-    return ", ".join(links), "".join(asked), "".join(felt[-1:])
+    return "".join(asked), "".join(felt[-1:])
 
 
 def _left(
@@ -171,20 +179,6 @@ def _left(
         data,
         traced([session.id], origin.model),
     )
-
-
-def _none(runtime: Runtime, session: Session, why: str, data: Mapping[str, Any]) -> JobResult:
-    """Say why there is no brief, and plan not to ask again."""
-
-    def plan() -> list[Change | None]:
-        remembered_ids = {info.id for info in _over(runtime)} & set(_without(runtime))
-        values = {SECTION: {WITHOUT: sorted({*remembered_ids, session.id})}}
-        file = state.read(runtime.entity.state)
-        return [state.plan_write(file, values, "there is no brief")]
-
-    headline = f"no brief for the next conversation: {why}"
-    title = f"handover: no brief of the talk {_of(session)}"
-    return JobResult(title, plan, (headline,), {**data, "why": why})
 
 
 def _of(session: Session) -> str:

@@ -52,7 +52,6 @@ FORM: Mapping[str, Any] = {  # what is not named is passed over
     "working": {"at": datetime},
     "wake": {"recent": list, "reason": str},
     "evolve": {"interactions": int, "at": datetime},
-    "handover": {"without": list},
     "review": {"waiting": {EACH: datetime}},
     "refused": {EACH: datetime},
 }

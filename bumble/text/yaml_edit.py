@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from bumble import patterns
@@ -27,7 +28,7 @@ __all__ = [
     "set_value",
 ]
 
-Node: TypeAlias = Any  # ruamel's: most edits find their line without it, and it loads late
+Node: TypeAlias = Any  # ruamel's, which loads late
 MAX_INLINE_COLUMNS = 88  # a list or mapping that fits is written on one line
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _ODD_IN_BLOCK = patterns.compile(
@@ -160,13 +161,10 @@ def _edited(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> 
     wanted = _with(before, keys, value, removing=removing)
     if _same(wanted, before):
         return source
-    for splice in (_plain_splice, _splice):
-        try:
-            result = splice(source, keys, value, removing=removing)
-            if result is not None and _same(parse_mapping(result), wanted):
-                return result
-        except SourceError:  # the edit made a text that can't be read
-            continue
+    with suppress(SourceError):  # the edit made a text that can't be read
+        result = _splice(source, keys, value, removing=removing)
+        if _same(parse_mapping(result), wanted):
+            return result
     # an alias, a merge key, a style we don't know
     line = line_of(source, keys)
     raise SourceError(f"`{'.'.join(keys)}` can't be changed in place; change it by hand", line)
@@ -196,56 +194,6 @@ def _with(data: Mapping[str, Any], keys: Sequence[str], value: Any, *, removing:
         raise SourceError(f"`{keys[0]}` holds a value, not further keys")
     copy[keys[0]] = _with(below or {}, keys[1:], value, removing=removing)
     return copy
-
-
-def _plain_splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> str | None:
-    """Make the edit in a text of plain lines where it stays on one line, or adds a key; else None.
-
-    What bumble writes is such a text, and finding a line costs a hundredth of composing nodes.
-    """
-    if " #" in source or "|" in source or yaml_read.read_plain(source) is yaml_read.MISSING:
-        return None  # a comment would go with the value that it stands beside
-    indent, at = "", 0
-    for depth, key in enumerate(keys):
-        line = re.compile(rf"^{indent}{re.escape(key)}:(?: (.+?))?(?=\r?$)", re.MULTILINE)
-        match = line.search(source, at)
-        if not match or (
-            indent
-            and re.search(rf"^ {{0,{len(indent) - 1}}}\S", source[at : match.start()], re.MULTILINE)
-        ):
-            # there is no such line, or it stands under another key
-            return None if removing else _further_line(source, keys[depth:], value, indent, at)
-        if match[1] is not None:
-            return _on_line(source, match, keys[depth + 1 :], value, removing=removing)
-        indent, at = indent + "  ", match.end() + 1
-    return None
-
-
-def _further_line(source: str, keys: Sequence[str], value: Any, indent: str, at: int) -> str | None:
-    """Add a key behind the lines of a block; None where it is not plain which line is its last."""
-    block = re.compile(rf"(?:{indent}[^\s#-][^\r\n]*\n)+").match(source, at) if indent else None
-    end = block.end() if block else len(source)
-    last = source[:end].removesuffix("\n").rpartition("\n")[2]
-    if "\r" in source or (indent and block is None) or not last or last.startswith("#"):
-        return None
-    if source.startswith(("\n", "#"), end):  # what stands there may belong to the block
-        return None
-    return _open_line(source[:end], "\n") + nested(keys, value, len(indent)) + source[end:]
-
-
-def _on_line(
-    source: str, line: re.Match[str], rest: Sequence[str], value: Any, *, removing: bool
-) -> str | None:
-    """Change the value that stands on a line, or what is under further keys in it."""
-    if rest and line[1].startswith("{"):
-        text = " " + inline(_with(parse_mapping(line[1]), rest, value, removing=removing))
-    elif rest or removing:
-        return None
-    else:
-        head = line[0].split(":")[0]
-        indent = len(head) - len(head.lstrip(" "))
-        text = behind_key(value, indent, len(head) - indent + 1)
-    return None if "\n" in text else source[: line.start(1) - 1] + text + source[line.end(1) :]
 
 
 def _splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> str:

@@ -56,7 +56,6 @@ COMMANDS = (
     ("status",),
     ("doctor",),
     ("doctor", "--fix"),
-    ("doctor", "--adopt"),
     ("journal", "add", "It rains."),
     ("knowledge", "set", "Pets", "A cat."),
     ("recall", "cat"),

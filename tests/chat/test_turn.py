@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -14,7 +13,6 @@ from bumble.chat.reply_writer import Heard, ReplyStream
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, UsageError
-from bumble.files import disk
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.tiers import ABLE, Abilities
@@ -362,18 +360,16 @@ def test_results_of_tools_and_the_answers_after_them_keep_to_the_window(ada: Ent
     assert asked[2].max_tokens < asked[0].max_tokens
 
 
-def test_a_hand_edit_while_the_model_thinks_is_kept_though_files_are_read_once(ada: Entity) -> None:
+def test_a_hand_edit_while_the_model_thinks_is_kept(ada: Entity) -> None:
     runtime = runtime_of(ada, ScriptedModel([say("Hello Sam."), say("Hello again.")]))
     talk(runtime, "I am Sam.")
     file = ada.relationships / "sam.md"
-    with disk.read_once():
-        who = people.speaker(ada, runtime.identity, None)
-        session, is_new = participants.open_session(runtime, who, runtime.clock())
-        heard = participants.listen(runtime, session, is_new, who, "It is me.")
-        prepared = turn.prepare(runtime, Heard(heard, who))
-        time.sleep(0.02)  # longer than a tick of the file system's clock
-        file.write_bytes(file.read_bytes().replace(b"Sam", b"Tam"))
-        turn.answer(runtime, prepared, ReplyStream(lambda _: None))
+    who = people.speaker(ada, runtime.identity, None)
+    session, is_new = participants.open_session(runtime, who, runtime.clock())
+    heard = participants.listen(runtime, session, is_new, who, "It is me.")
+    prepared = turn.prepare(runtime, Heard(heard, who))
+    file.write_bytes(file.read_bytes().replace(b"Sam", b"Tam"))
+    turn.answer(runtime, prepared, ReplyStream(lambda _: None))
     text = file.read_text(encoding="utf-8")
     assert "Tam" in text
     assert relationships.find(ada.relationships, "sam").interaction_count == 2

@@ -42,7 +42,7 @@ import bumble
 from bumble.cli.app import main
 from bumble.cli.process import Shell
 from bumble.entity import changes, commits
-from bumble.files.unfinished import SUFFIX
+from bumble.files.disk import TEMPORARY_SUFFIX
 from bumble.models.weights import store
 from bumble.records import forgotten
 from tests.support import damaged_folders, mind, serving
@@ -163,15 +163,18 @@ class Sweep(Struct):
 
     def _is_private(self, name: str) -> bool:
         first, _, rest = name.partition("/")
-        if first in ("home", "state", "tmp"):  # of these only what is cut off
-            return not (name.endswith(SUFFIX) or rest.startswith((".config/", ".cache/bumble/w")))
+        if first != "ada" and TEMPORARY_SUFFIX in name:  # it goes a day later
+            return True
+        if first in ("home", "state", "tmp"):
+            return not rest.startswith((".config/", ".cache/bumble/w"))
         return (
             first == "script.jsonl" or name.endswith(".lock") or _DERIVED.search(rest) is not None
         )
 
     def lying(self) -> list[str]:
         """Return what a dead command has left that nothing will take away."""
-        left = [str(path) for path in self.now.rglob("*.lock") if ".git" in path.parts]
+        locks = [path for path in self.now.rglob("*.lock") if ".git" in path.parts]
+        left = [str(path) for path in locks if TEMPORARY_SUFFIX not in str(path)]
         left += ["intent"] * bool(changes.leftovers(self.root).own)
         left += ["note"] * bool(commits.notes(self.root))
         return left
@@ -416,7 +419,7 @@ def _judge(
 def _untold(sweep: Sweep, words: str) -> list[str]:
     """Return what a dead command has left, where `doctor` says nothing of it or changes it."""
     found = sweep.truth()
-    left = [place for place in sweep.lying() if SUFFIX not in place]  # beside the folder: not its
+    left = sweep.lying()
     _, option, elsewhere = words.partition(" -e ")  # it worked in another folder
     root = Path(elsewhere.replace("OUT", str(sweep.now / "out"))) if option else sweep.root
     left += git(root, "status", "--porcelain").splitlines()

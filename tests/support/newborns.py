@@ -12,7 +12,6 @@ from pathlib import Path
 from bumble.entity import approvals, create
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
-from bumble.files import unfinished
 
 Make = Callable[[Path], Entity]
 PLACE = Path(tempfile.mkdtemp(prefix="bumble-newborn-"))
@@ -30,19 +29,10 @@ def _kept(make: Make) -> Path:
     return make(Path(tempfile.mkdtemp(dir=PLACE)) / "ada").root
 
 
-def _begin(root: Path) -> None:
-    """Note that a folder is made here; not that it is being noted, should this process die."""
-    folder, unfinished._folder = unfinished._folder, None
-    try:
-        approvals.begin(root)
-    finally:
-        unfinished._folder = folder
-
-
 def copy(make: Make, root: Path) -> Entity:
     """Put into a folder what a function makes of one: it is made once a process."""
     shutil.copytree(_kept(make), root, symlinks=True)
-    _begin(root)
+    approvals.begin(root)
     return Entity(root)
 
 
@@ -54,7 +44,7 @@ def once(name: str, root: Path, live: Callable[[], object]) -> None:
     if name in _lived:
         shutil.rmtree(root)
         shutil.copytree(_lived[name], root, symlinks=True)
-        _begin(root)
+        approvals.begin(root)
         return
     live()
     _lived[name] = Path(tempfile.mkdtemp(dir=PLACE)) / "lived"
@@ -64,5 +54,5 @@ def once(name: str, root: Path, live: Callable[[], object]) -> None:
 def ada(root: Path, owner: str = "Sam", zone: str = "Europe/Lisbon") -> Entity:
     """Put Ada into a folder, as somebody who was made there."""
     shutil.copytree(_made(owner, zone), root)
-    _begin(root)
+    approvals.begin(root)
     return Entity(root)

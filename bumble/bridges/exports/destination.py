@@ -1,21 +1,20 @@
-"""Where an export goes: never over what is there unasked, and all of it or nothing.
+"""Where an export goes: never over what is there unasked; a new one is whole or not there.
 
-A folder is replaced only where all that lies in it is an export's, as the list in it says.
+A folder is replaced only where all that lies in it is an export's, as the list in it says; then
+file by file, so that what ends the process leaves an export still, and what a reader keeps there.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec.structs import replace
-
+from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RefusedError
-from bumble.files import disk, unfinished
+from bumble.files import disk
 
 MARK = ".bumble-export.json"  # lists the files of an export
 READERS_OWN = (".obsidian",)  # what a program that shows a folder keeps in it
@@ -57,72 +56,68 @@ def put_folder(dest: Path, texts: Mapping[str, str]) -> None:
     Raises:
         RefusedError: If something of somebody else's lies there.
     """
-    if dest.exists():
-        _refuse_others(dest)
-    mark = {"files": sorted(texts)}
-    whole = {**texts, MARK: json.dumps(mark, ensure_ascii=False, indent=1) + "\n"}
-    with folder(dest, stays=READERS_OWN) as new:
+    before = _replaceable(dest) if dest.exists() else set()
+    mark = {"files": sorted({*texts, *before} - {MARK})}
+    whole = {MARK: json.dumps(mark, ensure_ascii=False, indent=1) + "\n", **texts}
+    with folder(dest) as new:
         for name, text in whole.items():
             place = disk.inside(new, name)
             disk.make_folder(place.parent)
             disk.write_synced(place, text.encode("utf-8", "replace"), mode=0o600)
+        if dest.exists():  # what comes is listed before it is there
+            disk.move(new / MARK, dest / MARK)
+    for name in before.difference(whole):
+        disk.remove(disk.inside(dest, name))
 
 
 @contextmanager
-def folder(dest: Path, *, stays: tuple[str, ...] = (), last: str = "") -> Iterator[Path]:
-    """Give a folder to fill, that comes in the place of another when the block ends well.
+def folder(dest: Path) -> Iterator[Path]:
+    """Give a folder to fill, that comes to a place when the block ends well.
 
-    Whatever ends the process before that, the next command brings back what was there.
-
-    Args:
-        dest: The place.
-        stays: Names in what lies there that the new folder takes over.
-        last: Where a folder lies there, it stays, and gets what is in the new one, this at the end.
+    Where a folder lies there, it stays, and gets what is in the new one, at the end what makes it
+    an entity.
 
     Raises:
         FolderUnwritableError: If the system refuses.
     """
-    pours = bool(last) and dest.is_dir()
-    name = f".{dest.name[:60]}.{secrets.token_hex(6)}"
-    near = dest / name if pours else dest.with_name(name)
-    new = near.with_name(f"{name}{disk.TEMPORARY_SUFFIX}")
-    old = near.with_name(f"{name}.old{disk.TEMPORARY_SUFFIX}")
-    making = unfinished.PendingCreation(str(new), str(dest), "" if last else str(old), stays)
-    with unfinished.noted(making) as note:
-        try:
-            with disk.translate_os_errors(dest):
-                disk.make_folder(new)
-            yield new
-            with disk.translate_os_errors(dest):
-                if pours:
-                    note.amend(replace(making, last=last))
-                else:
-                    if making.old and dest.exists():
-                        dest.rename(old)
-                    new.rename(dest)
-        finally:
-            with disk.translate_os_errors(dest):
-                unfinished.settle(note.making)
-    with suppress(OSError):
-        disk.sync_folder(dest.parent)
+    with disk.folder_beside(dest) as new:
+        yield new
+        with disk.translate_os_errors(dest):
+            if dest.exists():
+                _pour(new, dest)
+            else:
+                new.rename(dest)
+                disk.sync_folder(dest.parent)
 
 
-def _refuse_others(dest: Path) -> None:
-    """Refuse to replace a folder in which something lies that no export put there."""
+def _pour(new: Path, dest: Path) -> None:
+    """Put what is in a folder into another, in the place of what is called the same there."""
+    for path in sorted(new.iterdir(), key=lambda path: path.name == ENTITY_FILE):
+        there = dest / path.name
+        if path.is_dir() and there.is_dir():
+            _pour(path, there)
+        else:
+            path.replace(there)
+
+
+def _replaceable(dest: Path) -> set[str]:
+    """Return what lies in an export's folder; refuse one in which something of others lies."""
     if not dest.is_dir():
         raise RefusedError(f"{dest} is a file, and stays one\nName a folder; nothing was written.")
-    ours = _listed(dest)
+    ours, found = _listed(dest), set()
     for place, folders, names in os.walk(dest):
         here = Path(place).relative_to(dest)
         folders[:] = [name for name in folders if (here / name).as_posix() not in READERS_OWN]
-        links = [name for name in folders if (Path(place) / name).is_symlink()]
-        for name in (*names, *links):
+        linked = [name for name in (*folders, *names) if (Path(place) / name).is_symlink()]
+        for name in (*names, *linked):
             path = (here / name).as_posix()
-            if path not in ours:
+            if path not in ours or name in linked:  # what is listed may lead elsewhere
                 raise RefusedError(
                     f"{dest / path} is no part of an export\n"
                     "`--force` replaces nothing else; nothing was written."
                 )
+            found.add(path)
+    return found
 
 
 def _listed(dest: Path) -> set[str]:

@@ -24,7 +24,6 @@ from bumble.cli.process import Shell
 from bumble.cli.talk import beginning, turn_view
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
-from bumble.files import disk
 
 if TYPE_CHECKING:
     from bumble.cli.talk.conversation import Conversation
@@ -127,7 +126,6 @@ def chat(
     if new:
         _make_if_missing(shell, entity, text or "", yes=yes)
     ctx.with_resource(shell.stops.watched())
-    ctx.with_resource(disk.read_once())
     opened = open_entity(
         shell,
         entity,

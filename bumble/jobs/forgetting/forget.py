@@ -7,14 +7,12 @@ an import brought back. Git's history is not touched.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -281,7 +279,6 @@ _STILL_THERE = (
     "The files have forgotten. What the server holds of it is deleted, and its space freed, by the"
     " next search or `bumble index` that reaches it."
 )
-FORGOTTEN = "forgotten"  # in the place of a text of a ledger that told of them
 
 
 def drop_caches(entity: Entity, caches: Iterable[Path]) -> None:
@@ -350,29 +347,11 @@ def _forgotten_there(entity: Entity, at: place.Place, name: str, zone: tzinfo) -
 
 
 def _scrub_ledger(path: Path, tells: Callable[[str], bool]) -> None:
-    data = disk.read_if_there(path)
-    if data is None or not tells(data.decode(errors="replace")):
-        return
-    lines = []
-    for line in data.decode(errors="replace").splitlines():
-        if not tells(line):
-            lines.append(line)
-            continue
-        try:
-            lines.append(json.dumps(_scrubbed(json.loads(line), tells), ensure_ascii=False))
-        except (ValueError, RecursionError):  # torn: nobody reads it
-            continue
-    disk.write_atomic(path, "".join(f"{line}\n" for line in lines).encode())
-
-
-def _scrubbed(value: Any, tells: Callable[[str], bool]) -> Any:
-    if isinstance(value, str):
-        return FORGOTTEN if tells(value) else value
-    if isinstance(value, list):
-        return [_scrubbed(element, tells) for element in value]
-    if isinstance(value, dict):
-        return {key: _scrubbed(inner, tells) for key, inner in value.items()}
-    return value
+    """Drop the lines of a ledger that tell of them; its sums of the day are smaller by these."""
+    lines = (disk.read_if_there(path) or b"").splitlines(keepends=True)
+    left = [line for line in lines if not tells(line.decode(errors="replace"))]
+    if len(left) < len(lines):
+        disk.write_atomic(path, b"".join(left))
 
 
 NOBODY = "?"  # in the place of an id that is not known: no id is like it

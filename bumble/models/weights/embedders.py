@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from bumble.files import unfinished
+from bumble.errors import FolderUnwritableError
+from bumble.files import disk
 from bumble.models.embed import onnx, protocol
 from bumble.models.embed.onnx import OnnxEmbedder
 from bumble.models.weights import store
@@ -85,16 +84,13 @@ def unpacked(installed: store.Installed) -> store.Installed:
     place = installed.path(UNPACKED)
     if _run(installed.entry).optimise or _is_unpacked(installed):
         return installed
-    new = place.with_name(f".{UNPACKED}.{secrets.token_hex(6)}{unfinished.SUFFIX}")
-    with unfinished.noted(unfinished.PendingCreation(str(new))):
-        try:
-            new.mkdir()
+    try:
+        with disk.folder_beside(place) as new:
             onnx.unpack(installed.weights, new, _run(installed.entry).inner_states)
-            shutil.rmtree(place, ignore_errors=True)
+            disk.clear(place)
             new.rename(place)
-        except (OSError, *onnx.UNREADABLE):  # no room, no right, or another process was quicker
-            shutil.rmtree(new, ignore_errors=True)
-            return installed
+    except (FolderUnwritableError, OSError, *onnx.UNREADABLE):
+        return installed  # no room, no right, or another process was quicker
     return store.record(installed, {UNPACKED: _of_unpacked(installed)})
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bumble.cli import earlier
-from bumble.files import unfinished
+from bumble.files.disk import TEMPORARY_SUFFIX
 from tests.support import looking, newborns
 from tests.support.living import known, talked
 from tests.support.repository import git
@@ -365,7 +365,7 @@ def test_a_day_whose_format_is_none_is_a_sentence(
     ran = migrated("belief", "list", "--as-of", "2026-12-02")
     assert ran.code == 1
     assert says in ran.err
-    assert unfinished.SUFFIX not in ran.err and folders(migrated) == []
+    assert TEMPORARY_SUFFIX not in ran.err and folders(migrated) == []
 
 
 @needs_git
