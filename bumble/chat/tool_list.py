@@ -10,7 +10,7 @@ from typing import Any
 
 from bumble.entity.config import ToolsConfig
 from bumble.llm.protocol import Tool
-from bumble.records import projects, working
+from bumble.records import projects, topics, working
 
 DEEP_RECALL = "deep_recall"  # the tool, and what is cached of it
 
@@ -34,7 +34,15 @@ DECLARED: tuple[Tool, ...] = (
     Tool(
         "recall",
         "search older memories, for what is not in front of you",
-        _parameters(query="what to look for"),
+        {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "what to look for"},
+                "register": {"type": "string", "enum": list(topics.REGISTERS)},
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        },
     ),
     Tool(
         "expand_message",

@@ -22,7 +22,7 @@ from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.guard import corrections, verifier
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
-from bumble.recall import prompt_memories
+from bumble.recall import catalyze, prompt_memories
 from bumble.records import (
     anchors,
     base,
@@ -151,8 +151,12 @@ def _planned(plan: Plan, told: str = "saved") -> Result:
 
 
 def _recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    answer = prompt_memories.answer(
-        context.runtime, arguments["query"], context.session, context.unseen
+    answer = catalyze.answer(
+        context.runtime,
+        arguments["query"],
+        context.session,
+        arguments.get("register", ""),
+        context.unseen,
     )
     return Result(answer.text, found=answer.is_memory, trust=answer.trust)
 

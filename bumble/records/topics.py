@@ -26,6 +26,7 @@ from bumble.text import words
 from bumble.text.markdown import Document
 
 FOLDER = "topics"
+REGISTERS = ("explore", "continuity", "reference")  # how what questions point to is chosen
 _LINE = patterns.compile(r"[-*]\s+(?P<text>.*?)(?:\s+\((?P<ids>\w+_\w+(?:,\s*\w+_\w+)*)\))?")
 _OWN = (
     *("by", "model", "from", "trust", "audience"),

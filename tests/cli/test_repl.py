@@ -152,7 +152,7 @@ def test_one_tool_round_then_an_answer_with_the_tools_still_declared(ada: Run) -
     results = [one["text"] for one in shown if one["role"] == "tool"]
     assert ["refused: no tool may be used any more" in one for one in results] == [False, True]
     system = ada.ok("context", "prompt", "--json").data["messages"][0]["content"]
-    assert "- recall(query)" in system
+    assert "- recall(query, register)" in system
     assert ada("chat", "--max-tool-rounds", "17", PLAIN).code == 2
 
 

@@ -112,28 +112,30 @@ def test_what_somebody_else_said_in_private_is_in_no_catalyst(ada: Entity) -> No
     assert "secretly" not in boat.source.text
 
 
-def catalyzed(runtime: Runtime, reader: str = "sam") -> catalyze.Catalyzed:
+def catalyzed(runtime: Runtime, register: str, reader: str = "sam") -> catalyze.Catalyzed:
     at = Search((reader,), "content", NOON)
     query = "sell the boat before winter"
-    return catalyze.find(*(runtime.memory, runtime.config, at, query), limit=3)
+    return catalyze.find(*(runtime.memory, runtime.config, at, query), register=register, limit=3)
 
 
 def test_catalyze_says_which_questions_brought_what(ada: Entity) -> None:
     runtime = living.runtime_of(ada)
     runtime.memory.sync()
-    assert catalyzed(runtime).note.startswith("Plain search: no topic has catalysts")
+    assert catalyzed(runtime, "explore").note.startswith("Plain search: no topic has catalysts")
     runtime = drawn(ada)
     runtime.memory.sync()
-    result = catalyzed(runtime)
+    result = catalyzed(runtime, "explore")
     assert result.hits[0].id == "msg_sam1"
     assert result.contributions[0].topic == "Boat"
     assert result.contributions[0].count > 0
+    newest = [hit.at for hit in catalyzed(runtime, "continuity").hits if hit.at]
+    assert newest == sorted(newest, reverse=True)
 
 
 def test_a_stranger_meets_neither_catalysts_nor_what_they_point_to(ada: Entity) -> None:
     runtime = drawn(ada)
     runtime.memory.sync()
-    result = catalyzed(runtime, reader="kim")
+    result = catalyzed(runtime, "reference", reader="kim")
     assert {hit.kind for hit in result.hits} == {"knowledge"}
     assert result.contributions == ()
 
@@ -149,6 +151,16 @@ def test_the_overview_is_as_of_the_start_of_the_day_and_shared_by_its_turns(ada:
     tomorrow.memory.sync()
     morning(tomorrow)
     assert "- Boat (6 times" in survey.overview(tomorrow, ("sam",))
+
+
+def test_the_tool_recall_takes_a_register_and_says_how_to_tell_it(ada: Entity) -> None:
+    runtime = living.runtime_of(ada)
+    runtime.memory.sync()
+    session = sessions.new("ses_now", NOON, "sam")
+    plain = catalyze.answer(runtime, "the leak", session, "")
+    guided = catalyze.answer(runtime, "the leak", session, "reference")
+    assert "Our boat has a leak" in plain.text
+    assert guided.text.endswith(catalyze.GUIDANCE["reference"])
 
 
 def test_where_all_is_made_up_there_is_no_topic(ada: Entity) -> None:

@@ -18,6 +18,7 @@ from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.index.search import Hit
 from bumble.recall.deep_recall import Scope
+from bumble.records import topics
 from bumble.records.kinds import RECALLED
 from bumble.runtime.runtime import Runtime
 
@@ -141,9 +142,14 @@ def catalyze(
     opened: Opened,
     query: people.QueryArgument,
     *,
-    _register: Annotated[
-        str, typer.Option("--register", help="All are told in one order.", hidden=True)
-    ] = "",
+    register: Annotated[
+        str,
+        typer.Option(
+            metavar="REGISTER",
+            help="explore: spread over conversations; continuity: threads, the newest first; "
+            "reference: knowledge first.",
+        ),
+    ] = "explore",
     speaker: AsOption = None,
     limit: LimitOption = 10,
 ) -> None:
@@ -154,12 +160,16 @@ def catalyze(
     """
     from bumble.recall import catalyze as two_stages
 
+    listing.choice("register", register, topics.REGISTERS)
     asked = people.text_of(query)
     search = people.search_of(opened, speaker, None, None)
     memory = people.memory_of(opened, weights.embedder(opened))
-    catalyzed = two_stages.find(memory, opened.config, search, asked, limit=limit)
+    catalyzed = two_stages.find(
+        memory, opened.config, search, asked, register=register, limit=limit
+    )
     data = {
         "query": asked,
+        "register": catalyzed.register,
         "results": [
             {
                 "path": hit.path,
@@ -183,6 +193,7 @@ def catalyze(
             }
             for contribution in catalyzed.contributions
         ],
+        "presentation_guidance": catalyzed.guidance,
         "note": catalyzed.note or None,
     }
     output.result(opened.shell, "catalyze", data, _catalyzed_lines(opened, catalyzed))
@@ -205,6 +216,9 @@ def _catalyzed_lines(opened: Opened, catalyzed: Catalyzed) -> Iterator[str]:
     for contribution in catalyzed.contributions:
         count = f"{contribution.count}×  {contribution.relevance:.3f}"
         yield f"  {count}  {contribution.topic}: {contribution.text}"
+    if catalyzed.hits:
+        yield ""
+        yield catalyzed.guidance
 
 
 @writes
