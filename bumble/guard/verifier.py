@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import secrets
-from bumble.guard import claims, clauses, corrections, number_words, origins, values
+from bumble.guard import claims, clauses, clock, corrections, number_words, origins, values
 from bumble.guard.clauses import Source, Subject, shares
 from bumble.guard.corrections import may_be
 from bumble.guard.values import Number, ReadText
@@ -33,8 +33,16 @@ ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told
 # many times that of what the cited messages say of it, and enough by themselves.
 ENTITYS_OWN, ENTITYS_TIMES, ENTITYS_MOST = 0.6, 4, 1.2
 _OLDEST = 120
+# Words before a round number that stands for one near it.
+_ABOUTS = """
+about almost nearly around over under roughly etwa fast rund knapp gut uber mitte anfang ende
+circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
+"""
+_ABOUT = frozenset(_ABOUTS.split())
+_NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
 _THOUSAND, _MILLION = 1000, 1_000_000
+_SURE = 10  # from here on hardly a number is the quotient of two others by chance
 
 
 class Said(Struct, frozen=True):
@@ -356,6 +364,8 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
     at = [source.at for source in bearing if source.at is not None]
     if number.kind != "money" and number.value in _by_years(number, given, at):
         return True
+    if number.unit_days == values.UNIT_DAYS["hour"] and number.value in _by_hours(bearing):
+        return True
     if number.unit_days >= 1 and number.value in _by_days(number, bearing, few=few):
         return True
     pairs = list(combinations({(one.value, one.kind, one.unit): one for one in given}.values(), 2))
@@ -363,15 +373,25 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
     derived = {
         *_by_sums(number, pairs, is_heard=is_heard),
         *_by_parts(number, given),
+        *_by_products(number, pairs, is_heard=is_heard),
     }
+    near = {one.value for one in given if may_be(number, one, loosely=True)}
     if few and any(_is_one_less(number, one) for one in given):
         return True
-    return number.value in derived
+    return number.value in derived or _is_about(number, sentence, derived | near)
 
 
 def _is_one_less(number: Number, other: Number) -> bool:
     """Whether a number leaves out one of a bare count: "we are three", two others; "50 in May"."""
     return other.kind == "" and number.value > 1 and number.value == other.value - 1
+
+
+def _by_hours(sources: Sequence[Source]) -> Iterator[Decimal]:
+    """Yield how many hours lie between times of day."""
+    numbers = [number for source in sources for number in source.read.numbers]
+    for one, other in combinations((number.hours for number in numbers), 2):
+        for first, last in product(one, other):
+            yield from ((first - last) % clock.HALF_DAY, (last - first) % clock.HALF_DAY)
 
 
 def _is_heard(number: Number, sources: Sequence[Source]) -> bool:
@@ -448,6 +468,38 @@ def _by_parts(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
     for one in given:
         if one.value >= 10 and may_be(number, one, loosely=True):
             yield from (one.value / 2, one.value / 4, one.value * 12)
+
+
+def _by_products(
+    number: Number, pairs: Sequence[tuple[Number, Number]], *, is_heard: bool
+) -> Iterator[Decimal]:
+    """Yield what so many of something make together, one of them, and shares in per cent."""
+    for one, other in pairs:
+        if values.PERCENT in (one.unit, other.unit):
+            share = one.value * other.value / 100
+            yield from (share, (other if one.unit == values.PERCENT else one).value - share)
+            continue
+        small, large = sorted((one.value, other.value))
+        if not small:
+            continue
+        if not is_heard:  # "four times as much"
+            yield large / small
+        if number.kind == "money" or number.value >= corrections.LARGE:
+            yield from (small * large, large / small)
+        if number.kind == "money" or number.value >= _SURE:
+            yield from (Decimal(int(large / small)), Decimal(round(large / small)))
+
+
+def _is_about(number: Number, sentence: Subject, given: Iterable[Decimal]) -> bool:
+    """Whether a round number stands for one near it, by a word that says so."""
+    tokens = clauses.tokens_of(sentence.text)
+    word = number.word.split("-")[0]
+    if number.value % 10 or word not in tokens:
+        return False
+    place = tokens.index(word)
+    return not _ABOUT.isdisjoint(tokens[max(0, place - 3) : place]) and any(
+        abs(one - number.value) <= max(number.value * _NEAR_SHARE, _NEAR_YEARS) for one in given
+    )
 
 
 # dates

@@ -107,6 +107,12 @@ def test_what_only_the_entity_said_is_not_told() -> None:
     assert (found.verdict, "only Ada said" in found.why) == ("mend", True)
 
 
+def test_what_follows_by_arithmetic_is_an_inference() -> None:
+    said = ("they want 8 bowls at 85 pounds each",)
+    assert verdict("The bowls bring Ona 680 pounds.", *said)[0] == "inference"
+    assert verdict("The bowls bring Ona 690 pounds.", *said)[0] == "mend"
+
+
 @pytest.mark.parametrize(
     ("known", "text", "says"),
     [

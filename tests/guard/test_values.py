@@ -10,6 +10,9 @@ from bumble.guard import values
 @pytest.mark.parametrize(
     ("text", "language", "number"),
     [
+        ("Die Kuh is scho zwoif.", "de", 12),
+        ("Er hat fuffzg weniger zahlt.", "de", 50),
+        ("am fuchzehnten", "de", 15),
         ("vierhundertzwanzig Euro", "de", 420),
         ("nearer a score of slates", "en", 20),
         ("our twins are here", "en", 2),
@@ -18,11 +21,12 @@ from bumble.guard import values
         ("osiemdziesiąt osób", "pl", 80),
         ("six cents mètres", "fr", 600),
         ("septante-deux kilos", "fr", 72),
+        ("hot fünfasechzg Häusa", "de", 65),
         ("a bus of an hour and twenty minutes", "en", 80),
         ("un año y tres meses", "es", 15),
     ],
 )
-def test_a_number_is_read_in_words(text: str, language: str, number: int) -> None:
+def test_a_number_is_read_in_words_and_in_dialect(text: str, language: str, number: int) -> None:
     assert Decimal(number) in {one.value for one in values.read(text, language).numbers}
 
 
@@ -31,6 +35,7 @@ def test_a_number_is_read_in_words(text: str, language: str, number: int) -> Non
     [
         ("um halb neun", "de"),
         ("um 20.30 Uhr", "de"),
+        ("um hoiba neine", "de"),
         ("at half past eight", "en"),
         ("at 8:30 pm", "en"),
         ("a las ocho y media", "es"),
