@@ -29,7 +29,9 @@ from bumble.runtime.runtime import Runtime
 from bumble.text.words import folded, one_line, sentences
 
 NOON = 12  # where hours begin anew
-HOURS_OF = {"early": [reminders.MORNING], "noon": [NOON], "late": [18, 21]}  # of a part of a day
+# Of a part of a day.
+HOURS_OF = {"early": [reminders.MORNING], "noon": [NOON], "afternoon": [15], "late": [18, 21]}
+LATE = frozenset(("afternoon", "late"))
 LEAST_LETTERS = 4  # of a weekday cut short
 WAKING = 6  # hours before it are of the afternoon, unless it is said
 PERHAPS = -2.5  # how far below its cut-off a reminder with its time still is one
@@ -68,6 +70,9 @@ def answer(
         if due is not None:
             before = runtime.memory.reader.read(told.text) if runtime.memory.reader else said
             return _planned(runtime, heard, due, one_line(before.what or told.text), words)
+        if said.when:
+            what = told.text.replace('"', "'")
+            return CodeReply(words.no_reminder.format(what=one_line(what)), "remind")
     tells = said.main == "ask_memory" or (said.main == "tell" and not said.when)
     if (said.has("remind") or perhaps) and not tells:
         reply = _reminder(runtime, heard, reading, words)
@@ -193,10 +198,8 @@ def _reminder(
     named = values.read(when, reading.language)
     is_time = bool(named.numbers) or named.times.are_there  # else a word that stands anywhere
     what = one_line(what.replace(when, " ", 1) if is_time else what).strip(" ,.;:!?") or text
-    if due is None and not is_time:
-        return CodeReply(words.when, "remind")
     if due is None:
-        return CodeReply(words.no_reminder.format(what=what.replace('"', "'")), "remind")
+        return CodeReply(words.when, "remind")
     return _planned(runtime, heard, due, what, words)
 
 
@@ -370,7 +373,7 @@ def _hours(
     """Return which hours of a day a time of day may be, likeliest first."""
     half = min(clock.hours, key=lambda hour: abs(hour - clock.value % NOON))
     early, late = timedelta(hours=float(half)), timedelta(hours=float(half) + NOON)
-    if clock.value >= NOON or "late" in parts:
+    if clock.value >= NOON or not LATE.isdisjoint(parts):
         return (late,)
     if "early" in parts or clock.word.startswith("0"):
         return (early,)

@@ -95,9 +95,15 @@ class Told(Struct, frozen=True, dict=True):
             if message.speaker == person
             and message.id not in self.newer
             and (notice := self.notices.get(message.id)) is not None
-            and (notice.keep or (notice.why == "tell" and (notice.share or 0.0) >= PERHAPS))
+            and (notice.keep or _is_told(message, notice))
             and secrets.find_secret(message.text) is None
         ]
+
+
+def _is_told(message: Message, notice: Notice) -> bool:
+    """Whether a message that isn't kept tells something of its speaker, as far as is known."""
+    asks = message.text.rstrip().endswith(words.QUESTION_MARKS)
+    return notice.why == "tell" and not asks and (notice.share or 0.0) >= PERHAPS
 
 
 def heard(runtime: Runtime, session: Session) -> Told:

@@ -107,8 +107,11 @@ def is_noticeable(message: sessions.Message) -> bool:
 
 
 def is_idle(notice: sessions.Notice) -> bool:
-    """Whether a message surely tells nothing: a joke, a greeting, what is only imagined."""
-    return not notice.keep and (notice.why in IDLE or notice.why in QUESTIONS)
+    """Whether a message surely tells nothing: a joke, a greeting, what is only imagined.
+
+    Who wants to be reminded of something tells when it is.
+    """
+    return not notice.keep and notice.why in (IDLE | QUESTIONS) - {"remind"}
 
 
 def _notice(
