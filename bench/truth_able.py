@@ -246,7 +246,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--statements", type=Path, required=True, metavar="FILE")
     path = parser.parse_args().statements
-    statements = json.loads(path.read_text(encoding="utf-8"))
+    is_of_talks = path.suffix == ".yaml"
+    statements = of_talks(path) if is_of_talks else json.loads(path.read_text(encoding="utf-8"))
     results = [judged(statement) for statement in statements]
     sys.stderr.write(counts(statements, results))
     print(json.dumps(results, ensure_ascii=False, indent=1))

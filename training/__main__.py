@@ -184,8 +184,8 @@ def main() -> None:
     read = head.predict(weights, data, learned)["features"]
     answered = [n for n, row in enumerate(learned) if examples[row].replies is not None]
     often = [3 if examples[learned[n]].writer in labels.ANSWERED else 1 for n in answered]
-    answered = np.repeat(answered, often)
-    weights["reply"] = head.fit_output(read[answered], right.reply[learned[answered], :, 0])
+    taught = np.repeat(answered, often)
+    weights["reply"] = head.fit_output(read[taught], right.reply[learned[taught], :, 0])
     named = [n for n, row in enumerate(learned) if examples[row].known_intents()[1][INTRODUCE]]
     own = right.intent[learned[named], INTRODUCE, :1]
     weights["own"] = head.fit_output(read[named], own)
