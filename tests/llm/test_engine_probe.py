@@ -60,7 +60,6 @@ def test_nothing_is_fetched_for_an_engine_that_cannot_be_opened(
     assert "Fetching" not in ran.stderr
     assert not (Path(environ["XDG_CACHE_HOME"]) / "bumble" / "weights").exists()
     assert told in bumble(tmp_path, environ, engine, "status", "-e", root).stdout
-    assert told in bumble(tmp_path, environ, engine, "doctor", "-e", root).stdout
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no affinity to set on this system")

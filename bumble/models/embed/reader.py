@@ -193,7 +193,7 @@ class HeadReader:
 
 def _introduced(whole: MessageReading, part: MessageReading) -> MessageReading:
     """Return the reading of a message of which a part may say who its speaker is."""
-    if not (part.name and part.has("introduce") and part.main == "introduce"):
+    if not (part.name and part.has("introduce") and part.main in ("introduce", "greet")):
         return whole
     scores = {**whole.scores, "introduce": part.scores["introduce"]}
     return replace(whole, scores=scores, name=part.name)
