@@ -1,17 +1,18 @@
 """Data of other programs, read leniently: fields of any type, and JSON files of any size.
 
 Formats drift, and files may be made to hurt. What is of another type than it should be counts as
-missing; a file is read an item at a time, up to where it breaks off. Knows no format; each says
-which files, which lists in them, and what an item is.
+missing; a file is read an item at a time, and one item that is too much ends nothing. Knows no
+format; each says which files, which lists in them, and what an item is.
 """
 
 from __future__ import annotations
 
-import codecs
+import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from itertools import accumulate
 from typing import Any, BinaryIO
 
 from msgspec import Struct
@@ -23,8 +24,11 @@ from bumble.errors import UnsafePathError
 from bumble.text import moments
 from bumble.text.printable import HALF, whole
 
+MAX_TEXT_BYTES = 16_000_000  # of one text: it is held whole
+MAX_ITEM_COST = 40_000_000  # bytes that an item takes in memory, about
+VALUE_COST = 80  # of them for each value, its characters aside
 MAX_DEPTH = 100
-MAX_WHOLE_BYTES = 24_000_000  # of an item, which is held whole
+MAX_WHOLE_BYTES = 24_000_000  # of a file that is one item
 HEAD_BYTES = 512_000  # of a file, to see what it is
 CHUNK_BYTES = 65_536
 _MILLISECONDS_FROM = 100_000_000_000  # as seconds this is the year 5138
@@ -32,8 +36,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CONTROL = patterns.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _KEY = patterns.compile(rb'"([^"\\]{1,80})"\s*:')
-_MARK = patterns.compile(r"[^ \t\r\n,:]")
-_DECODER = json.JSONDecoder(strict=False)
+# All up to the next bracket or comma; those within a text are letters as any.
+_NEXT = patterns.compile(
+    rb'((?:[^"\[\]{},]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+)([\[\]{},])', re.DOTALL
+)
 
 ReadItem = Callable[[Mapping[str, Any]], Iterable[Item]]  # raises ValueError if it is none
 ReadFile = Callable[[str, Sequence[Mapping[str, Any]]], Iterable[Item]]  # likewise, of a name
@@ -213,7 +219,8 @@ def _read(where: str, data: object, item: ReadItem | None) -> Iterator[Item]:
     if isinstance(data, LeftOut):
         yield data
     elif not isinstance(data, dict):
-        yield LeftOut(where, "not a mapping", broken=True)
+        why = str(data) if isinstance(data, ValueError) else "not a mapping"
+        yield LeftOut(where, why, broken=True)
     elif item is not None:
         title = first(data, "title", "name")
         yield from tried(f"{where}: {title[:60]}" if title else where, item(data))
@@ -223,7 +230,7 @@ def tried(where: str, found: Iterable[Item]) -> Iterator[Item]:
     """Yield what is read of something; say where it can't be."""
     try:
         yield from found
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         yield LeftOut(where, str(error), broken=True)
 
 
@@ -236,88 +243,93 @@ def items(stream: BinaryIO, *wanted: str, alone: bool = False) -> Iterator[tuple
         alone: Whether what the file holds, one after another, are items themselves.
 
     Yields:
-        The key and each item.
+        The key and each item; a `ValueError` in the place of one that is too much or no JSON.
 
     Raises:
         ValueError: Where the file breaks off.
     """
-    held = _JsonText(stream)
-    opening = held.mark()
-    if not opening or opening not in "[{":
-        raise ValueError("no JSON")
-    if alone:
-        yield from (("", item) for item in held.values(""))
-    elif opening == "[":
-        yield from (("", item) for item in held.values("]") if "" in wanted)
-    else:
-        for key in held.values("}"):
-            found = held.values("]") if held.mark() == "[" else [held.value()]
-            yield from ((key, item) for item in found if key in wanted)
+    depth = listed_at = 0  # how deep it is, and how deep within the list whose items are wanted
+    key, item, is_json = "", _Gathered(), False
+    try:
+        for before, mark in _marks(stream):
+            is_json = True
+            if listed_at and depth == listed_at and mark in b",]":
+                if item.take(before):
+                    yield key, item.result()
+                item = _Gathered()
+            elif listed_at or alone:
+                item.take(before + mark, depth - listed_at)
+            elif mark == b"[" and depth < 2:
+                key = before.partition(b'"')[2].partition(b'"')[0].decode("utf-8", "replace")
+                listed_at = depth + 1 if key in wanted else 0
+            depth += (mark in b"[{") - (mark in b"]}")
+            listed_at = listed_at if depth >= listed_at else 0
+            if alone and depth == 0:
+                yield "", item.result()
+                item = _Gathered()
+    except ValueError as error:
+        raise ValueError(f"the file breaks off: {error}") from error
+    if depth or not is_json:
+        raise ValueError("the file breaks off" if is_json else "no JSON")
 
 
-class _JsonText:
-    """The text of a JSON file, of which the part is held that is being read."""
+def _marks(stream: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+    """Yield each bracket and comma that stands in no text, and what stands before it."""
+    held, place = stream.read(CHUNK_BYTES).removeprefix(b"\xef\xbb\xbf"), 0
+    while True:
+        while match := _NEXT.match(held, place):
+            yield match[1], match[2]
+            place = match.end()
+        held, place = held[place:], 0
+        if len(held) > MAX_TEXT_BYTES:
+            raise ValueError(f"a text of more than {MAX_TEXT_BYTES:,} bytes")
+        more = stream.read(max(CHUNK_BYTES, len(held)))
+        if not more:
+            return
+        held += more
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream = stream
-        self.decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
-        self.held, self.place = "", 0
 
-    def more(self) -> bool:
-        """Hold more of the file; say whether there is more."""
-        data = self.stream.read(max(CHUNK_BYTES, len(self.held) - self.place))
-        if data:
-            self.held, self.place = self.held[self.place :] + self.decoder.decode(data), 0
-        return bool(data)
+class _Gathered:
+    """An item while it is read; one that is too much is let go, and read to its end."""
 
-    def mark(self) -> str:
-        """Return the next character that is no blank, comma or colon; nothing at the end."""
-        while (found := _MARK.search(self.held, self.place)) is None:
-            if not self.more():
-                return ""
-        self.place = found.start()
-        return found[0]
+    def __init__(self) -> None:
+        self.pieces, self.cost, self.why = list[bytes](), 0, ""
 
-    def value(self) -> Any:
-        """Take the next value.
+    def take(self, data: bytes, depth: int = 0) -> bool:
+        """Take what comes next; say whether anything has come."""
+        self.cost += VALUE_COST + len(data)
+        if self.cost > MAX_ITEM_COST:
+            self.why = f"it is larger than {MAX_ITEM_COST:,} bytes"
+        elif depth > MAX_DEPTH:
+            self.why = f"it is nested more than {MAX_DEPTH} deep"
+        if self.why:
+            self.pieces.clear()
+        elif data.strip():
+            self.pieces.append(data)
+        return bool(self.pieces or self.why)
 
-        Raises:
-            ValueError: If it is none, or too much.
-        """
-        self.mark()
-        while True:
-            try:
-                found, end = _DECODER.raw_decode(self.held, self.place)
-            except (ValueError, RecursionError) as error:
-                if len(self.held) - self.place > MAX_WHOLE_BYTES or not self.more():
-                    raise ValueError(f"the file breaks off: {str(error)[:120]}") from error
-            else:
-                if end < len(self.held) or not self.more():  # a number may go on
-                    self.place = end
-                    return found
-
-    def values(self, closing: str) -> Iterator[Any]:
-        """Take the values up to a bracket, and the brackets; of a mapping, each key."""
-        self.place += len(closing)
-        while self.mark() != closing:
-            yield self.value()
-        self.place += len(closing)
+    def result(self) -> Any:
+        """Return the item, or what stands for it."""
+        return ValueError(self.why) if self.why else _parsed(b"".join(self.pieces), ValueError)
 
 
 def load(source: ImportSource, name: str, most: int = MAX_WHOLE_BYTES) -> object:
     """Read a JSON file whole; a `LeftOut` for one that can't be."""
     try:
-        data = json.loads(source.read(name, most))
-    except json.JSONDecodeError as error:
-        return LeftOut(name, f"no JSON: {str(error)[:120]}", broken=True)
+        data = source.read(name, most)
+        steps = ((mark in b"[{") - (mark in b"]}") for _, mark in _marks(io.BytesIO(data)))
+        if max(accumulate(steps), default=0) > MAX_DEPTH:
+            raise ValueError("nested too deep")
+    except ValueError as error:
+        return LeftOut(name, str(error), broken=True)
+    return _parsed(data, lambda why: LeftOut(name, why, broken=True))
+
+
+def _parsed(data: bytes, refused: Callable[[str], object]) -> Any:
+    try:
+        return json.loads(data)
     except (ValueError, RecursionError) as error:
-        return LeftOut(name, str(error)[:120], broken=True)
-    return data if _depth(data) <= MAX_DEPTH else LeftOut(name, "nested too deep", broken=True)
-
-
-def _depth(data: object) -> int:
-    inner = data.values() if isinstance(data, dict) else listed(data)
-    return 1 + max(map(_depth, inner), default=0)
+        return refused(f"no JSON: {str(error)[:120]}")
 
 
 def others(
