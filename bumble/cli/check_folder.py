@@ -11,11 +11,13 @@ import os
 import shlex
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 from bumble.entity import changes, commits, create, git_operations, settings
 from bumble.entity.folder import DERIVED, PRIVATE, Entity
+from bumble.entity.write_ahead import INTENT
 from bumble.errors import (
     FolderOutdatedError,
     IndexServerError,
@@ -99,17 +101,55 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
         )
         return
     left = changes.leftovers(entity.root)
+    readable = [folder for folder in left.foreign if _is_readable(folder / INTENT)]
+    for path in (*readable, *commits.foreign_notes(entity.root)):
+        yield Finding(
+            "change-foreign",
+            f"a change another installation left half done, {_targets(path)}; if it is yours, take"
+            " it over",
+            entity.relative(path),
+            fix="bumble doctor --adopt",
+        )
     untrack = f"git -C {shlex.quote(str(entity.root))} rm -r --cached {PRIVATE}"
     brought = "git brought a half-done change: nothing of it is used"
     cut_off = "a change was cut off; the next command that writes finishes or drops it"
+    unread = "a cut-off change can't be read: move it away"
     for folder in left.tracked:
         yield Finding("change-tracked", brought, entity.relative(folder), fix=untrack)
-    for folder in (*left.own, *left.foreign):
+    for folder in left.own:
         yield Finding("change-unfinished", cut_off, entity.relative(folder), fix=MEND)
+    for folder in left.foreign:
+        if folder not in readable:
+            fix = f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}"
+            yield Finding(
+                "change-unreadable", unread, f"{entity.relative(folder)}/{INTENT}", fix=fix
+            )
     stray = "a temporary file of a killed writer; the file itself is whole"
     for relative in map(entity.relative, changes.stray_files(entity.root)):
         code = "cache-stray" if relative.startswith(f"{PRIVATE}/") else "file-stray"
         yield Finding(code, stray, relative, fix=MEND)
+
+
+def _targets(place: Path) -> str:
+    """Name the files that an intent or a note is about."""
+    paths: list[str] = []
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        if place.is_dir():
+            paths = [str(step["path"]) for step in json.loads(disk.read(place / INTENT))["steps"]]
+        else:
+            paths = list(map(str, json.loads(json.loads(disk.read(place))["note"])["after"]))
+    shown = ", ".join(disk.readable(path[:200]) for path in paths[:MOST_SHOWN])
+    more = f" and {len(paths) - MOST_SHOWN} more" if len(paths) > MOST_SHOWN else ""
+    return f"of {shown}{more}" if paths else "of no file"
+
+
+def _is_readable(intent: Path) -> bool:
+    """Whether an intent can be finished, or was never begun."""
+    if not intent.exists():
+        return True
+    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+        return isinstance(json.loads(disk.read(intent))["steps"], list)
+    return False
 
 
 REBUILD = "bumble index --rebuild"

@@ -109,12 +109,13 @@ def examine(
     return checkup
 
 
-def mend(report: Checkup, lock_timeout: float | None) -> bool:
+def mend(report: Checkup, lock_timeout: float | None, *, adopts: bool) -> bool:
     """Put right what can be; what can't be is a warning, and found again.
 
     Args:
         report: What was found.
         lock_timeout: Seconds to wait for another writer; None: what the settings say.
+        adopts: Whether what another installation left half done is finished too.
 
     Returns:
         Whether nothing stood in the way.
@@ -129,7 +130,7 @@ def mend(report: Checkup, lock_timeout: float | None) -> bool:
     policy = replace(opened.commit_policy, autocommit=autocommit)
     try:
         settle_git(shell, root, timeout_seconds=wait)
-        _mend_files(opened.entity, policy, wait)
+        _mend_files(opened.entity, policy, wait, adopts=adopts)
         if report.has(*HALF_MERGED, "git-cut-off"):
             clone.mend(root, policy, timeout_seconds=wait)
         if report.has("forgotten-back"):
@@ -150,11 +151,16 @@ def mend(report: Checkup, lock_timeout: float | None) -> bool:
     return True
 
 
-def _mend_files(entity: Entity, policy: commits.CommitPolicy, timeout_seconds: float) -> None:
+def _mend_files(
+    entity: Entity, policy: commits.CommitPolicy, timeout_seconds: float, *, adopts: bool
+) -> None:
     """Finish or drop what a killed writer left, and tell git what it has to know."""
     changes.recover(entity.root, timeout_seconds=timeout_seconds)
     changes.sweep(entity.root, timeout_seconds=timeout_seconds)
     commits.catch_up(entity.root, policy, turns=True, timeout_seconds=timeout_seconds)
+    if adopts:
+        changes.adopt(entity.root, timeout_seconds=timeout_seconds)
+        commits.adopt_notes(entity.root)
     missing = {finding.code for finding in check_folder.check_git(entity, trusted=policy.trusted)}
     if "git-driver" in missing:
         clone.install_driver(entity.root)
@@ -174,6 +180,14 @@ def doctor(
         bool,
         typer.Option("--fix", help="Mend what is derived or left over; never what a file says."),
     ] = False,
+    adopt: Annotated[
+        bool,
+        typer.Option(
+            "--adopt",
+            help="Mend, and finish what another installation left half done in .bumble: in a "
+            "folder that you copied while it was being written.",
+        ),
+    ] = False,
     entity: EntityOption = None,
     lock_timeout: LockTimeoutOption = None,
     now: NowOption = None,
@@ -188,8 +202,8 @@ def doctor(
     before, went = look(), True
     report = before
     mends = any(finding.mends for finding in before.findings) or before.has(*HALF_MERGED)
-    if fix and mends:
-        went = mend(before, lock_timeout)
+    if adopt or (fix and mends):
+        went = mend(before, lock_timeout, adopts=adopt)
         report = look()
     left = {(finding.code, finding.path) for finding in report.findings}
     mended = [finding for finding in before.findings if (finding.code, finding.path) not in left]

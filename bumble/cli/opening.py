@@ -191,6 +191,18 @@ def _enclose(shell: Shell, root: Path) -> None:
         )
 
 
+def _tell_of_foreign(shell: Shell, root: Path) -> None:
+    """Say that work of another installation waits, which is not done unasked."""
+    waiting = [*changes.leftovers(root).foreign, *commits.foreign_notes(root)]
+    if waiting:
+        count = f"{len(waiting)} change{'s' if len(waiting) > 1 else ''}"
+        output.warn(
+            shell,
+            f"{count} that another installation left half done in {folder.PRIVATE}: not touched.\n"
+            "If they are yours, `bumble doctor --adopt` finishes them.",
+        )
+
+
 def open_entity(
     shell: Shell,
     folder_option: Path | None,
@@ -216,18 +228,16 @@ def open_entity(
         RefusedError: If it is half written and nothing may be written.
     """
     root, why = locate(shell, folder_option)
-    left = changes.leftovers(root)
-    if incognito and (left.own or left.foreign):
+    if incognito and changes.leftovers(root).own:
         raise RefusedError(
             f"{root}: a change is being written, or was cut off\n"
             "Run `bumble doctor --fix` first; incognito writes nothing."
         )
-    if left.foreign:
-        output.warn(shell, "What another installation left half written here was dropped.")
     wait = flags.get("limits__lock_timeout_seconds")
     timeout = wait if isinstance(wait, float) else changes.DEFAULT_LOCK_TIMEOUT_SECONDS
     changes.recover(root, timeout_seconds=timeout)
     is_settled = settle_git(shell, root, timeout_seconds=timeout, reads=reads or incognito)
+    _tell_of_foreign(shell, root)
     read, entity = _settings(shell, folder.Entity(root), flags)
     opened = Opened(shell, entity, why, read, identity_of(shell, root, read))
     if incognito:

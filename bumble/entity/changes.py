@@ -25,6 +25,7 @@ __all__ = [
     "Leftovers",
     "Version",
     "add",
+    "adopt",
     "apply",
     "delete",
     "history_path",
@@ -142,7 +143,7 @@ def apply(
         if len(planned) == 1:  # a rename is all or nothing by itself
             write_ahead.replace_one(root, *planned[0])
         elif planned:
-            write_ahead.carry_out(root, planned)
+            write_ahead.carry_out(root, change_set.title, planned)
         if history is not None and planned:
             history.end()
     return [disk.inside(root, step.path) for step, _ in planned]
@@ -171,11 +172,23 @@ def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS
         since the kill: the edit stays, and the copy is beside it.
     """
     disk.enclose(root)
-    left = write_ahead.leftovers(root)
-    if not (left.own or left.foreign):
+    if not write_ahead.leftovers(root).own:
         return []
     with disk.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
         return write_ahead.recover(root)
+
+
+def adopt(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
+    """Finish what another installation left half written, at the owner's word.
+
+    Raises:
+        RecordInvalidError: If that is no change.
+        UnsafePathError: If it names a file that no change set may write.
+    """
+    disk.enclose(root)
+    with disk.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        write_ahead.adopt(root)
+        write_ahead.recover(root)
 
 
 def sweep(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> list[Path]:

@@ -191,6 +191,24 @@ def notes(root: Path) -> list[PendingCommit]:
     return [note for note in own if note is not None]
 
 
+def foreign_notes(root: Path) -> list[Path]:
+    """Return what another installation noted, or nobody can read: nothing of it is committed."""
+    return [file for file in _note_files(root) if _read_note(file) is None]
+
+
+def adopt_notes(root: Path) -> None:
+    """Make our own what another installation noted, at the owner's word; drop what is no note."""
+    with disk.lock(
+        changes.lock_path(root), place=root, timeout_seconds=changes.DEFAULT_LOCK_TIMEOUT_SECONDS
+    ):
+        for file in foreign_notes(root):
+            note = _read_note(file, adopts=True)
+            if note is None:
+                disk.remove(file)
+            else:
+                _put_note(note)
+
+
 def reword_notes(root: Path, tells: Callable[[str], bool]) -> None:
     """Take the words out of what waits to be committed, where they tell of somebody forgotten.
 
@@ -237,9 +255,9 @@ def _put_note(note: PendingCommit) -> None:
     disk.move(temporary, note.file)
 
 
-def _read_note(file: Path) -> PendingCommit | None:
+def _read_note(file: Path, *, adopts: bool = False) -> PendingCommit | None:
     try:
-        data = json.loads(installation.note_in(file.name, disk.read(file)))
+        data = json.loads(installation.note_in(file.name, disk.read(file), adopts=adopts))
         return PendingCommit(
             file,
             data["title"],

@@ -3,12 +3,13 @@
 Every new file is staged in `.bumble/intents/<id>/` and on the disk before `intent.json` appears
 there; from then on the set will be finished, by this process or by the next. A kill before leaves
 nothing of the set, a kill after leaves work for `recover`. An intent that another installation
-wrote, in a folder that somebody sent say, is dropped; one that git tracks is nobody's.
+wrote, in a copy of the folder say, waits for the owner's word; one that git tracks is nobody's.
 Call these functions with the entity's lock held.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -16,10 +17,11 @@ import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from bumble import patterns
 from bumble.entity import installation
@@ -68,7 +70,7 @@ class Leftovers(Struct, frozen=True):
     """What writers left in `.bumble/intents/`: another process is writing, or was killed."""
 
     own: tuple[Path, ...] = ()  # of this installation, or not begun: to be finished or dropped
-    foreign: tuple[Path, ...] = ()  # of another, or of nobody that can be told: to be dropped
+    foreign: tuple[Path, ...] = ()  # of another: these wait for the owner's word
     tracked: tuple[Path, ...] = ()  # git brought them: they are never taken
 
 
@@ -137,7 +139,7 @@ def _plain(name: str) -> str:
     return "".join(c for c in seen if unicodedata.category(c)[0] not in "CM")
 
 
-def carry_out(root: Path, planned: Sequence[tuple[IntentStep, bytes | None]]) -> None:
+def carry_out(root: Path, title: str, planned: Sequence[tuple[IntentStep, bytes | None]]) -> None:
     """Write several files as one.
 
     Raises:
@@ -145,7 +147,7 @@ def carry_out(root: Path, planned: Sequence[tuple[IntentStep, bytes | None]]) ->
         ChangeUnfinishedError: If it refuses after some files are in place.
     """
     folder = _new_folder(root)
-    _finish(root, folder, _stage(root, folder, planned))
+    _finish(root, folder, _stage(root, folder, title, planned))
 
 
 def replace_one(root: Path, step: IntentStep, new: bytes | None) -> None:
@@ -183,14 +185,33 @@ def leftovers(root: Path) -> Leftovers:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether this installation wrote an intent; one that is not begun is whoever's."""
+    """Whether this installation wrote an intent; what is not begun is whoever's, and dropped."""
     try:
-        installation.note_in(folder.name, disk.read(folder / INTENT))
+        data = json.loads(disk.read(folder / INTENT))
+        return installation.is_own(_signed(folder, data["title"], data["steps"]), data.get("mark"))
     except FileNotFoundError:
         return True
-    except (OSError, ValueError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
-    return True
+
+
+def _signed(folder: Path, title: str, steps: Any) -> str:
+    return json.dumps([folder.name, title, steps], sort_keys=True)
+
+
+def adopt(root: Path) -> list[Path]:
+    """Make the intents of another installation our own, to be finished: the owner says so.
+
+    Raises:
+        RecordInvalidError: If one is no intent.
+        UnsafePathError: If one names a file that no change set may write.
+    """
+    adopted = list(leftovers(root).foreign)
+    for folder in adopted:
+        steps = _steps(root, folder / INTENT)
+        disk.remove(folder / f"{INTENT}.new")  # of an adoption that was cut off
+        _put_intent(folder, str(json.loads(disk.read(folder / INTENT)).get("title")), steps)
+    return adopted
 
 
 def stray_files(root: Path) -> list[Path]:
@@ -203,22 +224,19 @@ def stray_files(root: Path) -> list[Path]:
 
 
 def recover(root: Path) -> list[Path]:
-    """Finish or drop every intent, and remove stray files where one was our own.
+    """Finish or drop every intent, and remove stray files where there was one.
 
     Returns:
         Copies in `.history/` of new files whose place a person's edit has taken since the kill.
     """
     kept: list[Path] = []
-    left = leftovers(root)
-    for folder in left.foreign:
-        with suppress(FolderUnwritableError):
-            _drop(folder)
-    for folder in left.own:
+    unfinished = leftovers(root).own
+    for folder in unfinished:
         if _is_there(folder):
             kept += _finish(root, folder, _steps(root, folder / INTENT))
         else:
             _drop(folder)
-    if left.own:
+    if unfinished:
         sweep(root)
     return kept
 
@@ -232,7 +250,7 @@ def sweep(root: Path) -> list[Path]:
 
 
 def _stage(
-    root: Path, folder: Path, planned: Sequence[tuple[IntentStep, bytes | None]]
+    root: Path, folder: Path, title: str, planned: Sequence[tuple[IntentStep, bytes | None]]
 ) -> list[IntentStep]:
     """Put every new file and the intent on the disk; until the intent is there, nothing counts."""
     try:
@@ -249,7 +267,7 @@ def _stage(
                     disk.write_synced(folder / str(n), new, mode=None)
                 staged = None if new is None else str(n)
                 steps.append(IntentStep(step.path, step.before, step.after, staged))
-            _put_intent(folder, steps)
+            _put_intent(folder, title, steps)
             return steps
     except FolderUnwritableError as error:
         with suppress(FolderUnwritableError):
@@ -259,12 +277,14 @@ def _stage(
         raise
 
 
-def _put_intent(folder: Path, steps: list[IntentStep]) -> None:
+def _put_intent(folder: Path, title: str, steps: Sequence[IntentStep]) -> None:
     """Write down what is to be done; from here on it will be."""
-    text = msgspec.json.encode(_Intent(steps)).decode()
+    title, listed = title.encode(errors="replace").decode(), [asdict(step) for step in steps]
+    mark = installation.mark(_signed(folder, title, listed))
+    intent = {"title": title, "steps": listed, "mark": mark}
     disk.sync_folder(folder)
     new = folder / f"{INTENT}.new"
-    disk.write_synced(new, installation.signed(folder.name, text), mode=None)
+    disk.write_synced(new, (json.dumps(intent, indent=1) + "\n").encode(), mode=None)
     os.replace(new, folder / INTENT)  # noqa: PTH105  (one name for the fault-injection test)
     disk.sync_folder(folder)
 
@@ -297,8 +317,7 @@ def _finish(root: Path, folder: Path, steps: Sequence[IntentStep]) -> list[Path]
 
 def _steps(root: Path, path: Path) -> list[IntentStep]:
     try:
-        text = installation.note_in(path.parent.name, read(path) or b"")
-        steps = msgspec.json.decode(text, type=_Intent).steps
+        steps = msgspec.json.decode(read(path) or b"", type=_Intent).steps
         for step in steps:
             target(root, step.path)
             new = None if step.staged is None else read(path.with_name(step.staged))

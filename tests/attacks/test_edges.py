@@ -1,4 +1,4 @@
-"""Half-done changes in the workspace, times at the ends of the years, keys in addresses."""
+"""Foreign changes in the workspace, times at the ends of the years, keys in addresses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.entity import changes, installation
+from bumble.entity import changes
 from bumble.errors import RefusedError, UserError
 from bumble.files import disk
 from tests.support.chatting import script
@@ -17,7 +17,7 @@ ID = "0123456789abcdef"
 
 
 def lay(root: Path, *paths: str) -> None:
-    """Leave a half-done change of this installation."""
+    """Leave a half-done change as an attacker would."""
     folder = root / ".bumble" / "intents" / ID
     folder.mkdir(parents=True)
     steps = [
@@ -26,15 +26,14 @@ def lay(root: Path, *paths: str) -> None:
     ]
     for number in range(len(paths)):
         (folder / str(number)).write_text("evil\n")
-    note = installation.signed(ID, json.dumps({"steps": steps}))
-    (folder / "intent.json").write_bytes(note)
+    (folder / "intent.json").write_text(json.dumps({"title": "chat", "steps": steps}))
 
 
 @pytest.mark.parametrize("name", [".gitmodules", ".gitattributes", "HEAD", "a/HEAD", "GI7EBA~1"])
-def test_no_half_done_change_writes_what_is_gits_into_the_workspace(run: Run, name: str) -> None:
+def test_no_adopted_change_writes_what_is_gits_into_the_workspace(run: Run, name: str) -> None:
     lay(run.entity.root, "workspace/config", f"workspace/{name}")
     with pytest.raises(UserError):
-        changes.recover(run.entity.root)
+        changes.adopt(run.entity.root)
     assert not (run.entity.workspace / name).exists()
     assert not (run.entity.workspace / "config").exists()
 
@@ -43,8 +42,15 @@ def test_nor_into_a_folder_of_it_that_git_takes_for_a_repository(run: Run) -> No
     run.write("workspace/a/HEAD", "ref: refs/heads/main\n")
     lay(run.entity.root, "workspace/a/config")
     with pytest.raises(RefusedError):
-        changes.recover(run.entity.root)
+        changes.adopt(run.entity.root)
     assert not run.file("workspace/a/config").exists()
+
+
+def test_doctor_lists_what_a_foreign_change_would_write(run: Run) -> None:
+    lay(run.entity.root, *(f"workspace/{number}.txt" for number in range(25)))
+    told = run("doctor").out
+    assert "workspace/0.txt, workspace/1.txt" in told
+    assert "and 5 more" in told
 
 
 @pytest.mark.parametrize("zone", ["Europe/Lisbon", "Pacific/Kiritimati"])

@@ -6,10 +6,11 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bumble.entity import changes, installation
+from bumble.entity import changes, commits, installation
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.files import disk
@@ -47,15 +48,13 @@ COMMANDS = (
 )
 
 
-def lay(root: Path, path: str, text: str = "evil\n", *, own: bool = False) -> Path:
-    """Leave a half-done change as an attacker would, or this installation."""
+def lay(root: Path, path: str, text: str = "evil\n", **more: Any) -> Path:
+    """Leave a half-done change as an attacker would."""
     folder = root / ".bumble" / "intents" / ID
     folder.mkdir(parents=True, exist_ok=True)
     step = {"path": path, "before": None, "after": disk.sha256(text.encode()), "staged": "0"}
     (folder / "0").write_text(text)
-    note = installation.signed(ID, json.dumps({"steps": [step]}))
-    forged = json.dumps({**json.loads(note), "mark": "0" * 64}).encode()
-    (folder / "intent.json").write_bytes(note if own else forged)
+    (folder / "intent.json").write_text(json.dumps({"title": "chat", "steps": [step]} | more))
     return folder
 
 
@@ -82,34 +81,31 @@ def everything(run: Run) -> list[str]:
 
 @pytest.mark.parametrize("path", [HOOK, ".git/config", "journal2.md", "workspace/x"])
 def test_no_command_carries_out_what_another_began(run: Run, path: str) -> None:
+    folder = lay(run.entity.root, path, mark="0" * 64)
     run.file(".git/hooks").mkdir(parents=True)
-    for command in COMMANDS:
-        folder = lay(run.entity.root, path)
-        script(run, "Yes.")
-        ran = run(*command)
-        assert ran.code != 70, ran.err
-        if command == ("doctor",):
-            assert "change-unfinished" in ran.out
-        elif command[0] != "config":
-            assert not folder.exists()
-            assert "was dropped" in ran.err or command[0] == "doctor"
-        assert not run.file(path).exists()
+    for told in everything(run)[3:]:
+        assert "bumble doctor --adopt" in told or "config" in told or not told
+    assert not run.file(path).exists()
+    assert (folder / "0").read_text() == "evil\n"
+    codes = [one["code"] for one in run("doctor", "--json").data["findings"]]
+    assert "change-foreign" in codes
 
 
-def test_what_this_installation_began_is_carried_out(run: Run) -> None:
-    folder = lay(run.entity.root, "workspace/x.txt", own=True)
-    run.ok("status")
+def test_the_owner_may_have_it_carried_out(run: Run) -> None:
+    folder = lay(run.entity.root, "workspace/x.txt")
+    run("doctor", "--adopt")
     assert run.text("workspace/x.txt") == "evil\n"
     assert not folder.exists()
+    assert "--adopt" not in run.ok("status").err
 
 
 @pytest.mark.parametrize("path", PLACES)
 def test_what_no_change_may_write_is_not_written_even_then(run: Run, path: str) -> None:
     run.write(".git/hooks/x", "")
     before = run.state()
-    lay(run.entity.root, path, own=True)
+    lay(run.entity.root, path)
     with pytest.raises((UnsafePathError, RecordInvalidError)):
-        changes.recover(run.entity.root)
+        changes.adopt(run.entity.root)
     with pytest.raises(UnsafePathError):
         changes.apply(run.entity.root, ChangeSet("x", (Change(path, "why", b"evil\n"),)))
     after = run.state()
@@ -119,10 +115,10 @@ def test_what_no_change_may_write_is_not_written_even_then(run: Run, path: str) 
 
 
 def test_bytes_that_were_exchanged_are_not_written(run: Run) -> None:
-    folder = lay(run.entity.root, "workspace/x.txt", own=True)
+    folder = lay(run.entity.root, "workspace/x.txt")
     (folder / "0").write_text("other\n")
     with pytest.raises(RecordInvalidError):
-        changes.recover(run.entity.root)
+        changes.adopt(run.entity.root)
     assert not run.file("workspace/x.txt").exists()
 
 
@@ -138,12 +134,14 @@ def test_what_git_brought_is_never_taken(run: Run) -> None:
     run.environ["PATH"] = os.defpath
     told = everything(run)
     assert all("nothing of it is used" in one for one in told)
+    changes.adopt(root)
+    commits.adopt_notes(root)
     assert not run.file(HOOK).exists()
     assert run.file(f".bumble/intents/{ID}/intent.json").exists()
     assert run.text(".bumble/uncommitted/00000001.json") == "{}"
 
 
-def test_a_note_of_another_is_never_committed(run: Run) -> None:
+def test_a_note_of_another_is_committed_at_the_owners_word_alone(run: Run) -> None:
     root = run.entity.root
     git(root, "init", "-q")
     run.ok("journal", "add", "It snows.")  # git knows it from here on
@@ -161,6 +159,9 @@ def test_a_note_of_another_is_never_committed(run: Run) -> None:
     )
     everything(run)
     assert "trust me" not in git(root, "log", "--all", "--format=%B")
+    run("doctor", "--adopt")
+    run.ok("journal", "add", "It rains.")
+    assert "trust me" in git(root, "log", "--all", "--format=%B")
 
 
 def test_without_a_home_the_secret_lies_among_temporary_files_or_in_the_process(

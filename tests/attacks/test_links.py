@@ -56,6 +56,7 @@ COMMANDS = (
     ("status",),
     ("doctor",),
     ("doctor", "--fix"),
+    ("doctor", "--adopt"),
     ("journal", "add", "It rains."),
     ("knowledge", "set", "Pets", "A cat."),
     ("recall", "cat"),

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import signal
 import time
@@ -409,8 +408,9 @@ def test_stray_files_are_swept_and_nothing_else(root: Path) -> None:
 def test_an_intent_may_not_name_a_file_elsewhere(root: Path) -> None:
     folder = root / ".bumble" / "intents" / "0123456789abcdef"
     folder.mkdir(parents=True)
-    step = {"path": "a.md", "before": None, "after": "x", "staged": "../../../../secret"}
-    note = installation.signed(folder.name, json.dumps({"steps": [step]}))
-    (folder / write_ahead.INTENT).write_bytes(note)
+    (folder / write_ahead.INTENT).write_text(
+        '{"title": "", "steps":'
+        '[{"path": "a.md", "before": null, "after": "x", "staged": "../../../../secret"}]}'
+    )
     with pytest.raises(RecordInvalidError, match="not an intent record"):
-        changes.recover(root)
+        changes.adopt(root)

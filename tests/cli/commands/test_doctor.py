@@ -172,7 +172,7 @@ CASES: list[Case] = [
     (lay_astray, "file-unread", "episodes/loose.md", None),
     (leave_temporary, "file-stray", ".knowledge.md.1a2b.bumble-tmp", None),
     (cut_off, "change-unfinished", ".bumble/intents/0123456789abcdef", None),
-    (garble_intent, "change-unfinished", ".bumble/intents/0123456789abcdef", None),
+    (garble_intent, "change-unreadable", ".bumble/intents/0123456789abcdef/intent.json", None),
     (break_index, "index-unusable", "memory.db", None),
     (keep_copy, "file-kept", ".history/1a2b.knowledge.md", None),
 ]
@@ -245,8 +245,9 @@ def test_fix_finishes_a_change_that_was_cut_off(ada: Run) -> None:
     ada.write(".bumble/intents/0123456789abcdef/0", new.decode())
     hashes = {"before": disk.sha256(old), "after": disk.sha256(new)}
     step = {"path": "knowledge.md", "staged": "0", **hashes}
-    intent = installation.signed("0123456789abcdef", json.dumps({"steps": [step]}))
-    ada.write(".bumble/intents/0123456789abcdef/intent.json", intent.decode())
+    mark = installation.mark(json.dumps(["0123456789abcdef", "x", [step]], sort_keys=True))
+    intent = {"title": "x", "steps": [step], "mark": mark}
+    ada.write(".bumble/intents/0123456789abcdef/intent.json", json.dumps(intent))
     assert ada("doctor").code == 12
     assert ada.file("knowledge.md").read_bytes() == old
     ada.ok("doctor", "--fix")
