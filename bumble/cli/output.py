@@ -237,10 +237,28 @@ def sign(text: str, environ: Mapping[str, str] | None = None) -> None:
     if text and (_LINE.begun or not _has_terminal(environ)):
         return
     _LINE.sign = text
-    shown = clean(text)[: columns(sys.stderr) - 1]  # only one line can be taken away again
     with suppress(OSError):
-        sys.stderr.write(f"\r\x1b[2K{shown}")
+        sys.stderr.write(f"\r\x1b[2K{_fitting(clean(text))}")
         sys.stderr.flush()
+
+
+def _fitting(text: str) -> str:
+    """Cut a text to one line of the terminal: only that can be taken away again."""
+    most = columns(sys.stderr) - 1
+    if _cells(text) <= most:
+        return text
+    end = next((size for size in range(most, 0, -1) if _cells(text[:size]) < most), 0)
+    return f"{text[:end]}…" if most > 0 else ""
+
+
+def _cells(text: str) -> int:
+    """Return how many cells a text takes: letters of the east and pictures take two."""
+    if text.isascii():
+        return len(text)
+    import wcwidth  # no command that shows no sign waits for it
+
+    size = wcwidth.wcswidth(text)
+    return size if size >= 0 else sum(max(0, wcwidth.wcwidth(char)) for char in text)
 
 
 def _has_terminal(environ: Mapping[str, str] | None) -> bool:
