@@ -5,14 +5,18 @@ A subcommand's module is imported when it is called, so that `bumble --help` imp
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import sys
+import tempfile
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -24,11 +28,13 @@ from bumble.cli import command_help, output
 from bumble.cli.command import EntityOption
 from bumble.cli.process import Shell
 from bumble.errors import (
+    FULL,
     FileClosedError,
     FolderUnwritableError,
     RecordMissingError,
     UsageError,
     UserError,
+    is_full,
 )
 
 # Name, place below `bumble.cli.commands` (behind a dot: of `bumble.cli`, since others use it), and
@@ -316,10 +322,16 @@ def _failed(shell: Shell, error: UserError) -> int:
     return error.exit_code
 
 
-def _unheard(shell: Shell, refused: OSError) -> int:
-    """Tell whether the output was refused, as typer prints its help by itself, or a file was.
+_CLOSED = (  # EINVAL, EISDIR: it is no plain file
+    *(errno.EACCES, errno.EPERM, errno.EINVAL, errno.EISDIR),
+    *(errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR),
+)
 
-    Anybody can take a file away, close or replace it at any time. Else it is a bug.
+
+def _unheard(shell: Shell, refused: OSError) -> int:
+    """Tell whether the output was refused: typer prints its help by itself.
+
+    Or a file was, which anybody can take away or replace at any time. Else it is a bug.
     """
     try:
         output.flush()
@@ -327,14 +339,29 @@ def _unheard(shell: Shell, refused: OSError) -> int:
         return 0
     except UserError as error:
         return _failed(shell, error)
-    if isinstance(refused.filename, str) and not isinstance(refused, FileNotFoundError):
+    if refused.errno in _CLOSED and isinstance(refused.filename, str):
         reason = refused.strerror or str(refused)
         return _failed(shell, FileClosedError(refused.filename, reason))
+    if is_full(os.strerror(refused.errno or 0)):
+        where = Path(
+            refused.filename or tempfile.gettempdir()
+        )  # what is written elsewhere is named
+        return _failed(shell, FolderUnwritableError(where, FULL))
     return _bug(shell)
+
+
+_PLAINER = {  # what the library that checks values says, as bumble says it
+    "Value error, ": "",
+    "Input should be ": "it should be ",
+    ", unable to parse string as an integer": "",
+    ", unable to parse string as a number": "",
+}
 
 
 def _usage(shell: Shell, error: TyperException) -> int:
     message = error.format_message()
+    for wording, plainer in _PLAINER.items():
+        message = message.replace(wording, plainer)
     if type(error).__name__ == "NoArgsIsHelpError":
         output.say(message)
         return 2
