@@ -44,7 +44,8 @@ T = TypeVar("T")
 
 def check_tree(entity: Entity) -> Iterator[Finding]:
     """Walk the folder and yield what is wrong with it, by path."""
-    for place, folders, names in os.walk(entity.root):
+    refused: list[OSError] = []
+    for place, folders, names in os.walk(entity.root, onerror=refused.append):
         inside = Path(place).relative_to(entity.root).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
         folders[:] = sorted(name for name in folders if name not in (".git", ".bumble"))
@@ -63,6 +64,9 @@ def check_tree(entity: Entity) -> Iterator[Finding]:
         for name in sorted([*folders, *names]):
             yield from _check_link(entity.root, f"{inside}/", name)
     yield from _check_link(entity.root, "", PRIVATE)
+    for error in refused:
+        here = Path(str(error.filename)).relative_to(entity.root).as_posix()
+        yield Finding("folder-unreadable", f"it can't be listed: {error.strerror}", here)
 
 
 def twice(keyed: Iterable[tuple[K, T]]) -> Iterator[tuple[T, T]]:

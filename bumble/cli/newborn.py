@@ -345,7 +345,7 @@ def make(
     if above is not None:
         output.warn(shell, f"{root} lies inside another entity, {above}: better move it out.")
     planned = create.plan(newborn, root)
-    # in its place it is whole at once, where nothing lies yet
+    # it is whole at once where there is no folder yet
     with nullcontext(root) if root.exists() else destination.folder(root) as draft:
         create.write(draft, planned)
         kept_by = _look_after(shell, draft, newborn, planned) if use_git else None

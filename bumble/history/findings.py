@@ -71,6 +71,7 @@ CODES: dict[str, Code] = {
     # names, links, rights
     "name-clash": Code("problem", "Two names are one on a disk that does not tell case apart."),
     "name-unread": Code("problem", "A name is not UTF-8, so what it names is passed over."),
+    "folder-unreadable": Code("problem", "A folder can't be listed."),
     "link-out": Code(
         "problem", "A link leads out of the folder, or nowhere; nothing is read there."
     ),

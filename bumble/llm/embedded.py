@@ -325,5 +325,5 @@ class EmbeddedModel:
     def _broken(self, problem: Exception) -> ModelUnreachableError:
         return ModelUnreachableError(
             f"{self.name} stopped in the middle: {problem}\n"
-            "Run it again; if that does not help, see `bumble doctor`."
+            "Run it again; if that does not help, see `bumble status`."
         )

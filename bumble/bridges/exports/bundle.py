@@ -131,7 +131,8 @@ def check(root: Path) -> None:
     Raises:
         RefusedError: If it does.
     """
-    if root.exists() and any(root.iterdir()):
+    there = root.iterdir() if root.exists() else ()
+    if any(not one.name.endswith(disk.TEMPORARY_SUFFIX) for one in there):
         raise RefusedError(f"{root} is not empty\nName a new folder; nothing was written.")
 
 

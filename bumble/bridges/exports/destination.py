@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -57,8 +57,7 @@ def put_folder(dest: Path, texts: Mapping[str, str]) -> None:
         RefusedError: If something of somebody else's lies there.
     """
     before = _replaceable(dest) if dest.exists() else set()
-    mark = {"files": sorted({*texts, *before} - {MARK})}
-    whole = {MARK: json.dumps(mark, ensure_ascii=False, indent=1) + "\n", **texts}
+    whole = {MARK: _mark({*texts, *before} - {MARK}), **texts}
     with folder(dest) as new:
         for name, text in whole.items():
             place = disk.inside(new, name)
@@ -66,8 +65,11 @@ def put_folder(dest: Path, texts: Mapping[str, str]) -> None:
             disk.write_synced(place, text.encode("utf-8", "replace"), mode=0o600)
         if dest.exists():  # what comes is listed before it is there
             disk.move(new / MARK, dest / MARK)
-    for name in before.difference(whole):
+    gone = before.difference(whole)
+    for name in gone:
         disk.remove(disk.inside(dest, name))
+    if gone:  # whoever puts a file of their own in the place of one keeps it
+        disk.write_atomic(disk.inside(dest, MARK), _mark(texts).encode(), mode=0o600)
 
 
 @contextmanager
@@ -80,7 +82,8 @@ def folder(dest: Path) -> Iterator[Path]:
     Raises:
         FolderUnwritableError: If the system refuses.
     """
-    with disk.folder_beside(dest) as new:
+    # within it, where it may be a place of its own that nothing can be moved into
+    with disk.folder_beside(dest / dest.name if dest.is_dir() else dest) as new:
         yield new
         with disk.translate_os_errors(dest):
             if dest.exists():
@@ -100,6 +103,15 @@ def _pour(new: Path, dest: Path) -> None:
             path.replace(there)
 
 
+def _is_left(name: str) -> bool:
+    """Whether a killed export left it."""
+    return name.startswith(".") and name.endswith(disk.TEMPORARY_SUFFIX)
+
+
+def _mark(names: Iterable[str]) -> str:
+    return json.dumps({"files": sorted(names)}, ensure_ascii=False, indent=1) + "\n"
+
+
 def _replaceable(dest: Path) -> set[str]:
     """Return what lies in an export's folder; refuse one in which something of others lies."""
     if not dest.is_dir():
@@ -107,7 +119,11 @@ def _replaceable(dest: Path) -> set[str]:
     ours, found = _listed(dest), set()
     for place, folders, names in os.walk(dest):
         here = Path(place).relative_to(dest)
-        folders[:] = [name for name in folders if (here / name).as_posix() not in READERS_OWN]
+        folders[:] = [
+            name
+            for name in folders
+            if (here / name).as_posix() not in READERS_OWN and not _is_left(name)
+        ]
         linked = [name for name in (*folders, *names) if (Path(place) / name).is_symlink()]
         for name in (*names, *linked):
             path = (here / name).as_posix()
