@@ -1,4 +1,4 @@
-"""Doctor's checks of the folder and around it: names, links, leftovers; settings, index, git.
+"""Doctor's checks of the folder and around it: names, links, leftovers; index, git, weights, keys.
 
 Reads only. What is derived can be mended by `bumble doctor --fix`, the rest has its own command. Of
 the folder's files none is opened, locks excepted; `.git` is git's own and not looked into.
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from bumble.entity import changes, commits, create, git_operations, settings
-from bumble.entity.folder import DERIVED, PRIVATE, Entity
+from bumble.entity.folder import DERIVED, ENTITY_FILE, PRIVATE, Entity
 from bumble.entity.write_ahead import INTENT
 from bumble.errors import (
     FolderOutdatedError,
@@ -34,6 +34,7 @@ from bumble.index import sync
 from bumble.index.place import Place
 from bumble.models.weights import store
 from bumble.models.weights.catalog import CatalogEntry
+from bumble.records import kinds
 from bumble.text.words import one_line
 
 MOST_SHOWN = 20  # paths in a sentence
@@ -291,18 +292,13 @@ def embedding_model(wanted: Sequence[CatalogEntry], folder: Path) -> str | None:
 def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
     """Check what git is told about the folder; nothing of it is asked where there is no git."""
     root = entity.root
-    if not git.installed():
-        yield Finding("git-missing", "git is not installed, so the folder has no history")
+    place = _repository(root, trusted=trusted)
+    if isinstance(place, Finding):
+        yield place
         return
-    place = git.at(root)
-    if place is None:
-        sentence = "it is in no git repository, so it has no history"
-        yield Finding("git-none", sentence, ".", fix=f"git -C {shlex.quote(str(root))} init")
-        return
-    if place.foreign or place.trap or (place.outside_repository and not trusted):
-        return  # what writes there says why it commits nothing
     yield from _find_under_way(root, place)
     yield from _find_uncommitted(root, place)
+    yield from _find_hidden(root, place)
     for code, name, lacks, _ in TOLD:
         if missing := missing_lines(root, name):
             yield Finding(code, f"{lacks} {'; '.join(missing)}", name, fix=MEND)
@@ -313,6 +309,26 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
         said = "git keeps it, though it is derived; take it out of the index"
         fix = f"git -C {shlex.quote(str(root))} rm -r --cached --ignore-unmatch {' '.join(DERIVED)}"
         yield Finding("git-tracked", said, tracked.splitlines()[0], fix=fix)
+
+
+def _repository(root: Path, *, trusted: bool) -> git.Git | Finding:
+    """Return the repository of a folder, or what keeps git from being looked at."""
+    if not git.installed():
+        return Finding("git-missing", "git is not installed, so the folder has no history")
+    place = git.at(root)
+    if place is None:
+        sentence = "it is in no git repository, so it has no history"
+        return Finding("git-none", sentence, ".", fix=f"git -C {shlex.quote(str(root))} init")
+    if place.foreign:
+        sentence = f"{place.foreign} belongs to somebody else, so its history is not read"
+        return Finding("git-foreign", sentence, ".", fix=place.advice.strip("`"))
+    if place.trap:
+        sentence = f"{place.trap} is no plain file; git would wait for it"
+        return Finding("git-trap", sentence, ".")
+    if place.outside_repository and not trusted:
+        fix = f"bumble config trust {shlex.quote(str(root))}"
+        return Finding("git-strays", place.outside_repository, ".", fix=fix)
+    return place
 
 
 def _find_under_way(root: Path, place: git.Git) -> Iterator[Finding]:
@@ -350,6 +366,20 @@ def _find_uncommitted(root: Path, place: git.Git) -> Iterator[Finding]:
             sorted(changed)[0],
             fix="bumble doctor --fix",
         )
+
+
+def _find_hidden(root: Path, place: git.Git) -> Iterator[Finding]:
+    """Find records that git is told to ignore: they have no history, and no clone has them."""
+    if place.repository.folder != place.repository.top and not git.tracked(root, ENTITY_FILE):
+        return
+    options = ("--others", "--ignored", "--exclude-standard", "-z")
+    paths = place.call("ls-files", *options).text.split("\0")
+    hidden = sorted(path for path in paths if path == ENTITY_FILE or kinds.of_path(path))
+    if hidden:
+        more = f", and {len(hidden) - 1} more like it" if len(hidden) > 1 else ""
+        said = f"git is told to ignore it{more}: it has no history, and no clone has it"
+        here = f"git -C {shlex.quote(str(root))} check-ignore -v {shlex.quote(hidden[0])}"
+        yield Finding("git-hides", said, hidden[0], fix=here)
 
 
 def missing_lines(root: Path, name: str) -> list[str]:

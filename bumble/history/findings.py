@@ -103,6 +103,11 @@ CODES: dict[str, Code] = {
     # the machine
     "git-missing": Code("note", "git is not installed: the folder has no history."),
     "git-none": Code("note", "The folder is not in a git repository: it has no history."),
+    "git-foreign": Code("note", "The git repository belongs to somebody else; it is not read."),
+    "git-strays": Code(
+        "note", "Its `.git` leads to a repository that does not know of the folder."
+    ),
+    "git-trap": Code("problem", "A pipe or a device lies where git reads a file."),
     "git-cut-off": Code(
         "problem", "git was cut off in the middle of what bumble began there.", mends=True
     ),
@@ -114,6 +119,7 @@ CODES: dict[str, Code] = {
     ),
     "git-locked": Code("problem", "A lock of another git keeps commits back."),
     "git-ignores": Code("problem", ".gitignore does not name what is derived.", mends=True),
+    "git-hides": Code("note", "git is told to ignore what an entity remembers."),
     "git-attributes": Code("note", ".gitattributes lacks lines that let clones merge.", mends=True),
     "git-driver": Code(
         "note", "git has not been told how to merge an entity's files by meaning.", mends=True

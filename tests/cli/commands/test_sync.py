@@ -81,11 +81,14 @@ def test_settings_of_the_users_own_merges_and_pushes_are_not_obeyed(life: Run, a
     check_whole(life)
 
 
-def test_an_entity_without_its_file_is_not_uploaded(life: Run, tmp_path: Path) -> None:
+def test_what_git_is_told_to_ignore_is_named_and_an_entity_without_its_file_not_uploaded(
+    life: Run, tmp_path: Path
+) -> None:
     root = life.entity.root
     git(root, "rm", "-q", "--cached", "entity.yaml", "knowledge.md")
     git(root, "commit", "-qm", "out")
     (root / ".git" / "info" / "exclude").write_text("entity.yaml\nknowledge.md\n")
+    assert "[git-hides]" in life.ok("doctor").out
     refused = life("sync", "--setup", str(tmp_path / "new"), "--yes")
     assert (refused.code, (tmp_path / "new").exists()) == (13, False)
     assert "entity.yaml is not committed" in refused.err
