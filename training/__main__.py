@@ -2,7 +2,7 @@
 
 Writes weights with `--out FILE` and the report to standard output. Cut-offs are chosen on the
 writers of the split `choose`; `test` is only reported; `sealed` only with `--sealed`. The same seed
-gives the same head. Half an hour on two cores.
+gives the same head. An hour or two on two cores.
 """
 
 from __future__ import annotations

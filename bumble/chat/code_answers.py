@@ -1,7 +1,7 @@
 """What code knows and answers by itself: names, what was told, time, sums, reminders.
 
 No model is asked, and nothing is promised that was not stored: a reminder is planned with the reply
-that tells of it, or the reply says how to set it.
+that tells of it, or the reply asks when it is to be.
 """
 
 from __future__ import annotations

@@ -356,6 +356,8 @@ def forget(
         ):
             output.say(left)
         holds = "git's history" if git.at(opened.entity.root) else "Each copy of the folder"
-        output.say(f"{holds} still holds the old bytes: docs/forget-somebody.md says what helps.")
+        output.say(
+            f"{holds} still holds the old bytes: bumble's page on forgetting says what helps."
+        )
     for entry in plan.undecided:
         output.say(f"undecided: {entry.path}: {entry.reason}.")

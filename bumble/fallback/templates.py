@@ -56,9 +56,8 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     no_reminder: str
     cannot: str  # a model would be needed
     signs: Mapping[str, str]  # the words of sums: `times` is `*`
-    hours: Mapping[
-        str, Literal["early", "noon", "afternoon", "late"]
-    ]  # words of the parts of a day
+    # words of the parts of a day
+    hours: Mapping[str, Literal["early", "noon", "afternoon", "late"]]
     foreign: str = ""  # the first reply to somebody whose language has no file
 
 

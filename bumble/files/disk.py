@@ -3,8 +3,7 @@
 Every system call that changes a file goes through here, so that a test can kill the process at
 each. So does every reading of a file whose name, or the way to it, may be a link that somebody else
 made: below an enclosed folder nothing is opened that lies elsewhere. What is made is its owner's
-alone. Knows nothing of entities or
-records.
+alone. Knows nothing of entities or records.
 """
 
 from __future__ import annotations

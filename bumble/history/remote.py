@@ -16,12 +16,14 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from bumble import patterns
-from bumble.entity import changes, commits, git_operations
-from bumble.entity.folder import ENTITY_FILE
+from bumble.entity import approvals, changes, commits, git_operations, settings
+from bumble.entity.folder import ENTITY_FILE, PRIVATE
 from bumble.errors import (
+    FolderOutdatedError,
     HistoryMissingError,
     MergeUnfinishedError,
     RefusedError,
+    SettingInvalidError,
     SyncError,
     UsageError,
 )
@@ -31,6 +33,8 @@ from bumble.records import forgotten, kinds
 from bumble.text import printable
 
 MOST_SHOWN = 5
+NEEDED = (ENTITY_FILE, *approvals.MAPPINGS)
+ODD_MODES = {"120000": "a link", "160000": "a repository within it"}
 
 
 class Upstream(Struct, frozen=True):
@@ -136,6 +140,7 @@ def merge(
     if count == "0":
         return Merging(0, clone.Mended())
     before = place.call("rev-parse", "HEAD").text.strip()
+    _check_brought(root, place, target)
     with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
         git_operations.settle(root, place)
         try:
@@ -247,6 +252,66 @@ def _record(path: str) -> tuple[str, str] | None:
 def _topmost_gone(root: Path, path: str) -> str:
     above = [folder for folder in PurePosixPath(path).parents if folder.parts]
     return str(next((one for one in reversed(above) if not (root / one).exists()), path))
+
+
+def _check_brought(root: Path, place: git.Git, target: Upstream) -> None:
+    """Look at what was fetched before anything of it lies in the folder.
+
+    Raises:
+        SyncError: If it holds what no clone of bumble's commits.
+    """
+    options = ("-r", "--raw", "-z", "--no-renames", "--no-abbrev", "--diff-filter=d")
+    base = place.call("merge-base", "HEAD", target.tracking).text.strip()
+    if not base:
+        return  # of another beginning: the merge says so
+    result = place.call("diff-tree", *options, base, target.tracking)
+    if result.code != 0:
+        raise SyncError(root, result.why, "Nothing was merged.")
+    rows = result.text.split("\0")
+    brought = zip((row.split(" ")[1] for row in rows[::2] if row), rows[1::2], strict=False)
+    prefix = place.repository.prefix
+    odd = [
+        f"{path} ({why})"
+        for mode, path in brought
+        if path.startswith(prefix) and (why := _odd(mode, path.removeprefix(prefix)))
+    ]
+    names = (path.removeprefix(prefix) for path in rows[1::2] if path.startswith(prefix))
+    odd += filter(None, (_broken(root, target, name) for name in names if name in NEEDED))
+    if odd:
+        more = f" and {len(odd) - MOST_SHOWN} more" if len(odd) > MOST_SHOWN else ""
+        why = f"another clone would bring {', '.join(odd[:MOST_SHOWN])}{more}"
+        by_hand = f"`git -C {shlex.quote(str(root))} merge {shlex.quote(target.tracking)}`"
+        raise SyncError(root, why, f"Nothing was merged. If it is yours, merge it by {by_hand}.")
+
+
+def _odd(mode: str, path: str) -> str:
+    """Say why a file of another clone is not taken; empty if it is."""
+    parts = path.split("/")
+    if mode in ODD_MODES:
+        return ODD_MODES[mode]
+    if parts[0] == PRIVATE:
+        return "it is each clone's own"
+    if any(str(folder) in kinds.FILES for folder in PurePosixPath(path).parents):
+        return "it would make a folder of a file"
+    return "it would take a folder's place" if path in kinds.FOLDERS else ""
+
+
+def _broken(root: Path, target: Upstream, name: str) -> str:
+    """Name a file of another clone that can't be read, and without which nothing works."""
+    data = git.blobs(root, [f"{target.tracking}:./{name}"])[0] or b""
+    kind = kinds.of_path(name)
+    try:
+        if kind is None:
+            settings.entity_layer(Path(name), data)
+        else:
+            kind.parse(data.decode("utf-8"), "")
+    except FolderOutdatedError:  # an older clone's, which the merge brings along
+        return ""
+    except SettingInvalidError as error:
+        return str(error).splitlines()[0]
+    except ValueError as error:
+        return f"{name} ({error})"
+    return ""
 
 
 def unpushed(place: git.Git, target: Upstream) -> int:

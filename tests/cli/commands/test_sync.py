@@ -178,30 +178,30 @@ def folder(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "make"),
+    ("path", "make", "why"),
     turns(
         3,
         [
-            ("knowledge.md", lambda file: file.symlink_to("/etc/hostname")),
-            ("episodes/x.md", lambda file: file.symlink_to("../journal.md")),
-            ("knowledge.md", folder),
-            ("beliefs", lambda file: file.write_text("x")),
-            (".bumble/lock", lambda file: file.write_text("x")),
-            ("entity.yaml", lambda file: file.write_text("name: A\n")),
-            ("entity.yaml", lambda file: file.write_bytes(b"name: \xff")),
-            ("soma.yaml", lambda file: file.write_text("bars: {a: b: c}\n")),
-            ("state.yaml", lambda file: file.write_text("- 1\n")),
+            ("knowledge.md", lambda file: file.symlink_to("/etc/hostname"), "a link"),
+            ("episodes/x.md", lambda file: file.symlink_to("../journal.md"), "a link"),
+            ("knowledge.md", folder, "a folder of a file"),
+            ("beliefs", lambda file: file.write_text("x"), "a folder's place"),
+            (".bumble/lock", lambda file: file.write_text("x"), "each clone's own"),
+            ("entity.yaml", lambda file: file.write_text("name: A\n"), "is missing"),
+            ("entity.yaml", lambda file: file.write_bytes(b"name: \xff"), "not UTF-8"),
+            ("soma.yaml", lambda file: file.write_text("bars: {a: b: c}\n"), "soma.yaml ("),
+            ("state.yaml", lambda file: file.write_text("- 1\n"), "state.yaml ("),
         ],
     ),
 )
-def test_what_no_clone_commits_is_said_once_it_is_merged_and_can_be_taken_back(
-    life: Run, away: Path, path: str, make: Callable[[Path], object]
+def test_what_no_clone_commits_is_refused_before_anything_is_merged(
+    life: Run, away: Path, path: str, make: Callable[[Path], object], why: str
 ) -> None:
     bring(away, path, make)
-    before = git(life.entity.root, "rev-parse", "HEAD").strip()
-    for command in (("sync",), ("status",), ("doctor",), ("recall", "tea")):
-        assert life(*command).code != 70
-    git(life.entity.root, "reset", "-q", "--hard", before)
+    before = git(life.entity.root, "rev-parse", "HEAD")
+    done = life("sync")
+    assert (done.code, why in done.err, f"{path}" in done.err) == (13, True, True), done.err
+    assert git(life.entity.root, "rev-parse", "HEAD") == before
     assert "Nothing is wrong" in life.ok("doctor").out
 
 
