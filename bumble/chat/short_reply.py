@@ -18,7 +18,7 @@ from bumble.runtime.runtime import Runtime
 
 HOW_ARE_YOU, WHO_ARE_YOU = "How are you?", "Who are you?"
 LISTENS = "heard"
-REPLY_FROM = 1.0  # score from which a short reply is no guess
+REPLY_FROM = 2.0  # score from which a short reply is no guess
 
 
 def hello(turn: Turn, template: Templates, runtime: Runtime) -> str:

@@ -525,13 +525,13 @@ def test_who_only_tells_something_is_answered_without_the_model(ada: Entity) -> 
 
 def test_the_reader_chooses_what_a_friend_would_say(ada: Entity) -> None:
     said = "flop is gone, only flip is left"
-    known = {said: reading("tell", keep=True, replies={"noted": 0.1, "sorry": 1.7, "laugh": -2.0})}
+    known = {said: reading("tell", keep=True, replies={"noted": 0.1, "sorry": 2.7, "laugh": -2.0})}
     talk, _ = told(ada, known)
     assert talk.say(said) in replies("sorry")
 
 
 def test_a_reply_that_says_what_is_done_with_a_message_is_true(ada: Entity) -> None:
-    claims = {"noted": 4.0, "secret": 3.0, "wow": 2.0}
+    claims = {"noted": 5.0, "secret": 4.0, "wow": 3.0}
     known = {
         "a cup fell": reading("tell", replies=claims),
         "mind that i live in a mill": reading("remember", keep=True, replies=claims),
@@ -545,7 +545,7 @@ def test_a_reply_that_says_what_is_done_with_a_message_is_true(ada: Entity) -> N
 
 def test_a_message_is_no_task_where_none_of_its_sentences_is(ada: Entity) -> None:
     parts = ("The bike is his.", "I will mend it well.")
-    whole = reading("tell", "task", replies={"lovely": 2.0})
+    whole = reading("tell", "task", replies={"lovely": 3.0})
     text = " ".join(parts)
     known = {text: whole, **dict.fromkeys(parts, reading("tell"))}
     talk, _ = told(ada, known)
@@ -554,7 +554,7 @@ def test_a_message_is_no_task_where_none_of_its_sentences_is(ada: Entity) -> Non
 
 def test_who_greets_and_tells_is_greeted_and_heard(ada: Entity) -> None:
     text = "good morning! the cat brought a mouse"
-    known = {text: reading("tell", "greet", replies={"laugh": 2.0})}
+    known = {text: reading("tell", "greet", replies={"laugh": 3.0})}
     talk, _ = told(ada, known)
     answer = talk.say(text)
     assert answer.startswith("Hello")
@@ -627,7 +627,7 @@ def test_a_task_is_about_what_was_just_told(ada: Entity) -> None:
 
 def test_where_no_draft_can_be_said_a_few_words_stand_that_claim_nothing(ada: Entity) -> None:
     said = "my mother died last week"
-    known = {said: reading("tell", keep=True, replies={"condole": 2.0})}
+    known = {said: reading("tell", keep=True, replies={"condole": 3.0})}
     talk, _ = told(ada, known, said, said, tier="choose")
     assert talk.say(said) in replies("condole")
 
