@@ -65,7 +65,8 @@ def answer(
     """Answer a message that code can answer; None: it can't."""
     said = reading.said
     perhaps = said.main == "task" and said.scores.get("remind", -9.0) > PERHAPS and said.when
-    if told := _asked_when(heard, words):
+    # who tells something that is worth keeping answers no "when?"
+    if said.keep <= 0 and (told := _asked_when(heard, words)):
         due = time_of(heard.message.text, heard.message.text, reading.language, runtime.now())
         if due is not None:
             before = runtime.memory.reader.read(told.text) if runtime.memory.reader else said

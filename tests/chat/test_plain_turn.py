@@ -330,6 +330,15 @@ def test_no_reminder_is_promised_that_is_not_set(ada: Entity) -> None:
     assert [one.text for one in reminders.read(ada.reminders)] == ["the kettle"]
 
 
+def test_what_is_told_behind_that_question_sets_no_reminder(ada: Entity) -> None:
+    text, later = "remind me of the kettle", "mum comes tomorrow at 8"
+    known = {text: reading("remind", what="the kettle"), later: reading("tell", keep=True)}
+    talk, _ = told(ada, known)
+    talk.say(text)
+    assert talk.say(later) in replies("heard")
+    assert list(reminders.read(ada.reminders)) == []
+
+
 def test_an_answer_that_names_no_time_sets_no_reminder(ada: Entity) -> None:
     text, later = "remind me of the kettle", "never mind, it sings"
     known = {text: reading("remind", what="the kettle"), later: reading("tell")}
