@@ -26,6 +26,7 @@ GRAMS = 1024  # buckets that character 3- and 4-grams are hashed into
 MOST_TOKENS = 96  # of a message: what follows is not read
 HEADS = 4
 SPAN_FROM = (-1.0, -1.0, -1.0)  # above it a token is of a name, a time, a purpose
+OWN_FROM = 0.2  # above it a name is the speaker's own; no reading hangs on a processor's rounding
 NAME_FROM = -2.5  # likewise, of a name where somebody surely says theirs
 MAY_INTRODUCE = -1.5  # of a whole message of which a part, read by itself, surely is one
 SURELY_INTRODUCES = 1.0  # likewise, of a part of one of the first messages, whatever the whole is
@@ -130,7 +131,7 @@ class HeadReader:
         keep = above.pop("keep")
         scores = {name: value for name, value in above.items() if name not in GRADES}
         # who is named as somebody's brother or cat, or addressed, is not who speaks
-        scores["introduce"] = min(scores["introduce"], float(out["own"]))
+        scores["introduce"] = min(scores["introduce"], float(out["own"]) - OWN_FROM)
         least = list(SPAN_FROM)
         least[0] = NAME_FROM if scores["introduce"] > 0 else least[0]
         name, when, what = spans(text, offsets, out["spans"], least)
