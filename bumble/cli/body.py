@@ -17,6 +17,7 @@ from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf, data_of
+from bumble.entity import secrets
 from bumble.errors import RecordExistsError
 from bumble.records import anchors, relationships, soma
 from bumble.records.base import Provenance
@@ -281,7 +282,7 @@ def add(
     Of more than 20 the weakest goes: what counts is strength, and how lately it was recalled.
     """
     label = writing.one_line(label, "label")
-    writing.refuse_secrets(label, description)
+    secrets.refuse(label, description)
     listed = ANCHORS.listed(opened).records
     existing = anchors.match(listed, label)
     if existing is not None:

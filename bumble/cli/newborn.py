@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import opening, output, writing
+from bumble.cli import listing, opening, output, writing
 from bumble.cli.command import plain
 from bumble.cli.models import chat_model
 from bumble.cli.opening import named_in_text
@@ -295,7 +295,6 @@ MAKERS: Mapping[
 
 DEFAULT_ARCHETYPE = "curious"
 MAX_NAME_CHARS = 100
-JOINER = "\u200d"  # part of many emoji, though it prints nothing by itself
 
 
 def make(
@@ -334,12 +333,15 @@ def make(
     named = root.name.strip("._- ") or "bee"
     called = named[:1].upper() + named[1:]
     which, where = f"What is it like ({', '.join(kinds)})?", "Which time zone does it live in?"
-    kind = partial(_one_of, choices=kinds)
+    kind = partial(listing.choice, "archetype", offered=kinds)
+    line = partial(writing.one_line, most_chars=MAX_NAME_CHARS)
     newborn = create.NewEntity(
-        name=choose("--name", "What is it called?", name, called, _line),
-        archetype=choose("--archetype", which, archetype, DEFAULT_ARCHETYPE, kind),
-        owner=choose("--owner", "And what is your name?", owner, user_name(shell), _line),
-        timezone=choose("--timezone", where, timezone, _local_zone(), _zone),
+        name=choose("What is it called?", name, called, partial(line, what="name")),
+        archetype=choose(which, archetype, DEFAULT_ARCHETYPE, kind),
+        owner=choose(
+            "And what is your name?", owner, user_name(shell), partial(line, what="owner's name")
+        ),
+        timezone=choose(where, timezone, _local_zone(), _zone),
     )
     above = find(root.parent)
     if above is not None:
@@ -404,7 +406,6 @@ def _look_after(shell: Shell, root: Path, newborn: NewEntity, made: ChangeSet) -
 
 
 def _choose(
-    option: str,
     question: str,
     option_text: str | None,
     default: str,
@@ -415,31 +416,14 @@ def _choose(
     """Return what an option says, else what the person at the terminal says, else the default."""
     if option_text is None and asks:
         return output.asked(question, default, check)
-    try:
-        return check(default if option_text is None else option_text.strip())
-    except ValueError as error:
-        raise UsageError(f"{option}: {error}") from error
-
-
-def _line(text: str) -> str:
-    if not text or not text.replace(JOINER, "").isprintable():
-        raise ValueError("it should be one line of printable text")
-    if len(text) > MAX_NAME_CHARS:
-        raise ValueError(f"it should be at most {MAX_NAME_CHARS} characters long")
-    return text
-
-
-def _one_of(text: str, choices: list[str]) -> str:
-    if text not in choices:
-        raise ValueError(f"there is no {text!r}; there are {', '.join(choices)}")
-    return text
+    return check(default if option_text is None else option_text.strip())
 
 
 def _zone(text: str) -> str:
     """Return the name of a time zone, if it is one.
 
     Raises:
-        ValueError: If there is none of that name.
+        UsageError: If there is none of that name.
         UserError: If the machine knows none at all.
     """
     try:
@@ -450,7 +434,7 @@ def _zone(text: str) -> str:
                 "This machine has no time zone database, and an entity lives by one.\n"
                 "Install it: the package tzdata of your system, or `pip install tzdata`."
             ) from None
-        raise ValueError(f"there is no time zone {text!r}; one is called Europe/Lisbon") from None
+        raise UsageError(f"There is no time zone {text!r}; one is called Europe/Lisbon.") from None
 
 
 def user_name(shell: Shell) -> str:
@@ -458,8 +442,8 @@ def user_name(shell: Shell) -> str:
     for name in (git.user_name(), shell.account_name):
         if any(map(str.isdigit, name)):
             continue  # of an account, or a machine
-        with suppress(ValueError):
-            return _line(name)
+        with suppress(UsageError):
+            return writing.one_line(name, "name", MAX_NAME_CHARS)
     return NAMELESS
 
 

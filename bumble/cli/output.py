@@ -16,7 +16,7 @@ import typer
 
 from bumble import patterns
 from bumble.cli.process import Shell
-from bumble.errors import FULL, UserError
+from bumble.errors import FULL, UsageError, UserError
 from bumble.text.printable import clean, escaped
 
 T = TypeVar("T")
@@ -277,12 +277,12 @@ def columns(stream: TextIO) -> int:
 
 
 def asked(question: str, default: str, check: Callable[[str], T]) -> T:
-    """Ask for a line at the terminal until it will do: `check` raises ValueError if not."""
+    """Ask for a line at the terminal until it will do; `check` raises if not."""
     sign("")
     while True:
         try:
             return check(str(typer.prompt(question, err=True, default=default)).strip())
-        except ValueError as error:
+        except (ValueError, UsageError) as error:
             say(f"{error}")
 
 

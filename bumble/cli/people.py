@@ -91,11 +91,6 @@ PEOPLE = Shelf(
 everybody, find = PEOPLE.listed, PEOPLE.find
 
 
-def id_of(opened: Opened, name: str) -> str:
-    """Return the id of somebody the entity knows, or the one a new name would get."""
-    return speaking(opened, writing.one_line(name, "name")).id
-
-
 def names(opened: Opened) -> dict[str, str]:
     """Return what to call people, by id; the owner and everybody the entity knows."""
     owner = opened.identity.owner.name
@@ -152,11 +147,6 @@ def text_of(words: Sequence[str], most: int = MAX_QUERY_CHARS) -> str:
     return text.strip("\n")
 
 
-def asking(opened: Opened, speaker: str | None) -> str:
-    """Return the id of who asks: by default the owner."""
-    return opened.owner_id if speaker is None else id_of(opened, speaker)
-
-
 def memory_of(opened: Opened, embedder: Embedder | None) -> Memory:
     """Return what an entity remembers, by its index, which is brought up to date."""
     from bumble.index.memory import Memory
@@ -183,9 +173,9 @@ def search_of(
     from bumble.cli import body
     from bumble.recall.memory_search import Search
 
-    about = () if person is None else (id_of(opened, person),)
+    about = () if person is None else (speaking(opened, person).id,)
     owner = () if opened.shell.everything else (opened.owner_id,)
-    asker = (*owner, *about) if speaker is None else (id_of(opened, speaker),)
+    asker = (*owner, *about) if speaker is None else (speaking(opened, speaker).id,)
     return Search(
         readers=tuple(dict.fromkeys(asker)),
         mood=body.look(opened).mood.name,
@@ -326,7 +316,7 @@ def forget(
         raise RecordInvalidError(opened.entity.relationships, why)
     person = relationships.match(listing.records, name)
     names = (name, *(person.names if person else ()))
-    person_id = person.id if person else id_of(opened, name)
+    person_id = person.id if person else speaking(opened, name).id
     plan = forgetting.plan(opened.entity, person_id, names, opened.zone)
     caches = opened.shell.own_caches(opened.entity.root)
     if plan.changes and not dry_run:

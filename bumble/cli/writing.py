@@ -180,22 +180,8 @@ def _text(text: str, *, required: bool) -> str:
         raise UsageError("The text is not UTF-8; nothing was changed.") from None
     if size > markdown.MAX_BYTES:
         raise UsageError(_too_long())
-    refuse_secrets(text)
+    secrets.refuse(text)
     return text.replace("\r\n", "\n").strip("\n")
-
-
-def refuse_secrets(*texts: str) -> None:
-    """Refuse texts that hold what is to stay out of memory.
-
-    Raises:
-        RefusedError: If one does.
-    """
-    for what in filter(None, map(secrets.find_secret, texts)):
-        raise RefusedError(
-            f"The text holds what looks like {what}; nothing was changed.\n"
-            "Secrets do not go into memory, where a prompt may show them. To keep it all the same,"
-            " write it into the file by hand."
-        )
 
 
 def _too_long() -> str:
@@ -243,17 +229,24 @@ def _read(stream: BinaryIO, where: str) -> str:
         raise UsageError(f"{where}:{line}: not UTF-8 text; nothing was changed.") from None
 
 
-def one_line(text: str, what: str) -> str:
+def one_line(text: str, what: str, most_chars: int | None = None) -> str:
     """Return a name or a title, checked to be one line of text.
 
+    Args:
+        text: As it was given.
+        what: What it is.
+        most_chars: How long it may be.
+
     Raises:
-        UsageError: If it is empty or holds what a line can't show.
+        UsageError: If it is empty, too long, or holds what a line can't show.
     """
     line = words.one_line(text)
     if not line:
         raise UsageError(f"The {what} is empty; nothing was changed.")
     if any(unicodedata.category(char) in UNPRINTABLE for char in line):
         raise UsageError(f"The {what} should be one line of printable text; nothing was changed.")
+    if most_chars is not None and len(line) > most_chars:
+        raise UsageError(f"The {what} should be at most {most_chars} characters long.")
     return line
 
 

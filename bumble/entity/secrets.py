@@ -75,13 +75,12 @@ def refuse(*texts: str) -> None:
     Raises:
         RefusedError: If one does.
     """
-    for text in texts:
-        what = find_secret(text)
-        if what is not None:
-            raise RefusedError(
-                f"this holds what looks like {what}; secrets do not go into memory\n"
-                "Write it down without that."
-            )
+    for what in filter(None, map(find_secret, texts)):
+        raise RefusedError(
+            f"The text holds what looks like {what}; nothing was changed.\n"
+            "Secrets do not go into memory, where a prompt may show them: write it down without"
+            " that. What has to be kept all the same, its owner writes into a file by hand."
+        )
 
 
 def _places(text: str) -> Iterator[tuple[str, int, int]]:

@@ -165,7 +165,7 @@ def _person(opened: Opened, check: checks.Check) -> str:
     """
     if not check.person:
         return opened.owner_id
-    person, names = people.id_of(opened, check.person), people.names(opened)
+    person, names = people.speaking(opened, check.person).id, people.names(opened)
     if person not in names and not _newest(opened, person):
         raise listing.missing("person", check.person, names.values())
     return person

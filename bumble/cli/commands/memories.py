@@ -153,7 +153,7 @@ def add(
     """Give the entity something to remember."""
     moment = listing.moment(at, opened, "--at") if at is not None else opened.shell.now()
     moment = moment.astimezone(opened.zone)
-    who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
+    who = tuple(dict.fromkeys(people.speaking(opened, name).id for name in person or ()))
     with writing.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
         episode_id = base.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)
         tags = tag_words.distinct_tags((*(tag or ()), *tag_words.tags_in(draft)))

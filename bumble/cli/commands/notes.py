@@ -27,6 +27,7 @@ from bumble.cli.command import (
 )
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf, data_of
+from bumble.entity import secrets
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
 from bumble.records import base, projects, reminders, skills
@@ -183,7 +184,7 @@ def add(
     if existing is not None:
         raise RecordExistsError(opened.entity.root / projects.path(existing.id))
     edit = _edit(opened, None, why, steps, person, tags)
-    writing.refuse_secrets(title)
+    secrets.refuse(title)
     planned = [projects.plan_new(title, edit, f"begin {title}")]
     sentence = f"Added the project {title}."
     slug = disk.file_name(title)
@@ -244,7 +245,7 @@ def _edit(
     tags: list[str] | None,
 ) -> projects.Edit:
     """Return what the options say of a project; none of them may hold a secret."""
-    writing.refuse_secrets(why or "", *(steps or ()), *(tags or ()))
+    secrets.refuse(why or "", *(steps or ()), *(tags or ()))
     return projects.Edit(
         status,
         why,

@@ -51,7 +51,7 @@ def petri(
     """
     from bumble.recall import survey
 
-    readers = (people.asking(opened, speaker),)
+    readers = (people.speaking(opened, speaker).id,)
     query = None if query is None else people.text_of([query])
     memory = people.memory_of(opened, weights.embedder(opened) if query else None)
     now = opened.now
@@ -249,7 +249,7 @@ def deep_recall(
     nothing answers is kept in questions/ until something does; with --dry-run it isn't.
     """
     question = people.text_of(query)
-    reader = people.asking(opened, speaker)
+    reader = people.speaking(opened, speaker).id
     with run_job.open_runtime(opened, "deep-recall", yes=yes, needs_model=False) as made:
         # who may not write there is answered by an index of their own
         runtime = replace(made, memory=people.memory_of(opened, weights.embedder(opened)))

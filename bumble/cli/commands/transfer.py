@@ -186,8 +186,7 @@ def import_(
     `bumble distill --session ID` says so, and of the person's own words alone. Run it again as
     often as you like: what is there already stays as it is.
     """
-    name = writing.one_line(speaker, "name") if speaker is not None else None
-    who = people.speaking(opened, name)
+    who = people.speaking(opened, speaker)
     first = listing.moment(since, opened, "--from") if since else None
     place = opened.shell.real_path(path)
     if not place.exists():
