@@ -10,7 +10,7 @@ import json
 import os
 import shlex
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -32,8 +32,6 @@ from bumble.history import clone
 from bumble.history.findings import Finding
 from bumble.index import sync
 from bumble.index.place import Place
-from bumble.models.weights import store
-from bumble.models.weights.catalog import CatalogEntry
 from bumble.records import kinds
 from bumble.text.words import one_line
 
@@ -280,13 +278,6 @@ def _index_findings(
             name,
             fix="bumble index",
         )
-
-
-def embedding_model(wanted: Sequence[CatalogEntry], folder: Path) -> str | None:
-    """Return which of some embedding models would be used, by its manifest; None: none."""
-    return next(
-        (entry.name for entry in wanted if (folder / entry.name / store.MANIFEST).is_file()), None
-    )
 
 
 def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:

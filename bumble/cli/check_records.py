@@ -6,7 +6,7 @@ import itertools
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -22,9 +22,9 @@ from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError, 
 from bumble.files import disk
 from bumble.history.findings import Finding
 from bumble.prompt import system
-from bumble.records import base, kinds, knowledge, session_files, sessions, soma
+from bumble.records import base, kinds, knowledge, relationships, session_files, sessions, soma
 from bumble.records.kind import Kind, RecordView, unite
-from bumble.runtime import body_state, rules, schedule
+from bumble.runtime import body_state, people, rules, schedule
 from bumble.text import markdown, moments
 from bumble.text.yaml_edit import SourceError
 
@@ -158,35 +158,29 @@ _Reading = tuple[Sequence[Dated], Sequence[Finding]]  # the times of a file, and
 ProgressCallback = Callable[[int, int], object]  # how many files are done, of how many
 
 
-class CheckContext(Struct, frozen=True):
-    """What every check of a record needs to know."""
-
-    entity: Entity
-    now: datetime
-    zone: tzinfo
-    owner: str = ""  # id of whom the entity belongs to
-
-
 class _File(Struct, frozen=True):
     path: Path
     kind: Kind
     edit: str  # the command that opens it
 
 
-def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[Finding]:
+def check(opened: Opened, report_progress: ProgressCallback) -> Iterator[Finding]:
     """Read every record and yield what is wrong, in the order of the files."""
+    entity = opened.entity
     record_files = [
-        _File(path, kind, _edit_command(context.entity, kind, path))
+        _File(path, kind, _edit_command(entity, kind, path))
         for kind in kinds.KINDS
-        for path in kind.reachable(context.entity)
+        for path in kind.reachable(entity)
     ]
-    portraits = kinds.PERSON.paths(context.entity)
-    sources = Sources(people={context.owner, *(path.stem for path in portraits)})
+    # by the settings alone: the files that say more may be those that can't be read
+    owner = relationships.person_id(opened.identity.owner.name or people.UNNAMED)
+    portraits = kinds.PERSON.paths(entity)
+    sources = Sources(people={owner, *(path.stem for path in portraits)})
     for number, file in enumerate(record_files):
-        yield from _check_file(context, file, sources)
+        yield from _check_file(opened, file, sources)
         report_progress(number + 1, len(record_files))
     yield from sources.check()
-    yield from _find_doubles(context.entity, record_files)
+    yield from _find_doubles(entity, record_files)
     pairs = sorted({tuple(paths) for paths in sources.names.values() if len(paths) > 1})
     for first, *later_paths in pairs:
         for other in later_paths:
@@ -195,13 +189,13 @@ def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[
                 f"{first} answers to a name of this person too: the first by file name is meant",
                 other,
             )
-    for path in companions.orphans(context.entity.root):
+    for path in companions.orphans(entity.root):
         yield Finding(
             "source-alone",
             "what it is about went, or has another name: name it alike, or remove it",
-            context.entity.relative(path),
+            entity.relative(path),
         )
-    yield from _find_unread(context.entity, {file.path for file in record_files})
+    yield from _find_unread(entity, {file.path for file in record_files})
 
 
 def check_prompt_files(entity: Entity, config: PromptConfig) -> Iterator[Finding]:
@@ -230,17 +224,18 @@ def _in_editor(path: Path) -> str:
     return f"$EDITOR {shlex.quote(str(path))}"
 
 
-def _check_file(context: CheckContext, file: _File, sources: Sources) -> Iterator[Finding]:
+def _check_file(opened: Opened, file: _File, sources: Sources) -> Iterator[Finding]:
     """Yield what is wrong with a file; of one that can't be read, that alone."""
-    relative = context.entity.relative(file.path)
+    entity, now = opened.entity, opened.now
+    relative = entity.relative(file.path)
     try:
-        disk.inside(context.entity.root, relative)
+        disk.inside(entity.root, relative)
     except UnsafePathError:
         return  # the link is a finding of its own
     try:
-        times, findings = _read(context, file, relative, sources)
+        times, findings = _read(opened, file, relative, sources)
         for at, line in times:
-            if moments.is_ahead(at, context.now):
+            if moments.is_ahead(at, now):
                 yield Finding(
                     "clock-ahead",
                     f"{at.isoformat()} is more than a day from now",
@@ -250,15 +245,15 @@ def _check_file(context: CheckContext, file: _File, sources: Sources) -> Iterato
                 )
         yield from findings
         yield from _find_secret(file, relative)
-        if companions.is_lost(context.entity.root, relative):
+        if companions.is_lost(entity.root, relative):
             beside, text = companions.of(file.path)
             base.of_text(text, beside, base.parse_mapping)  # says what is wrong with it
-            told = f"{context.entity.relative(beside)} is gone: it counts as least trusted of all"
+            told = f"{entity.relative(beside)} is gone: it counts as least trusted of all"
             yield Finding("source-lost", told, relative, None, file.edit)
     except RecordInvalidError as error:
         code = "conflict-marker" if isinstance(error, HalfMergedError) else "record-invalid"
         fix = file.edit if error.path == file.path else _in_editor(error.path)
-        yield Finding(code, error.problem, context.entity.relative(error.path), error.line, fix)
+        yield Finding(code, error.problem, entity.relative(error.path), error.line, fix)
     except (UserError, OSError) as error:  # one that can't be looked at hides no other
         yield Finding("record-invalid", str(error).splitlines()[0], relative, None, file.edit)
 
@@ -281,7 +276,7 @@ def _find_secret(file: _File, relative: str) -> Iterator[Finding]:
             return
 
 
-def _read(context: CheckContext, file: _File, relative: str, sources: Sources) -> _Reading:
+def _read(opened: Opened, file: _File, relative: str, sources: Sources) -> _Reading:
     """Read a file's records, and enter them into the sources.
 
     Raises:
@@ -291,7 +286,7 @@ def _read(context: CheckContext, file: _File, relative: str, sources: Sources) -
         return _read_session(file, relative, sources)
     if file.kind is kinds.SOMA:
         body_state.stored(file.path, soma.read(file.path))
-    views = file.kind.read(file.path, context.zone)
+    views = file.kind.read(file.path, opened.zone)
     findings: list[Finding] = []
     if file.kind is kinds.KNOWLEDGE:
         findings += _check_sections(views, relative, file)

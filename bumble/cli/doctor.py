@@ -27,10 +27,9 @@ from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError, UserError
 from bumble.history import clone
 from bumble.history.findings import Finding, guarded
-from bumble.index import place
 from bumble.index.sync import IndexState
 from bumble.jobs.forgetting import forget
-from bumble.records import kinds, relationships
+from bumble.records import kinds
 from bumble.text import words
 
 NOBODY = "bumble"  # who commits where the settings can't be read
@@ -59,25 +58,15 @@ class Checkup(Struct):
 
     def check_records(self) -> Iterator[Finding]:
         """Read every record."""
-        it = self.opened
-        owner = relationships.person_id(it.identity.owner.name or "you")
-        context = check_records.CheckContext(it.entity, it.shell.now(), it.zone, owner)
-        return check_records.check(context, self.report_progress)
+        return check_records.check(self.opened, self.report_progress)
 
     def check_index(self) -> list[Finding]:
         """Compare the index with the files."""
-        shell = self.opened.shell
-        catalog, before = weights.catalog_of(shell), weights.embedded_by(self.opened)
-        wanted = weights.embedding_models(self.opened, catalog, before)
-        model = check_folder.embedding_model(wanted, shell.weights)
-        at = partial(index_at, self.opened)
-        self.index, found = check_folder.check_index(self.opened.entity, model, at)
+        wanted = weights.embedding_models(self.opened)
+        here = next(iter(weights.installed(self.opened.shell, wanted)), None)
+        at = partial(index_place.place_of, self.opened)
+        self.index, found = check_folder.check_index(self.opened.entity, here and here.name, at)
         return found
-
-
-def index_at(opened: Opened) -> place.Place:
-    """Return where the index of an entity stands."""
-    return index_place.place_of(opened.entity, opened.config.index)
 
 
 CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
@@ -136,13 +125,14 @@ def mend(report: Checkup, lock_timeout: float | None, *, adopts: bool) -> bool:
         if report.has("forgotten-back"):
             forget.forget_again(
                 *(opened.entity, policy, shell.own_caches(root)),
-                at=index_at(opened),
+                at=index_place.place_of(opened),
                 zone=opened.zone,
                 timeout_seconds=wait,
             )
         if is_readable and report.has(*INDEX_CODES):
             broken = report.has("index-unusable", "index-orphans")
-            index_place.synced(opened, weights.embedder(opened), index_at(opened), rebuild=broken)
+            at = index_place.place_of(opened)
+            index_place.synced(opened, weights.embedder(opened), at, rebuild=broken)
     except LockedError:
         raise
     except UserError as error:

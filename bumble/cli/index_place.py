@@ -17,23 +17,15 @@ from bumble.files import disk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from bumble.cli.opening import Opened
-    from bumble.entity.config import IndexConfig
-    from bumble.entity.folder import Entity
     from bumble.index.ingest import SyncReport
     from bumble.index.place import Place
     from bumble.models.embed.protocol import Embedder
 
 
-def place_of(entity: Entity, config: IndexConfig, donors: tuple[Path, ...] = ()) -> Place:
+def place_of(opened: Opened) -> Place:
     """Return where an entity's index stands.
-
-    Args:
-        entity: Whose index.
-        config: The settings in force; no folder can make these.
-        donors: Databases of other indexes that vectors are taken over from, the likeliest first.
 
     Raises:
         SettingInvalidError: If it is to stand on a server that has no address.
@@ -42,7 +34,8 @@ def place_of(entity: Entity, config: IndexConfig, donors: tuple[Path, ...] = ())
     """
     from bumble.index import place
 
-    local = replace(place.of(entity), donors=donors)
+    config = opened.config.index  # no folder can make these settings
+    local = replace(place.of(opened.entity), donors=opened.donors)
     if config.backend == "sqlite" or (config.backend == "auto" and not config.url):
         return local
     if not config.url:
@@ -89,7 +82,7 @@ def up_to_date(
     """
     from bumble.index import place
 
-    at = place_of(opened.entity, opened.config.index, opened.donors)
+    at = place_of(opened)
     try:
         report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
     except FolderUnwritableError as error:

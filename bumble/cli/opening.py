@@ -417,7 +417,7 @@ def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
         opened.entity,
         opened.commit_policy,
         opened.shell.own_caches(opened.entity.root),
-        at=index_place.place_of(opened.entity, opened.config.index),
+        at=index_place.place_of(opened),
         zone=opened.zone,
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )

@@ -340,7 +340,7 @@ def forget(
     )
     if plan.changes and not dry_run:
         forgetting.drop_caches(opened.entity, caches)
-        at = index_place.place_of(opened.entity, opened.config.index)
+        at = index_place.place_of(opened)
         for left in forgetting.scrub_traces(
             opened.entity, [plan], at, name=opened.identity.name, zone=opened.zone
         ):

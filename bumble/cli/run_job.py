@@ -263,7 +263,7 @@ def make_runtime(
         open_embedder,
         name=opened.identity.name,
         zone=ZoneInfo(opened.identity.timezone),
-        place=index_place.place_of(opened.entity, opened.config.index, opened.donors),
+        place=index_place.place_of(opened),
         syncs=writes,
         optional=talks,
         open_reader=lambda own: weights.message_reader(opened, own, fetch_with_yes=yes),

@@ -5,6 +5,7 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
@@ -12,9 +13,9 @@ from bumble.cli.process import Shell
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.errors import WeightsMissingError
+from bumble.index import place
 from bumble.index.sync import sync
 from bumble.llm.scripted import ScriptedModel
-from bumble.models.weights import catalog
 from bumble.models.weights.catalog import CatalogEntry, Hub, Wheel, Wheels
 from bumble.models.weights.store import PullOptions
 from tests.support.hashing import HashingEmbedder
@@ -83,7 +84,7 @@ def test_where_another_language_is_spoken_the_embedder_that_knows_it_goes_first(
     loaded = settings.load(ada.file, ada.root.parent / "config.yaml", {})
     assert loaded.identity is not None
     opened = Opened(shell, ada, "", loaded, loaded.identity)
-    assert weights.embedding_models(opened, catalog.load(), "")[0].name == first
+    assert weights.embedding_models(opened)[0].name == first
 
 
 def opened_in(ada: Entity, shell: Shell) -> Opened:
@@ -96,23 +97,31 @@ def said(ada: Entity, text: str) -> None:
     talk(runtime_of(ada, ScriptedModel([say("Aha.")])), text)
 
 
+def embedded(ada: Entity, model: str) -> None:
+    embedder = HashingEmbedder()
+    embedder.identity = replace(embedder.identity, model=model)
+    sync(ada, embedder, name="Ada", zone=UTC)
+
+
 def test_what_the_owner_speaks_decides_until_something_was_embedded(
     ada: Entity, shell: Shell
 ) -> None:
     said(ada, "Meine Schwester wohnt seit März in Leipzig und arbeitet im Krankenhaus.")
-    opened, known = opened_in(ada, shell), catalog.load()
-    assert weights.embedding_models(opened, known, "")[0].name == "multilingual-e5-small"
-    before = weights.embedding_models(opened, known, "all-minilm-l6-v2")
-    assert before[0].name == "all-minilm-l6-v2"
+    place.of(ada).database.unlink()
+    opened = opened_in(ada, shell)
+    assert weights.embedding_models(opened)[0].name == "multilingual-e5-small"
+    embedded(ada, "all-minilm-l6-v2")
+    assert weights.embedding_models(opened)[0].name == "all-minilm-l6-v2"
 
 
 def test_where_messages_have_to_be_read_one_model_is_fetched_for_both(
     ada: Entity, shell: Shell
 ) -> None:
-    opened, known = opened_in(ada, shell), catalog.load()
-    assert weights.embedding_models(opened, known, "", reads=True)[0].name == weights.READING
-    before = weights.embedding_models(opened, known, "all-minilm-l6-v2", reads=True)
-    assert before[0].name == "all-minilm-l6-v2"
+    opened = opened_in(ada, shell)
+    assert weights.embedding_models(opened, reads=True)[0].name == weights.READING
+    said(ada, "My sister has lived in Leipzig since March.")
+    embedded(ada, "all-minilm-l6-v2")
+    assert weights.embedding_models(opened, reads=True)[0].name == "all-minilm-l6-v2"
 
 
 def test_an_index_goes_on_with_the_model_that_made_it(ada: Entity, shell: Shell) -> None:

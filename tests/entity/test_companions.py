@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bumble.cli.check_records import CheckContext, check
 from bumble.entity import changes, companions
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -20,6 +19,7 @@ from bumble.records import base, beliefs, journal, kinds, knowledge, relationshi
 from bumble.records.base import Provenance
 from bumble.records.kind import Kind
 from bumble.text import markdown, yaml_edit
+from tests.support import record_files
 from tests.support.kind_samples import record
 from tests.support.living import NOON, known, talked
 from tests.support.running import Run
@@ -211,7 +211,7 @@ def test_any_text_of_sections_comes_back(pieces: list[str]) -> None:
 
 
 def held(entity: Entity) -> Iterator[tuple[str, str]]:
-    found = check(CheckContext(entity, NOON, UTC), lambda done, of: None)
+    found = record_files.found(entity, NOON)
     return ((one.code, one.path) for one in found)
 
 
@@ -258,7 +258,7 @@ def test_a_wrong_value_is_named_where_it_stands(entity: Entity) -> None:
     changes.apply(entity.root, ChangeSet("x", (change,)))
     beside = entity.root / str(companions.place(beliefs.path(ID)))
     beside.write_text(beside.read_text().replace("confidence: 0.7", "confidence: 2"))
-    found = check(CheckContext(entity, NOON, UTC, "sam"), lambda done, total: None)
+    found = record_files.found(entity, NOON, "sam")
     (one,) = (finding for finding in found if finding.code == "record-invalid")
     assert (one.path, one.line) == (entity.relative(beside), 2)
     assert str(beside) in one.fix

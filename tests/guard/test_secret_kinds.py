@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli import check_records
-from bumble.cli.check_records import CheckContext
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.records import kinds
 from bumble.records.kind import Kind
 from bumble.runtime import review_queue
+from tests.support import record_files
 from tests.support.kind_samples import record
 from tests.support.parsers import BODY_FILE
 
@@ -47,9 +46,6 @@ def test_a_secret_that_is_there_already_is_found(kind: Kind, entity: Entity) -> 
     file = entity.root / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
-    context = CheckContext(entity, datetime(2026, 5, 25, tzinfo=UTC), UTC)
-    codes = [
-        (finding.code, finding.path)
-        for finding in check_records.check(context, lambda done, total: None)
-    ]
+    found = record_files.found(entity, datetime(2026, 5, 25, tzinfo=UTC))
+    codes = [(finding.code, finding.path) for finding in found]
     assert ("secret-kept", path) in codes

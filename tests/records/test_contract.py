@@ -22,8 +22,7 @@ from msgspec.structs import replace
 
 from bumble.bridges.exports import memories
 from bumble.bridges.report import life
-from bumble.cli import app, check_records, completing
-from bumble.cli.check_records import CheckContext
+from bumble.cli import app, completing
 from bumble.entity import changes, commits, companions, write_ahead
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import CommitPolicy
@@ -63,7 +62,7 @@ from bumble.records.base import Provenance
 from bumble.records.kind import Kind, Record, RecordKind
 from bumble.records.provenance import Reader
 from bumble.text import markdown
-from tests.support import newborns
+from tests.support import newborns, record_files
 from tests.support.kills import every_call, forks, in_child
 from tests.support.kind_samples import AT, BODY, SERVED, record
 from tests.support.repository import git
@@ -722,10 +721,10 @@ def test_what_a_kind_shares_loses_the_person_and_is_named_as_undecided(
 @every_kind
 def test_doctor_reads_a_kind_and_finds_whom_nothing_knows(kind: Kind, entity: Entity) -> None:
     file = put(entity, kind, HELD, "bo", "ghost")
-    context = CheckContext(entity, AT + timedelta(days=1), ZONE, "bo")
+    at = AT + timedelta(days=1)
     strangers = [
         finding.path
-        for finding in check_records.check(context, lambda done, total: None)
+        for finding in record_files.found(entity, at, "bo")
         if finding.code == "person-missing"
     ]
     knows_them = kind.name in ("session", "handover")  # the talk itself was with them
@@ -733,7 +732,7 @@ def test_doctor_reads_a_kind_and_finds_whom_nothing_knows(kind: Kind, entity: En
     file.write_bytes(b"\xff")
     broken = [
         finding.path
-        for finding in check_records.check(context, lambda done, total: None)
+        for finding in record_files.found(entity, at, "bo")
         if finding.code == "record-invalid"
     ]
     assert broken == [entity.relative(file)]

@@ -6,7 +6,10 @@ import json
 from datetime import UTC, datetime
 
 from bumble.cli import check_records
-from bumble.cli.check_records import CheckContext
+from bumble.cli.opening import Opened
+from bumble.cli.process import Shell
+from bumble.entity import settings
+from bumble.entity.config import Identity, Owner
 from bumble.entity.folder import Entity
 from bumble.history.findings import Finding
 
@@ -32,5 +35,8 @@ def message(n: int, **more: object) -> dict[str, object]:
     return {"type": "message", "id": f"msg_{n}", "at": at, "role": "user", "text": "x", **more}
 
 
-def found(entity: Entity) -> list[Finding]:
-    return list(check_records.check(CheckContext(entity, NOW, UTC), lambda done, total: None))
+def found(entity: Entity, at: datetime = NOW, owner: str = "") -> list[Finding]:
+    shell = Shell(environ={}, cwd=entity.root, now_given=at)
+    identity = Identity(schema_version=1, name="Ada", owner=Owner(name=owner), timezone="UTC")
+    opened = Opened(shell, entity, "", settings.load(), identity)
+    return list(check_records.check(opened, lambda done, total: None))

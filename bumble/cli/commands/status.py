@@ -136,9 +136,8 @@ def _abilities(look: Look) -> Part:
 def _embedding(look: Look) -> Part:
     """Say which embedding model would be used; None: words alone find things."""
     opened, wanted = look.opened, look.opened.config.embedding.model
-    catalog, before = weights.catalog_of(opened.shell), weights.embedded_by(opened)
     unnamed: list[catalogs.CatalogEntry] = []
-    named = look.at(lambda: weights.embedding_models(opened, catalog, before), unnamed)
+    named = look.at(lambda: weights.embedding_models(opened), unnamed)
     here = next((one for one in weights.installed(opened.shell, named) if one.embedding), None)
     if here is None or here.embedding is None:
         return None, "none: words alone find things, not their meaning"
@@ -309,7 +308,7 @@ def _index(look: Look) -> Part:
     """Say how the index stands to the files, and which model made its vectors."""
     opened, problem, found = look.opened, None, sync.IndexState(exists=False)
     try:
-        found = sync.state(opened.entity, index_place.place_of(opened.entity, opened.config.index))
+        found = sync.state(opened.entity, index_place.place_of(opened))
     except UserError as error:
         problem = str(error)
     made_by = loads(found.identity) if found.identity else {}

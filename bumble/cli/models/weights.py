@@ -236,13 +236,12 @@ def embedder(
     shell = opened.shell
     if opened.config.embedding.model == "none":
         return None
-    before = embedded_by(opened)
-    named = embedding_models(opened, catalog_of(shell), before, reads=reads)
+    named = embedding_models(opened, reads=reads)
     here, lacking = installed(shell, named), named  # any of them, where none is here
     if here:  # before anything was embedded, one for other languages, where such a one goes first
         others = [one for one in named if _is_multilingual(one)]
-        wants = not before and named[0] in others and not any(map(_is_multilingual, here))
-        lacking = others if wants else []
+        wants = named[0] in others and not any(map(_is_multilingual, here))
+        lacking = others if wants and not embedded_by(opened) else []
     try:
         if lacking and fetch_with_yes is not None:
             here = [fetch(shell, lacking, yes=fetch_with_yes).entry, *here]
@@ -315,17 +314,15 @@ def reader_here(opened: Opened) -> MessageReader | None:
     return reader.over(_opened(opened.shell, entry, lambda _: None)) if is_here else None
 
 
-def embedding_models(
-    opened: Opened, catalog: Catalog, before: str, *, reads: bool = False
-) -> list[CatalogEntry]:
+def embedding_models(opened: Opened, *, reads: bool = False) -> list[CatalogEntry]:
     """List the embedding models that the settings ask for, the one to prefer first.
+
+    Where they leave it open, the one that has embedded what was said so far goes on, so that no
+    word in another language has everything embedded anew; where none has, an owner who speaks
+    another language than English gets one that knows more.
 
     Args:
         opened: The entity.
-        catalog: All models.
-        before: The one that has embedded what was said so far. Where the settings leave it open
-            it goes on, so that no word in another language has everything embedded anew; without
-            it an owner who speaks another language than English gets one that knows more.
         reads: Whether no model writes, so that messages have to be read: then the one that reads
             them goes first, and nobody is asked for a second one in the middle of a talk.
 
@@ -335,9 +332,11 @@ def embedding_models(
     wanted = opened.config.embedding.model
     if wanted == "none":
         return []
+    known = catalog_of(opened.shell)
     if wanted != AUTO:
-        return [catalog.entry(wanted)]
-    models, language = catalog.of_kind("embedding"), opened.config.language
+        return [known.entry(wanted)]
+    models, before = known.of_kind("embedding"), embedded_by(opened)
+    language = opened.config.language
     if reads and not before:
         return sorted(models, key=lambda entry: entry.name != READING)
     if language == AUTO and before:
@@ -355,9 +354,7 @@ def embedded_by(opened: Opened) -> str:
     from bumble.index import sync
 
     with suppress(UserError):  # whoever needs the index says what is in the way
-        return sync.embedded_by(
-            opened.entity, index_place.place_of(opened.entity, opened.config.index)
-        )
+        return sync.embedded_by(opened.entity, index_place.place_of(opened))
     return ""
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.cli.check_records import CheckContext, check
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -34,6 +33,7 @@ from bumble.records.base import Provenance
 from bumble.records.episodes import Imprint
 from bumble.records.relationships import PendingNote
 from bumble.records.sessions import Appraised, Compaction
+from tests.support import record_files
 from tests.support.living import NOON, ada, known, runtime_of, talked, write
 from tests.support.stretches import Citing, makes, seen
 
@@ -253,7 +253,7 @@ def test_doctor_finds_who_is_left_in_a_list(entity: Entity) -> None:
         episodes.plan_new(left, ""),
         reminders.plan_new(reminders.new("rem_9", NOON, "x", person="sam"), ""),
     )
-    findings = check(CheckContext(entity, NOON, UTC, "bo"), lambda at, of: None)
+    findings = record_files.found(entity, NOON, "bo")
     places = {(one.path, one.line) for one in findings if one.code == "person-missing"}
     assert places == {("episodes/2026/05/ep_9.md", 3), ("reminders/rem_9.md", 3)}
 
