@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -157,10 +158,9 @@ def log(
     wanted, root = pathspecs(opened, what) if what else [], opened.root
     found = seen(opened, commit_log.read(root, limit=limit, cycle=cycle, wanted=wanted))
     undone = undoing.taken_back(commit_log.read(root, cycle=undoing.UNDO))
-    rows = output.table([commit_line(opened, each, undone) for each in found])
-    output.result(opened.shell, "log", [commit_data(each, undone) for each in found], rows)
-    if not found:
-        output.say("Nothing in the history fits.")
+    line, data = partial(commit_line, opened, undone=undone), partial(commit_data, undone=undone)
+    shown = listing.Listing(tuple(found))
+    listing.show_list(opened, "log", shown, data, line, "Nothing in the history fits.")
 
 
 @shows

@@ -72,10 +72,10 @@ def show(
 ) -> None:
     """Show proposals in memories rather than lines: what each would change, why, and from what."""
     chosen = reviewing.choose(_waiting(opened), names or (), every=every)
-    lines = [line for proposal in chosen for line in (*_whole(opened, proposal), "")]
-    output.result(opened.shell, "review show", [_data(opened, each) for each in chosen], lines[:-1])
-    if not chosen:
-        output.say(NONE)
+    data, whole = partial(_data, opened), partial(_whole, opened)
+    listing.show_list(
+        opened, "review show", listing.Listing(tuple(chosen)), data, whole, NONE, whole=True
+    )
 
 
 def _whole(opened: opening.Opened, proposal: reviewing.HeldProposal) -> list[str]:
