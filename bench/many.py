@@ -24,15 +24,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench import scale  # noqa: E402
-from bumble.cli import index_place  # noqa: E402
-from bumble.entity.config import IndexConfig  # noqa: E402
 from bumble.entity.folder import Entity  # noqa: E402
+from bumble.index import place  # noqa: E402
 from bumble.index.place import Place  # noqa: E402
+from bumble.index.postgres_server import PostgresServer  # noqa: E402
 from bumble.index.search import opened, search  # noqa: E402
 from bumble.index.sync import sync  # noqa: E402
 from tests.support import postgres  # noqa: E402
@@ -50,7 +51,8 @@ QUERIES = [
 
 def place_of(folder: Path, server: str) -> Place:
     """Return where the index of an entity stands: in its folder, where there is no server."""
-    return index_place.place_of(Entity(folder), IndexConfig("auto", server, "none"))
+    at = place.of(Entity(folder))
+    return replace(at, server=PostgresServer(server)) if server else at
 
 
 def make(folder: Path, count: int, number: int) -> None:

@@ -34,13 +34,13 @@ from msgspec.structs import asdict, fields, replace
 from bumble.body import affects
 from bumble.body.config import EMOTIONS, FeltMemoryConfig
 from bumble.bridges.imports import ledger
-from bumble.cli import index_place
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
-from bumble.entity.config import IndexConfig
 from bumble.entity.folder import Entity
+from bumble.index import place as index_place
 from bumble.index import rerank
 from bumble.index.late import Shares
+from bumble.index.postgres_server import PostgresServer
 from bumble.index.rows import Filter
 from bumble.index.search import Factor, Hit, opened, search
 from bumble.index.sync import sync
@@ -256,7 +256,8 @@ def measure(
     for sample in samples(path):
         with tempfile.TemporaryDirectory() as place:
             entity, name, ids = write_entity(Path(place), sample["conversation"])
-            at = index_place.place_of(entity, IndexConfig("auto", server, "none"))
+            at = index_place.of(entity)
+            at = replace(at, server=PostgresServer(server)) if server else at
             sync(entity, embedder, name=name, zone=UTC, where=at)
             asked = list(questions(sample["qa"], ids))
             dropped += len(sample["qa"]) - len(asked)

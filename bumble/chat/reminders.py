@@ -8,7 +8,7 @@ these alone may come twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -27,15 +27,10 @@ TAG = "reminder"
 LATE = timedelta(hours=1)  # from here on it says when it should have come
 
 
-def check(runtime: Runtime, *, watched: bool = False) -> Due[reminders.Reminder | Path]:
-    """Find the reminders to be said now, the longest due first; then the files that are none.
-
-    Args:
-        runtime: Whose reminders.
-        watched: Whether the owner sees what is printed.
-    """
+def check(runtime: Runtime) -> Due[reminders.Reminder | Path]:
+    """Find the reminders to be said now, the longest due first; then the files that are none."""
     there, readable, broken = schedule.due_reminders(runtime.entity, runtime.now())
-    ready = tuple(one for one in there if waits_for(runtime, one, watched=watched) is None)
+    ready = tuple(one for one in there if waits_for(runtime, one) is None)
     waiting = len(there) - len(ready)
     summary = f"{len(ready)} of {readable}"
     summary += f", {waiting} more for a talk, a terminal or leave to run" if waiting else ""
@@ -74,23 +69,14 @@ def for_talk(runtime: Runtime, session: sessions.Session) -> Delivery:
     return Delivery(tuple(messages), tuple(noted))
 
 
-def waits_for(
-    runtime: Runtime, reminder: reminders.Reminder, *, watched: bool = False
-) -> str | None:
+def waits_for(runtime: Runtime, reminder: reminders.Reminder) -> str | None:
     """Say what a reminder that is due still waits for; None: nothing."""
     given = (runtime.entity, runtime.identity, runtime.config)
-    return schedule.waits_for(*given, reminder, runtime.now(), watched=watched)
+    return schedule.waits_for(*given, reminder, runtime.now(), watched=runtime.show is not None)
 
 
-def run(
-    runtime: Runtime, job: reminders.Reminder | Path, *, say: Callable[[str], None] | None = None
-) -> JobResult:
-    """Say a reminder.
-
-    Args:
-        runtime: Whose.
-        job: The reminder, or a file that is none.
-        say: Prints one for a person; None: what the job did is printed.
+def run(runtime: Runtime, job: reminders.Reminder | Path) -> JobResult:
+    """Say a reminder, or find that a file is none.
 
     Raises:
         RecordInvalidError: If its schedule is none, or the file no reminder.
@@ -103,9 +89,10 @@ def run(
     text = worded(reminder, at)
     if reminder.deliver == reminders.COMMAND and runtime.writes:
         _run_command(runtime, reminder, text)
-    printed = reminder.deliver == reminders.SESSION and say is not None and runtime.writes
-    if printed and say is not None:
-        say(text)
+    printed = False
+    if reminder.deliver == reminders.SESSION and runtime.show is not None and runtime.writes:
+        runtime.show(text)
+        printed = True
 
     def plan() -> Sequence[Change | None]:
         if not path.exists():

@@ -63,9 +63,10 @@ class Checkup(Struct):
     def check_index(self) -> list[Finding]:
         """Compare the index with the files."""
         wanted = weights.embedding_models(self.opened)
-        here = next(iter(weights.installed(self.opened.shell, wanted)), None)
+        installed = weights.installed(self.opened.shell, wanted)
+        model = next((entry.name for entry in installed), None)
         at = partial(index_place.place_of, self.opened)
-        self.index, found = check_folder.check_index(self.opened.entity, here and here.name, at)
+        self.index, found = check_folder.check_index(self.opened.entity, model, at)
         return found
 
 

@@ -74,6 +74,7 @@ def carry_out(
         limit: At most this many jobs; None: all that were due at the beginning.
         more: Says what else `--check` tells.
     """
+    runtime = replace(runtime, writes=not flags.dry_run)
     due = check(runtime)
     if flags.check:
         _show_check(opened, command, due, more(runtime) if more else None)
@@ -187,20 +188,6 @@ def gates(due: job.Due[Any]) -> list[dict[str, Any]]:
     return [asdict(condition) for condition in due.conditions]
 
 
-def showing_reminders(opened: Opened, each: job.Pass) -> job.Pass:
-    """Return a pass; on a terminal, that of the reminders prints those for the owner."""
-    if each.name != "reminders" or not sys.stdout.isatty():
-        return each
-    from bumble.chat import reminders
-
-    say = None if opened.shell.json else output.line  # as JSON it stands in the result
-    return replace(
-        each,
-        check=partial(reminders.check, watched=True),
-        run=partial(reminders.run, say=say),
-    )
-
-
 def why_not(due: job.Due[Any]) -> str:
     """Say what stands in the way."""
     closed = (gate for gate in due.conditions if not gate.passes)
@@ -284,8 +271,16 @@ def make_runtime(
         local=run is not None,
         temperature=run.temperature if run else TEMPERATURE,
         tell=lambda text: output.warn(opened.shell, text),
+        show=_shower(opened),
         flush=_flush,
     )
+
+
+def _shower(opened: Opened) -> Callable[[str], None] | None:
+    """Return what prints a line for the owner; None: nobody sees what is printed."""
+    if not sys.stdout.isatty():
+        return None
+    return (lambda _: None) if opened.shell.json else output.line  # as JSON it is in the result
 
 
 def _flush(runtime: Runtime, compaction: job.JobResult, limit: int) -> job.JobResult:

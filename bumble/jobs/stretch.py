@@ -317,7 +317,7 @@ def leaving(runtime: Runtime, compaction: JobResult) -> scene.StretchJob | None:
     """
     config = runtime.config.cognition.history_compression
     left = compaction.summarised
-    if not (config.compaction_flush_to_knowledge and runtime.writes and left):
+    if not (config.compaction_flush_to_knowledge and left):
         return None
     # the stretch that waits before a message is out of sight, with it; None: none does
     session = session_files.find(runtime.entity.sessions, left.session)

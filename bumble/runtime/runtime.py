@@ -75,6 +75,7 @@ class Runtime(Struct, frozen=True):
     local: bool = False  # whether the model runs in this process, where reading takes its time
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
     tell: Callable[[str], None] = _unheard  # hears what a person should know
+    show: Callable[[str], None] | None = None  # prints a line for the owner; None: nobody sees it
     outside: OutsideTools | None = None  # tools of other programs that the owner lists
     # distills what a compaction takes out of view, of it at most so many windows; a job, above here
     flush: Callable[[Any, JobResult, int], JobResult] | None = None

@@ -236,7 +236,6 @@ def tick(
     wanted = (
         registry.AFTER_TURN if settle_only else (*registry.everything(), abilities.as_pass(opened))
     )
-    wanted = tuple(run_job.showing_reminders(opened, each) for each in wanted)
     command = "settle" if settle_only else "tick"
     with run_job.open_runtime(opened, command, yes=flags.yes) as runtime, closing(asleep):
         if flags.check:

@@ -440,12 +440,8 @@ def run(opened: Opened, flags: JobFlags) -> None:
     """Say the reminders that are due, and nothing else of what `bumble tick` does."""
     from bumble.chat import reminders as delivery
     from bumble.cli import run_job
-    from bumble.runtime.job import Pass
 
-    pass_ = run_job.showing_reminders(opened, Pass("reminders", delivery.check, delivery.run))
-    with run_job.open_runtime(opened, "remind run") as made:
-        runtime = replace(made, writes=not flags.dry_run)
-        run_job.carry_out(opened, runtime, "remind run", pass_.check, pass_.run, flags)
+    run_job.perform(opened, flags, "remind run", delivery.check, delivery.run)
 
 
 REMINDERS.offers(remind_app, remove="Remove a reminder's file.")

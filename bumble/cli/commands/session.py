@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from functools import partial
 from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -302,11 +301,11 @@ def compact(
             gates = () if prune_only or force else due.conditions
             jobs = (replace(job, only_prune=prune_only, use_model=not no_model) for job in due.jobs)
             due = Due(gates, tuple(jobs))
-        run = _undo if undo else partial(_compact, dry_run=flags.dry_run)
+        run = _undo if undo else _compact
         run_job.carry_out(opened, runtime, "compact", lambda _: due, run, flags)
 
 
-def _compact(runtime: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
+def _compact(runtime: Runtime, job: CompactJob) -> JobResult:
     from bumble.jobs import stretch
     from bumble.prompt import compact as compaction
 
@@ -314,7 +313,7 @@ def _compact(runtime: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
     result = compaction.run(runtime, job, note)
     if not job.use_model:
         return result
-    if not dry_run:
+    if runtime.writes:
         return stretch.flush(runtime, result, limit=None, note=note)
     if stretch.leaving(runtime, result) is None:
         return result
