@@ -210,18 +210,15 @@ def read_text(file: Path) -> str:
 
 
 def find(folder: Path, session_id: str) -> sessions.Session:
-    """Read one session by its id, or by the end of it that no other has.
+    """Read one session by its id.
 
     Raises:
-        RecordMissingError: If there is none, or more than one.
+        RecordMissingError: If there is none.
     """
     known = [file.parent.name for file in paths(folder)]
-    matching = [name for name in known if name == session_id] or [
-        name for name in known if session_id and name.casefold().endswith(session_id.casefold())
-    ]
-    if len(matching) != 1:
+    if session_id not in known:
         raise RecordMissingError("session", session_id, base.nearest(session_id, known))
-    return load(folder / matching[0] / sessions.FILE)
+    return load(folder / session_id / sessions.FILE)
 
 
 def plan_blob(session_id: str, data: bytes, why: str) -> tuple[str, Change]:

@@ -86,7 +86,7 @@ def distill(
     """Draw facts, beliefs and notes from what was said."""
     from bumble.jobs import stretch as job  # of which they are a part, which is made whole
 
-    chosen = session_files.find(opened.entity.sessions, session).id if session else None
+    chosen = people.find_session(opened, session).id if session else None
     check = partial(job.check, session_id=chosen, force=force, gated=True)
     run_job.perform(opened, flags, "distill", check, job.run, limit=limit)
 

@@ -336,6 +336,7 @@ def _undo(runtime: Runtime, talk: sessions.Session) -> JobResult:
 
 def _meant(opened: Opened, session_id: str | None) -> sessions.Session | None:
     if session_id is not None:
-        return session_files.find(opened.entity.sessions, session_id)
+        found = people.find_session(opened, session_id)
+        return session_files.find(opened.entity.sessions, found.id)
     lived = [info for info in people.talks(opened).records if info.imported is None]
     return session_files.find(opened.entity.sessions, lived[-1].id) if lived else None
