@@ -14,7 +14,7 @@ from msgspec import Struct, defstruct
 from msgspec.structs import astuple, replace
 
 from bumble.body import affects, bars, hormones, noise
-from bumble.body.affects import Affect
+from bumble.body.affects import Affect, Mood
 from bumble.body.bars import Bar, Bars
 from bumble.body.config import BAR_NAMES, HORMONE_NAMES, Temperament
 from bumble.body.hormones import Hormones
@@ -54,6 +54,16 @@ class Soma(Struct, frozen=True):
     def at(self) -> datetime:
         """The time this state stands for."""
         return self.bars.at
+
+    @property
+    def mood(self) -> Mood:
+        """The feeling that stands out."""
+        return affects.mood(self.bars)
+
+    @property
+    def intensity(self) -> float:
+        """How strongly anything is felt, in [0, 1]."""
+        return affects.emotional_intensity(self.mood, self.affects)
 
 
 class _Noise(Struct, frozen=True):

@@ -72,8 +72,7 @@ class Desk(Struct, frozen=True):
         return self.runtime.now()
 
     def _mood(self) -> str:
-        soma = body_state.read(self.runtime, self.now())
-        return body_state.mood(self.runtime, soma).name
+        return body_state.read(self.runtime, self.now()).mood.name
 
     def recall(self, query: Query, limit: Limit = 0) -> dict[str, Any]:
         """Search what the entity remembers: what answers, best first, or the best `limit`."""

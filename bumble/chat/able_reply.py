@@ -66,7 +66,7 @@ def stable_part(
     """
     mood = ""
     if runtime.config.prompt.mood_in_system:
-        mood = body_state.mood(runtime, body_state.read(runtime, runtime.now())).name
+        mood = body_state.read(runtime, runtime.now()).mood.name
     return system.of_entity(
         runtime.entity,
         runtime.identity,
@@ -104,7 +104,7 @@ def recall(
     said = heard.message
     taken = tokens.estimate(heard.attached) if heard.attached else 0
     seen = view(runtime, session, always, said.id, taken)
-    mood = body_state.mood(runtime, moment.soma).name
+    mood = moment.soma.mood.name
     found = memories.blocks(runtime, session, heard.who.id, mood, said.at, seen.unseen)
     if runtime.memory.unusable:
         notes.append(f"nothing was recalled: {runtime.memory.unusable}")

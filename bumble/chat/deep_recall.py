@@ -120,7 +120,7 @@ def ask(
     at = runtime.now()
     if runtime.memory.syncs:
         runtime.memory.sync()
-    mood = body_state.mood(runtime, body_state.read(runtime, at)).name
+    mood = body_state.read(runtime, at).mood.name
     search = Search(tuple(readers), mood, at, outside, tuple(unseen))
     place = runtime.entity.private / "cache" / DEEP_RECALL
     cache = ToolCache(place, runtime.writes, ANSWERS_KEPT, ANSWER_LIFE_SECONDS)

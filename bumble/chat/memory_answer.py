@@ -289,7 +289,7 @@ def _found(
     runtime: Runtime, session: Session, asked: Message, kind: str = "message"
 ) -> Sequence[Hit]:
     at = runtime.now()
-    mood = body_state.mood(runtime, body_state.read(runtime, at)).name
+    mood = body_state.read(runtime, at).mood.name
     asker = chunks.spoken_name(asked.speaker)
     search = memory_search.Search(
         session.people, mood, at, asker=asker, asking=memory_search.last_turn(session)

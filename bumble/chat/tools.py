@@ -294,9 +294,8 @@ def _make_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
     runtime, label, about = context.runtime, arguments["label"], arguments["description"]
     origin = _own_words(context)
     soma = body_state.read(runtime, context.at)
-    felt = body_state.intensity(runtime, soma)
     levels = soma.hormones.levels
-    anchor = anchors.new(label, about, levels, context.at, felt, provenance=origin)
+    anchor = anchors.new(label, about, levels, context.at, soma.intensity, provenance=origin)
     plans = body_state.plans_new_anchor(runtime, anchor, f"make an anchor: {anchor.label}")
     return Result("kept", plans=plans)
 

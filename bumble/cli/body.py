@@ -7,10 +7,8 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import typer
-from msgspec import Struct
-from msgspec.structs import replace
 
-from bumble.body import affects, bars, ebb, hormones, noise
+from bumble.body import bars, ebb, hormones, noise
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.soma import Soma, felt_mapping
 from bumble.cli import listing, output, writing
@@ -25,20 +23,11 @@ from bumble.runtime import body_state
 from bumble.text import words
 
 
-class Presence(Struct, frozen=True):
-    """A body at the present."""
-
-    soma: Soma
-    stored_at: datetime | None  # when the values of its file were true; None: not written yet
-
-    @property
-    def mood(self) -> affects.Mood:
-        """The feeling that stands out."""
-        return affects.mood(self.soma.bars)
-
-
-def look(opened: Opened) -> Presence:
+def look(opened: Opened) -> tuple[Soma, datetime | None]:
     """Read the body from its file and bring it to the present.
+
+    Returns:
+        It, and when the values of its file were true; None: it is not written yet.
 
     Raises:
         RecordInvalidError: If the file does not hold a body.
@@ -47,7 +36,7 @@ def look(opened: Opened) -> Presence:
     file = soma.read(place)
     present = body_state.present(place, file, opened.now, opened.zone, temperament)
     stored = body_state.stored(place, file)
-    return Presence(present, stored.at if stored else None)
+    return present, stored.at if stored else None
 
 
 def fragment_data(held: noise.Fragment) -> dict[str, Any]:
@@ -72,24 +61,23 @@ def show(opened: Opened) -> None:
 
     Its values are those of the present, computed from the file; looking writes nothing.
     """
-    presence = look(opened)
-    presence = replace(presence, soma=listing.Viewer(opened).body(presence.soma))
-    soma = presence.soma
-    age = opened.shell.now() - presence.stored_at if presence.stored_at else None
+    whole, stored_at = look(opened)
+    soma = listing.Viewer(opened).body(whole)
+    age = opened.shell.now() - stored_at if stored_at else None
     loud = ebb.loudness(soma)
     met = sum(
         person.interaction_count for person in relationships.read(opened.entity.relationships)
     )
     data = {
         "at": soma.at.isoformat(),
-        "stored_at": presence.stored_at.isoformat() if presence.stored_at else None,
+        "stored_at": stored_at.isoformat() if stored_at else None,
         "age_seconds": None if age is None else max(0.0, age.total_seconds()),
         "bars": {
             name: {"value": round(bar.value, 2), "rest": round(bar.rest, 2)}
             for name, bar in soma.bars.levels.items()
         },
-        "mood": {"name": presence.mood.name, "intensity": round(presence.mood.intensity, 4)},
-        "intensity": round(affects.emotional_intensity(presence.mood, soma.affects), 4),
+        "mood": {"name": soma.mood.name, "intensity": round(soma.mood.intensity, 4)},
+        "intensity": round(soma.intensity, 4),
         "loudness": round(loud, 4),
         "tier": ebb.shown_tier(soma),
         "affects": [
@@ -105,7 +93,8 @@ def show(opened: Opened) -> None:
         "noise": [fragment_data(fragment) for fragment in soma.noise],
         "maturity": round(hormones.maturity(met), 4),
     }
-    output.result(opened.shell, "soma", data, _lines(opened, presence, data))
+    lines = [_title(opened, stored_at), *_lines(opened, soma, data)]
+    output.result(opened.shell, "soma", data, lines)
 
 
 @app.command()
@@ -130,8 +119,7 @@ def _hormones(soma: Soma, *, named: bool) -> dict[str, dict[str, Any]]:
     }
 
 
-def _lines(opened: Opened, presence: Presence, data: dict[str, Any]) -> list[str]:
-    soma = presence.soma
+def _lines(opened: Opened, soma: Soma, data: dict[str, Any]) -> list[str]:
     parts = [
         [name, _draw_bar(bar.value, bar.rest), f"{bar.value:3.0f}", f"rest {bar.rest:.0f}"]
         for name, bar in soma.bars.levels.items()
@@ -141,7 +129,7 @@ def _lines(opened: Opened, presence: Presence, data: dict[str, Any]) -> list[str
         for name, hormone in data["hormones"].items()
     ]
     rows = [
-        ("mood", with_strength(presence.mood.name, presence.mood.intensity)),
+        ("mood", with_strength(soma.mood.name, soma.mood.intensity)),
         ("loudness", f"{data['loudness']:.2f}, {data['tier']}"),
         (
             "feelings",
@@ -154,11 +142,11 @@ def _lines(opened: Opened, presence: Presence, data: dict[str, Any]) -> list[str
         ("torn", ", ".join(_plain(name) for name in data["conflicts"])),
         *(("noise", noise.line(fragment)) for fragment in soma.noise),
     ]
-    return [_title(opened, presence), *output.table(parts, indent="  "), "", *listing.details(rows)]
+    return [*output.table(parts, indent="  "), "", *listing.details(rows)]
 
 
-def _title(opened: Opened, presence: Presence) -> str:
-    name, now, at = opened.identity.name, opened.shell.now(), presence.stored_at
+def _title(opened: Opened, at: datetime | None) -> str:
+    name, now = opened.identity.name, opened.shell.now()
     written = f"last written {listing.when(at, opened)}"
     if at is None:
         written = "as it is born, nothing has moved it yet"
@@ -196,7 +184,7 @@ def list_(opened: Opened) -> None:
 
     The newest is last.
     """
-    held = look(opened).soma.noise
+    held = look(opened)[0].noise
 
     def line(fragment: noise.Fragment) -> list[str]:
         only = f"  (only for {', '.join(fragment.audience)})" if fragment.audience else ""
@@ -288,7 +276,7 @@ def add(
     if existing is not None:
         advice = "Recall it, remove it, or choose another label."
         raise RecordExistsError(opened.entity.root / anchors.path(existing.id), advice)
-    levels, at = look(opened).soma.hormones.levels, opened.now
+    levels, at = look(opened)[0].hormones.levels, opened.now
     origin = Provenance(by="anchor add")
     anchor = anchors.new(label, description, levels, at, strength, provenance=origin)
     why = f"keep how it feels: {anchor.label}"
@@ -317,7 +305,7 @@ ANCHORS.offers(
 def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = False) -> None:
     """Draw the body towards an anchor: level ← .7·level + .3·anchor."""
     anchor, at = ANCHORS.find(opened, label), opened.now
-    now = look(opened).soma
+    now, _ = look(opened)
     why = f"recall: {anchor.label}"
 
     def move(soma: Soma) -> Soma:

@@ -178,7 +178,7 @@ def search_of(
     asker = (*owner, *about) if speaker is None else (speaking(opened, speaker).id,)
     return Search(
         readers=tuple(dict.fromkeys(asker)),
-        mood=body.look(opened).mood.name,
+        mood=body.look(opened)[0].mood.name,
         at=opened.shell.now(),
         people=about,
         sessions=() if session is None else (find_session(opened, session).id,),

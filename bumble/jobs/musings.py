@@ -122,7 +122,7 @@ def heard(
     known = relationships.read(runtime.entity.relationships)
     names = [name for one in known if one.id in seeds.audience for name in one.names]
     grounds = ClaimSources(known=(*pieces, seeds.read), names=(runtime.identity.name, *names))
-    salience = LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(runtime, soma)
+    salience = LEAST_SALIENCE + FELT_SALIENCE * soma.intensity
     new = tuple(
         noise.fragment(text, noise.THOUGHT, salience, at, seeds.audience)
         for text in thoughts

@@ -41,7 +41,7 @@ def conditions(
     """Return what has to hold before a stretch that goes on is dealt with."""
     config, now = runtime.config.memory.distillation, runtime.now()
     new, depth = _turns(waiting), _depth(runtime, session, config.min_turns_absolute)
-    intensity = body_state.intensity(runtime, body_state.read(runtime, now))
+    intensity = body_state.read(runtime, now).intensity
     # how many new turns are enough when so much is felt
     over = max(0.0, intensity - URGENCY_FROM)
     share = over / (1 - URGENCY_FROM)

@@ -398,7 +398,7 @@ def answer(
 def question_of(runtime: Runtime, session: Session, unseen: Sequence[str]) -> memory_search.Search:
     """Return the search that the entity makes itself in a conversation."""
     at = runtime.now()
-    mood = body_state.mood(runtime, body_state.read(runtime, at)).name
+    mood = body_state.read(runtime, at).mood.name
     return memory_search.Search(
         session.people, mood, at, session.id, unseen, asking=memory_search.last_turn(session)
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body import affects, bars, ebb, hormones
+from bumble.body import bars, ebb, hormones
 from bumble.body import soma as body
 from bumble.body.circadian import seconds_between
 from bumble.body.config import Temperament
@@ -74,16 +74,6 @@ def stored(place: Path, file: MappingFile) -> body.Soma | None:
         return body.from_mapping(file.values)
     except ValueError as error:
         raise RecordInvalidError(place, str(error), file.line_of(str(error))) from error
-
-
-def mood(runtime: Runtime, soma: body.Soma) -> affects.Mood:
-    """Name the mood of a body that was brought to the present."""
-    return affects.mood(soma.bars)
-
-
-def intensity(runtime: Runtime, soma: body.Soma) -> float:
-    """Tell how strongly anything is felt, in [0, 1]."""
-    return affects.emotional_intensity(mood(runtime, soma), soma.affects)
 
 
 def plan(
@@ -219,16 +209,14 @@ def stir(
     if named:
         strongest = max(named, key=lambda anchor: (anchor_strength(anchor, at), anchor.id))
         return Stirring(strongest, hormones.WORDS, BY_WORDS)
-    alike = [(anchor_likeness(anchor, soma), anchor.id, anchor) for anchor in near]
+    alike = [
+        (hormones.likeness(soma.hormones.levels, anchor.levels), anchor.id, anchor)
+        for anchor in near
+    ]
     nearest = max(alike, default=None, key=lambda entry: entry[:2])
     if nearest is None or nearest[0] <= hormones.ALIKE_ABOVE:
         return None
     return Stirring(nearest[2], hormones.ALIKE, BY_LIKENESS)
-
-
-def anchor_likeness(anchor: anchors.Anchor, soma: body.Soma) -> float:
-    """Return how like a body is to an anchor's, as `hormones.likeness` has it."""
-    return hormones.likeness(soma.hormones.levels, anchor.levels)
 
 
 def anchor_strength(anchor: anchors.Anchor, at: datetime) -> float:

@@ -362,7 +362,7 @@ def outcome(check: checks.Check, place: str, texts: Sequence[str]) -> CheckOutco
 def search(runtime: Runtime, person_id: str, check: checks.Check) -> list[str]:
     """Return the memories that the question finds for who asks it, best first."""
     at = runtime.now()
-    mood = body_state.mood(runtime, body_state.read(runtime, at)).name
+    mood = body_state.read(runtime, at).mood.name
     hits = memory_search.find(
         runtime.memory,
         runtime.config,

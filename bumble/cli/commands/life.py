@@ -334,13 +334,11 @@ def _history(opened: Opened) -> list[page.BodyMoment]:
 def _present(opened: Opened) -> page.BodyMoment | None:
     """Return the body at present; None where nothing has moved it, or its file can't be read."""
     try:
-        presence = body.look(opened)
+        soma, stored_at = body.look(opened)
     except UserError as error:
         output.warn(opened.shell, f"The present body was left out: {error}")
         return None
-    if presence.stored_at is None:
-        return None
-    return page.BodyMoment(presence.soma.at, page.levels(presence.soma))
+    return page.BodyMoment(soma.at, page.levels(soma)) if stored_at else None
 
 
 def _tell(opened: Opened, made: page.LifeReport, target: Path, size: int, reader: Reader) -> None:

@@ -232,7 +232,7 @@ def _today(look: Look) -> Part:
 
 
 def _mood(look: Look) -> Part:
-    mood = body.look(look.opened).mood
+    mood = body.look(look.opened)[0].mood
     line = body.with_strength(mood.name, mood.intensity)
     return {"name": mood.name, "intensity": round(mood.intensity, 4)}, line
 

@@ -284,7 +284,7 @@ class Conversation:
 
     def mood(self) -> str:
         """Say how the entity feels."""
-        found = body_state.mood(self.runtime, body_state.read(self.runtime, self.runtime.now()))
+        found = body_state.read(self.runtime, self.runtime.now()).mood
         return f"{found.name} ({found.intensity:.2f})"
 
     def report(self) -> context_report.ContextReport | None:
