@@ -340,15 +340,14 @@ def _update_project(arguments: Mapping[str, str], context: ToolContext) -> Resul
     title, why = arguments["title"], arguments["why"]
     steps = arguments["next"].splitlines()
     _vouch(context, title, why, *steps)
-    edit = projects.Edit(arguments["status"], why if why.strip() else None, steps)
+    values = {"status": arguments["status"], "next": steps}
 
     def plan() -> Change | None:
         project = projects.match(projects.readable(context.entity.projects), title)
         note, origin = f"write down how {title} stands", context.provenance
         if project is None:
-            return projects.plan_new(
-                title, replace(edit, people=context.readers), note, provenance=origin
-            )
+            known = values | {"people": context.readers}
+            return projects.plan_new(title, known, why, note, provenance=origin)
         there = project.provenance
         _may_correct(there, title, context)
         shared = replace(  # a text that goes on from one that is there is for the same people
@@ -357,7 +356,7 @@ def _update_project(arguments: Mapping[str, str], context: ToolContext) -> Resul
             trust=base.lowest_trust((there.trust, origin.trust)),
             audience=there.audience or origin.audience,
         )
-        return projects.plan_edit(project, edit, note, provenance=shared)
+        return projects.plan_edit(project, values, why.strip() or None, note, provenance=shared)
 
     return _planned(plan)
 

@@ -70,6 +70,7 @@ class Provenance(Struct, frozen=True):
 
 
 BY_HAND = Provenance()
+ORIGIN_KEYS = ("by", "model", "from", "trust", "audience")
 
 
 def provenance(meta: Mapping[str, Any]) -> Provenance:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
-from msgspec import Struct
-
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.files import disk
@@ -101,70 +99,66 @@ parse, of, path, paths, match = (
 load, readable = PROJECT.load, PROJECT.readable
 
 
-class Edit(Struct, frozen=True):
-    """What is to become of a project; None leaves a value as it is."""
-
-    status: str | None = None
-    why: str | None = None
-    steps: Sequence[str] | None = None
-    people: Sequence[str] | None = None
-    tags: Sequence[str] | None = None
-
-
 def plan_new(
-    title: str, edit: Edit, why: str, *, provenance: base.Provenance | None = None
+    title: str,
+    values: Mapping[str, Any],
+    text: str,
+    why: str,
+    *,
+    provenance: base.Provenance | None = None,
 ) -> Change:
     """Plan to begin a project.
 
     Args:
         title: What it is called; its file is named for it.
-        edit: What is known of it; it is active where no status is given.
+        values: What is known of it, by key; it is active where no status is given.
+        text: Why it is worked on.
         why: For the change set.
         provenance: Where its words come from; none for the owner's own.
 
     Raises:
         UsageError: If the title is empty.
     """
-    if not one_line(title):
+    title = one_line(title)
+    if not title:
         raise UsageError("A project needs a title.")
-    meta = {"title": one_line(title), "status": ACTIVE} | _values(edit)
-    document = markdown.render(
-        base.filled(meta) | (provenance or base.Provenance()).meta(), edit.why or ""
-    )
-    return base.plan_new(path(disk.file_name(title)), document, why)
+    known = {"title": title, "status": ACTIVE} | _lines(values)
+    return PROJECT.plan_new(PROJECT.new(disk.file_name(title), text, provenance, **known), why)
 
 
 def plan_edit(
-    project: Project, edit: Edit, why: str, *, provenance: base.Provenance | None = None
+    project: Project,
+    values: Mapping[str, Any],
+    text: str | None,
+    why: str,
+    *,
+    provenance: base.Provenance | None = None,
 ) -> Change | None:
     """Plan to change what a project's file says; None when nothing differs.
 
     Args:
         project: As it was read.
-        edit: What is to differ.
+        values: What is to differ, by key.
+        text: Why it is worked on; None leaves what the file says.
         why: For the change set.
         provenance: Where the new words come from; None leaves what the file says.
     """
     there = project.source.meta
-    values = {key: value for key, value in _values(edit).items() if value != there.get(key)}
-    document = base.with_values(
-        project.source, {key: None if value == [] else value for key, value in values.items()}
-    )
-    if edit.why is not None and edit.why.strip() != project.why:
-        document = document.with_body(edit.why)
+    known = {key: value for key, value in _lines(values).items() if value != there.get(key)}
+    document = base.with_values(project.source, {key: known[key] or None for key in known})
+    if text is not None:
+        document = document.with_body(text)
     if document.text == project.source.text:
         return None
     if provenance is not None:
-        stale = dict.fromkeys(base.Provenance("x", "x", ("x",), "tool", ("x",)).meta())
+        stale = dict.fromkeys(base.ORIGIN_KEYS)
         document = base.with_values(document, stale | provenance.meta())
     return base.plan_edit(path(project.id), project.source, document, why)
 
 
-def _values(edit: Edit) -> dict[str, str | list[str]]:
-    lists = {"next": edit.steps, "people": edit.people, "tags": edit.tags}
-    values: dict[str, str | list[str]] = {} if edit.status is None else {"status": edit.status}
-    return values | {
-        key: [line for line in map(one_line, listed) if line]
-        for key, listed in lists.items()
-        if listed is not None
+def _lines(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values with each of a list on one line, the empty ones left out."""
+    return {
+        key: value if isinstance(value, str) else list(filter(None, map(one_line, value)))
+        for key, value in values.items()
     }

@@ -133,7 +133,7 @@ def plan_set(
         raise RecordExistsError(
             Path(there.path), "Overwrite it with --yes, or choose another name."
         )
-    stale = dict.fromkeys(base.Provenance("x", "x", ("x",), "tool", ("x",)).meta())
+    stale = dict.fromkeys(base.ORIGIN_KEYS)
     document = base.with_values(there.source, stale | {"description": description} | origin)
     return base.plan_edit(there.path, there.source, document.with_body(text), why)
 

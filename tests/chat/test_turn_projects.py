@@ -12,9 +12,9 @@ BOAT = {"title": "The boat", "status": "active", "why": "To sail.", "next": "san
 
 
 def put(ada: Entity, title: str, *audience: str) -> None:
-    edit = projects.Edit(why="To sail.", steps=("sand it",), tags=("dinghy",))
+    values = {"next": ("sand it",), "tags": ("dinghy",)}
     origin = Provenance("project add", audience=audience)
-    change = projects.plan_new(title, edit, "begin", provenance=origin)
+    change = projects.plan_new(title, values, "To sail.", "begin", provenance=origin)
     file = ada.root / change.path
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(change.data or b"")

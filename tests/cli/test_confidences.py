@@ -30,7 +30,6 @@ from bumble.records import (
     soma,
 )
 from bumble.records.base import Provenance
-from bumble.records.projects import Edit
 from bumble.records.relationships import PendingNote
 from bumble.records.sessions import Message
 from tests.support.chatting import act, script
@@ -148,7 +147,7 @@ def ada(run: Run) -> Run:
     )
     belief = beliefs.new("bel_1", secret("belief"), "world_fact", 0.9, NOON, provenance=BO_ONLY)
     project = projects.plan_new(
-        "Lighthouseproject", Edit(why=secret("why"), steps=("lighthousestep",)), ""
+        "Lighthouseproject", {"next": ("lighthousestep",)}, secret("why"), ""
     )
     thoughts = body(50.0, secret("noise"))
     thoughts["noise"]["fragments"][0]["audience"] = ["bo"]  # type: ignore[index]

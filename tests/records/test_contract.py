@@ -127,7 +127,8 @@ ANCHOR = anchors.new(
 )
 PROJECT = projects.plan_new(
     "The boat",
-    projects.Edit(why="To sail.", steps=("sand it",), people=("sam",), tags=("water",)),
+    {"next": ("sand it",), "people": ("sam",), "tags": ("water",)},
+    "To sail.",
     "begin",
     provenance=FROM_MODEL,
 )
@@ -223,7 +224,7 @@ CASES = {
         projects.parse,
         lambda project: project.source.text,
         lambda project: projects.plan_edit(
-            project, projects.Edit(projects.DONE, steps=("varnish",)), "go on"
+            project, {"status": projects.DONE, "next": ("varnish",)}, None, "go on"
         ),
         r"status:|next:|\s*- ",
         BOAT.replace("status: active", "status: sunk"),

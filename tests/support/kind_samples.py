@@ -60,7 +60,7 @@ def records(text: str, audience: tuple[str, ...]) -> dict[str, tuple[str, str]]:
     dream = dreams.new("drm_1", AT, (), (text,), "", provenance=origin)
     reminder = reminders.new("rem_1", AT, text, provenance=origin)
     automation = automations.new("aut_1", "0 8 * * *", text, AT, provenance=origin)
-    work = projects.plan_new("Tea", projects.Edit(why=text), "begin", provenance=origin)
+    work = projects.plan_new("Tea", {}, text, "begin", provenance=origin)
     assert work.data is not None
     grown = {"behaviours": [proposals.Item(text, "It helped.", ("msg_9",))]}
     proposal = proposals.new("evo_1", AT, 100, grown, f"+- {text}", provenance=origin)

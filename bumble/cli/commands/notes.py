@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from msgspec.structs import replace
@@ -183,9 +183,9 @@ def add(
     existing = projects.match(PROJECTS.listed(opened).records, title)
     if existing is not None:
         raise RecordExistsError(opened.entity.root / projects.path(existing.id))
-    edit = _edit(opened, None, why, steps, person, tags)
-    secrets.refuse(title)
-    planned = [projects.plan_new(title, edit, f"begin {title}")]
+    secrets.refuse(title, why or "")
+    values = _values(opened, None, steps, person, tags)
+    planned = [projects.plan_new(title, values, why or "", f"begin {title}")]
     sentence = f"Added the project {title}."
     slug = disk.file_name(title)
     writing.commit(opened, "project add", planned, sentence, dry_run=dry_run, id=slug)
@@ -209,11 +209,13 @@ def edit(
 ) -> None:
     """Change a project: what the options say, else its file in $VISUAL or $EDITOR."""
     status = status and listing.choice("status", status, projects.STATUSES)
-    wanted = _edit(opened, status, why, steps, person, tags)
-    if wanted != projects.Edit():
+    secrets.refuse(why or "")
+    values = _values(opened, status, steps, person, tags)
+    if values or why is not None:
         if source is not None:
             raise UsageError("--from has the whole text: give no other value with it.")
-        _change(opened, "project edit", PROJECTS.find(opened, title), wanted, dry_run=dry_run)
+        project = PROJECTS.find(opened, title)
+        _change(opened, "project edit", project, values, why, dry_run=dry_run)
         return
     PROJECTS.edit(opened, title, source=source, dry_run=dry_run)
 
@@ -223,36 +225,38 @@ def edit(
 def done(opened: Opened, title: TitleArgument, *, dry_run: DryRunOption = False) -> None:
     """Note that a project is done: no message brings it to mind any more."""
     project = PROJECTS.find(opened, title)
-    _change(opened, "project done", project, projects.Edit(projects.DONE), dry_run=dry_run)
+    _change(opened, "project done", project, {"status": projects.DONE}, None, dry_run=dry_run)
 
 
 def _change(
-    opened: Opened, command: str, project: projects.Project, edit: projects.Edit, *, dry_run: bool
+    opened: Opened,
+    command: str,
+    project: projects.Project,
+    values: Mapping[str, Any],
+    text: str | None,
+    *,
+    dry_run: bool,
 ) -> None:
-    planned = [projects.plan_edit(project, edit, f"{project.title}: {edit.status or 'changed'}")]
+    why = f"{project.title}: {values.get('status', 'changed')}"
+    planned = [projects.plan_edit(project, values, text, why)]
     sentence = f"Changed the project {project.title}."
-    if edit.status == projects.DONE:
+    if values.get("status") == projects.DONE:
         sentence = f"{project.title} is done."
     writing.commit(opened, command, planned, sentence, dry_run=dry_run, id=project.id)
 
 
-def _edit(
+def _values(
     opened: Opened,
     status: str | None,
-    why: str | None,
     steps: list[str] | None,
     person: list[str] | None,
     tags: list[str] | None,
-) -> projects.Edit:
-    """Return what the options say of a project; none of them may hold a secret."""
-    secrets.refuse(why or "", *(steps or ()), *(tags or ()))
-    return projects.Edit(
-        status,
-        why,
-        steps,
-        (None if person is None else [people.find(opened, name).id for name in person]),
-        tags,
-    )
+) -> dict[str, Any]:
+    """Return what the options say of a project, by key; none of them may hold a secret."""
+    secrets.refuse(*(steps or ()), *(tags or ()))
+    who = None if person is None else [people.find(opened, name).id for name in person]
+    values = {"status": status, "next": steps, "people": who, "tags": tags}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 remind_app = group()

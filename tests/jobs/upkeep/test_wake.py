@@ -194,9 +194,9 @@ def test_below_write_it_stays_asleep(entity: Entity) -> None:
 
 
 def boat(entity: Entity, *audience: str) -> None:
-    edit = projects.Edit(projects.ACTIVE, "To sail.", ("sand it",))
+    values = {"next": ("sand it",)}
     origin = Provenance("chat", trust="entity", audience=audience)
-    write(entity, projects.plan_new("The boat", edit, "begin", provenance=origin))
+    write(entity, projects.plan_new("The boat", values, "To sail.", "begin", provenance=origin))
 
 
 def test_it_takes_up_a_project(entity: Entity) -> None:
