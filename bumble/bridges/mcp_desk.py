@@ -80,21 +80,11 @@ class Desk(Struct, frozen=True):
             raise UsageError("There is nothing to look for: the query is empty.")
         if len(query) > MAX_QUERY_CHARS:
             raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
-        runtime = self.runtime
-        mood = self._mood()
-        asked = (
-            self.memory(),
-            runtime.config,
-            memory_search.Search(self.readers, mood, self.now()),
+        search = memory_search.search_of(self.runtime, self.readers)
+        most = max(1, min(limit, MOST_HITS)) if limit else None
+        found = memory_search.answers(
+            self.memory(), self.runtime.config, search, query.strip(), limit=most
         )
-        if limit:
-            most = max(1, min(limit, MOST_HITS))
-            hits = memory_search.find(
-                *asked, query.strip(), limit=most, unasked=False, touching=True
-            )
-            found = memory_search.QuestionHits(tuple(hits), tuple(hits), 0)
-        else:
-            found = memory_search.answers(*asked, query.strip())
         return {
             "query": query.strip(),
             "hits": [_told(hit.data(rank)) for rank, hit in enumerate(found.answers, 1)],

@@ -19,10 +19,10 @@ from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.index.search import Hit
 from bumble.recall import deep_recall as deep
-from bumble.recall.memory_search import Search
+from bumble.recall.memory_search import search_of
 from bumble.recall.prompt_memories import QUOTED_FROM, UNSEARCHED, RecalledAnswer
 from bumble.records import base, provenance, questions
-from bumble.runtime import body_state, people
+from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 
@@ -117,11 +117,9 @@ def ask(
         unseen: Ids of its messages that are not.
         calls: Calls of the model at most; None: as the settings say.
     """
-    at = runtime.now()
     if runtime.memory.syncs:
         runtime.memory.sync()
-    mood = body_state.read(runtime, at).mood.name
-    search = Search(tuple(readers), mood, at, outside, tuple(unseen))
+    search = search_of(runtime, tuple(readers), outside=outside, unseen=tuple(unseen))
     place = runtime.entity.private / "cache" / DEEP_RECALL
     cache = ToolCache(place, runtime.writes, ANSWERS_KEPT, ANSWER_LIFE_SECONDS)
     state = [runtime.memory.state()]
@@ -136,10 +134,10 @@ def ask(
         "model": runtime.model.name if asks else "",
         "calls": calls,
     }
-    entry = _read(cache.get(DEEP_RECALL, arguments, state, at))
+    entry = _read(cache.get(DEEP_RECALL, arguments, state, search.at))
     result = entry or deep.recall(runtime, search, question, scope, current=outside, calls=calls)
     if entry is None:
-        cache.put(DEEP_RECALL, arguments, state, msgspec.json.encode(result).decode(), at)
+        cache.put(DEEP_RECALL, arguments, state, msgspec.json.encode(result).decode(), search.at)
     return DeepRecallAnswer(result, entry is not None, lambda: plan(runtime, result, readers))
 
 

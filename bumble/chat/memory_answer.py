@@ -23,7 +23,6 @@ from bumble.index.search import Hit
 from bumble.recall import memory_search
 from bumble.records import base, knowledge, session_files
 from bumble.records.sessions import Message, Notice, Session
-from bumble.runtime import body_state
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
@@ -288,12 +287,8 @@ def _same_later(runtime: Runtime, session: Session, told: Told, message: Message
 def _found(
     runtime: Runtime, session: Session, asked: Message, kind: str = "message"
 ) -> Sequence[Hit]:
-    at = runtime.now()
-    mood = body_state.read(runtime, at).mood.name
-    asker = chunks.spoken_name(asked.speaker)
-    search = memory_search.Search(
-        session.people, mood, at, asker=asker, asking=memory_search.last_turn(session)
-    )
+    asker, asking = chunks.spoken_name(asked.speaker), memory_search.last_turn(session)
+    search = memory_search.search_of(runtime, session.people, asker=asker, asking=asking)
     return memory_search.find(
         runtime.memory,
         runtime.config,

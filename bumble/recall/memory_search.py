@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from functools import cache
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,7 +31,8 @@ from bumble.records import base, beliefs, episodes, kinds, knowledge, session_fi
 from bumble.records.kinds import RECALLED
 from bumble.records.provenance import BY_FORM
 from bumble.records.sessions import Message, Notice, Session
-from bumble.runtime import rules
+from bumble.runtime import body_state, rules
+from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
 LATEST_TALKS = 50  # of those that nothing was kept of yet
@@ -168,6 +170,12 @@ class Search(Struct, frozen=True):
     )
 
 
+def search_of(runtime: Runtime, readers: Sequence[str], **more: Any) -> Search:
+    """Return a search for some people now, in the mood that the entity is in."""
+    at = runtime.now()
+    return Search(readers, body_state.read(runtime, at).mood.name, at, **more)
+
+
 def last_turn(session: Session) -> RerankTurn | None:
     """Return the turn of the last message of a person, which asks what is searched for."""
     roles = [message.role for message in chunks.turns(session)]
@@ -265,10 +273,12 @@ def answers(
     query: str,
     *,
     kinds: Sequence[str] = (),
+    limit: int | None = None,
 ) -> QuestionHits:
     """Find what answers a question: as near as the nearest, or nearly, and near at all.
 
     What is from the time that a question names needs less, and what has all of its words nothing.
+    With a limit the best so many answer, however near they are.
     """
     period = period_of(memory, search, query)
     hits = find(
@@ -277,10 +287,12 @@ def answers(
         replace(search, period=period),
         query,
         kinds=kinds,
-        limit=LOOKED_AT,
+        limit=limit or LOOKED_AT,
         unasked=False,
         touching=True,
     )
+    if limit:
+        return QuestionHits(tuple(hits), tuple(hits), 0, period)
     hits = [hit for hit in hits if stop_words.bare(hit.text) != stop_words.bare(query)]
     clear = [_clearness(hit, period) for hit in hits]
     telling = (  # what asks itself tells nothing: it is nearer to a question than its answer is

@@ -33,7 +33,7 @@ from bumble.records import (
 )
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
-from bumble.runtime import body_state, people, rules
+from bumble.runtime import people, rules
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
 
@@ -397,10 +397,9 @@ def answer(
 
 def question_of(runtime: Runtime, session: Session, unseen: Sequence[str]) -> memory_search.Search:
     """Return the search that the entity makes itself in a conversation."""
-    at = runtime.now()
-    mood = body_state.read(runtime, at).mood.name
-    return memory_search.Search(
-        session.people, mood, at, session.id, unseen, asking=memory_search.last_turn(session)
+    asking = memory_search.last_turn(session)
+    return memory_search.search_of(
+        runtime, session.people, outside=session.id, unseen=unseen, asking=asking
     )
 
 

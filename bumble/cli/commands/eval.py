@@ -37,7 +37,6 @@ from bumble.recall import memory_search
 from bumble.records import base, checks, dreams, kinds, session_files
 from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
-from bumble.runtime import body_state
 from bumble.runtime.runtime import Runtime
 from bumble.text import printable, words
 from bumble.text.stop_words import telling_words
@@ -361,12 +360,10 @@ def outcome(check: checks.Check, place: str, texts: Sequence[str]) -> CheckOutco
 
 def search(runtime: Runtime, person_id: str, check: checks.Check) -> list[str]:
     """Return the memories that the question finds for who asks it, best first."""
-    at = runtime.now()
-    mood = body_state.read(runtime, at).mood.name
     hits = memory_search.find(
         runtime.memory,
         runtime.config,
-        memory_search.Search((person_id,), mood, at),
+        memory_search.search_of(runtime, (person_id,)),
         check.ask,
         limit=check.k,
         unasked=False,

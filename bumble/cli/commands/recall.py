@@ -162,19 +162,7 @@ def _found(
             faded=True,
         )
         return memory_search.QuestionHits(tuple(hits), tuple(hits), 0)
-    given = (memory, opened.config, search, query)
-    if limit is None:
-        return memory_search.answers(*given, kinds=kinds)
-    hits = memory_search.find(
-        *given,
-        kinds=kinds,
-        limit=limit,
-        unasked=False,
-        touching=True,
-    )
-    return memory_search.QuestionHits(
-        tuple(hits), tuple(hits), 0, memory_search.period_of(memory, search, query)
-    )
+    return memory_search.answers(memory, opened.config, search, query, kinds=kinds, limit=limit)
 
 
 def _lines(
