@@ -319,7 +319,7 @@ def why(
         "missing": list(node.missing),
         "also_in": [{"kind": other.kind, "id": other.id} for other in others],
     }
-    output.result(opened.shell, "why", data, list(_tree(opened, node)))
+    output.result(opened.shell, "why", data, list(_tree(opened, viewer, node)))
     if others:
         names = ", ".join(f"{other.kind} {other.id}" for other in others[:MOST_NAMED])
         more = ", …" if len(others) > MOST_NAMED else ""
@@ -358,18 +358,21 @@ def _explained(
 
 
 def _tree(
-    opened: Opened, node: explaining.SourceNode, first: str = "", rest: str = ""
+    opened: Opened,
+    viewer: listing.Viewer,
+    node: explaining.SourceNode,
+    first: str = "",
+    rest: str = "",
 ) -> Iterator[str]:
     """Draw a record and what it rests on; the lines below the first are set in by `rest`."""
     yield f"{first}{_head(opened, node)}"
     bar = "│ " if node.rests_on else "  "
-    for line in _body(opened, node, whole=not first or node.item.kind == "message"):
+    for line in _body(opened, viewer, node, whole=not first or node.item.kind == "message"):
         yield f"{rest}{bar}{line}".rstrip()
     for n, below in enumerate(node.rests_on, 1):
         last = n == len(node.rests_on)
-        yield from _tree(
-            opened, below, f"{rest}{'└─' if last else '├─'} ", f"{rest}{'   ' if last else '│  '}"
-        )
+        head, inner = f"{rest}{'└─' if last else '├─'} ", f"{rest}{'   ' if last else '│  '}"
+        yield from _tree(opened, viewer, below, head, inner)
 
 
 def _head(opened: Opened, node: explaining.SourceNode) -> str:
@@ -381,7 +384,9 @@ def _head(opened: Opened, node: explaining.SourceNode) -> str:
     return "  ".join(filter(None, (f"{item.kind} {item.id}", when, place)))
 
 
-def _body(opened: Opened, node: explaining.SourceNode, *, whole: bool) -> Iterator[str]:
+def _body(
+    opened: Opened, viewer: listing.Viewer, node: explaining.SourceNode, *, whole: bool
+) -> Iterator[str]:
     """Tell what stands in a record, and who or what wrote it."""
     item = node.item
     if not node.resolved:
@@ -392,21 +397,9 @@ def _body(opened: Opened, node: explaining.SourceNode, *, whole: bool) -> Iterat
     text = item.sentence or (item.text if whole else output.shorten(item.text, 160))
     who = f"{item.speaker}: " if item.speaker else ""
     yield from f"{who}{text}".splitlines()
-    yield from filter(None, (f"  {line}" if line else "" for line in _origin(item)))
+    told = ("written by hand" if item.by_hand else "", viewer.origin(item.origin))
+    yield from (f"  {part}" for part in told if part)
     yield from (f"  {line}" for line in _edits(opened, node))
-
-
-def _origin(item: lookup.LibraryRecord) -> Iterator[str]:
-    origin = item.origin
-    if item.by_hand:
-        yield "written by hand"
-    elif origin.by:
-        yield f"written by {origin.by}" + (f", with {origin.model}" if origin.model else "")
-    elif origin.model:
-        yield f"said with {origin.model}"
-    sentence = f"trust {origin.trust}" if origin.trust else ""
-    audience = f"only for {', '.join(origin.audience)}" if origin.audience else ""
-    yield "; ".join(filter(None, (sentence, audience)))
 
 
 def _edits(opened: Opened, node: explaining.SourceNode) -> Iterator[str]:

@@ -60,6 +60,19 @@ class Viewer:
     def _reader(self) -> Reader:
         return reader(self._opened)
 
+    @cached_property
+    def _people(self) -> Mapping[str, relationships.Relationship]:
+        return {one.id: one for one in relationships.read(self._opened.entity.relationships)}
+
+    def origin(self, provenance: base.Provenance) -> str:
+        """Say what wrote a text, and who alone hears it where somebody else is there.
+
+        On what it rests, `why` says.
+        """
+        circle = relationships.circle(self._people, provenance.audience)
+        written = ", ".join(filter(None, (provenance.by, provenance.model, provenance.trust)))
+        return "; ".join(filter(None, (written, f"only for {circle}" if circle else "")))
+
     def may_see(self, origin: base.Provenance) -> bool:
         """Whether a text is for them."""
         return not origin.audience or self._reader.may_read(origin)
@@ -300,17 +313,6 @@ def short_ids(ids: Sequence[str], among: Iterable[str]) -> dict[str, str]:
 def details(pairs: Iterable[tuple[str, str]]) -> list[str]:
     """Line up what is known of a record, the empty left out."""
     return output.table([(name, text) for name, text in pairs if text], indent="  ")
-
-
-def origin(opened: Opened, provenance: base.Provenance) -> str:
-    """Say what wrote a text, and who alone hears it where somebody else is there; else nothing.
-
-    On what it rests, `why` says.
-    """
-    people = {one.id: one for one in relationships.read(opened.entity.relationships)}
-    circle = relationships.circle(people, provenance.audience)
-    written = ", ".join(filter(None, (provenance.by, provenance.model, provenance.trust)))
-    return "; ".join(filter(None, (written, f"only for {circle}" if circle else "")))
 
 
 def imports(infos: Iterable[SessionInfo]) -> dict[str, int]:

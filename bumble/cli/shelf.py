@@ -128,7 +128,7 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         viewer, origin = listing.Viewer(opened), listing.origin_of(record)
         place = viewer.named(opened.entity.relative(file), origin) if file else ""
         text, rows, after = face
-        known = [*rows, ("written", listing.origin(opened, record.provenance)), ("file", place)]
+        known = [*rows, ("written", viewer.origin(record.provenance)), ("file", place)]
         lines = [*text, "", *listing.details(known), *after]
         output.result(opened.shell, f"{self.group} show", self.data(opened, record) | more, lines)
 

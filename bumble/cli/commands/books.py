@@ -40,7 +40,7 @@ NONE = 'No knowledge. Add some with `bumble knowledge set TITLE "..."`.'
 
 def _text(opened: Opened, section: knowledge.KnowledgeSection) -> list[str]:
     lock = f"{knowledge.MARKER} " if section.locked else ""
-    origin = listing.origin(opened, section.provenance)
+    origin = listing.Viewer(opened).origin(section.provenance)
     return [f"## {lock}{section.title}", "", section.text, *(["", f"  {origin}"] if origin else [])]
 
 
@@ -412,7 +412,7 @@ def _line(entry: journal.JournalEntry) -> list[str]:
 
 
 def _whole(opened: Opened, entry: journal.JournalEntry) -> list[str]:
-    origin = listing.origin(opened, entry.provenance)
+    origin = listing.Viewer(opened).origin(entry.provenance)
     told = f"## {entry.at:%Y-%m-%d %H:%M}{_marks(entry)}\n\n{output.unlinked(entry.text)}".rstrip()
     return [told, "", f"  {origin}"] if origin else [told]
 

@@ -26,15 +26,12 @@ def test_the_tree_ends_in_the_words_that_were_said(held: Run) -> None:
     assert ran.out.splitlines() == [
         "belief bel_2  2026-05-24 12:00  beliefs/bel_2.md:5",
         "│ Sam asks of rain.",
-        "│   written by distill, with tiny",
-        "│   trust owner; only for sam",
+        "│   distill, tiny, owner",
         "├─ ep_gone: not here any more: forgotten, or not merged yet",
         "└─ session ses_first  2026-05-24 12:00  sessions/ses_first/messages.jsonl:1",
         "   │ 1 message with sam",
-        "   │   only for sam",
         "   └─ message msg_1  2026-05-24 12:00  sessions/ses_first/messages.jsonl:2",
         "        sam: Is it rain?",
-        "          only for sam",
     ]
     assert ran.err == "1 source is not here any more: forgotten, or not merged yet.\n"
 
