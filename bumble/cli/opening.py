@@ -275,7 +275,7 @@ def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
         for rule in waiting:
             output.say(f"  {rules.line(rule)}")
         if output.agrees("Trust the folder as it is?", default=False):
-            setting_files.trust(shell, root, setting_files.to_trust(shell, root))
+            setting_files.trust(shell, root, setting_files.to_trust(shell, root).digests)
             return opened.with_settings(**flags)
     output.warn(shell, rules.warning(root, waiting))
     return opened

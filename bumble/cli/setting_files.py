@@ -6,7 +6,7 @@ An entity's `entity.yaml` is changed as all its files are; the user's own config
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,22 +43,6 @@ class SettingsFile(Struct, frozen=True):
         except OSError as error:
             raise UserError(f"{self.path}: could not be read: {error.strerror}") from error
 
-    def write(
-        self,
-        before: str,
-        after: str,
-        title: str,
-        timeout_seconds: float,
-        policy: commits.CommitPolicy,
-    ) -> None:
-        """Write the file, unless it has moved on since it was read."""
-        if self.root is not None:
-            change = changes.write(ENTITY_FILE, after, before, title.partition(": ")[2])
-            planned = changes.ChangeSet(title, (change,))
-            commits.apply(self.root, planned, policy, timeout_seconds=timeout_seconds)
-            return
-        self.write_own(before, after, timeout_seconds)
-
     def write_own(self, before: str, after: str, timeout_seconds: float) -> None:
         """Write a file of the user's own, unless it has moved on since it was read."""
         path = self.path.resolve()  # may be a link into a collection of such files
@@ -89,7 +73,7 @@ def load(shell: Shell, place: SettingsFile) -> Settings:
 def edit(
     shell: Shell,
     place: SettingsFile,
-    plan: Callable[[str, str], str],
+    plan: Callable[[str], str],
     title: str,
     *,
     dry_run: bool,
@@ -100,8 +84,8 @@ def edit(
     Args:
         shell: The process.
         place: The file.
-        plan: Makes the new text of the old one and the file's name.
-        title: Of the change.
+        plan: Makes the new text of the old one.
+        title: Of the commit, where it is an entity's.
         dry_run: Whether to plan only.
         lock_timeout: Seconds to wait for another writer; None: what the settings say.
 
@@ -115,7 +99,7 @@ def edit(
     """
     before = place.read()
     try:
-        after = plan(before, str(place.path))
+        after = plan(before)
     except yaml_edit.SourceError as error:
         raise settings.invalid(str(place.path), error) from error
     if after == before:
@@ -125,31 +109,26 @@ def edit(
         now = load(shell, place)
     if now is not None:
         _check_together(now, place, after)
-    if not dry_run:
-        wait = now.config.limits.lock_timeout_seconds if now else None
-        wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS if wait is None else wait
-        renewed = trust_renewed(shell, place.root, [ENTITY_FILE]) if place.root else nullcontext()
-        policy = commits.CommitPolicy(
-            now.config.git.autocommit if now else True,
-            (now and now.identity and now.identity.name) or shell.entity_name or "bumble",
-            shell.now,
-            partial(output.warn, shell),
-            bool(now and now.trusted),
-        )
-        with renewed:
-            place.write(
-                before, after, title, wait if lock_timeout is None else lock_timeout, policy
-            )
+    if dry_run:
+        return before, after
+    wait = now.config.limits.lock_timeout_seconds if now else None
+    wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS if wait is None else wait
+    wait = wait if lock_timeout is None else lock_timeout
+    if place.root is None:
+        place.write_own(before, after, wait)
+        return before, after
+    change = changes.write(ENTITY_FILE, after, before, title.partition(": ")[2])
+    policy = commits.CommitPolicy(
+        now.config.git.autocommit if now else True,
+        (now and now.identity and now.identity.name) or shell.entity_name or "bumble",
+        shell.now,
+        partial(output.warn, shell),
+        bool(now and now.trusted),
+    )
+    with trust_renewed(shell, place.root, [ENTITY_FILE]):
+        planned = changes.ChangeSet(title, (change,))
+        commits.apply(place.root, planned, policy, timeout_seconds=wait)
     return before, after
-
-
-def put(shell: Shell, root: Path, key: str, value: str, title: str) -> None:
-    """Set a setting of an entity."""
-
-    def plan(text: str, file: str) -> str:
-        return settings.plan_set(text, key, value, file=file)
-
-    edit(shell, entitys(root), plan, title, dry_run=False)
 
 
 def _check_together(now: Settings, place: SettingsFile, after: str) -> None:
@@ -206,12 +185,12 @@ def to_trust(shell: Shell, root: Path) -> Trusted:
     return Trusted(shown, folder_trust.read(root, reaching), rules.read(Entity(root), loaded))
 
 
-def trust(shell: Shell, root: Path, what: Trusted, *, dry_run: bool = False) -> bool:
-    """Trust an entity as it is; return whether that is new."""
+def trust(shell: Shell, root: Path, digests: Collection[str], *, dry_run: bool = False) -> bool:
+    """Trust what is listed of an entity, by hashes; return whether that is new."""
     before, after = edit(
         shell,
         users(shell),
-        lambda source, _: folder_trust.plan(source, root, what.digests),
+        lambda source: folder_trust.plan(source, root, digests),
         f"trust {root}",
         dry_run=dry_run,
     )
@@ -252,8 +231,4 @@ def trust_renewed(shell: Shell, root: Path, paths: Collection[str]) -> Iterator[
         if item.digest in trusted
         or (item.file in paths and (item.file not in there or there[item.file] in trusted))
     }
-    place = users(shell)
-    text = place.read()
-    after = folder_trust.plan(text, root, renewed)
-    if after != text:
-        place.write_own(text, after, changes.DEFAULT_LOCK_TIMEOUT_SECONDS)
+    trust(shell, root, renewed)

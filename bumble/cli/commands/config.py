@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from operator import eq
 from pathlib import Path
 from typing import Annotated, Any
@@ -148,8 +149,8 @@ def set_(
 ) -> None:
     """Change a setting of the entity, or one of your own."""
 
-    def plan(source: str, file: str) -> str:
-        planned = settings.plan_set(source, key, value, file=file)
+    def plan(source: str) -> str:
+        planned = settings.plan_set(source, key, value, file=str(place.path))
         if not user:
             for keys in folder_trust.marked(yaml_edit.parse_mapping(planned), OWNERS):
                 if all(map(eq, keys, key.split("."))):  # one lies in the other, or is it
@@ -224,7 +225,7 @@ def unset(
     before, after = setting_files.edit(
         shell,
         place,
-        lambda source, file: settings.plan_unset(source, key, file=file),
+        partial(settings.plan_unset, key=key, file=str(place.path)),
         f"config: unset {key}",
         dry_run=dry_run,
         lock_timeout=lock_timeout,
@@ -293,7 +294,7 @@ def trust_(
     """
     root, _ = opening.locate(shell, folder)
     what = setting_files.to_trust(shell, root)  # what can't be read is not trusted
-    changed = setting_files.trust(shell, root, what, dry_run=dry_run)
+    changed = setting_files.trust(shell, root, what.digests, dry_run=dry_run)
     verb = "Trusted already" if not changed else "Would trust" if dry_run else "Trusted"
     lines = [
         f"{verb}: {root}",

@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 from bumble.cli import listing, opening, output, setting_files, writing
 from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.process import Shell
-from bumble.entity import changes, settings
+from bumble.entity import settings
 from bumble.errors import CredentialsError
 from bumble.llm import detect
 from bumble.llm.protocol import Model
@@ -221,10 +221,13 @@ def ask(opened: opening.Configured) -> bool:
     number = output.asked(f"By number, 1 to {count}", "1", partial(_number, count))
     chosen = options[number - 1]
     place = setting_files.users(shell)
-    before = after = place.read()
-    for key, value in chosen.settings.items():
-        after = settings.plan_set(after, key, value, file=str(place.path))
-    place.write_own(before, after, changes.DEFAULT_LOCK_TIMEOUT_SECONDS)
+
+    def plan(text: str) -> str:
+        for key, value in chosen.settings.items():
+            text = settings.plan_set(text, key, value, file=str(place.path))
+        return text
+
+    setting_files.edit(shell, place, plan, "config: the model that talks", dry_run=False)
     output.say(f"Kept in {place.path}; `bumble config set --user llm.model NAME` changes it.")
     if chosen.fetches is not None:
         weights.fetch(shell, [chosen.fetches], yes=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from bumble.cli import newborn, opening, output, setting_files
 from bumble.cli.models import weights
-from bumble.entity import config, installation
+from bumble.entity import config, installation, settings
 from bumble.errors import FolderUnwritableError, UserError
 from bumble.fallback import notices, sayings
 from bumble.files import disk
@@ -74,7 +75,9 @@ def with_name(opened: opening.Opened, introduced: str, *, yes: bool) -> opening.
     if asks and not output.agrees(question, default=True):
         return opened
     title = f"new: the owner is {name}"
-    setting_files.put(opened.shell, opened.root, OWNER_NAME, name, title)
+    own = setting_files.entitys(opened.root)
+    plan = partial(settings.plan_set, key=OWNER_NAME, value_text=name, file=str(own.path))
+    setting_files.edit(opened.shell, own, plan, title, dry_run=False)
     identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
     renamed = replace(opened, identity=identity)
     output.say(f"{entity} knows you as {name} from now on; {OWNER_NAME} in entity.yaml says so.")
