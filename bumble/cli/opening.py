@@ -292,20 +292,24 @@ def rules_from_elsewhere(opened: Opened) -> list[approvals.Rule]:
     return []
 
 
-def configured(shell: Shell, folder_option: Path | None, **flags: object) -> Configured:
+def configured(
+    shell: Shell, folder_option: Path | None, *, reads: bool = False, **flags: object
+) -> Configured:
     """Return the settings of the entity, if one is meant, else the user's; see `open_entity`."""
     try:
         locate(shell, folder_option)
     except NotAnEntityError:
-        if folder_option or shell.entity:
+        if folder_option or shell.entity or shell.environ.get("BUMBLE_ENTITY"):
             raise
         return without_entity(shell, **flags)
-    return open_entity(shell, folder_option, incognito=False, reads=False, **flags)
+    return open_entity(shell, folder_option, incognito=False, reads=reads, **flags)
 
 
 def without_entity(shell: Shell, **flags: object) -> WithoutEntity:
     """Return the settings of the user."""
     loaded = settings.load(None, shell.user_file, shell.environ, _overriding(flags))
+    for warning in loaded.warnings:
+        output.warn(shell, warning)
     return WithoutEntity(shell, loaded)
 
 

@@ -55,7 +55,7 @@ def show(
     entity: EntityOption = None,
 ) -> None:
     """Show the settings in force."""
-    rows = list(_rows(_load(shell, entity), key))
+    rows = list(_rows(opening.configured(shell, entity, reads=True).settings, key))
     lines = [_line(row, origin=origin) for row in rows]
     output.result(shell, "config show", [_data(row) for row in rows], lines)
     if origin and not shell.json:
@@ -81,28 +81,13 @@ def get(
     entity: EntityOption = None,
 ) -> None:
     """Print the value of a setting."""
-    rows = list(_rows(_load(shell, entity), key))
+    rows = list(_rows(opening.configured(shell, entity, reads=True).settings, key))
     data: Any = [_data(row) for row in rows]
     lines = [_line(row, origin=False) for row in rows]
     if [row[0] for row in rows] == [key]:
         data, whole = data[0], rows[0][1]
         lines = [whole if isinstance(whole, str) else yaml_edit.inline(whole)]
     output.result(shell, "config get", data, lines)
-
-
-def _load(shell: Shell, folder: Path | None) -> settings.Settings:
-    """Read the settings: of the entity, if there is one, else of the user alone."""
-    file = None
-    try:
-        file = opening.locate(shell, folder)[0] / ENTITY_FILE
-    except NotAnEntityError:
-        if folder or shell.entity or shell.environ.get("BUMBLE_ENTITY"):
-            raise
-    loaded = settings.load(file, shell.user_file, shell.environ)
-    shell.entity_name = loaded.identity.name if loaded.identity else None
-    for warning in loaded.warnings:
-        output.warn(shell, warning)
-    return loaded
 
 
 def _rows(loaded: settings.Settings, key: str | None) -> Iterator[Row]:
