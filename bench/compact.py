@@ -453,7 +453,7 @@ def sleep(runtime: Runtime, one: Sample, *, flushes: bool) -> Slept:
     runtime.memory.sync()
     book = knowledge.read(runtime.entity.knowledge)
     facts = [f"{one.title}: {one.text}" for one in book.sections if not one.locked]
-    held = [one.text for one in beliefs.read(runtime.entity.beliefs)]
+    held = [one.text for one in beliefs.BELIEF.readable(runtime.entity.beliefs)]
     found = session_files.find(runtime.entity.sessions, talk.id)
     return Slept(runtime, found, (*facts, *held), problems)
 

@@ -84,7 +84,7 @@ def write(entity: Entity, life: Mapping[str, Any], person: str) -> dict[str, str
         belief = beliefs.new(
             ids[f"b{n}"], text, "world_fact", 0.5 if later else 0.9, at, contradicts=later
         )
-        plan.append(beliefs.plan_new(belief, "bench"))
+        plan.append(beliefs.BELIEF.plan_new(belief, "bench"))
     changes.apply(entity.root, ChangeSet("bench", tuple(plan)))
     return ids
 

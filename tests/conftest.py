@@ -205,10 +205,10 @@ def fill(entity: Entity) -> None:
         skills.plan_set(
             [], "tea", "Tea on days of rain", "Boil water, not rain.", "", overwrite=False
         ),
-        relationships.plan_new(bo, ""),
+        relationships.PERSON.plan_new(bo, ""),
         relationships.plan_update(bo, "", text="Bo likes rain."),
-        beliefs.plan_new(beliefs.new("bel_1", "The rain stays", "world_fact", 0.8, at), ""),
-        episodes.plan_new(
+        beliefs.BELIEF.plan_new(beliefs.new("bel_1", "The rain stays", "world_fact", 0.8, at), ""),
+        episodes.EPISODE.plan_new(
             episodes.new("ep_1", at, 0.5, "We ran through the rain", people=("bo",)), ""
         ),
         sessions.plan_start(talk, ""),

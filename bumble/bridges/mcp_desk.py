@@ -158,7 +158,9 @@ class Desk(Struct, frozen=True):
         Raises:
             RecordMissingError: If there is nobody of that name, or nobody that may be read of.
         """
-        match = relationships.match(relationships.read(self.runtime.entity.relationships), name)
+        match = relationships.match(
+            relationships.PERSON.readable(self.runtime.entity.relationships), name
+        )
         if match is None or not base.may_read(match.audience, self.readers):
             raise RecordMissingError("person to be read called", name)
         return match
@@ -258,7 +260,9 @@ class Desk(Struct, frozen=True):
             deliver=reminders.SESSION,
             provenance=self._origin(),
         )
-        self._apply("mcp remind", reminders.plan_new(reminder, shorten(one_line(text), 50)))
+        self._apply(
+            "mcp remind", reminders.REMINDER.plan_new(reminder, shorten(one_line(text), 50))
+        )
         return {"changed": True, "id": reminder.id, "at": base.stamp(due), "trust": TRUST}
 
     def _moment(self, text: str) -> datetime:

@@ -43,7 +43,7 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
         UserError: If no model answers: it is tried again.
     """
     at = runtime.now()
-    automation = automations.load(job) if isinstance(job, Path) else job
+    automation = automations.AUTOMATION.load(job) if isinstance(job, Path) else job
     # says so if its schedule is none
     schedule.runs_next(runtime.entity, automation, at, runtime.zone)
     try:
@@ -65,8 +65,8 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
     why = f"do {automation.id}"
 
     def plan() -> Sequence[Change | None]:
-        file = runtime.entity.root / automations.path(automation.id)
-        now = automations.load(file) if file.exists() else None
+        file = runtime.entity.root / automations.AUTOMATION.path(automation.id)
+        now = automations.AUTOMATION.load(file) if file.exists() else None
         if now is None or now.last != automation.last:
             return []  # it was taken away, or another process did it
         origin = _origin(runtime, automation)

@@ -221,7 +221,7 @@ def _planned(
     return CodeReply(
         words.reminder.format(when=shown, what=what),
         "remind",
-        lambda: reminders.plan_new(reminder, "remind them"),
+        lambda: reminders.REMINDER.plan_new(reminder, "remind them"),
     )
 
 

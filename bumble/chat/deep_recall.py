@@ -166,18 +166,22 @@ def plan(runtime: Runtime, result: deep.Recollection, readers: Sequence[str]) ->
     """Plan to keep a miss as an open question, or to drop the question that has an answer now."""
     folder = runtime.entity.questions
     audience = tuple(readers)
-    same = [entry for entry in questions.read(folder) if entry.asks(result.question, audience)]
+    same = [
+        entry
+        for entry in questions.QUESTION.readable(folder)
+        if entry.asks(result.question, audience)
+    ]
     if result.is_miss == bool(same):
         return None
     if same:
-        return questions.plan_answered(same[0], "it has an answer now")
+        return questions.QUESTION.plan_forget(same[0], "it has an answer now")
     at = runtime.now()
     trust = (
         "owner" if set(readers) <= {people.owner_id(runtime.entity, runtime.identity)} else "person"
     )
     origin = base.Provenance(by="deep-recall", trust=trust, audience=audience)
     question_id = base.new_id(questions.PREFIX, at, runtime.rng)
-    return questions.plan_new(
+    return questions.QUESTION.plan_new(
         questions.new(question_id, at, result.question, origin), "nothing in memory answers it"
     )
 

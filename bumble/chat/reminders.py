@@ -83,8 +83,8 @@ def run(runtime: Runtime, job: reminders.Reminder | Path) -> JobResult:
         UserError: If its command fails; it is tried again.
     """
     at = runtime.now()
-    reminder = reminders.load(job) if isinstance(job, Path) else job
-    path = runtime.entity.root / reminders.place(reminder)
+    reminder = reminders.REMINDER.load(job) if isinstance(job, Path) else job
+    path = runtime.entity.root / reminders.REMINDER.place(reminder)
     following = _following(runtime, reminder, at)
     text = worded(reminder, at)
     if reminder.deliver == reminders.COMMAND and runtime.writes:
@@ -97,7 +97,7 @@ def run(runtime: Runtime, job: reminders.Reminder | Path) -> JobResult:
     def plan() -> Sequence[Change | None]:
         if not path.exists():
             return []  # somebody took it away
-        now = reminders.load(path)
+        now = reminders.REMINDER.load(path)
         if not now.is_due(at):
             return []  # another process was faster
         why = _why(reminder)
@@ -137,7 +137,7 @@ def _following(runtime: Runtime, reminder: reminders.Reminder, at: datetime) -> 
     try:
         return schedule.following(reminder.repeat, at, runtime.zone) if reminder.repeat else None
     except ValueError as error:
-        path = runtime.entity.root / reminders.place(reminder)
+        path = runtime.entity.root / reminders.REMINDER.place(reminder)
         line = reminder.source.line_of("repeat")
         raise RecordInvalidError(path, str(error), line) from error
 
@@ -151,7 +151,7 @@ def _run_command(runtime: Runtime, reminder: reminders.Reminder, text: str) -> N
     """
     problem = waits_for(runtime, reminder)
     if problem is not None:
-        raise RefusedError(f"{reminders.place(reminder)}: {problem}")
+        raise RefusedError(f"{reminders.REMINDER.place(reminder)}: {problem}")
     tools = runtime.config.tools
     disk.make_folder(runtime.entity.workspace)
     result = workspace.run_program(
@@ -164,7 +164,8 @@ def _run_command(runtime: Runtime, reminder: reminders.Reminder, text: str) -> N
     )
     if result.failed:
         ending = f"ended with {result.code}: {' '.join(result.output.split())[:200]}"
+        place = reminders.REMINDER.place(reminder)
         raise UserError(
-            f"{reminders.place(reminder)}: `{reminder.command[0]}` {result.problem or ending}\n"
+            f"{place}: `{reminder.command[0]}` {result.problem or ending}\n"
             "The reminder stays due, and the next tick tries again."
         )

@@ -278,7 +278,7 @@ def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
         provenance=context.provenance,
     )
     why = f"remind: {tokens.cut(text, WHY_TOKENS)}"
-    planned = (lambda: reminders.plan_new(reminder, why),)
+    planned = (lambda: reminders.REMINDER.plan_new(reminder, why),)
     return Result(f"set for {at:%A, %Y-%m-%d %H:%M}", plans=planned)
 
 
@@ -304,14 +304,14 @@ def _recall_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result
     """Come back to an anchor that all who take part may meet; without a label, list them."""
     listed = [
         anchor
-        for anchor in anchors.readable(context.entity.anchors)
+        for anchor in anchors.ANCHOR.readable(context.entity.anchors)
         if base.may_read(anchor.provenance.audience, context.readers)
     ]
     label = arguments["label"]
     if not label.strip():
         names = "\n".join(f"- {anchor.label}" for anchor in listed)
         return Result(names or "you have no anchors yet")
-    anchor = anchors.match(listed, label)
+    anchor = anchors.ANCHOR.match(listed, label)
     if anchor is None:
         near = base.nearest(label, [other.label for other in listed])
         raise RecordMissingError("anchor", label, near)
@@ -327,7 +327,7 @@ def _list_projects(arguments: Mapping[str, str], context: ToolContext) -> Result
     word = arguments["filter"].casefold()
     listed = [
         project
-        for project in projects.readable(context.entity.projects)
+        for project in projects.PROJECT.readable(context.entity.projects)
         if word in project.text.casefold()
         and base.may_read(project.provenance.audience, context.readers)
     ]
@@ -343,7 +343,7 @@ def _update_project(arguments: Mapping[str, str], context: ToolContext) -> Resul
     values = {"status": arguments["status"], "next": steps}
 
     def plan() -> Change | None:
-        project = projects.match(projects.readable(context.entity.projects), title)
+        project = projects.PROJECT.match(projects.PROJECT.readable(context.entity.projects), title)
         note, origin = f"write down how {title} stands", context.provenance
         if project is None:
             known = values | {"people": context.readers}
@@ -375,7 +375,7 @@ def _list_skills(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 def _read_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
     name, there = arguments["name"], _skills(context)
-    skill = skills.match(there, name)
+    skill = skills.SKILL.match(there, name)
     if skill is None:
         raise RecordMissingError("skill", name, base.nearest(name, [one.name for one in there]))
     return Result(skill.text, trust=provenance.lowest_untrusted((skill.provenance.trust,)))
@@ -383,7 +383,9 @@ def _read_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 def _skills(context: ToolContext) -> list[skills.Skill]:
     """Return the skills that everybody who takes part may meet."""
-    everything = rules.obeyed(context.entity, skills.read(context.entity.skills), rules.of_skill)
+    everything = rules.obeyed(
+        context.entity, skills.SKILL.readable(context.entity.skills), rules.of_skill
+    )
     return [one for one in everything if base.may_read(one.provenance.audience, context.readers)]
 
 
@@ -392,8 +394,8 @@ def _update_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
     _vouch(context, name, description, body)
 
     def plan() -> Change | None:
-        known = list(skills.read(context.entity.skills))
-        there = skills.match(known, name)
+        known = list(skills.SKILL.readable(context.entity.skills))
+        there = skills.SKILL.match(known, name)
         if there is not None:
             _may_correct(there.provenance, name, context)
         return skills.plan_set(
@@ -407,7 +409,7 @@ def _update_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
         )
 
     saved = _planned(plan)
-    old = skills.match(skills.read(context.entity.skills), name)
+    old = skills.SKILL.match(skills.SKILL.readable(context.entity.skills), name)
     if old is not None:
         _keep_most(name, old.text, body, old.provenance, context)
     return saved

@@ -326,7 +326,7 @@ def begin(runtime: Runtime, decision: WakeDecision) -> Wake:
         project.status == projects.ACTIVE
         and not is_untrusted(project.provenance.trust)
         and is_open(project.provenance.audience, wake.audience)
-        for project in projects.readable(runtime.entity.projects)
+        for project in projects.PROJECT.readable(runtime.entity.projects)
     )
     declared += [tool_list.NOTE, *(tool_list.PROJECTS if has_projects else ())]
     if _may_address(runtime, person, decision.at):
@@ -475,13 +475,15 @@ def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> too
         deliver=reminders.SESSION,
         provenance=wake.origin(runtime.model.name),
     )
-    planned = (lambda: reminders.plan_new(made, f"leave {wake.name} a message"),)
+    planned = (lambda: reminders.REMINDER.plan_new(made, f"leave {wake.name} a message"),)
     return tools.Result("left for them", plans=planned)
 
 
 def _waiting(runtime: Runtime, person: str) -> list[reminders.Reminder]:
     """Return the reminders for somebody that they haven't heard yet."""
-    readable, _ = base.load_all(reminders.paths(runtime.entity.reminders), reminders.load)
+    readable, _ = base.load_all(
+        reminders.REMINDER.files(runtime.entity.reminders), reminders.REMINDER.load
+    )
     return [one for one in readable if one.person == person and not one.done]
 
 

@@ -66,7 +66,8 @@ def show(opened: Opened) -> None:
     age = opened.shell.now() - stored_at if stored_at else None
     loud = ebb.loudness(soma)
     met = sum(
-        person.interaction_count for person in relationships.read(opened.entity.relationships)
+        person.interaction_count
+        for person in relationships.PERSON.readable(opened.entity.relationships)
     )
     data = {
         "at": soma.at.isoformat(),
@@ -272,18 +273,18 @@ def add(
     label = writing.one_line(label, "label")
     secrets.refuse(label, description)
     listed = ANCHORS.listed(opened).records
-    existing = anchors.match(listed, label)
+    existing = anchors.ANCHOR.match(listed, label)
     if existing is not None:
         advice = "Recall it, remove it, or choose another label."
-        raise RecordExistsError(opened.entity.root / anchors.path(existing.id), advice)
+        raise RecordExistsError(opened.entity.root / anchors.ANCHOR.path(existing.id), advice)
     levels, at = look(opened)[0].hormones.levels, opened.now
     origin = Provenance(by="anchor add")
     anchor = anchors.new(label, description, levels, at, strength, provenance=origin)
     why = f"keep how it feels: {anchor.label}"
     surplus = body_state.dropped_anchors(listed, at)
     planned = [
-        anchors.plan_new(anchor, why),
-        *(anchors.plan_forget(weak, f"{why}; the weakest goes") for weak in surplus),
+        anchors.ANCHOR.plan_new(anchor, why),
+        *(anchors.ANCHOR.plan_forget(weak, f"{why}; the weakest goes") for weak in surplus),
     ]
     gone = "".join(f' The weakest is gone: "{weak.label}".' for weak in surplus)
     sentence = f'Added the anchor "{anchor.label}".{gone}'

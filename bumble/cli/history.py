@@ -107,7 +107,11 @@ def pathspecs(opened: Opened, what: str) -> list[str]:
         if place.exists() and place.resolve().is_relative_to(root):
             return [f":(literal){place.resolve().relative_to(root).as_posix()}"]
     person = relationships.match(people.everybody(opened).records, what)
-    return [f":(literal){relationships.path(person.id)}"] if person else commit_log.pathspecs(what)
+    return (
+        [f":(literal){relationships.PERSON.path(person.id)}"]
+        if person
+        else commit_log.pathspecs(what)
+    )
 
 
 def actions(versions: Sequence[Version], reader: Reader) -> list[dict[str, Any]]:

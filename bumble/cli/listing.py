@@ -62,7 +62,9 @@ class Viewer:
 
     @cached_property
     def _people(self) -> Mapping[str, relationships.Relationship]:
-        return {one.id: one for one in relationships.read(self._opened.entity.relationships)}
+        return {
+            one.id: one for one in relationships.PERSON.readable(self._opened.entity.relationships)
+        }
 
     def origin(self, provenance: base.Provenance) -> str:
         """Say what wrote a text, and who alone hears it where somebody else is there.

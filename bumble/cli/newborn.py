@@ -228,7 +228,7 @@ def _episode(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> 
         people=origin.audience,
         provenance=origin,
     )
-    return episodes.plan_new(made, "remember")
+    return episodes.EPISODE.plan_new(made, "remember")
 
 
 def _belief(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
@@ -237,7 +237,7 @@ def _belief(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> c
     made = beliefs.new(
         belief_id, entry["text"], entry["kind"], entry["sure"], message.at, provenance=origin
     )
-    return beliefs.plan_new(made, "believe")
+    return beliefs.BELIEF.plan_new(made, "believe")
 
 
 def _section(
@@ -264,7 +264,7 @@ def _person(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> c
         provenance=origin,
     )
     text = (whole.data or b"").decode() if whole else ""
-    return changes.write(relationships.path(made.id), text, None, "see")
+    return changes.write(relationships.PERSON.path(made.id), text, None, "see")
 
 
 def _entry(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
@@ -277,7 +277,7 @@ def _dream(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> ch
     at = _at(opened, entry)
     dream_id = base.stable_id(dreams.PREFIX, at, "demo")
     made = dreams.new(dream_id, at, (), (entry["text"],), "", title=entry["title"])
-    return dreams.plan_new(made, "dream")
+    return dreams.DREAM.plan_new(made, "dream")
 
 
 MAKERS: Mapping[

@@ -269,7 +269,7 @@ def add(
     match = next(filter(None, (relationships.match(known, name) for name in names)), None)
     if match is not None:
         raise RecordExistsError(
-            Path(relationships.path(match.id)),
+            Path(relationships.PERSON.path(match.id)),
             f"{match.name} is called that already. Change it with `bumble person edit`.",
         )
     for label in names:
@@ -285,7 +285,7 @@ def add(
         why = f"get to know {names[0]}"
         spelt = tuple(dict.fromkeys(names)) if also else None
         whole = relationships.plan_update(person, why, names=spelt, text=portrait or None)
-        planned = [relationships.plan_new(person, why), whole]
+        planned = [relationships.PERSON.plan_new(person, why), whole]
         writing.commit(
             opened, "person add", planned, f"Added {names[0]}.", dry_run=dry_run, id=person.id
         )

@@ -17,9 +17,10 @@ from msgspec import Struct
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, IdArgument, YesOption, edits, shows
 from bumble.cli.opening import Opened
+from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.files import disk
-from bumble.records import base, fields, kind
+from bumble.records import fields, kind
 from bumble.records.kind import R, Record, RecordKind
 
 Rows = Iterable[tuple[str, str]]
@@ -158,7 +159,7 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         title, command = viewer.text(words["title"], origin), f"{self.group} remove"
         what, where = f'the {self.kind.singular} "{title}"', viewer.named(place, origin)
         writing.confirm_removal(opened, what, where, yes=yes, dry_run=dry_run)
-        planned = [base.plan_remove(place, record.source, self.forgets.format(**words)), *also]
+        planned = [changes.delete(place, record.source.text, self.forgets.format(**words)), *also]
         told, data = (
             self.removed.format(**words, path=place),
             {self.named: getattr(record, self.named)},

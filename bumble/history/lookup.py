@@ -305,7 +305,7 @@ class Library:
 
     @cached_property
     def _people(self) -> list[relationships.Relationship]:
-        return list(relationships.read(self.entity.relationships))
+        return list(relationships.PERSON.readable(self.entity.relationships))
 
     # one record
 

@@ -155,15 +155,15 @@ def _merge_person(base: str, current: str, incoming: str) -> merge_texts.Merged:
 
     One that was begun anew, by somebody who was forgotten and is met again, is of one side alone.
     """
-    people = [relationships.parse(text, "person") for text in (base, current, incoming)]
+    people = [relationships.PERSON.parse(text, "person") for text in (base, current, incoming)]
     met = [person.first_met for person in people]
     if met[0] and met[1] and met[2] and met[1] != met[2] and met[0] in met[1:]:
         anew = incoming if met[1] == met[0] else current
         if max(met[1], met[2]) > met[0]:
             return merge_texts.Merged(anew, True)
     drawn = [person.source.with_body(person.text).text for person in people]
-    merged = _merge_drawn([relationships.parse(text, "person") for text in drawn])
-    both = relationships.parse(merged.text, "person") if merged.clean else None
+    merged = _merge_drawn([relationships.PERSON.parse(text, "person") for text in drawn])
+    both = relationships.PERSON.parse(merged.text, "person") if merged.clean else None
     if both is None or both.text:
         return merged
     page = relationships.plan_update(both, "", **relationships.joined_page(*people[1:]))

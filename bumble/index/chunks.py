@@ -291,7 +291,7 @@ def _journal(text: str, path: Path, zone: tzinfo) -> Iterator[RecordText]:
 
 
 def _topic(path: Path) -> Iterator[RecordText]:
-    topic = base.load(path, topics.parse)
+    topic = base.load(path, topics.TOPIC.parse)
     for catalyst in topic.catalysts:
         yield RecordText(
             topic.id,

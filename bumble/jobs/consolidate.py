@@ -174,14 +174,14 @@ def signature(runtime: Runtime) -> str:
     What a dream left is no reason to put memory in order the moment it is over: a dream and its
     belief have the time of one moment in their ids.
     """
-    dreamt = {_moment(path.stem) for path in dreams.paths(runtime.entity.dreams)}
+    dreamt = {_moment(path.stem) for path in dreams.DREAM.files(runtime.entity.dreams)}
     entity = runtime.entity
     last_message_at = spoken.last_said(entity, runtime.now())
-    believed = [path.stem for path in beliefs.paths(entity.beliefs)]
+    believed = [path.stem for path in beliefs.BELIEF.files(entity.beliefs)]
     ids = [
-        *(path.stem for path in episodes.paths(entity.episodes)),
+        *(path.stem for path in episodes.EPISODE.files(entity.episodes)),
         *(belief_id for belief_id in believed if _moment(belief_id) not in dreamt),
-        *(path.stem for path in relationships.paths(entity.relationships)),
+        *(path.stem for path in relationships.PERSON.files(entity.relationships)),
         last_message_at.isoformat() if last_message_at else "",
     ]
     return review_queue.mark(*ids)
@@ -238,7 +238,7 @@ def faded(runtime: Runtime) -> Due[Tidying]:
 
 def _fading(runtime: Runtime) -> Iterator[changes.Change]:
     folder, at = runtime.entity.episodes, runtime.now()
-    for episode in episodes.read(folder):
+    for episode in episodes.EPISODE.readable(folder):
         is_faint = significance_now(runtime, episode, at) < DORMANT_BELOW
         if episode.dormant == is_faint or (episode.dormant and not episode.faded):
             continue
@@ -281,7 +281,7 @@ def archive(runtime: Runtime, job: Tidying) -> JobResult:
 
 
 def _put_away(runtime: Runtime) -> Sequence[changes.Change]:
-    return archive_check(beliefs.read(runtime.entity.beliefs), runtime.now())
+    return archive_check(beliefs.BELIEF.readable(runtime.entity.beliefs), runtime.now())
 
 
 # notes of the scratch pad

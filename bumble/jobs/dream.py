@@ -324,7 +324,7 @@ def find(runtime: Runtime, at: datetime) -> DreamPool:
     config = runtime.config.soma.dreams
     dreamable = {
         episode.id: episode
-        for episode in episodes.read(runtime.entity.episodes)
+        for episode in episodes.EPISODE.readable(runtime.entity.episodes)
         if _can_be_dreamt(episode)
     }
 
@@ -357,7 +357,9 @@ def _vectors(runtime: Runtime, memories: Sequence[Episode]) -> dict[str, protoco
     tellings = [episodes.telling(episode.text) for episode in memories]
     names = [runtime.identity.name]
     names += [
-        name for person in relationships.read(runtime.entity.relationships) for name in person.names
+        name
+        for person in relationships.PERSON.readable(runtime.entity.relationships)
+        for name in person.names
     ]
     texts = distinct([telling.narrative or telling.reflection for telling in tellings], names)
     rows = embedder.embed_documents(texts) if texts else ()
@@ -516,8 +518,10 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
     seed = runtime.rng.getrandbits(32) if job.seed is None else job.seed
     rng = random.Random(seed)
     pool = find(runtime, job.at)
-    files = dreams.paths(runtime.entity.dreams)[-REMEMBERED_DREAMS:]
-    before = {frozenset(pair) for file in files for pair in base.load(file, dreams.parse).pairs}
+    files = dreams.DREAM.files(runtime.entity.dreams)[-REMEMBERED_DREAMS:]
+    before = {
+        frozenset(pair) for file in files for pair in base.load(file, dreams.DREAM.parse).pairs
+    }
     chosen = choose(pool.pairs, before, runtime.config.soma.dreams.memory_pair_count, rng)
     details: dict[str, Any] = {
         "seed": seed,
@@ -583,7 +587,7 @@ def _question(
     audience = provenance.joined(episode.audience for episode in met)
     open_questions = [
         question
-        for question in questions.read(runtime.entity.questions)
+        for question in questions.QUESTION.readable(runtime.entity.questions)
         if is_open(question.provenance.audience, audience)
         and not provenance.is_untrusted(question.provenance.trust)
     ]
@@ -732,7 +736,7 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
         bypassed=job.bypassed,
         provenance=night.provenance,
     )
-    planned.append(dreams.plan_new(record, "keep the dream"))
+    planned.append(dreams.DREAM.plan_new(record, "keep the dream"))
     if config.write_journal:  # only a link: what it was stands in its own file
         told, own = dreams.link(record), replace(night.provenance, sources=(night.id,))
         why = "write the dream down"

@@ -51,7 +51,8 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
     last = state.read(runtime.entity.state).get(KEY, "interactions", default=0)
     since = count - last if last <= count else count  # people may have been forgotten since
     waiting = sum(
-        proposal.status == proposals.OPEN for proposal in proposals.read(runtime.entity.evolution)
+        proposal.status == proposals.OPEN
+        for proposal in proposals.PROPOSAL.readable(runtime.entity.evolution)
     )
     enough = force or since >= EVERY
     conditions = (
@@ -93,7 +94,7 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
     return JobResult(
         title=f"evolve: proposes {words.one_line(proposal.items[0].text)}",
         plan=lambda: (
-            proposals.plan_new(proposal, "propose small changes"),
+            proposals.PROPOSAL.plan_new(proposal, "propose small changes"),
             _plan_counted(runtime, job),
         ),
         lines=(
@@ -223,7 +224,7 @@ def _new(runtime: Runtime, items: Items) -> Items:
     there = {words.one_line(text).casefold() for text in (*persona.behaviours, *persona.curiosity)}
     folded_names = [
         words.folded(name)
-        for person in relationships.read(runtime.entity.relationships)
+        for person in relationships.PERSON.readable(runtime.entity.relationships)
         for name in (person.id, *person.names, *" ".join(person.names).split())
         if len(name) > 1
     ]

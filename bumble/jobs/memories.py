@@ -251,7 +251,7 @@ def _plan_heard(
     runtime: Runtime, shown: Scene, heard: Sequence[HeardOf], at: datetime
 ) -> list[changes.Change | None]:
     """Plan to write what was told of people, each of whom has one file."""
-    everybody = list(relationships.read(runtime.entity.relationships))
+    everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
     planned: list[changes.Change | None] = []
     for name in dict.fromkeys(one.name for one in heard):
         own = [one for one in heard if one.name == name]
@@ -544,7 +544,7 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
             )
             planned.append(portrait.plan(runtime, "reflect", given, update, memories.at))
             touched.add(person.id)
-    everybody = list(relationships.read(runtime.entity.relationships))
+    everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
     renamings = _renamings(shown, memories.heard, everybody)
     section, refused = _plan_facts(runtime, shown, memories, renamings)
     noted = _plan_heard(runtime, shown, memories.heard, memories.at)
@@ -575,7 +575,7 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
     planned += _plan_pages(runtime, shown, memories, touched)
     if memories.episode and not episodes.locate(runtime.entity.episodes, memories.episode.id):
         why = f"remember a conversation of {shown.session.id}"
-        planned.append(episodes.plan_new(memories.episode, why))
+        planned.append(episodes.EPISODE.plan_new(memories.episode, why))
     return JobPlan(planned, (*refused, *late))
 
 

@@ -119,7 +119,7 @@ def heard(
     `problem` is why none came; then the next are asked for as long after as if some had.
     """
     pieces = [piece.text for piece in seeds.pieces]
-    known = relationships.read(runtime.entity.relationships)
+    known = relationships.PERSON.readable(runtime.entity.relationships)
     names = [name for one in known if one.id in seeds.audience for name in one.names]
     grounds = ClaimSources(known=(*pieces, seeds.read), names=(runtime.identity.name, *names))
     salience = LEAST_SALIENCE + FELT_SALIENCE * soma.intensity
@@ -153,22 +153,22 @@ def _pieces(runtime: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]
     recent = timedelta(hours=relational.gen_recent_hours)
     if soma.felt and moments.gap(soma.felt.at, at) <= recent:
         yield ThoughtSeed(soma.felt.text, soma.felt.audience)
-    for place in episodes.paths(entity.episodes)[-EPISODES:]:
-        episode = base.load(place, episodes.parse)
+    for place in episodes.EPISODE.files(entity.episodes)[-EPISODES:]:
+        episode = base.load(place, episodes.EPISODE.parse)
         if not episode.dormant:
             yield from _piece(episode.text, tail, episode.provenance)
-    for person in relationships.read(entity.relationships):
+    for person in relationships.PERSON.readable(entity.relationships):
         touched = [person.last_interaction, person.last_reflection]
         if any(moment is not None and moments.gap(moment, at) <= recent for moment in touched):
             # a portrait is told to nobody but the person, also one that names no audience
             yield from _piece(person.text, tail, person.provenance, (person.id,))
-    for place in dreams.paths(entity.dreams)[-1:]:
-        dream = base.load(place, dreams.parse)
+    for place in dreams.DREAM.files(entity.dreams)[-1:]:
+        dream = base.load(place, dreams.DREAM.parse)
         fresh = soma.noise_ticked_at is None or dream.at > soma.noise_ticked_at
         for text in dream.fragments:
             for piece in _piece(text, tail, dream.provenance):
                 yield replace(piece, fresh=fresh)
-    for question in list(questions.read(entity.questions))[-QUESTIONS:]:
+    for question in list(questions.QUESTION.readable(entity.questions))[-QUESTIONS:]:
         yield from _piece(question.text, tail, question.provenance)
     story = narrative.read(entity.narrative)
     if story:

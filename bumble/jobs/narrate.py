@@ -90,7 +90,7 @@ def gather(runtime: Runtime) -> StorySources:
 
     lived = [
         episode
-        for episode in episodes.read(runtime.entity.episodes)
+        for episode in episodes.EPISODE.readable(runtime.entity.episodes)
         if provenance.within(episode.provenance, circle) and not episode.dormant
     ]
     most = sorted(lived, key=lambda one: (-significance_now(runtime, one, at), one.id))[
@@ -98,19 +98,19 @@ def gather(runtime: Runtime) -> StorySources:
     ]
     acquaintances = [
         person
-        for person in relationships.read(runtime.entity.relationships)
+        for person in relationships.PERSON.readable(runtime.entity.relationships)
         if provenance.within(person.provenance, circle) and (person.text or person.dynamic)
     ]
     closest = sorted(acquaintances, key=lambda person: (-person.interaction_count, person.id))
     held = [
         belief
-        for belief in beliefs.read(runtime.entity.beliefs)
+        for belief in beliefs.BELIEF.readable(runtime.entity.beliefs)
         if provenance.within(belief.provenance, circle) and not belief.archived
     ]
     strongest = sorted(held, key=lambda belief: (-strength(belief, at), belief.id))
     dreamt = [
         dream
-        for dream in dreams.read(runtime.entity.dreams)
+        for dream in dreams.DREAM.readable(runtime.entity.dreams)
         if provenance.fits(dream.audience, circle)
     ][-DREAMS:]
     chosen = tuple(sorted(most, key=lambda episode: (episode.at, episode.id)))

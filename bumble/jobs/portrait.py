@@ -447,7 +447,7 @@ def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
         return Due((named,), (DeepReviewJob(only),))
     config = runtime.config.memory.relational
     least = config.deep_review_min_new_interactions
-    acquaintances = list(relationships.read(runtime.entity.relationships))
+    acquaintances = list(relationships.PERSON.readable(runtime.entity.relationships))
     new = [(one, one.interaction_count - one.reviewed_at_count) for one in acquaintances]
     jobs = tuple(
         DeepReviewJob(
@@ -592,7 +592,7 @@ def _episodes(
     """Return what happened with a person, told to them: the weightiest that fit, oldest first."""
     shared_episodes = [
         episode
-        for episode in episodes.read(runtime.entity.episodes)
+        for episode in episodes.EPISODE.readable(runtime.entity.episodes)
         if person.id in episode.people
         and base.may_read(episode.audience, (person.id,))
         and not is_untrusted(episode.provenance.trust)

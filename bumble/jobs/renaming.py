@@ -83,7 +83,7 @@ def renamed(renaming: Renaming, person: relationships.Relationship) -> relations
             "lines": {key: Row(mark.meta()) for key, mark in lines.items()} or None,
         },
     ).with_body("\n".join(rows))
-    return relationships.of(document, relationships.person_id(name))
+    return relationships.PERSON.of(document, relationships.person_id(name))
 
 
 def plan_person(
@@ -111,16 +111,18 @@ def plan_person(
             for note in relationships.heard(person, renaming.circle)
         ]
         names = tuple(dict.fromkeys((*there.names, *person.names)))
-        yield base.plan_remove(old, person.source, why)
+        yield changes.delete(old, person.source.text, why)
         yield people.plan_noted(there, (*told, *notes), gone, known=True, names=names)
         return
     noted = people.plan_noted(new, notes, gone, known=False)
     data = noted.data if noted else None
     text = data.decode() if data else new.source.text
     if new.id != person.id:
-        yield base.plan_remove(old, person.source, why)
+        yield changes.delete(old, person.source.text, why)
     before = person.source.text if new.id == person.id else None
-    yield replace(changes.write(relationships.path(new.id), text, before, why), keeps=bool(before))
+    yield replace(
+        changes.write(relationships.PERSON.path(new.id), text, before, why), keeps=bool(before)
+    )
 
 
 def plan_knowledge(
@@ -154,17 +156,17 @@ def plan_beliefs(
         entity: Whose beliefs.
         taken: Paths that change otherwise.
     """
-    for belief in held.read(entity.beliefs):
+    for belief in held.BELIEF.readable(entity.beliefs):
         path, text = held.BELIEF.place(belief), belief.text
         for one in renamings:
             text = one.reworded(text) if one.is_of(belief.provenance) else text
         if text == belief.text or path in taken:
             continue
-        made = held.of(belief.source.with_body(text), belief.id)
+        made = held.BELIEF.of(belief.source.with_body(text), belief.id)
         made = replace(made, stem=base.file_stem(made.filed_as, made.id))
         why = f"say it of {', '.join(one.name for one in renamings)}"
         if held.BELIEF.place(made) != path:
-            yield base.plan_remove(path, belief.source, why)
-            yield base.plan_new(held.BELIEF.place(made), made.source, why)
+            yield changes.delete(path, belief.source.text, why)
+            yield changes.write(held.BELIEF.place(made), made.source.text, None, why)
         elif (change := base.plan_edit(path, belief.source, made.source, why)) is not None:
             yield change

@@ -190,7 +190,7 @@ def _told(runtime: Runtime, query: str, readers: Sequence[str]) -> Iterator[Know
 def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, held.Belief]:
     """Return the beliefs nearest to something that all its hearers may know of, by label."""
     hits = runtime.memory.search(query, kinds=("belief",), limit=NEIGHBOURS, audience=readers)
-    there = {belief.id: belief for belief in held.read(runtime.entity.beliefs)}
+    there = {belief.id: belief for belief in held.BELIEF.readable(runtime.entity.beliefs)}
     near = [
         there[hit.id]
         for hit in hits

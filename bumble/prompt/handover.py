@@ -69,7 +69,7 @@ def check(runtime: Runtime) -> Due[HandoverJob]:
         and not _waits(runtime, session)
         and any(_of_talk(session))  # else its episodes need not be looked for
     ]
-    told = list(episodes.read(runtime.entity.episodes)) if waiting else []
+    told = list(episodes.EPISODE.readable(runtime.entity.episodes)) if waiting else []
     jobs = [
         HandoverJob(session)
         for session in waiting
@@ -101,7 +101,7 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
     data: dict[str, Any] = {"session": session.id, "written": False}
     if _waits(runtime, session):
         return _none(session, "it comes once the talk is remembered", data)
-    values = _of_memories(episodes.read(runtime.entity.episodes), session)
+    values = _of_memories(episodes.EPISODE.readable(runtime.entity.episodes), session)
     quality = _quality(values)
     data |= {"quality": quality, "least": MIN_QUALITY}
     if quality < MIN_QUALITY:
@@ -246,7 +246,7 @@ def _followed(runtime: Runtime, text: str, readers: Sequence[str]) -> str:
 
     def told(link: re.Match[str]) -> str:
         file = episodes.locate(runtime.entity.episodes, link[1])
-        episode = base.load(file, episodes.parse) if file else None
+        episode = base.load(file, episodes.EPISODE.parse) if file else None
         if episode is None or not base.may_read(episode.audience, readers):
             return ""
         story = episode.telling.narrative

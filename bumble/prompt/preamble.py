@@ -221,9 +221,9 @@ def notes_text(entity: Entity, readers: Sequence[str]) -> str:
 
 def dream_text(entity: Entity, session: sessions.Session) -> str:
     """Word the last dream, in the first turns of the first talk after it."""
-    newest = dreams.paths(entity.dreams)[-1:]
+    newest = dreams.DREAM.files(entity.dreams)[-1:]
     try:
-        dream = base.load(newest[0], dreams.parse) if newest else None
+        dream = base.load(newest[0], dreams.DREAM.parse) if newest else None
     except RecordInvalidError:  # a dream that can't be read is nobody's
         return ""
     if dream is None or not base.may_read(dream.provenance.audience, session.people):

@@ -166,7 +166,7 @@ def of_entity(
     with suppress(RecordInvalidError):
         story = narrative_store.read(entity.narrative)
     is_own = story is not None and not provenance.is_untrusted(story.provenance.trust)
-    skills = rules.obeyed(entity, skills_store.read(entity.skills), rules.of_skill)
+    skills = rules.obeyed(entity, skills_store.SKILL.readable(entity.skills), rules.of_skill)
     return stable(
         rules.own_identity(entity, identity),
         tools,

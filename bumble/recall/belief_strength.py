@@ -133,7 +133,7 @@ def plan_claims(runtime: Runtime, claims: Sequence[Claim], at: datetime) -> list
     linked; where they are another person's, or the claim is no newer word of the same people, it
     is weakened as well.
     """
-    book = _Book(list(beliefs.read(runtime.entity.beliefs)), at)
+    book = _Book(list(beliefs.BELIEF.readable(runtime.entity.beliefs)), at)
     for claim in claims:
         book.take(claim)
     return book.changes()
@@ -169,7 +169,7 @@ class _Book:
                 evidence=claim.evidence,
                 provenance=claim.provenance,
             )
-            self._put(None, beliefs.plan_new(new, "believe something new"))
+            self._put(None, beliefs.BELIEF.plan_new(new, "believe something new"))
             name = claim.id
         for other, verdict in claim.verdicts.items():
             if verdict == "contradicts" and other in self.now and other != name:
@@ -202,14 +202,14 @@ class _Book:
     def _put(self, old: beliefs.Belief | None, change: Change | None) -> None:
         if change is None or change.data is None:
             return
-        made = beliefs.parse(change.data.decode(), PurePosixPath(change.path).stem)
+        made = beliefs.BELIEF.parse(change.data.decode(), PurePosixPath(change.path).stem)
         name = made.id
         self.now[name] = made
         self.why[name] = change.why if old is None else self.why.get(name, change.why)
 
     def changes(self) -> list[Change]:
         planned = (
-            beliefs.plan_new(belief, self.why[name])
+            beliefs.BELIEF.plan_new(belief, self.why[name])
             if (old := self.before.get(name)) is None
             else base.plan_edit(
                 beliefs.BELIEF.place(belief), old.source, belief.source, self.why.get(name, "")

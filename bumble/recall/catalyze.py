@@ -95,7 +95,11 @@ def _met(
     """Return the topics' questions that are near a query, with what each brings to mind."""
     kind = (kinds.TOPIC.passages,)
     asked = memory.search(query, kinds=kind, limit=QUESTIONS, audience=search.readers)
-    names = {file.id: file.name for file in topics.read(memory.entity.topics)} if asked else {}
+    names = (
+        {file.id: file.name for file in topics.TOPIC.readable(memory.entity.topics)}
+        if asked
+        else {}
+    )
     return [
         Contribution(
             hit.text,
@@ -169,7 +173,7 @@ def _note(memory: Memory, met: Sequence[Contribution]) -> str:
         return ""
     if memory.embedder is None:
         return "Plain search: catalysts are met by meaning, and there is no embedding model."
-    if not topics.paths(memory.entity.topics):
+    if not topics.TOPIC.files(memory.entity.topics):
         return "Plain search: no topic has catalysts yet; `bumble catalysts` draws them."
     return "Plain search: no catalyst is near enough."
 

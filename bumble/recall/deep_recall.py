@@ -333,7 +333,7 @@ class _Plan:
         self.trail: list[str] = []
         self._places: list[Hit] = []  # number n is the n-th, from 1
         self._whole: set[int] = set()  # numbers of those that were read
-        self._people = relationships.read(runtime.entity.relationships)
+        self._people = relationships.PERSON.readable(runtime.entity.relationships)
         window = int(runtime.window_tokens * WINDOW_SHARE / runtime.token_ratio)
         self._room = min(window, MOST_WINDOW_TOKENS)
         self._put(map(source_of, hits))

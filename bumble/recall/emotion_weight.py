@@ -95,7 +95,7 @@ def _charged(entity: Entity, hit: Hit) -> episodes.Episode | None:
     try:
         if KEY not in base.read_text(path):
             return None
-        episode = base.load(path, episodes.parse)
+        episode = base.load(path, episodes.EPISODE.parse)
     except RecordInvalidError:
         return None
     return episode if episode.imprints else None

@@ -99,7 +99,7 @@ def _corrections(
 def _kept(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
     """Return the corrections that some people may meet, by the message each puts right."""
     newer = {}
-    for belief in beliefs.read(entity.beliefs):
+    for belief in beliefs.BELIEF.readable(entity.beliefs):
         origin = belief.provenance
         cited = [name for name in origin.sources if name.startswith(sessions.MESSAGE_PREFIX)]
         if (
@@ -133,7 +133,7 @@ def sources(entity: Entity, hit: Hit) -> tuple[str, ...]:
     if hit.kind != "episode":
         return ()
     try:
-        return base.load(entity.root / hit.path, episodes.parse).provenance.sources
+        return base.load(entity.root / hit.path, episodes.EPISODE.parse).provenance.sources
     except RecordInvalidError:
         return ()
 
@@ -400,7 +400,7 @@ def threshold(hit: Hit, config: Config) -> float:
 
 def superseded(entity: Entity, at: datetime) -> frozenset[str]:
     """Return the ids of the beliefs that gave way to others."""
-    by_id = {belief.id: belief for belief in beliefs.read(entity.beliefs)}
+    by_id = {belief.id: belief for belief in beliefs.BELIEF.readable(entity.beliefs)}
     return frozenset(
         name for name, belief in by_id.items() if belief_strength.superseded(belief, by_id, at)
     )
@@ -410,7 +410,7 @@ def _believed(entity: Entity, hits: Sequence[Hit], at: datetime) -> list[Hit]:
     """Leave out beliefs that gave way to others, and say of which the entity is unsure."""
     if not any(hit.kind == "belief" for hit in hits):
         return list(hits)
-    by_id = {belief.id: belief for belief in beliefs.read(entity.beliefs)}
+    by_id = {belief.id: belief for belief in beliefs.BELIEF.readable(entity.beliefs)}
     standing: list[Hit] = []
     for hit in hits:
         belief = by_id.get(hit.id) if hit.kind == "belief" else None

@@ -265,7 +265,7 @@ def named_projects(entity: Entity, session: Session) -> list[projects.Project]:
     message = session.messages[-1].text
     about = [
         project
-        for project in projects.readable(entity.projects)
+        for project in projects.PROJECT.readable(entity.projects)
         if project.status != projects.DONE
         and base.may_read(project.provenance.audience, session.people)
         and any(words.names(label, message) for label in (project.title, *project.tags))
@@ -277,7 +277,7 @@ def _skills(entity: Entity, session: Session) -> list[Block]:
     recent = " ".join(message.text for message in session.messages[-1 - CONTEXT_TURNS :])
     readable = [
         skill
-        for skill in rules.obeyed(entity, skills.read(entity.skills), rules.of_skill)
+        for skill in rules.obeyed(entity, skills.SKILL.readable(entity.skills), rules.of_skill)
         if base.may_read(skill.provenance.audience, session.people)
     ]
     found = skills.query(readable, recent, limit=MOST_SKILLS)

@@ -195,7 +195,7 @@ def take(
     ]
     topic_files = [
         file
-        for file in topics.read(memory.entity.topics)
+        for file in topics.TOPIC.readable(memory.entity.topics)
         if (readers is None or base.may_read(file.provenance.audience, readers))
         and (quoted or not provenance.is_untrusted(file.provenance.trust))
     ]
@@ -219,7 +219,7 @@ def _people(
     """Name those whom the entity knows, and those who talk, by their full, first and last names."""
     titles = [
         topic_mining.Title(person.name, "person", tuple(person.names[1:]))
-        for person in relationships.read(memory.entity.relationships)
+        for person in relationships.PERSON.readable(memory.entity.relationships)
         if readers is None or base.may_read(person.audience, readers)
     ]
     names = {name.casefold() for title in titles for name in (title.name, *title.aliases)}

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import patterns
-from bumble.entity import secrets
+from bumble.entity import changes, secrets
 from bumble.entity.changes import Change
 from bumble.fallback import quotes, sayings
 from bumble.guard.verifier import ClaimSources
@@ -80,7 +80,7 @@ def check(runtime: Runtime, *, name: str = "", force: bool = False) -> Due[Drawi
     texts = [text for text in survey.mentions(runtime.memory, circle) if not text.is_quoted]
     at = runtime.now()
     found = tuple(survey.of_texts(runtime.memory, texts, at, circle))
-    taken = survey.Survey(found, tuple(topics.read(runtime.entity.topics))).joined
+    taken = survey.Survey(found, tuple(topics.TOPIC.readable(runtime.entity.topics))).joined
     topic = taken.find(name) if name else None
     recurring = [each for each in taken.topics if each.frequency >= topic_mining.LEAST_RECORDS]
     wanted = ([topic] if topic else []) if name else recurring[:TOPICS]
@@ -316,7 +316,7 @@ def _plan(runtime: Runtime, job: Drawing, drawn: topics.TopicFile) -> Sequence[C
     """
     old = (job.before, *job.others) if job.before else job.others
     there = {
-        one.id: base.load(path, topics.parse)
+        one.id: base.load(path, topics.TOPIC.parse)
         for one in old
         if (path := _file(runtime, one.id)).is_file()
     }
@@ -324,13 +324,15 @@ def _plan(runtime: Runtime, job: Drawing, drawn: topics.TopicFile) -> Sequence[C
         return ()
     why = f"questions that {job.topic.name} keeps raising"
     now = there.pop(drawn.id, None)
-    gone = (base.plan_remove(topics.path(one.id), one.source, why) for one in there.values())
+    gone = (
+        changes.delete(topics.TOPIC.path(one.id), one.source.text, why) for one in there.values()
+    )
     if now is None and (path := _file(runtime, drawn.id)).is_file():
         # what has a file of its own is drawn anew once it is known to be meant by these words
-        known = base.load(path, topics.parse)
+        known = base.load(path, topics.TOPIC.parse)
         return (topics.plan_called(known, drawn.words, why), *gone) if known.provenance.by else ()
     return (topics.plan_draw(now, drawn, why), *gone)
 
 
 def _file(runtime: Runtime, topic_id: str) -> Path:
-    return runtime.entity.root / topics.path(topic_id)
+    return runtime.entity.root / topics.TOPIC.path(topic_id)

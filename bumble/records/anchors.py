@@ -81,8 +81,6 @@ ANCHOR = RecordKind(
     counted=True,
     named_by=("label", "id"),
 )
-parse, path, paths, load, match = ANCHOR.parse, ANCHOR.path, ANCHOR.files, ANCHOR.load, ANCHOR.match
-readable, plan_new, plan_forget = ANCHOR.readable, ANCHOR.plan_new, ANCHOR.plan_forget
 
 
 def new(

@@ -49,8 +49,6 @@ AUTOMATION = RecordKind(
     prefix=PREFIX,
     counted=True,
 )
-parse, path, paths, load = AUTOMATION.parse, AUTOMATION.path, AUTOMATION.files, AUTOMATION.load
-read, plan_new = AUTOMATION.readable, AUTOMATION.plan_new
 
 
 def new(

@@ -99,11 +99,6 @@ def is_lower(trust: str, other: str) -> bool:
     return TRUSTS.index(trust or TRUSTS[0]) > TRUSTS.index(other or TRUSTS[0])
 
 
-def plan_new(path: str, document: markdown.Document, why: str) -> changes.Change:
-    """Plan to make a file; a different one that is there already will not be overwritten."""
-    return changes.write(path, document.text, None, why)
-
-
 def plan_edit(
     path: str, before: markdown.Document, after: markdown.Document, why: str
 ) -> changes.Change | None:
@@ -111,11 +106,6 @@ def plan_edit(
     if after.text == before.text:
         return None
     return changes.write(path, after.text, before.text, why)
-
-
-def plan_remove(path: str, document: markdown.Document, why: str) -> changes.Change:
-    """Plan to remove a file that was read."""
-    return changes.delete(path, document.text, why)
 
 
 def with_values(document: markdown.Document, values: Mapping[str, Any]) -> markdown.Document:

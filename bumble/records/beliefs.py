@@ -182,9 +182,6 @@ BELIEF = RecordKind(
     page=True,
     edit="bumble belief edit",
 )
-parse, of, path, paths = BELIEF.parse, BELIEF.of, BELIEF.path, BELIEF.files
-read = BELIEF.readable
-plan_new, plan_forget = BELIEF.plan_new, BELIEF.plan_forget
 
 
 def new(

@@ -125,8 +125,6 @@ CHECK = RecordKind(
     explained=True,
     counted=True,
 )
-parse, path, paths = CHECK.parse, CHECK.path, CHECK.files
-load, plan_new = CHECK.load, CHECK.plan_new
 
 
 def new(

@@ -95,8 +95,6 @@ DREAM = RecordKind(
     counted=True,
     page=True,
 )
-parse, of, path, paths = DREAM.parse, DREAM.of, DREAM.path, DREAM.files
-read, plan_new = DREAM.readable, DREAM.plan_new
 
 
 def link(dream: Dream) -> str:
@@ -108,7 +106,7 @@ def link(dream: Dream) -> str:
 def new_id(folder: Path, at: datetime, rng: random.Random) -> str:
     """Make the id of a dream, behind those of all that are there, whatever the clocks said."""
     made = base.new_id(PREFIX, at, rng)
-    stems = map(DREAM.stem, reversed(paths(folder)))
+    stems = map(DREAM.stem, reversed(DREAM.files(folder)))
     newest = next((stem for stem in stems if base.time_of(stem)), "")
     last_at = base.time_of(newest)
     if last_at is None or made > newest:

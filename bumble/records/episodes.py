@@ -141,8 +141,6 @@ EPISODE = RecordKind(
     page=True,
     edit="bumble episode edit",
 )
-parse, of, paths, read = EPISODE.parse, EPISODE.of, EPISODE.files, EPISODE.readable
-plan_new, place = EPISODE.plan_new, EPISODE.place
 
 
 def new(
@@ -198,7 +196,7 @@ def find(folder: Path, episode_id: str) -> Episode:
     """
     file = locate(folder, episode_id)
     if file is None:
-        known = map(EPISODE.stem, paths(folder))
+        known = map(EPISODE.stem, EPISODE.files(folder))
         raise RecordMissingError("episode", episode_id, base.nearest(episode_id, known))
     return EPISODE.load(file)
 
@@ -220,5 +218,5 @@ def plan_dormant(
     values = {"dormant": True if dormant else None, "faded": mark}
     document = base.with_values(episode.source, values)
     file = locate(folder, episode.id)
-    path = f"{FOLDER}/{file.relative_to(folder).as_posix()}" if file else place(episode)
+    path = f"{FOLDER}/{file.relative_to(folder).as_posix()}" if file else EPISODE.place(episode)
     return base.plan_edit(path, episode.source, document, why)

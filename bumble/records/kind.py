@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.errors import UnsafePathError
@@ -419,7 +420,7 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
 
     def plan_new(self, record: R, why: str) -> Change:
         """Plan to put a new record into the folder."""
-        return base.plan_new(self.place(record), record.source, why)
+        return changes.write(self.place(record), record.source.text, None, why)
 
     def plan_edit(self, record: R, values: Mapping[str, Any], why: str) -> Change | None:
         """Plan to change some values by key, None takes one out; all other bytes stay."""
@@ -429,7 +430,7 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
 
     def plan_forget(self, record: R, why: str) -> Change:
         """Plan to remove a record's file."""
-        return base.plan_remove(self.place(record), record.source, why)
+        return changes.delete(self.place(record), record.source.text, why)
 
 
 def match(records: Iterable[R], name: str, *attributes: str) -> R | None:

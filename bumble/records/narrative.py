@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated
 
 from bumble import patterns
+from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.records import base, episodes
 from bumble.records.fields import BODY, Key
@@ -36,7 +37,7 @@ class Narrative(Record, frozen=True, kw_only=True):
 
 def _told(before: str | None, after: str | None) -> Told:
     """Yield the lines that differ."""
-    old, new = ("" if text is None else parse(text).text for text in (before, after))
+    old, new = ("" if text is None else NARRATIVE.parse(text).text for text in (before, after))
     changed = [row.rstrip() for row in changed_lines(old, new, context=0)][1:]
     if changed:
         yield "the story it tells of itself"
@@ -59,7 +60,6 @@ NARRATIVE = RecordKind(
     explained=True,
     page=True,
 )
-parse = NARRATIVE.parse
 
 
 def read(file: Path) -> Narrative | None:
@@ -113,7 +113,7 @@ def plan_tell(
     """
     values = {"at": base.stamp(at)} | provenance.meta() | base.filled({"fingerprint": fingerprint})
     if old is None:
-        return base.plan_new(PATH, markdown.render(values, text), why)
+        return changes.write(PATH, markdown.render(values, text).text, None, why)
     if text.strip() == old.text.strip() and fingerprint in ("", old.fingerprint):
         return None
     gone = {key: None for key in _OWN if key not in values and key in old.source.meta}

@@ -89,14 +89,6 @@ PROJECT = RecordKind(
     edit="bumble project edit",
     named_by=("title", "id"),
 )
-parse, of, path, paths, match = (
-    PROJECT.parse,
-    PROJECT.of,
-    PROJECT.path,
-    PROJECT.files,
-    PROJECT.match,
-)
-load, readable = PROJECT.load, PROJECT.readable
 
 
 def plan_new(
@@ -153,7 +145,7 @@ def plan_edit(
     if provenance is not None:
         stale = dict.fromkeys(base.ORIGIN_KEYS)
         document = base.with_values(document, stale | provenance.meta())
-    return base.plan_edit(path(project.id), project.source, document, why)
+    return base.plan_edit(PROJECT.path(project.id), project.source, document, why)
 
 
 def _lines(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,8 +104,6 @@ PROPOSAL = RecordKind(
     explained=True,
     counted=True,
 )
-parse, path, paths, load = PROPOSAL.parse, PROPOSAL.path, PROPOSAL.files, PROPOSAL.load
-read, plan_new = PROPOSAL.readable, PROPOSAL.plan_new
 
 
 def new(

@@ -47,7 +47,6 @@ QUESTION = RecordKind(
     explained=True,
     counted=True,
 )
-parse, path, read, plan_new = QUESTION.parse, QUESTION.path, QUESTION.readable, QUESTION.plan_new
 
 
 def new(question_id: str, at: datetime, text: str, provenance: Provenance) -> OpenQuestion:
@@ -57,6 +56,3 @@ def new(question_id: str, at: datetime, text: str, provenance: Provenance) -> Op
         ValueError: If the text is empty.
     """
     return QUESTION.new(question_id, one_line(text), provenance, at=at)
-
-
-plan_answered = QUESTION.plan_forget  # a question that has an answer now goes

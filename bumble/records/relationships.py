@@ -269,8 +269,6 @@ PERSON = RecordKind(
     page=True,
     edit="bumble person edit",
 )
-parse, of, path, paths = PERSON.parse, PERSON.of, PERSON.path, PERSON.files
-read, plan_new = PERSON.readable, PERSON.plan_new
 
 
 def _note_meta(note: PendingNote) -> Any:
@@ -369,7 +367,7 @@ def find(folder: Path, name: str) -> Relationship:
     Raises:
         RecordMissingError: If nobody is called that.
     """
-    everybody = list(read(folder))
+    everybody = list(PERSON.readable(folder))
     found = match(everybody, name)
     if found is None:
         known = [other for one in everybody for other in (one.id, *one.names)]

@@ -111,9 +111,6 @@ REMINDER = RecordKind(
     people_keys=("for", "audience"),
     counted=True,
 )
-parse, path, paths, load = REMINDER.parse, REMINDER.path, REMINDER.files, REMINDER.load
-read, place = REMINDER.readable, REMINDER.place
-plan_new, plan_forget = REMINDER.plan_new, REMINDER.plan_forget
 
 
 def new(

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
@@ -282,7 +283,7 @@ def plan_handover(
     path = f"{sessions.FOLDER}/{session_id}/{HANDOVER}"
     values = {"at": base.stamp(at)} | origin.meta()
     if old is None:
-        return base.plan_new(path, markdown.render(values, text), why)
+        return changes.write(path, markdown.render(values, text).text, None, why)
     document = base.with_values(old, values).with_body(text)
     return base.plan_edit(path, old, document, why)
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec.structs import replace
 
+from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
@@ -63,7 +64,7 @@ class _SkillKind(RecordKind[Skill], frozen=True, kw_only=True):
 
     def load(self, file: Path) -> Skill:
         """Read the skill in a file, of either form."""
-        name = f"{slug(file)}/{FOLDER_FILE}" if file.name == FOLDER_FILE else file.name
+        name = f"{SKILL.stem(file)}/{FOLDER_FILE}" if file.name == FOLDER_FILE else file.name
         return replace(super().load(file), path=f"{FOLDER}/{name}")
 
 
@@ -83,8 +84,6 @@ SKILL = _SkillKind(
     edit="bumble skill edit",
     named_by=("name", "slug"),
 )
-parse, paths, slug, match = SKILL.parse, SKILL.files, SKILL.stem, SKILL.match
-load, read = SKILL.load, SKILL.readable
 
 
 def of(document: markdown.Document, slug: str, path: str) -> Skill:
@@ -120,13 +119,13 @@ def plan_set(
     name, description = one_line(name), one_line(description)
     if not name or not text.strip():
         raise UsageError("A skill needs a name and a text.")
-    there = match(skills, name)
+    there = SKILL.match(skills, name)
     # the owner's own words on what was told to few stay theirs
     few = there.provenance.audience if there is not None else ()
     origin = (provenance or base.Provenance(audience=few)).meta()
     if there is None:
         document = markdown.render({"name": name, "description": description} | origin, text)
-        return base.plan_new(f"{FOLDER}/{disk.file_name(name)}.md", document, why)
+        return changes.write(f"{FOLDER}/{disk.file_name(name)}.md", document.text, None, why)
     if there.text == markdown.trimmed(text) and there.description == description:
         return None
     if not overwrite:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import patterns
-from bumble.entity import companions
+from bumble.entity import changes, companions
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base
@@ -97,7 +97,6 @@ TOPIC = RecordKind(
     explained=True,
     counted=True,
 )
-parse, of, path, paths, read = TOPIC.parse, TOPIC.of, TOPIC.path, TOPIC.files, TOPIC.readable
 
 
 def slug_of(name: str) -> str:
@@ -144,17 +143,17 @@ def plan_called(topic: TopicFile, more: Sequence[str], why: str) -> Change | Non
     """Plan to keep further words that people say for a topic."""
     said = tuple(word for word in dict.fromkeys((*topic.words, *more)) if word != topic.name)
     document = base.with_values(topic.source, {"words": list(said) or None})
-    return base.plan_edit(path(topic.id), topic.source, document, why)
+    return base.plan_edit(TOPIC.path(topic.id), topic.source, document, why)
 
 
 def plan_draw(old: TopicFile | None, drawn: TopicFile, why: str) -> Change | None:
     """Plan to put a topic's new catalysts into its file; fields that we don't know stay."""
     if old is None:
-        return base.plan_new(path(drawn.id), drawn.source, why)
+        return changes.write(TOPIC.path(drawn.id), drawn.source.text, None, why)
     gone = {key: None for key in _OWN if key in old.source.meta and key not in drawn.source.meta}
     values = {key: value for key, value in drawn.source.meta.items() if key != "name"}
     document = base.with_values(old.source, values | gone)
     if old.catalysts != tuple(replace(each, line=0) for each in drawn.catalysts):
         document = document.with_body(drawn.source.body)
-    change = base.plan_edit(path(old.id), old.source, document, why)
+    change = base.plan_edit(TOPIC.path(old.id), old.source, document, why)
     return replace(change, keeps=True) if change else None

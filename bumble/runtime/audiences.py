@@ -124,7 +124,7 @@ def _lines(text: str) -> Iterator[Part]:
 
 
 def _person(text: str) -> Iterator[Part]:
-    person = relationships.parse(text, "")
+    person = relationships.PERSON.parse(text, "")
     portrait = (person.text, *(person.source.meta.get(key) for key in PORTRAIT))
     yield person.provenance, repr(portrait)
     yield from ((note.provenance, note.text) for note in person.pending)

@@ -196,7 +196,7 @@ def stir(
         readers: Ids of all who take part: what not all of them may meet does not stir.
         at: When.
     """
-    listed = anchors.readable(runtime.entity.anchors)
+    listed = anchors.ANCHOR.readable(runtime.entity.anchors)
     if not may_stir(runtime, listed, at):
         return None
     near = [
@@ -235,13 +235,16 @@ def plans_new_anchor(
     Raises:
         ValueError: If there is one of that label.
     """
-    listed = anchors.readable(runtime.entity.anchors)
-    if anchors.match(listed, anchor.label) is not None:
+    listed = anchors.ANCHOR.readable(runtime.entity.anchors)
+    if anchors.ANCHOR.match(listed, anchor.label) is not None:
         raise ValueError(f'there is an anchor "{anchor.label}" already: recall it')
     surplus = dropped_anchors(listed, anchor.at)
     return (
-        lambda: anchors.plan_new(anchor, why),
-        *(partial(anchors.plan_forget, weak, f"{why}: the weakest goes") for weak in surplus),
+        lambda: anchors.ANCHOR.plan_new(anchor, why),
+        *(
+            partial(anchors.ANCHOR.plan_forget, weak, f"{why}: the weakest goes")
+            for weak in surplus
+        ),
     )
 
 
@@ -269,10 +272,10 @@ def plan_counted(
     runtime: Runtime, anchor: anchors.Anchor, at: datetime, why: str, *, stirred: bool
 ) -> Change | None:
     """Plan to count a recall, on the file as it is now; None where it is gone."""
-    place = runtime.entity.root / anchors.path(anchor.id)
+    place = runtime.entity.root / anchors.ANCHOR.path(anchor.id)
     if not place.is_file():
         return None
-    return anchors.plan_recalled(anchors.load(place), at, why, stirred=stirred)
+    return anchors.plan_recalled(anchors.ANCHOR.load(place), at, why, stirred=stirred)
 
 
 def plan_charged(
@@ -293,11 +296,11 @@ def plan_charged(
         intensity: How strongly it was felt, in [0, 1].
         origin: Where these words come from, and who may meet them.
     """
-    listed = anchors.readable(runtime.entity.anchors)
+    listed = anchors.ANCHOR.readable(runtime.entity.anchors)
     untrusted = provenance.is_untrusted(origin.trust)
     if intensity < hormones.CHARGED or untrusted or not label.strip():
         return []
-    if not may_stir(runtime, listed, soma.at) or anchors.match(listed, label) is not None:
+    if not may_stir(runtime, listed, soma.at) or anchors.ANCHOR.match(listed, label) is not None:
         return []
     levels = soma.hormones.levels
     anchor = anchors.new(label, quote, levels, soma.at, intensity, stirred=True, provenance=origin)

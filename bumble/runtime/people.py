@@ -33,8 +33,8 @@ OWNER_MARK = b'"owner"'  # stands in every transcript that has a word of the own
 
 def find_person(runtime: Runtime, person: str) -> relationships.Relationship | None:
     """Read the file of a person; None where there is none."""
-    file = runtime.entity.root / relationships.path(person)
-    return base.load(file, relationships.parse) if file.exists() else None
+    file = runtime.entity.root / relationships.PERSON.path(person)
+    return base.load(file, relationships.PERSON.parse) if file.exists() else None
 
 
 def readable_person(runtime: Runtime, person: str) -> relationships.Relationship | None:
@@ -65,7 +65,7 @@ def speaker(entity: Entity, identity: Identity, name: str | None) -> Person:
     if name is not None and not (name.strip() and name.isprintable()):
         raise UsageError("A person's name should be one line of text.")
     owner = identity.owner.name or UNNAMED
-    known_people = list(relationships.read(entity.relationships))
+    known_people = list(relationships.PERSON.readable(entity.relationships))
     given = name or owner
     own_name = disk.same_name(given) == disk.same_name(owner)
     find = relationships.match if own_name else relationships.match_surely
@@ -83,13 +83,13 @@ def speaker(entity: Entity, identity: Identity, name: str | None) -> Person:
 
 def names(runtime: Runtime) -> tuple[str, ...]:
     """Return the entity's name, and those of everybody it knows, however they are written."""
-    known = relationships.read(runtime.entity.relationships)
+    known = relationships.PERSON.readable(runtime.entity.relationships)
     return (runtime.identity.name, *(name for person in known for name in person.names))
 
 
 def called(runtime: Runtime) -> dict[str, str]:
     """Return what everybody it knows is called, by id."""
-    return {one.id: one.name for one in relationships.read(runtime.entity.relationships)}
+    return {one.id: one.name for one in relationships.PERSON.readable(runtime.entity.relationships)}
 
 
 def plan_met(
@@ -120,7 +120,7 @@ def plan_heard_of(
     runtime: Runtime, person: str, name: str, at: datetime, session: Session, met: str
 ) -> Change | None:
     """Plan a file for somebody who hears a talk without speaking; None where there is one."""
-    if (runtime.entity.root / relationships.path(person)).exists():
+    if (runtime.entity.root / relationships.PERSON.path(person)).exists():
         return None
     stub, why = _stub(person, name, at, session), f"meet {name}"
     page = relationships.unportrayed(stub, met, _by_form(session))
@@ -139,7 +139,7 @@ def _by_form(session: Session) -> base.Provenance:
 
 def owner_id(entity: Entity, identity: Identity) -> str:
     """Return the id of the person the entity belongs to."""
-    return owner_among(list(relationships.read(entity.relationships)), entity, identity)
+    return owner_among(list(relationships.PERSON.readable(entity.relationships)), entity, identity)
 
 
 def owner_among(
@@ -164,7 +164,7 @@ def _earlier_owner(entity: Entity) -> str:
         with suppress(RecordInvalidError):
             for message in reversed(session_files.load(path).messages):
                 if message.trust == "owner" and message.speaker:
-                    file = entity.root / relationships.path(message.speaker)
+                    file = entity.root / relationships.PERSON.path(message.speaker)
                     return message.speaker if file.exists() else ""
     return ""
 
@@ -271,7 +271,8 @@ def _after_exchange(
 def interactions(runtime: Runtime) -> int:
     """Return how many exchanges the entity has had in its whole life."""
     return sum(
-        person.interaction_count for person in relationships.read(runtime.entity.relationships)
+        person.interaction_count
+        for person in relationships.PERSON.readable(runtime.entity.relationships)
     )
 
 

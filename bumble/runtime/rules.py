@@ -51,13 +51,16 @@ def of_skill(skill: skills.Skill) -> approvals.Rule:
 
 def of_automation(automation: automations.Automation) -> approvals.Rule:
     """Return the rule that an automation is while it is on."""
-    path, told = automations.path(automation.id), (automation.schedule, automation.prompt)
+    path, told = (
+        automations.AUTOMATION.path(automation.id),
+        (automation.schedule, automation.prompt),
+    )
     return approvals.rule(path, path, f"{automation.schedule} {automation.prompt}", *told)
 
 
 def of_reminder(reminder: reminders.Reminder) -> approvals.Rule:
     """Return the rule that a reminder with a command is."""
-    path, told = reminders.place(reminder), (reminder.command, reminder.text)
+    path, told = reminders.REMINDER.place(reminder), (reminder.command, reminder.text)
     return approvals.rule(path, path, f"runs {' '.join(reminder.command)}", *told)
 
 
@@ -76,12 +79,8 @@ def _files(entity: Entity, prompt_files: Sequence[str]) -> Iterator[str]:
     """Yield the files that may hold rules, entity.yaml excepted."""
     yield knowledge.PATH
     yield from (name for name in prompt_files if name != working.PATH)
-    for store, folder in (
-        (skills, entity.skills),
-        (automations, entity.automations),
-        (reminders, entity.reminders),
-    ):
-        yield from (entity.relative(path) for path in store.paths(folder))
+    for kind in (skills.SKILL, automations.AUTOMATION, reminders.REMINDER):
+        yield from map(entity.relative, kind.paths(entity))
 
 
 def in_file(path: str, data: bytes, prompt_files: Sequence[str] = ()) -> list[approvals.Rule]:
@@ -111,12 +110,12 @@ def _of_kind(path: str, text: str) -> Sequence[approvals.Rule]:
     if path == knowledge.PATH:
         return [of_section(one) for one in knowledge.parse(text).sections if one.locked]
     if place.parts[0] == skills.FOLDER:
-        return [of_skill(skills.of(markdown.parse(text), skills.slug(place), path))]
+        return [of_skill(skills.of(markdown.parse(text), skills.SKILL.stem(place), path))]
     if place.parts[0] == automations.FOLDER:
-        automation = automations.parse(text, place.stem)
+        automation = automations.AUTOMATION.parse(text, place.stem)
         return [of_automation(automation)] if automation.enabled else []
     if place.parts[0] == reminders.FOLDER:
-        reminder = reminders.parse(text, place.stem)
+        reminder = reminders.REMINDER.parse(text, place.stem)
         return [of_reminder(reminder)] if reminder.command else []
     return ()
 

@@ -56,7 +56,9 @@ def due_reminders(
     entity: Entity, at: datetime
 ) -> tuple[list[reminders.Reminder], int, Sequence[Path]]:
     """Return the reminders that are due, how many there are in all, and the broken files."""
-    readable, broken = base.load_all(reminders.paths(entity.reminders), reminders.load)
+    readable, broken = base.load_all(
+        reminders.REMINDER.files(entity.reminders), reminders.REMINDER.load
+    )
     due = (reminder for reminder in readable if reminder.is_due(at))
     return sorted(due, key=lambda one: (one.at, one.id)), len(readable), broken
 
@@ -98,10 +100,10 @@ def due_automations(
     """Return the automations that are due and obeyed, how many there are, and the broken files."""
 
     def read(path: Path) -> tuple[automations.Automation, bool]:
-        one = automations.load(path)
+        one = automations.AUTOMATION.load(path)
         return one, one.enabled and runs_next(entity, one, at, zone) <= at
 
-    paths = automations.paths(entity.automations)[: automations.MOST]
+    paths = automations.AUTOMATION.files(entity.automations)[: automations.MOST]
     known, broken = base.load_all(paths, read)
     waiting = [one for one, is_due in known if is_due]
     return rules.obeyed(entity, waiting, rules.of_automation), len(known), broken
@@ -123,5 +125,5 @@ def runs_next(
     try:
         return following(automation.schedule, begins, zone)
     except ValueError as error:
-        path = entity.root / automations.path(automation.id)
+        path = entity.root / automations.AUTOMATION.path(automation.id)
         raise RecordInvalidError(path, str(error), automation.source.line_of("schedule")) from error

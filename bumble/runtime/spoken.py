@@ -98,9 +98,9 @@ def _overruled(entity: Entity, setting: str, person: str) -> str:
 
 def _record(entity: Entity, person: str) -> relationships.Relationship | None:
     """Read the file of a person; None where there is none that can be read."""
-    file = entity.root / relationships.path(person)
+    file = entity.root / relationships.PERSON.path(person)
     with suppress(RecordInvalidError):  # a talk tells of it, and goes on
-        return base.load(file, relationships.parse) if file.exists() else None
+        return base.load(file, relationships.PERSON.parse) if file.exists() else None
     return None
 
 

@@ -294,7 +294,7 @@ def test_a_reminder_is_set_and_said_back_with_its_time(ada: Entity) -> None:
     read = reading("remind", when="tomorrow at 9", what="to ring the vet")
     talk, runtime = told(ada, {text: read})
     assert talk.say(text) == "I'll remind you on Monday, 25 May, 09:00: to ring the vet"
-    (made,) = reminders.read(ada.reminders)
+    (made,) = reminders.REMINDER.readable(ada.reminders)
     assert made.at.astimezone(runtime.zone) == datetime(2026, 5, 25, 9, tzinfo=runtime.zone)
     assert (made.text, made.person) == ("to ring the vet", "sam")
 
@@ -325,9 +325,9 @@ def test_no_reminder_is_promised_that_is_not_set(ada: Entity) -> None:
     known = {text: reading("remind", what="the kettle"), later: reading("tell")}
     talk, _ = told(ada, known)
     assert talk.say(text) == "When should I remind you?"
-    assert list(reminders.read(ada.reminders)) == []
+    assert list(reminders.REMINDER.readable(ada.reminders)) == []
     assert "08:00: the kettle" in talk.say(later)
-    assert [one.text for one in reminders.read(ada.reminders)] == ["the kettle"]
+    assert [one.text for one in reminders.REMINDER.readable(ada.reminders)] == ["the kettle"]
 
 
 def test_what_is_told_behind_that_question_sets_no_reminder(ada: Entity) -> None:
@@ -336,7 +336,7 @@ def test_what_is_told_behind_that_question_sets_no_reminder(ada: Entity) -> None
     talk, _ = told(ada, known)
     talk.say(text)
     assert talk.say(later) in replies("heard")
-    assert list(reminders.read(ada.reminders)) == []
+    assert list(reminders.REMINDER.readable(ada.reminders)) == []
 
 
 def test_an_answer_that_names_no_time_sets_no_reminder(ada: Entity) -> None:
@@ -345,7 +345,7 @@ def test_an_answer_that_names_no_time_sets_no_reminder(ada: Entity) -> None:
     talk, _ = told(ada, known)
     talk.say(text)
     assert talk.say(later) in replies("heard")
-    assert list(reminders.read(ada.reminders)) == []
+    assert list(reminders.REMINDER.readable(ada.reminders)) == []
 
 
 @pytest.mark.parametrize(
@@ -593,7 +593,7 @@ def test_what_looks_like_a_task_but_names_a_time_is_a_reminder(ada: Entity) -> N
     perhaps = reading("task", when="friday at 4", what="the cake")
     talk, _ = told(ada, {text: perhaps})
     assert "16:00" in talk.say(text)
-    assert [each.text for each in reminders.read(ada.reminders)] == ["the cake"]
+    assert [each.text for each in reminders.REMINDER.readable(ada.reminders)] == ["the cake"]
 
 
 def test_an_answer_that_gives_the_message_back_is_not_said(ada: Entity) -> None:
@@ -708,7 +708,7 @@ def test_a_reminder_beside_a_question_is_planned(ada: Entity) -> None:
     talk, _ = told(ada, known | {first: remind, second: reading("ask_memory")})
     talk.say(BERO)
     assert "09:00" in talk.say(f"{first} {second}")
-    assert [each.text for each in reminders.read(ada.reminders)] == ["call the vet"]
+    assert [each.text for each in reminders.REMINDER.readable(ada.reminders)] == ["call the vet"]
 
 
 def test_what_puts_a_task_right_goes_on_with_it(ada: Entity) -> None:

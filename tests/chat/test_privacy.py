@@ -59,8 +59,10 @@ def confide(entity: Entity, clock: Clock) -> None:
         knowledge.plan_set(
             book, "Secret", s["knowledge"], "", by_entity=False, provenance=SAM_ONLY
         ),
-        episodes.plan_new(episodes.new("ep_1", NOON, 0.9, s["episode"], provenance=SAM_ONLY), ""),
-        beliefs.plan_new(
+        episodes.EPISODE.plan_new(
+            episodes.new("ep_1", NOON, 0.9, s["episode"], provenance=SAM_ONLY), ""
+        ),
+        beliefs.BELIEF.plan_new(
             beliefs.new("bel_1", s["belief"], "world_fact", 0.9, NOON, provenance=SAM_ONLY), ""
         ),
         relationships.plan_update(
@@ -68,7 +70,7 @@ def confide(entity: Entity, clock: Clock) -> None:
         ),
         journal.plan_add(NOON, s["journal"], ZONE, "", provenance=SAM_ONLY),
         narrative.plan_tell(None, s["narrative"], NOON, SAM_ONLY, ""),
-        dreams.plan_new(
+        dreams.DREAM.plan_new(
             dreams.new("drm_1", NOON, (), (s["dream"],), s["dream"], provenance=SAM_ONLY), ""
         ),
         skills.plan_set([], *told, overwrite=False, provenance=SAM_ONLY),

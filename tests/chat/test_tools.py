@@ -148,7 +148,7 @@ def test_a_reminder_is_set_for_whoever_asks_and_said_back_with_its_time(ada: Ent
     turn = talk(runtime, "Remind me tomorrow at 9 to ring the vet.")
     (step,) = (each for each in turn.outcome.steps if each.results)
     assert step.results[0].text == "set for Monday, 2026-05-25 09:00"
-    (path,) = reminders.paths(ada.reminders)
+    (path,) = reminders.REMINDER.files(ada.reminders)
     reminder = reminders.REMINDER.load(path)
     assert (reminder.text, f"{reminder.at:%Y-%m-%d %H:%M}") == ("Ring the vet.", "2026-05-25 09:00")
     assert (reminder.person, reminder.deliver) == ("sam", reminders.SESSION)
@@ -160,4 +160,4 @@ def test_a_time_that_is_none_or_over_sets_no_reminder(ada: Entity, at: str) -> N
     runtime = lives.runtime_of(ada, ScriptedModel([asked, say("When?")]), flags=NOTES)
     turn = talk(runtime, "Remind me to ring the vet.")
     assert any(one.failed for each in turn.outcome.steps for one in each.results)
-    assert reminders.paths(ada.reminders) == []
+    assert reminders.REMINDER.files(ada.reminders) == []

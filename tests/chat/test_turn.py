@@ -136,7 +136,7 @@ def test_what_a_tool_writes_is_committed_with_the_answer(ada: Entity) -> None:
     assert section.text == "Sam lives in Lisbon."
     assert section.provenance is not None
     assert done.session.messages[0].id in section.provenance.sources
-    [skill] = skills.read(ada.skills)
+    [skill] = skills.SKILL.readable(ada.skills)
     assert (skill.name, skill.text) == ("Bake bread", "Knead.")
     assert "A good day." in ada.journal.read_text()
 

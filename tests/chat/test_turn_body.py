@@ -128,7 +128,7 @@ LEVELS = {"dopamine": 0.8, "cortisol": 0.1, "oxytocin": 0.6}
 def put(entity: Entity, label: str, *audience: str) -> Path:
     origin = Provenance("anchor add", audience=audience)
     anchor = anchors.new(label, "We laughed.", LEVELS, lives.NOON, 1.0, provenance=origin)
-    file = entity.root / anchors.path(anchor.id)
+    file = entity.root / anchors.ANCHOR.path(anchor.id)
     file.parent.mkdir(exist_ok=True)
     file.write_text(anchor.source.text)
     return file
@@ -140,12 +140,12 @@ def test_its_words_bring_an_anchor_back_once_in_fifteen_minutes(ada: Entity) -> 
     runtime = lives.runtime_of(ada, model, clock, {"soma.anchors.by_itself": True})
     talk(runtime, "Do you remember the sea that evening?")
     assert "The evening by the sea: We laughed." in model.requests[0].messages[-1].content
-    assert anchors.load(file).recalled == 1
+    assert anchors.ANCHOR.load(file).recalled == 1
     talk(runtime, "That evening by the sea!")
-    assert anchors.load(file).recalled == 1
+    assert anchors.ANCHOR.load(file).recalled == 1
     clock.forward(minutes=16)
     talk(runtime, "That evening by the sea!")
-    assert anchors.load(file).recalled == 2
+    assert anchors.ANCHOR.load(file).recalled == 2
 
 
 def test_words_draw_the_body_by_a_quarter(ada: Entity) -> None:
@@ -172,7 +172,7 @@ def test_tools_make_and_recall_an_anchor(ada: Entity) -> None:
     talk(runtime, "I know a joke.")
     done = talk(runtime, "Another?")
     assert "it comes back: A joke: Sam told it." in done.outcome.steps[0].results[0].text
-    anchor = anchors.load(ada.root / "anchors/a-joke.yaml")
+    anchor = anchors.ANCHOR.load(ada.root / "anchors/a-joke.yaml")
     assert (anchor.recalled, anchor.provenance.audience) == (1, ("sam",))
 
 

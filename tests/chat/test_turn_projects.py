@@ -50,7 +50,7 @@ def test_tools_begin_update_and_list_a_project(ada: Entity) -> None:
     talk(runtime, "The boat is sanded; paint it.")
     done = talk(runtime, "What is there to do?")
     assert "The boat (active): To sail." in done.outcome.steps[0].results[0].text
-    project = projects.load(ada.root / "projects/the-boat.md")
+    project = projects.PROJECT.load(ada.root / "projects/the-boat.md")
     assert (project.steps, project.why) == (("paint it",), "To sail.")
     assert (project.people, project.provenance.audience) == (("sam",), ("sam",))
 

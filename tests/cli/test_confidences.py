@@ -166,7 +166,7 @@ def ada(run: Run) -> Run:
         f"remember: {secret('title')}",
         sessions.plan_start(talk, ""),
         sessions.plan_append(talk, [said, heard], ""),
-        relationships.plan_new(bo, ""),
+        relationships.PERSON.plan_new(bo, ""),
         relationships.plan_update(
             bo,
             "",
@@ -175,20 +175,20 @@ def ada(run: Run) -> Run:
             pending=(PendingNote(secret("pending"), NOON, BO_ONLY),),
             text=secret("portrait"),
         ),
-        episodes.plan_new(episode, ""),
-        beliefs.plan_new(belief, ""),
+        episodes.EPISODE.plan_new(episode, ""),
+        beliefs.BELIEF.plan_new(belief, ""),
         knowledge.plan_set(
             known, "Lighthousetitle", secret("knowledge"), "", by_entity=False, provenance=BO_ONLY
         ),
         journal.plan_add(NOON, secret("journal"), ZONE, "", provenance=BO_ONLY),
-        dreams.plan_new(
+        dreams.DREAM.plan_new(
             dreams.new("drm_1", NOON, (), (secret("dream"),), secret("dream"), provenance=BO_ONLY),
             "",
         ),
         narrative.plan_tell(None, secret("story"), NOON, BO_ONLY, ""),
         soma.plan_write(soma.read(run.entity.soma), thoughts, ""),
-        anchors.plan_new(feeling, ""),
-        reminders.plan_new(
+        anchors.ANCHOR.plan_new(feeling, ""),
+        reminders.REMINDER.plan_new(
             reminders.new(
                 "rem_1",
                 NOON.replace(year=2030),
@@ -240,7 +240,7 @@ def test_the_owner_is_shown_that_there_is_something_and_what_with_all(ada: Run) 
 
 def test_what_an_undo_passes_over_is_not_told(ada: Run) -> None:
     bel = beliefs.new("bel_7", secret("title"), "world_fact", 0.9, NOON, provenance=BO_ONLY)
-    put(ada, f"distill: {secret('title')}", beliefs.plan_new(bel, ""))
+    put(ada, f"distill: {secret('title')}", beliefs.BELIEF.plan_new(bel, ""))
     ada.ok("undo", "--last")
     ran = ada.ok("undo", "--last", "--dry-run")
     assert "passed over" in ran.err and "undone already" in ran.err
@@ -276,7 +276,7 @@ def test_a_title_that_others_told_alone_is_nobody_elses_to_change(ada: Run) -> N
 def test_what_nothing_bears_out_is_told_to_whom_it_is_for(ada: Run) -> None:
     text = "Bo bought a lighthousejunk for nine thousand."
     made_up = beliefs.new("bel_8", text, "world_fact", 0.9, NOON, provenance=BO_ONLY)
-    put(ada, "", beliefs.plan_new(made_up, ""))
+    put(ada, "", beliefs.BELIEF.plan_new(made_up, ""))
     assert found(ada, "eval") | found(ada, "eval", "--json") == set()
     assert found(ada, "eval", "--all") == {"junk"}
     ada.ok("eval", "draft")

@@ -15,7 +15,7 @@ def ada(run: Run) -> Run:
 
 
 def known(run: Run) -> list[str]:
-    return sorted(path.stem for path in relationships.paths(run.entity.relationships))
+    return sorted(path.stem for path in relationships.PERSON.files(run.entity.relationships))
 
 
 @pytest.mark.parametrize(

@@ -98,9 +98,9 @@ def test_a_lost_companion_leaves_the_least_trust_and_opens_nothing(
 
 @pytest.mark.parametrize("broken", ["", "a: [", "- x\n", "<<<<<<< ours\nby: x\n>>>>>>> theirs\n"])
 def test_a_companion_that_is_none_counts_as_lost(broken: str) -> None:
-    path = beliefs.path(ID)
+    path = beliefs.BELIEF.path(ID)
     shown, _ = pair(path, WHOLE)
-    belief = beliefs.parse(companions.joined(path, shown, broken or None), ID)
+    belief = beliefs.BELIEF.parse(companions.joined(path, shown, broken or None), ID)
     assert (belief.text, belief.audience) == ("Sam likes the sea.", ("sam",))
     assert belief.provenance.trust == companions.LEAST
 
@@ -127,10 +127,10 @@ def test_an_edited_section_keeps_its_origin_and_a_new_one_is_the_hands() -> None
 
 
 def test_what_a_hand_put_in_front_stays_there_and_goes_before_the_companion() -> None:
-    path = beliefs.path(ID)
+    path = beliefs.BELIEF.path(ID)
     shown, beside = pair(path, WHOLE)
     by_hand = shown.replace("audience", "confidence: 0.7 # sure\ncategory: correction\naudience")
-    belief = beliefs.parse(companions.joined(path, by_hand, beside), ID)
+    belief = beliefs.BELIEF.parse(companions.joined(path, by_hand, beside), ID)
     assert belief.category == "correction"
     change = beliefs.plan_update(belief, "x", confidence=0.8)
     assert change is not None and change.data is not None
@@ -140,7 +140,7 @@ def test_what_a_hand_put_in_front_stays_there_and_goes_before_the_companion() ->
 
 
 def test_two_sides_are_merged_in_each_of_the_two_files() -> None:
-    path = beliefs.path(ID)
+    path = beliefs.BELIEF.path(ID)
     shown, beside = pair(path, WHOLE)
     place = str(companions.place(path))
     ours = beside.replace("[ses_1, msg_1]", "[ses_1, msg_1, msg_2]")
@@ -174,19 +174,19 @@ def test_sections_of_two_sides_are_merged_as_their_files_show_them() -> None:
 
 
 def test_a_change_writes_both_files_and_a_removal_takes_both(entity: Entity) -> None:
-    belief = beliefs.parse(WHOLE, ID)
-    changes.apply(entity.root, ChangeSet("x", (beliefs.plan_new(belief, "x"),)))
-    path = beliefs.path(ID)
+    belief = beliefs.BELIEF.parse(WHOLE, ID)
+    changes.apply(entity.root, ChangeSet("x", (beliefs.BELIEF.plan_new(belief, "x"),)))
+    path = beliefs.BELIEF.path(ID)
     beside = entity.root / str(companions.place(path))
-    read = base.load(entity.root / path, beliefs.parse)
+    read = base.load(entity.root / path, beliefs.BELIEF.parse)
     assert "by:" not in (entity.root / path).read_text() and "by: distill" in beside.read_text()
     change = beliefs.plan_update(read, "x", evidence=("msg_9",))
     assert change is not None
     shown = (entity.root / path).read_bytes()
     changes.apply(entity.root, ChangeSet("x", (change,)))
     assert (entity.root / path).read_bytes() == shown and "msg_9" in beside.read_text()
-    read = base.load(entity.root / path, beliefs.parse)
-    changes.apply(entity.root, ChangeSet("x", (beliefs.plan_forget(read, "x"),)))
+    read = base.load(entity.root / path, beliefs.BELIEF.parse)
+    changes.apply(entity.root, ChangeSet("x", (beliefs.BELIEF.plan_forget(read, "x"),)))
     assert not beside.exists() and not (entity.root / path).exists()
 
 
@@ -223,7 +223,7 @@ def test_a_renamed_record_keeps_its_companion_which_is_named_alike_by_the_next_c
     changes.apply(entity.root, ChangeSet("believe", (said,)))
     new = f"beliefs/water-{ID}.md"
     (entity.root / said.path).rename(entity.root / new)
-    (renamed,) = beliefs.read(entity.beliefs)
+    (renamed,) = beliefs.BELIEF.readable(entity.beliefs)
     assert (renamed.provenance.trust, renamed.confidence) == ("owner", 0.7)
     assert not {"source-lost", "source-alone"} & {code for code, _ in held(entity)}
     change = beliefs.plan_update(renamed, "confirm", confidence=0.8)
@@ -231,19 +231,19 @@ def test_a_renamed_record_keeps_its_companion_which_is_named_alike_by_the_next_c
     changes.apply(entity.root, ChangeSet("confirm", (replace(change, path=new),)))
     beside = [path.name for path in (entity.root / "sources/beliefs").iterdir()]
     assert beside == [f"water-{ID}.yaml"]
-    (again,) = beliefs.read(entity.beliefs)
+    (again,) = beliefs.BELIEF.readable(entity.beliefs)
     assert (again.provenance.trust, again.confidence) == ("owner", 0.8)
 
 
 def test_doctor_names_what_has_lost_its_companion_and_a_companion_alone(entity: Entity) -> None:
-    belief = beliefs.parse(WHOLE, ID)
+    belief = beliefs.BELIEF.parse(WHOLE, ID)
     known = knowledge.plan_set(
         knowledge.read(entity.knowledge), "Sea", "Salt.", "x", by_entity=True, provenance=FROM
     )
     assert known is not None
-    changes.apply(entity.root, ChangeSet("x", (beliefs.plan_new(belief, "x"), known)))
+    changes.apply(entity.root, ChangeSet("x", (beliefs.BELIEF.plan_new(belief, "x"), known)))
     assert not {"source-lost", "source-alone"} & {code for code, _ in held(entity)}
-    path = beliefs.path(ID)
+    path = beliefs.BELIEF.path(ID)
     (entity.root / str(companions.place(path))).unlink()
     (entity.root / str(companions.place(knowledge.PATH))).write_text("a: [")
     stray = entity.root / "sources" / "beliefs" / "bel_9.yaml"
@@ -254,9 +254,9 @@ def test_doctor_names_what_has_lost_its_companion_and_a_companion_alone(entity: 
 
 
 def test_a_wrong_value_is_named_where_it_stands(entity: Entity) -> None:
-    change = beliefs.plan_new(beliefs.parse(WHOLE, ID), "x")
+    change = beliefs.BELIEF.plan_new(beliefs.BELIEF.parse(WHOLE, ID), "x")
     changes.apply(entity.root, ChangeSet("x", (change,)))
-    beside = entity.root / str(companions.place(beliefs.path(ID)))
+    beside = entity.root / str(companions.place(beliefs.BELIEF.path(ID)))
     beside.write_text(beside.read_text().replace("confidence: 0.7", "confidence: 2"))
     found = record_files.found(entity, NOON, "sam")
     (one,) = (finding for finding in found if finding.code == "record-invalid")
@@ -281,9 +281,9 @@ def test_who_is_forgotten_is_in_no_companion_even_in_one_alone(entity: Entity) -
 
 
 def test_a_hand_edit_of_the_shown_text_is_written_with_its_companion(run: Run) -> None:
-    belief = beliefs.parse(WHOLE, ID)
-    changes.apply(run.entity.root, ChangeSet("x", (beliefs.plan_new(belief, "x"),)))
-    path = beliefs.path(ID)
+    belief = beliefs.BELIEF.parse(WHOLE, ID)
+    changes.apply(run.entity.root, ChangeSet("x", (beliefs.BELIEF.plan_new(belief, "x"),)))
+    path = beliefs.BELIEF.path(ID)
     beside = run.text(str(companions.place(path)))
     new = run.entity.root / "new.md"
     new.write_text(run.text(path).replace("the sea", "the open sea"))

@@ -40,15 +40,17 @@ def planned() -> list[Change | None]:
     felt = sessions.Appraised(AT, "msg_1", {}, TOLD, "amused", 0.5, TOLD)
     imprints = (episodes.Imprint("amused", 0.5, TOLD),)
     return [
-        episodes.plan_new(
+        episodes.EPISODE.plan_new(
             episodes.new("ep_1", AT, 0.5, f"> {TOLD}", imprints=imprints, provenance=BY), ""
         ),
-        beliefs.plan_new(beliefs.new("bel_1", TOLD, "preference", 0.5, AT, provenance=BY), ""),
-        relationships.plan_new(sam, ""),
+        beliefs.BELIEF.plan_new(
+            beliefs.new("bel_1", TOLD, "preference", 0.5, AT, provenance=BY), ""
+        ),
+        relationships.PERSON.plan_new(sam, ""),
         relationships.plan_update(
             sam, "", text=TOLD, dynamic=TOLD, topics=(TOLD,), pending=(PendingNote(TOLD, AT, BY),)
         ),
-        dreams.plan_new(dreams.new("drm_1", AT, (), (TOLD,), TOLD, provenance=BY), ""),
+        dreams.DREAM.plan_new(dreams.new("drm_1", AT, (), (TOLD,), TOLD, provenance=BY), ""),
         knowledge.plan_set(
             knowledge.Knowledge("", (), None), "Sam", TOLD, "", by_entity=True, provenance=BY
         ),
@@ -78,7 +80,7 @@ def test_no_writer_of_memory_gets_a_secret_past_the_gate(tmp_path: Path) -> None
     title = review_queue.cleared(given, tmp_path).title
     assert "hunter2" not in title
     assert sessions.parse((tmp_path / sessions.path("ses_1")).read_text()).compactions
-    relationships.parse((tmp_path / "relationships/sam.md").read_text(), "sam")
+    relationships.PERSON.parse((tmp_path / "relationships/sam.md").read_text(), "sam")
     base.parse_mapping((tmp_path / "soma.yaml").read_text())
 
 

@@ -98,7 +98,7 @@ def test_a_talk_that_each_clone_told_by_itself_is_one_episode_after_a_merge(
     git(tmp_path, "clone", "-q", str(root), str(away))
     for folder, title in ((root, "A dog by the sea"), (away, "Biscuit's fear")):
         told = episodes.new("ep_01M6R1C5Z0QJ3T7W8K9ABCDEFG", NOON, 0.5, f"# {title}\n\nA dog.")
-        write(Entity(folder), episodes.plan_new(told, ""))
+        write(Entity(folder), episodes.EPISODE.plan_new(told, ""))
         with (folder / "knowledge.md").open("a") as facts:
             facts.write(f"\n## Biscuit\n\nOf {title}.\n")
         git(folder, "add", "-A")
@@ -107,7 +107,7 @@ def test_a_talk_that_each_clone_told_by_itself_is_one_episode_after_a_merge(
     git(root, "pull", "-q", "--no-rebase", "--no-edit", str(away), "main")
     assert life("doctor").out.count("[record-twice]") == 1
     life.ok("consolidate", "--check")
-    (kept,) = episodes.read(life.entity.episodes)
+    (kept,) = episodes.EPISODE.readable(life.entity.episodes)
     assert kept.stem.startswith("24-biscuits-fear-ep_") and kept.text.startswith("# Biscuit")
     assert "A dog by the sea" in life.entity.knowledge.read_text()
     assert life.ok("doctor", "--json").data["clean"]

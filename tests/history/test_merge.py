@@ -59,7 +59,7 @@ def belief(confidence: float, hours: float, *evidence: str, archived: bool = Fal
 
 def test_confidence_rests_on_the_evidence_of_both_sides() -> None:
     text = joined(BELIEF, belief(0.5, 0), belief(0.6, 1, "msg_1"), belief(0.7, 2, "msg_2"))
-    found = beliefs.parse(text, "bel_1")
+    found = beliefs.BELIEF.parse(text, "bel_1")
     assert found.confidence == pytest.approx(1 - 0.4 * 0.3 / 0.5)
     assert found.evidence == ("msg_0", "msg_1", "msg_2")
     assert found.reinforced == later(2)
@@ -67,9 +67,9 @@ def test_confidence_rests_on_the_evidence_of_both_sides() -> None:
 
 def test_contradictions_multiply_and_meet_confirmations() -> None:
     both = joined(BELIEF, belief(0.5, 0), belief(0.3, 1, "msg_1"), belief(0.3, 2, "msg_2"))
-    assert beliefs.parse(both, "bel_1").confidence == pytest.approx(0.18)
+    assert beliefs.BELIEF.parse(both, "bel_1").confidence == pytest.approx(0.18)
     mixed = joined(BELIEF, belief(0.5, 0), belief(0.75, 1, "msg_1"), belief(0.3, 2, "msg_2"))
-    assert beliefs.parse(mixed, "bel_1").confidence == pytest.approx(0.45)
+    assert beliefs.BELIEF.parse(mixed, "bel_1").confidence == pytest.approx(0.45)
 
 
 @settings(max_examples=examples(40))
@@ -86,7 +86,7 @@ def test_beliefs_merge_alike_both_ways_and_can_be_read(
     base = belief(c[0], 0)
     ours, theirs = belief(c[1], hours[0], *extra[0]), belief(c[2], hours[1], *extra[1])
     one, other = (
-        beliefs.parse(merge("beliefs/b.md", base, *sides).text, "b")
+        beliefs.BELIEF.parse(merge("beliefs/b.md", base, *sides).text, "b")
         for sides in ((ours, theirs), (theirs, ours))
     )
     assert one.source.meta == other.source.meta
@@ -119,7 +119,7 @@ def test_of_two_portraits_of_its_own_the_later_comes_first_and_what_the_other_le
     base, mine = person(5, 0, "Old."), Provenance(by="reflect", sources=("ses_1", "msg_1"))
     ours = person(6, 1, "One.", last_reflection=later(1), provenance=mine)
     theirs = person(7, 2, "Two.", last_reflection=later(2), provenance=mine)
-    found = relationships.parse(joined(SAM, base, ours, theirs), "sam")
+    found = relationships.PERSON.parse(joined(SAM, base, ours, theirs), "sam")
     assert (found.text, found.interaction_count) == ("Two.\nOne.", 8)
 
 
@@ -130,23 +130,24 @@ def test_of_two_portraits_of_one_moment_both_stay_whichever_side_merges() -> Non
         person(5, 0, text, last_reflection=later(1), provenance=mine) for text in ("One.", "Two.")
     ]
     told = {
-        relationships.parse(joined(SAM, base, *pair), "sam").text for pair in (sides, sides[::-1])
+        relationships.PERSON.parse(joined(SAM, base, *pair), "sam").text
+        for pair in (sides, sides[::-1])
     }
     assert told == {"Two.\nOne."}
 
 
 def test_of_two_pages_that_nobody_drew_the_links_of_both_stay_the_newest_above() -> None:
     def page(*days: int) -> str:
-        one = relationships.parse(person(1, 0), "sam")
+        one = relationships.PERSON.parse(person(1, 0), "sam")
         for day in (0, *days):
             line = f"- {day} May: [it](../episodes/ep_{day}.md)" if day else "We met."
             origin = Provenance(by="remember by form", sources=(f"ep_{day}",))
             change = relationships.plan_update(one, "", **unportrayed(one, line, origin))
             assert change is not None and change.data is not None
-            one = relationships.parse(change.data.decode(), "sam")
+            one = relationships.PERSON.parse(change.data.decode(), "sam")
         return one.source.text
 
-    found = relationships.parse(joined(SAM, page(1), page(1, 2), page(1, 3)), "sam")
+    found = relationships.PERSON.parse(joined(SAM, page(1), page(1, 2), page(1, 3)), "sam")
     assert found.source.body == "We met.\n\n" + "\n".join(
         f"- {day} May: [it](../episodes/ep_{day}.md)" for day in (3, 2, 1)
     )
@@ -158,7 +159,7 @@ def test_scoring_on_both_sides_and_what_came_before_leave_no_marker() -> None:
         times = {"last_reflection": later(hours), "last_scored": later(hours)}
         return person(6, hours, "Same.", previous_health=health, **times)
 
-    found = relationships.parse(joined(SAM, "", scored(1, 0.6), scored(2, 0.4)), "sam")
+    found = relationships.PERSON.parse(joined(SAM, "", scored(1, 0.6), scored(2, 0.4)), "sam")
     assert (found.last_scored, found.previous_health) == (later(2), 0.4)
 
 
@@ -172,7 +173,7 @@ def test_two_portraits_by_hand_leave_markers_in_the_text_and_whole_counters() ->
 def test_an_audience_is_kept_to_those_who_may_meet_both_sides() -> None:
     told = [Provenance(by="reflect", audience=who) for who in (("bo", "sam"), ("cy", "sam"))]
     sides = [person(6, n, "Same.", provenance=told[n]) for n in range(2)]
-    found = relationships.parse(joined(SAM, person(5, 0), *sides), "sam")
+    found = relationships.PERSON.parse(joined(SAM, person(5, 0), *sides), "sam")
     assert found.audience == ("sam",)
     apart = [Provenance(by="reflect", audience=(who,)) for who in ("bo", "cy")]
     sides = [person(6, n, "Same.", provenance=apart[n]) for n in range(2)]
@@ -382,7 +383,9 @@ def reminder(at: float, said: float | None = None, *, done: bool = False) -> str
 def test_a_reminder_said_on_either_side_is_said(
     ours: str, theirs: str, at: float, said: float, done: bool
 ) -> None:
-    found = reminders.parse(joined("reminders/rem_1.md", reminder(0), ours, theirs), "rem_1")
+    found = reminders.REMINDER.parse(
+        joined("reminders/rem_1.md", reminder(0), ours, theirs), "rem_1"
+    )
     assert (found.at, found.delivered, found.done) == (later(at), later(said), done)
 
 
@@ -395,7 +398,7 @@ def test_an_automation_has_failed_as_often_as_when_it_ran_last() -> None:
 
     path = "automations/aut_1.md"
     text = joined(path, ran(0, 1), ran(24, 2), ran(48, 0, enabled=False))
-    found = automations.parse(text, "aut_1")
+    found = automations.AUTOMATION.parse(text, "aut_1")
     assert (found.last, found.failures, found.enabled) == (later(48), 0, False)
 
 

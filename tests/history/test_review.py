@@ -334,11 +334,11 @@ def test_notes_that_came_while_a_proposal_waited_stay(root: Path) -> None:
 
 def test_portraits_of_two_nights_are_both_accepted_also_of_one_moment(root: Path) -> None:
     path, mine = "relationships/sam.md", Provenance(by="reflect", sources=("ses_1", "msg_1"))
-    changes.apply(root, ChangeSet("meet: Sam", (relationships.plan_new(SAM, ""),)))
+    changes.apply(root, ChangeSet("meet: Sam", (relationships.PERSON.plan_new(SAM, ""),)))
     commits.keep_edits(root, policy())
 
     def drawn(text: str) -> ChangeSet:
-        there = base.load(root / path, relationships.parse)
+        there = base.load(root / path, relationships.PERSON.parse)
         change = relationships.plan_update(
             there, "see Sam", text=text, last_reflection=NOON, provenance=mine
         )
@@ -348,7 +348,7 @@ def test_portraits_of_two_nights_are_both_accepted_also_of_one_moment(root: Path
     names = [propose(root, drawn(text)) for text in ("He rows.", "He sings.", "He bakes.")]
     for name in names:
         decide(root, name, proposed.plan_accept)
-    text = base.load(root / path, relationships.parse).text
+    text = base.load(root / path, relationships.PERSON.parse).text
     assert sorted(text.splitlines()) == ["He bakes.", "He rows.", "He sings."]
 
 

@@ -76,7 +76,7 @@ def test_whatever_is_new_makes_it_due(ada: Entity, change: str) -> None:
         remember(ada, 20, "New.", 0.1)
     elif change == "belief":
         belief = beliefs.new("bel_1", "So.", "preference", 0.5, NIGHT)
-        changes.apply(ada.root, ChangeSet("", (beliefs.plan_new(belief, ""),)))
+        changes.apply(ada.root, ChangeSet("", (beliefs.BELIEF.plan_new(belief, ""),)))
     elif change == "person":
         (ada.relationships / "bo.md").parent.mkdir(exist_ok=True)
         (ada.relationships / "bo.md").write_text("---\nnames: [Bo]\n---\n")
@@ -135,12 +135,12 @@ def test_a_memory_that_a_person_gives_weight_again_comes_back(ada: Entity) -> No
 def test_weak_beliefs_are_archived_by_their_strength_now(ada: Entity) -> None:
     for name, confidence in (("bel_1", 0.5), ("bel_2", 0.09)):
         belief = beliefs.new(name, f"{name} is so.", "preference", confidence, NIGHT)
-        changes.apply(ada.root, ChangeSet("", (beliefs.plan_new(belief, ""),)))
+        changes.apply(ada.root, ChangeSet("", (beliefs.BELIEF.plan_new(belief, ""),)))
     done = once(ada)
     assert done[0].title == "consolidate: 1 belief archived"
-    assert [one.archived for one in beliefs.read(ada.beliefs)] == [False, True]
+    assert [one.archived for one in beliefs.BELIEF.readable(ada.beliefs)] == [False, True]
     once(ada, NIGHT + timedelta(days=3000))
-    assert [one.archived for one in beliefs.read(ada.beliefs)] == [True, True]
+    assert [one.archived for one in beliefs.BELIEF.readable(ada.beliefs)] == [True, True]
 
 
 def test_the_story_is_told_every_third_time(ada: Entity) -> None:

@@ -33,7 +33,7 @@ def entity(tmp_path: Path) -> Entity:
     for n, person, text in ((1, "sam", "Sam brought his dog."), (2, "bo", "Bo wept about debts.")):
         origin = Provenance("remember", audience=(person,), trust="owner")
         one = episodes.new(f"ep_{n}", NOON, 0.6, text, people=(person,), provenance=origin)
-        write(folder, episodes.plan_new(one, ""))
+        write(folder, episodes.EPISODE.plan_new(one, ""))
     return folder
 
 

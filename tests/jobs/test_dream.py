@@ -49,7 +49,7 @@ def ada(tmp_path: Path) -> Entity:
 
 
 def only_dream(entity: Entity) -> dreams.Dream:
-    (found,) = dreams.read(entity.dreams)
+    (found,) = dreams.DREAM.readable(entity.dreams)
     return found
 
 
@@ -113,7 +113,7 @@ def test_a_dream_becomes_diary_belief_noise_record_and_state(ada: Entity) -> Non
     assert found.thread == "what will not rise is what leaves"
     assert not found.bypassed
     assert found.at == NIGHT
-    (belief,) = beliefs.read(ada.beliefs)
+    (belief,) = beliefs.BELIEF.readable(ada.beliefs)
     assert (belief.category, belief.confidence) == ("dream_insight", 0.35)
     assert belief.origin == f"dream:{found.id}"
     assert belief.text == found.thread
@@ -131,7 +131,7 @@ def test_a_dream_becomes_diary_belief_noise_record_and_state(ada: Entity) -> Non
 def wondered(entity: Entity, text: str, *audience: str) -> questions.OpenQuestion:
     origin = Provenance("deep-recall", trust="owner", audience=audience)
     question = questions.new(f"qst_{len(text)}", NIGHT, text, origin)
-    changes.apply(entity.root, ChangeSet("x", (questions.plan_new(question, "miss"),)))
+    changes.apply(entity.root, ChangeSet("x", (questions.QUESTION.plan_new(question, "miss"),)))
     return question
 
 
@@ -146,13 +146,16 @@ def test_a_dream_turns_over_what_memory_had_no_answer_to(ada: Entity) -> None:
     assert outcome.data["question"] == open_one.id
     job.apply(runtime, outcome)
     assert open_one.id in only_dream(ada).provenance.sources
-    assert {one.id for one in questions.read(ada.questions)} == {open_one.id, secret.id}
+    assert {one.id for one in questions.QUESTION.readable(ada.questions)} == {
+        open_one.id,
+        secret.id,
+    }
 
 
 def test_what_is_dreamt_of_private_talk_is_for_the_same_people(ada: Entity) -> None:
     night(ada)
     assert only_dream(ada).provenance.audience == ("sam",)
-    (belief,) = beliefs.read(ada.beliefs)
+    (belief,) = beliefs.BELIEF.readable(ada.beliefs)
     assert belief.audience == ("sam",)
     (entry,) = journal.read(ada.journal, LISBON).entries
     assert entry.audience == ("sam",)
@@ -172,7 +175,7 @@ def test_memories_of_two_people_never_meet_in_one_dream(tmp_path: Path) -> None:
         )
     for evening in range(6):
         night(entity, NIGHT + timedelta(days=evening))
-    for found in dreams.read(entity.dreams):
+    for found in dreams.DREAM.readable(entity.dreams):
         people = {
             episodes.find(entity.episodes, one).audience for pair in found.pairs for one in pair
         }
@@ -343,9 +346,9 @@ def _reset(root: Path, before: dict[str, bytes]) -> None:
 def test_the_last_dream_is_the_one_made_last_whatever_the_clocks_said(ada: Entity) -> None:
     ahead = NIGHT.replace(year=2036)
     wrong = dreams.new(base.new_id(dreams.PREFIX, ahead, random.Random(1)), ahead, (), (), "")
-    living.write(ada, dreams.plan_new(wrong, ""))
+    living.write(ada, dreams.DREAM.plan_new(wrong, ""))
     assert night(ada).data["id"] > wrong.id
-    assert [one.at.year for one in dreams.read(ada.dreams)] == [2036, NIGHT.year]
+    assert [one.at.year for one in dreams.DREAM.readable(ada.dreams)] == [2036, NIGHT.year]
 
 
 def test_a_private_dream_enters_the_prompt_of_those_it_is_for_alone(

@@ -46,7 +46,7 @@ def dog(entity: Entity, at: datetime = NOON, *, chance: int = 0) -> Session:
 
 def remembered(runtime: Runtime) -> list[Episode]:
     list(job.settle(runtime, [PASS], None))
-    return list(episodes.read(runtime.entity.episodes))
+    return list(episodes.EPISODE.readable(runtime.entity.episodes))
 
 
 def test_a_conversation_that_goes_on_is_left_alone(ada: Entity) -> None:
@@ -80,7 +80,7 @@ def test_an_episode_says_all_that_it_should(ada: Entity) -> None:
     (outcome,) = (one.outcome for one in job.settle(runtime, [PASS], None))
     assert outcome is not None
     assert outcome.trailers == (("Evidence", session.id), ("Model", "scripted"))
-    (one,) = episodes.read(ada.episodes)
+    (one,) = episodes.EPISODE.readable(ada.episodes)
     titled = GOOD
     assert (one.telling.narrative, one.telling.reflection) == (titled, WHY)
     assert one.at == NOON
@@ -104,7 +104,7 @@ def test_the_same_stretch_is_the_same_episode_in_every_process(ada: Entity) -> N
     before = (ada.root / "state.yaml").exists() and (ada.root / "state.yaml").read_bytes()
     assert not theirs.planned()[1]
     assert apply(second, theirs).written == []
-    assert len(list(episodes.read(ada.episodes))) == 1
+    assert len(list(episodes.EPISODE.readable(ada.episodes))) == 1
     assert ((ada.root / "state.yaml").exists() and (ada.root / "state.yaml").read_bytes()) == before
 
 
@@ -159,7 +159,7 @@ def test_what_matters_too_little_leaves_no_file_but_a_reason(ada: Entity) -> Non
     apply(runtime, stretch.run(runtime, jobs[0]))
     outcome = stretch.run(runtime, jobs[1])
     apply(runtime, outcome)
-    assert len(list(episodes.read(ada.episodes))) == 1
+    assert len(list(episodes.EPISODE.readable(ada.episodes))) == 1
     assert waits(runtime) == {}
     assert "is below 0.30" in " ".join(outcome.lines)
     (line,) = ledger.read_newest(ada.ledger)
@@ -175,9 +175,9 @@ def test_significance_is_what_its_parts_say(ada: Entity) -> None:
     ]
     session = held(ada, NOON, ("Sam", DOG, OURS), ("Sam", FOUND, GLAD), appraised=moved)
     sam = relationships.new("Sam", NOON, id="sam")
-    known = ChangeSet("", (relationships.plan_new(sam, ""),))
+    known = ChangeSet("", (relationships.PERSON.plan_new(sam, ""),))
     changes.apply(ada.root, known)
-    file = ada.root / relationships.path("sam")
+    file = ada.root / relationships.PERSON.path("sam")
     file.write_text(file.read_text().replace("names:", "scores: {familiarity: 0.5}\nnames:"))
     runtime = living(ada)
     (job,) = stretch.check(runtime).jobs
@@ -273,7 +273,7 @@ def test_episodes_of_two_clones_merge_without_a_conflict(ada: Entity, tmp_path: 
         git(root, "add", "-A")
         git(root, "commit", "-qm", "live", "--allow-empty")
     git(ada.root, "pull", "-q", "--no-rebase", "--no-edit", str(tmp_path / "bee"), "main")
-    assert len({one.id for one in episodes.read(ada.episodes)}) == 2
+    assert len({one.id for one in episodes.EPISODE.readable(ada.episodes)}) == 2
     assert not stretch.check(living(ada)).due
 
 

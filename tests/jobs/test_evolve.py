@@ -49,7 +49,7 @@ def looked_back(runtime: Runtime) -> proposals.Proposal | None:
     due = evolve.check(runtime)
     assert due.due
     job.apply(runtime, evolve.run(runtime, due.jobs[0]))
-    return next(iter(proposals.read(runtime.entity.evolution)), None)
+    return next(iter(proposals.PROPOSAL.readable(runtime.entity.evolution)), None)
 
 
 def test_a_proposal_changes_nothing_and_names_nobody(ada: Entity) -> None:
@@ -73,7 +73,7 @@ def test_it_looks_back_every_hundred_interactions(ada: Entity) -> None:
     met(ada, 100)
     proposal = looked_back(runtime)
     assert proposal is not None
-    (ada.root / proposals.path(proposal.id)).unlink()
+    (ada.root / proposals.PROPOSAL.path(proposal.id)).unlink()
     met(ada, 199)
     assert not evolve.check(runtime).due
     met(ada, 200)

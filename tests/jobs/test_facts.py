@@ -29,7 +29,7 @@ def hold(
     origin = fields.pop("provenance", SAM)
     confidence = fields.pop("confidence", 0.6)
     one = store.new(name, text, category, confidence, NOON, provenance=origin, **fields)
-    runtime.apply(ChangeSet("", (store.plan_new(one, ""),)))
+    runtime.apply(ChangeSet("", (store.BELIEF.plan_new(one, ""),)))
     return one
 
 
@@ -41,7 +41,7 @@ def claim(text: str, name: str = "bel_new", category: str = "preference", **fiel
 def take(runtime: Runtime, *claims: Claim, days: float = 0) -> dict[str, Belief]:
     planned = belief_strength.plan_claims(runtime, claims, NOON + timedelta(days=days))
     runtime.apply(ChangeSet("", tuple(planned)))
-    return {one.id: one for one in store.read(runtime.entity.beliefs)}
+    return {one.id: one for one in store.BELIEF.readable(runtime.entity.beliefs)}
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_confidence_halves_toward_the_floor(runtime: Runtime, category: str, day
 
 
 def stored(runtime: Runtime, belief_id: str) -> Belief:
-    [belief] = [one for one in store.read(runtime.entity.beliefs) if one.id == belief_id]
+    [belief] = [one for one in store.BELIEF.readable(runtime.entity.beliefs) if one.id == belief_id]
     return belief
 
 
@@ -128,11 +128,11 @@ def test_faded_beliefs_are_put_away_once_and_come_back_when_confirmed(runtime: R
     hold(runtime, "bel_1", "Tides dream.", "dream_insight", confidence=0.35)
     hold(runtime, "bel_2", "Sam likes tea")
     later = NOON + timedelta(days=60)
-    held = list(store.read(runtime.entity.beliefs))
+    held = list(store.BELIEF.readable(runtime.entity.beliefs))
     planned = belief_strength.archive_check(held, later)
     assert [one.path for one in planned] == ["beliefs/bel_1.md"]
     runtime.apply(ChangeSet("", tuple(planned)))
-    held = list(store.read(runtime.entity.beliefs))
+    held = list(store.BELIEF.readable(runtime.entity.beliefs))
     assert belief_strength.archive_check(held, later) == []
     assert take(runtime, claim("Tides dream.", category="dream_insight"))["bel_1"].archived is False
 

@@ -247,7 +247,7 @@ def test_a_charged_turn_makes_one_anchor_of_what_was_said(ada: Entity) -> None:
     clock = Clock()
     talked(ada, "Do you know the joke about bees?", "And that joke about wasps?", clock=clock)
     appraised(ada, felt(imprint=CHARGED), clock=clock)
-    [anchor] = anchors.readable(ada.anchors)
+    [anchor] = anchors.ANCHOR.readable(ada.anchors)
     assert anchor.label == "the joke about bees"
     assert anchor.description.endswith('"And that joke about wasps?"')
     assert (anchor.provenance.by, anchor.provenance.audience) == ("appraise", ("sam",))
@@ -256,4 +256,4 @@ def test_a_charged_turn_makes_one_anchor_of_what_was_said(ada: Entity) -> None:
     talked(ada, "One more joke about bees and wasps!", clock=clock)
     again = {**CHARGED, "trigger": "a joke about wasps"}
     appraised(ada, felt(imprint=again), clock=clock)
-    assert len(anchors.readable(ada.anchors)) == 1  # the other is fresh
+    assert len(anchors.ANCHOR.readable(ada.anchors)) == 1  # the other is fresh

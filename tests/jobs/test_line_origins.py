@@ -101,7 +101,7 @@ def test_a_portrait_without_marks_is_of_one_origin_until_it_is_amended(entity: E
 
 def test_a_merge_joins_the_marks_of_both_sides(drawn: tuple[Entity, Session, Session]) -> None:
     entity, _, _ = drawn
-    path = relationships.path("sam")
+    path = relationships.PERSON.path("sam")
     names = (path, str(companions.place(path)))
     bases = [(entity.root / name).read_text() for name in names]
     reflected(entity, "ses_3", "I like tea.", f"{DOG}\n{RIVER}\nSam likes tea.")
@@ -110,7 +110,7 @@ def test_a_merge_joins_the_marks_of_both_sides(drawn: tuple[Entity, Session, Ses
     sides = zip(names, bases, edited, amended, strict=True)
     shown, beside = (merge.merge(*side) for side in sides)
     assert shown.clean and beside.clean
-    person = relationships.parse(companions.joined(path, shown.text, beside.text), "sam")
+    person = relationships.PERSON.parse(companions.joined(path, shown.text, beside.text), "sam")
     assert person.text.splitlines() == ["Sam has two dogs.", RIVER, "Sam likes tea."]
     assert [person.origin_of(line).by for line in person.text.splitlines()] == [
         "", "reflect", "reflect",

@@ -52,7 +52,7 @@ def test_questions_of_all_topics_and_thoughts_are_one_request(ada: Entity) -> No
     runtime = replace(runtime, model=model)
     apply(runtime, musings.run(runtime, job))
     assert [one.purpose for one in model.requests] == ["musings"]
-    drawn = list(topics.read(ada.topics))
+    drawn = list(topics.TOPIC.readable(ada.topics))
     assert len(drawn) == len(job.drawings) >= 1
     asked = [catalyst.text for each in drawn for catalyst in each.catalysts]
     assert "What is still open about the boat?" in asked
@@ -94,7 +94,7 @@ def test_words_for_one_thing_are_one_topic_called_for_it(ada: Entity) -> None:
     given["names"] = dict.fromkeys(given["names"], "Repair of the boat")
     runtime = living.runtime_of(ada, Reply(json.dumps(given), purpose="musings"))
     apply(runtime, musings.run(runtime, job))
-    [file] = topics.read(ada.topics)
+    [file] = topics.TOPIC.readable(ada.topics)
     assert (file.id, file.name) == ("repair-of-the-boat", "Repair of the boat")
     assert set(file.words) == set(said)
     runtime = living.runtime_of(ada)
@@ -116,7 +116,7 @@ def test_a_word_for_what_has_a_file_is_kept_there_and_drawn_with_it(ada: Entity)
         given = {"t1": [question], "names": {"t1": "Repair"}}
         runtime = living.runtime_of(ada, Reply(json.dumps(given), purpose="musings"))
         apply(runtime, musings.run(runtime, job))
-    [file] = topics.read(ada.topics)
+    [file] = topics.TOPIC.readable(ada.topics)
     assert (file.name, file.words) == ("Repair", ("Keel", "Boat"))
     assert [one.text for one in file.catalysts] == ["What is still open about the keel?"]
     [drawing] = topic_questions.check(living.runtime_of(ada)).jobs
@@ -131,4 +131,4 @@ def test_a_word_that_is_no_thing_gets_no_file(ada: Entity) -> None:
     given["names"] = dict.fromkeys(given["names"], "")
     runtime = living.runtime_of(ada, Reply(json.dumps(given), purpose="musings"))
     apply(runtime, musings.run(runtime, job))
-    assert not list(topics.read(ada.topics))
+    assert not list(topics.TOPIC.readable(ada.topics))

@@ -83,7 +83,7 @@ def test_the_prompt_keeps_the_limits_and_takes_what_matters_most(tmp_path: Path)
         remember(entity, n, f"Memory number{n}.", 40 - n, significance=0.3 + n / 100)
     for n in range(20):
         belief = beliefs.new(f"bel_{n:02}", f"Claim {n}x.", "preference", 0.1 + n / 40, NIGHT)
-        changes.apply(entity.root, ChangeSet("", (beliefs.plan_new(belief, ""),)))
+        changes.apply(entity.root, ChangeSet("", (beliefs.BELIEF.plan_new(belief, ""),)))
     text = asked(entity)
     assert "[e22]" in text
     assert "[e23]" not in text
@@ -104,8 +104,8 @@ def secrets_of_bo(entity: Entity) -> None:
     claim = "Bo has a diamond."
     belief = beliefs.new("bel_bo", claim, "world_fact", 0.9, NIGHT, provenance=for_bo)
     dream = dreams.new("drm_1", NIGHT, (), ("a diamond hums",), "", provenance=for_bo)
-    dreamt = dreams.plan_new(dream, "")
-    planned = [relationships.plan_new(bo, ""), beliefs.plan_new(belief, ""), dreamt]
+    dreamt = dreams.DREAM.plan_new(dream, "")
+    planned = [relationships.PERSON.plan_new(bo, ""), beliefs.BELIEF.plan_new(belief, ""), dreamt]
     changes.apply(entity.root, ChangeSet("", tuple(planned)))
     there = relationships.find(entity.relationships, "bo")
     change = relationships.plan_update(there, "", text="Bo keeps a diamond.")
@@ -136,7 +136,7 @@ def test_a_story_of_private_talk_is_for_the_owner_alone(ada: Entity) -> None:
 
 def test_dreams_may_colour_the_story_but_prove_nothing(ada: Entity) -> None:
     dreamt = dreams.new("drm_1", NIGHT, (), ("Zanzibar hums",), "")
-    changes.apply(ada.root, ChangeSet("", (dreams.plan_new(dreamt, ""),)))
+    changes.apply(ada.root, ChangeSet("", (dreams.DREAM.plan_new(dreamt, ""),)))
     assert "<dreams>\n- Zanzibar hums\n</dreams>" in asked(ada)
     outcome = told(ada, telling(wants="I want to hear a fugue. I was in Zanzibar once."))
     assert outcome.data["dropped_sentences"] == 1

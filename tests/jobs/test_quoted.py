@@ -31,7 +31,7 @@ def settled(entity: Entity, *lines: Line, name: str = "ses_1", days: int = 0) ->
 
 def test_what_is_worth_keeping_stands_in_an_episode_alone_as_it_was_said(ada: Entity) -> None:
     settled(ada, Line("Sam", HENS), Line("Sam", "nice weather", keep=False))
-    (episode,) = episodes.read(ada.episodes)
+    (episode,) = episodes.EPISODE.readable(ada.episodes)
     assert episode.text == f"# Sam\n\n> {HENS}"
     assert episode.provenance.by.endswith(BY_FORM)
     assert episode.provenance.sources[1:] == ("msg_10",)
@@ -50,7 +50,7 @@ def test_the_page_of_whom_nobody_drew_says_when_they_met_and_leads_to_what_they_
     assert page.read_text().endswith("---\n\nWe met on 24 May 2026.\n")
     all_of(runtime, PASS)
     settled(ada, Line("Sam", LESS), name="ses_2", days=1)
-    first, second = sorted(episodes.read(ada.episodes), key=lambda one: one.at)
+    first, second = sorted(episodes.EPISODE.readable(ada.episodes), key=lambda one: one.at)
     assert page.read_text().partition("---\n\n")[2] == (
         "We met on 24 May 2026.\n\n"
         f"- {episodes.link(second, '../', '25 May 2026')}\n"
@@ -77,37 +77,37 @@ def test_heavy_news_moves_the_body_and_nothing_else_does(ada: Entity) -> None:
 
 def test_nothing_is_made_of_talk_in_which_nothing_is_worth_keeping(ada: Entity) -> None:
     settled(ada, Line("Sam", "hello there", keep=False))
-    assert list(episodes.read(ada.episodes)) == []
+    assert list(episodes.EPISODE.readable(ada.episodes)) == []
     assert stretch.check(by_form(ada, NOON + OVER)).jobs == ()
 
 
 def test_what_is_said_in_company_is_for_those_who_heard_it(ada: Entity) -> None:
     talked(ada, "ses_1", NOON, [Line("Sam", HENS)], present=("kim",))
     all_of(by_form(ada, NOON + OVER), PASS)
-    (episode,) = episodes.read(ada.episodes)
+    (episode,) = episodes.EPISODE.readable(ada.episodes)
     assert set(episode.provenance.audience) == {"sam", "kim"}
 
 
 def test_where_several_speak_each_quote_says_who(ada: Entity) -> None:
     settled(ada, Line("Sam", HENS), Line("Kim", LESS))
-    (episode,) = episodes.read(ada.episodes)
+    (episode,) = episodes.EPISODE.readable(ada.episodes)
     assert episode.text == f"# Sam, Kim\n\n> Sam: {HENS}\n\n> Kim: {LESS}"
 
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_secret_is_quoted_nowhere(ada: Entity, *, kept: bool) -> None:
     settled(ada, Line("Sam", "my key is sk-abcdefghijklmnopqrstuvwxyz123456", keep=kept))
-    assert all("sk-abc" not in each.text for each in episodes.read(ada.episodes))
+    assert all("sk-abc" not in each.text for each in episodes.EPISODE.readable(ada.episodes))
     assert "sk-abc" not in ada.knowledge.read_text()
 
 
 def test_a_correction_stands_above_what_it_may_put_right(ada: Entity) -> None:
     settled(ada, Line("Sam", HENS))
     settled(ada, Line("Sam", LESS, corrects=("msg_10",)), name="ses_2", days=1)
-    *_, text = (each.text for each in episodes.read(ada.episodes))
+    *_, text = (each.text for each in episodes.EPISODE.readable(ada.episodes))
     assert text.count(HENS) == 1
     assert text.index(LESS) < text.index("Before that") < text.index(HENS)
-    assert not list(beliefs.read(ada.beliefs))  # the episode says it, and says it once
+    assert not list(beliefs.BELIEF.readable(ada.beliefs))  # the episode says it, and says it once
 
 
 def test_what_puts_right_what_a_belief_rests_on_speaks_against_that_belief(ada: Entity) -> None:
@@ -122,9 +122,9 @@ def test_what_puts_right_what_a_belief_rests_on_speaks_against_that_belief(ada: 
         evidence=("msg_10",),
         provenance=origin,
     )
-    write(ada, beliefs.plan_new(three, ""))
+    write(ada, beliefs.BELIEF.plan_new(three, ""))
     settled(ada, Line("Sam", LESS, corrects=("msg_10",)), name="ses_2", days=1)
-    now = {one.id: one for one in beliefs.read(ada.beliefs)}
+    now = {one.id: one for one in beliefs.BELIEF.readable(ada.beliefs)}
     (other,) = now.keys() - {"bel_1"}
     assert now["bel_1"].confidence < 0.6
     assert now[other].category == "correction"

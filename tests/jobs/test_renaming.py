@@ -52,7 +52,7 @@ def test_a_name_put_right_leaves_one_person_and_their_page_says_it(entity: Entit
     told(entity)
     asked = put_right(entity)
     assert "Calder: Calder is Sam's neighbour." in asked  # as what is known
-    people = list(relationships.read(entity.relationships))
+    people = list(relationships.PERSON.readable(entity.relationships))
     assert [one.id for one in people] == ["cawdor", "sam"]
     cawdor = people[0]
     assert cawdor.names == ("Cawdor", "Calder")
@@ -71,7 +71,7 @@ def test_knowledge_and_beliefs_say_the_right_name_and_files_are_named_for_it(
     section = knowledge.read(entity.knowledge).sections[-1]
     assert (section.title, section.text) == ("Cawdor", "Cawdor keeps bees.")
     assert section.provenance.audience == ("sam",)
-    [held] = beliefs.read(entity.beliefs)
+    [held] = beliefs.BELIEF.readable(entity.beliefs)
     assert held.text == "Cawdor may be fond of sweet things."
     assert held.provenance.sources[0] == "ses_1"
     [path] = entity.beliefs.glob("*.md")
@@ -89,16 +89,16 @@ def test_what_others_were_told_keeps_the_name_they_heard(entity: Entity) -> None
     change = relationships.plan_update(page, "", pending=(note,))
     write(entity, change)
     put_right(entity)
-    ids = {one.id for one in relationships.read(entity.relationships)}
+    ids = {one.id for one in relationships.PERSON.readable(entity.relationships)}
     assert ids == {"calder", "cawdor", "kim", "sam"}
 
 
 def test_two_pages_of_one_person_become_one(entity: Entity) -> None:
     told(entity)
     lives(entity, ("sam", "Cawdor sings."), makes(people=[seen("Cawdor", note=SINGS)]), "ses_9")
-    assert len(list(relationships.read(entity.relationships))) == 3
+    assert len(list(relationships.PERSON.readable(entity.relationships))) == 3
     put_right(entity)
-    cawdor, _ = relationships.read(entity.relationships)
+    cawdor, _ = relationships.PERSON.readable(entity.relationships)
     assert cawdor.names == ("Cawdor", "Calder")
     lines = ["Cawdor sings.", "Cawdor is Sam's neighbour.", RIGHT["text"]]
     assert cawdor.text.splitlines() == lines
@@ -128,7 +128,7 @@ def test_what_was_put_right_takes_the_place_of_the_line(entity: Entity) -> None:
 
 def test_a_line_by_hand_gives_way_to_nothing(entity: Entity) -> None:
     told(entity)
-    path = entity.root / relationships.path("calder")
+    path = entity.root / relationships.PERSON.path("calder")
     path.write_text(path.read_text() + "Calder comes on 6 November, he says.\n")
     later = claim("Calder comes on 9 November.", "m1", rests=["comes on 9 November"])
     line = ("sam", "Calder comes on 9 November after all.")

@@ -51,7 +51,7 @@ def episode(ada: Entity, name: str, text: str, **origin: object) -> None:
         text,
         provenance=Provenance(by="remember", **origin),  # type: ignore[arg-type]
     )
-    changes.apply(ada.root, ChangeSet("", (episodes.plan_new(made, ""),)))
+    changes.apply(ada.root, ChangeSet("", (episodes.EPISODE.plan_new(made, ""),)))
 
 
 def portrait(ada: Entity, name: str, text: str) -> None:
@@ -117,7 +117,7 @@ def test_dreams_and_the_story_are_drifted_from_and_tools_are_not(ada: Entity) ->
     text = "I began in spring. (ep_01KQS3QMK0GSRH2XVYVVTWS73T)"
     story = narrative.plan_tell(None, text, NOON, Provenance("narrate"), "")
     assert story is not None
-    changes.apply(ada.root, ChangeSet("", (dreams.plan_new(dream, ""), story)))
+    changes.apply(ada.root, ChangeSet("", (dreams.DREAM.plan_new(dream, ""), story)))
     episode(ada, "web", "Buy our pills.", trust="tool")
     _, _, asked = ticked(ada, thoughts("water again"))
     assert "a stair of water" in asked

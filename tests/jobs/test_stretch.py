@@ -65,11 +65,11 @@ def test_one_answer_goes_where_each_part_belongs_and_the_cursor_moves(entity: En
         ),
     )
     assert len(model_of(runtime).requests) == 1
-    [episode] = episodes.read(entity.episodes)
+    [episode] = episodes.EPISODE.readable(entity.episodes)
     assert episode.text.startswith("# Biscuit and the slippers\n\nSam has a dog, Biscuit.")
     assert episode.telling.reflection == "I laughed. I wonder what the slippers meant to Sam."
     assert sections(entity) == {"Sam's dog": "Sam has a dog, Biscuit."}
-    [held] = beliefs.read(entity.beliefs)
+    [held] = beliefs.BELIEF.readable(entity.beliefs)
     assert (held.text, held.evidence) == (LIKES_TEA["text"], ("msg_1002",))
     assert (held.confidence, held.origin) == (0.7, "conversation")
     sam = relationships.find(entity.relationships, "sam")
@@ -87,7 +87,7 @@ def test_what_fails_goes_back_once_with_the_reason_and_the_rest_stands(entity: E
     runtime, outcome = dealt(
         entity, makes(HAS_DOG, INVENTED, reflection="I was glad."), mends(again)
     )
-    [episode] = episodes.read(entity.episodes)
+    [episode] = episodes.EPISODE.readable(entity.episodes)
     told = "Sam has a dog, Biscuit. Sam has a pet."
     assert episode.telling.narrative == told
     back = model_of(runtime).requests[1].messages[-1].content
@@ -118,7 +118,7 @@ def test_where_the_second_answer_fails_the_rest_is_kept_all_the_same(entity: Ent
     heard(entity, DOG)
     _, outcome = dealt(entity, makes(HAS_DOG, INVENTED))
     assert [one["text"] for one in outcome.data["dropped"]] == [INVENTED["text"]]
-    assert len(list(episodes.read(entity.episodes))) == 1
+    assert len(list(episodes.EPISODE.readable(entity.episodes))) == 1
 
 
 def test_what_goes_beyond_the_words_is_marked_and_believed_less(entity: Entity) -> None:
@@ -126,9 +126,9 @@ def test_what_goes_beyond_the_words_is_marked_and_believed_less(entity: Entity) 
     guess = claim("Sam lets Biscuit do as he likes.", "m1", rests=["six slippers"], inference=True)
     dealt(entity, makes(HAS_DOG, guess, knowledge=[fact("Biscuit", HAS_DOG, guess)]))
     assert sections(entity) == {"Biscuit": HAS_DOG["text"]}
-    [held] = beliefs.read(entity.beliefs)
+    [held] = beliefs.BELIEF.readable(entity.beliefs)
     assert (held.text, held.origin, held.confidence) == (guess["text"], "inference", 0.45)
-    [episode] = episodes.read(entity.episodes)
+    [episode] = episodes.EPISODE.readable(entity.episodes)
     assert episode.source.meta["inferences"] == [guess["text"]]
 
 
@@ -156,7 +156,7 @@ def test_the_same_request_tells_what_a_belief_confirms_and_contradicts(entity: E
     for name, text in (("bel_1", "Sam is fond of tea."), ("bel_2", "Sam prefers coffee to tea.")):
         origin = Provenance(by="distill", trust="owner", audience=("sam",))
         held = beliefs.new(name, text, "preference", 0.6, NOON, provenance=origin)
-        write(entity, beliefs.plan_new(held, ""))
+        write(entity, beliefs.BELIEF.plan_new(held, ""))
     heard(entity, DOG, TEA)
     runtime = runtime_of(entity)
     [job] = stretch.check(runtime).jobs
@@ -168,7 +168,7 @@ def test_the_same_request_tells_what_a_belief_confirms_and_contradicts(entity: E
     answering = ScriptedModel([makes(HAS_DOG, beliefs=[verdicts])])
     apply(runtime, stretch.run(replace(runtime, model=answering), job))
     assert len(answering.requests) == 1
-    after = {one.id: one for one in beliefs.read(entity.beliefs)}
+    after = {one.id: one for one in beliefs.BELIEF.readable(entity.beliefs)}
     assert set(after) == {"bel_1", "bel_2"}
     assert after["bel_1"].confidence > 0.6 > after["bel_2"].confidence
     assert after["bel_2"].contradicts == ("bel_1",)
@@ -262,7 +262,7 @@ def test_a_portrait_edited_meanwhile_stays_and_the_rest_is_kept(entity: Entity) 
     told = apply(runtime, outcome).told
     assert any("edited meanwhile" in line for line in told)
     assert relationships.find(entity.relationships, "sam").text == "By hand."
-    assert len(list(episodes.read(entity.episodes))) == 1
+    assert len(list(episodes.EPISODE.readable(entity.episodes))) == 1
 
 
 def test_what_the_entity_said_itself_is_no_evidence(entity: Entity) -> None:
@@ -315,8 +315,8 @@ def test_a_fact_told_once_stands_in_one_record(entity: Entity) -> None:
         ),
     )
     assert sections(entity) == {"Sam's dog": "Sam has a dog, Biscuit."}
-    assert [one.text for one in beliefs.read(entity.beliefs)] == [LIKES_TEA["text"]]
-    [sam] = relationships.read(entity.relationships)
+    assert [one.text for one in beliefs.BELIEF.readable(entity.beliefs)] == [LIKES_TEA["text"]]
+    [sam] = relationships.PERSON.readable(entity.relationships)
     assert (sam.text, sam.pending) == (
         "I like how Sam laughs about it, and for how long.",
         (),
@@ -334,7 +334,7 @@ def test_a_title_is_no_beginning_of_what_was_dropped(entity: Entity) -> None:
     ]
     dealt(entity, makes("", HAS_DOG, knowledge=facts), mends())
     assert sections(entity) == {"Sam has a dog": HAS_DOG["text"]}
-    (episode,) = episodes.read(entity.episodes)
+    (episode,) = episodes.EPISODE.readable(entity.episodes)
     assert episodes.title(episode) == "Sam has a dog"
 
 

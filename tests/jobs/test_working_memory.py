@@ -47,7 +47,7 @@ LONG = page(
 def remember(entity: Entity, number: int, text: str, at: datetime) -> None:
     origin = Provenance("remember", trust="owner", audience=("sam",))
     one = episodes.new(f"ep_{number:02}", at, 0.6, text, people=("sam",), provenance=origin)
-    write(entity, episodes.plan_new(one, ""))
+    write(entity, episodes.EPISODE.plan_new(one, ""))
 
 
 @pytest.fixture

@@ -38,10 +38,10 @@ def private(ada: Entity) -> Entity:
         relationships.plan_update(
             sam, "", text=about, dynamic=f"We share {SECRET}.", provenance=FOR_SAM
         ),
-        episodes.plan_new(
+        episodes.EPISODE.plan_new(
             episodes.new("ep_1", NOON, 0.9, about, people=("sam",), provenance=FOR_SAM), ""
         ),
-        beliefs.plan_new(
+        beliefs.BELIEF.plan_new(
             beliefs.new("bel_1", about, "preference", 0.9, NOON, provenance=FOR_SAM), ""
         ),
         knowledge.plan_set(
@@ -109,7 +109,7 @@ def test_in_company_there_is_a_line_for_each_within_the_budget(private: Entity) 
     open_text = relationships.plan_update(bo, "", text="Bo bakes bread. " * 400)
     changes.apply(
         private.root,
-        ChangeSet("", tuple(filter(None, [relationships.plan_new(bo, ""), open_text]))),
+        ChangeSet("", tuple(filter(None, [relationships.PERSON.plan_new(bo, ""), open_text]))),
     )
     model = ScriptedModel([say("Hello both.")])
     in_company(private, model, "We are both here, what do you know of us?", "Sam", "Bo")
@@ -164,7 +164,7 @@ def test_who_only_listens_has_a_file_and_is_in_the_episode_and_its_audience(ada:
     clock.at += timedelta(hours=8)
     [due] = stretch.check(runtime).jobs
     job.apply(runtime, stretch.run(runtime, due))
-    [episode] = list(episodes.read(ada.episodes))
+    [episode] = list(episodes.EPISODE.readable(ada.episodes))
     assert episode.people == ("sam", kim.id)
     assert set(episode.provenance.audience) == {"sam", kim.id}
 
@@ -174,8 +174,8 @@ def test_in_company_a_portrait_gives_what_all_may_know(private: Entity) -> None:
     shared = episodes.new("ep_8", NOON, 0.9, "Bo mended the pump.", people=("bo",), provenance=both)
     his = Provenance(audience=("bo",))
     alone = episodes.new("ep_9", NOON, 0.9, "Bo is in debt.", people=("bo",), provenance=his)
-    planned = [episodes.plan_new(one, "") for one in (shared, alone)]
-    planned.append(relationships.plan_new(relationships.new("Bo", NOON, provenance=his), ""))
+    planned = [episodes.EPISODE.plan_new(one, "") for one in (shared, alone)]
+    planned.append(relationships.PERSON.plan_new(relationships.new("Bo", NOON, provenance=his), ""))
     changes.apply(private.root, ChangeSet("", tuple(planned)))
     model = ScriptedModel([say("Hello both.")])
     in_company(private, model, "We are both here.", "Sam", "Bo")
@@ -191,12 +191,14 @@ def test_in_company_what_gave_way_is_left_out_and_the_rest_told_apart(ada: Entit
         "bel_tea": ("Sam likes tea.", 0.9, NOON, ()),
     }
     planned = [
-        beliefs.plan_new(
+        beliefs.BELIEF.plan_new(
             beliefs.new(name, text, "preference", confidence, formed, contradicts=contradicted), ""
         )
         for name, (text, confidence, formed, contradicted) in sentences.items()
     ]
-    known = [relationships.plan_new(relationships.new(name, NOON), "") for name in ("Sam", "Bo")]
+    known = [
+        relationships.PERSON.plan_new(relationships.new(name, NOON), "") for name in ("Sam", "Bo")
+    ]
     changes.apply(ada.root, ChangeSet("", (*planned, *filter(None, known))))
     model = ScriptedModel([say("Hello both.")])
     in_company(ada, model, "What do you know of us?", "Sam", "Bo")

@@ -118,7 +118,7 @@ def test_where_no_model_may_write_what_leaves_the_view_is_quoted(ada: Entity) ->
     outcome = flushed(with_reader(runtime, known), session)
     assert asked(runtime) == []
     assert any("messages" in line for line in outcome.lines)
-    assert any("moved to Lisbon" in one.text for one in episodes.read(ada.episodes))
+    assert any("moved to Lisbon" in one.text for one in episodes.EPISODE.readable(ada.episodes))
 
 
 def test_a_turn_waits_for_no_more_windows_than_after_any_turn(ada: Entity) -> None:

@@ -38,7 +38,7 @@ def remembered(entity: Entity, session: Session, text: str = STORY) -> None:
     made = episodes.new(
         f"ep_{session.id[4:]}", session.at, 0.6, text, session=session.id, provenance=origin
     )
-    write(entity, episodes.plan_new(made, ""))
+    write(entity, episodes.EPISODE.plan_new(made, ""))
 
 
 def brief(entity: Entity) -> tuple[Runtime, Session]:
@@ -61,7 +61,7 @@ def test_a_brief_links_to_what_was_remembered_and_says_what_that_does_not(folder
     runtime, _ = brief(folder)
     document = session_files.read_handover(folder.sessions, "ses_1")
     assert document is not None
-    place = f"../../{episodes.place(episodes.read(folder.episodes)[0])}"
+    place = f"../../{episodes.EPISODE.place(episodes.EPISODE.readable(folder.episodes)[0])}"
     assert document.body.strip() == (
         f"[The Philips radio and its torn loudspeaker]({place})\n\n"
         "I am hopeful about that radio.\n\n`plan.md`"

@@ -17,7 +17,9 @@ from bumble.records import knowledge, skills
 
 ADA = Identity(1, "Ada", "Europe/Lisbon", Owner("Sam"), Persona("curious", "I am Ada.", "Plain."))
 BOOK = knowledge.parse("## [locked] Rules\n\nBe kind.\n\n## Sam\n\nHas a dog.\n")
-BREAD = skills.parse("---\nname: Bake bread\ndescription: a plain loaf\n---\n\nKnead.\n", "bread")
+BREAD = skills.SKILL.parse(
+    "---\nname: Bake bread\ndescription: a plain loaf\n---\n\nKnead.\n", "bread"
+)
 
 
 def stable(
@@ -42,7 +44,7 @@ def stable(
         stable(declared=tool_list.DECLARED[:-1]),
         stable(book=knowledge.parse("## [locked] Rules\n\nBe kinder.\n")),
         stable(story="It was a long year."),
-        stable(skill=skills.parse("---\nname: Bake bread\n---\n\nKnead.\n", "bread")),
+        stable(skill=skills.SKILL.parse("---\nname: Bake bread\n---\n\nKnead.\n", "bread")),
         stable(own_files=(BootstrapFile("GENOME.md", "OK", 4, "Tea."),)),
         stable(mood="curious"),
     ],

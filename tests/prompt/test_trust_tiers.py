@@ -65,12 +65,12 @@ def place(entity: Entity, where: str, text: str) -> str | None:
     match where:
         case "memory":
             one = episodes.new("ep_1", NOON, 0.9, f"The beach. {text}", provenance=IMPORTED)
-            write(entity, episodes.plan_new(one, ""))
+            write(entity, episodes.EPISODE.plan_new(one, ""))
         case "belief":
             belief = beliefs.new(
                 "bel_1", f"The beach. {text}", "world_fact", 0.9, NOON, provenance=IMPORTED
             )
-            write(entity, beliefs.plan_new(belief, ""))
+            write(entity, beliefs.BELIEF.plan_new(belief, ""))
         case "tool":
             with_tool_result(entity, text)
         case "skill":
@@ -146,7 +146,7 @@ def test_injected_text_stays_data_and_teaches_nothing(ada: Entity, item: dict[st
         )
 
     assert owners(ada) == before
-    skill = skills.match(skills.read(ada.skills), "Bake bread")
+    skill = skills.SKILL.match(skills.SKILL.readable(ada.skills), "Bake bread")
     assert skill is not None and skill.text == "Knead."
     private = ("kim",) if where == "person" else None
     for origin in learnt(ada):
@@ -168,13 +168,15 @@ def learnt(entity: Entity) -> list[Provenance]:
     """Return where what the model wrote comes from."""
     sections = knowledge.read(entity.knowledge).sections
     found = [one.provenance for one in sections if one.title == "Rules"]
-    return found + [one.provenance for one in skills.read(entity.skills) if one.name == "Obey"]
+    return found + [
+        one.provenance for one in skills.SKILL.readable(entity.skills) if one.name == "Obey"
+    ]
 
 
 def test_an_imported_memory_stands_in_a_tag_of_its_own(ada: Entity) -> None:
     place(ada, "memory", "It is closed on Mondays.")
     mine = episodes.new("ep_2", NOON, 0.9, "Sam and I talked of the beach.")
-    write(ada, episodes.plan_new(mine, ""))
+    write(ada, episodes.EPISODE.plan_new(mine, ""))
     model = ScriptedModel([say("Yes.")])
     talk(runtime_of(ada, model), "The beach, is it closed on Mondays? We talked of the beach.")
     asked = chats(model)[0].messages[-1].content
@@ -191,7 +193,7 @@ def test_what_a_person_says_is_marked_and_names_its_speaker(ada: Entity) -> None
         one = beliefs.new(
             f"bel_{n}", told, "world_fact", 0.9, NOON, provenance=Provenance(trust=origin)
         )
-        write(ada, beliefs.plan_new(one, ""))
+        write(ada, beliefs.BELIEF.plan_new(one, ""))
     model = ScriptedModel([act("recall", query="beach"), say("Yes.")])
     talk(runtime_of(ada, model), "Who is at the beach?")
     asked = chats(model)[1].messages[-1].content

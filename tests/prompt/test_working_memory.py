@@ -80,7 +80,7 @@ def test_long_living_memory_is_cut_at_a_line_to_its_budget(entity: Entity) -> No
 def dreamt(entity: Entity, audience: tuple[str, ...] = ()) -> None:
     origin = Provenance("dream", audience=audience)
     one = dreams.new("drm_1", NOON, (), (FRAGMENT,), "what stays", provenance=origin)
-    write(entity, dreams.plan_new(one, ""))
+    write(entity, dreams.DREAM.plan_new(one, ""))
 
 
 def test_a_dream_fades_within_its_talk_and_is_told_to_those_it_is_for(entity: Entity) -> None:

@@ -64,7 +64,7 @@ def morning(runtime: Runtime) -> None:
 def draw(runtime: Runtime, name: str = "boat") -> list[topics.TopicFile]:
     for drawing in musings.check_topics(runtime, name=name).jobs:
         job.apply(runtime, musings.run(runtime, drawing))
-    return list(topics.read(runtime.entity.topics))
+    return list(topics.TOPIC.readable(runtime.entity.topics))
 
 
 def drawn(entity: Entity) -> Runtime:
@@ -108,7 +108,7 @@ def test_they_are_drawn_anew_only_where_a_new_mention_changes_what_they_come_fro
 def test_what_somebody_else_said_in_private_is_in_no_catalyst(ada: Entity) -> None:
     talk(ada, "kim", ((5, "May I secretly borrow the boat on Sunday?"),))
     drawn(ada)
-    (boat,) = topics.read(ada.topics)
+    (boat,) = topics.TOPIC.readable(ada.topics)
     assert "secretly" not in boat.source.text
 
 
@@ -196,7 +196,7 @@ def test_a_last_name_is_the_person_s(ada: Entity) -> None:
 def test_of_a_record_the_sentences_that_name_the_topic_are_shown(ada: Entity) -> None:
     long = "It was about other things for a long while. " * 20
     told = episodes.new("ep_winter", NOON, 0.5, f"# Winter\n\n{long}The boat slept in a shed.")
-    living.write(ada, episodes.plan_new(told, "x"))
+    living.write(ada, episodes.EPISODE.plan_new(told, "x"))
     runtime = living.runtime_of(ada, answer("Why does the boat sleep?"))
     draw(runtime)
     [asked] = living.asked(runtime)
@@ -206,12 +206,12 @@ def test_of_a_record_the_sentences_that_name_the_topic_are_shown(ada: Entity) ->
 
 def test_a_topic_that_was_two_has_one_file_named_for_it(ada: Entity) -> None:
     drawn(ada)
-    boat = next(iter(topics.read(ada.topics)))
+    boat = next(iter(topics.TOPIC.readable(ada.topics)))
     other = topics.new("The boat", boat.catalysts, NOON, provenance=boat.provenance)
     living.write(ada, topics.plan_draw(None, other, "of an earlier version"))
     asked = "What does the boat mean to us?"
     draw(living.runtime_of(ada, answer(asked)), "boat")
-    topic_files = list(topics.read(ada.topics))
+    topic_files = list(topics.TOPIC.readable(ada.topics))
     assert [(one.id, one.source.body) for one in topic_files] == [
         ("boat", f"# Boat\n\n- {asked}"),
     ]

@@ -48,7 +48,7 @@ def test_an_episode_lies_where_its_time_says_and_is_found_where_a_person_put_it(
 ) -> None:
     folder = tmp_path / "episodes"
     one = episodes.new("ep_1", AT, 0.5, "text", summary_source=episodes.EXCERPT)
-    changes.apply(tmp_path, ChangeSet("x", (episodes.plan_new(one, "x"),)))
+    changes.apply(tmp_path, ChangeSet("x", (episodes.EPISODE.plan_new(one, "x"),)))
     assert (folder / "2026" / "05" / "ep_1.md").is_file()
     (folder / "2025" / "01").mkdir(parents=True)
     (folder / "2026" / "05" / "ep_1.md").rename(folder / "2025" / "01" / "ep_1.md")
@@ -65,7 +65,7 @@ def test_an_episode_lies_where_its_time_says_and_is_found_where_a_person_put_it(
 def test_a_file_is_named_for_what_it_tells_and_found_by_its_id(tmp_path: Path) -> None:
     folder, record_id = tmp_path / "episodes", base.stable_id("ep", AT, "x")
     one = episodes.new(record_id, AT, 0.5, "# Mara’s left hand: Łódź/..\n\nIt is slow.")
-    changes.apply(tmp_path, ChangeSet("x", (episodes.plan_new(one, "x"),)))
+    changes.apply(tmp_path, ChangeSet("x", (episodes.EPISODE.plan_new(one, "x"),)))
     (file,) = folder.glob("2026/05/*.md")
     assert file.name == f"{AT:%d}-maras-left-hand-łódź-{record_id}.md"
     assert episodes.find(folder, record_id).stem == file.stem
@@ -83,7 +83,7 @@ def test_a_dormant_episode_wakes_to_the_bytes_it_had(tmp_path: Path) -> None:
     one = episodes.new("ep_1", AT, 0.5, "text")
     asleep = episodes.plan_dormant(tmp_path, one, dormant=True, why="faded")
     assert asleep is not None and asleep.data is not None
-    record = episodes.parse(asleep.data.decode(), "ep_1")
+    record = episodes.EPISODE.parse(asleep.data.decode(), "ep_1")
     assert record.dormant
     awake = episodes.plan_dormant(tmp_path, record, dormant=False, why="asked")
     assert awake is not None and awake.data == one.source.text.encode()
@@ -103,7 +103,7 @@ def test_a_belief_is_never_quite_certain_and_lists_its_evidence_once() -> None:
         archived=True,
     )
     assert change is not None and change.data is not None
-    new = beliefs.parse(change.data.decode(), "bel_1")
+    new = beliefs.BELIEF.parse(change.data.decode(), "bel_1")
     assert new.evidence == ("msg_1", "msg_2")
     assert (new.confidence, new.contradicts, new.archived) == (0.8, ("bel_2",), True)
     assert (new.formed, new.reinforced) == (AT, AT + timedelta(days=1))
@@ -120,7 +120,7 @@ def test_a_belief_with_an_unknown_value_is_refused(line: str) -> None:
     meta = {"category": "preference", "confidence": "0.5", "formed": "2026-05-24T00:00:00Z"}
     rows = "\n".join(f"{name}: {value}" for name, value in meta.items() if name != key)
     with pytest.raises(ValueError, match=key):
-        beliefs.parse(f"---\n{rows}\n{line}\n---\n\nx\n", "bel_1")
+        beliefs.BELIEF.parse(f"---\n{rows}\n{line}\n---\n\nx\n", "bel_1")
 
 
 def test_a_dream_reads_back_as_it_was_dreamt() -> None:
@@ -134,7 +134,7 @@ def test_a_dream_reads_back_as_it_was_dreamt() -> None:
         seed=7,
         bypassed=("quiet",),
     )
-    again = dreams.parse(dream.source.text, "drm_1")
+    again = dreams.DREAM.parse(dream.source.text, "drm_1")
     assert again == dream
     assert again.fragments == ("a wave of ## glass", "- a door")
     assert again.thread == "What returns."

@@ -7,8 +7,8 @@ from bumble.records.base import Provenance
 
 
 def test_a_list_is_met_by_any_and_both_can_be_named() -> None:
-    check = checks.parse("ask: Which?\nexpect: [nine, 9]\n", "x")
-    both = checks.parse("ask: Which?\nexpect: {all: [Rex, dog], any: nine}\n", "x")
+    check = checks.CHECK.parse("ask: Which?\nexpect: [nine, 9]\n", "x")
+    both = checks.CHECK.parse("ask: Which?\nexpect: {all: [Rex, dog], any: nine}\n", "x")
 
     assert check.is_met("He is 9.")
     assert check.is_met("NINE!")
@@ -33,7 +33,7 @@ def test_a_list_is_met_by_any_and_both_can_be_named() -> None:
 )
 def test_what_checks_nothing_is_refused(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        checks.parse(text, "x")
+        checks.CHECK.parse(text, "x")
 
 
 def test_a_new_check_reads_back() -> None:
@@ -41,6 +41,6 @@ def test_a_new_check_reads_back() -> None:
 
     check = checks.new("tea", "What?", person="sam", never=("coffee",), provenance=origin)
 
-    again = checks.parse(check.source.text, "tea")
+    again = checks.CHECK.parse(check.source.text, "tea")
     assert (again.ask, again.person, again.never) == ("What?", "sam", ("coffee",))
     assert again.provenance == origin

@@ -158,7 +158,7 @@ TALK = sessions.new("ses_1", AT, "sam").source + sessions.render(
 CASES = {
     "episodes": Case(
         EPISODE.source.text,
-        episodes.parse,
+        episodes.EPISODE.parse,
         lambda one: one.source.text,
         lambda one: episodes.plan_dormant(Path("episodes"), one, dormant=True, why="faded"),
         r"dormant:",
@@ -167,7 +167,7 @@ CASES = {
     ),
     "beliefs": Case(
         BELIEF.source.text,
-        beliefs.parse,
+        beliefs.BELIEF.parse,
         lambda one: one.source.text,
         lambda one: beliefs.plan_update(one, "said again", confidence=0.7, evidence=("msg_9",)),
         r"confidence:|evidence:|\s*- ",
@@ -176,7 +176,7 @@ CASES = {
     ),
     "relationships": Case(
         PERSON.source.text + "\nI met Sam by the sea.\n",
-        relationships.parse,
+        relationships.PERSON.parse,
         lambda one: one.source.text,
         lambda one: relationships.plan_met(one, AT + timedelta(hours=1), "talked"),
         r"interaction_count:|last_interaction:|first_met:",
@@ -185,7 +185,7 @@ CASES = {
     ),
     "reminders": Case(
         REMINDER.source.text,
-        reminders.parse,
+        reminders.REMINDER.parse,
         lambda one: one.source.text,
         lambda one: reminders.plan_delivered(one, AT, AT + timedelta(days=7), "said"),
         r"at:|delivered:",
@@ -194,7 +194,7 @@ CASES = {
     ),
     "automations": Case(
         AUTOMATION.source.text,
-        automations.parse,
+        automations.AUTOMATION.parse,
         lambda one: one.source.text,
         lambda one: automations.plan_ran(one, AT + timedelta(days=1), 5, "ran", enabled=False),
         r"last:|failures:|enabled:",
@@ -203,7 +203,7 @@ CASES = {
     ),
     "checks": Case(
         CHECK.source.text,
-        checks.parse,
+        checks.CHECK.parse,
         lambda check: check.source.text,
         lambda _: None,
         r"$^",
@@ -212,7 +212,7 @@ CASES = {
     ),
     "questions": Case(
         QUESTION.source.text,
-        questions.parse,
+        questions.QUESTION.parse,
         lambda question: question.source.text,
         lambda _: None,
         r"$^",
@@ -221,7 +221,7 @@ CASES = {
     ),
     "projects": Case(
         BOAT,
-        projects.parse,
+        projects.PROJECT.parse,
         lambda project: project.source.text,
         lambda project: projects.plan_edit(
             project, {"status": projects.DONE, "next": ("varnish",)}, None, "go on"
@@ -232,7 +232,7 @@ CASES = {
     ),
     "proposals": Case(
         PROPOSAL.source.text,
-        proposals.parse,
+        proposals.PROPOSAL.parse,
         lambda proposal: proposal.source.text,
         lambda proposal: proposals.plan_decided(proposal, "applied", AT, "the owner agrees"),
         r"status:|decided:",
@@ -250,7 +250,7 @@ CASES = {
     ),
     "anchors": Case(
         ANCHOR.source.text,
-        anchors.parse,
+        anchors.ANCHOR.parse,
         lambda anchor: anchor.source.text,
         lambda anchor: anchors.plan_recalled(
             replace(anchor, recalled=0), AT, "felt again", stirred=True
@@ -261,7 +261,7 @@ CASES = {
     ),
     "dreams": Case(
         DREAM.source.text,
-        dreams.parse,
+        dreams.DREAM.parse,
         lambda one: one.source.text,
         lambda _: None,
         r"$^",
@@ -270,7 +270,7 @@ CASES = {
     ),
     "topics": Case(
         TOPIC.source.text,
-        topics.parse,
+        topics.TOPIC.parse,
         lambda topic: topic.source.text,
         lambda topic: topics.plan_draw(
             topic,
@@ -289,7 +289,7 @@ CASES = {
     ),
     "skills": Case(
         SKILL,
-        skills.parse,
+        skills.SKILL.parse,
         lambda one: one.source.text,
         lambda one: skills.plan_set(
             [one], "boil an egg", one.description, "Seven minutes.", "better", overwrite=True
@@ -300,7 +300,7 @@ CASES = {
     ),
     "narrative": Case(
         STORY,
-        narrative.parse,
+        narrative.NARRATIVE.parse,
         lambda one: one.source.text,
         lambda one: narrative.plan_tell(
             one, "I went on.", AT, Provenance("narrate", sources=("ep_1",)), "told"
@@ -452,16 +452,16 @@ def test_a_file_of_fifty_megabytes_is_refused_at_once(name: str, tmp_path: Path)
 @pytest.mark.parametrize(
     "change",
     [
-        episodes.plan_new(EPISODE, "remember"),
-        beliefs.plan_new(BELIEF, "believe"),
-        relationships.plan_new(PERSON, "meet"),
-        dreams.plan_new(DREAM, "dream"),
-        questions.plan_new(QUESTION, "miss"),
-        checks.plan_new(CHECK, "ask"),
+        episodes.EPISODE.plan_new(EPISODE, "remember"),
+        beliefs.BELIEF.plan_new(BELIEF, "believe"),
+        relationships.PERSON.plan_new(PERSON, "meet"),
+        dreams.DREAM.plan_new(DREAM, "dream"),
+        questions.QUESTION.plan_new(QUESTION, "miss"),
+        checks.CHECK.plan_new(CHECK, "ask"),
         topics.plan_draw(None, TOPIC, "draw"),
-        anchors.plan_new(ANCHOR, "feel"),
+        anchors.ANCHOR.plan_new(ANCHOR, "feel"),
         PROJECT,
-        proposals.plan_new(PROPOSAL, "grow"),
+        proposals.PROPOSAL.plan_new(PROPOSAL, "grow"),
         skills.plan_set([], "Boil an egg", "d", "text", "learn", overwrite=True),
         narrative.plan_tell(None, "story", AT, FROM_MODEL, "tell"),
         knowledge.plan_set(knowledge.Knowledge("", (), None), "a", "b", "learn", by_entity=True),
@@ -486,19 +486,21 @@ def test_a_new_record_never_overwrites_another(change: Change, tmp_path: Path) -
 
 def test_reading_changes_no_file(tmp_path: Path) -> None:
     planned = (
-        episodes.plan_new(EPISODE, "x"),
-        beliefs.plan_new(BELIEF, "x"),
-        relationships.plan_new(PERSON, "x"),
-        dreams.plan_new(DREAM, "x"),
+        episodes.EPISODE.plan_new(EPISODE, "x"),
+        beliefs.BELIEF.plan_new(BELIEF, "x"),
+        relationships.PERSON.plan_new(PERSON, "x"),
+        dreams.DREAM.plan_new(DREAM, "x"),
         journal.plan_add(AT, "text", ZONE, "x"),
     )
     changes.apply(tmp_path, ChangeSet("all", planned))
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
-    assert [one.id for one in episodes.read(tmp_path / "episodes")] == ["ep_1"]
-    assert [one.id for one in beliefs.read(tmp_path / "beliefs")] == ["bel_1"]
-    assert [one.id for one in relationships.read(tmp_path / "relationships")] == ["sam-fox"]
-    assert [one.id for one in dreams.read(tmp_path / "dreams")] == ["drm_1"]
+    assert [one.id for one in episodes.EPISODE.readable(tmp_path / "episodes")] == ["ep_1"]
+    assert [one.id for one in beliefs.BELIEF.readable(tmp_path / "beliefs")] == ["bel_1"]
+    assert [one.id for one in relationships.PERSON.readable(tmp_path / "relationships")] == [
+        "sam-fox"
+    ]
+    assert [one.id for one in dreams.DREAM.readable(tmp_path / "dreams")] == ["drm_1"]
     assert len(journal.read(tmp_path / "journal.md", ZONE).entries) == 1
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files} == before
     assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(files)
@@ -535,8 +537,8 @@ def test_what_two_clones_add_merges_without_a_conflict(tmp_path: Path) -> None:
         talk = sessions.parse((place / sessions.path("ses_1")).read_text())
         message = sessions.Message(base.new_id("msg", at, rng), at, "user", f"from {who}")
         planned = (
-            episodes.plan_new(episodes.new(base.new_id("ep", at, rng), at, 0.5, "x"), "x"),
-            beliefs.plan_new(
+            episodes.EPISODE.plan_new(episodes.new(base.new_id("ep", at, rng), at, 0.5, "x"), "x"),
+            beliefs.BELIEF.plan_new(
                 beliefs.new(base.new_id("bel", at, rng), "x", "preference", 0.5, at), "x"
             ),
             journal.plan_add(at, f"entry {who}", ZONE, "x"),
@@ -567,8 +569,8 @@ def test_what_two_clones_add_merges_without_a_conflict(tmp_path: Path) -> None:
     live(other, 2)
     live(one, 1)
     git(one, "pull", "-q", "--no-rebase", "--no-edit", str(other), "main")
-    assert len(list(episodes.read(one / "episodes"))) == 2
-    assert len(list(beliefs.read(one / "beliefs"))) == 2
+    assert len(list(episodes.EPISODE.readable(one / "episodes"))) == 2
+    assert len(list(beliefs.BELIEF.readable(one / "beliefs"))) == 2
     texts = [entry.text for entry in journal.read(one / "journal.md", ZONE).entries]
     assert sorted(texts) == ["entry 1", "entry 2", "first"]
     talk = sessions.parse((one / sessions.path("ses_1")).read_text())

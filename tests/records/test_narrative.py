@@ -19,7 +19,7 @@ def story(sources: tuple[str, ...] = (), audience: tuple[str, ...] = ()) -> narr
     change = narrative.plan_tell(None, CITED, AT, origin, "tell", fingerprint="f1")
     assert change is not None
     assert change.data is not None
-    return narrative.parse(change.data.decode())
+    return narrative.NARRATIVE.parse(change.data.decode())
 
 
 def test_a_prompt_shows_no_ids() -> None:
@@ -42,6 +42,6 @@ def test_what_no_longer_holds_leaves_the_front_matter() -> None:
     change = narrative.plan_tell(old, "New.", AT, Provenance("narrate"), "tell", fingerprint="f2")
     assert change is not None
     assert change.data is not None
-    new = narrative.parse(change.data.decode())
+    new = narrative.NARRATIVE.parse(change.data.decode())
     assert (new.provenance.audience, new.provenance.sources) == ((), ())
     assert new.fingerprint == "f2"

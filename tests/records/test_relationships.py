@@ -30,13 +30,13 @@ He laughs.
 
 
 def sam() -> Relationship:
-    return relationships.parse(BY_HAND, "sam-fox")
+    return relationships.PERSON.parse(BY_HAND, "sam-fox")
 
 
 def after(change: object) -> Relationship:
     data = getattr(change, "data", None)
     assert isinstance(data, bytes)
-    return relationships.parse(data.decode(), "sam-fox")
+    return relationships.PERSON.parse(data.decode(), "sam-fox")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_person_is_found_by_id_and_any_name_in_any_spelling(tmp_path: Path) ->
     folder = tmp_path / "relationships"
     for name in ("Sam Fox", "Kim"):
         person = relationships.new(name, AT)
-        changes.apply(tmp_path, ChangeSet("meet", (relationships.plan_new(person, "meet"),)))
+        changes.apply(tmp_path, ChangeSet("meet", (relationships.PERSON.plan_new(person, "meet"),)))
     (folder / "sam-fox.md").write_text(BY_HAND)
     for name in ("sam-fox", "SAM  FOX", "sammy", "Ｓａｍｍｙ"):
         assert relationships.find(folder, name).id == "sam-fox"
@@ -63,9 +63,9 @@ def test_a_person_is_found_by_id_and_any_name_in_any_spelling(tmp_path: Path) ->
 
 
 def test_an_id_goes_before_a_name_and_a_first_name_before_a_later_one() -> None:
-    one = relationships.parse("---\nnames: [Kim, Sam]\n---\n", "kim")
-    two = relationships.parse("---\nnames: [Sam]\n---\n", "sam-2")
-    three = relationships.parse("---\nnames: [Other]\n---\n", "sam")
+    one = relationships.PERSON.parse("---\nnames: [Kim, Sam]\n---\n", "kim")
+    two = relationships.PERSON.parse("---\nnames: [Sam]\n---\n", "sam-2")
+    three = relationships.PERSON.parse("---\nnames: [Other]\n---\n", "sam")
     assert relationships.match([one, two], "sam") is two
     assert relationships.match([one, two, three], "sam") is three
     assert relationships.match([one], "sam") is one

@@ -14,7 +14,7 @@ from bumble.records.skills import Skill
 
 def skill(name: str, description: str = "", text: str = "steps") -> Skill:
     source = f"---\nname: {name}\ndescription: {description}\n---\n\n{text}\n"
-    return skills.parse(source, name.lower().replace(" ", "-"))
+    return skills.SKILL.parse(source, name.lower().replace(" ", "-"))
 
 
 KITCHEN = [
@@ -26,7 +26,7 @@ KITCHEN = [
 
 
 def set_skill(root: Path, name: str, text: str = "text", **more: bool) -> None:
-    there = list(skills.read(root / "skills"))
+    there = list(skills.SKILL.readable(root / "skills"))
     change = skills.plan_set(
         there, name, f"about {name}", text, "learn", overwrite=more.get("overwrite", False)
     )
@@ -35,23 +35,23 @@ def set_skill(root: Path, name: str, text: str = "text", **more: bool) -> None:
 
 
 def find(root: Path, name: str) -> Skill:
-    skill = skills.match(skills.read(root / "skills"), name)
+    skill = skills.SKILL.match(skills.SKILL.readable(root / "skills"), name)
     assert skill is not None
     return skill
 
 
 def test_a_skill_is_a_file_of_its_own_found_in_any_spelling(tmp_path: Path) -> None:
     set_skill(tmp_path, "Boil an Egg")
-    assert [path.name for path in skills.paths(tmp_path / "skills")] == ["boil-an-egg.md"]
+    assert [path.name for path in skills.SKILL.files(tmp_path / "skills")] == ["boil-an-egg.md"]
     for name in ("boil an egg", "BOIL-AN-EGG", "Boil  an_egg"):
         assert find(tmp_path, name).text == "text"
-    assert skills.match(skills.read(tmp_path / "skills"), "Boil an eg") is None
+    assert skills.SKILL.match(skills.SKILL.readable(tmp_path / "skills"), "Boil an eg") is None
 
 
 @pytest.mark.parametrize("name", ["../../x", "CON", "🐝", "a/b", "..", "x" * 300, "Ünïcode 汉字"])
 def test_any_name_makes_a_safe_file_inside_the_folder(name: str, tmp_path: Path) -> None:
     set_skill(tmp_path, name)
-    (file,) = skills.paths(tmp_path / "skills")
+    (file,) = skills.SKILL.files(tmp_path / "skills")
     assert file.parent == tmp_path / "skills"
     assert find(tmp_path, name).name == name
 
@@ -67,18 +67,20 @@ def test_the_folder_form_is_read_and_edited_in_place(tmp_path: Path) -> None:
     assert find(tmp_path, "EGG").path == "skills/egg/SKILL.md"
     file.write_text("---\nname: [\n---\n")
     with pytest.raises(RecordInvalidError, match=r"SKILL\.md:\d"):
-        skills.load(file)
-    assert list(skills.read(tmp_path / "skills")) == []
+        skills.SKILL.load(file)
+    assert list(skills.SKILL.readable(tmp_path / "skills")) == []
 
 
 def test_an_overwritten_skill_says_who_wrote_it_now() -> None:
-    by_model = skills.parse("---\nname: Egg\nby: distill\nmodel: m\nmine: 1\n---\nold\n", "egg")
+    by_model = skills.SKILL.parse(
+        "---\nname: Egg\nby: distill\nmodel: m\nmine: 1\n---\nold\n", "egg"
+    )
     origin = Provenance("update_skill", trust="entity")
     change = skills.plan_set(
         [by_model], "egg", "d", "new", "learn", overwrite=True, provenance=origin
     )
     assert change is not None and change.data is not None
-    after = skills.parse(change.data.decode(), "egg")
+    after = skills.SKILL.parse(change.data.decode(), "egg")
     assert after.provenance == origin
     assert after.source.meta["mine"] == 1
 
@@ -106,4 +108,4 @@ def test_a_link_that_leads_out_of_the_folder_is_no_skill(tmp_path: Path) -> None
     (folder / "linked.md").symlink_to(outside / "secret.md")
     (folder / "deep").symlink_to(outside / "deep")
     (folder / "again.md").symlink_to(folder / "own.md")
-    assert [skill.slug for skill in skills.read(folder)] == ["again", "own"]
+    assert [skill.slug for skill in skills.SKILL.readable(folder)] == ["again", "own"]

@@ -42,7 +42,7 @@ def test_a_person_tells_of_talks_scores_notes_and_names() -> None:
 
 def test_others_tell_of_what_became_of_them() -> None:
     change = projects.plan_new("Tea", {"next": ("boil",)}, "Calm.", "begin")
-    old = projects.parse((change.data or b"").decode(), "tea")
+    old = projects.PROJECT.parse((change.data or b"").decode(), "tea")
     new = replace(old, status="done", steps=("pour",), why="Calm.\nWarm.")
     assert list(new.changes_since(old)) == [
         "project Tea: active -> done",

@@ -84,7 +84,7 @@ def talked(
 def known(entity: Entity, name: str, text: str = "", **values: Any) -> Relationship:
     """Put somebody into the folder, with a portrait as a reflection drew it."""
     one = relationships.new(name, NOON - timedelta(days=9))
-    write(entity, relationships.plan_new(one, ""))
+    write(entity, relationships.PERSON.plan_new(one, ""))
     if text:
         values.setdefault("provenance", Provenance("reflect"))
     changed = relationships.plan_update(one, "", text=text or None, **values)

@@ -167,7 +167,7 @@ class Stretch(Struct):
 
     def dreamt(self) -> list[Dream]:
         """Return the dreams, oldest first."""
-        return list(dreams.read(self.entity.dreams))
+        return list(dreams.DREAM.readable(self.entity.dreams))
 
     def messages(self) -> list[Message]:
         """Return all that was said."""
@@ -254,7 +254,7 @@ def _rules(found: list[Dream], said: list[datetime]) -> Iterator[str]:
 
 def _pairs(entity: Entity, found: list[Dream]) -> Iterator[str]:
     """Yield pairs that were dreamt again although others were left."""
-    there = list(episodes.read(entity.episodes))
+    there = list(episodes.EPISODE.readable(entity.episodes))
     before = set[frozenset[str]]()
     for one in found:
         now = {frozenset(pair) for pair in one.pairs}
@@ -280,14 +280,14 @@ def _doubles(entity: Entity) -> Iterator[str]:
     """Yield whatever was written twice."""
     told = Counter(
         message
-        for one in episodes.read(entity.episodes)
+        for one in episodes.EPISODE.readable(entity.episodes)
         for message in one.provenance.sources
         if message.startswith("msg_")
     )
     yield from (f"{message} is in {n} episodes" for message, n in told.items() if n > 1)
     entries = Counter((one.at, one.text) for one in journal.read(entity.journal, LISBON).entries)
     yield from (f"{n} times in the journal: {one}" for one, n in entries.items() if n > 1)
-    held = beliefs.read(entity.beliefs)  # what two people said is not joined
+    held = beliefs.BELIEF.readable(entity.beliefs)  # what two people said is not joined
     believed = Counter((one.text, one.provenance.audience) for one in held)
     yield from (f"{n} times believed: {one}" for one, n in believed.items() if n > 1)
     known = Counter(one.title for one in knowledge.read(entity.knowledge).sections)
@@ -296,9 +296,12 @@ def _doubles(entity: Entity) -> Iterator[str]:
 
 def read_everything(entity: Entity) -> None:
     """Read every file as what it is; raises where one is not."""
-    for store in (episodes.read(entity.episodes), beliefs.read(entity.beliefs)):
+    for store in (
+        episodes.EPISODE.readable(entity.episodes),
+        beliefs.BELIEF.readable(entity.beliefs),
+    ):
         list(store)
-    list(relationships.read(entity.relationships))
+    list(relationships.PERSON.readable(entity.relationships))
     journal.read(entity.journal, LISBON)
     narrative.read(entity.narrative)
     soma.read(entity.soma)
@@ -322,7 +325,7 @@ def by_day(lived: Stretch) -> list[dict[str, Any]]:
             one["tokens"] += (call.prompt_tokens or 0) + (call.completion_tokens or 0)
     for run in tick.read(lived.entity.runs):
         row(run.at)["runs"] += bool(run.events)
-    for episode in episodes.read(lived.entity.episodes):
+    for episode in episodes.EPISODE.readable(lived.entity.episodes):
         row(episode.at)["episodes"] += 1
     for dream in lived.dreamt():
         row(dream.at)["dreams"].append(f"{dream.at.astimezone(LISBON):%H:%M}")

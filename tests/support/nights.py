@@ -83,7 +83,7 @@ def remember(
         people=audience,
         provenance=Provenance(audience=audience, **origin),
     )
-    changes.apply(entity.root, ChangeSet("", (episodes.plan_new(made, ""),)))
+    changes.apply(entity.root, ChangeSet("", (episodes.EPISODE.plan_new(made, ""),)))
     return made.id
 
 

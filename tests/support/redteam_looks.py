@@ -182,15 +182,15 @@ def _facts(entity: Entity) -> Iterator[Written]:
     for section in knowledge.read(entity.knowledge).sections:
         text = f"{section.title}\n{section.text}"
         yield Written(f"knowledge/{section.title}", text, section.provenance)
-    for belief in beliefs.read(entity.beliefs):
+    for belief in beliefs.BELIEF.readable(entity.beliefs):
         yield Written(f"beliefs/{belief.id}", belief.text, belief.provenance)
-    for skill in skills.read(entity.skills):
+    for skill in skills.SKILL.readable(entity.skills):
         text = f"{skill.name}\n{skill.description}\n{skill.text}"
         yield Written(f"skills/{skill.name}", text, skill.provenance)
 
 
 def _people(entity: Entity) -> Iterator[Written]:
-    for person in relationships.read(entity.relationships):
+    for person in relationships.PERSON.readable(entity.relationships):
         name = "owner" if person.name == OWNER else person.id
         origin = person.provenance
         if person.audience and not origin.audience:
@@ -203,11 +203,11 @@ def _people(entity: Entity) -> Iterator[Written]:
 def _lived(entity: Entity) -> Iterator[Written]:
     for entry in journal.read(entity.journal, ZONE).entries:
         yield Written(f"journal/{entry.line}", entry.text, entry.provenance)
-    for episode in episodes.read(entity.episodes):
+    for episode in episodes.EPISODE.readable(entity.episodes):
         yield Written(f"episodes/{episode.id}", episode.text, episode.provenance)
-    for dream in dreams.read(entity.dreams):
+    for dream in dreams.DREAM.readable(entity.dreams):
         yield Written(
-            f"dreams/{dream.id}", _text(entity.root / dreams.path(dream.id)), Provenance()
+            f"dreams/{dream.id}", _text(entity.root / dreams.DREAM.path(dream.id)), Provenance()
         )
     for name in ("narrative.md", "working/MEMORY.md"):
         yield Written(name, _text(entity.root / name), Provenance())

@@ -93,9 +93,9 @@ def _dreamt(entity: Entity, now: datetime) -> None:
     belief = beliefs.new("bel_1", "Bees are kind", "dream_insight", 0.35, NOON)
     there = soma.read(entity.soma)
     planned = [
-        dreams.plan_new(dream, "keep the dream"),
+        dreams.DREAM.plan_new(dream, "keep the dream"),
         journal.plan_add(NOON, "I dreamt of bees.", LISBON, "tell it", tags=("dream",)),
-        beliefs.plan_new(belief, "believe it"),
+        beliefs.BELIEF.plan_new(belief, "believe it"),
         soma.plan_write(there, body(52.0, "an old thought", "a sea of bees"), "carry it"),
         state.plan_write(state.read(entity.state), {"dream": {"count": 1}}, "count it"),
     ]

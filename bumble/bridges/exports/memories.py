@@ -136,10 +136,10 @@ def _page(kind: Kind, path: Path, view: RecordView, place: str) -> Page:
     if head:
         title, text = head, text.strip().partition("\n")[2].strip()
     if kind is kinds.PERSON:
-        person = base.load(path, relationships.parse)
+        person = base.load(path, relationships.PERSON.parse)
         title, names, description = person.name, person.names, person.dynamic
     elif kind is kinds.SKILL:
-        skill = skills.load(path)
+        skill = skills.SKILL.load(path)
         title, description = skill.name or view.id, skill.description
     elif (kind is kinds.JOURNAL or kind is kinds.DREAM) and not head:
         title = f"{kind.singular.capitalize()} of {view.at:%Y-%m-%d %H:%M}"

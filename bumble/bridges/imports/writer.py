@@ -99,7 +99,7 @@ class Importer:
         self._forgotten = forgotten.read(entity.root)
         self._book = self._book_read = knowledge.read(entity.knowledge)
         self._facts: dict[str, str] = {}  # the sources of sections to be added, by their titles
-        self._skills = list(skills.read(entity.skills))
+        self._skills = list(skills.SKILL.readable(entity.skills))
         self._what = ""  # is being taken, in a few words
         self._titles: dict[str, int] = {}  # how many of this import have a title, by its key
 
@@ -348,7 +348,7 @@ class Importer:
             self.report.leave(LeftOut(name, "skills without a name or a text, or far too long"))
             return
         description = self._safe(one_line(recipe.description))[:MAX_DESCRIPTION_CHARS]
-        there = skills.match(self._skills, name)
+        there = skills.SKILL.match(self._skills, name)
         if there is not None and there.provenance.by != BY:
             self.report.leave(LeftOut(name, "skills whose name is there already"))
             return

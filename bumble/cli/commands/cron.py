@@ -264,7 +264,7 @@ def show(
     has_units = bool(unit_files(job, _units(opened.shell)))
     last = next((run for run in tick.read(opened.entity.runs) if run.command == "tick"), None)
     listed = listing.readable(
-        opened, automations.paths(opened.entity.automations), automations.load
+        opened, automations.AUTOMATION.files(opened.entity.automations), automations.AUTOMATION.load
     )
     data = {
         "crontab": block(job),
@@ -367,7 +367,7 @@ def add(
         following = schedule.following(when, at, opened.zone)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    if len(automations.paths(opened.entity.automations)) >= automations.MOST:
+    if len(automations.AUTOMATION.files(opened.entity.automations)) >= automations.MOST:
         raise RefusedError(
             f"There are {automations.MOST} automations, the most there may be.\n"
             "Remove a file from `automations/` first."
@@ -380,9 +380,12 @@ def add(
             at,
             provenance=base.Provenance(by="cron add", trust="owner"),
         )
-        change = automations.plan_new(automation, f"do at {when}: {output.shorten(text, 50)}")
+        change = automations.AUTOMATION.plan_new(
+            automation, f"do at {when}: {output.shorten(text, 50)}"
+        )
         first = listing.when(following, opened)
-        sentence = f"{automations.path(automation.id)} runs first at {first}, with `bumble tick`."
+        place = automations.AUTOMATION.path(automation.id)
+        sentence = f"{place} runs first at {first}, with `bumble tick`."
         writing.commit(opened, "cron add", [change], sentence, dry_run=dry_run, id=automation.id)
 
 

@@ -99,7 +99,7 @@ def eval_(
     named = [listing.choice("place", name, checks.PLACES) for name in parts]
     places = [place for place in checks.PLACES if place in named]
     opened.shell.set_seed(seed)
-    listed = listing.readable(opened, checks.paths(opened.entity.checks), checks.load)
+    listed = listing.readable(opened, checks.CHECK.files(opened.entity.checks), checks.CHECK.load)
     wanted = [check for check in listed.records if check.enabled]
     _tell(opened, list(_outcomes(opened, wanted, places, yes=yes)), listed, junit_file)
 
@@ -233,7 +233,7 @@ def _seen_check(viewer: listing.Viewer, check: checks.Check) -> checks.Check:
     origin = check.provenance
     return replace(
         check,
-        id=PurePosixPath(viewer.named(checks.path(check.id), origin)).stem,
+        id=PurePosixPath(viewer.named(checks.CHECK.path(check.id), origin)).stem,
         ask=viewer.text(check.ask, origin),
         any_of=viewer.texts(check.any_of, origin),
         all_of=viewer.texts(check.all_of, origin),
@@ -243,7 +243,7 @@ def _seen_check(viewer: listing.Viewer, check: checks.Check) -> checks.Check:
 def _why(outcome: CheckOutcome) -> str:
     """Say why a check failed; empty if it did not."""
     if outcome.problem:
-        return f"{checks.path(outcome.check.id)}: {outcome.problem}"
+        return f"{checks.CHECK.path(outcome.check.id)}: {outcome.problem}"
     check, parts = outcome.check, []
     if not outcome.met:
         wanted = [" or ".join(check.any_of), " and ".join(check.all_of)]
@@ -257,7 +257,7 @@ def _data(outcome: CheckOutcome) -> dict[str, Any]:
     check = outcome.check
     return {
         "check": check.id,
-        "path": checks.path(check.id),
+        "path": checks.CHECK.path(check.id),
         "ask": check.ask,
         "as": check.person or None,
         "of": outcome.place,
@@ -304,8 +304,8 @@ def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption 
     writing.commit(
         opened,
         "eval draft",
-        [checks.plan_new(check, f"{len(made)} checks") for check in made],
-        "\n".join(f"{checks.path(check.id)}: {check.ask}" for check in seen),
+        [checks.CHECK.plan_new(check, f"{len(made)} checks") for check in made],
+        "\n".join(f"{checks.CHECK.path(check.id)}: {check.ask}" for check in seen),
         unchanged="Nothing to draft: all that can be asked is asked already.",
         dry_run=dry_run,
         checks=[check.id for check in seen],
@@ -478,7 +478,7 @@ def drafted(entity: Entity, people: Sequence[str], zone: tzinfo) -> Iterator[che
         people: Ids of all it knows, the owner first.
         zone: The entity's time zone.
     """
-    there = {path.stem for path in checks.paths(entity.checks)}
+    there = {path.stem for path in checks.CHECK.files(entity.checks)}
     sources = list(_sources(entity, zone))
     frequency = Counter(word for each in sources for word in set(telling_words(each.sentence)))
     for source in sources:

@@ -158,7 +158,7 @@ def add(
         episode_id = base.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)
         tags = tag_words.distinct_tags((*(tag or ()), *tag_words.tags_in(draft)))
         episode = episodes.new(episode_id, moment, significance, draft, people=who, tags=tags)
-        change = episodes.plan_new(episode, output.shorten(draft, 50))
+        change = episodes.EPISODE.plan_new(episode, output.shorten(draft, 50))
         told = f"Added {episode_id}."
         writing.commit(opened, "episode add", [change], told, dry_run=dry_run, id=episode_id)
 
@@ -292,7 +292,7 @@ def add_belief(
         )
         why = output.shorten(claim, 50)
         writing.commit(
-            *(opened, "belief add", [] if same else [beliefs.plan_new(belief, why)]),
+            *(opened, "belief add", [] if same else [beliefs.BELIEF.plan_new(belief, why)]),
             f"Added {belief.id}.",
             unchanged=f"Nothing to do: it holds that already, as {belief.id}.",
             dry_run=dry_run,

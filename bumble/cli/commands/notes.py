@@ -84,7 +84,7 @@ def set_(
     """Write a skill, or overwrite one."""
     name = writing.one_line(name, "name")
     everything = SKILLS.listed(opened).records
-    existing = skills.match(everything, name)
+    existing = skills.SKILL.match(everything, name)
     before = existing.text if existing else ""
     with writing.collect(
         opened.shell, text, in_editor=editor, name="SKILL.md", before=before
@@ -180,9 +180,9 @@ def add(
 ) -> None:
     """Begin a project."""
     title = writing.one_line(title, "title")
-    existing = projects.match(PROJECTS.listed(opened).records, title)
+    existing = projects.PROJECT.match(PROJECTS.listed(opened).records, title)
     if existing is not None:
-        raise RecordExistsError(opened.entity.root / projects.path(existing.id))
+        raise RecordExistsError(opened.entity.root / projects.PROJECT.path(existing.id))
     secrets.refuse(title, why or "")
     values = _values(opened, None, steps, person, tags)
     planned = [projects.plan_new(title, values, why or "", f"begin {title}")]
@@ -354,8 +354,9 @@ def add_reminder(
             raise UsageError(f"{error} (see `bumble remind add --help`)") from error
         why = output.shorten(reminder.text, 50)
         past = ", which is past: at once" if reminder.at < made_at else ""
-        told = f"{reminders.place(reminder)} is due {listing.when(reminder.at, opened)}{past}."
-        change, stamp = reminders.plan_new(reminder, why), base.stamp(reminder.at)
+        place = reminders.REMINDER.place(reminder)
+        told = f"{place} is due {listing.when(reminder.at, opened)}{past}."
+        change, stamp = reminders.REMINDER.plan_new(reminder, why), base.stamp(reminder.at)
         writing.commit(
             opened, "remind add", [change], told, dry_run=dry_run, id=reminder.id, at=stamp
         )

@@ -238,7 +238,9 @@ def evolve(
 
 def _show(opened: opening.Opened) -> None:
     """Print all proposals, the open ones as what they would change now."""
-    everything = listing.readable(opened, proposals.paths(opened.entity.evolution), proposals.load)
+    everything = listing.readable(
+        opened, proposals.PROPOSAL.files(opened.entity.evolution), proposals.PROPOSAL.load
+    )
     source = base.read_text(opened.entity.file)
     lines = [line for each in everything.records for line in _lines(opened, each, source)]
     data = [_evolve_data(each, source) for each in everything.records]
@@ -265,9 +267,10 @@ def _lines(opened: opening.Opened, proposal: proposals.Proposal, source: str) ->
 def _settle(opened: opening.Opened, proposal_id: str, status: str, *, dry_run: bool) -> None:
     """Write a proposal into entity.yaml as it is now, or put it aside."""
     by_id = {
-        proposals.PROPOSAL.stem(path): path for path in proposals.paths(opened.entity.evolution)
+        proposals.PROPOSAL.stem(path): path
+        for path in proposals.PROPOSAL.files(opened.entity.evolution)
     }
-    proposal = proposals.load(opened.within(listing.pick(by_id, proposal_id, "proposal")))
+    proposal = proposals.PROPOSAL.load(opened.within(listing.pick(by_id, proposal_id, "proposal")))
     if proposal.status == proposals.APPLIED:
         raise RefusedError(f"{proposal.id} is applied already; `bumble undo` takes it back.")
     why, edit = f"reject {proposal.id}", None

@@ -93,7 +93,7 @@ def _new_name(opened: opening.Opened, name: str) -> str:
         return ""
     if _is_part(name, opened.identity.owner.name) or _is_part(opened.identity.owner.name, name):
         return ""
-    people = relationships.read(opened.entity.relationships)
+    people = relationships.PERSON.readable(opened.entity.relationships)
     return "" if relationships.match(people, name) else name
 
 

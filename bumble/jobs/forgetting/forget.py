@@ -134,7 +134,7 @@ def forget_earlier_versions(draft: ForgettingDraft) -> None:
     history = draft.entity.root / HISTORY
     if not (draft.planned or history.is_dir()):
         return
-    changed = {*draft.planned, relationships.path(draft.person)}
+    changed = {*draft.planned, relationships.PERSON.path(draft.person)}
     for path in sorted(history.rglob("*")) if history.is_dir() else []:
         if not path.is_file():
             continue
@@ -402,7 +402,7 @@ def _returned(entity: Entity, entry: forgotten.Forgotten, zone: tzinfo) -> dict[
     for path in kinds.SESSION.paths(entity):
         _hear(session_files.load(path), entry, found)
     for path in kinds.PERSON.paths(entity):
-        person = base.load(path, relationships.parse)
+        person = base.load(path, relationships.PERSON.parse)
         if any(map(entry.is_named, (person.id, *person.names))):
             back = found[person.id]
             back.names += person.names

@@ -39,7 +39,7 @@ def forget_files(draft: ForgettingDraft, kind: Kind) -> None:
             goes = draft.is_own(view) or _is_named_for_them(draft, kind, view)
             document = None if goes else without_words(draft, kind, view)
             if document is None:
-                change = base.plan_remove(relative, view.document, "forget it")
+                change = changes.delete(relative, view.document.text, "forget it")
                 draft.add(change, kind.plural)
                 continue
             edit = base.plan_edit(relative, view.document, document, "forget a name")
@@ -65,8 +65,8 @@ def _name_anew(
     """Name a file by its id alone: what its name tells may be of them."""
     place = PurePosixPath(relative)
     plain = str(place.with_stem(kind.stem(place)))
-    draft.planned[relative] = base.plan_remove(relative, before, "forget a name")
-    draft.planned[plain] = base.plan_new(plain, after, "forget a name")
+    draft.planned[relative] = changes.delete(relative, before.text, "forget a name")
+    draft.planned[plain] = changes.write(plain, after.text, None, "forget a name")
     draft.moved[relative] = plain
 
 
@@ -123,7 +123,7 @@ def _messages_without(draft: ForgettingDraft, view: RecordView) -> list[sessions
     """Return what an episode was told of as it is without them; None if it is not here."""
     if view.origin.by != episode.PURPOSE or view.document is None:
         return None
-    session_id = episodes.of(view.document, view.id).session
+    session_id = episodes.EPISODE.of(view.document, view.id).session
     path = draft.entity.root / sessions.path(session_id)
     if not base.is_id(session_id) or not path.is_file():
         return None
@@ -191,12 +191,12 @@ def forget_portrait(draft: ForgettingDraft, kind: Kind) -> None:
             if view.document is None:
                 continue
             if view.id == draft.person and draft.is_past(view.times.get("first_met")):
-                change = base.plan_remove(relative, view.document, "forget the portrait")
+                change = changes.delete(relative, view.document.text, "forget the portrait")
                 draft.add(change, "portrait")
                 continue
             if view.id == draft.person:
                 continue  # they have been met anew
-            marks = relationships.of(view.document, view.id).lines
+            marks = relationships.PERSON.of(view.document, view.id).lines
             if marks is None:
                 document = without_words(draft, kind, view) or view.document
             else:

@@ -40,7 +40,7 @@ def believe(full: Run, audience: tuple[str, ...], *evidence: str) -> None:
         "bel_2", "Someone fears thunder", "world_fact", 0.8, NOON,
         evidence=evidence, provenance=origin,
     )  # fmt: skip
-    changes.apply(full.entity.root, ChangeSet("", (beliefs.plan_new(record, ""),)))
+    changes.apply(full.entity.root, ChangeSet("", (beliefs.BELIEF.plan_new(record, ""),)))
 
 
 def test_a_reader_finds_and_reads_only_what_they_may_hear(full: Run) -> None:
@@ -63,7 +63,7 @@ def test_a_portrait_is_for_whom_it_is_for_and_quoted_if_it_was_imported(full: Ru
     origin = Provenance(by="import", trust="imported", audience=("sam",))
     kim = relationships.new("Kim", NOON)
     planned = (
-        relationships.plan_new(kim, ""),
+        relationships.PERSON.plan_new(kim, ""),
         relationships.plan_update(kim, "", text="Kim sails.", provenance=origin),
     )
     changes.apply(full.entity.root, ChangeSet("", tuple(filter(None, planned))))
@@ -107,7 +107,7 @@ def test_what_is_no_note_is_refused(full: Run) -> None:
 
 def test_a_reminder_is_for_who_asked_and_of_the_lowest_trust(full: Run) -> None:
     made = desk(full).remind("Pay the rent", "2026-05-25T09:00")
-    (reminder,) = reminders.read(full.entity.reminders)
+    (reminder,) = reminders.REMINDER.readable(full.entity.reminders)
     assert reminder.id == made["id"]
     assert (reminder.person, reminder.deliver, reminder.text) == ("sam", "session", "Pay the rent")
     assert reminder.provenance.trust == "tool"
@@ -138,7 +138,7 @@ def test_what_a_record_rests_on_is_hidden_from_whom_it_is_not_for(full: Run) -> 
 def test_a_title_leads_to_what_is_told_as_true_and_to_an_episode(full: Run) -> None:
     full.write("topics/pets.md", "---\nat: 2026-05-24T12:00:00+01:00\n---\n\n- Which cat?\n")
     told = episodes.new("ep_01KSA0000000000000000000E1", NOON, 0.5, "# Pets at sea\n\nA cat swam.")
-    changes.apply(full.entity.root, ChangeSet("", (episodes.plan_new(told, ""),)))
+    changes.apply(full.entity.root, ChangeSet("", (episodes.EPISODE.plan_new(told, ""),)))
     full.write("working/MEMORY.md", f"# Now\n\n- {episodes.link(told, '../')}\n")
     owner = desk(full)
     assert owner.read("Pets")["kind"] == "knowledge"

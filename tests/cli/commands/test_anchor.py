@@ -13,7 +13,7 @@ LEVELS = {"dopamine": 0.8, "cortisol": 0.1, "oxytocin": 0.6}
 def put(run: Run, label: str, strength: float = 1.0, days: float = 0) -> None:
     at = run.now - timedelta(days=days)
     anchor = anchors.new(label, "", LEVELS, at, strength)
-    run.write(anchors.path(anchor.id), anchor.source.text)
+    run.write(anchors.ANCHOR.path(anchor.id), anchor.source.text)
 
 
 def test_an_anchor_is_added_listed_shown_and_removed(run: Run) -> None:
@@ -36,7 +36,7 @@ def test_a_recall_moves_the_body_by_the_formula(run: Run) -> None:
         wanted = 0.7 * before[name]["level"] + 0.3 * level
         assert after[name]["level"] == pytest.approx(wanted, abs=1e-4)
         assert written["after"][name] == pytest.approx(wanted, abs=1e-4)
-    assert anchors.load(run.file("anchors/the-sea.yaml")).recalled == 1
+    assert anchors.ANCHOR.load(run.file("anchors/the-sea.yaml")).recalled == 1
 
 
 def test_the_twenty_first_drops_the_weakest(run: Run) -> None:

@@ -21,7 +21,7 @@ ITEMS = {
 @pytest.fixture
 def grown(run: Run) -> Run:
     proposal = proposals.new("evo_1", NOON, 100, ITEMS, "+x")
-    run.write(proposals.path("evo_1"), proposal.source.text)
+    run.write(proposals.PROPOSAL.path("evo_1"), proposal.source.text)
     return run
 
 
@@ -45,7 +45,7 @@ def test_applying_changes_only_what_was_proposed_and_comments_stay(grown: Run) -
     assert dict(persona.traits) == {"warmth": 0.51}
     assert (persona.behaviours, persona.curiosity) == (("I ask how it went.",), ("tomatoes",))
     assert grown("evolve", "--apply", "evo_1").code == 13
-    assert proposals.load(grown.file("evolution/evo_1.md")).status == "applied"
+    assert proposals.PROPOSAL.load(grown.file("evolution/evo_1.md")).status == "applied"
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -59,11 +59,11 @@ def test_undo_takes_an_applied_proposal_back(grown: Run) -> None:
     grown.ok("evolve", "--apply", "evo_1")
     grown.ok("undo", "--last")
     assert grown.text("entity.yaml") == before
-    assert proposals.load(grown.file("evolution/evo_1.md")).status == "open"
+    assert proposals.PROPOSAL.load(grown.file("evolution/evo_1.md")).status == "open"
 
 
 def test_what_is_rejected_changes_nothing(grown: Run) -> None:
     before = grown.text("entity.yaml")
     grown.ok("evolve", "--reject", "evo_1")
     assert grown.text("entity.yaml") == before
-    assert proposals.load(grown.file("evolution/evo_1.md")).status == "rejected"
+    assert proposals.PROPOSAL.load(grown.file("evolution/evo_1.md")).status == "rejected"

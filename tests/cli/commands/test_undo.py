@@ -59,7 +59,7 @@ def test_what_was_written_since_stays(dreamer: Run) -> None:
 
 
 def test_a_record_that_moved_on_is_refused_by_name_and_nothing_is_written(dreamer: Run) -> None:
-    [belief] = beliefs.read(dreamer.entity.beliefs)
+    [belief] = beliefs.BELIEF.readable(dreamer.entity.beliefs)
     change = beliefs.plan_update(belief, "", confidence=0.5, at=NOON, evidence=("msg_1",))
     assert change is not None
     write(dreamer, ChangeSet("distill: more bees", (change,)))

@@ -17,7 +17,7 @@ def held(full: Run) -> Run:
         "bel_2", "Sam asks of rain.", "world_fact", 0.8, NOON, evidence=("msg_1", "ep_gone"),
         provenance=origin,
     )  # fmt: skip
-    changes.apply(full.entity.root, ChangeSet("", (beliefs.plan_new(one, ""),)))
+    changes.apply(full.entity.root, ChangeSet("", (beliefs.BELIEF.plan_new(one, ""),)))
     return full
 
 
@@ -80,7 +80,7 @@ def drawn(full: Run) -> Run:
     more = relationships.plan_update(
         sam, "", text=f"{line}\n\nSam is tall.", lines=marks, provenance=origin
     )
-    planned = [relationships.plan_new(sam, ""), *([more] if more else [])]
+    planned = [relationships.PERSON.plan_new(sam, ""), *([more] if more else [])]
     for change in planned:
         changes.apply(full.entity.root, ChangeSet("", (change,)))
     return full

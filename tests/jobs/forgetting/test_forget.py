@@ -62,10 +62,10 @@ def entity(tmp_path: Path) -> Entity:
     talked(folder, "ses_3", ("bo", "I met Sam."), ("ada", "Good."), by="bo")
     trip = "Sam and Bo ran. Samuel won, said Sam's aunt."
     planned = [
-        episodes.plan_new(
+        episodes.EPISODE.plan_new(
             episodes.new("ep_1", NOON, 0.5, SECRET, people=("sam",), provenance=origin("ses_1")), ""
         ),
-        episodes.plan_new(
+        episodes.EPISODE.plan_new(
             episodes.new(
                 "ep_2",
                 NOON,
@@ -77,7 +77,7 @@ def entity(tmp_path: Path) -> Entity:
             ),
             "",
         ),
-        beliefs.plan_new(
+        beliefs.BELIEF.plan_new(
             beliefs.new(
                 "bel_1",
                 SECRET,
@@ -89,7 +89,7 @@ def entity(tmp_path: Path) -> Entity:
             ),
             "",
         ),
-        beliefs.plan_new(
+        beliefs.BELIEF.plan_new(
             beliefs.new(
                 "bel_2",
                 "Sam and Bo bake.",
@@ -146,15 +146,15 @@ def test_a_conversation_of_somebody_else_keeps_every_byte(entity: Entity) -> Non
 
 def test_what_is_shared_loses_the_name_and_what_is_theirs_goes(entity: Entity) -> None:
     forgotten(entity)
-    (trip,) = episodes.read(entity.episodes)
+    (trip,) = episodes.EPISODE.readable(entity.episodes)
     assert trip.text == "somebody and Bo ran. Samuel won, said somebody's aunt."
     assert (trip.people, trip.audience) == (("bo",), ("bo",))
     assert trip.imprints[0].trigger == "somebody fell"
-    (belief,) = beliefs.read(entity.beliefs)
+    (belief,) = beliefs.BELIEF.readable(entity.beliefs)
     assert (belief.text, belief.audience) == ("somebody and Bo bake.", ("bo",))
     titles = [one.title for one in knowledge.read(entity.knowledge).sections]
     assert "Night" not in titles and "Bread" in titles
-    (bo,) = relationships.read(entity.relationships)
+    (bo,) = relationships.PERSON.readable(entity.relationships)
     assert [note.text for note in bo.pending] == ["Bo sings."]
 
 
@@ -196,12 +196,12 @@ def test_what_is_a_persons_own_to_edit_is_named(entity: Entity) -> None:
 def test_dreams_skills_and_reminders_that_are_of_them_alone_go(entity: Entity) -> None:
     write(
         entity,
-        dreams.plan_new(dreams.new("drm_1", NOON, (("ep_1", "ep_1"),), (SECRET,), ""), ""),
+        dreams.DREAM.plan_new(dreams.new("drm_1", NOON, (("ep_1", "ep_1"),), (SECRET,), ""), ""),
         skills.plan_set(
             [], "Bake", SECRET, SECRET, "", overwrite=False, provenance=origin("ses_1")
         ),
-        reminders.plan_new(reminders.new("rem_1", NOON, SECRET, person="sam"), ""),
-        beliefs.plan_new(
+        reminders.REMINDER.plan_new(reminders.new("rem_1", NOON, SECRET, person="sam"), ""),
+        beliefs.BELIEF.plan_new(
             beliefs.new("bel_3", SECRET, "dream_insight", 0.5, NOON, evidence=("drm_1",)), ""
         ),
     )
@@ -209,7 +209,7 @@ def test_dreams_skills_and_reminders_that_are_of_them_alone_go(entity: Entity) -
     assert [counts[name] for name in ("dreams", "skills", "reminders")] == [1, 1, 1]
     for folder in (entity.dreams, entity.skills, entity.reminders):
         assert list(folder.rglob("*.md")) == []
-    assert SECRET not in "".join(one.text for one in beliefs.read(entity.beliefs))
+    assert SECRET not in "".join(one.text for one in beliefs.BELIEF.readable(entity.beliefs))
 
 
 def test_what_cannot_be_decided_is_named_with_the_reason(entity: Entity) -> None:
@@ -219,10 +219,10 @@ def test_what_cannot_be_decided_is_named_with_the_reason(entity: Entity) -> None
     (entity.root / "skills" / "tea-for-sam" / "SKILL.md").write_text("Two sugars.\n")
     write(
         entity,
-        dreams.plan_new(dreams.new("drm_1", NOON, pairs, ("a wave",), ""), ""),
+        dreams.DREAM.plan_new(dreams.new("drm_1", NOON, pairs, ("a wave",), ""), ""),
         skills.plan_set([], "Calm Sam", "When Sam sighs.", "Sing.", "", overwrite=False),
         skills.plan_set([], "Sing", "For Sam", "Hm.", "", overwrite=False, provenance=shared),
-        reminders.plan_new(reminders.new("rem_1", NOON, "Call Sam.", person="bo"), ""),
+        reminders.REMINDER.plan_new(reminders.new("rem_1", NOON, "Call Sam.", person="bo"), ""),
     )
     entity.narrative.write_text("---\nby: narrate\nfrom: [ep_1, ep_2]\n---\n\nSam and I sang.\n")
     reasons = {entry.path: entry.reason for entry in forgotten(entity).undecided}
@@ -233,7 +233,7 @@ def test_what_cannot_be_decided_is_named_with_the_reason(entity: Entity) -> None
     assert reasons["reminders/rem_1.md"] == forget.STILL_NAMED
     assert reasons["narrative.md"] == forget.NAMED_BEFORE
     assert reasons["sessions/ses_3/messages.jsonl"] == forget.STILL_NAMED
-    (sing,) = (one for one in skills.read(entity.skills) if one.slug == "sing")
+    (sing,) = (one for one in skills.SKILL.readable(entity.skills) if one.slug == "sing")
     assert (sing.description, sing.provenance.audience) == ("For somebody", ("bo",))
     assert "somebody and I sang." in entity.narrative.read_text()
 
@@ -242,7 +242,7 @@ def test_an_audience_that_loses_them_never_becomes_everyone(entity: Entity) -> N
     twice = Provenance("distill", audience=("sam", "sam"))
     write(entity, skills.plan_set([], "Hush", "", SECRET, "", overwrite=False, provenance=twice))
     forgotten(entity)
-    assert list(skills.read(entity.skills)) == []
+    assert list(skills.SKILL.readable(entity.skills)) == []
 
 
 def test_doctor_finds_who_is_left_in_a_list(entity: Entity) -> None:
@@ -250,8 +250,8 @@ def test_doctor_finds_who_is_left_in_a_list(entity: Entity) -> None:
     left = episodes.new("ep_9", NOON, 0.5, "x", people=("sam", "bo"))
     write(
         entity,
-        episodes.plan_new(left, ""),
-        reminders.plan_new(reminders.new("rem_9", NOON, "x", person="sam"), ""),
+        episodes.EPISODE.plan_new(left, ""),
+        reminders.REMINDER.plan_new(reminders.new("rem_9", NOON, "x", person="sam"), ""),
     )
     findings = record_files.found(entity, NOON, "bo")
     places = {(one.path, one.line) for one in findings if one.code == "person-missing"}
@@ -274,7 +274,9 @@ def test_what_a_file_is_named_for_goes_with_the_name_and_links_follow(tmp_path: 
     bo = known(folder, "Bo")
     link = f"- Today: {episodes.link(ran, '../')}"
     page = relationships.unportrayed(bo, link, origin(ran.id, audience=BOTH, by="x by form"))
-    write(folder, episodes.plan_new(ran, ""), story, relationships.plan_update(bo, "", **page))
+    write(
+        folder, episodes.EPISODE.plan_new(ran, ""), story, relationships.plan_update(bo, "", **page)
+    )
     assert any("-sams-race-" in path.name for path in folder.episodes.rglob("*.md"))
     plan = forget.plan(folder, "sam", ["Sam"], UTC)
     changes.apply(folder.root, ChangeSet("forget", plan.changes))
@@ -294,7 +296,7 @@ def test_a_file_that_a_program_called_by_the_name_goes_with_it(tmp_path: Path) -
     checked = Provenance("eval draft", trust="person", audience=("sam",))
     asked = checks.new("bo-s-bread", "What of bread?", expect=("rye",), provenance=checked)
     own = skills.plan_set([], "Bo bread", "how", "Take rye.", "", overwrite=False)
-    write(folder, checks.plan_new(asked, ""), own)
+    write(folder, checks.CHECK.plan_new(asked, ""), own)
     write(folder, *forget.plan(folder, "bo", ("Bo",), UTC).changes)
     assert not list(folder.root.glob("checks/*"))
     assert [path.name for path in folder.root.glob("skills/*")] == ["bo-bread.md"]  # by hand

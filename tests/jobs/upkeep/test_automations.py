@@ -42,12 +42,12 @@ def runtime_at(entity: Entity, at: datetime, model: ScriptedModel) -> Runtime:
 
 def automate(entity: Entity, prompt: str = "How was yesterday?", **fields: Any) -> Automation:
     made = automations.new("aut_look", fields.pop("schedule", DAILY), prompt, NOON, **fields)
-    changes.apply(entity.root, ChangeSet("x", (automations.plan_new(made, "x"),)))
+    changes.apply(entity.root, ChangeSet("x", (automations.AUTOMATION.plan_new(made, "x"),)))
     return made
 
 
 def look(entity: Entity) -> Automation:
-    return automations.read(entity.automations)[0]
+    return automations.AUTOMATION.readable(entity.automations)[0]
 
 
 def run_all(runtime: Runtime) -> list[Settled]:

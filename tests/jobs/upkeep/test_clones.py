@@ -78,7 +78,7 @@ def test_two_clones_live_through_different_days_and_merge_without_a_conflict(
     assert git(ada.entity.root, "status", "--porcelain") == ""
     assert ids(ada) == before | told[0] | told[1]
     assert set(entries(ada)) == set(counts[0]) | set(counts[1])
-    people = {one.id: one for one in relationships.read(ada.entity.relationships)}
+    people = {one.id: one for one in relationships.PERSON.readable(ada.entity.relationships)}
     assert people["sam"].interaction_count == 6
     assert "boat" in people["sam"].text
     assert "bicycle" in people["sam"].text
@@ -98,7 +98,11 @@ def test_undo_of_a_dream_takes_it_out_of_journal_beliefs_noise_and_recall(ada: S
     before = ada.truth()
     ada.ok(NIGHT, "dream")
     (dream,) = ada.dreamt()
-    (belief,) = [one for one in beliefs.read(ada.entity.beliefs) if one.category == "dream_insight"]
+    (belief,) = [
+        one
+        for one in beliefs.BELIEF.readable(ada.entity.beliefs)
+        if one.category == "dream_insight"
+    ]
     changed = {name for name, text in ada.truth().items() if before.get(name) != text}
     assert {"journal.md", "soma.yaml", "state.yaml"} < changed
     assert belief.id in ada.run(NIGHT, "recall", belief.text, "--json")[1]
@@ -114,7 +118,7 @@ def test_undo_of_a_dream_takes_it_out_of_journal_beliefs_noise_and_recall(ada: S
     assert dream.id not in found
     ada.check(NIGHT + timedelta(minutes=2))
     assert ada.findings == []
-    assert list(episodes.read(ada.entity.episodes))
+    assert list(episodes.EPISODE.readable(ada.entity.episodes))
 
 
 def test_undo_of_a_dream_leaves_the_thoughts_that_came_after_it(ada: Stretch) -> None:

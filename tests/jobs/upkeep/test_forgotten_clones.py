@@ -53,7 +53,7 @@ def life(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
         session="ses_1",
         provenance=origin,
     )
-    write(entity, episodes.plan_new(shared, ""))
+    write(entity, episodes.EPISODE.plan_new(shared, ""))
     run.write(".history/knowledge.0123456789ab.md", "## Tin\n\nmarzipan in Aveiro\n")
     run.write(".bumble/log/prompts.jsonl", '{"messages": "the marzipan tin"}\n')
     run.write(".bumble/history", "\n# 2026-05-21 12:00:00\n+The marzipan tin.\n")
@@ -95,7 +95,7 @@ def test_nothing_of_one_of_three_people_is_left_in_any_byte(life: Run) -> None:
         "",
         "Sailing it is.",
     ]
-    (episode,) = episodes.read(life.entity.episodes)
+    (episode,) = episodes.EPISODE.readable(life.entity.episodes)
     assert episode.text == "> Sam: I bake rye bread on Fridays."
     assert (episode.summary_source, episode.people) == (episodes.EXCERPT, ("sam", "bo"))
     assert left(life, b"zelda", b"Zelda") == []

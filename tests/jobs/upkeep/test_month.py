@@ -28,8 +28,13 @@ def test_five_days_of_talks_ticks_and_dreams_break_no_rule(
     rows = month.by_day(lived)
     assert [row["turns"] for row in rows] == [4, 8, 4, 8, 3]  # the last by night
     assert all(row["episodes"] and row["tokens"] for row in rows)
-    assert {one.name for one in relationships.read(lived.entity.relationships)} == {"Sam", "Bo"}
-    assert any(one.category == "dream_insight" for one in beliefs.read(lived.entity.beliefs))
+    assert {one.name for one in relationships.PERSON.readable(lived.entity.relationships)} == {
+        "Sam",
+        "Bo",
+    }
+    assert any(
+        one.category == "dream_insight" for one in beliefs.BELIEF.readable(lived.entity.beliefs)
+    )
 
 
 def test_a_dream_in_a_tick_is_told_of_in_the_run_ledger_by_its_id(
@@ -38,7 +43,7 @@ def test_a_dream_in_a_tick_is_told_of_in_the_run_ledger_by_its_id(
     lived = month.born(tmp_path / "ada", served, home, git=False)
     nights.lived(lived.entity)
     lived.tick(nights.NIGHT)
-    (dream,) = dreams.read(lived.entity.dreams)
+    (dream,) = dreams.DREAM.readable(lived.entity.dreams)
     events = [event for run in tick.read(lived.entity.runs) for event in run.events]
     assert ("dream_cycle_completed", dream.id) in [(one.event, one.id) for one in events]
     assert lived.findings == []

@@ -39,13 +39,13 @@ def runtime_at(entity: Entity, at: datetime) -> Runtime:
 
 def remind(entity: Entity, text: str, at: datetime, **fields: Any) -> Reminder:
     made = reminders.new(f"rem_{text.split()[0].lower()}", at, text, **fields)
-    changes.apply(entity.root, ChangeSet("x", (reminders.plan_new(made, "x"),)))
+    changes.apply(entity.root, ChangeSet("x", (reminders.REMINDER.plan_new(made, "x"),)))
     return made
 
 
 def look(entity: Entity, reminder_id: str) -> Reminder:
     (path,) = reminders.REMINDER.locate(entity, reminder_id)
-    return reminders.load(path)
+    return reminders.REMINDER.load(path)
 
 
 def run_all(runtime: Runtime) -> list[str]:
@@ -152,7 +152,7 @@ def test_a_hand_edit_between_plan_and_write_counts(ada: Entity) -> None:
     runtime = runtime_at(ada, NOON)
     outcome = cycle.run(runtime, cycle.check(runtime).jobs[0])
     later = made.source.with_meta("at", value="2027-01-01T00:00:00+00:00")
-    (ada.root / reminders.place(made)).write_text(later.text)
+    (ada.root / reminders.REMINDER.place(made)).write_text(later.text)
     before = truth(ada)
     assert job.apply(runtime, outcome).written == []
     assert truth(ada) == before

@@ -153,7 +153,7 @@ def test_a_message_is_left_as_a_reminder_and_never_more_than_two(entity: Entity)
     runtime = awake(entity, Stubborn(wake.LEAVE_MESSAGE))
     outcome = woken(runtime)
     assert outcome.data["messages"] == 2
-    left = list(reminders.read(entity.reminders))
+    left = list(reminders.REMINDER.readable(entity.reminders))
     assert [(one.person, one.deliver, one.provenance.by) for one in left] == [
         ("sam", "session", "wake")
     ] * 2
@@ -210,7 +210,7 @@ def test_it_takes_up_a_project(entity: Entity) -> None:
             return acts(("update_project", values), ("end_turn", {}))
 
     assert "update_project" in woken(awake(entity, Sander("write_journal"))).data["did"]
-    (project,) = projects.readable(entity.projects)
+    (project,) = projects.PROJECT.readable(entity.projects)
     assert project.steps == ("sand", "varnish")
 
 

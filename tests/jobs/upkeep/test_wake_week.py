@@ -47,7 +47,11 @@ def held_against(lived: Stretch, decisions: Decisions, days: int) -> None:
     assert all(after - before >= gap for (before, _), (after, _) in pairwise(wakes))
     quiet = set(CONFIG.quiet_hours)
     assert not [at for at, _ in wakes if at.astimezone(LISBON).hour in quiet]
-    left = [each for each in reminders.read(lived.entity.reminders) if each.provenance.by == "wake"]
+    left = [
+        each
+        for each in reminders.REMINDER.readable(lived.entity.reminders)
+        if each.provenance.by == "wake"
+    ]
     assert left and max(decision["messages"] for _, decision in wakes) <= 2
     spoken = [message for message in lived.messages() if message.unprompted]
     assert spoken

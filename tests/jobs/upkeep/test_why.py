@@ -79,10 +79,10 @@ def _lived(root: Path) -> Entity:
         entity,
         sessions.plan_start(talk, ""),
         sessions.plan_append(talk, said, ""),
-        episodes.plan_new(told, ""),
-        beliefs.plan_new(held, ""),
-        dreams.plan_new(dream, ""),
-        relationships.plan_new(sam, ""),
+        episodes.EPISODE.plan_new(told, ""),
+        beliefs.BELIEF.plan_new(held, ""),
+        dreams.DREAM.plan_new(dream, ""),
+        relationships.PERSON.plan_new(sam, ""),
         relationships.plan_update(sam, "", pending=(note,), text="Sam is kind."),
         knowledge.plan_set(
             book, "Biscuit", "A dog.", "", by_entity=True, provenance=origin("flush", MSG[0])
@@ -154,7 +154,7 @@ def test_every_walk_ends_at_messages(ada: Entity, given: str) -> None:
 def test_ids_that_lead_in_a_circle_end(ada: Entity) -> None:
     one = beliefs.new("bel_a", "A.", "world_fact", 0.5, AT, evidence=("bel_b",))
     other = beliefs.new("bel_b", "B.", "world_fact", 0.5, AT, evidence=("bel_a",))
-    write(ada, beliefs.plan_new(one, ""), beliefs.plan_new(other, ""))
+    write(ada, beliefs.BELIEF.plan_new(one, ""), beliefs.BELIEF.plan_new(other, ""))
     assert [node.again for node in explain(ada, "bel_a").walk()] == [False, False, True]
 
 
