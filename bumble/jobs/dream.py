@@ -26,6 +26,7 @@ from bumble.body import ebb, noise
 from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, hear, is_open
 from bumble.entity.changes import Change
+from bumble.entity.config import DreamsConfig
 from bumble.fallback import sayings
 from bumble.guard.verifier import ClaimSources
 from bumble.jobs.episode import significance_now
@@ -163,15 +164,6 @@ class PairCandidate(Struct, frozen=True):
     audience: provenance.Audience
 
 
-class PairRules(Struct, frozen=True):
-    """What makes two memories a pair."""
-
-    min_significance: float  # both are above it
-    min_gap_hours: float
-    max_similarity: float  # on the scale of the similarities that are given
-    band: tuple[float, ...] = ()  # instead of it: two percentiles of the memories' own pairs
-
-
 class Pair(Struct, frozen=True):
     """Two memories that may meet."""
 
@@ -186,9 +178,12 @@ class Pair(Struct, frozen=True):
         return frozenset(self.ids)
 
 
-def candidates(memories: Iterable[PairCandidate], rules: PairRules) -> list[PairCandidate]:
+MIN_SIGNIFICANCE = 0.1  # of both memories of a pair
+
+
+def candidates(memories: Iterable[PairCandidate]) -> list[PairCandidate]:
     """Return the memories that matter enough, the most significant of them, oldest first."""
-    able = [memory for memory in memories if memory.significance > rules.min_significance]
+    able = [memory for memory in memories if memory.significance > MIN_SIGNIFICANCE]
     best = sorted(able, key=lambda memory: (-memory.significance, memory.id))[:CANDIDATES]
     return sorted(best, key=lambda memory: (memory.at, memory.id))
 
@@ -221,32 +216,31 @@ def distinct(texts: Sequence[str], names: Iterable[str]) -> list[str]:
 
 
 def eligible(
-    memories: Iterable[PairCandidate],
-    rules: PairRules,
+    best: Sequence[PairCandidate],
+    config: DreamsConfig,
     vectors: Mapping[str, protocol.Floats] | None,
     scaled: Callable[[protocol.Floats], protocol.Floats] = lambda cosine: cosine,
 ) -> tuple[Pair, ...]:
     """Return all pairs that keep the rules, in an order that depends on the memories alone.
 
     Args:
-        memories: In any order; of a great many the candidates.
-        rules: What makes a pair.
+        best: The candidates, as `candidates` returns them.
+        config: What makes a pair.
         vectors: By id, of length 1; a memory that has none is left out. None: time alone decides.
         scaled: Takes cosines to the scale of `max_similarity`.
     """
-    best = candidates(memories, rules)
     if vectors is not None:
         best = [memory for memory in best if memory.id in vectors]
     if len(best) < 2:
         return ()
-    first, second = _far_apart(best, rules.min_gap_hours)
+    first, second = _far_apart(best, config.min_time_gap_hours)
     if vectors is None:
         return tuple(_pair(best[a], best[b], None) for a, b in zip(first, second, strict=True))
     matrix = np.stack([vectors[memory.id] for memory in best])
     likeness = scaled((matrix @ matrix.T)[first, second])
-    low, high = -np.inf, rules.max_similarity
-    if rules.band and likeness.size:
-        low, high = np.quantile(likeness, rules.band)
+    low, high = -np.inf, config.max_similarity
+    if config.band and likeness.size:
+        low, high = np.quantile(likeness, config.band)
     mask = (likeness >= low) & (likeness <= high)
     return tuple(
         _pair(best[a], best[b], float(alike))
@@ -307,7 +301,6 @@ def _circle(pairs: Sequence[Pair], rng: random.Random) -> provenance.Audience:
     return rng.choices(circles, [weights[circle] for circle in circles])[0] if circles else ()
 
 
-MIN_SIGNIFICANCE = 0.1  # of both memories of a pair
 EVENT = "dream"  # what made a memory that was dreamt
 
 
@@ -328,16 +321,13 @@ def find(runtime: Runtime, at: datetime) -> DreamPool:
         if _can_be_dreamt(episode)
     }
 
-    rules = PairRules(
-        MIN_SIGNIFICANCE, config.min_time_gap_hours, config.max_similarity, config.band
-    )
     memories = [
         PairCandidate(one.id, one.at, significance_now(runtime, one, at), one.audience)
         for one in dreamable.values()
     ]
-    best = candidates(memories, rules)
+    best = candidates(memories)
     vectors = _vectors(runtime, [dreamable[memory.id] for memory in best])
-    eligible_pairs = eligible(best, rules, vectors, partial(_scaled, runtime))
+    eligible_pairs = eligible(best, config, vectors, partial(_scaled, runtime))
     return DreamPool(
         dreamable,
         eligible_pairs,

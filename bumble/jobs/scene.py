@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from bumble.body import appraisal, ebb
 from bumble.entity import secrets
+from bumble.entity.config import Config
 from bumble.fallback import sayings
 from bumble.guard.verifier import ClaimSources, Said
 from bumble.jobs import portrait
@@ -276,14 +277,6 @@ Turn: TypeAlias = tuple[Message, ...]  # what a person said and all that followe
 Likeness: TypeAlias = Callable[[str, Sequence[str]], float]
 
 
-class SegmentRules(Struct, frozen=True):
-    """The limits at which a segment closes."""
-
-    pause: timedelta
-    max_turns: int  # >= 1
-    alike_from: float  # calibrated similarity from which a turn goes on with the topic
-
-
 class StretchJob(Struct, frozen=True):
     """A stretch of a conversation of which nothing was made yet, whole turns of it."""
 
@@ -295,7 +288,7 @@ class StretchJob(Struct, frozen=True):
 def cut(
     session: Session,
     messages: Sequence[Message],
-    rules: SegmentRules,
+    config: Config,
     now: datetime,
     likeness: Likeness | None = None,
 ) -> list[StretchJob]:
@@ -304,7 +297,7 @@ def cut(
     Args:
         session: The conversation; once it has ended, so has its last stretch.
         messages: By time.
-        rules: When a stretch closes.
+        config: When a stretch closes.
         now: The present: silence until then closes the last stretch.
         likeness: Finds changes of topic; None looks for none.
 
@@ -315,7 +308,7 @@ def cut(
     turns = turns_of(messages)
     for n, turn in enumerate(turns):
         current = groups[-1][0] if groups else []
-        closed = _closed_by(current, turns[n:], rules, likeness) if current else ""
+        closed = _closed_by(current, turns[n:], config, likeness) if current else ""
         if closed:
             groups[-1] = (current, closed)
         if closed or not groups:
@@ -324,7 +317,7 @@ def cut(
     if groups:
         last = groups[-1][0]
         ended = session.ended is not None
-        groups[-1] = (last, _closed_since(last, rules, now, ended=ended))
+        groups[-1] = (last, _closed_since(last, config, now, ended=ended))
     return [StretchJob(session.id, joined(group), closed) for group, closed in groups]
 
 
@@ -339,20 +332,20 @@ def turns_of(messages: Sequence[Message]) -> list[Turn]:
 
 
 def _closed_by(
-    current: Sequence[Turn], coming: Sequence[Turn], rules: SegmentRules, likeness: Likeness | None
+    current: Sequence[Turn], coming: Sequence[Turn], config: Config, likeness: Likeness | None
 ) -> str:
     """Say why the first of the coming turns does not belong to the current segment, if so."""
-    if moments.gap(current[-1][-1].at, coming[0][0].at) >= rules.pause:
+    if moments.gap(current[-1][-1].at, coming[0][0].at) >= _pause(config):
         return PAUSE
-    if len(current) >= rules.max_turns:
+    if len(current) >= config.memory.episode_max_turns:
         return LENGTH
-    if likeness is not None and _leaves_topic(current, coming, rules, likeness):
+    if likeness is not None and _leaves_topic(current, coming, config, likeness):
         return TOPIC
     return ""
 
 
 def _leaves_topic(
-    current: Sequence[Turn], coming: Sequence[Turn], rules: SegmentRules, likeness: Likeness
+    current: Sequence[Turn], coming: Sequence[Turn], config: Config, likeness: Likeness
 ) -> bool:
     """Whether the next turns of substance are all about something else than the segment so far."""
     turn_texts = [_text(turn, "user") for turn in coming[:TURNS_AWAY]]
@@ -361,21 +354,25 @@ def _leaves_topic(
     if any(len(stop_words.telling_words(text)) < TELLING_WORDS for text in turn_texts):
         return False
     before = [_text(turn, "user", "assistant") for turn in current]
-    return all(likeness(text, before) < rules.alike_from for text in turn_texts)
+    return all(likeness(text, before) < config.session.continuity_threshold for text in turn_texts)
 
 
-def _closed_since(
-    current: Sequence[Turn], rules: SegmentRules, now: datetime, *, ended: bool
-) -> str:
+def _closed_since(current: Sequence[Turn], config: Config, now: datetime, *, ended: bool) -> str:
     """Say why nothing that may still be said belongs to the last segment, if so."""
     last = current[-1]
     if ended:
         return END
-    if moments.gap(last[-1].at, now) >= rules.pause:
+    if moments.gap(last[-1].at, now) >= _pause(config):
         return PAUSE
-    if len(current) >= rules.max_turns and any(message.role == "assistant" for message in last):
+    if len(current) >= config.memory.episode_max_turns and any(
+        message.role == "assistant" for message in last
+    ):
         return LENGTH  # a last turn without an answer is still being answered
     return ""
+
+
+def _pause(config: Config) -> timedelta:
+    return timedelta(minutes=config.memory.episode_pause_minutes)
 
 
 def _text(turn: Turn, *roles: str) -> str:
@@ -398,12 +395,6 @@ def by_size(turns: Sequence[Turn], budget_chars: int) -> list[tuple[Message, ...
 
 def stretches(runtime: Runtime, session: Session, waiting: Sequence[Message]) -> list[StretchJob]:
     """Cut what waits of a conversation into stretches, by pauses, topics, length and its end."""
-    memory = runtime.config.memory
-    rules = SegmentRules(
-        pause=timedelta(minutes=memory.episode_pause_minutes),
-        max_turns=max(1, memory.episode_max_turns),
-        alike_from=runtime.config.session.continuity_threshold,
-    )
     # what tells how alike two texts are; opens the embedder when first asked
     vectors: dict[str, protocol.Floats] = {}
 
@@ -422,7 +413,7 @@ def stretches(runtime: Runtime, session: Session, waiting: Sequence[Message]) ->
 
     # quotes are about nothing that they could leave: of a talk they are one page
     is_quoted = sayings.wording(runtime, session, session.messages) is not None
-    return cut(session, waiting, rules, runtime.now(), None if is_quoted else alike)
+    return cut(session, waiting, runtime.config, runtime.now(), None if is_quoted else alike)
 
 
 def names_of(runtime: Runtime, session: Session, messages: Sequence[Message]) -> dict[str, str]:

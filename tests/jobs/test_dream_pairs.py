@@ -9,23 +9,29 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from bumble.entity.config import DreamsConfig
 from bumble.entity.folder import Entity
 from bumble.jobs import dream
-from bumble.jobs.dream import PairCandidate, PairRules
+from bumble.jobs.dream import PairCandidate
 from bumble.models.embed import protocol
 from bumble.models.embed.protocol import Floats
 from bumble.models.weights import catalog, embedders
 from tests.support.nights import NIGHT, ON, TEXTS, WROTE, dreamer, newborn, remember, runtime_of
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
-RULES = PairRules(min_significance=0.1, min_gap_hours=24, max_similarity=0.35)
+RULES = DreamsConfig(min_time_gap_hours=24, max_similarity=0.35, band=())
 
 
 def memory(
     name: str, day: float, significance: float = 0.5, audience: tuple[str, ...] = ("sam",)
 ) -> PairCandidate:
     return PairCandidate(name, START + timedelta(days=day), significance, audience)
+
+
+def eligible_of(found: list[PairCandidate], *given: Any) -> tuple[dream.Pair, ...]:
+    return dream.eligible(dream.candidates(found), *given)
 
 
 def vector(*numbers: float) -> Floats:
@@ -46,7 +52,7 @@ def test_every_pair_keeps_all_limits(found: list[PairCandidate], seed: int, embe
     noise = np.random.default_rng(seed)
     vectors = {one.id: vector(*noise.normal(size=4)) for one in found} if embedded else None
     by_id = {one.id: one for one in found}
-    eligible = dream.eligible(found, RULES, vectors)
+    eligible = eligible_of(found, RULES, vectors)
     chosen = dream.choose(eligible, (), 3, random.Random(seed))
     assert len(chosen) == len({pair.key for pair in chosen}) <= 3
     for pair in eligible:
@@ -62,7 +68,7 @@ def test_every_pair_keeps_all_limits(found: list[PairCandidate], seed: int, embe
 
 
 def test_nights_go_through_all_pairs_before_one_comes_again() -> None:
-    eligible = dream.eligible([memory(f"ep_{n}", 2 * n) for n in range(5)], RULES, None)
+    eligible = eligible_of([memory(f"ep_{n}", 2 * n) for n in range(5)], RULES, None)
     assert len(eligible) == 10
     dreamt: set[dream.Key] = set()
     for night in range(3):
@@ -81,8 +87,8 @@ def test_the_limit_lies_on_the_calibrated_scale() -> None:
     def scaled(cosine: Floats) -> Floats:
         return protocol.similarity(cosine, 0.5)
 
-    assert dream.eligible(found, RULES, vectors) == ()
-    (pair,) = dream.eligible(found, RULES, vectors, scaled)
+    assert eligible_of(found, RULES, vectors) == ()
+    (pair,) = eligible_of(found, RULES, vectors, scaled)
     assert pair.similarity is not None
     assert abs(pair.similarity - 0.2) < 1e-6
 
@@ -91,9 +97,9 @@ def test_a_band_takes_percentiles_of_the_memories_own_pairs() -> None:
     angles = [0.0, 0.1, 0.3, 0.6, 1.0, 1.5]
     found = [memory(f"ep_{n}", 2 * n) for n in range(6)]
     vectors = {f"ep_{n}": vector(np.cos(a), np.sin(a)) for n, a in enumerate(angles)}
-    everything = dream.eligible(found, PairRules(0.1, 24, 1.0), vectors)
-    rules = PairRules(0.1, 24, 0.35, (0.8, 0.99))
-    kept = dream.eligible(found, rules, vectors)
+    everything = eligible_of(found, replace(RULES, max_similarity=1.0), vectors)
+    rules = replace(RULES, band=(0.8, 0.99))
+    kept = eligible_of(found, rules, vectors)
     ranked = sorted((pair.similarity or 0) for pair in everything)
     assert 0 < len(kept) < len(everything)
     assert min(pair.similarity or 0 for pair in kept) >= ranked[int(0.8 * (len(ranked) - 1))]
@@ -102,7 +108,7 @@ def test_a_band_takes_percentiles_of_the_memories_own_pairs() -> None:
 
 def test_thousands_of_memories_are_paired_by_the_most_significant() -> None:
     found = [memory(f"ep_{n:05}", n / 10, 0.2 + n / 10000) for n in range(3000)]
-    eligible = dream.eligible(found, RULES, None)
+    eligible = eligible_of(found, RULES, None)
     names = {one for pair in eligible for one in pair.ids}
     assert names <= {f"ep_{n:05}" for n in range(2800, 3000)}
 
@@ -137,7 +143,7 @@ def test_with_real_embeddings_tellings_of_different_things_may_meet(weights_fold
         def scaled(cosine: Floats) -> Floats:
             return protocol.similarity(cosine, embedder.unrelated_cosine)
 
-        return {pair.ids for pair in dream.eligible(told, RULES, vectors, scaled)}
+        return {pair.ids for pair in eligible_of(told, RULES, vectors, scaled)}
 
     unlike = {("ep_0", "ep_1"), ("ep_1", "ep_2"), ("ep_0", "ep_2"), ("ep_1", "ep_3")}
     assert not unlike <= met(TOLD)  # all are told alike

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from bumble.entity.config import Config, MemoryConfig, SessionConfig
 from bumble.entity.folder import Entity
 from bumble.jobs import scene
-from bumble.jobs.scene import LENGTH, PAUSE, TOPIC, SegmentRules, StretchJob
+from bumble.jobs.scene import LENGTH, PAUSE, TOPIC, StretchJob
 from bumble.models.tiers import Abilities
 from bumble.records import sessions
 from bumble.records.sessions import Message
 from tests.support import living
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
-RULES = SegmentRules(timedelta(minutes=30), max_turns=4, alike_from=0.25)
 BOATS = "The old boats in the harbour need fresh paint before summer"
 TAXES = "My tax return for last year is due within four weeks"
 
@@ -47,12 +47,14 @@ def cut(
     *,
     ended: bool = False,
     topics: bool = False,
-    rules: SegmentRules = RULES,
+    max_turns: int = 4,
 ) -> list[StretchJob]:
     now = until if isinstance(until, datetime) else NOON + timedelta(minutes=until)
     session = sessions.new("ses_1", NOON, "sam")
     session = replace(session, ended=now) if ended else session
-    return scene.cut(session, messages, rules, now, by_word if topics else None)
+    memory = MemoryConfig(episode_pause_minutes=30, episode_max_turns=max_turns)
+    config = Config(memory=memory, session=SessionConfig(continuity_threshold=0.25))
+    return scene.cut(session, messages, config, now, by_word if topics else None)
 
 
 def test_a_change_of_topic_cuts_no_talk_of_which_there_will_be_quotes_alone(ada: Entity) -> None:
@@ -107,9 +109,8 @@ def conversations(draw: st.DrawFn) -> list[Message]:
 def test_stretches_hold_every_message_once_in_order_and_whole_turns(
     messages: list[Message], max_turns: int, ended: bool, topics: bool
 ) -> None:
-    rules = SegmentRules(timedelta(minutes=30), max_turns, 0.25)
     now = messages[-1].at if messages else NOON
-    found = cut(messages, now, ended=ended, topics=topics, rules=rules)
+    found = cut(messages, now, ended=ended, topics=topics, max_turns=max_turns)
     assert [one for each in found for one in each.messages] == messages
     assert all(each.closed for each in found[:-1])
     for each in found[1:]:
@@ -121,10 +122,9 @@ def test_stretches_hold_every_message_once_in_order_and_whole_turns(
 def test_what_closed_stays_closed_when_more_is_said(
     messages: list[Message], max_turns: int, count: int
 ) -> None:
-    rules = SegmentRules(timedelta(minutes=30), max_turns, 0.25)
     start = messages[:count]
     now = start[-1].at if start else NOON
-    early = [each for each in cut(start, now, rules=rules) if each.closed]
-    late = cut(messages, messages[-1].at if messages else NOON, rules=rules)
+    early = [each for each in cut(start, now, max_turns=max_turns) if each.closed]
+    late = cut(messages, messages[-1].at if messages else NOON, max_turns=max_turns)
     for before, after in zip(early, late, strict=False):
         assert after.messages[: len(before.messages)] == before.messages
