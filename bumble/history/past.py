@@ -27,7 +27,7 @@ from bumble.errors import (
 )
 from bumble.files import disk, git
 from bumble.history import log
-from bumble.records import base, kinds
+from bumble.records import base, fields, kinds
 from bumble.records.kind import Kind, RecordView
 
 MOST_BYTES = 1_000_000_000  # of the files of one tree
@@ -275,7 +275,7 @@ def _transcript(data: bytes, moment: datetime) -> bytes | None:
     lines, later = list[bytes](), set[str]()
     for line in data.splitlines(keepends=True):
         entry = _entry(line)
-        at = _at(entry)
+        at = fields.moment(entry.get("at"))
         about = {str(entry.get(key, "")) for key in ("message", "first", "last")} - {""}
         if not entry or (at is not None and at > moment) or about & later:
             later.add(str(entry.get("id", "")))
@@ -290,9 +290,3 @@ def _entry(line: bytes) -> Mapping[str, object]:
         if isinstance(entry, dict):
             return entry
     return {}
-
-
-def _at(entry: Mapping[str, object]) -> datetime | None:
-    with suppress(ValueError):
-        return base.field(entry, "at", datetime, None)
-    return None

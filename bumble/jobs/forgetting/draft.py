@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.files import disk
-from bumble.records import base, sessions
+from bumble.records import sessions
 from bumble.records.forgotten import Forgotten
 from bumble.records.kind import RecordView
 from bumble.text import markdown, stop_words, words
@@ -220,11 +220,3 @@ class ForgettingDraft(Struct):
         if isinstance(value, dict):
             return {key: self.scrub_values(inner, near=near) for key, inner in value.items()}
         return value
-
-
-def time_of(data: Mapping[str, Any]) -> datetime | None:
-    """Return when a line or an entry is of; None if it does not say."""
-    try:
-        return base.field(data, "at", datetime, None)
-    except ValueError:
-        return None

@@ -10,10 +10,11 @@ from typing import Any
 from bumble.entity import changes
 from bumble.history import review as proposed
 from bumble.jobs import episode
-from bumble.jobs.forgetting.draft import ForgettingDraft, time_of
+from bumble.jobs.forgetting.draft import ForgettingDraft
 from bumble.records import (
     base,
     episodes,
+    fields,
     kinds,
     provenance,
     relationships,
@@ -302,7 +303,7 @@ def _thought_without(draft: ForgettingDraft) -> Callable[[Any], Any]:
     """Return what makes a thought or a feeling be without them: None if nothing is left."""
 
     def stripped(entry: Any) -> Any:
-        if not isinstance(entry, Mapping) or not draft.is_past(time_of(entry)):
+        if not isinstance(entry, Mapping) or not draft.is_past(fields.moment(entry.get("at"))):
             return entry
         audience = base.texts(entry, "audience")
         if set(audience) == {draft.person}:

@@ -16,10 +16,9 @@ from bumble.jobs.forgetting.draft import (
     ForgettingDraft,
     Remark,
     speech_of,
-    time_of,
     without_sentences,
 )
-from bumble.records import base, jsonl, kinds, session_files
+from bumble.records import base, fields, jsonl, kinds, session_files
 from bumble.records.kind import Kind
 from bumble.records.sessions import Message, Session
 
@@ -182,7 +181,7 @@ def _redact_line(
         text = data.get("text")
         plain = without_sentences(text, draft.speech.quotes) if isinstance(text, str) else text
         return data if plain == text else {**data, "text": plain, jsonl.EMPTIED: jsonl.IN_PART}
-    if not draft.is_past(time_of(data)):
+    if not draft.is_past(fields.moment(data.get("at"))):
         return data
     if not near:
         told = json.dumps(data, ensure_ascii=False)
@@ -199,7 +198,9 @@ def _redact_line(
 def _redact_head(draft: ForgettingDraft, data: dict[str, Any], *, near: bool) -> dict[str, Any]:
     """Take them out of the first line of a conversation."""
     is_theirs = data.get("id") in draft.gone
-    if not near or (draft.is_back and not is_theirs and not draft.is_past(time_of(data))):
+    if not near or (
+        draft.is_back and not is_theirs and not draft.is_past(fields.moment(data.get("at")))
+    ):
         return data
     new = {key: draft.scrub_values(value, near=True) for key, value in data.items()}
     new["by"] = "" if data.get("by") == draft.person else data.get("by", "")
