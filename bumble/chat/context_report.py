@@ -165,7 +165,7 @@ def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Cont
         scratch_notes=len(
             runtime.read_or(
                 lambda: working.scratch_lines(runtime.entity.root / working.SCRATCH_PATH),
-                list[str](),
+                tuple[working.MemoryLine, ...](),
             )
         ),
         attached_chars=sum(

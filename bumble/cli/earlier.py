@@ -40,7 +40,7 @@ from bumble.errors import (
 from bumble.files import disk, git
 from bumble.history import past
 from bumble.jobs.forgetting import forget
-from bumble.records import forgotten, kinds, working
+from bumble.records import forgotten, kinds
 from bumble.records.kind import Kind
 from bumble.text import markdown, yaml_edit
 
@@ -132,10 +132,7 @@ def _told(kind: Kind, text: str) -> object:
     sections = getattr(parts, "sections", None) or getattr(parts, "entries", None)
     if sections is not None:
         return [(one.text, one.provenance, getattr(one, "title", "")) for one in sections]
-    return [
-        (working.shown_note(line), working.origin_of_note(line))
-        for line in working.parse_scratch(text)
-    ]
+    return [(line.text, line.origin) for line in parts]
 
 
 def keep(entity: Entity, version: int, at: datetime, place: git.Git | None) -> str:

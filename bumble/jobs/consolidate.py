@@ -290,7 +290,8 @@ def _put_away(runtime: Runtime) -> Sequence[changes.Change]:
 def check_notes(runtime: Runtime) -> Due[Tidying]:
     """Find whether there are notes to be moved."""
     lines = working.scratch_lines(runtime.entity.root / working.SCRATCH_PATH)
-    job = Tidying((working.SCRATCH_PATH,), (review_queue.mark("notes", *lines),))
+    mark = review_queue.mark("notes", *(line.source.rstrip("\r\n") for line in lines))
+    job = Tidying((working.SCRATCH_PATH,), (mark,))
     return Due((), (job,) if lines else ())
 
 
@@ -310,10 +311,9 @@ def move_notes(runtime: Runtime, _: Tidying) -> JobResult:
 def plan_notes_moved(runtime: Runtime, at: datetime) -> Sequence[changes.Change]:
     """Plan to move all notes to the journal, grouped by who may meet them and their trust."""
     path = runtime.entity.root / working.SCRATCH_PATH
-    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[working.MemoryLine]] = {}
     for line in working.scratch_lines(path):
-        origin = working.origin_of_note(line)
-        groups.setdefault((origin.trust, origin.audience), []).append(line)
+        groups.setdefault((line.origin.trust, line.origin.audience), []).append(line)
     if not groups:
         return []
     old = base.read_text(path)
@@ -323,7 +323,7 @@ def plan_notes_moved(runtime: Runtime, at: datetime) -> Sequence[changes.Change]
     entries = [
         journal.plan_add(
             at,
-            "\n".join(map(working.shown_note, lines)),
+            "\n".join(f"{working.NOTE_MARK}{line.text}" for line in lines),
             runtime.zone,
             "keep the notes",
             tags=(NOTE_TAG,),
@@ -334,9 +334,9 @@ def plan_notes_moved(runtime: Runtime, at: datetime) -> Sequence[changes.Change]
     return [gone or changes.delete(working.SCRATCH_PATH, old, why), *entries]
 
 
-def _origin(lines: Sequence[str]) -> base.Provenance | None:
+def _origin(lines: Sequence[working.MemoryLine]) -> base.Provenance | None:
     """Say where some notes come from; None for what a person wrote."""
-    origins = [working.origin_of_note(line) for line in lines]
+    origins = [line.origin for line in lines]
     first = next((origin for origin in origins if origin.by), None)
     sources = dict.fromkeys(source for origin in origins for source in origin.sources)
     return first and replace(first, by="consolidate", sources=tuple(sources))

@@ -167,7 +167,7 @@ def _notes(runtime: Runtime, since: datetime | None) -> tuple[tuple[str, base.Pr
         if row.strip()
     ]
     waiting = [
-        (working.shown_note(line).removeprefix(working.NOTE_MARK), working.origin_of_note(line))
+        (line.text, line.origin)
         for line in working.scratch_lines(runtime.entity.root / working.SCRATCH_PATH)
     ]
     notes = [

@@ -210,10 +210,10 @@ def current(runtime: Runtime, readers: Sequence[str], language: str) -> list[wor
 def notes_text(entity: Entity, readers: Sequence[str]) -> str:
     """Word the newest scratch notes that everybody here may meet."""
     notes = [
-        working.shown_note(line)
+        f"{working.NOTE_MARK}{line.text}"
         for line in working.scratch_lines(entity.root / working.SCRATCH_PATH)
-        if base.may_read((origin := working.origin_of_note(line)).audience, readers)
-        and not provenance.is_untrusted(origin.trust)
+        if base.may_read(line.origin.audience, readers)
+        and not provenance.is_untrusted(line.origin.trust)
     ]
     heading = "Notes you jotted down:"
     return "\n".join((heading, *notes[-SHOWN_NOTES:])) if notes else ""

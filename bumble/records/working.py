@@ -79,7 +79,7 @@ def read(file: Path) -> str:
 def _views(path: Path, _: tzinfo) -> Sequence[RecordView]:
     return [
         RecordView(
-            f"{line.section}, line {line.number}".removeprefix(", "),
+            f"{line.section or path.stem}, line {line.number}",
             line.text,
             line.origin,
             line.origin.sources,
@@ -188,15 +188,9 @@ NOTE_KINDS = ("experience", "directive", "world_fact", "mental_model")
 NOTE_MARK = "- "
 
 
-def parse_scratch(source: str, stem: str = "") -> list[str]:
-    """Return the notes in the text of the file, oldest first, a line each."""
-    text = markdown.parse_parts(source).text
-    return [line for line in text.splitlines() if line.startswith(NOTE_MARK)]
-
-
-def scratch_lines(file: Path) -> list[str]:
+def scratch_lines(file: Path) -> tuple[MemoryLine, ...]:
     """Return the notes, oldest first; none if there is no file."""
-    return base.load(file, parse_scratch) if file.is_file() else []
+    return base.load(file, parse) if file.is_file() else ()
 
 
 def origin_of_note(line: str) -> base.Provenance:
@@ -213,24 +207,9 @@ def shown_note(line: str) -> str:
 
 def without_notes(text: str) -> str:
     """Return what is left of the file's text without its notes, byte for byte."""
-    kept = [line for line in text.splitlines(keepends=True) if not line.startswith(NOTE_MARK)]
+    kept = [line for line in markdown.lines(text) if not line.startswith(NOTE_MARK)]
     text = "".join(kept)
     return text if markdown.parse(text).body else ""  # where its companion lies is no text
-
-
-def _note_views(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    return [
-        RecordView(
-            f"{path.stem}, line {number}",
-            shown_note(line).strip(),
-            origin_of_note(line),
-            origin_of_note(line).sources,
-            line=number,
-            source=line,
-        )
-        for number, line in enumerate(markdown.lines(base.read_text(path)), 1)
-        if line.startswith(NOTE_MARK)
-    ]
 
 
 SCRATCH = Kind(
@@ -239,8 +218,8 @@ SCRATCH = Kind(
     plural="scratch notes",
     key="scratch",
     patterns=(SCRATCH_PATH,),
-    parser=parse_scratch,
-    viewer=_note_views,
+    parser=parse,
+    viewer=_views,
     joiner=parts,
     forgetting="parts",
     merging="union",

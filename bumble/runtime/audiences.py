@@ -120,7 +120,7 @@ def _sections(text: str, parse: Callable[[str], Any], records: str) -> Iterator[
 
 
 def _lines(text: str) -> Iterator[Part]:
-    yield from ((working.origin_of_note(line), line) for line in working.parse_scratch(text))
+    yield from ((line.origin, line.source.rstrip()) for line in working.parse(text))
 
 
 def _person(text: str) -> Iterator[Part]:

@@ -56,7 +56,7 @@ def test_notes_of_a_turn_are_written_with_it_one_a_line(ada: Entity) -> None:
         {"text": "Sam wants short answers.", "type": "directive"},
     ]
     talk(noting(ada, *notes), "I live in Lisbon, and I want short answers.")
-    lines = working.scratch_lines(ada.root / working.SCRATCH_PATH)
+    lines = [one.text for one in working.scratch_lines(ada.root / working.SCRATCH_PATH)]
     assert ["[world_fact] Sam lives" in lines[0], "[directive] Sam wants" in lines[1]] == [
         True,
         True,
@@ -74,7 +74,7 @@ def test_what_was_only_read_is_not_noted(ada: Entity) -> None:
     runtime = lives.runtime_of(ada, ScriptedModel(replies), flags={**NOTES, "tools.files": True})
     done = talk(runtime, "Read the file.")
     assert done.outcome.steps[1].results[0].failed
-    assert working.scratch_lines(ada.root / working.SCRATCH_PATH) == []
+    assert not working.scratch_lines(ada.root / working.SCRATCH_PATH)
 
 
 SOUP = "Boil the water, add leeks and carrots, stir for ten minutes, and salt at the end."
