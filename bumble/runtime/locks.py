@@ -12,13 +12,11 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from bumble.entity.folder import Entity
-from bumble.errors import LockedError, RecordInvalidError
+from bumble.errors import LockedError
 from bumble.files import disk
-from bumble.records import session_files
-from bumble.text import moments
 
 TURN_LOCK, WORK_LOCK, SETTLING_PID = "talking", "tick.lock", "settling"
 RECENT = timedelta(minutes=1)  # somebody who spoke this recently is still talking
@@ -36,22 +34,6 @@ def hold_turn(entity: Entity) -> Iterator[None]:
 def is_turn_running(entity: Entity) -> bool:
     """Whether a turn runs right now."""
     return _is_held(entity, TURN_LOCK)
-
-
-def has_recent_message(entity: Entity, now: datetime) -> bool:
-    """Whether somebody said something within the last minute."""
-    for file in session_files.paths(entity.sessions):
-        with suppress(RecordInvalidError):  # one broken transcript is no reason never to sleep
-            info = session_files.read_info(file)
-            if info.imported is None and moments.gap(info.last_at, now) < RECENT:
-                messages = session_files.load(file).messages
-                if any(
-                    moments.gap(message.at, now) < RECENT
-                    for message in messages
-                    if not message.unprompted
-                ):
-                    return True
-    return False
 
 
 @contextmanager

@@ -142,14 +142,21 @@ def _before(entity: Entity, person: str, now: datetime, *, not_session: str = ""
     return languages.language(portrait[:MAX_MESSAGE_CHARS])
 
 
-def last_said(entity: Entity, now: datetime) -> datetime | None:
-    """Return the time of the newest message; what cycles add to a transcript says nothing."""
+def last_said(entity: Entity, now: datetime, *, unprompted: bool = True) -> datetime | None:
+    """Return the time of the newest message; what cycles add to a transcript says nothing.
+
+    Args:
+        entity: Whose talks.
+        now: The present.
+        unprompted: Whether what the entity said by itself counts, too.
+    """
     newest: datetime | None = None
     infos = session_files.infos(entity.sessions)
     for info in sorted(infos, key=lambda info: moments.gap(info.last_at, now)):
         if newest is not None and moments.gap(info.last_at, now) >= moments.gap(newest, now):
             break
         for talk in session_files.talks([entity.sessions / info.id / sessions.FILE]):
-            times = [message.at for message in talk.messages[-1:]] + ([newest] if newest else [])
+            said = [one.at for one in talk.messages if unprompted or not one.unprompted]
+            times = said[-1:] + ([newest] if newest else [])
             newest = min(times, key=lambda at: moments.gap(at, now), default=None)
     return newest

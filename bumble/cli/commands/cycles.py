@@ -21,10 +21,10 @@ from bumble.errors import UserError
 from bumble.llm.protocol import Model
 from bumble.models.tiers import Abilities
 from bumble.records import session_files
-from bumble.runtime import locks
+from bumble.runtime import locks, spoken
 from bumble.runtime.job import Due, Held, JobResult, Pass, Settled
 from bumble.runtime.runtime import Runtime
-from bumble.text import words
+from bumble.text import moments, words
 
 
 @runs_job
@@ -278,7 +278,9 @@ def _held(opened: Opened, *, at_once: bool) -> Held:
     def held() -> str | None:
         if locks.is_turn_running(opened.entity):
             return "a turn goes on"
-        if not at_once and locks.has_recent_message(opened.entity, opened.shell.now()):
+        now = opened.shell.now()
+        last = None if at_once else spoken.last_said(opened.entity, now, unprompted=False)
+        if last is not None and moments.gap(last, now) < locks.RECENT:
             return "somebody spoke within the last minute"
         return None
 

@@ -5,14 +5,15 @@ import signal
 import subprocess
 import sys
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
-from bumble.runtime import locks
+from bumble.runtime import locks, spoken
+from bumble.text import moments
 from tests.support.turns import NOON, Clock, runtime_of, say, talk
 
 WORK = (
@@ -75,14 +76,19 @@ def test_an_id_that_a_killed_process_left_is_nobodys(ada: Entity) -> None:
         bystander.wait(5)
 
 
+def is_talking(entity: Entity, now: datetime) -> bool:
+    last = spoken.last_said(entity, now, unprompted=False)
+    return last is not None and moments.gap(last, now) < locks.RECENT
+
+
 def test_who_spoke_within_a_minute_is_still_talking(ada: Entity) -> None:
     clock = Clock()
-    assert not locks.has_recent_message(ada, NOON)
+    assert not is_talking(ada, NOON)
     talk(runtime_of(ada, ScriptedModel([say("Hello.")]), clock), "Hi.")
     (ada.sessions / "ses_broken").mkdir()
     (ada.sessions / "ses_broken" / "messages.jsonl").write_text("{}\n")
-    assert locks.has_recent_message(ada, clock.at)
-    assert locks.has_recent_message(ada, clock.at + timedelta(seconds=59))
-    assert not locks.has_recent_message(ada, clock.at + timedelta(seconds=61))
-    assert not locks.has_recent_message(ada, clock.at - timedelta(days=1))
+    assert is_talking(ada, clock.at)
+    assert is_talking(ada, clock.at + timedelta(seconds=59))
+    assert not is_talking(ada, clock.at + timedelta(seconds=61))
+    assert not is_talking(ada, clock.at - timedelta(days=1))
     assert Path(ada.root).exists()
