@@ -70,7 +70,7 @@ class Provenance(Struct, frozen=True):
 
 
 BY_HAND = Provenance()
-ORIGIN_KEYS = ("by", "model", "from", "trust", "audience")
+ORIGIN_KEYS = ("by", "model", "from", "trust", "audience")  # by which a record holds its values
 
 
 def provenance(meta: Mapping[str, Any]) -> Provenance:

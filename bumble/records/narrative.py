@@ -21,7 +21,7 @@ from bumble.records.kind import Record, RecordKind, Told, changed_lines
 from bumble.text import markdown
 
 PATH = "narrative.md"
-_OWN = ("model", "from", "trust", "audience", "fingerprint", "summary_source")
+_OWN = (*base.ORIGIN_KEYS, "fingerprint", "summary_source")
 _LINK = r"\[([^\[\]\n]*)\]\(episodes/[^()\s]+\)"
 _CITED = patterns.compile(rf"(?<![ \t])[ \t]*\((?:(?:{_LINK}|ep_\w+)(?:, )?)+\)")
 

@@ -28,10 +28,7 @@ from bumble.text.markdown import Document
 FOLDER = "topics"
 REGISTERS = ("explore", "continuity", "reference")  # how what questions point to is chosen
 _LINE = patterns.compile(r"[-*]\s+(?P<text>.*?)(?:\s+\((?P<ids>\w+_\w+(?:,\s*\w+_\w+)*)\))?")
-_OWN = (
-    *("by", "model", "from", "trust", "audience"),
-    *("fingerprint", "words", "summary_source", "lines"),
-)
+_OWN = (*base.ORIGIN_KEYS, "fingerprint", "words", "summary_source", "lines")
 
 
 class Catalyst(Struct, frozen=True):
