@@ -271,12 +271,12 @@ def make_runtime(
         local=run is not None,
         temperature=run.temperature if run else TEMPERATURE,
         tell=lambda text: output.warn(opened.shell, text),
-        show=_shower(opened),
+        show=_printer(opened),
         flush=_flush,
     )
 
 
-def _shower(opened: Opened) -> Callable[[str], None] | None:
+def _printer(opened: Opened) -> Callable[[str], None] | None:
     """Return what prints a line for the owner; None: nobody sees what is printed."""
     if not sys.stdout.isatty():
         return None
