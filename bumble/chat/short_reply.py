@@ -18,7 +18,8 @@ from bumble.runtime.runtime import Runtime
 
 HOW_ARE_YOU, WHO_ARE_YOU = "How are you?", "Who are you?"
 LISTENS = ("heard", "amused")  # where no reply is sure; the second to what may be a joke
-REPLY_FROM = 2.0  # score from which a short reply is no guess
+REPLY_FROM = 1.0  # score from which a short reply is no guess
+SURELY_LEAVES = 1.0  # likewise, that somebody goes who tells something, too
 
 
 def hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
@@ -53,7 +54,7 @@ def worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
     said = [_another(template.replies[fitting], turn, runtime)]
     if reading.has("greet"):
         said = [hello(turn, template, runtime), *(() if reading.main == "greet" else said)]
-    if reading.has("leave"):
+    if reading.main == "leave" or reading.scores.get("leave", -9.0) > SURELY_LEAVES:
         bye = template.bye.format(who=f" {called}" if called else "")
         said = [*(() if reading.main in ("leave", "greet") else said), bye]
     return " ".join(said)
