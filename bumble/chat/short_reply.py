@@ -17,7 +17,7 @@ from bumble.records import session_files
 from bumble.runtime.runtime import Runtime
 
 HOW_ARE_YOU, WHO_ARE_YOU = "How are you?", "Who are you?"
-LISTENS = ("heard", "amused")  # where no reply is sure; the second to what may be a joke
+LISTENS = "heard"  # where no reply is sure
 REPLY_FROM = 1.0  # score from which a short reply is no guess
 SURELY_LEAVES = 1.0  # likewise, that somebody goes who tells something, too
 
@@ -38,7 +38,7 @@ def hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
 def welcome(runtime: Runtime, turn: Turn, template: Templates) -> str:
     """Greet who says who they are; what else they tell has its word, where one is sure."""
     fitting = _fitting(turn.reading.said, corrects=False)
-    said = [] if fitting in LISTENS else [_another(template.replies[fitting], turn, runtime)]
+    said = [] if fitting == LISTENS else [_another(template.replies[fitting], turn, runtime)]
     return " ".join((hello(turn, template, runtime), *said))
 
 
@@ -79,8 +79,7 @@ def _fitting(reading: MessageReading, *, corrects: bool) -> str:
     surest = max(fit, key=lambda name: fit[name], default="")
     if surest and fit[surest] > REPLY_FROM:
         return surest
-    heard, amused = LISTENS
-    return "noted" if is_so["noted"] else amused if fit.get("laugh", -1.0) > 0 else heard
+    return "noted" if is_so["noted"] else LISTENS
 
 
 def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
