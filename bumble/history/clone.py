@@ -54,7 +54,8 @@ class Mended(Struct, frozen=True):
         if self.paths:
             lines += [f"What git left apart is merged by meaning now: {', '.join(self.paths)}."]
         if self.kept:
-            kept = ", ".join(self.kept)
+            records = (companions.record_of(path) or path for path in self.kept)
+            kept = ", ".join(dict.fromkeys(records))
             lines += [f"Changed on one side and deleted on the other, so kept: {kept}."]
         if self.left:
             lines += [f"Yours to settle, then `git add`: {', '.join(self.left)}"]
@@ -273,15 +274,15 @@ def _keep_path(
 
 
 def _bring_beside(root: Path, place: git.Git, path: str, *, ours: bool) -> list[str]:
-    """Bring back what lay beside a record, its companion too: the other side deleted it as well."""
-    kind, folder = kinds.of_path(path), PurePosixPath(path).parent
-    private = place.repository.private
+    """Bring back what went with a file: a record and its companion are one, and so is a folder."""
+    record, private = companions.record_of(path) or path, place.repository.private
+    kind, name = kinds.of_path(record), PurePosixPath(record)
     heads = ("HEAD",) if ours else _INCOMING_HEADS
     side = next((head for head in heads if (private / head).exists()), "")
     if kind is None or not side:
         return []
-    has_folder = PurePosixPath(path).name == kind.folder_file
-    beside = [*([f"{folder}/"] if has_folder else []), companions.place(path) or path]
+    folder = [f"{name.parent}/"] if name.name == kind.folder_file else []
+    beside = [*folder, record, companions.place(record) or record]
     listed = place.call("--literal-pathspecs", "ls-tree", "-rz", "--name-only", side, *beside)
     gone = [
         name

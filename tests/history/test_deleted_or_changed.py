@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import HalfMergedError
 from bumble.history import clone, merge
 from bumble.records import base, forgotten, kinds, sessions
 from bumble.records.kind import Kind
 from tests.support.chatting import script
-from tests.support.every_kind import FIRST, OTHERS, OURS, grown, place, unread
+from tests.support.every_kind import FIRST, MANY, OTHERS, OURS, grown, place, unread
 from tests.support.kind_samples import record
 from tests.support.living import known
 from tests.support.repository import git
@@ -125,6 +126,35 @@ def test_what_one_side_changes_outlives_its_deletion_by_the_other(
             text = (root / path).read_text()
             assert OURS in text or "x_1" in text or kind.name in ("soma", "state"), kind.name
         assert (root / beside).read_text() == "an original"
+        git(root, "remote", "set-url", "origin", str(tmp_path / "server"))
+        git(root, "fetch", "-q")
+
+
+@WAYS
+def test_what_one_side_changes_beside_a_record_outlives_its_deletion_by_the_other(
+    life: Run, tmp_path: Path, way: Callable[[Run, Path], None]
+) -> None:
+    root = life.entity.root
+    files = [path for kind in MANY if companions.place(path := record(kind.name, FIRST)[0])]
+    pairs = {path: str(companions.place(path)) for path in files}
+    for path, beside in pairs.items():
+        life.write(path, dict(record(kind.name, FIRST) for kind in MANY)[path])
+        life.write(beside, "trust: own\n")
+    ours = cloned(life, tmp_path)
+    for changing, deleting in ((ours, root), (root, ours)):
+        git(root, "reset", "-q", "--hard", "origin/main")
+        git(ours, "reset", "-q", "--hard", "origin/main")
+        for path, beside in pairs.items():
+            (changing / beside).write_text("trust: person\n")
+            git(deleting, "rm", "-q", path, beside)
+        committed(root, pushed=False)
+        committed(ours, pushed=False)
+        git(root, "remote", "set-url", "origin", str(ours))
+        way(life, root)
+        assert git(root, "status", "--porcelain") == ""
+        for path, beside in pairs.items():
+            assert FIRST in (root / path).read_text(), path
+            assert (root / beside).read_text() == "trust: person\n", beside
         git(root, "remote", "set-url", "origin", str(tmp_path / "server"))
         git(root, "fetch", "-q")
 
