@@ -469,9 +469,9 @@ def closed(path: str, text: str, *, pointed: bool) -> str:
     return _pointed(split(path, text).text, place(path) or "", needed=pointed)
 
 
-def for_everybody(title: str) -> str:
-    """Return a title without what would say, as a heading, who alone may meet its section."""
-    return _ONLY.sub("", title)
+def only_for(title: str) -> tuple[str, tuple[str, ...]]:
+    """Split a title into what it says, and who alone may meet its section by the mark behind it."""
+    return _ONLY.sub("", title), _people(_ONLY.search(title))
 
 
 def is_marked(text: str) -> bool:

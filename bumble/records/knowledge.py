@@ -122,7 +122,7 @@ def _read(title: str) -> tuple[str, bool]:
     told, before, locked = words.one_line(seen), "", False
     while told != before:  # one mark may stand behind another
         before = told
-        told, marked = unmarked(_bare(companions.for_everybody(told)).strip())
+        told, marked = unmarked(_bare(companions.only_for(told)[0]).strip())
         told, locked = told.strip(), locked or marked
     return told, locked
 
@@ -269,7 +269,7 @@ def plan_set(
         RefusedError: If the entity tries to lock a section.
         UsageError: If the title or the text is empty.
     """
-    title = _clean(title)
+    title = clean(title)
     _guard(knowledge, title, by_entity=by_entity, force_locked=force_locked)
     body = _contained(title, text)
     there = find(knowledge, title)
@@ -278,7 +278,9 @@ def plan_set(
     if _same_text(there.text, body):
         return None
     # the owner's own words on what was told to few stay theirs
-    origin = provenance or base.Provenance(audience=there.provenance.audience)
+    written = there.provenance
+    is_own = written.trust == "owner" and not written.by
+    origin = provenance or (written if is_own else base.Provenance(audience=written.audience))
     corrected = _corrected(there, body, origin)
     change = _replaced(knowledge, there, there.heading, corrected, why)
     # what the entity held true before can still be read
@@ -298,7 +300,7 @@ def new_section(title: str, text: str, provenance: base.Provenance | None) -> st
     Raises:
         UsageError: If the title or the text is empty.
     """
-    title = said(title) if provenance else _clean(title)  # only the owner locks
+    title = said(title) if provenance and provenance.by else clean(title)  # only the owner locks
     return f"## {title}\n{_commented(_contained(title, text), provenance)}"
 
 
@@ -373,7 +375,7 @@ def plan_rename(
         RecordMissingError: If there is no such section.
         RefusedError: If another section has the new title.
     """
-    new_title = _clean(new_title)
+    new_title = clean(new_title)
     for name in (title, new_title):
         _guard(knowledge, name, by_entity=by_entity, force_locked=False)
     section = _existing(knowledge, title)
@@ -399,8 +401,8 @@ def plan_remove(
     return _replaced(knowledge, _existing(knowledge, title), "", "", why)
 
 
-def _clean(title: str) -> str:
-    """Make a title that reads back as one line of heading."""
+def clean(title: str) -> str:
+    """Return a title as one line of heading that reads back; nothing of it says whom it is for."""
     told, locked = _read(title)
     return f"{MARKER} {told}" if locked else told
 

@@ -11,7 +11,7 @@ import typer
 from msgspec.structs import replace
 
 from bumble import patterns
-from bumble.cli import listing, output, writing
+from bumble.cli import listing, output, people, writing
 from bumble.cli.command import (
     DryRunOption,
     TagOption,
@@ -23,8 +23,10 @@ from bumble.cli.command import (
     writes,
 )
 from bumble.cli.opening import Opened
+from bumble.entity import companions
 from bumble.errors import FileChangedError, SectionLockedError, UsageError
 from bumble.records import journal, knowledge
+from bumble.records.base import Provenance
 from bumble.text import stop_words
 from bumble.text.yaml_edit import SourceError
 
@@ -100,12 +102,22 @@ def set_(
     force_locked: ForceOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
-    """Write a section, or correct the one of this title."""
-    title = writing.one_line(title, "title")
+    """Write a section, or correct the one of this title.
+
+    A title that ends with `[only for Bo]` makes one that Bo alone, and you, may meet.
+    """
+    title, people_named = companions.only_for(writing.one_line(title, "title"))
+    audience = tuple(people.find(opened, name).id for name in people_named)
     book = _read(opened)
-    title = _own_title(opened, book, title)
+    title = knowledge.clean(_own_title(opened, book, title))
     section = knowledge.find(book, title)
     _guard(section, force_locked=force_locked)  # before anything is typed
+    if section is not None and audience and set(audience) != set(section.provenance.audience):
+        whom = ", ".join(section.provenance.audience) or "everybody"
+        raise UsageError(
+            f'"{section.title}" is there already, for {whom}.\n'
+            "Give this another title, or say in the file whom that is for: `bumble knowledge edit`."
+        )
     if section is not None and locked and not section.locked:
         raise UsageError(
             f'"{section.title}" is there already, and not locked.\n'
@@ -113,7 +125,14 @@ def set_(
         )
     heading = f"{knowledge.MARKER} {title}" if locked and section is None else title
     _write(
-        opened, book, heading, text, in_editor=editor, force_locked=force_locked, dry_run=dry_run
+        opened,
+        book,
+        heading,
+        text,
+        audience=audience,
+        in_editor=editor,
+        force_locked=force_locked,
+        dry_run=dry_run,
     )
 
 
@@ -198,6 +217,7 @@ def _write(
     title: str,
     text: list[str] | None,
     *,
+    audience: tuple[str, ...] = (),
     in_editor: bool,
     force_locked: bool,
     dry_run: bool,
@@ -211,7 +231,13 @@ def _write(
         why = f'{"correct" if existing else "learn"} "{shown}"'
         while True:
             change = knowledge.plan_set(
-                book, title, body, why, by_entity=False, force_locked=force_locked
+                book,
+                title,
+                body,
+                why,
+                by_entity=False,
+                force_locked=force_locked,
+                provenance=Provenance(trust="owner", audience=audience) if audience else None,
             )
             try:
                 writing.commit(
@@ -245,7 +271,7 @@ def _find(opened: Opened, book: knowledge.Knowledge, title: str) -> knowledge.Kn
     """Return the section of a title, if it is for whoever looks; else there is none."""
     viewer = listing.Viewer(opened)
     own = [section for section in book.sections if viewer.may_see(section.provenance)]
-    section = knowledge.find(replace(book, sections=tuple(own)), title)
+    section = knowledge.find(replace(book, sections=tuple(own)), knowledge.said(title))
     if section is None:
         raise listing.missing("section", title, [section.title for section in own])
     return section

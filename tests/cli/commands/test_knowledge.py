@@ -14,6 +14,28 @@ def test_a_section_is_written_shown_and_listed(run: Run) -> None:
     assert run.text("knowledge.md").endswith("\n\n## Pets\n\nSam has a cat\n")
 
 
+def test_whom_alone_a_section_is_for_stands_in_its_title(run: Run) -> None:
+    run.ok("person", "add", "Bo", "A friend.")
+    assert run.ok("knowledge", "set", "Knee [only for Bo]", "It hurts").out == 'Added "Knee".\n'
+    assert "## Knee [only for bo]\n" in run.text("knowledge.md")
+    assert run.ok("knowledge", "set", "# Knee [only for bo]", "Better").out == 'Changed "Knee".\n'
+    assert run.ok("knowledge", "set", "knee", "Well").out == 'Changed "Knee".\n'
+    assert run.ok("knowledge", "show", "Knee [only for bo]").out.startswith("## Knee\n\nWell\n")
+    section = run.ok("knowledge", "show", "Knee", "--json").data
+    assert section["provenance"] == {"trust": "owner", "audience": ["bo"]}
+
+
+def test_a_section_stays_for_whom_it_was(run: Run) -> None:
+    run.ok("person", "add", "Bo", "A friend.")
+    run.ok("knowledge", "set", "Tea", "Green")
+    before = run.state()
+    ran = run("knowledge", "set", "Tea [only for bo]", "Black")
+    assert ran.code == 2
+    assert '"Tea" is there already, for everybody' in ran.err
+    assert run("knowledge", "set", "Knee [only for nobody]", "It hurts").code != 0
+    assert run.state() == before
+
+
 @pytest.mark.parametrize("words", [[], ["-"]])
 def test_the_text_may_come_on_standard_input(run: Run, words: list[str]) -> None:
     run.ok("knowledge", "set", "Pets", *words, stdin="a cat\r\n\r\nand a dog\n")
