@@ -242,7 +242,8 @@ def undo(
     over = undoing.passed_over(root, chosen) if last else []
     shown = seen(opened, [commit for commit, _ in over])
     passed = [(commit, why) for commit, (_, why) in zip(shown, over, strict=True)]
-    if (hand := next((commit for commit, _ in passed if not commit.cycle), None)) and not dry_run:
+    hand = next((commit for commit, _ in passed if not (commit.cycle or commit.is_merge)), None)
+    if hand:
         raise RefusedError(
             f'Newer is "{hand.title}" ({hand.short}), which bumble did not make.\n'
             f"`git -C {shlex.quote(str(root))} revert {hand.short}` takes that back; "

@@ -60,6 +60,11 @@ class Commit(Struct, frozen=True):
         """What made it: `dream`, `chat`, `knowledge set`; empty if a person did."""
         return self.trailer(CYCLE)
 
+    @property
+    def is_merge(self) -> bool:
+        """Whether it only brings together what others hold, which are to be taken back then."""
+        return len(self.parents) > 1 and not self.cycle
+
     def trailer(self, name: str) -> str:
         """Return the first value of a trailer; empty without one."""
         return next((value for key, value in self.trailers if key == name), "")

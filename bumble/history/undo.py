@@ -89,6 +89,11 @@ def plan(root: Path, commit: log.Commit, *, force: bool = False) -> UndoPlan:
 
 
 def _check_kind(commit: log.Commit) -> None:
+    if commit.is_merge:
+        raise RefusedError(
+            f"{commit.short} ({commit.title}) is a merge\n"
+            "Nothing was written. `bumble log` shows what it brought: take that back."
+        )
     if not commit.cycle:
         raise RefusedError(
             f"{commit.short} ({commit.title}) was not made by bumble\n"
@@ -194,6 +199,8 @@ def passed_over(root: Path, chosen: log.Commit) -> list[tuple[log.Commit, str]]:
 
 
 def _why_passed(commit: log.Commit, undone: set[str]) -> str:
+    if commit.is_merge:
+        return "a merge"
     if not commit.cycle:
         return "not made by bumble"
     if commit.id in undone:

@@ -83,17 +83,29 @@ def test_last_brings_nobody_back_who_was_forgotten(ada: Run) -> None:
     assert "a forgetting" in ran.err and "person add" in ran.out
 
 
-def test_what_last_passes_over_is_told(dreamer: Run) -> None:
+def test_last_is_refused_where_a_hand_made_something_newer(dreamer: Run) -> None:
     dreamer.write("notes.txt", "mine")
     git(dreamer.entity.root, "add", "notes.txt")
     git(dreamer.entity.root, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "mine")
-    ran = dreamer.ok("undo", "--last", "--dry-run")
-    assert 'passed over: "mine" (' in ran.err
-    assert "): not made by bumble" in ran.err
-    assert "gone: dream drm_1" in ran.out
-    refused = dreamer("undo", "--last")
-    assert (refused.code, "which bumble did not make" in refused.err) == (13, True)
+    for more in (["--dry-run"], []):
+        refused = dreamer("undo", "--last", *more)
+        assert (refused.code, "which bumble did not make" in refused.err) == (13, True)
     assert dreamer.file("dreams/drm_1.md").exists()
+
+
+def test_last_passes_over_a_merge_and_says_so(dreamer: Run, tmp_path: Path) -> None:
+    root, away = dreamer.entity.root, tmp_path / "away"
+    git(tmp_path, "clone", "-q", str(root), str(away))
+    dreamer.ok("-e", str(away), "knowledge", "set", "Tea", "green")
+    dreamer.ok("knowledge", "set", "Home", "Lisbon")
+    options = ("-q", "--no-rebase", "--no-edit", str(away), "main")
+    git(root, "-c", "user.name=x", "-c", "user.email=x@x", "pull", *options)
+    merge = git(root, "rev-parse", "--short=7", "HEAD").strip()
+    refused = dreamer("undo", merge)
+    assert (refused.code, "is a merge\n" in refused.err) == (13, True)
+    assert f"({merge}): a merge" in dreamer.ok("undo", "--last", "--dry-run").err
+    dreamer.ok("undo", "--last")
+    assert len({"Tea", "Home"} & set(dreamer.text("knowledge.md").split())) == 1
 
 
 def test_an_undo_can_be_undone(dreamer: Run) -> None:
