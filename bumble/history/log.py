@@ -86,9 +86,8 @@ def require(root: Path) -> None:
     if answer.code == git.NOT_INSTALLED:
         raise HistoryMissingError(root, "git is not installed here", "Install it, and try again.")
     if answer.code != 0:
-        raise HistoryMissingError(
-            root, answer.why if answer.err else "nothing has been committed yet"
-        )
+        why = answer.why if answer.err else "nothing has been committed yet"
+        raise HistoryMissingError(root, why, "It begins with the next change.")
 
 
 def read(

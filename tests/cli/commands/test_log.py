@@ -124,3 +124,10 @@ def test_a_real_clash_leaves_markers_and_doctor_names_them(ada: Run, tmp_path: P
     ran = ada("knowledge", "set", "Home", "Lisbon.")
     assert ran.code == 12
     assert "the two sides of a merge stand here" in ran.err
+
+
+def test_a_history_that_is_still_empty_begins_with_the_next_change(run: Run) -> None:
+    git(run.entity.root, "init", "-q", "-b", "main")
+    said = run("undo", "--last")
+    assert (said.code, "It begins with the next change." in said.err) == (1, True)
+    assert "git init" not in said.err
