@@ -123,8 +123,10 @@ class SettingInvalidError(UserError):
 
     exit_code = 12
 
-    def __init__(self, place: str, problem: str) -> None:
-        super().__init__(f"{place}: {problem}\nSee every setting with `bumble config show`.")
+    def __init__(
+        self, place: str, problem: str, advice: str = "See every setting with `bumble config show`."
+    ) -> None:
+        super().__init__(f"{place}: {problem}\n{advice}")
 
 
 class FolderNewerError(SettingInvalidError):
@@ -165,12 +167,14 @@ class FileChangedError(RefusedError):
 
 
 class MergeUnfinishedError(RefusedError):
-    """git has left the two sides of a merge in a file that was to be written."""
+    """git has left the two sides of a merge in some files, which are their owner's to settle."""
 
-    def __init__(self, root: Path, paths: Sequence[str]) -> None:
+    def __init__(self, root: Path, paths: Sequence[str], back: str) -> None:
+        git = f"git -C {shlex.quote(str(root))}"
+        way_back = f"; `{git} {back}` takes it back" if back else ""
         super().__init__(
-            f"{root}: git is in the middle of a merge, with conflicts in {', '.join(paths)}\n"
-            "Nothing has been written. Settle them, `git add` the files, and run this again."
+            f"{root}: a merge is open: both sides of it stand in {', '.join(paths)}\n"
+            f"Keep one, `git add` the files, and run this again{way_back}."
         )
 
 

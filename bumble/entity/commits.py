@@ -299,7 +299,8 @@ class Commits:
         entries = self._look({*paths, *(path for note in waiting for path in note.after)})
         clash = [entry.path for entry in entries if entry.unmerged and entry.path in paths]
         if clash:
-            raise MergeUnfinishedError(self.root, clash)
+            _, back = gitdir.ENDINGS.get(self.repository.under_way, ("", ""))
+            raise MergeUnfinishedError(self.root, clash, back)
         if not self.commits:
             return
         if not self.waits:

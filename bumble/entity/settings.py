@@ -271,7 +271,8 @@ def _parsed(path: Path, raw: bytes) -> tuple[Plain, str]:
     except yaml_edit.SourceError as error:
         if marks := merge_marks.line_of(source):
             problem = "a merge is open: its two sides stand here; keep one, then `git add` it"
-            raise SettingInvalidError(f"{path}:{marks}", problem) from error
+            advice = "`bumble doctor` says how to go on, and how to take the merge back."
+            raise SettingInvalidError(f"{path}:{marks}", problem, advice) from error
         raise invalid(str(path), error) from error
 
 

@@ -160,10 +160,10 @@ def _go_on(
         MergeUnfinishedError: If something is not settled yet.
         SyncError: If something else is under way, or git refuses.
     """
-    if left := sorted(clone.unmerged(place)):
-        raise MergeUnfinishedError(root, left)
     under_way = place.repository.under_way
     on, back = gitdir.ENDINGS[under_way]
+    if left := sorted(clone.unmerged(place)):
+        raise MergeUnfinishedError(root, left, back)
     git_here = f"git -C {shlex.quote(str(root))}"
     advice = f"Go on with `{git_here} {on}`, or take it back with `{git_here} {back}`."
     if under_way != "a merge":
@@ -190,7 +190,7 @@ def _merged(
         raise SyncError(root, " ".join((result.why, *edited[:MOST_SHOWN])), advice)
     mended = clone.mend_conflicts(root, place, policy)
     if mended.left and leaves_open:
-        raise MergeUnfinishedError(root, mended.left)
+        raise MergeUnfinishedError(root, mended.left, gitdir.ENDINGS["a merge"][1])
     if mended.left:
         place.call("merge", "--abort")
         why = f"both changed {', '.join(mended.left)}"

@@ -316,9 +316,12 @@ def test_what_was_edited_by_hand_is_committed_and_a_settled_merge_brought_to_its
     root = life.entity.root
     renamed_on_both_sides(root, away)
     said = life("sync", "--push")  # both changed the name
-    assert (said.code, "entity.yaml" in said.err) == (13, True)
+    assert (said.code, "both sides of it stand in entity.yaml" in said.err) == (13, True)
+    assert f"`git -C {root} merge --abort` takes it back." in said.err
+    assert "othing has been written" not in said.err
     assert git(root, "log", "-1", "--format=%s").strip() == "by hand: entity.yaml"
-    assert life("sync").code != 0  # nothing is settled yet
+    again = life("sync")  # nothing is settled yet
+    assert (again.code, "`bumble doctor` says how to go on" in again.err) == (12, True)
     git(root, "checkout", "--ours", "--", "entity.yaml")
     git(root, "add", "entity.yaml")
     life.entity.journal.write_text("## 2026-05-24 20:00\n\nEdited beside.\n")
