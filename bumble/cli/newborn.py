@@ -276,7 +276,8 @@ def _entry(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> ch
 def _dream(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
     at = _at(opened, entry)
     dream_id = base.stable_id(dreams.PREFIX, at, "demo")
-    made = dreams.new(dream_id, at, (), (entry["text"],), "", title=entry["title"])
+    told = (dream_id, at, (), (entry["text"],), "")
+    made = dreams.new(*told, title=entry["title"], provenance=base.Provenance(by="dream"))
     return dreams.DREAM.plan_new(made, "dream")
 
 

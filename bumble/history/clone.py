@@ -276,12 +276,12 @@ def _keep_path(
 def _bring_beside(root: Path, place: git.Git, path: str, *, ours: bool) -> list[str]:
     """Bring back what went with a file: a record and its companion are one, and so is a folder."""
     record, private = companions.record_of(path) or path, place.repository.private
-    kind, name = kinds.of_path(record), PurePosixPath(record)
+    kind, file = kinds.of_path(record), PurePosixPath(record)
     heads = ("HEAD",) if ours else _INCOMING_HEADS
     side = next((head for head in heads if (private / head).exists()), "")
     if kind is None or not side:
         return []
-    folder = [f"{name.parent}/"] if name.name == kind.folder_file else []
+    folder = [f"{file.parent}/"] if file.name == kind.folder_file else []
     beside = [*folder, record, companions.place(record) or record]
     listed = place.call("--literal-pathspecs", "ls-tree", "-rz", "--name-only", side, *beside)
     gone = [

@@ -32,6 +32,11 @@ def is_untrusted(trust: str) -> bool:
     return trust in UNTRUSTED
 
 
+def is_by_hand(origin: base.Provenance) -> bool:
+    """Whether a person wrote a text: nothing names itself, nor was what did so lost."""
+    return not (origin.by or is_untrusted(origin.trust))
+
+
 def lowest_untrusted(trusts: Iterable[str]) -> str:
     """Return the lowest of some tiers if it is an untrusted one, else nothing."""
     lowest = base.lowest_trust(trusts)

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.files import disk
-from bumble.records import sessions
+from bumble.records import provenance, sessions
 from bumble.records.forgotten import Forgotten
 from bumble.records.kind import RecordView
 from bumble.text import markdown, stop_words, words
@@ -173,7 +173,7 @@ class ForgettingDraft(Struct):
         return self.until is None or (not self.is_back if at is None else at <= self.until)
 
     def is_own(self, view: RecordView) -> bool:
-        """Whether something is of or for them alone, or rests on nothing but what goes."""
+        """Whether it rests on nothing but what goes, or is the entity's, and of them alone."""
         if view.id in self.gone:
             return True
         ids = set(view.sources)
@@ -183,7 +183,7 @@ class ForgettingDraft(Struct):
             return True
         is_theirs = {self.person} in (set(view.origin.audience), set(view.people))
         is_older = self.is_past(view.at) or (view.at is None and not ids)
-        return is_theirs and is_older
+        return is_theirs and is_older and not provenance.is_by_hand(view.origin)
 
     def touches(self, view: RecordView) -> bool:
         """Whether something rests on what goes, or was for them too."""

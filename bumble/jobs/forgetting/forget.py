@@ -38,11 +38,14 @@ STILL_NAMED = "it still has the name, in words that are a person's to edit"
 NAMED_BEFORE = "the name is gone from it; whether its words still tell of them is yours to see"
 RESTS_IN_PART = "it rests in part on what is forgotten"
 FILE_NAMED = "its file is named for them"
+ONLY_THEIRS = "a person wrote it for them alone"
 STILL_QUOTED = "it has words of theirs, in what a person wrote"
-ONE = {  # of what is counted
+ONE = {  # of what is counted: how its label begins
     **{kind.plural: kind.singular for kind in kinds.KINDS},
     "messages": "message",
-    "places in state": "place in state",
+    "places": "place",
+    "files": "file",
+    "earlier versions": "earlier version",
 }
 _LARGEST_LOOKED_INTO = 4_000_000  # of files that no kind of record reads, in bytes
 
@@ -104,6 +107,9 @@ def _judge(
         NAMED_BEFORE: bool(views) and draft.is_named_in(old),
         RESTS_IN_PART: any(
             draft.gone & set(view.sources) for view in views if not draft.is_own(view)
+        ),
+        ONLY_THEIRS: any(
+            set(view.origin.audience) == {draft.person} and not draft.is_own(view) for view in views
         ),
         FILE_NAMED: bool(views) and f"-{draft.person}-" in f"-{_named(path)}-",
     }
@@ -182,10 +188,16 @@ class Forgetting(Struct, frozen=True):
     def summary(self) -> str:
         """The counts on one line: `2 episodes, 1 portrait`."""
         return ", ".join(
-            f"{number} {ONE.get(label, label) if number == 1 else label}"
+            f"{number} {_one(label) if number == 1 else label}"
             for label, number in self.counts.items()
             if number
         )
+
+
+def _one(label: str) -> str:
+    """Return what one is called of what is counted under a label."""
+    spelt = (label.replace(many, one, 1) for many, one in ONE.items() if label.startswith(many))
+    return next(spelt, label)
 
 
 def plan(

@@ -90,7 +90,7 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> markd
     if view.document is None or not draft.is_past(view.at):
         return view.document
     document = without_id(draft, kind, view.document)
-    if not (view.origin.by or kind.own_words):
+    if provenance.is_by_hand(view.origin):
         return document
     near = draft.touches(view)
     document = _without_named(draft, kind, document, near=near)
@@ -137,10 +137,11 @@ def _messages_without(draft: ForgettingDraft, view: RecordView) -> list[sessions
 def without_id(
     draft: ForgettingDraft, kind: Kind, document: markdown.Document
 ) -> markdown.Document:
-    """Take a person out of a record's lists of ids; others stand in each, so none is emptied."""
+    """Take a person out of a record's lists of ids; what was for them alone opens to nobody."""
     for key in kind.people_keys:
-        if draft.person in (listed := base.texts(document.meta, key)):
-            left = [person_id for person_id in listed if person_id != draft.person]
+        listed = base.texts(document.meta, key)
+        left = [person_id for person_id in listed if person_id != draft.person]
+        if left != list(listed) and (left or key != "audience"):
             document = base.with_values(document, {key: left or None})
     return document
 
@@ -167,10 +168,10 @@ def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
     text, audience = view.source, list(view.origin.audience)
     if not draft.is_past(view.at):
         return text
-    if draft.person in audience:
-        left = [person_id for person_id in audience if person_id != draft.person]
+    left = [person_id for person_id in audience if person_id != draft.person]
+    if left and left != audience:
         text = provenance.with_origin_values(text, {"audience": left})
-    if not view.origin.by:
+    if provenance.is_by_hand(view.origin):
         return text
     near = draft.touches(view)
     if text.startswith(working.NOTE_MARK):  # a line that is a note of its own

@@ -21,6 +21,7 @@ from bumble.records import (
     journal,
     knowledge,
     narrative,
+    projects,
     relationships,
     reminders,
     session_files,
@@ -196,11 +197,20 @@ def test_what_is_a_persons_own_to_edit_is_named(entity: Entity) -> None:
 def test_dreams_skills_and_reminders_that_are_of_them_alone_go(entity: Entity) -> None:
     write(
         entity,
-        dreams.DREAM.plan_new(dreams.new("drm_1", NOON, (("ep_1", "ep_1"),), (SECRET,), ""), ""),
+        dreams.DREAM.plan_new(
+            dreams.new(
+                *("drm_1", NOON, (("ep_1", "ep_1"),), (SECRET,), ""),
+                provenance=origin("ep_1", by="dream"),
+            ),
+            "",
+        ),
         skills.plan_set(
             [], "Bake", SECRET, SECRET, "", overwrite=False, provenance=origin("ses_1")
         ),
-        reminders.REMINDER.plan_new(reminders.new("rem_1", NOON, SECRET, person="sam"), ""),
+        reminders.REMINDER.plan_new(
+            reminders.new("rem_1", NOON, SECRET, person="sam", provenance=origin(by="remind add")),
+            "",
+        ),
         beliefs.BELIEF.plan_new(
             beliefs.new("bel_3", SECRET, "dream_insight", 0.5, NOON, evidence=("drm_1",)), ""
         ),
@@ -210,6 +220,35 @@ def test_dreams_skills_and_reminders_that_are_of_them_alone_go(entity: Entity) -
     for folder in (entity.dreams, entity.skills, entity.reminders):
         assert list(folder.rglob("*.md")) == []
     assert SECRET not in "".join(one.text for one in beliefs.BELIEF.readable(entity.beliefs))
+
+
+def test_what_a_person_wrote_of_them_stays_word_for_word_and_is_named(entity: Entity) -> None:
+    alone, told = Provenance(audience=("sam",)), f"Sam has {SECRET}."
+    write(
+        entity,
+        projects.plan_new("Paint", {"people": ["sam"]}, told, ""),
+        episodes.EPISODE.plan_new(episodes.new("ep_9", NOON, 0.5, told, people=("sam",)), ""),
+        knowledge.plan_set(
+            *(knowledge.read(entity.knowledge), "Knee", told, ""), by_entity=False, provenance=alone
+        ),
+    )
+    plan = forgotten(entity)
+    (painted,) = projects.PROJECT.readable(entity.root / projects.FOLDER)
+    assert (painted.source.body, painted.people) == (told, ())
+    kept = {one.id: one for one in episodes.EPISODE.readable(entity.episodes)}["ep_9"]
+    assert (kept.text, kept.people) == (told, ())
+    section = knowledge.find(knowledge.read(entity.knowledge), "Knee")
+    assert section and (section.text, section.provenance.audience) == (told, ("sam",))
+    named = {one.path for one in plan.undecided}
+    assert {"projects/paint.md", "knowledge.md"} <= named
+    assert any("ep_9" in path for path in named)
+    assert forget.plan(entity, "sam", ["Sam"], UTC).changes == ()
+
+
+def test_one_of_a_kind_is_told_in_the_singular() -> None:
+    counts = {"episodes with the name": 1, "files of sections of knowledge": 1, "messages": 2}
+    told = "1 episode with the name, 1 file of sections of knowledge, 2 messages"
+    assert forget.Forgetting((), counts, ()).summary == told
 
 
 def test_what_cannot_be_decided_is_named_with_the_reason(entity: Entity) -> None:
