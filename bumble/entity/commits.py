@@ -136,14 +136,17 @@ def catch_up(
 def keep_edits(
     root: Path,
     policy: CommitPolicy,
+    readable: Callable[[Path, Iterable[str]], set[str]],
     *,
     timeout_seconds: float = changes.DEFAULT_LOCK_TIMEOUT_SECONDS,
 ) -> str:
-    """Commit what was edited by hand in files that git knows; return why that can't be done now.
+    """Commit what was edited, made or renamed by hand; return why that can't be done now.
 
     Args:
         root: Of the entity.
         policy: How commits are made.
+        readable: Which of some files hold records; of those that git doesn't know, these alone are
+            committed.
         timeout_seconds: How long to wait for another writer.
     """
     made = history(root, policy)
@@ -151,7 +154,7 @@ def keep_edits(
         return ""
     with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
         made.settle()
-        return made.keep_edits()
+        return made.keep_edits(readable)
 
 
 def keep(root: Path, change_set: changes.ChangeSet, policy: CommitPolicy) -> None:
@@ -340,14 +343,16 @@ class Commits:
         left = (note for note in waiting if self.blind or not changed.isdisjoint(note.after))
         return Waiting(tuple(left), self.waits)
 
-    def keep_edits(self) -> str:
+    def keep_edits(self, readable: Callable[[Path, Iterable[str]], set[str]]) -> str:
         """Commit what differs from the last commit and is of no set; return why it can't."""
         if self.repository.under_way:
             return ""  # whoever goes on with that says so
         noted = {path for note in notes(self.root) for path in note.after}
         self._begin(notes(self.root))
         edited = changed(self.git) - noted
-        entries = [entry for entry in self._look(edited) if not entry.unknown] if edited else []
+        every = self._look(edited) if edited else []
+        records = readable(self.root, (entry.path for entry in every if entry.unknown))
+        entries = [entry for entry in every if not entry.unknown or entry.path in records]
         if entries and not self.waits:
             self._record(_by_hand(entries), entries)
         return self.waits if entries else ""

@@ -212,16 +212,16 @@ def gone(root: Path, place: git.Git, before: str) -> tuple[dict[str, int], list[
         How many of each kind, by its name, and the paths that bring them back; a folder that is
         gone as a whole stands for what was in it.
     """
-    options = ("--name-status", "--no-renames", "--relative", "-z")
-    rows = place.call("diff", *options, before, "HEAD").text.split("\0")
-    changed = list(zip(rows[1::2], rows[::2], strict=False))
-    here = {_record(path) for path, action in changed if action != "D"}
+    options = ("diff", "--name-only", "--relative", "-z")
+    there = place.call(*options, "--no-renames", "--diff-filter=d", before, "HEAD").text
+    here = {_record(path) for path in there.split("\0") if path}
+    # the same words under another name were renamed by hand
+    went = place.call(*options, "--find-renames=100%", "--diff-filter=D", before, "HEAD").text
     entries, gone_with_them = forgotten.read(root), _forgotten_since(place, before)
     paths = [
         path
-        for path, action in changed
-        if action == "D"
-        and path not in gone_with_them
+        for path in filter(None, went.split("\0"))
+        if path not in gone_with_them
         and (record := _record(path)) is not None
         and record not in here
         and not any(record[1] in entry.ids or entry.is_named(record[1]) for entry in entries)

@@ -6,9 +6,13 @@ them asks here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Mapping
+from datetime import UTC
+from pathlib import Path, PurePosixPath
 
+from bumble.entity import companions
+from bumble.entity.folder import Entity
+from bumble.errors import UserError
 from bumble.records.anchors import ANCHOR
 from bumble.records.automations import AUTOMATION
 from bumble.records.beliefs import BELIEF
@@ -68,6 +72,7 @@ __all__ = [
     "Kind",
     "of_id",
     "of_path",
+    "readable",
 ]
 
 KINDS: tuple[Kind, ...] = (  # in the order in which they are read and shown
@@ -102,6 +107,28 @@ def of_path(path: str) -> Kind | None:
                 return kind
     top = place.parts[0] if len(place.parts) > 1 else ""
     return next((kind for kind in KINDS if top and kind.folder == top), None)
+
+
+def readable(root: Path, paths: Iterable[str]) -> set[str]:
+    """Return which of some files hold a record that can be read, or are the companion of one."""
+    if not (wanted := {path: companions.record_of(path) or path for path in paths}):
+        return set()
+    entity = Entity(root)
+    files = {
+        entity.relative(file): (kind, file) for kind in KINDS for file in kind.reachable(entity)
+    }
+
+    def is_read(record: str) -> bool:
+        kind, file = files[record]
+        if file.is_symlink():  # no clone takes one
+            return False
+        try:
+            kind.read(file, UTC)
+        except (UserError, OSError):
+            return False
+        return True
+
+    return {path for path, record in wanted.items() if record in files and is_read(record)}
 
 
 def of_id(record_id: str) -> str:

@@ -17,7 +17,7 @@ from bumble.entity.commits import CommitPolicy
 from bumble.errors import RefusedError, ReviewError
 from bumble.history import merge
 from bumble.history import review as proposed
-from bumble.records import base, relationships, state, working
+from bumble.records import base, kinds, relationships, state, working
 from bumble.records.base import Provenance
 from bumble.runtime import review_queue
 from tests.support.kills import every_call, forks, in_child
@@ -335,7 +335,7 @@ def test_notes_that_came_while_a_proposal_waited_stay(root: Path) -> None:
 def test_portraits_of_two_nights_are_both_accepted_also_of_one_moment(root: Path) -> None:
     path, mine = "relationships/sam.md", Provenance(by="reflect", sources=("ses_1", "msg_1"))
     changes.apply(root, ChangeSet("meet: Sam", (relationships.PERSON.plan_new(SAM, ""),)))
-    commits.keep_edits(root, policy())
+    commits.keep_edits(root, policy(), kinds.readable)
 
     def drawn(text: str) -> ChangeSet:
         there = base.load(root / path, relationships.PERSON.parse)

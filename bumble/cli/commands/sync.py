@@ -63,7 +63,7 @@ def sync(
     """Fetch what other clones did, merge it by meaning, and check the folder.
 
     --setup begins it: it says what would be uploaded, asks, and refuses a place that anybody can
-    read. Nothing is uploaded before that. Else it commits what was edited by hand, reaches out to
+    read. Nothing is uploaded before that. Else it commits what was written by hand, reaches out to
     the remote that the branch follows, and pushes only with --push. Ends with exit code 12 if
     something is wrong with the folder then; it is not pushed in that case. With --nightly, a sync
     that can't be finished leaves everything as it was, and the next talk says so.
@@ -122,7 +122,7 @@ def _keep(opened: opening.Opened) -> None:
     waiting = commits.catch_up(root, policy, timeout_seconds=timeout)
     if waiting.notes:
         output.warn(opened.shell, f"written, but not committed yet: {waiting.why}")
-    if why := commits.keep_edits(root, policy, timeout_seconds=timeout):
+    if why := commits.keep_edits(root, policy, kinds.readable, timeout_seconds=timeout):
         output.warn(opened.shell, f"edited by hand, but not committed: {why}")
 
 

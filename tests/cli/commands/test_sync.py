@@ -12,9 +12,10 @@ import pytest
 
 from bumble.cli.talk import beginning
 from bumble.history import remote
-from bumble.records import session_files, sessions
-from tests.support import clones
+from bumble.records import kinds, session_files, sessions
+from tests.support import clones, every_kind
 from tests.support.clones import check_whole, lived
+from tests.support.kind_samples import record
 from tests.support.repository import git
 from tests.support.running import Run
 from tests.support.sweeps import turns
@@ -328,3 +329,37 @@ def test_what_was_edited_by_hand_is_committed_and_a_settled_merge_brought_to_its
     assert life.ok("sync", "--push", "--json").data["pushed"]
     assert git(root, "status", "--porcelain") == ""
     assert "name: Ivy" in life.text("entity.yaml")
+
+
+def test_a_record_of_any_kind_that_a_hand_made_or_renamed_goes_along(life: Run, away: Path) -> None:
+    root, made = life.entity.root, list[str]()
+    life.ok("sync", "--push")
+    for kind in kinds.KINDS:
+        if kind.forgetting != "beside" and not (root / record(kind.name, "Oak.")[0]).exists():
+            made.append(str(every_kind.place(root, kind, "Oak.").relative_to(root)))
+    life.write("sources/projects/new.yaml", "trust: owner\n")  # its record was not written
+    life.write("projects/notes.txt", "mine")
+    assert life.ok("sync", "--push", "--json").data["pushed"]
+    assert git(root, "status", "--porcelain", "-uall").split() == [
+        *("??", "projects/notes.txt"),
+        *("??", "sources/projects/new.yaml"),
+    ]
+    assert len(made) > 10
+    (project,) = [path for path in made if path.startswith("projects/")]
+    (root / project).rename(root / "projects/garden.md")
+    life.ok("sync", "--push")
+    brought = life.ok("-e", str(away), "sync", "--json")
+    assert (brought.data["gone"], "deleted in another clone" in brought.err) == ({}, False)
+    assert not [path for path in made if path != project and not (away / path).exists()]
+    assert (away / "projects/garden.md").exists() and not (away / project).exists()
+
+
+def test_a_new_file_that_is_no_record_is_named_and_waits(life: Run, away: Path) -> None:
+    root = life.entity.root
+    life.write("reminders/plants.md", "---\nat: soon\n---\n\nWater the plants.\n")
+    (root / "projects").mkdir()
+    (root / "projects/link.md").symlink_to("../journal.md")
+    said = life("sync", "--push")
+    assert (said.code, "reminders/plants.md:2" in said.out) == (12, True)
+    assert "?? reminders/plants.md" in git(root, "status", "--porcelain", "-uall")
+    assert "?? projects/link.md" in git(root, "status", "--porcelain", "-uall")
