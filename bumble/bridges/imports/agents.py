@@ -124,8 +124,11 @@ def read_claude_code(source: ImportSource, context: ledger.ImportContext) -> Ite
         elif len(note.body) > notes.MAX_FACT_CHARS:
             yield from notes.dated(note, ledger.OTHER, CLAUDE_CODE)
         elif note.body.strip():
-            parts = (one_line(foreign.text(note.meta, "description")), note.body.strip())
-            yield ledger.Fact(f"{note.title} ({CLAUDE_CODE})", "\n\n".join(filter(None, parts)))
+            about, body = one_line(foreign.text(note.meta, "description")), note.body.strip()
+            is_told = about.rstrip("… ") in one_line(body.replace("\n>", "\n"))
+            yield ledger.Fact(
+                f"{note.title} ({CLAUDE_CODE})", body if is_told else f"{about}\n\n{body}"
+            )
 
     yield from notes.each(source, (*indices, *names), memory)
     yield from foreign.others(source, [*names, *indices], "files that are no memory")
