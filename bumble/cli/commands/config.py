@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from operator import eq
 from pathlib import Path
@@ -163,7 +164,7 @@ def set_(
     ):
         kept = f"{journal.PATH} keeps its times as they stand there, and is read in the new zone"
         output.warn(shell, f"{kept}; all else shows the same moments by the new clock")
-    _report(shell, "config set", place, key, before, after, dry_run=dry_run)
+    _report(shell, "config set", place, key, before, after, folder=entity, dry_run=dry_run)
 
 
 def _check_model(shell: Shell, entity: Path | None, key: str, *, user: bool) -> None:
@@ -215,7 +216,7 @@ def unset(
         dry_run=dry_run,
         lock_timeout=lock_timeout,
     )
-    _report(shell, "config unset", place, key, before, after, dry_run=dry_run)
+    _report(shell, "config unset", place, key, before, after, folder=entity, dry_run=dry_run)
 
 
 def _place(
@@ -241,6 +242,7 @@ def _report(
     before: str,
     after: str,
     *,
+    folder: Path | None,
     dry_run: bool,
 ) -> None:
     """Print what came of an edit, and say why it does not count if it does not."""
@@ -252,7 +254,7 @@ def _report(
         output.result(shell, command, data | {"diff": lines}, lines or nothing)
         output.say("Nothing was written: --dry-run.")
         return
-    loaded = setting_files.load(shell, place)
+    loaded = _in_force(shell, place, folder)
     shell.entity_name = loaded.identity.name if loaded.identity else None
     try:
         row = next(iter(_rows(loaded, key)))
@@ -262,6 +264,17 @@ def _report(
     prefix = "" if changed else "Nothing to do: "
     told = f"{prefix}{_line(row, origin=True)}"
     output.result(shell, command, data | {"value": row[1], "origin": row[2]}, told)
+
+
+def _in_force(
+    shell: Shell, place: setting_files.SettingsFile, folder: Path | None
+) -> settings.Settings:
+    """Read the settings as they count now: an entity's go before the user's own, where one is."""
+    if place.root is None:
+        with suppress(UserError):  # none is meant, or its file can't be read
+            file = opening.locate(shell, folder)[0] / ENTITY_FILE
+            return settings.load(file, shell.user_file, shell.environ)
+    return setting_files.load(shell, place)
 
 
 @app.command("trust")

@@ -185,6 +185,17 @@ def test_get_knows_who_the_entity_is(run: Run, tmp_path: Path) -> None:
     assert "there is none here" in ran.err
 
 
+def test_a_users_setting_that_an_entity_has_its_own_of_is_shown_as_it_counts(run: Run) -> None:
+    run.ok("config", "set", "memory.max_recall_results", "4")
+    ran = run.ok("config", "set", "--user", "memory.max_recall_results", "9")
+    assert ran.out.startswith("memory.max_recall_results: 4  # entity.yaml:")
+    assert "another place decides `memory.max_recall_results` all the same: entity" in ran.err
+    ran = run.ok("config", "unset", "--user", "memory.max_recall_results", "--json")
+    assert (ran.data["changed"], ran.data["value"]) == (True, 4)
+    run.write("entity.yaml", "name: [\n")
+    assert ": 9  #" in run.ok("config", "set", "--user", "memory.max_recall_results", "9").out
+
+
 def test_user_settings_need_no_entity(run: Run, user_file: Path, tmp_path: Path) -> None:
     assert run("config", "set", "llm.model", "one", cwd=tmp_path).code == 10
     assert "--user" in run("config", "set", "llm.model", "one", cwd=tmp_path).err
