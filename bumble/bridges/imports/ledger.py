@@ -254,6 +254,8 @@ MAX_REASONS = 50  # what a broken file says may differ each time
 class ImportReport(Struct):
     """The counts of an import."""
 
+    read: bool = False  # whether anything could be, taken or not
+    broken: int = 0  # things that should have been readable and were not
     new: int = 0  # conversations
     grown: int = 0
     unchanged: int = 0
@@ -273,16 +275,6 @@ class ImportReport(Struct):
         return bool(self.new or self.grown or self.facts or self.skills or self.persona)
 
     @property
-    def read(self) -> bool:
-        """Whether anything could be read."""
-        return self.changed or bool(self.unchanged or self.older or self.same)
-
-    @property
-    def broken(self) -> int:
-        """How many things should have been readable and were not."""
-        return sum(one.count for items in self.left_out.values() for one in items if one.broken)
-
-    @property
     def blocks_left_out(self) -> int:
         """How many pieces of messages were not taken."""
         return sum(one.count for items in self.left_out.values() for one in items if one.is_block)
@@ -293,6 +285,7 @@ class ImportReport(Struct):
         if why not in self.left_out and len(self.left_out) >= MAX_REASONS:
             why = "further kinds of blocks" if item.is_block else "further problems"
         self.left_out.setdefault(why, []).append(item)
+        self.broken += item.count * item.broken
 
     def data(self) -> dict[str, Any]:
         """Return it for JSON."""

@@ -110,6 +110,7 @@ class Importer:
         self._what = shorten(
             secrets.redacted(one_line(next(filter(None, names), ""))), MAX_SHOWN_CHARS
         )
+        broken = self.report.broken
         match item:
             case ImportedTalk():
                 self._talk(item)
@@ -121,6 +122,7 @@ class Importer:
                 self._persona(item)
             case LeftOut():
                 self.report.leave(item)
+        self.report.read |= not isinstance(item, LeftOut) and self.report.broken == broken
         if len(self._planned) >= BATCH_FILES or self._bytes >= BATCH_BYTES:
             self.flush()
 

@@ -353,6 +353,18 @@ def test_from_leaves_out_what_ended_before(run: Run, tmp_path: Path) -> None:
     assert run("import", path, "--format", "icq").code == 2
 
 
+def test_what_was_read_and_not_taken_blames_no_file_that_is_broken(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "one.md").write_text("Green tea.")
+    (tmp_path / "bad.md").write_bytes(b"caf\xe9")
+    command = ("import", str(tmp_path), "--format", "obsidian")
+    run.ok(*command)
+    again = run.ok(*command, "--as", "Nobody").out
+    assert "here as sam's: undo that import first (one)" in again
+    assert "it is no text in UTF-8 (bad.md)" in again
+
+
 def test_nothing_readable_is_an_error(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
     path.write_text('[{"title": "x", "mapping": {}, ')
