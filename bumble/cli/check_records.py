@@ -132,15 +132,27 @@ class Sources(Struct):
         """Find whom nothing knows any more: `person forget` leaves no id behind, a copy may."""
         listed = unite(record.view.people, record.view.origin.audience)
         strangers = [person for person in listed if person not in self.people]
-        if strangers:
+        ids = {person: self._id_of(person) for person in strangers}
+        called = [f"{ids[person]} for {person}" for person in strangers if ids[person]]
+        if called:
+            told = f"people stand here by their ids: write {', '.join(called)}"
+            yield record.finding("person-missing", told, "people", "for", "audience")
+        if unknown := [person for person in strangers if not ids[person]]:
             yield record.finding(
                 "person-missing",
-                f"it names {_named(strangers)}, whom no portrait and no conversation knows: "
+                f"it names {_named(unknown)}, whom no portrait and no conversation knows: "
                 "forgotten, or not merged",
                 "people",
                 "for",
                 "audience",
             )
+
+    def _id_of(self, name: str) -> str:
+        """Return the id of the only one who is called so; empty if there is none."""
+        wanted = disk.same_name(name)
+        portraits = {Path(path).stem for path in self.names.get(wanted, ())}
+        found = portraits or {one for one in self.people if disk.same_name(one) == wanted}
+        return found.pop() if len(found) == 1 else ""
 
 
 def _named(ids: list[str]) -> str:

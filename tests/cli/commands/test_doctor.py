@@ -276,3 +276,23 @@ def test_ignored_settings_are_a_note(ada: Run) -> None:
     ada.write("entity.yaml", "llm: {base_url: http://x.example}\n" + ada.text("entity.yaml"))
     assert found(ada) == [("settings-ignored", "entity.yaml", 1)]
     assert ada("doctor").code == 0
+
+
+def test_who_is_named_where_an_id_belongs_gets_it_said(run: Run) -> None:
+    run.write("relationships/lena.md", "---\nnames: [Lena Müller, Len]\n---\n\nA friend.\n")
+    run.write("projects/x.md", "---\ntitle: X\npeople: [Len, Zoe, SAM]\n---\n\nWe sail.\n")
+    run.write("knowledge.md", "## Knee [only for Lena Müller]\n\nIt hurts.\n")
+    told = {
+        (one["path"], one["said"])
+        for one in run("doctor", "--json").data["findings"]
+        if one["code"] == "person-missing"
+    }
+    ids = "people stand here by their ids: write lena for"
+    unknown = "it names Zoe, whom no portrait and no conversation knows: forgotten, or not merged"
+    assert told == {
+        ("knowledge.md", f"{ids} Lena Müller"),
+        ("projects/x.md", f"{ids} Len, sam for SAM"),
+        ("projects/x.md", unknown),
+    }
+    run.write("relationships/len.md", "---\nnames: [Len]\n---\n\nAnother.\n")
+    assert "lena for Len," not in run("doctor").out
