@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct, field
 
@@ -201,13 +201,32 @@ def check(opened: Opened, report_progress: ProgressCallback) -> Iterator[Finding
                 f"{first} answers to a name of this person too: the first by file name is meant",
                 other,
             )
-    for path in companions.orphans(entity.root):
-        yield Finding(
-            "source-alone",
-            "what it is about went, or has another name: name it alike, or remove it",
-            entity.relative(path),
-        )
+    yield from _find_alone(entity, record_files)
     yield from _find_unread(entity, {file.path for file in record_files})
+
+
+def _find_alone(entity: Entity, record_files: Sequence[_File]) -> Iterator[Finding]:
+    """Find companions without a record; of the only record without one it says how they meet."""
+    root, lone = entity.root, defaultdict[str, list[str]](list)
+    for relative in (entity.relative(file.path) for file in record_files):
+        beside = companions.place(relative)
+        if beside and not ((root / beside).exists() or companions.left_behind(root, relative)):
+            lone[PurePosixPath(beside).parts[1]].append(relative)
+    alone = [PurePosixPath(entity.relative(path)) for path in companions.orphans(root)]
+    tops = Counter(path.parts[1] for path in alone)
+    for path in alone:
+        told, fix = "what it is about went, or has another name: name it alike, or remove it", ""
+        records = lone[path.parts[1]]
+        if len(records) == tops[path.parts[1]] == 1:
+            record, record_id = PurePosixPath(records[0]), base.id_of(path.stem)
+            told = f"is it of {record}, which has none? Name them alike, or remove it"
+            old, new = path, PurePosixPath(companions.place(str(record)) or "")
+            if kinds.of_id(record_id):
+                old, new = record, record.with_stem(f"{record.stem}-{record_id}")
+            elif old.name == new.name:  # of a skill its folder has the name
+                old, new = old.parent, new.parent
+            fix = f"mv {' '.join(shlex.quote(str(root / one)) for one in (old, new))}"
+        yield Finding("source-alone", told, str(path), fix=fix)
 
 
 def check_prompt_files(entity: Entity, config: PromptConfig) -> Iterator[Finding]:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bumble.entity import installation
+from bumble.entity import companions, installation
 from bumble.files import disk
 from bumble.history import clone
 from bumble.history.findings import CODES
@@ -296,3 +297,44 @@ def test_who_is_named_where_an_id_belongs_gets_it_said(run: Run) -> None:
     }
     run.write("relationships/len.md", "---\nnames: [Len]\n---\n\nAnother.\n")
     assert "lena for Len," not in run("doctor").out
+
+
+BELIEF = "bel_01KS9JKGEWHEXQ7EA15JFXY9TG"
+
+
+@pytest.mark.parametrize(
+    ("record", "renamed", "meets"),
+    [
+        (f"beliefs/the-boat-{BELIEF}.md", "beliefs/red.md", f"beliefs/red-{BELIEF}.md"),
+        ("projects/boat.md", "projects/red.md", "projects/red.md"),
+        ("skills/boat/SKILL.md", "skills/red/SKILL.md", "skills/red/SKILL.md"),
+    ],
+)
+def test_a_renamed_record_meets_its_companion_again_by_what_doctor_says(
+    run: Run, record: str, renamed: str, meets: str
+) -> None:
+    root = run.entity.root
+    run.write(record, "The boat is red.\n")
+    run.write(
+        str(companions.place(record)),
+        "category: world_fact\nconfidence: 0.8\nformed: 2026-05-24T10:00:00+00:00\nby: distill\n",
+    )
+    whole = companions.read(root, record)
+    (root / renamed).parent.mkdir(exist_ok=True)
+    (root / record).rename(root / renamed)
+    if "skills" in record:
+        (root / record).parent.rmdir()
+    (told,) = [
+        one for one in run("doctor", "--json").data["findings"] if one["code"] == "source-alone"
+    ]
+    subprocess.run(shlex.split(told["fix"]), check=True)
+    assert {code for code, *_ in found(run)} <= {"git-attributes", "git-ignore"}
+    assert companions.read(root, meets) == whole
+
+
+def test_which_of_two_records_lost_its_companion_nobody_can_say(run: Run) -> None:
+    for name in ("a", "b"):
+        run.write(f"projects/{name}.md", f"---\ntitle: {name}\n---\n\nWhy.\n")
+    run.write("sources/projects/c.yaml", "by: distill\n")
+    assert ("source-alone", "sources/projects/c.yaml", None) in found(run)
+    assert "name it alike, or remove it" in run("doctor").out
