@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from bumble.cli import index_place, listing, output, writing
 from bumble.cli.command import DryRunOption, YesOption, edits, group, looks_back, writes
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Shelf, data_of
+from bumble.entity import companions
+from bumble.entity.changes import Version
 from bumble.errors import NameUnclearError, RecordExistsError, RecordInvalidError, UsageError
 from bumble.files import disk, git
 from bumble.records import relationships, session_files
+from bumble.runtime import audiences
 from bumble.text import words
 
 if TYPE_CHECKING:
@@ -310,14 +313,16 @@ def forget(
     """
     from bumble.jobs.forgetting import forget as forgetting
 
-    listing = everybody(opened)
-    if listing.broken:
-        why = f"{listing.broken} of the people's files can't be read, as told above"
+    known = everybody(opened)
+    if known.broken:
+        why = f"{known.broken} of the people's files can't be read, as told above"
         raise RecordInvalidError(opened.entity.relationships, why)
-    person = relationships.match(listing.records, name)
+    person = relationships.match(known.records, name)
     names = (name, *(person.names if person else ()))
     person_id = person.id if person else speaking(opened, name).id
     plan = forgetting.plan(opened.entity, person_id, names, opened.zone)
+    undecided = (replace(one, path=_shown(opened, one.path)) for one in plan.undecided)
+    plan = replace(plan, undecided=tuple(undecided))
     caches = opened.shell.own_caches(opened.entity.root)
     if plan.changes and not dry_run:
         question = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
@@ -351,3 +356,9 @@ def forget(
         )
     for entry in plan.undecided:
         output.say(f"undecided: {entry.path}: {entry.reason}.")
+
+
+def _shown(opened: Opened, path: str) -> str:
+    """Return what to call a file: its name may tell what is kept from whoever looks."""
+    held = Version(path, None, companions.read(opened.root, path))
+    return audiences.named(path, audiences.hides(listing.reader(opened), [held]))

@@ -149,7 +149,7 @@ def test_a_merge_that_began_during_the_turn(run: Run) -> None:
     wrote = turns.act("update_knowledge", title="Bees", body="There are a thousand.")
     done = answered(run.entity, meddle, wrote, journal)
     assert "I counted bees." in run.entity.journal.read_text()
-    assert any("middle of a merge" in note for note in done.notes)
+    assert any("a merge is open" in note for note in done.notes)
 
 
 def given(root: Path, index: str) -> None:

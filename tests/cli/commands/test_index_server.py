@@ -89,7 +89,9 @@ def test_who_is_forgotten_leaves_no_row_and_what_stays_is_said(
     ada: Run, postgres: Postgres
 ) -> None:
     ada.environ["BUMBLE_INDEX_URL"] = postgres.url()
-    looking.episode(ada, "kim", "Kim told me of the zanzibar.", people=["kim"], audience=["kim"])
+    looking.episode(
+        ada, "kim", "Kim told me of the zanzibar.", by="stretch", people=["kim"], audience=["kim"]
+    )
     ada.ok("index")
     ran = ada.ok("person", "forget", "kim", "--yes")
     assert "vacuum full" in ran.err
@@ -101,7 +103,9 @@ def test_who_is_forgotten_while_the_server_is_away_is_swept_from_it_later(
     ada: Run, own: Postgres
 ) -> None:
     ada.environ["BUMBLE_INDEX_URL"] = own.url()
-    looking.episode(ada, "kim", "Kim told me of the zanzibar.", people=["kim"], audience=["kim"])
+    looking.episode(
+        ada, "kim", "Kim told me of the zanzibar.", by="stretch", people=["kim"], audience=["kim"]
+    )
     ada.ok("index")
     own.kill()
     ran = ada("person", "forget", "kim", "--yes")
