@@ -55,7 +55,8 @@ def cloned(run: Run, tmp_path: Path) -> Path:
 
 def committed(folder: Path, *, pushed: bool) -> None:
     git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "a day")
+    # of the same words and second two would be one, which a rebase takes for dropped upstream
+    git(folder, "commit", "-qm", f"a day of {folder.name}")
     if pushed:
         git(folder, "push", "-q")
 
