@@ -258,15 +258,13 @@ def time_of(
         wakes: Whether nothing is named that is to be thought of: who is asleep is woken.
     """
     text, when = _apart(text, language), _apart(when, language)
-    # half a time is another one: where not all words for it are known each of its words has to be
-    known = None if language in clock.LANGUAGES else _hours_of_words(language)
-    if known is not None:
-        strange = {word for word in values.unread(when, language) if word not in known}
-        if templates.has(language):  # whose words for hours are all known: the reader took too much
-            when = _within(when, strange)
-            strange &= set(values.unread(when, language))
-        if strange or not when:
-            return None
+    # half a time is another one: each of its words has to be known
+    strange = set(values.unread(when, language)) - _hours_of_words(language).keys()
+    if templates.has(language):  # whose words for hours are all known: the reader took too much
+        when = _within(when, strange)
+        strange &= set(values.unread(when, language))
+    if strange or not when:
+        return None
     near, whole = values.read(when, language), values.read(text, language)
     lapse = _lapse(when or text, near if when else whole, language)
     if lapse:
@@ -285,8 +283,10 @@ def time_of(
     ]
     if named_hour is None and "noon" not in parts and bare:
         named_hour = bare[0]
-    days = (
-        _days(near.times, at) or _abbreviated(when, language, at) or _days(_full(whole.times), at)
+    # "tomorrow" that was cut out of "the day after tomorrow" is another day
+    is_cut = not near.times.offsets <= whole.times.offsets
+    days = (() if is_cut else _days(near.times, at) or _abbreviated(when, language, at)) or _days(
+        _full(whole.times), at
     )
     if named_hour is None:
         if not (days or named) or (near.numbers and not near.times.are_there and not named):
@@ -301,10 +301,12 @@ def time_of(
 
 
 def _within(when: str, strange: Set[str]) -> str:
-    """Return a time without the strange words at its ends."""
-    said = when.split()
-    known = [n for n, word in enumerate(said) if folded(word.strip(",.;:!?")) not in strange]
-    return " ".join(said[known[0] : known[-1] + 1]) if known else ""
+    """Return a time without the strange words at its ends, and at those of its lines."""
+    lines = []
+    for said in map(str.split, when.splitlines()):
+        known = [n for n, word in enumerate(said) if folded(word.strip(",.;:!?")) not in strange]
+        lines += [" ".join(said[known[0] : known[-1] + 1])] if known else []
+    return "\n".join(lines)
 
 
 def _hours_of_words(language: str) -> Mapping[str, str]:

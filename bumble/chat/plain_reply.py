@@ -161,7 +161,7 @@ def _when(whole: Reading, parts: Mapping[str, MessageReading]) -> str:
     hours = values.read(said.when, whole.language).numbers
     is_behind = any(said.when in part for part in texts[place + 1 :])
     lacks_hour = not values.read(own, whole.language).numbers
-    return f"{own} {said.when}" if lacks_hour and hours and is_behind else own
+    return f"{own}\n{said.when}" if lacks_hour and hours and is_behind else own
 
 
 def recall(

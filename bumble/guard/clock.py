@@ -35,7 +35,6 @@ noon midday mittag midi mediodia mezzogiorno middag meio-dia
 midnight mitternacht minuit medianoche mezzanotte middernacht meia-noite
 """
 NOONS = frozenset(_NOONS.split())
-LANGUAGES = frozenset(["de", "en", "es", "fr", "it", "pt"])  # whose words are all here
 # Languages in which half nine is half past eight.
 _BEFORE_HOUR = frozenset(["de", "nl", "sv", "da", "no"])
 _NAMING = _OCLOCK | _MINUTES | frozenset(["moins", "menos", "meno", "past"])

@@ -35,6 +35,11 @@ _WEEKDAY_NAMES = tuple(day.casefold() for day in calendar.day_name)
 _DECADES = (
     "decade decades jahrzehnt jahrzehnte jahrzehnten decada decadas decennie decennies decennio"
 )
+# In the languages of which `dateparser` lacks it.
+_AFTER_TOMORROW = (
+    *("pasado mañana", "depois de amanhã", "dopodomani", "pojutrze", "i övermorgon"),
+    *("öbür gün", "بعد الغد", "모레"),
+)
 UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
 _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day
@@ -163,7 +168,8 @@ class Calendar(Struct, frozen=True):
     full: frozenset[str]  # names of both in the language itself, as written, that are no short form
     month_first: bool  # whether a day may stand behind its month
     units: Mapping[str, float]  # days of each
-    relative: Sequence[tuple[re.Pattern[str], tuple[int, int]]]
+    relative: Mapping[str, tuple[int, int]]  # days from now, first and last, by the words for them
+    relative_words: re.Pattern[str]  # the longest first: what another covers isn't meant itself
 
 
 @cache
@@ -172,7 +178,7 @@ def calendar_words(language: str) -> Calendar:
     months: dict[str, int] = {}
     weekdays: dict[str, int] = {}
     units: dict[str, float] = {}
-    relative: dict[str, tuple[int, int]] = {}
+    relative = dict.fromkeys(map(words.folded, _AFTER_TOMORROW), (2, 2))
     for code in dict.fromkeys((*_LANGUAGES, language)):
         info = time_words(code)
         _named(info, MONTH_NAMES, months, code, language)
@@ -188,12 +194,14 @@ def calendar_words(language: str) -> Calendar:
         units |= dict.fromkeys(_DECADES.split(), 10 * YEAR_DAYS)
         for said, told in info.get("relative-type", {}).items():
             if found := _RELATIVE.fullmatch(said):
-                relative |= {words.folded(one): _offset(said, *found.groups()) for one in told}
+                first, last = _offset(said, *found.groups())
+                if last - first < YEAR_DAYS:
+                    relative |= {words.folded(one): (first, last) for one in told}
     own = time_words(language)
-    order = str(own.get("date_order") or "")
-    return Calendar(
-        months, weekdays, _full(own), order.startswith(("M", "Y")), units, _patterns(relative)
-    )
+    is_month_first = str(own.get("date_order") or "").startswith(("M", "Y"))
+    phrases = "|".join(map(re.escape, sorted(relative, key=len, reverse=True)))
+    pattern = re.compile(rf"\b(?:{phrases})\b")
+    return Calendar(months, weekdays, _full(own), is_month_first, units, relative, pattern)
 
 
 def _full(info: Mapping[str, Any]) -> frozenset[str]:
@@ -257,17 +265,6 @@ def _offset(said: str, count: str, unit: str) -> tuple[int, int]:
     days = int(count) * int(UNIT_DAYS[unit]) * (-1 if said.endswith("ago") else 1)
     slack = 0 if unit == "day" else int(UNIT_DAYS[unit]) - 1
     return days - slack, days + slack
-
-
-def _patterns(relative: Mapping[str, tuple[int, int]]) -> list[tuple[re.Pattern[str], Any]]:
-    by_offset: dict[tuple[int, int], list[str]] = {}
-    for words_, offset in relative.items():
-        if offset[1] - offset[0] < UNIT_DAYS["year"]:
-            by_offset.setdefault(offset, []).append(re.escape(words_))
-    return [
-        (re.compile(rf"\b(?:{'|'.join(sorted(told, key=len, reverse=True))})\b"), offset)
-        for offset, told in by_offset.items()
-    ]
 
 
 @lru_cache(maxsize=4096)
@@ -350,10 +347,10 @@ def _tokens(text: str) -> list[str]:
 def unread(text: str, language: str) -> list[str]:
     """Return the words of a time that name no part of one, as far as is known of its language."""
     terms, info = calendar_words(language), time_words(language)
-    line = " ".join(map(words.folded, _tokens(with_days(text))))
-    for pattern, _ in terms.relative:
-        line = pattern.sub(" ", line)
+    line = terms.relative_words.sub(" ", " ".join(map(words.folded, _tokens(with_days(text)))))
     idle = {words.folded(one) for name in ("skip", "in") for one in info.get(name, ())}
+    ahead = [told for said, told in info.get("relative-type", {}).items() if said[0] in "0i"]
+    idle |= {one for told in ahead for phrase in told for one in words.folded(phrase).split()}
     names = (*terms.weekdays, *terms.months)
     return [
         word
@@ -418,7 +415,7 @@ def _is_noun(token: str, terms: Calendar, language: str) -> bool:
         or token in terms.months
         or token in terms.weekdays
         or value(token, language) is not None
-        or any(pattern.fullmatch(token) for pattern, _ in terms.relative)
+        or token in terms.relative
     )
 
 
@@ -543,8 +540,7 @@ def _times(
     dated |= {(int(month), int(day)) for _, month, day in _ISO.findall(text)}
     dated |= {one for first, *more in _SHORT_DATE.findall(text) for one in _either(first, *more)}
     perhaps = {one for pair in _DECIMAL.findall(text) for one in _either(*pair)}
-    line = " ".join(tokens)
-    offsets = {offset for pattern, offset in terms.relative if pattern.search(line)}
+    offsets = {terms.relative[one] for one in terms.relative_words.findall(" ".join(tokens))}
     named = {terms.months[token] for token in tokens if token in terms.months}
     return Times(
         frozenset(dated),

@@ -396,6 +396,18 @@ def test_sums_are_worked_out_by_code(text: str, language: str, result: str) -> N
         ("jutro wieczorem o 8", "jutro wieczorem o 8", "pl", (25, 20, 0)),
         ("明日の朝6時に起こして", "明日の朝6時", "ja", None),
         ("明天早上8点提醒我", "", "zh", None),
+        (
+            "the day after tomorrow at 10 the parcel",
+            "the day after tomorrow at 10",
+            "en",
+            (26, 10, 0),
+        ),
+        ("après-demain à 10h le garage", "demain à 10h", "fr", (26, 10, 0)),
+        ("pasado mañana a las 10 el paquete", "pasado mañana a las 10", "es", (26, 10, 0)),
+        ("depois de amanhã às 10 de ir", "depois de amanhã às 10 de", "pt", (26, 10, 0)),
+        ("dopodomani alle 10 il pacco", "dopodomani alle 10", "it", (26, 10, 0)),
+        ("mardi prochain 14h30 le garage", "mardi prochain 14h30", "fr", (31, 14, 30)),
+        ("a shout on the 14th afore eight", "the 14th afore eight", "en", None),
     ],
 )
 def test_times_are_read_as_people_say_them(

@@ -133,3 +133,18 @@ def test_a_small_number_that_counts_nothing_may_be_another_word(
 ) -> None:
     [number] = values.read(text, language).numbers
     assert number.alone is alone
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "days"),
+    [
+        ("the day after tomorrow", "en", 2),
+        ("the day before yesterday", "en", -2),
+        ("après-demain", "fr", 2),
+        ("pasado mañana", "es", 2),
+        ("depois de amanhã", "pt", 2),
+        ("dopodomani", "it", 2),
+    ],
+)
+def test_a_day_is_named_by_the_longest_phrase_alone(text: str, language: str, days: int) -> None:
+    assert values.read(text, language).times.offsets == {(days, days)}
