@@ -112,9 +112,9 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
     if reader is None:
         return plain
     text = heard.message.text
-    plain = replace(plain, said=notices.read(reader, heard.session, heard.message))
+    plain = replace(plain, said=notices.read(runtime, heard.session, heard.message))
     parts = words.sentences(text)
-    if not parts[1:]:
+    if not parts[1:] or notices.says_when(plain.said):
         return plain
     read = {part: reader.read(part, before) for before, part in pairwise(("", *parts))}
     return _narrowed(plain, read)
@@ -254,14 +254,18 @@ def _answered(
 def _with_purpose(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> Turn:
     """Return a turn with what a reminder is for, copied by the model from the message.
 
-    Where the reader marked other words, or the copy isn't of the message, all of it is what for.
+    With what the reader marked beside: where they don't meet, or the copy isn't of the message, all
+    of it is what for.
     """
-    text, said = turn.heard.message.text, turn.reading.said
+    said, heard = turn.reading.said, turn.heard
+    text = heard.message.text
+    if notices.says_when(said) and (wish := notices.wish(runtime, heard.session, heard.message)):
+        text = wish.message.text
     copied = _asked(runtime, turn, outcome, "remind", text, PURPOSE_TOKENS).strip(" .\"'“”„")
-    start = text.casefold().find(copied.casefold())
-    what = text[start : start + len(copied)] if copied and start >= 0 else text
-    if said.what and said.what.casefold() not in what.casefold():
-        what = text
+    marked = said.what or copied
+    start, place = (text.casefold().find(one.casefold()) for one in (copied, marked))
+    both = text[min(start, place) : max(start + len(copied), place + len(marked))]
+    what = both if start >= 0 and len(both) < len(copied) + len(marked) else text
     return replace(turn, reading=replace(turn.reading, said=replace(said, what=what)))
 
 

@@ -15,13 +15,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
+from bumble.fallback import due_time, templates
 from bumble.guard import corrections
 from bumble.models.embed.protocol import Embedder
-from bumble.models.embed.reader import MessageReader, MessageReading
-from bumble.records import sessions
+from bumble.models.embed.reader import MessageReading
+from bumble.records import reminders, sessions
 from bumble.records.provenance import is_untrusted
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments, words
+from bumble.text import moments, stop_words, words
 
 NEAR = timedelta(minutes=15)  # between a message and what it may take up
 HUSHED = timedelta(minutes=5)  # between a request to be silent and what it is about
@@ -43,6 +44,17 @@ QUESTIONS = frozenset(
 IDLE = frozenset({"joke", "imagine", "greet", "leave"})
 
 
+# What a message is that says when, of what was wished for before it.
+ANSWER = MessageReading(scores={"remind": 1.0})
+
+
+class Wish(Struct, frozen=True):
+    """A wish for a reminder that was answered just before a message."""
+
+    message: sessions.Message
+    reminder: reminders.Reminder | None  # what was set; None: its time was asked for
+
+
 class Noticed(Struct, frozen=True):
     """What some messages are."""
 
@@ -59,19 +71,18 @@ def notices(
     """Return what some messages of a conversation are, read now where that wasn't done yet."""
     messages = list(messages)
     there = {each.id: session.notices[each.id] for each in messages if each.id in session.notices}
-    reader = runtime.memory.reader
-    if reader is None:
+    if runtime.memory.reader is None:
         return Noticed(there)
     new: dict[str, sessions.Notice] = {}
     for message in messages:
         if message.id in there or not is_noticeable(message):
             continue
-        reading = read(reader, session, message)
+        reading = read(runtime, session, message)
         new[message.id] = _notice(runtime, session, message, reading, there | new)
         for other in _hushed(session, message, reading):
             known = new.get(other.id) or session.notices.get(other.id)
             if known is None:
-                later = read(reader, session, other)
+                later = read(runtime, session, other)
                 known = _notice(runtime, session, other, later, there | new)
             new[other.id] = replace(known, confided=True, at=runtime.now())
     return Noticed(there | new, tuple(new.values()))
@@ -83,13 +94,58 @@ def plan_noticed(session: sessions.Session, noticed: Noticed) -> Change | None:
     return sessions.plan_append(session, new, "note what was said") if new else None
 
 
-def read(
-    reader: MessageReader, session: sessions.Session, message: sessions.Message
-) -> MessageReading:
-    """Read a message, beside what the same person said just before it."""
+def read(runtime: Runtime, session: sessions.Session, message: sessions.Message) -> MessageReading:
+    """Read a message, beside what the same person said just before it.
+
+    What only says when to remind them of what they wished for just before is nothing else.
+    Without a reader nothing is known of it.
+    """
+    reader = runtime.memory.reader
+    if reader is None:
+        return MessageReading()
     before = previous(session, message)
     begins = message in _own(session, message)[: MOST_BEFORE + 1]
-    return reader.read(message.text, before.text if before else "", begins=begins)
+    reading = reader.read(message.text, before.text if before else "", begins=begins)
+    # who tells something that is worth keeping answers no "when?"
+    named = reading.keep <= 0 and wish(runtime, session, message)
+    if named and _names_time(message, reading, named):
+        return replace(ANSWER, what=reader.read(named.message.text).what)
+    return reading
+
+
+def says_when(reading: MessageReading) -> bool:
+    """Whether a message only says when to remind somebody of what they wished for before."""
+    return reading.scores == ANSWER.scores
+
+
+def wish(runtime: Runtime, session: sessions.Session, message: sessions.Message) -> Wish | None:
+    """Return the wish for a reminder that was answered just before a message; None: none was."""
+    place = [each.id for each in session.messages].index(message.id)
+    *_, told, reply = (None, None, *session.messages[:place])
+    if told is None or reply is None or (told.role, reply.role) != ("user", "assistant"):
+        return None
+    for reminder in reminders.read(runtime.entity.reminders):
+        if told.id in reminder.provenance.sources and not reminder.done:
+            return Wish(told, reminder)
+    asked = {templates.load(code).when for code in templates.languages()}
+    return Wish(told, None) if reply.text in asked and told.speaker == message.speaker else None
+
+
+def _names_time(message: sessions.Message, reading: MessageReading, named: Wish) -> bool:
+    """Whether a message names the time of a wish, and has no purpose of its own.
+
+    Of a reminder that is set it says another, as who puts something right does.
+    """
+    text = message.text
+    left = {*stop_words.telling_words(text.replace(reading.when, " ", 1))}
+    left -= {*stop_words.telling_words(named.message.text)}
+    if reading.scores.get("remind", FAR) >= SURE and (named.reminder or left):
+        return False
+    if named.reminder and reading.main not in ("correct", "remind"):
+        return False
+    language = words.language(named.message.text, text)
+    at = due_time.time_of(text, text, language, message.at)
+    return at is not None or bool(reading.when and not named.reminder)
 
 
 def previous(session: sessions.Session, message: sessions.Message) -> sessions.Message | None:

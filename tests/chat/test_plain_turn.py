@@ -12,12 +12,12 @@ from bumble.chat import code_answers
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.fallback import templates
+from bumble.fallback import due_time, notices, templates
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.embed.reader import MessageReading
 from bumble.models.tiers import Abilities, Tier
 from bumble.records import reminders, sessions
-from bumble.records.sessions import Message
+from bumble.records.sessions import Message, Notice
 from bumble.runtime.runtime import Runtime
 from tests.support import turns
 from tests.support.reading import reading, with_reader
@@ -313,6 +313,15 @@ def test_what_a_reminder_is_for_is_copied_whole_by_the_model_and_held_to_what_wa
     assert talk.say(other).endswith("09:00: remind me to feed the goat")
 
 
+def test_what_the_reader_and_the_model_find_a_reminder_is_for_is_joined_where_it_meets(
+    ada: Entity,
+) -> None:
+    text = "Remind me tomorrow at 9 to ring Hilda about the boat"
+    read = reading("remind", when="tomorrow at 9", what="to ring Hilda")
+    talk, _ = told(ada, {text: read}, "ring Hilda about the boat", tier="choose")
+    assert talk.say(text).endswith("09:00: to ring Hilda about the boat")
+
+
 def test_what_a_reminder_is_for_may_be_said_in_the_sentence_before(ada: Entity) -> None:
     text = "I must ring them about the pills. Tell me tomorrow at 9, ok?"
     read = reading("remind", when="tomorrow at 9", what="the pills")
@@ -337,6 +346,57 @@ def test_what_is_told_behind_that_question_sets_no_reminder(ada: Entity) -> None
     talk.say(text)
     assert talk.say(later) in replies("heard")
     assert list(reminders.REMINDER.readable(ada.reminders)) == []
+
+
+def noted(talk: Talk) -> dict[str, Notice]:
+    """Return what each message of a conversation is, by its text."""
+    session = turns.stored(talk.runtime.entity)
+    found = notices.notices(talk.runtime, session, session.messages).of
+    return {each.text: found[each.id] for each in session.messages if each.id in found}
+
+
+def test_what_answers_when_is_no_correction_of_what_was_told_before(ada: Entity) -> None:
+    comes, wish, when = "the plumber comes on tuesday at 9", "remind me of the oven", "at 10"
+    known = {
+        comes: reading("tell", keep=True),
+        wish: reading("remind", what="the oven"),
+        when: reading("correct", "tell"),
+    }
+    talk, _ = told(ada, known)
+    for text in (comes, wish):
+        talk.say(text)
+    assert "22:00: the oven" in talk.say(when)
+    assert (noted(talk)[when].why, noted(talk)[when].corrects) == ("remind", ())
+
+
+def test_another_time_said_behind_a_reminder_moves_it(ada: Entity) -> None:
+    comes, wish, when = "the plumber comes on tuesday at 9", "friday at 9 the oven", "at 10, not 9"
+    known = {
+        comes: reading("tell", keep=True),
+        wish: reading("remind", when="friday at 9", what="the oven"),
+        when: reading("correct"),
+    }
+    talk, _ = told(ada, known)
+    for text in (comes, wish):
+        talk.say(text)
+    assert talk.say(when).endswith("Friday, 29 May, 10:00: the oven")
+    (moved,) = reminders.read(ada.reminders)
+    assert (moved.at.day, moved.at.hour) == (29, 10)
+    assert noted(talk)[when].corrects == ()
+
+
+def test_a_wish_of_its_own_is_no_answer_to_when(ada: Entity) -> None:
+    wish, other, again = "remind me of the rent", "wake me up at 5:30", "remind me at 9 please"
+    known = {
+        wish: reading("remind", what="the rent"),
+        other: reading("remind", when="at 5:30"),
+        again: reading("remind", when="at 9"),
+    }
+    talk, _ = told(ada, known)
+    talk.say(wish)
+    assert talk.say(other).endswith("17:30: wake me up")
+    talk.say(wish)
+    assert talk.say(again).endswith(": the rent")
 
 
 def test_an_answer_that_names_no_time_sets_no_reminder(ada: Entity) -> None:
@@ -415,12 +475,12 @@ def test_times_are_read_as_people_say_them(
 ) -> None:
     at = datetime(2026, 3, 24, 18, 0, tzinfo=UTC)  # a Tuesday
     right = day_and_hour and datetime(2026, 3, day_and_hour[0], *day_and_hour[1:], tzinfo=UTC)
-    assert code_answers.time_of(text, when, language, at) == right
+    assert due_time.time_of(text, when, language, at) == right
 
 
 def test_who_is_to_be_woken_is_not_awake_yet() -> None:
     at = datetime(2026, 3, 24, 18, 0, tzinfo=UTC)
-    woken = code_answers.time_of("wake me at 5", "at 5", "en", at, wakes=True)
+    woken = due_time.time_of("wake me at 5", "at 5", "en", at, wakes=True)
     assert woken == datetime(2026, 3, 25, 5, 0, tzinfo=UTC)
 
 

@@ -1,0 +1,174 @@
+"""The time ahead that a message names, for what is to be said then.
+
+Half a time is another one: where a word of it isn't known, none is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Set
+from datetime import date, datetime, time, timedelta
+
+from msgspec.structs import replace
+
+from bumble import patterns
+from bumble.fallback import templates
+from bumble.guard import clock, values
+from bumble.records import reminders
+from bumble.text.words import folded
+
+NOON = 12  # where hours begin anew
+# Of a part of a day.
+HOURS_OF = {"early": [reminders.MORNING], "noon": [NOON], "afternoon": [15], "late": [18, 21]}
+LATE = frozenset(("afternoon", "late"))
+LEAST_LETTERS = 4  # of a weekday cut short
+WAKING = 6  # hours before it are of the afternoon, unless it is said
+_WORD = patterns.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+
+
+def time_of(
+    text: str, when: str, language: str, at: datetime, *, wakes: bool = False
+) -> datetime | None:
+    """Return the time a message names for something ahead; None: none that is surely understood.
+
+    A day without an hour means nine in the morning; an hour that may be of the morning or of the
+    evening is the next in which people are awake, but for who is to be woken.
+
+    Args:
+        text: What was said.
+        when: The part of it that names the time, as the reader found it; may be too short.
+        language: Its code: `de`.
+        at: The moment it was said, with its zone.
+        wakes: Whether nothing is named that is to be thought of: who is asleep is woken.
+    """
+    text, when = _apart(text, language), _apart(when, language)
+    # half a time is another one: each of its words has to be known
+    strange = set(values.unread(when, language)) - _hours_of_words(language).keys()
+    if templates.has(language):  # whose words for hours are all known: the reader took too much
+        when = _within(when, strange)
+        strange &= set(values.unread(when, language))
+    if strange or not when:
+        return None
+    near, whole = values.read(when, language), values.read(text, language)
+    lapse = _lapse(when, near, language)
+    if lapse:
+        return at + lapse
+    parts, named = _parts(text, language), _parts(when, language)
+    named_hour = next(
+        (each for each in (*near.numbers, *whole.numbers) if each.kind == "clock"), None
+    )
+    bare = [  # an hour without a sign of it: `at 8`, `um 7`
+        each
+        for each in near.numbers
+        if each.kind != "money"
+        and each.claimed
+        and each.hours
+        and each.value not in near.times.ordinals
+    ]
+    if named_hour is None and "noon" not in parts and bare:
+        named_hour = bare[0]
+    # "tomorrow" that was cut out of "the day after tomorrow" is another day
+    is_cut = not near.times.offsets <= whole.times.offsets
+    days = (() if is_cut else _days(near.times, at) or _abbreviated(when, language, at)) or _days(
+        without_doubt(whole.times), at
+    )
+    if named_hour is None:
+        if not (days or named) or (near.numbers and not near.times.are_there and not named):
+            return None
+        hours = tuple(timedelta(hours=hour) for part in named or parts for hour in HOURS_OF[part])
+        hours = hours or (timedelta(hours=reminders.MORNING),)
+    else:
+        hours = _hours(named_hour, parts, soon=not days or days[0] == at.date(), wakes=wakes)
+    days = days or [at.date(), at.date() + timedelta(days=1)]
+    times = [datetime.combine(each, time(), at.tzinfo) + hour for each in days for hour in hours]
+    return next((each for each in times if each > at), None)
+
+
+def _within(when: str, strange: Set[str]) -> str:
+    """Return a time without the strange words at its ends, and at those of its lines."""
+    lines = []
+    for said in map(str.split, when.splitlines()):
+        known = [n for n, word in enumerate(said) if folded(word.strip(",.;:!?")) not in strange]
+        lines += [" ".join(said[known[0] : known[-1] + 1])] if known else []
+    return "\n".join(lines)
+
+
+def _hours_of_words(language: str) -> Mapping[str, str]:
+    """Return which hours the words for parts of a day mean, by the word, folded."""
+    if templates.has(language):
+        return {folded(word): part for word, part in templates.load(language).hours.items()}
+    halves = values.time_words(language)
+    named = (("am", "early"), ("pm", "late"))
+    return {folded(word): part for name, part in named for word in halves.get(name, ())}
+
+
+def _apart(text: str, language: str) -> str:
+    """Write a day and its part as two words: `Freitagabend`."""
+    days = [day for day in values.calendar_words(language).weekdays if len(day) >= LEAST_LETTERS]
+    parts = templates.load(language).hours
+    joined = rf"\b({'|'.join(days)})({'|'.join(parts)})\b"
+    return re.sub(joined, r"\1 \2", text, flags=re.IGNORECASE) if days else text
+
+
+def _parts(text: str, language: str) -> list[str]:
+    """Return the parts of a day that a text names."""
+    hours = _hours_of_words(language)
+    said = (hours.get(folded(word)) for word in _WORD.findall(text))
+    return list(dict.fromkeys(filter(None, said)))
+
+
+def _lapse(text: str, read: values.ReadText, language: str) -> timedelta | None:
+    """Return the span of minutes or hours from now that a text names: `in half an hour`."""
+    units = values.calendar_words(language).units
+    spoken = [folded(word) for word in _WORD.findall(text)]
+    for place, word in enumerate(spoken):
+        if units.get(word, 1.0) < 1:
+            part = [
+                clock.PARTS[one] for one in spoken[max(0, place - 2) : place] if one in clock.PARTS
+            ]
+            if part:
+                return timedelta(days=units[word] * float(part[0]))
+    for number in read.numbers:
+        if number.kind == "time" and number.unit_days < 1:
+            return timedelta(days=float(number.value) * number.unit_days)
+    return None
+
+
+def _days(times: values.Times, at: datetime) -> list[date]:
+    """Return the days ahead that times may name, the next first."""
+    today = at.date()
+    exact = {today + timedelta(days=first) for first, last in times.offsets if first == last >= 0}
+    if not exact and (times.weekdays or times.dated or times.ordinals):
+        week = timedelta(days=7 if times.next_week else 0)
+        exact = {day for day in values.days_of(times, at) if day >= today + week}
+    if not exact:
+        exact = {today + timedelta(days=n) for n in times.spans if 0 < n < values.YEAR_DAYS}
+    return sorted(exact)
+
+
+def _abbreviated(when: str, language: str, at: datetime) -> list[date]:
+    """Return the days whose weekday stands there cut short: `thurs`."""
+    names = values.calendar_words(language).weekdays
+    told = [folded(word) for word in _WORD.findall(when) if len(word) >= LEAST_LETTERS]
+    cut = {day for name, day in names.items() for word in told if name.startswith(word)}
+    return _days(values.Times(weekdays=frozenset(cut)), at) if len(cut) == 1 else []
+
+
+def _hours(
+    clock: values.Number, parts: Collection[str], *, soon: bool, wakes: bool
+) -> tuple[timedelta, ...]:
+    """Return which hours of a day a time of day may be, likeliest first."""
+    half = min(clock.hours, key=lambda hour: abs(hour - clock.value % NOON))
+    early, late = timedelta(hours=float(half)), timedelta(hours=float(half) + NOON)
+    if clock.value >= NOON or not LATE.isdisjoint(parts):
+        return (late,)
+    if "early" in parts or clock.word.startswith("0"):
+        return (early,)
+    if half < WAKING and not wakes:
+        return (late,)
+    return (early, late) if soon else (early,)
+
+
+def without_doubt(times: values.Times) -> values.Times:
+    """Return times without what may be none: `we`, `sam`, and in this week nothing."""
+    return replace(times, weekdays=times.full_weekdays, spans=frozenset())
