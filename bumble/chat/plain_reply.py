@@ -34,7 +34,7 @@ from bumble.chat.speech_filter import TASKS, AnswerFilter, SentenceFilter
 from bumble.fallback import notices, quotes, sayings, templates
 from bumble.fallback.quotes import Quote
 from bumble.fallback.templates import Templates
-from bumble.guard import values
+from bumble.guard import claims, values
 from bumble.llm import prompts
 from bumble.llm.protocol import Block, EnoughError, PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
@@ -57,8 +57,9 @@ TASK_SEEN = 4  # messages just before a task, which it may be about
 ASKS_MEMORY = ("ask_memory", "pry")
 # What code or memory answers, each sentence by itself.
 ASKED = (*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk", "remind")
+LISTED = ("ask_known", "ask_talk")  # of those what code answers with all there is
 SURELY = 2.0  # score from which a question surely is what it is read as
-BY_ITSELF = 1.0  # likewise, of a sentence that is read by itself
+LEAST = 1.0  # score of what a sentence says, and of none does, the other way round
 NO_QUESTIONS = (
     "task",
     "greet",
@@ -123,28 +124,31 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
 def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     """Return the reading of a message of several sentences, of which some may ask for something.
 
-    Read by itself, each shows more surely what it asks for, and where it ends; where none asks for
-    something to be done, the whole doesn't. What is told beside them is kept all the same.
+    Read by itself, each shows more surely what it asks for, and where it ends; the whole may speak
+    against it, and each against the whole. What is told beside them is kept all the same.
 
     Args:
         whole: The message as one.
         parts: Its sentences as they are read by themselves.
     """
     said = whole.said
-    asking = {
-        part: one
-        for part, one in parts.items()
-        if one.main in ASKED and one.scores[one.main] > BY_ITSELF
-    }
-    if said.main == "remind" and all(one.has("remind") for one in asking.values()):
+
+    def asks(one: MessageReading, name: str) -> bool:
+        return one.scores.get(name, -9.0) + min(0.0, said.scores.get(name, -9.0)) > 0
+
+    asking = {part: one for part, one in parts.items() if one.main in ASKED and asks(one, one.main)}
+    most = {name: max(one.scores.get(name, -9.0) for one in parts.values()) for name in ASKED}
+    none = {name for name, score in most.items() if said.scores.get(name, -9.0) + score <= 0}
+    is_wish = said.main == "remind" and "remind" not in none
+    if is_wish and all(one.has("remind") for one in asking.values()):
         return replace(whole, said=replace(said, when=_when(whole, parts)))
     rest = [one for one in parts.values() if one.main not in ASKED]
-    own = {name: min(0.0, said.scores.get(name, -9.0)) for name in TASKS}  # it may speak against
-    does = {n for one in rest for n in TASKS if one.scores.get(n, -9.0) + own[n] > 0}
+    does = {name for one in rest for name in TASKS if asks(one, name)}
     if does or not asking:
-        named = {name: max(BY_ITSELF, said.scores.get(name, 0.0)) for name in does}
-        none = {name: min(-BY_ITSELF, said.scores.get(name, -9.0)) for name in TASKS}
-        return replace(whole, said=replace(said, scores={**said.scores, **none, **named}))
+        own = {name: said.scores.get(name, -9.0) for name in (*none, *TASKS)}
+        scores = {name: min(-LEAST, score) for name, score in own.items()}
+        scores |= {name: max(LEAST, said.scores.get(name, 0.0)) for name in does}
+        return replace(whole, said=replace(said, scores={**said.scores, **scores}))
     part = max(asking, key=lambda each: max(asking[each].scores.values()))
     return replace(whole, said=asking[part], asked=tuple(asking.items()))
 
@@ -335,8 +339,21 @@ def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | Non
     if turn.reading.said.main == "ask_entity" and turn.reading.said.has("ask_entity"):  # surely
         return CodeReply(short_reply.of_itself(runtime, turn, template), "ask_entity")
     reply = code_answers.answer(runtime, turn.heard, turn.reading, template)
-    # The time may be asked for when it is asked when something is, which memory may know.
-    return None if reply is not None and reply.about == "ask_time" else reply
+    return None if reply is not None and _may_be_told(runtime, turn, reply.about) else reply
+
+
+def _may_be_told(runtime: Runtime, turn: Turn, about: str) -> bool:
+    """Whether memory may know more than code of what a message asks about.
+
+    Who asks when something is may seem to ask for the time, and who asks what was told of somebody
+    for all that was.
+    """
+    said, text = turn.reading.said, turn.heard.message.text
+    if about not in LISTED:
+        return about == "ask_time"
+    own = {*runtime.identity.name.split(), *turn.heard.who.called.split()}
+    names_others = bool({*claims.claims(text, turn.reading.language)} - own)
+    return said.main != about and (said.scores[about] <= SURELY or names_others)
 
 
 def _remembered(
@@ -350,7 +367,8 @@ def _remembered(
     heard = turn.heard
     by_code = code_answers.answer(runtime, heard, turn.reading, template)
     in_doubt = outcome is not None and (_is_in_doubt(turn.reading.said) or _goes_on(runtime, turn))
-    asks = by_code is None and _asks_memory(turn) and not in_doubt
+    by_code_alone = by_code and not _may_be_told(runtime, turn, by_code.about)
+    asks = not by_code_alone and _asks_memory(turn) and not in_doubt
     if not (asks or _may_ask(turn, judged=outcome is not None)):
         return by_code
 
@@ -371,7 +389,7 @@ def _remembered(
         title, text = kept
         return CodeReply(f"{title}: {quotes.marked(text, template)}", "ask_memory")
     surely = asks and (turn.reading.said.has(*ASKS_MEMORY) or turn.heard.is_question)
-    return CodeReply(template.unknown, "ask_memory") if surely else by_code
+    return CodeReply(template.unknown, "ask_memory") if surely and not by_code else by_code
 
 
 def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:

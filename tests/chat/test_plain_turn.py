@@ -538,6 +538,39 @@ def test_what_was_said_today_is_told_within_the_same_talk(ada: Entity, ask: str)
     assert OLIVES in talk.say(ask)
 
 
+@pytest.mark.parametrize(
+    ("ask", "score"), [("what did I tell you of olives", 0.5), ("all you know of Ruth?", 3.9)]
+)
+def test_who_asks_for_one_thing_hears_that_and_not_all_that_is_known(
+    ada: Entity, ask: str, score: float
+) -> None:
+    other, asks = "Ruth has all the boats", reading("ask_memory")
+    known = {text: reading("tell", keep=True) for text in (OLIVES, other, "it rains")}
+    asks = replace(asks, scores={**asks.scores, "ask_known": score})
+    talk, _ = told(ada, known | {ask: asks})
+    for text in known:
+        talk.say(text)
+    answer = talk.say(ask)
+    assert (OLIVES in answer, other in answer) == ("olives" in ask, "Ruth" in ask)
+    assert "it rains" not in answer
+
+
+def test_a_question_before_a_confidence_is_no_question_where_the_whole_is_none(ada: Entity) -> None:
+    ask, said = "Can you keep a secret?", "I'm getting divorced."
+    perhaps = reading("ask_entity")
+    perhaps = replace(perhaps, scores={**perhaps.scores, "ask_entity": 1.5})
+    both = reading("confide", "tell", keep=True, replies={"secret": 2.4})
+    talk, _ = told(ada, {f"{ask} {said}": both, ask: perhaps})
+    assert talk.say(f"{ask} {said}") in replies("secret")
+
+
+def test_a_wish_that_no_sentence_has_is_none(ada: Entity) -> None:
+    whole = reading("remind", keep=True, replies={"secret": 2.4})
+    whole = replace(whole, scores={**whole.scores, "remind": 1.8, "confide": 0.1})
+    talk, _ = told(ada, {"I'll surprise Nell with a boat. Don't tell her!": whole})
+    assert talk.say("I'll surprise Nell with a boat. Don't tell her!") in replies("secret")
+
+
 def test_of_what_was_put_right_the_newer_word_goes_first(ada: Entity) -> None:
     old, new, ask = "Frank comes on the 12th", "Frank comes on the 15th now", "what do you know"
     known = {
