@@ -45,22 +45,20 @@ class Told(Struct, frozen=True, dict=True):
     notices: Mapping[str, Notice]
 
     @cached_property
-    def newer(self) -> dict[str, str]:
-        """By the id of a message that was put right, that of the one which did."""
-        return {
-            earlier: notice.message
-            for notice in self.notices.values()
-            for earlier in notice.corrects[:1]
-            if notice.message in self.messages
-        }
+    def newer(self) -> dict[str, list[str]]:
+        """By the id of a message that was put right, those of the ones which did."""
+        newer: dict[str, list[str]] = {}
+        for notice in self.notices.values():
+            for earlier in notice.corrects[:1] if notice.message in self.messages else ():
+                newer.setdefault(earlier, []).append(notice.message)
+        return newer
 
-    def newest(self, message_id: str) -> str:
-        """Return the id of the newest word on what a message says."""
-        seen = {message_id}
-        while (later := self.newer.get(message_id, "")) and later not in seen:
-            seen.add(later)
-            message_id = later
-        return message_id
+    def later(self, message_id: str) -> list[str]:
+        """Return the ids of all newer words on what a message says: each may put right a part."""
+        found = [message_id]
+        for one in found:
+            found += [each for each in self.newer.get(one, ()) if each not in found]
+        return found[1:]
 
     def older(self, message_id: str) -> Message | None:
         """Return what a message may put right."""
@@ -167,7 +165,7 @@ def answer(
         ]
         best = [*stands, *(hit for hit in looked if answers(hit.text))][:MOST] or sure[:1]
     ids = [hit.id for hit in best]
-    ids = list(dict.fromkeys((*ids, *map(told.newest, ids))))
+    ids = list(dict.fromkeys((*ids, *(later for one in ids for later in told.later(one)))))
     if len(ids) == 1:
         ids += _later(runtime, session, told, told.messages[ids[0]], answers)
     few = sorted((told.messages[id_] for id_ in ids), key=lambda each: each.at, reverse=True)

@@ -49,8 +49,8 @@ def worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
     if asks and reading.keep <= 0 and (reading.has(reading.main) or turn.heard.is_question):
         return template.unknown
     message = turn.heard.message
-    corrects = notices.corrected(runtime, turn.heard.session, message, reading, {})
-    fitting = _fitting(reading, corrects=bool(corrects))
+    noticed = notices.notices(runtime, turn.heard.session, [message]).of.get(message.id)
+    fitting = _fitting(reading, corrects=bool(noticed and noticed.corrects))
     said = [_another(template.replies[fitting], turn, runtime)]
     if reading.has("greet"):
         said = [hello(turn, template, runtime), *(() if reading.main == "greet" else said)]

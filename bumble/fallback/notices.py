@@ -104,6 +104,11 @@ def read(runtime: Runtime, session: sessions.Session, message: sessions.Message)
     if reader is None:
         return MessageReading()
     before = previous(session, message)
+    # behind a correction stands another of the same thing
+    while before and (further := previous(session, before)):
+        if reader.read(before.text, further.text).main != "correct":
+            break
+        before = further
     begins = message in _own(session, message)[: MOST_BEFORE + 1]
     reading = reader.read(message.text, before.text if before else "", begins=begins)
     # who tells something that is worth keeping answers no "when?"

@@ -72,6 +72,22 @@ def test_what_was_put_right_comes_after_the_word_that_put_it_right(ada: Entity) 
     assert answer.index("15th") < answer.index("12th")
 
 
+def test_of_two_corrections_of_one_fact_none_is_lost(ada: Entity) -> None:
+    comes, day, hour = "Rex comes on monday at 2", "no, tuesday", "and at 3, not 2"
+    known = {
+        comes: reading("tell", keep=True),
+        day: reading("correct", keep=True, replies={"corrected": 3.0}),
+        hour: reading("task"),
+        f"{comes} / {hour}": reading("correct", replies={"corrected": 3.0}),
+        "when Rex": reading("ask_memory"),
+    }
+    talk, _ = told(ada, known)
+    answers = [talk.say(text) for text in (comes, day, hour)]
+    assert answers[2] in replies("corrected")
+    answer = talk.say("when Rex")
+    assert answer.index(hour) < answer.index(day) < answer.index(comes)
+
+
 def test_the_newest_word_on_the_same_thing_comes_first_though_nobody_called_it_a_correction(
     ada: Entity,
 ) -> None:

@@ -29,14 +29,15 @@ def reading(*intents: str, keep: bool = False, **values: Any) -> MessageReading:
 
 
 class ScriptedReader:
-    """Says what it was told; of other messages that they tell something fleeting."""
+    """Says what it was told, beside another message of `before / text`; else it is fleeting."""
 
     def __init__(self, known: Mapping[str, MessageReading]) -> None:
         self.known, self.asked = dict(known), list[tuple[str, str]]()
 
     def read(self, text: str, previous: str = "", *, begins: bool = False) -> MessageReading:
         self.asked.append((text, previous))
-        return self.known.get(text, reading("tell"))
+        beside = self.known.get(f"{previous} / {text}")
+        return beside or self.known.get(text, reading("tell"))
 
 
 def with_reader(runtime: Runtime, known: Mapping[str, MessageReading]) -> Runtime:
