@@ -114,6 +114,12 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
         return plain
     text = heard.message.text
     plain = replace(plain, said=notices.read(runtime, heard.session, heard.message))
+    head, _, behind = text.partition(": ")
+    if behind and plain.said.keep <= 0 and not plain.said.has("task"):
+        order = reader.read(f"{head}:")
+        if order.main == "task" and order.scores["task"] > SURELY:
+            # what stands behind it is to be translated, and asks for nothing itself
+            return replace(plain, said=order, asked=((f'{head}: "{behind}"', order),))
     parts = words.sentences(text)
     if not parts[1:] or notices.says_when(plain.said):
         return plain

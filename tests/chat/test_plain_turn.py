@@ -814,6 +814,17 @@ def test_of_a_task_no_sentence_is_given_back_that_somebody_said(ada: Entity) -> 
     assert talk.say(asked) == "Family first this week."
 
 
+def test_what_is_to_be_translated_is_not_asked(ada: Entity) -> None:
+    order, asked = "translate into french:", WHEN
+    text = f"{order} {asked}"
+    known = {BERO: reading("tell", keep=True), text: reading("ask_memory"), order: reading("task")}
+    talk, runtime = told(ada, known, "Quand Bero arrive-t-il ?", tier="choose")
+    talk.say(BERO)
+    assert talk.say(text) == "Quand Bero arrive-t-il ?"
+    (request,) = runtime.model.requests  # type: ignore[attr-defined]
+    assert request.messages[-1].content.endswith(f'{order} "{asked}"')
+
+
 def test_a_text_may_hold_what_it_was_asked_to_say(ada: Entity) -> None:
     asked = "a sign for the door: closed on Friday for family"
     talk, _ = told(ada, {asked: reading("task")}, "Closed on Friday for family.", tier="choose")
