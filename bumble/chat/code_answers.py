@@ -91,10 +91,13 @@ def weekday(at: datetime, words: templates.Templates) -> str:
 
 def _known(runtime: Runtime, heard: Heard, language: str, words: templates.Templates) -> str:
     told = memory_answer.heard(runtime, heard.session)
-    kept = told.kept(heard.who.id)[:KNOWN]
+    kept = told.kept(heard.who.id)
     if not kept:
         return words.unknown
-    return _listed(runtime, words.known, kept, words, told.older)
+    most = sorted(kept, key=lambda one: told.worth(one.id), reverse=True)[:KNOWN]
+    rows = _listed(runtime, words.known, [one for one in kept if one in most], words, told.older)
+    left = len(kept) - len(most)
+    return f"{rows}\n+{left}: `bumble show {heard.who.called or heard.who.id}`" if left else rows
 
 
 def _talked(runtime: Runtime, heard: Heard, language: str, words: templates.Templates) -> str:

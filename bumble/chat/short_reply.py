@@ -16,7 +16,7 @@ from bumble.models.embed.reader import MessageReading
 from bumble.records import session_files
 from bumble.runtime.runtime import Runtime
 
-HOW_ARE_YOU, WHO_ARE_YOU = "How are you?", "Who are you?"
+HOW_ARE_YOU, WHO_ARE_YOU, WHAT_CAN_YOU = "How are you?", "Who are you?", "What can you do?"
 LISTENS = "heard"  # where no reply is sure
 REPLY_FROM = 1.0  # score from which a short reply is no guess
 SURELY_LEAVES = 1.0  # likewise, that somebody goes who tells something, too
@@ -94,11 +94,11 @@ def of_itself(runtime: Runtime, turn: Turn, template: Templates) -> str:
     own = template.self.format(name=runtime.identity.name)
     embedder, asked = runtime.memory.embedder, turn.heard.message.text
     if embedder is not None:
-        who, how = (
-            speech_filter.nearness(embedder, asked, (one,)) for one in (WHO_ARE_YOU, HOW_ARE_YOU)
-        )
-        if max(who, how) >= speech_filter.STOCK:
-            return own if who > how else template.well
+        lines = {HOW_ARE_YOU: template.well, WHO_ARE_YOU: own, WHAT_CAN_YOU: template.able}
+        near = notices.likeness(embedder, asked, {one: one for one in lines})
+        nearest = max(near, key=lambda one: near[one])
+        if near[nearest] >= speech_filter.STOCK:
+            return lines[nearest]
     said = [one.text for one in turn.heard.session.messages if one.role == "assistant"]
     return own if any(template.alive in one for one in said[-1:]) else template.alive
 

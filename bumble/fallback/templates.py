@@ -43,6 +43,7 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     self: str
     well: str  # to who asks how it is
     alive: str  # to who asks how it lives
+    able: str  # to who asks what it can do
     told: str  # before quotes that answer
     unknown: str  # nothing that was told answers
     name: str

@@ -133,14 +133,14 @@ def test_whatever_a_question_looks_like_what_was_told_answers_it_where_the_model
 
 
 def test_what_is_surely_asked_of_the_entity_code_answers(ada: Entity) -> None:
-    asked = ("and who are you?", "how are you?", "do you sleep at night?")
+    asked = ("and who are you?", "how are you?", "what can you do?", "do you sleep at night?")
     known = {BERO: reading("tell", keep=True)} | {one: reading("ask_entity") for one in asked}
     talk, runtime = told(ada, known, "Yes, I sleep.", tier="choose")
     talk.say(BERO)
     line = templates.load("en")
     own = line.self.format(name="Ada")
-    assert [talk.say(one) for one in asked] == [own, line.well, line.alive]
-    assert talk.say(asked[2]) == own  # not twice the same
+    assert [talk.say(one) for one in asked] == [own, line.well, line.able, line.alive]
+    assert talk.say(asked[3]) == own  # not twice the same
     assert runtime.model.requests == []  # type: ignore[attr-defined]
 
 
@@ -544,6 +544,31 @@ def test_what_is_known_of_somebody_is_what_they_told(ada: Entity) -> None:
     talk, _ = told(ada, {OLIVES: reading("tell", keep=True), ask: reading("ask_known")})
     talk.say(OLIVES)
     assert OLIVES in talk.say(ask)
+
+
+def test_of_all_that_is_known_what_is_worth_most_is_listed(ada: Entity) -> None:
+    ask, small = "what do you know about me", replace(reading("tell", keep=True), keep=0.1)
+    idle = [
+        "rain",
+        "fog",
+        "wind",
+        "hail",
+        "snow",
+        "sleet",
+        "dust",
+        "frost",
+        "mist",
+        "smoke",
+        "ice",
+        "thaw",
+    ]
+    known = dict.fromkeys(idle, small) | {ask: reading("ask_known")}
+    talk, _ = told(ada, known | {OLIVES: reading("tell", keep=True)})
+    for text in (OLIVES, *idle):
+        talk.say(text)
+    _, *rows, more = talk.say(ask).splitlines()
+    assert OLIVES in rows[-1] and len(rows) == code_answers.KNOWN
+    assert more == f"+{len(idle) + 1 - len(rows)}: `bumble show Sam`"
 
 
 @pytest.mark.parametrize("ask", ["what did we talk about today", "Today, what did we talk about?"])
