@@ -24,6 +24,7 @@ from bumble.fallback import due_time, notices, quotes, templates
 from bumble.guard import values
 from bumble.records import base, reminders
 from bumble.records.sessions import Message
+from bumble.runtime import schedule
 from bumble.runtime.runtime import Runtime
 from bumble.text.words import one_line, sentences
 
@@ -187,9 +188,31 @@ def _reminder(
     named = values.read(when, reading.language)
     is_time = bool(named.numbers) or named.times.are_there  # else a word that stands anywhere
     what = one_line(what.replace(when, " ", 1) if is_time else what).strip(" ,.;:!?") or text
+    if due_time.repeats(when, reading.language):
+        return _repeated(runtime, heard, reading, when, what, words)
     if due is None:
         return CodeReply(words.when, "remind")
     return _planned(runtime, heard, due, what, words)
+
+
+def _repeated(
+    runtime: Runtime,
+    heard: Heard,
+    reading: Reading,
+    when: str,
+    what: str,
+    words: templates.Templates,
+) -> CodeReply:
+    """Plan a reminder that comes again and again, or say how to set it."""
+    cron = due_time.schedule(when, reading.language, runtime.now())
+    if not cron:
+        return _how_to_set(what, words)
+    due = schedule.following(cron, runtime.now(), runtime.zone)
+    return _planned(runtime, heard, due, what, words, repeat=cron, each=f" ({one_line(when)})")
+
+
+def _how_to_set(what: str, words: templates.Templates) -> CodeReply:
+    return CodeReply(words.no_reminder.format(what=what.replace('"', "'")), "remind")
 
 
 def _set(
@@ -202,9 +225,10 @@ def _set(
     if wish.reminder and not named.times.are_there:  # another hour of the same day
         at = wish.reminder.at.astimezone(runtime.zone).replace(hour=0, minute=0)
     due = due_time.time_of(text, text, reading.language, at)
+    if due_time.repeats(text, reading.language):
+        return _repeated(runtime, heard, reading, text, what, words)
     if due is None:
-        quoted = what.replace('"', "'")
-        return CodeReply(words.no_reminder.format(what=quoted), "remind")
+        return _how_to_set(what, words)
     return _planned(runtime, heard, due, what, words, wish.reminder)
 
 
@@ -215,6 +239,8 @@ def _planned(
     what: str,
     words: templates.Templates,
     before: reminders.Reminder | None = None,
+    repeat: str = "",
+    each: str = "",
 ) -> CodeReply:
     """Plan a reminder, or another time for one that was there before."""
     at = runtime.now()
@@ -226,6 +252,7 @@ def _planned(
             base.new_id(reminders.PREFIX, at, runtime.rng),
             due,
             what,
+            repeat=repeat,
             person=heard.who.id,
             deliver=reminders.SESSION,
             provenance=origin_of(runtime, heard),
@@ -233,7 +260,7 @@ def _planned(
         return reminders.REMINDER.plan_new(reminder, "remind them")
 
     day = quotes.day(due, words, year=due.year != at.year)
-    shown = f"{words.weekdays[due.weekday()]}, {day}, {due:%H:%M}"
+    shown = f"{words.weekdays[due.weekday()]}, {day}, {due:%H:%M}{each}"
     return CodeReply(words.reminder.format(when=shown, what=what), "remind", plan)
 
 

@@ -15,6 +15,7 @@ from bumble import patterns
 from bumble.fallback import templates
 from bumble.guard import clock, values
 from bumble.records import reminders
+from bumble.text import stop_words
 from bumble.text.words import folded
 
 NOON = 12  # where hours begin anew
@@ -62,6 +63,7 @@ def time_of(
         for each in near.numbers
         if each.kind != "money"
         and each.claimed
+        and not each.ordinal
         and each.hours
         and each.value not in near.times.ordinals
     ]
@@ -82,6 +84,45 @@ def time_of(
     days = days or [at.date(), at.date() + timedelta(days=1)]
     times = [datetime.combine(each, time(), at.tzinfo) + hour for each in days for hour in hours]
     return next((each for each in times if each > at), None)
+
+
+def repeats(when: str, language: str) -> bool:
+    """Whether a time comes again and again: `every Monday`."""
+    return bool(_every(language).intersection(map(folded, _WORD.findall(when))))
+
+
+def _every(language: str) -> Set[str]:
+    return frozenset(map(folded, templates.load(language).every))
+
+
+def schedule(when: str, language: str, at: datetime) -> str:
+    """Return the cron expression of a time that comes again; empty: none is surely understood.
+
+    Of each day, of days of the week, or of one day of the month; without an hour at nine.
+    """
+    every, hours = _every(language), _hours_of_words(language)
+    terms, read = values.calendar_words(language), values.read(when, language)
+    said = [folded(word) for word in _WORD.findall(when)]
+    rest = " ".join(word for word in when.split() if folded(word) not in every)
+    after = said[next(n for n, word in enumerate(said) if word in every) + 1 :]
+    # every other day; articles are shorter
+    other = any(word in stop_words.WORDS and len(word) > LEAST_LETTERS for word in after[:2])
+    strange = {*values.unread(rest, language)} - hours.keys()
+    counted = any(number.kind == "time" for number in read.numbers)
+    if strange or counted or other or read.times.offsets:
+        return ""
+    units = {terms.units[word] for word in said if terms.units.get(word, 0) >= 1}
+    days = read.times.ordinals | {int(one.value) for one in read.numbers if one.ordinal}
+    weekdays = ",".join(str((day + 1) % 7) for day in sorted(read.times.weekdays))
+    midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    named = time_of(rest, rest, language, midnight)
+    hour = f"{named.minute} {named.hour}" if named else f"0 {reminders.MORNING}"
+    if units == {values.UNIT_DAYS["month"]} and len(days) == 1 and not weekdays:
+        return f"{hour} {min(days)} * *"
+    if weekdays and not days and units <= {values.UNIT_DAYS["week"]}:
+        return f"{hour} * * {weekdays}"
+    is_daily = units == {values.UNIT_DAYS["day"]} or (not units and _parts(when, language))
+    return f"{hour} * * *" if is_daily and not (days or weekdays) else ""
 
 
 def _within(when: str, strange: Set[str]) -> str:

@@ -59,6 +59,7 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     signs: Mapping[str, str]  # the words of sums: `times` is `*`
     # words of the parts of a day
     hours: Mapping[str, Literal["early", "noon", "afternoon", "late"]]
+    every: tuple[str, ...] = ()  # words before a time that comes again and again
     foreign: str = ""  # the first reply to somebody whose language has no file
 
 

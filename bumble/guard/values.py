@@ -304,7 +304,10 @@ def read(text: str, language: str) -> ReadText:
     ordinals |= {
         int(run.value)
         for run in days
-        if run.start and tokens[run.start - 1] in terms.weekdays and run.value in _DAYS_OF_MONTH
+        if run.start
+        and tokens[run.start - 1] in terms.weekdays
+        and run.value in _DAYS_OF_MONTH
+        and not number_words.is_loose(tokens[run.start], run.value)  # "lundi à 8h"
     }
     times = _times(text, tokens, dated, ordinals, terms, found, _full_tokens(said, terms, language))
     return ReadText(tuple(numbers), times, _content(tokens, terms, language))

@@ -494,6 +494,45 @@ def test_times_are_read_as_people_say_them(
     assert due_time.time_of(text, when, language, at) == right
 
 
+@pytest.mark.parametrize(
+    ("when", "language", "cron"),
+    [
+        ("every Monday at 7pm", "en", "0 19 * * 1"),
+        ("every day at 8 pm", "en", "0 20 * * *"),
+        ("every morning", "en", "0 9 * * *"),
+        ("every Monday and Thursday at 8", "en", "0 8 * * 1,4"),
+        ("the first of every month", "en", "0 9 1 * *"),
+        ("on the 15th of each month at 8", "en", "0 8 15 * *"),
+        ("jeden Sonntag um 18 Uhr", "de", "0 18 * * 0"),
+        ("tous les lundis à 8h", "fr", "0 8 * * 1"),
+        ("cada lunes a las 8", "es", "0 8 * * 1"),
+        ("elke maandag om 8 uur", "nl", "0 8 * * 1"),
+        ("every weekday at 7", "en", ""),
+        ("the last Friday of each month", "en", ""),
+        ("every other day at 8", "en", ""),
+        ("every two weeks on Monday", "en", ""),
+        ("jeden zweiten Tag um 8", "de", ""),
+        ("every hour", "en", ""),
+    ],
+)
+def test_a_time_that_comes_again_is_a_schedule(when: str, language: str, cron: str) -> None:
+    at = datetime(2026, 3, 24, 18, 0, tzinfo=UTC)
+    assert due_time.repeats(when, language)
+    assert due_time.schedule(when, language, at) == cron
+
+
+def test_what_is_wished_for_every_time_is_set_for_every_time_or_not_at_all(ada: Entity) -> None:
+    text, other = "every monday at 8 the bins", "every weekday at 8 the cat"
+    known = {
+        text: reading("remind", when="every monday at 8", what="the bins"),
+        other: reading("remind", when="every weekday at 8", what="the cat"),
+    }
+    talk, _ = told(ada, known)
+    assert talk.say(text).endswith("Monday, 25 May, 08:00 (every monday at 8): the bins")
+    assert "bumble remind add" in talk.say(other)
+    assert [one.repeat for one in reminders.read(ada.reminders)] == ["0 8 * * 1"]
+
+
 def test_who_is_to_be_woken_is_not_awake_yet() -> None:
     at = datetime(2026, 3, 24, 18, 0, tzinfo=UTC)
     woken = due_time.time_of("wake me at 5", "at 5", "en", at, wakes=True)

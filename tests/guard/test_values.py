@@ -135,6 +135,11 @@ def test_a_small_number_that_counts_nothing_may_be_another_word(
     assert number.alone is alone
 
 
+def test_a_word_between_a_weekday_and_its_hour_is_no_day_of_the_month() -> None:
+    assert values.read("lundi à 8h", "fr").times.ordinals == frozenset()
+    assert values.read("Monday 8", "en").times.ordinals == {8}
+
+
 @pytest.mark.parametrize(
     ("text", "language", "days"),
     [
