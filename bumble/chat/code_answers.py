@@ -26,6 +26,7 @@ from bumble.records import base, reminders
 from bumble.records.sessions import Message
 from bumble.runtime import schedule
 from bumble.runtime.runtime import Runtime
+from bumble.text import stop_words
 from bumble.text.words import one_line, sentences
 
 PERHAPS = -2.5  # how far below its cut-off a reminder with its time still is one
@@ -191,8 +192,27 @@ def _reminder(
     if due_time.repeats(when, reading.language):
         return _repeated(runtime, heard, reading, when, what, words)
     if due is None:
-        return CodeReply(words.when, "remind")
+        return _waiting(runtime, heard, words) or CodeReply(words.when, "remind")
     return _planned(runtime, heard, due, what, words)
+
+
+def _waiting(runtime: Runtime, heard: Heard, words: templates.Templates) -> CodeReply | None:
+    """Show the reminders that a wish without a time is about, and how each is removed.
+
+    "Cancel the choir reminder" is one: whether it is to come or to go, its words don't say.
+    """
+    reader = runtime.memory.reader
+    named = stop_words.telling_words(reader.read(heard.message.text).what) if reader else []
+    rows = [
+        f"{_moment(one.at.astimezone(runtime.zone), runtime, words)}: {one_line(one.text)}"
+        f" (`bumble remind remove {one.id}`)"
+        for one in reminders.read(runtime.entity.reminders)
+        if named
+        and one.person == heard.who.id
+        and not one.done
+        and {*named} <= {*stop_words.telling_words(one.text)}
+    ]
+    return CodeReply("\n".join(rows), "remind") if rows else None
 
 
 def _repeated(
@@ -202,13 +222,14 @@ def _repeated(
     when: str,
     what: str,
     words: templates.Templates,
+    before: reminders.Reminder | None = None,
 ) -> CodeReply:
     """Plan a reminder that comes again and again, or say how to set it."""
     cron = due_time.schedule(when, reading.language, runtime.now())
     if not cron:
         return _how_to_set(what, words)
     due = schedule.following(cron, runtime.now(), runtime.zone)
-    return _planned(runtime, heard, due, what, words, repeat=cron, each=f" ({one_line(when)})")
+    return _planned(runtime, heard, due, what, words, before, cron, f" ({one_line(when)})")
 
 
 def _how_to_set(what: str, words: templates.Templates) -> CodeReply:
@@ -226,10 +247,14 @@ def _set(
         at = wish.reminder.at.astimezone(runtime.zone).replace(hour=0, minute=0)
     due = due_time.time_of(text, text, reading.language, at)
     if due_time.repeats(text, reading.language):
-        return _repeated(runtime, heard, reading, text, what, words)
+        return _repeated(runtime, heard, reading, text, what, words, wish.reminder)
     if due is None:
         return _how_to_set(what, words)
-    return _planned(runtime, heard, due, what, words, wish.reminder)
+    repeat = ""
+    if wish.reminder and wish.reminder.repeat:  # at another hour each time
+        repeat = f"{due.minute} {due.hour} {' '.join(wish.reminder.repeat.split()[2:])}"
+        due = schedule.following(repeat, runtime.now(), runtime.zone)
+    return _planned(runtime, heard, due, what, words, wish.reminder, repeat)
 
 
 def _planned(
@@ -247,7 +272,8 @@ def _planned(
 
     def plan() -> Change | None:
         if before:
-            return reminders.REMINDER.plan_edit(before, {"at": due}, "remind them then")
+            new = {"at": due, "repeat": repeat} if repeat else {"at": due}
+            return reminders.REMINDER.plan_edit(before, new, "remind them then")
         reminder = reminders.new(
             base.new_id(reminders.PREFIX, at, runtime.rng),
             due,
@@ -259,9 +285,13 @@ def _planned(
         )
         return reminders.REMINDER.plan_new(reminder, "remind them")
 
-    day = quotes.day(due, words, year=due.year != at.year)
-    shown = f"{words.weekdays[due.weekday()]}, {day}, {due:%H:%M}{each}"
+    shown = f"{_moment(due, runtime, words)}{each}"
     return CodeReply(words.reminder.format(when=shown, what=what), "remind", plan)
+
+
+def _moment(at: datetime, runtime: Runtime, words: templates.Templates) -> str:
+    day = quotes.day(at, words, year=at.year != runtime.now().year)
+    return f"{words.weekdays[at.weekday()]}, {day}, {at:%H:%M}"
 
 
 def _whole(what: str, when: str, text: str) -> str:

@@ -359,6 +359,8 @@ def _may_be_told(runtime: Runtime, turn: Turn, about: str) -> bool:
         return about == "ask_time"
     own = {*runtime.identity.name.split(), *turn.heard.who.called.split()}
     names_others = bool({*claims.claims(text, turn.reading.language)} - own)
+    if about == "ask_talk" and values.read(text, turn.reading.language).times.are_there:
+        return False  # of that day
     return said.main != about and (said.scores[about] <= SURELY or names_others)
 
 

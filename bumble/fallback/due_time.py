@@ -91,7 +91,7 @@ def repeats(when: str, language: str) -> bool:
     return bool(_every(language).intersection(map(folded, _WORD.findall(when))))
 
 
-def _every(language: str) -> Set[str]:
+def _every(language: str) -> frozenset[str]:
     return frozenset(map(folded, templates.load(language).every))
 
 

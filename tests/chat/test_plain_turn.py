@@ -533,6 +533,30 @@ def test_what_is_wished_for_every_time_is_set_for_every_time_or_not_at_all(ada: 
     assert [one.repeat for one in reminders.read(ada.reminders)] == ["0 8 * * 1"]
 
 
+def test_another_hour_said_behind_what_comes_again_is_of_each_time(ada: Entity) -> None:
+    text, later = "every monday at 8 the bins", "no, at 10"
+    known = {text: reading("remind", when="every monday at 8", what="the bins")}
+    talk, _ = told(ada, known | {later: reading("correct")})
+    talk.say(text)
+    assert talk.say(later).endswith("Monday, 25 May, 10:00: the bins")
+    assert [one.repeat for one in reminders.read(ada.reminders)] == ["0 10 * * 1"]
+
+
+def test_a_wish_without_a_time_about_what_is_set_shows_it_and_how_to_remove_it(
+    ada: Entity,
+) -> None:
+    text, later = "friday at 9 the choir practice", "cancel the choir reminder"
+    known = {
+        text: reading("remind", when="friday at 9", what="the choir practice"),
+        later: reading("remind", what="choir"),
+    }
+    talk, _ = told(ada, known)
+    talk.say(text)
+    (one,) = reminders.read(ada.reminders)
+    shown = "Friday, 29 May, 09:00: the choir practice"
+    assert talk.say(later) == f"{shown} (`bumble remind remove {one.id}`)"
+
+
 def test_who_is_to_be_woken_is_not_awake_yet() -> None:
     at = datetime(2026, 3, 24, 18, 0, tzinfo=UTC)
     woken = due_time.time_of("wake me at 5", "at 5", "en", at, wakes=True)
@@ -633,6 +657,15 @@ def test_who_asks_for_one_thing_hears_that_and_not_all_that_is_known(
     answer = talk.say(ask)
     assert (OLIVES in answer, other in answer) == ("olives" in ask, "Ruth" in ask)
     assert "it rains" not in answer
+
+
+def test_who_asks_what_was_told_on_a_day_hears_that_of_the_day(ada: Entity) -> None:
+    ask, asks = "what did I tell you of olives today", reading("ask_memory")
+    asks = replace(asks, scores={**asks.scores, "ask_talk": 1.7})
+    talk, _ = told(ada, {ask: asks})
+    for text in (OLIVES, "it rains"):
+        talk.say(text)
+    assert "it rains" in talk.say(ask)
 
 
 def test_a_question_before_a_confidence_is_no_question_where_the_whole_is_none(ada: Entity) -> None:
