@@ -206,7 +206,7 @@ def _waiting(runtime: Runtime, heard: Heard, words: templates.Templates) -> Code
     rows = [
         f"{_moment(one.at.astimezone(runtime.zone), runtime, words)}: {one_line(one.text)}"
         f" (`bumble remind remove {one.id}`)"
-        for one in reminders.read(runtime.entity.reminders)
+        for one in reminders.REMINDER.readable(runtime.entity.reminders)
         if named
         and one.person == heard.who.id
         and not one.done

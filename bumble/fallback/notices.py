@@ -129,7 +129,7 @@ def wish(runtime: Runtime, session: sessions.Session, message: sessions.Message)
     *_, told, reply = (None, None, *session.messages[:place])
     if told is None or reply is None or (told.role, reply.role) != ("user", "assistant"):
         return None
-    for reminder in reminders.read(runtime.entity.reminders):
+    for reminder in reminders.REMINDER.readable(runtime.entity.reminders):
         if told.id in reminder.provenance.sources and not reminder.done:
             return Wish(told, reminder)
     asked = {templates.load(code).when for code in templates.languages()}

@@ -396,7 +396,7 @@ def test_another_time_said_behind_a_reminder_moves_it(ada: Entity) -> None:
     for text in (comes, wish):
         talk.say(text)
     assert talk.say(when).endswith("Friday, 29 May, 10:00: the oven")
-    (moved,) = reminders.read(ada.reminders)
+    (moved,) = reminders.REMINDER.readable(ada.reminders)
     assert (moved.at.day, moved.at.hour) == (29, 10)
     assert noted(talk)[when].corrects == ()
 
@@ -530,7 +530,7 @@ def test_what_is_wished_for_every_time_is_set_for_every_time_or_not_at_all(ada: 
     talk, _ = told(ada, known)
     assert talk.say(text).endswith("Monday, 25 May, 08:00 (every monday at 8): the bins")
     assert "bumble remind add" in talk.say(other)
-    assert [one.repeat for one in reminders.read(ada.reminders)] == ["0 8 * * 1"]
+    assert [one.repeat for one in reminders.REMINDER.readable(ada.reminders)] == ["0 8 * * 1"]
 
 
 def test_another_hour_said_behind_what_comes_again_is_of_each_time(ada: Entity) -> None:
@@ -539,7 +539,7 @@ def test_another_hour_said_behind_what_comes_again_is_of_each_time(ada: Entity) 
     talk, _ = told(ada, known | {later: reading("correct")})
     talk.say(text)
     assert talk.say(later).endswith("Monday, 25 May, 10:00: the bins")
-    assert [one.repeat for one in reminders.read(ada.reminders)] == ["0 10 * * 1"]
+    assert [one.repeat for one in reminders.REMINDER.readable(ada.reminders)] == ["0 10 * * 1"]
 
 
 def test_a_wish_without_a_time_about_what_is_set_shows_it_and_how_to_remove_it(
@@ -552,7 +552,7 @@ def test_a_wish_without_a_time_about_what_is_set_shows_it_and_how_to_remove_it(
     }
     talk, _ = told(ada, known)
     talk.say(text)
-    (one,) = reminders.read(ada.reminders)
+    (one,) = reminders.REMINDER.readable(ada.reminders)
     shown = "Friday, 29 May, 09:00: the choir practice"
     assert talk.say(later) == f"{shown} (`bumble remind remove {one.id}`)"
 
