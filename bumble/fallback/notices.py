@@ -144,13 +144,14 @@ def _names_time(message: sessions.Message, reading: MessageReading, named: Wish)
     text = message.text
     left = {*stop_words.telling_words(text.replace(reading.when, " ", 1))}
     left -= {*stop_words.telling_words(named.message.text)}
-    if reading.scores.get("remind", FAR) >= SURE and (named.reminder or left):
+    is_wish = reading.scores.get("remind", FAR) >= SURE
+    if is_wish and (named.reminder or left):
         return False
     if named.reminder and reading.main not in ("correct", "remind"):
         return False
     language = words.language(named.message.text, text)
     at = due_time.time_of(text, text, language, message.at)
-    return at is not None or bool(reading.when and not named.reminder)
+    return at is not None or bool(reading.when and not (named.reminder or is_wish))
 
 
 def previous(session: sessions.Session, message: sessions.Message) -> sessions.Message | None:

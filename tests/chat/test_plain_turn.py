@@ -415,6 +415,12 @@ def test_a_wish_of_its_own_is_no_answer_to_when(ada: Entity) -> None:
     assert talk.say(again).endswith(": the rent")
 
 
+def test_a_wish_that_is_only_said_again_answers_no_when(ada: Entity) -> None:
+    wish = "remind me of the oven"
+    talk, _ = told(ada, {wish: reading("remind", when="the", what="the oven")})
+    assert [talk.say(wish) for _ in range(2)] == [templates.load("en").when] * 2
+
+
 def test_an_answer_that_names_no_time_sets_no_reminder(ada: Entity) -> None:
     text, later = "remind me of the kettle", "never mind, it sings"
     known = {text: reading("remind", what="the kettle"), later: reading("tell")}
