@@ -107,15 +107,19 @@ def read(
         cycle: Only those of this kind, or of one whose name begins with it.
         wanted: Only those that touch a file of these pathspecs.
         since: The newest to look at.
-        options: Further ones of git's, which choose among these.
+        options: Further ones of git's, which choose by what was done to these files; what else
+            a commit touched is then left out.
 
     Raises:
         HistoryUnreadableError: If git gives up.
     """
-    chosen = [*options, *([f"--max-count={limit}"] if limit is not None else [])]
+    # git would look for what the options name in all the files of a commit
+    chosen = [*(options or ["--full-diff"])]
+    if limit is not None:
+        chosen += [f"--max-count={limit}"]
     if cycle:
         chosen += ["--extended-regexp", f"--grep=^{CYCLE}: (.* and )?{_escaped(cycle)}"]
-    chosen += [f"--format={FORMAT}", "--name-status", "--full-diff", *WALK, since]
+    chosen += [f"--format={FORMAT}", "--name-status", *WALK, since]
     answer = git.call(root, "log", *chosen, "--", *(wanted or ["."]))
     if answer.code != 0:
         raise HistoryUnreadableError(root, answer.why)

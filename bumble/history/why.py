@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.entity import companions
 from bumble.errors import HistoryUnreadableError
 from bumble.files import disk
@@ -26,6 +27,7 @@ from bumble.records.kind import Kind
 from bumble.text import markdown, stop_words, words
 
 LEAST_WORDS = 2  # fewer are a name or a title
+_SPECIAL = patterns.compile(r"[][.*+?(){}^$|\\]")  # what git would not take by the letter
 
 
 def find(library: Library, query: str, kind: str | None) -> list[LibraryRecord]:
@@ -119,8 +121,6 @@ def _is_own(library: Library, item: LibraryRecord) -> bool:
     return message is not None and getattr(message.record, "role", "") == "assistant"
 
 
-# their file came with them
-BORN_WHOLE = [kind.name for kind in kinds.KINDS if kind.prefix and kind.forgetting == "file"]
 # their file holds others too
 SHARED = [*(kind.name for kind in kinds.KINDS if kind.forgetting == "parts"), "note"]
 IN_TRANSCRIPTS = (kinds.SESSION.name, *kinds.SESSION.inner_prefixes)  # transcripts only grow
@@ -133,7 +133,7 @@ class SourceNode(Struct, frozen=True):
     resolved: bool = True  # False: nothing of that id is here
     again: bool = False  # it is told above already, and what it rests on
     rests_on: tuple[SourceNode, ...] = ()
-    written: log.Commit | None = None  # the commit it came with
+    written: log.Commit | None = None  # the commit it came with, as it stands
     changed: log.Commit | None = None  # the last commit to its file, where that is another
 
     def walk(self) -> Iterator[SourceNode]:
@@ -149,13 +149,12 @@ class SourceNode(Struct, frozen=True):
 
 
 def _written(root: Path, item: LibraryRecord) -> log.Commit | None:
-    """Return the commit that a record came with; None where git can't tell."""
-    if item.kind in BORN_WHOLE:
+    """Return the commit that what is meant came with, as it stands; None where git can't tell."""
+    if not item.sentence and item.kind not in SHARED:
         return _commit(root, (item.path,), "--diff-filter=A")
-    # the sentence that is meant, or what the whole first rested on
-    sought = (item.sentence, *item.sources[:1], item.text.split("\n")[0])
-    commits = (_commit(root, _files(item), f"-S{text}") for text in sought if text)
-    return next(filter(None, commits), None)
+    rows = [item.sentence] if item.sentence else item.text.splitlines()
+    sought = "|".join(_SPECIAL.sub(r"\\\g<0>", row) for row in rows if row.strip())
+    return _commit(root, _files(item), "--pickaxe-regex", f"-S{sought}") if sought else None
 
 
 def _files(item: LibraryRecord) -> tuple[str | None, ...]:

@@ -220,3 +220,37 @@ def test_a_sentence_names_the_commit_it_came_with_not_its_section(ada: Entity) -
     (item,) = why.find(library, "The rent is 690 now", None)
     written = why.explain(library, item).written
     assert written is not None and written.title == "the rent again"
+
+
+@pytest.mark.parametrize("asked", ["Rent", "The rent is 690 now", "The rent is due"])
+def test_the_commit_that_is_named_brought_the_text_as_it_stands(ada: Entity, asked: str) -> None:
+    rent = "\n## Rent\n\nThe rent is {}.\nThe rent is due (monthly).\n"
+    ada.knowledge.write_text(book := ada.knowledge.read_text() + rent.format("640 euros"))
+    git(ada.root, "init", "-q")
+    git(ada.root, "add", "-A")
+    git(ada.root, "commit", "-qm", "the rent")
+    ada.knowledge.write_text(book := book.replace("640 euros", "690 now"))
+    git(ada.root, "commit", "-qam", "the rent again")
+    # a later commit that touches the file tells of the same in another
+    ada.knowledge.write_text(book + "\n## Else\n\nNothing.\n")
+    (ada.root / "notes.md").write_text("The rent is 690 now.\nThe rent is due (monthly).\n")
+    git(ada.root, "add", "-A")
+    git(ada.root, "commit", "-qm", "something else")
+    library = Library(ada, name="Ada", zone=UTC)
+    item = library.look_up(asked) if asked == "Rent" else why.find(library, asked, None)[0]
+    written = why.explain(library, item).written
+    expected = "the rent" if asked == "The rent is due" else "the rent again"
+    assert written is not None and written.title == expected
+
+
+def test_a_record_came_with_its_own_file_not_with_the_next_new_one(ada: Entity) -> None:
+    git(ada.root, "init", "-q")
+    git(ada.root, "add", "-A")
+    git(ada.root, "commit", "-qm", "the dog")
+    (file,) = ada.beliefs.glob(f"*{BEL}.md")
+    file.write_text(file.read_text().replace("Biscuit", "Crumb"))
+    (ada.root / "notes.md").write_text("New.\n")
+    git(ada.root, "add", "-A")
+    git(ada.root, "commit", "-qm", "correct the dog")
+    written = explain(ada, BEL).written
+    assert written is not None and written.title == "the dog"
