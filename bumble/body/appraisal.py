@@ -62,7 +62,7 @@ def form() -> dict[str, object]:
     """
     points = {"type": "integer", "minimum": -MAX_POINTS, "maximum": MAX_POINTS}
     imprint = {
-        "emotion": {"type": "string", "enum": list(EMOTIONS)},
+        "emotion": schema.choice(EMOTIONS),
         "intensity": {"type": "number", "minimum": 0, "maximum": 1},
         "trigger": {"type": "string", "maxLength": TRIGGER_MAX_CHARS},
     }

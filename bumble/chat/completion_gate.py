@@ -19,6 +19,7 @@ from bumble.entity.config import GateConfig
 from bumble.errors import UserError
 from bumble.llm import prompts, structured
 from bumble.llm.protocol import Action, Model, PromptMessage, Request
+from bumble.text.schema import choice, closed
 from bumble.text.words import one_line
 
 PREVIEWS, PREVIEW_CHARS = 8, 280  # outputs of tools that are seen, and how much of each
@@ -28,15 +29,12 @@ SILENT = "the person has heard nothing yet"
 ANNOUNCES = "this only announces something"
 CHATTER_CHARS = 120  # what announces work and does none is short, and trails off
 TRAILS_OFF = ("…", "...", ":", "：", "。。。")
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "verdict": {"enum": [VERDICT_DONE, VERDICT_CONTINUE]},
+SCHEMA = closed(
+    {
+        "verdict": choice([VERDICT_DONE, VERDICT_CONTINUE]),
         "missing": {"type": "string", "maxLength": 120},
-    },
-    "required": ["verdict", "missing"],
-    "additionalProperties": False,
-}
+    }
+)
 
 
 Judges = Literal["always", "in doubt", "never"]

@@ -11,19 +11,17 @@ from typing import Any
 from bumble.entity.config import ToolsConfig
 from bumble.llm.protocol import Tool
 from bumble.records import projects, topics, working
+from bumble.text.schema import choice, closed
 
 DEEP_RECALL = "deep_recall"  # the tool, and what is cached of it
 
 
 def _parameters(**texts: str) -> Mapping[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            name: {"type": "string", "description": line} for name, line in texts.items()
-        },
-        "required": list(texts),
-        "additionalProperties": False,
-    }
+    return closed({name: _text(line) for name, line in texts.items()})
+
+
+def _text(line: str) -> dict[str, str]:
+    return {"type": "string", "description": line}
 
 
 DECLARED: tuple[Tool, ...] = (
@@ -35,13 +33,8 @@ DECLARED: tuple[Tool, ...] = (
         "recall",
         "search older memories, for what is not in front of you",
         {
-            "type": "object",
-            "properties": {
-                "query": {"type": "string", "description": "what to look for"},
-                "register": {"type": "string", "enum": list(topics.REGISTERS)},
-            },
+            **closed({"query": _text("what to look for"), "register": choice(topics.REGISTERS)}),
             "required": ["query"],
-            "additionalProperties": False,
         },
     ),
     Tool(
@@ -86,20 +79,16 @@ MORE = "more"  # behind what was said: work that it announces
 SAY = Tool(
     "say",
     "speak to the person",
-    {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string", "description": "what they hear"},
+    closed(
+        {
+            "text": _text("what they hear"),
             "then": {
-                "type": "string",
-                "enum": ["nothing", MORE],
+                **choice(["nothing", MORE]),
                 "description": f"`{MORE}`: you only said that you will do something with a tool, "
                 "and do it next; `nothing`: your turn is over",
             },
-        },
-        "required": ["text", "then"],
-        "additionalProperties": False,
-    },
+        }
+    ),
 )
 
 FILES: tuple[Tool, ...] = (
@@ -115,15 +104,7 @@ NOTE = Tool(
     "working_memory_note",
     "jot down one line for later: a decision, a new view of something, an open thread or a "
     "preference; never a secret",
-    {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string", "description": "the line"},
-            "type": {"type": "string", "enum": list(working.NOTE_KINDS)},
-        },
-        "required": ["text", "type"],
-        "additionalProperties": False,
-    },
+    closed({"text": _text("the line"), "type": choice(working.NOTE_KINDS)}),
 )
 DEEP = Tool(
     DEEP_RECALL,
@@ -151,17 +132,14 @@ PROJECTS: tuple[Tool, ...] = (
     Tool(
         "update_project",
         "begin a project, or write down how it stands",
-        {
-            "type": "object",
-            "properties": {
-                "title": {"type": "string", "description": "what it is called"},
-                "status": {"type": "string", "enum": list(projects.STATUSES)},
-                "why": {"type": "string", "description": "what it is for, or empty to leave it"},
-                "next": {"type": "string", "description": "all next steps, a line each"},
-            },
-            "required": ["title", "status", "why", "next"],
-            "additionalProperties": False,
-        },
+        closed(
+            {
+                "title": _text("what it is called"),
+                "status": choice(projects.STATUSES),
+                "why": _text("what it is for, or empty to leave it"),
+                "next": _text("all next steps, a line each"),
+            }
+        ),
     ),
 )
 COMMAND = Tool(

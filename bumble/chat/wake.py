@@ -50,7 +50,7 @@ from bumble.records.provenance import ITSELF, is_untrusted
 from bumble.runtime import body_state, locks, people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, silence, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments
+from bumble.text import moments, schema
 
 WAKE = ITSELF  # the section of `state.yaml`, and who writes what comes of it
 REST = "rest"  # a wake of which nothing comes
@@ -234,12 +234,7 @@ LEAVE_MESSAGE = "leave_message"
 MESSAGE = Tool(
     LEAVE_MESSAGE,
     "leave the person you think of a message; they get it as they get reminders",
-    {
-        "type": "object",
-        "properties": {"text": {"type": "string", "description": "what they read"}},
-        "required": ["text"],
-        "additionalProperties": False,
-    },
+    schema.closed({"text": {"type": "string", "description": "what they read"}}),
 )
 QUIET = ("think", "end_turn", "say")  # tools that leave no trace by themselves
 ALONE = ("think", "end_turn", "say", "recall", "write_journal")  # tools that it may always use

@@ -27,7 +27,7 @@ from bumble.recall.belief_strength import CORRECTION
 from bumble.records import base, beliefs, episodes, state
 from bumble.records.sessions import Message
 from bumble.runtime import review_queue
-from bumble.runtime.job import NO_ANSWER, array, cache_id, closed, messages, request, text
+from bumble.runtime.job import NO_ANSWER, array, cache_id, choice, closed, messages, request, text
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, titles, words
 
@@ -116,7 +116,7 @@ def schema(
         "sentences": array(_claim(messages), 4, least=1),
     }
     opinion = {
-        "category": {"enum": list(CATEGORIES)},
+        "category": choice(CATEGORIES),
         "claim": _claim(messages),
         "confirms": _labels(held),
         "contradicts": _labels(held),
@@ -369,7 +369,7 @@ def _asked_again(
     )
     # describe the sentences that were sent back, as they may come again
     places = list(failed)
-    again = {"place": {"enum": list(places)}, **_claim(list(shown.labels))["properties"]}
+    again = {"place": choice(places), **_claim(list(shown.labels))["properties"]}
     schema = closed({"mended": array(closed(again), len(places))})
     try:
         raw_list = structured.answer(runtime.model, asked, schema)["mended"]

@@ -24,7 +24,7 @@ from bumble.llm import prompts
 from bumble.records import base, proposals, relationships, state
 from bumble.records.episodes import Episode
 from bumble.runtime import people, rules
-from bumble.runtime.job import Condition, Due, JobResult, array, ask, closed, traced
+from bumble.runtime.job import Condition, Due, JobResult, array, ask, choice, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
@@ -197,17 +197,13 @@ def _item(
 
 def schema(traits: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
     """Return what an answer looks like."""
-    label = {"type": "string", "enum": list(labels)}
+    label = choice(labels)
     shared = {
         "reason": {"type": "string"},
         "from": {"type": "array", "items": label, "minItems": 1, "maxItems": MOST_SOURCES},
     }
     free = {"text": {"type": "string", "minLength": 3}, **shared}
-    trait = {
-        "text": {"type": "string", "enum": list(traits)},
-        "way": {"enum": ["more", "less"]},
-        **shared,
-    }
+    trait = {"text": choice(traits), "way": choice(["more", "less"]), **shared}
     trait, free = closed(trait), closed(free)
     return closed(
         {

@@ -32,7 +32,7 @@ from bumble.records.beliefs import Belief
 from bumble.records.dreams import Dream
 from bumble.records.episodes import Episode
 from bumble.runtime import people, review_queue
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, ask, closed, traced
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, ask, choice, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, tokens, words
 
@@ -313,7 +313,7 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
 
 def schema(labels: Sequence[str], names: Iterable[str] = PARTS) -> dict[str, Any]:
     """Return what an answer looks like; each part says first what it rests on."""
-    label = {"type": "string", "enum": list(labels)}
+    label = choice(labels)
     part = {
         "uses": {"type": "array", "items": label, "maxItems": MAX_USES},
         "text": {"type": "string", "minLength": MIN_PART_CHARS},

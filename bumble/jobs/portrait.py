@@ -190,12 +190,7 @@ FIELDS: Mapping[str, Any] = {
     "topics": {**_TEXTS, "maxItems": MAX_TOPICS},
     "unresolved": {**_TEXTS, "maxItems": MAX_UNRESOLVED},
 }
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": FIELDS,
-    "required": list(_NAMES),
-    "additionalProperties": False,
-}
+SCHEMA: Mapping[str, Any] = {**closed(FIELDS), "required": list(_NAMES)}
 
 
 class PortraitScores(Struct, frozen=True):

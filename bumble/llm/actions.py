@@ -30,6 +30,7 @@ from bumble.llm.protocol import (
 )
 from bumble.llm.wire import CallPart, Piece
 from bumble.text.printable import each_text, whole
+from bumble.text.schema import choice, closed
 
 _LENGTHS = ("length", "max_tokens", "model_length")  # what servers call an answer that was cut off
 _NAME = patterns.compile(r"[\w-]+")
@@ -52,12 +53,7 @@ def schema(groups: Sequence[Sequence[Tool]]) -> Mapping[str, Any]:
             "maxItems": MAX_ACTIONS,
             "items": {
                 "anyOf": [
-                    {
-                        "type": "object",
-                        "properties": {"tool": {"const": tool.name}, "arguments": tool.parameters},
-                        "required": ["tool", "arguments"],
-                        "additionalProperties": False,
-                    }
+                    closed({"tool": choice([tool.name]), "arguments": tool.parameters})
                     for tool in group
                 ]
             },
@@ -65,12 +61,7 @@ def schema(groups: Sequence[Sequence[Tool]]) -> Mapping[str, Any]:
         for group in groups
         if group
     ]
-    return {
-        "type": "object",
-        "properties": {"actions": {"anyOf": rows}},
-        "required": ["actions"],
-        "additionalProperties": False,
-    }
+    return closed({"actions": {"anyOf": rows}})
 
 
 def parse(text: str, tools: Sequence[Tool] = ()) -> tuple[Action, ...]:

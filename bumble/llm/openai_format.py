@@ -295,8 +295,8 @@ def _enforced(request: Request, mode: str) -> dict[str, Any]:
     if request.schema is None:
         return {}
     if mode == "json_schema":
-        is_strict = is_closed(request.schema)
-        schema = {"name": ANSWER_TOOL, "schema": request.schema, "strict": is_strict}
+        strict = is_strict(request.schema)
+        schema = {"name": ANSWER_TOOL, "schema": request.schema, "strict": strict}
         return {"response_format": {"type": "json_schema", "json_schema": schema}}
     if mode == "tool":
         function = {"name": ANSWER_TOOL, "description": "Give the answer."}
@@ -307,18 +307,17 @@ def _enforced(request: Request, mode: str) -> dict[str, Any]:
     return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
 
 
-def is_closed(schema: Any) -> bool:
-    """Whether each object in a schema has all of its fields and no other, as `strict` insists."""
-    if isinstance(schema, list):
-        return all(map(is_closed, schema))
-    if not isinstance(schema, dict):
-        return True
-    fields = schema.get("properties")
-    is_open = isinstance(fields, dict) and (
+def is_strict(schema: Mapping[str, Any]) -> bool:
+    """Whether OpenAI's `strict` takes a schema: each value says its type, each object is closed."""
+    fields = schema.get("properties", {})
+    is_open = schema.get("type") == "object" and (
         schema.get("additionalProperties") is not False
         or set(schema.get("required", ())) != fields.keys()
     )
-    return not is_open and all(map(is_closed, schema.values()))
+    if is_open or not ("type" in schema or "anyOf" in schema):
+        return False
+    inner = (*fields.values(), *schema.get("anyOf", ()))
+    return all(map(is_strict, (*inner, schema["items"]) if "items" in schema else inner))
 
 
 def read_event(data: Any) -> Piece:

@@ -23,6 +23,7 @@ from bumble.llm import structured
 from bumble.llm.protocol import Model, PromptMessage, Request, Role
 from bumble.models.tiers import KINDS, Kind, LanguageResult
 from bumble.text import stop_words, words, yaml_read
+from bumble.text.schema import choice, closed
 
 
 def holds(text: str, pattern: str) -> bool:
@@ -184,16 +185,11 @@ def _unknown(data: Mapping[str, Any]) -> Cases:
 def _schema(data: Mapping[str, Any]) -> Cases:
     names = sorted({who for _, who, *_ in data["schema"]})
     fields = {
-        "who": {"enum": names},
-        "day": {"enum": data["days"]},
+        "who": choice(names),
+        "day": choice(data["days"]),
         "what": {"type": "string", "maxLength": 80},
     }
-    schema = {
-        "type": "object",
-        "properties": fields,
-        "required": list(fields),
-        "additionalProperties": False,
-    }
+    schema = closed(fields)
     system = f"{data['fill']}\n{json.dumps(schema, ensure_ascii=False)}"
     for message, *values in data["schema"]:
         yield Case(

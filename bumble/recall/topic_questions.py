@@ -26,7 +26,7 @@ from bumble.llm import prompts
 from bumble.recall import survey, topic_mining
 from bumble.records import base, kinds, topics
 from bumble.runtime import people, review_queue
-from bumble.runtime.job import Condition, Due, JobResult, array, closed, traced
+from bumble.runtime.job import Condition, Due, JobResult, array, choice, closed, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 
@@ -223,7 +223,7 @@ def _standing(
 
 def questions(labels: Sequence[str]) -> dict[str, Any]:
     """Describe the questions of one topic."""
-    label = {"type": "string", "enum": list(labels)}
+    label = choice(labels)
     question = closed(
         {
             "uses": array(label, len(labels), least=1),

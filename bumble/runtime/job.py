@@ -35,6 +35,7 @@ from bumble.records.base import Provenance
 from bumble.runtime import audiences, spoken
 from bumble.runtime.review_queue import HELD_BACK
 from bumble.text import moments
+from bumble.text.schema import choice as choice
 from bumble.text.schema import closed as closed
 
 if TYPE_CHECKING:

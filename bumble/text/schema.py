@@ -12,7 +12,7 @@ import math
 import sys
 import types
 import zoneinfo
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import (
     TYPE_CHECKING,
@@ -323,6 +323,11 @@ def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def choice(values: Iterable[str]) -> dict[str, Any]:
+    """Describe one of some texts; OpenAI takes no schema of a value that doesn't say its type."""
+    return {"type": "string", "enum": list(values)}
 
 
 def schema_error(value: Any, schema: Mapping[str, Any]) -> SchemaViolation | None:

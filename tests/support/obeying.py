@@ -135,7 +135,7 @@ def _named(schema: Schema) -> dict[str, Schema]:
     """Return the tools that a schema of actions offers, with their parameters."""
     groups = [group["items"]["anyOf"] for group in schema["properties"]["actions"]["anyOf"]]
     tools = [tool["properties"] for group in groups for tool in group]
-    return {str(tool["tool"]["const"]): tool["arguments"] for tool in tools}
+    return {str(tool["tool"]["enum"][0]): tool["arguments"] for tool in tools}
 
 
 def _lines(text: str) -> list[str]:
