@@ -19,11 +19,12 @@ from bumble.cli.command import (
     shell_of,
 )
 from bumble.cli.models import chat_model
-from bumble.cli.opening import open_entity
+from bumble.cli.opening import open_entity, without_entity
 from bumble.cli.process import Shell
 from bumble.cli.talk import beginning, turn_view
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
+from bumble.models.weights import choice
 
 if TYPE_CHECKING:
     from bumble.cli.talk.conversation import Conversation
@@ -124,7 +125,7 @@ def chat(
     if message or not sys.stdin.isatty():
         text = people.text_of(message or ["-"], MAX_MESSAGE_CHARS)
     if new:
-        _make_if_missing(shell, entity, text or "", yes=yes)
+        _make_if_missing(shell, entity, model, yes=yes)
     ctx.with_resource(shell.stops.watched())
     opened = open_entity(
         shell,
@@ -180,13 +181,15 @@ def _talk(
     return conversation.after_answer(talk)
 
 
-def _make_if_missing(shell: Shell, entity: Path | None, text: str, *, yes: bool) -> None:
+def _make_if_missing(shell: Shell, entity: Path | None, model: str | None, *, yes: bool) -> None:
     from bumble.cli import newborn
 
     folder = entity or shell.entity
     if folder is None:
         raise UsageError("--new needs to know where: bumble chat -e DIR --new")
     if not (shell.path(folder) / ENTITY_FILE).exists():
+        config = without_entity(shell, llm__model=model).config.llm
+        chat_model.require_key(shell, choice.named(config, ""))
         identity = newborn.make(shell, folder, asks=not yes)
         output.say(f"{identity['name']} lives in {identity['folder']} from now on.")
 

@@ -18,7 +18,7 @@ from bumble.cli.opening import Configured, Opened
 from bumble.cli.process import Shell
 from bumble.entity import installation
 from bumble.entity.folder import ENTITY_FILE
-from bumble.errors import UserError
+from bumble.errors import CredentialsError, UserError
 from bumble.files import disk
 from bumble.llm import detect, gguf, ledger
 from bumble.llm.ledger import Budgeted, Limits, Prices, Recorded
@@ -151,7 +151,23 @@ def open_model(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Mo
             cache_limit_bytes=limit * 1_000_000,
             on_load=lambda: None,
         )
+    require_key(opened.shell, chosen)
     return open_endpoint(opened, chosen, writes=writes)
+
+
+def require_key(shell: Shell, chosen: choice.Choice | None) -> None:
+    """See to it that there is a key where a provider wants one, before anything is sent there.
+
+    Raises:
+        CredentialsError: If there is none.
+    """
+    known = detect.provider_of(chosen.url) if chosen else None
+    if chosen and known and not has_key(shell, chosen.key):
+        raise CredentialsError(
+            f"No key for {known.label}: {chosen.key or 'llm.api_key_env'} is not set.\n"
+            f"Put it into your environment (`export {chosen.key or known.key}=…`), or into\n"
+            "secrets.yaml, beside your own config file (`bumble config show --origin`)."
+        )
 
 
 def open_endpoint(opened: Configured, chosen: choice.Choice, *, writes: bool) -> HttpModel:

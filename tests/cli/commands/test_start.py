@@ -185,3 +185,16 @@ def test_what_one_reads_who_moves_from_a_small_model_to_an_endpoint(
     why = "not probed; its endpoint doesn't say that it is small"
     assert f"English: talk write, memory write ({why})" in status
     assert "16,384 tokens (as others of its family; the endpoint doesn't tell)" in status
+
+
+def test_without_its_key_a_provider_is_sent_nothing_and_nothing_is_made(
+    run: Run, tmp_path: Path
+) -> None:
+    run.environ["BUMBLE_LLM_PROVIDER"] = "openai"
+    made = run("chat", "-e", str(tmp_path / "eve"), "--new", "--yes", "Hi")
+    asked = run("chat", "Hi")
+    for ran in (made, asked):
+        assert ran.code == 23
+        assert "No key for OpenAI: OPENAI_API_KEY is not set." in ran.err
+    assert not (tmp_path / "eve").exists()
+    assert "OPENAI_API_KEY, not set" in run.ok("model", "show").out
