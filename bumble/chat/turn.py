@@ -47,10 +47,14 @@ def refuse_too_long(runtime: Runtime, session: Session, person: str, text: str) 
     size, window = int(tokens.estimate(text) * runtime.token_ratio), runtime.window_tokens
     reads_it = writer_of(runtime, spoken.language(runtime, session, person)) is able_reply
     if reads_it and size > window * route.WINDOW_SHARE:
+        most, name = runtime.model.context_tokens or window, runtime.model.name
+        allows = f"`cognition.max_context_tokens` allows ({name} could read {most:,})"
+        reads = allows if most > window else f"{name} reads at once"
+        files = "" if runtime.config.tools.files else ", once `tools.files` is true"
         raise UsageError(
-            f"The message has about {size:,} tokens; of {window:,} that {runtime.model.name} reads "
-            "at once, some hold what comes before.\nNothing was stored. Say it in parts, or put it "
-            "into a file in workspace/, of which it can read a part at a time."
+            f"The message has about {size:,} tokens; of {window:,} that {reads}, some hold what "
+            "comes before.\nNothing was stored. Say it in parts, or put it into a file in "
+            f"workspace/, of which it can read a part at a time{files}."
         )
 
 

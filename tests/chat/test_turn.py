@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -380,4 +381,22 @@ def test_a_message_that_no_window_holds_is_refused_before_it_is_stored(ada: Enti
     begun = sessions.new("ses_1", runtime.now(), "sam")
     turn.refuse_too_long(runtime, begun, "sam", words(300))
     with pytest.raises(UsageError, match="Say it in parts"):
+        turn.refuse_too_long(runtime, begun, "sam", words(300) * 8)
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ({}, "that scripted reads at once.*once `tools.files` is true"),
+        ({"tools.files": True}, "a part at a time.$"),
+        ({"cognition.max_context_tokens": 2500}, "of 2,500 that `cognition.max_context_tokens`"),
+    ],
+)
+def test_what_refuses_a_long_message_is_named(
+    ada: Entity, flags: dict[str, Any], told: str
+) -> None:
+    model = ScriptedModel([say("Oh.")], context_tokens=3072)
+    runtime = runtime_of(ada, model, flags=flags)
+    begun = sessions.new("ses_1", runtime.now(), "sam")
+    with pytest.raises(UsageError, match=f"(?s){told}"):
         turn.refuse_too_long(runtime, begun, "sam", words(300) * 8)

@@ -95,7 +95,7 @@ def test_what_fails_goes_back_once_with_the_reason_and_the_rest_stands(entity: E
     assert HAS_DOG["text"] not in back
     assert DOG[1] in back and TEA[1] not in back  # only what it cites
     assert (outcome.data["mended"], outcome.data["dropped"]) == (1, [])
-    assert all(openai_format.is_strict(one.schema) for one in model_of(runtime).requests)
+    assert all(openai_format.is_strict(one.schema or {}) for one in model_of(runtime).requests)
     assert state.read(entity.state).get(ask.REFUSED) is None
 
 
