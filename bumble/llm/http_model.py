@@ -19,7 +19,7 @@ import httpx2
 from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError
-from bumble.llm import detect, http_errors, openai_format
+from bumble.llm import detect, http_errors, openai_format, structured
 from bumble.llm.actions import Answer, CallText
 from bumble.llm.marks import ThinkFilter
 from bumble.llm.ollama_format import OllamaDialect
@@ -37,6 +37,7 @@ from bumble.llm.wire import (
     within,
 )
 from bumble.text import printable
+from bumble.text.schema import schema_error
 
 Dialect = openai_format.OpenAIDialect | OllamaDialect
 _PROBLEMS = (StatusError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError)
@@ -232,7 +233,11 @@ class HttpModel:
             raise http_errors.filtered(self._peer.shown)
         completion = answer.completion(self.name)
         calls = bool(request.tools) and self._dialect.native(self._habits)
-        self._learn(_seen(answer, habits, self._habits, calls=calls))
+        habits = _seen(answer, habits, self._habits, calls=calls)
+        if _passes_over(body, answer):  # once it may be one server behind a router
+            mode = habits.schema_mode + habits.doubts_schema
+            habits = replace(habits, schema_mode=mode, doubts_schema=True)
+        self._learn(habits)
         return completion
 
     def _stream(
@@ -327,6 +332,21 @@ def _seen(answer: Answer, habits: Habits, before: Habits, *, calls: bool) -> Hab
         return habits
     choice: ToolChoice = "none" if before.doubts_tools else before.tool_choice
     return replace(habits, doubts_tools=True, tool_choice=choice)
+
+
+_FORM = ("additionalProperties", "enum", "required", "type")  # what `strict` has a server enforce
+
+
+def _passes_over(body: Mapping[str, Any], answer: Answer) -> bool:
+    """Say whether an answer breaks the form that its server was asked to enforce."""
+    asked = body.get("response_format", {}).get("json_schema", {})
+    if not asked.get("strict") or answer.finish_reason != "stop":
+        return False
+    try:
+        error = schema_error(structured.load(answer.text)[0], asked["schema"])
+    except ValueError:
+        return False  # no JSON: it may have refused to answer
+    return error is not None and error.validator in _FORM
 
 
 def _encoded(body: dict[str, Any]) -> bytes:

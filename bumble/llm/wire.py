@@ -59,6 +59,7 @@ class Habits(Struct, frozen=True):
     without: frozenset[str] = frozenset()  # parameters that it refused
     limit_name: str = "max_tokens"
     schema_mode: int = 0  # index into the ways to enforce a schema
+    doubts_schema: bool = False  # an answer broke one that was to be enforced
     effort: str = ""  # the only `reasoning_effort` that it takes beside tools
     no_system: bool = False  # whether its template knows no word of the system
     only_objects: bool = False  # whether it refused a schema of something else

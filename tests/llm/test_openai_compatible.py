@@ -19,6 +19,7 @@ from bumble.llm.http_model import HttpModel
 from bumble.llm.http_model import openai as connect_openai
 from bumble.llm.protocol import EnoughError, Model, PromptMessage, Request
 from bumble.llm.wire import Timeouts
+from bumble.text.schema import closed
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.openai_wire import CHAT, event, hello, says
 
@@ -106,6 +107,25 @@ def test_only_a_schema_that_says_all_is_strict(server: FakeServer) -> None:
         model.complete(Request(REQUEST.messages, schema=schema))
     sent = [one.body["response_format"]["json_schema"]["strict"] for one in server.seen]
     assert sent == [True, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("answer", "believed"),
+    [
+        ('{"b": 1}', False),  # as Anthropic's compatible form answers, which ignores the schema
+        ('```json\n{"a": {"a": 1}}\n```', False),
+        ("I can't help with that.", True),
+        ('```json\n{"a": 1}\n```', True),  # it costs no second call
+    ],
+)
+def test_a_server_that_passes_over_a_schema_twice_is_asked_in_another_way(
+    server: FakeServer, answer: str, *, believed: bool
+) -> None:
+    server.routes[CHAT] = says(event({"content": answer}, "stop"))
+    model = connect(server)
+    for _ in range(3):
+        model.complete(Request(REQUEST.messages, schema=closed({"a": {"type": "integer"}})))
+    assert ["response_format" in one.body for one in server.seen] == [True, True, believed]
 
 
 @pytest.mark.parametrize("status", [400, 404, 422, 501])
