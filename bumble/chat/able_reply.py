@@ -171,7 +171,7 @@ def _blocks(
     others = [person for person in session.people if person != who.id]
     shown = shown_to(moment.soma, session.people)
     names = [tool.name for tool in tool_list.declared(tools.allowed(runtime, session.people))]
-    files = workspace.names(runtime.entity)
+    files = workspace.names(runtime.entity, session.people)
     return [
         Block("now", preamble.now_text(runtime, who.name, at, heard.last_spoke, others)),
         Block("outside tools", tools.outside_text(recalled.outside)),

@@ -416,22 +416,23 @@ def _update_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 
 def _list_files(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    return Result(workspace.listing(context.entity, arguments["folder"]))
+    return Result(workspace.listing(context.entity, arguments["folder"], context.readers))
 
 
 def _read_file(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    state = workspace.state(context.entity, arguments["path"])
+    state = workspace.state(context.entity, arguments["path"], context.readers)
     kept = context.cache.get("read_file", arguments, state, context.at)
     if kept is not None:
         return Result(kept)
-    text = workspace.read(context.entity, arguments["path"])
+    text = workspace.read(context.entity, arguments["path"], context.readers)
     context.cache.put("read_file", arguments, state, text, context.at)
     return Result(text)
 
 
 def _write_file(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    context.apply(workspace.plan_write(context.entity, arguments["path"], arguments["text"]))
-    return Result(f"written: workspace/{arguments['path']}")
+    path, text = arguments["path"], arguments["text"]
+    context.apply(workspace.plan_write(context.entity, path, text, context.provenance))
+    return Result(f"written: workspace/{path}")
 
 
 def _run_command(arguments: Mapping[str, str], context: ToolContext) -> Result:

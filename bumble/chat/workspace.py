@@ -1,7 +1,9 @@
 """The entity's `workspace/`: listing, reading and writing files there, and running commands.
 
-Off unless the owner allows it. A path that leads out, by dots or by a link, is refused; a program
-runs in the workspace with next to no environment, for so long and with so much output.
+Off unless the owner allows it. What the entity wrote in a talk is for those who heard that, as its
+records are; what a person put there is for everybody. A path that leads out, by dots or by a link,
+is refused; a program runs in the workspace with next to no environment, for so long and with so
+much output.
 """
 
 from __future__ import annotations
@@ -20,13 +22,15 @@ from typing import IO, Any
 
 from msgspec import Struct
 
-from bumble.entity import write_ahead
+from bumble.entity import companions, write_ahead
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UnsafePathError, UsageError
 from bumble.files import disk
 from bumble.llm import prompts
+from bumble.records import base, provenance
+from bumble.text import yaml_edit
 
 MAX_OUTPUT_BYTES = 1_000_000  # the rest is read and thrown away
 PIECE_BYTES = 65_536
@@ -213,16 +217,28 @@ def locate(entity: Entity, path: str) -> Path:
     return place
 
 
-def read(entity: Entity, path: str) -> str:
+def _may_read(file: Path, readers: Sequence[str]) -> bool:
+    """Whether some people may meet a file; a folder, if they may meet what is in it."""
+    try:
+        if file.is_dir() and not file.is_symlink():
+            inside = list(file.iterdir())
+            return not inside or any(_may_read(one, readers) for one in inside)
+        note = yaml_edit.parse_mapping(companions.of(Path(os.path.realpath(file)))[1])
+        return base.may_read(base.provenance(note).audience, readers)
+    except (ValueError, OSError):  # nobody knows for whom it is
+        return False
+
+
+def read(entity: Entity, path: str, readers: Sequence[str]) -> str:
     """Read a file.
 
     Raises:
-        UsageError: If there is none, or it is no text, or too long.
+        UsageError: If there is none for all of these people, or it is no text, or too long.
     """
     file = locate(entity, path)
     _refuse_special(file, path)
-    if not file.is_file():
-        raise UsageError(f"there is no file {path}; there are: {listing(entity, '')}")
+    if not file.is_file() or not _may_read(file, readers):
+        raise UsageError(f"there is no file {path}; there are: {listing(entity, '', readers)}")
     if disk.is_elsewhere(file):
         raise UnsafePathError(path, "it is another name of a file outside the entity folder")
     try:
@@ -236,30 +252,38 @@ def read(entity: Entity, path: str) -> str:
         raise UsageError(f"{path} can't be read: {error.strerror}") from error
 
 
-def state(entity: Entity, path: str) -> tuple[int, ...]:
-    """Return what tells that a file has changed: its time and size; empty if it is not there."""
+def state(entity: Entity, path: str, readers: Sequence[str]) -> tuple[int, ...]:
+    """Return what tells that a file has changed: its time and size; empty if there is none."""
     file = locate(entity, path)
-    stat = file.stat() if file.is_file() else None
+    stat = file.stat() if file.is_file() and _may_read(file, readers) else None
     return (stat.st_mtime_ns, stat.st_size) if stat else ()
 
 
-def listing(entity: Entity, path: str) -> str:
-    """List a folder, a line a file."""
+def listing(entity: Entity, path: str, readers: Sequence[str]) -> str:
+    """List a folder as some people may see it, a line a file."""
     folder = locate(entity, path)
-    if not folder.is_dir():
-        raise UsageError(f"there is no folder {path}; there are: {listing(entity, '')}")
+    if not (folder.is_dir() and (folder == locate(entity, "") or _may_read(folder, readers))):
+        raise UsageError(f"there is no folder {path}; there are: {listing(entity, '', readers)}")
     paths = [path for path in sorted(folder.iterdir()) if path.name != ".gitkeep"]  # git's, no file
+    paths = [path for path in paths if _may_read(path, readers)]
     listed = [disk.readable(f"{path.name}/" if path.is_dir() else path.name) for path in paths]
     return "\n".join(listed) or "(empty)"
 
 
-def names(entity: Entity) -> list[str]:
-    """Return the files of the workspace and of the folders in it, by name; no deeper, no hidden."""
+def names(entity: Entity, readers: Sequence[str]) -> list[str]:
+    """Return the files of the workspace and of the folders in it, by name; no deeper, no hidden.
+
+    Args:
+        entity: Whose.
+        readers: Who all may meet them.
+    """
     file_names: list[str] = []
     for path in _visible(entity.workspace):
         inside = _visible(path) if path.is_dir() and not path.is_symlink() else [path]
         file_names += [
-            disk.readable(file.relative_to(entity.workspace).as_posix()) for file in inside
+            disk.readable(file.relative_to(entity.workspace).as_posix())
+            for file in inside
+            if _may_read(file, readers)
         ]
     return file_names
 
@@ -271,11 +295,17 @@ def _visible(folder: Path) -> list[Path]:
     return []
 
 
-def plan_write(entity: Entity, path: str, text: str) -> Change:
+def plan_write(entity: Entity, path: str, text: str, origin: base.Provenance) -> Change:
     """Plan to write a file; what it held goes to `.history/`.
 
+    Args:
+        entity: Whose.
+        path: In the workspace.
+        text: All that it is to hold.
+        origin: Where that comes from, and who may meet it.
+
     Raises:
-        UsageError: If something else than a file is there.
+        UsageError: If something else than a file is there, or one that is not for these people.
         RefusedError: If git would take it for its own.
         UnsafePathError: If it leads out.
     """
@@ -293,11 +323,13 @@ def plan_write(entity: Entity, path: str, text: str) -> Change:
         raise UsageError(f"a path may be up to {MAX_PATH_BYTES:,} bytes long")
     name = f"{FOLDER}/{inner.as_posix()}"
     try:
-        old = disk.read_if_there(file)
+        old = companions.read(entity.root, name)
     except OSError as error:
         raise UsageError(f"{path} can't be written: {error.strerror}") from error
-    data = text if text.endswith("\n") else f"{text}\n"
-    digest = None if old is None else disk.sha256(old)
+    if old is not None and not _may_read(file, origin.audience):
+        raise UsageError(f"{path} can't be written: the name is taken; choose another")
+    data = provenance.origin_comment(origin) + (text if text.endswith("\n") else f"{text}\n")
+    digest = companions.digest(name, old)
     return Change(name, f"write {path}", data.encode(errors="replace"), digest, keeps=True)
 
 

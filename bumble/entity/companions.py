@@ -5,7 +5,8 @@ words it rests. What reads or writes a record knows one text, the whole: all fie
 origin of a part in a comment under its heading, or behind its line. This module alone knows that
 two files hold it: `joined` makes the whole of both, `split` both of the whole. Who may meet a text
 always stands in the record itself, so that a lost companion opens nothing: what it leaves counts as
-the least trusted there is.
+the least trusted there is. A file of the workspace holds its text alone: without a companion it is
+a person's, and for everybody.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ BESIDE_IT = frozenset(
 )
 OF_ID = frozenset(("by", "tags"))  # fields that do only where the file has an id
 OF_TITLE = frozenset(("at",))  # and only where it has none
+FILES = "workspace/"  # files of any form, whose whole begins with the comment
 SECTIONS = ("knowledge.md", "journal.md")  # files of parts: a heading each
 LINES = ("working/scratch.md", "working/MEMORY.md")  # a line each
 # of a file that nobody made by hand: what a program alone writes
@@ -80,6 +82,8 @@ class RecordFiles(Struct, frozen=True):
 
 def place(path: str) -> str | None:
     """Return where the companion of a record lies; None: its kind has none."""
+    if path.startswith(FILES):
+        return f"{FOLDER}/{path}.yaml"
     top = path.partition("/")[0]
     has = path in SECTIONS or path in LINES or top in BY_ID | BY_TITLE
     return f"{FOLDER}/{path.removesuffix('.md')}.yaml" if has and path.endswith(".md") else None
@@ -89,7 +93,8 @@ def record_of(path: str) -> str | None:
     """Return the record whose companion a path is; None: it is no companion's."""
     if not path.startswith(f"{FOLDER}/") or not path.endswith(".yaml"):
         return None
-    record = f"{path.removeprefix(f'{FOLDER}/').removesuffix('.yaml')}.md"
+    record = path.removeprefix(f"{FOLDER}/").removesuffix(".yaml")
+    record = record if record.startswith(FILES) else f"{record}.md"
     return record if place(record) == path else None
 
 
@@ -236,6 +241,8 @@ def joined(path: str, text: str, companion: str | None) -> str:
         return text
     try:
         values = _mapping(companion)
+        if path.startswith(FILES):
+            return f"{comment(values)}\n{text}" if values else text
         if path in SECTIONS or path in LINES:
             return _with_origins(path, text, values)
         return _with_fields(path, text, companion if values else None if values is None else "")
@@ -265,6 +272,11 @@ def split(
         companion: The other, which stays byte for byte where it says the same.
     """
     try:
+        if path.startswith(FILES):
+            meta, first = commented(text), text.find("\n") + 1
+            if not meta or "by" not in meta:  # a person's
+                return RecordFiles(text, None)
+            return RecordFiles(text[first:], _kept(yaml_edit.dump(meta), companion))
         if path in SECTIONS or path in LINES:
             return _without_origins(path, text, companion)
         return _without_fields(path, text, now, companion)

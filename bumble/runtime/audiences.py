@@ -59,10 +59,12 @@ def of_changes(
 def parts(path: str, data: bytes | None) -> list[Part]:
     """Return the parts of a file that are each for somebody; a broken file has none."""
     kind = kinds.of_path(path)
-    if kind is None or data is None:
+    of_kind = READERS.get(kind.name, _document) if kind else None
+    reader = _file if path.startswith(companions.FILES) else of_kind
+    if reader is None or data is None:
         return []
     try:
-        return list(READERS.get(kind.name, _document)(data.decode(errors="replace")))
+        return list(reader(data.decode(errors="replace")))
     except ValueError:  # not what it should be
         return []
 
@@ -70,9 +72,9 @@ def parts(path: str, data: bytes | None) -> list[Part]:
 def named(path: str, hidden: base.Provenance | None) -> str:
     """Return what to call a file for whom what it tells is hidden from, which its name may tell."""
     kind, place = kinds.of_path(path), PurePosixPath(path)
-    if hidden is None or kind is None:
+    if hidden is None:
         return path
-    if kind.name in NAMED_BY_WORDS:
+    if kind is None or kind.name in NAMED_BY_WORDS:
         return str(place.with_stem(f"only-for-{'-'.join(hidden.audience)}"))
     return str(place.with_stem(base.id_of(place.stem))) if kind.prefix else path
 
@@ -99,6 +101,10 @@ def _without(path: str, data: bytes | None, reader: Reader) -> bytes | None:
 
 def _document(text: str) -> Iterator[Part]:
     yield base.provenance(markdown.parse(text).meta), text
+
+
+def _file(text: str) -> Iterator[Part]:
+    yield base.provenance(companions.commented(text) or {}), text
 
 
 def _yaml(text: str) -> Iterator[Part]:

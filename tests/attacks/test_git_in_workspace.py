@@ -9,6 +9,7 @@ import pytest
 from bumble.chat import workspace
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
+from bumble.records import base
 from tests.support.chatting import act, script
 from tests.support.running import Run
 
@@ -53,14 +54,14 @@ def write(run: Run, *files: tuple[str, str]) -> str:
 def test_no_path_has_a_part_of_gits(entity: Entity, name: str) -> None:
     for git in SPELLINGS:
         with pytest.raises(UserError):
-            workspace.plan_write(entity, name.format(git), EVIL)
+            workspace.plan_write(entity, name.format(git), EVIL, base.BY_HAND)
 
 
 def test_a_link_does_not_lead_into_a_repository(entity: Entity) -> None:
     (entity.workspace / "project/.git").mkdir(parents=True)
     (entity.workspace / "link").symlink_to("project/.git")
     with pytest.raises(UserError):
-        workspace.plan_write(entity, "link/config", EVIL)
+        workspace.plan_write(entity, "link/config", EVIL, base.BY_HAND)
 
 
 def test_nothing_is_written_into_a_bare_repository(entity: Entity) -> None:
@@ -68,7 +69,7 @@ def test_nothing_is_written_into_a_bare_repository(entity: Entity) -> None:
     (entity.workspace / "bare/HEAD").write_text("ref: refs/heads/main\n")
     for name in ("bare/config", "bare/hooks/x", "bare/objects/info/alternates"):
         with pytest.raises(UserError):
-            workspace.plan_write(entity, name, EVIL)
+            workspace.plan_write(entity, name, EVIL, base.BY_HAND)
 
 
 def test_the_model_is_told_and_nothing_is_there(run: Run) -> None:

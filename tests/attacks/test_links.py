@@ -189,8 +189,8 @@ def test_a_link_that_stays_inside_goes_on_working(run: Run) -> None:
     script(run, "Yes.")
     run.ok("chat", "Read them.")
     assert run.file(".bumble/real/calls.jsonl").exists()
-    assert workspace.read(run.entity, "near/a.txt") == "mine\n"
-    assert workspace.read(run.entity, "b.txt") == "mine\n"
+    assert workspace.read(run.entity, "near/a.txt", ()) == "mine\n"
+    assert workspace.read(run.entity, "b.txt", ()) == "mine\n"
 
 
 def test_a_link_put_there_after_the_look_is_not_followed(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UnsafePathError, UsageError, UserError
 from bumble.llm.protocol import Action
+from bumble.records import base
+from bumble.records.base import Provenance
 from tests.support.lives import NOON
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "SECRET_KEY": "hunter2"}
@@ -31,46 +33,81 @@ def ada(tmp_path: Path) -> Entity:
 
 
 def write(entity: Entity, path: str, text: str) -> None:
-    change = workspace.plan_write(entity, path, text)
+    change = workspace.plan_write(entity, path, text, base.BY_HAND)
     changes.apply(entity.root, ChangeSet("write", (change,)))
 
 
 def test_what_is_written_can_be_read_and_listed(ada: Entity) -> None:
     (ada.workspace / ".gitkeep").touch()
-    assert workspace.listing(ada, "") == "(empty)"
+    assert workspace.listing(ada, "", ()) == "(empty)"
     write(ada, "notes/tea.md", "Boil water.")
-    assert workspace.read(ada, "notes/tea.md") == "Boil water.\n"
-    assert workspace.listing(ada, "") == "notes/"
-    assert workspace.listing(ada, "notes") == "tea.md"
+    assert workspace.read(ada, "notes/tea.md", ()) == "Boil water.\n"
+    assert workspace.listing(ada, "", ()) == "notes/"
+    assert workspace.listing(ada, "notes", ()) == "tea.md"
+
+
+def test_what_was_written_with_one_person_is_not_there_for_another(ada: Entity) -> None:
+    write(ada, "all.md", "For all.")
+    bo = Provenance("chat", "m", ("msg_1",), "person", ("bo",))
+    for path in ("gift.md", "secret/bow.md"):
+        change = workspace.plan_write(ada, path, "In the garage.", bo)
+        changes.apply(ada.root, ChangeSet("write", (change,)))
+    assert (ada.workspace / "gift.md").read_text() == "In the garage.\n"
+    assert workspace.names(ada, ("bo",)) == ["all.md", "gift.md", "secret/bow.md"]
+    assert workspace.listing(ada, "", ("bo",)) == "all.md\ngift.md\nsecret/"
+    assert workspace.read(ada, "gift.md", ("bo",)) == "In the garage.\n"
+    for readers in (("sam",), ("bo", "sam")):
+        assert workspace.names(ada, readers) == ["all.md"]
+        assert workspace.listing(ada, "", readers) == "all.md"
+        assert workspace.state(ada, "gift.md", readers) == ()
+        with pytest.raises(UsageError, match=r"there is no file gift\.md; there are: all\.md$"):
+            workspace.read(ada, "gift.md", readers)
+        with pytest.raises(UsageError, match="no folder secret"):
+            workspace.listing(ada, "secret", readers)
+    with pytest.raises(UsageError, match="the name is taken"):
+        workspace.plan_write(ada, "gift.md", "Mine.", Provenance("chat", audience=("sam",)))
+    # what tells for whom a file is can't be read: it is for nobody
+    (ada.root / "sources" / "workspace" / "gift.md.yaml").write_text("audience: [")
+    assert workspace.names(ada, ("bo",)) == ["all.md", "secret/bow.md"]
+
+
+def test_a_file_for_all_that_is_written_with_one_person_is_theirs_from_then_on(ada: Entity) -> None:
+    write(ada, "list.md", "Milk.")
+    for text in ("Milk, tea.", "Milk, tea, a bow for Sam."):
+        bo = Provenance("chat", audience=("bo",))
+        change = workspace.plan_write(ada, "list.md", text, bo)
+        changes.apply(ada.root, ChangeSet("write", (change,)))
+    assert workspace.names(ada, ("sam",)) == []
+    assert workspace.read(ada, "list.md", ("bo",)) == "Milk, tea, a bow for Sam.\n"
 
 
 def test_a_file_may_be_named_as_people_name_it(ada: Entity) -> None:
     write(ada, "workspace/tea.md", "Boil water.")
     assert (ada.workspace / "tea.md").is_file()
-    assert workspace.read(ada, "workspace/tea.md") == "Boil water.\n"
-    assert workspace.listing(ada, "workspace") == "tea.md"
+    assert workspace.read(ada, "workspace/tea.md", ()) == "Boil water.\n"
+    assert workspace.listing(ada, "workspace", ()) == "tea.md"
     (ada.workspace / "workspace").mkdir()
-    assert workspace.listing(ada, "workspace") == "(empty)"
+    assert workspace.listing(ada, "workspace", ()) == "(empty)"
     with pytest.raises(UnsafePathError):
-        workspace.read(ada, "workspace/../../knowledge.md")
+        workspace.read(ada, "workspace/../../knowledge.md", ())
 
 
 def test_a_folder_that_is_not_there_is_answered_with_what_is(ada: Entity) -> None:
     write(ada, "tea.md", "Boil water.")
     with pytest.raises(UsageError, match=r"no folder notes; there are: tea\.md"):
-        workspace.listing(ada, "notes")
+        workspace.listing(ada, "notes", ())
 
 
 def test_files_are_named_with_those_in_folders_but_no_deeper_and_no_hidden_ones(
     ada: Entity,
 ) -> None:
-    assert workspace.names(ada) == []
+    assert workspace.names(ada, ()) == []
     for name in (".gitkeep", "b.txt", "house/offer.txt", "house/.draft", "house/old/x.txt"):
         file = ada.workspace / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("x")
-    assert workspace.names(ada) == ["b.txt", "house/offer.txt", "house/old"]
-    assert workspace.names(Entity(ada.root / "nobody")) == []
+    assert workspace.names(ada, ()) == ["b.txt", "house/offer.txt", "house/old"]
+    assert workspace.names(Entity(ada.root / "nobody"), ()) == []
 
 
 def test_what_a_file_held_before_can_still_be_read(ada: Entity) -> None:
@@ -83,9 +120,9 @@ def test_what_a_file_held_before_can_still_be_read(ada: Entity) -> None:
 @pytest.mark.parametrize("path", ["../entity.yaml", "/etc/passwd", "a/../../knowledge.md", "C:\\x"])
 def test_no_path_leads_out(ada: Entity, path: str) -> None:
     with pytest.raises(UnsafePathError):
-        workspace.read(ada, path)
+        workspace.read(ada, path, ())
     with pytest.raises(UnsafePathError):
-        workspace.plan_write(ada, path, "x")
+        workspace.plan_write(ada, path, "x", base.BY_HAND)
 
 
 def test_a_program_runs_in_the_workspace_without_the_owners_environment(ada: Entity) -> None:

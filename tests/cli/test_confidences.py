@@ -9,8 +9,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import typer
+from msgspec.structs import replace
 
 from bumble.body.config import HORMONE_NAMES
+from bumble.chat import workspace
 from bumble.cli import app
 from bumble.entity.changes import Change, ChangeSet
 from bumble.history import clone
@@ -54,7 +56,16 @@ SHOWING = {
     ("context", "json"): (),
     ("context", "prompt", "--session", "ses_bo"): ("message",),
     ("diff", "last"): ("skill",),
-    ("diff", "HEAD~1"): ("belief", "episode", "knowledge", "journal", "portrait", "message"),
+    ("diff", "HEAD~1"): (
+        "belief",
+        "episode",
+        "knowledge",
+        "journal",
+        "portrait",
+        "message",
+        "file",
+        "name",
+    ),
     ("episode", "list"): ("episode",),
     ("episode", "remove", "ep_1", "--dry-run"): ("episode",),
     ("episode", "list", "--tag", "lighthousetag"): ("tag",),
@@ -199,6 +210,9 @@ def ada(run: Run) -> Run:
             "",
         ),
         project,
+        workspace.plan_write(
+            run.entity, "lighthousename.md", secret("file"), replace(BO_ONLY, by="chat")
+        ),
     )
     front = "---\nby: distill\ntrust: person\naudience: [bo]\nat: 2026-05-24T12:00:00Z\n---\n"
     run.write("sessions/ses_bo/handover.md", f"{front}\n{secret('brief')}\n")

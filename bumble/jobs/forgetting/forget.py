@@ -39,7 +39,7 @@ NAMED_BEFORE = "the name is gone from it; whether its words still tell of them i
 RESTS_IN_PART = "it rests in part on what is forgotten"
 FILE_NAMED = "its file is named for them"
 ONLY_THEIRS = "a person wrote it for them alone"
-STILL_QUOTED = "it has words of theirs, in what a person wrote"
+STILL_QUOTED = "it has words of theirs"
 ONE = {  # of what is counted: how its label begins
     **{kind.plural: kind.singular for kind in kinds.KINDS},
     "messages": "message",
@@ -232,6 +232,7 @@ def plan(
     for kind in kinds.KINDS:
         if kind is not kinds.SESSION and kind.forgetting in FORGETTERS:  # that one was the first
             FORGETTERS[kind.forgetting](draft, kind)
+    record_files.forget_workspace(draft)
     record_files.forget_body(draft)
     record_files.follow_moved(draft)
     forget_earlier_versions(draft)

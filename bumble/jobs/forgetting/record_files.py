@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from bumble.entity import changes
+from bumble.entity import changes, companions
 from bumble.history import review as proposed
 from bumble.jobs import episode
 from bumble.jobs.forgetting.draft import ForgettingDraft
@@ -48,6 +48,23 @@ def forget_files(draft: ForgettingDraft, kind: Kind) -> None:
             told = path.stem.removesuffix(kind.stem(path)) if kind.prefix else ""
             if edit is not None and re.search(r"[^\W\d_]", told):
                 _name_anew(draft, kind, relative, view.document, document)
+
+
+WORKSPACE = "files of the workspace"
+
+
+def forget_workspace(draft: ForgettingDraft) -> None:
+    """Remove the files that the entity wrote in talks with them alone; a person's own stay."""
+    for path in sorted(draft.entity.workspace.rglob("*")):
+        relative = draft.entity.relative(path)
+        if path.is_symlink() or not path.is_file() or not companions.of(path)[1]:
+            continue
+        whole = companions.read(draft.entity.root, relative) or b""
+        text = whole.decode(errors="replace")
+        origin = base.provenance(companions.commented(text) or {})
+        if draft.is_own(RecordView(relative, text, origin, origin.sources)):
+            digest = companions.digest(relative, whole)
+            draft.add(changes.Change(relative, "forget it", None, digest), WORKSPACE)
 
 
 def _is_named_for_them(draft: ForgettingDraft, kind: Kind, view: RecordView) -> bool:

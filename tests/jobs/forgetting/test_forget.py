@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from bumble.chat import workspace
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -120,6 +121,19 @@ def forgotten(entity: Entity) -> forget.Forgetting:
     plan = forget.plan(entity, "sam", ["Sam"], UTC)
     changes.apply(entity.root, ChangeSet("forget", plan.changes))
     return plan
+
+
+def test_a_file_that_was_written_with_them_alone_goes(entity: Entity) -> None:
+    (entity.workspace / "own.md").write_text("Sam owes me.\n")  # Bo's hand
+    theirs, both = origin("ses_1", by="chat"), origin("ses_2", audience=BOTH, by="chat")
+    write(entity, workspace.plan_write(entity, "theirs.md", f"Sam has {SECRET}.", theirs))
+    write(entity, workspace.plan_write(entity, "both.md", "Run.", both))
+    plan = forgotten(entity)
+    assert plan.counts["files of the workspace"] == 1
+    left = [path.name for path in entity.workspace.glob("*.md")]
+    beside = [path.name for path in (entity.root / "sources" / "workspace").iterdir()]
+    assert (sorted(left), beside) == (["both.md", "own.md"], ["both.md.yaml"])
+    assert "workspace/own.md" in [one.path for one in plan.undecided]
 
 
 def test_nothing_that_was_told_is_left_in_any_file(entity: Entity) -> None:
