@@ -345,8 +345,12 @@ class _Plan:
             LimitReachedError: If a limit is reached.
             UserError: If the model fails.
         """
+        steps = list[Mapping[str, Any]]()
         while True:
             given = self._asked()
+            if given in steps:  # nothing new would come of it
+                raise LimitReachedError("one step was taken twice")
+            steps.append(given)
             answer = words.one_line(given["answer"])
             if not answer and not given["look"]:
                 self.trail.append("memory doesn't say it")
@@ -474,4 +478,5 @@ def citation_problem(answer: str, cited: Sequence[Hit], names: Sequence[str], zo
         return "it rests on no place"
     said = tuple(Said(one.id, one.at, one.speaker, one.text) for one in cited if one.at)
     known = tuple(one.text for one in cited if not one.at)
-    return verifier.check_prose(answer, ClaimSources(said, known, tuple(names), zone)).why
+    why = verifier.check_prose(answer, ClaimSources(said, known, tuple(names), zone)).why
+    return why.replace("nobody said", "these places don't say", 1)  # others may

@@ -134,6 +134,16 @@ def test_an_answer_that_its_places_do_not_bear_out_is_refused(
     assert any("bees" in source.text for source in result.sources)
 
 
+@pytest.mark.parametrize("again", [step("Sam keeps wolves in Paris.", [1]), look({"read": 1})])
+def test_a_step_that_was_taken_before_ends_the_plan(roof: Runtime, again: Reply) -> None:
+    result, model = asked(roof, replace(again, always=True))
+    assert len(model.requests) == 2
+    assert result.ended == "limit: one step was taken twice"
+    assert any("bees" in source.text for source in result.sources)
+    if "Paris" in str(again.text):
+        assert "these places don't say" in model.requests[1].messages[-1].content
+
+
 def test_what_three_near_memories_say_is_the_answer(
     ada: Entity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,9 +215,10 @@ class Endless:
         """Nothing."""
 
 
-def looks(_: Request) -> str:
+def looks(asked: Request) -> str:
     """Look again, and read all there is."""
-    again = [{"query": "bees roof"}, *({"read": n} for n in (1, 2))]
+    words = f"bees roof {len(asked.messages[-1].content)}"  # no step twice
+    again = [{"query": words}, *({"read": n} for n in (1, 2))]
     return json.dumps({"answer": "", "from": [], "look": again})
 
 
