@@ -265,15 +265,13 @@ def _check_file(opened: Opened, file: _File, sources: Sources) -> Iterator[Findi
         return  # the link is a finding of its own
     try:
         times, findings = _read(opened, file, relative, sources)
-        for at, line in times:
-            if moments.is_ahead(at, now):
-                yield Finding(
-                    "clock-ahead",
-                    f"{at.isoformat()} is more than a day from now",
-                    relative,
-                    line(),
-                    file.edit,
-                )
+        ahead = [(at, line) for at, line in times if moments.is_ahead(at, now)]
+        if ahead:
+            last, (_, line) = max(at for at, _ in ahead), ahead[0]
+            many = f"{len(ahead)} times, the last {last.isoformat()}, lie"
+            told = f"{last.isoformat()} lies" if len(ahead) == 1 else many
+            told += " more than a day ahead: a clock was wrong, there or here; it may stay so"
+            yield Finding("clock-ahead", told, relative, line())
         yield from findings
         yield from _find_secret(file, relative)
         if companions.is_lost(entity.root, relative):

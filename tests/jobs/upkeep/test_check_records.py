@@ -36,6 +36,14 @@ def test_clocks_may_differ_by_a_day(entity: Entity, ahead: timedelta, is_found: 
     assert places(entity) == wrong
 
 
+def test_what_a_wrong_clock_dated_is_told_once_a_file(entity: Entity) -> None:
+    at = (NOW + timedelta(days=2)).isoformat()
+    talk(entity, message(1), *(message(n, at=at) for n in range(2, 9)))
+    (told,) = found(entity)
+    assert (told.code, told.line) == ("clock-ahead", 3)
+    assert told.sentence.startswith(f"7 times, the last {at}, lie more than a day ahead")
+
+
 def test_every_kind_of_record_is_held_against_the_clock(entity: Entity) -> None:
     late = "2031-01-01T00:00:00+00:00"
     belief = f"---\ncategory: preference\nconfidence: 0.5\nformed: {late}\n---\n\nTea.\n"
