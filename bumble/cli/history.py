@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import PurePosixPath
 from typing import Annotated, Any
 
 import typer
@@ -21,7 +22,7 @@ from bumble.history import log as commit_log
 from bumble.history import lookup
 from bumble.history import undo as undoing
 from bumble.history import why as explaining
-from bumble.records import relationships
+from bumble.records import kinds, relationships
 from bumble.records.provenance import Reader, withheld
 from bumble.runtime import audiences
 from bumble.text import words
@@ -123,9 +124,27 @@ def actions(versions: Sequence[Version], reader: Reader) -> list[dict[str, Any]]
             "action": writing.action(version.before, version.after),
             "said": commit_log.describe(version, reader),
         }
-        for version in versions
+        for version in _renamed(versions)
         if version.before != version.after
     ]
+
+
+def _renamed(versions: Sequence[Version]) -> Iterator[Version]:
+    """Yield what changed in some files; a record whose file was named anew is one change."""
+    gone = {_id_of(each.path): each for each in versions if each.after is None}
+    come = {_id_of(each.path) for each in versions if each.before is None}
+    for each in versions:
+        old = gone.get(_id_of(each.path)) if each.before is None else None
+        if old is not None:
+            yield Version(each.path, old.before, each.after)
+        elif each.after is not None or _id_of(each.path) not in come:
+            yield each
+
+
+def _id_of(path: str) -> str:
+    """Return the id of a record that has one, else the path itself."""
+    kind = kinds.of_path(path)
+    return kind.stem(PurePosixPath(path)) if kind is not None and kind.prefix else path
 
 
 def action_lines(changes: Sequence[dict[str, Any]]) -> list[str]:

@@ -60,6 +60,21 @@ def test_diff_speaks_in_memories(ada: Run) -> None:
     assert "bookkeeping" in shown
 
 
+def test_a_record_whose_file_was_named_anew_did_not_go(ada: Run) -> None:
+    named = "beliefs/{}bel_01M8GFTJA0TCVDGHQRQJC3G22K.md"
+    ada.write(named.format("kind-"), "---\ncategory: preference\n---\n\nBees are kind.\n")
+    git(ada.entity.root, "add", "-A")
+    git(ada.entity.root, "commit", "-qm", "believe it")
+    ada.file(named.format("kind-")).unlink()
+    ada.write(named.format(""), "---\ncategory: preference\n---\n\nBees are mild.\n")
+    git(ada.entity.root, "add", "-A")
+    for argv in ((), ("last",)):
+        shown = ada.ok("diff", *argv).out
+        assert "mild" in shown
+        assert "gone" not in shown and "new belief" not in shown
+        git(ada.entity.root, "commit", "-qm", "name it", "--allow-empty")
+
+
 def test_diff_without_a_name_shows_what_is_not_committed(ada: Run) -> None:
     assert "Nothing has changed" in ada.ok("diff").err
     ada.write("knowledge.md", ada.text("knowledge.md").replace("A dog.", "A fox."))
