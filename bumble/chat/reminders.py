@@ -16,9 +16,10 @@ from bumble.chat import workspace
 from bumble.chat.participants import Delivery
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RefusedError, UserError
+from bumble.fallback import quotes, templates
 from bumble.files import disk
 from bumble.records import base, journal, provenance, reminders, sessions
-from bumble.runtime import schedule
+from bumble.runtime import people, schedule, spoken
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text.words import one_line
@@ -60,7 +61,7 @@ def for_talk(runtime: Runtime, session: sessions.Session) -> Delivery:
         if change is not None:
             message_id = base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng)
             extra = {"unprompted": True, "reminder": reminder.id}
-            text = worded(reminder, at)
+            text = worded(runtime, reminder, at)
             trust = provenance.lowest_untrusted((reminder.provenance.trust,)) or "entity"
             messages.append(
                 sessions.Message(message_id, at, "assistant", text, trust=trust, extra=extra)
@@ -86,7 +87,7 @@ def run(runtime: Runtime, job: reminders.Reminder | Path) -> JobResult:
     reminder = reminders.REMINDER.load(job) if isinstance(job, Path) else job
     path = runtime.entity.root / reminders.REMINDER.place(reminder)
     following = _following(runtime, reminder, at)
-    text = worded(reminder, at)
+    text = worded(runtime, reminder, at)
     if reminder.deliver == reminders.COMMAND and runtime.writes:
         _run_command(runtime, reminder, text)
     printed = False
@@ -113,15 +114,21 @@ def run(runtime: Runtime, job: reminders.Reminder | Path) -> JobResult:
     )
 
 
-def worded(reminder: reminders.Reminder, at: datetime) -> str:
-    """Word a reminder; one that comes late says so. A message of the entity's own is as it is."""
+def worded(runtime: Runtime, reminder: reminders.Reminder, at: datetime) -> str:
+    """Word a reminder in the language of whom it is for; one that comes late says when it was due.
+
+    A message of the entity's own is as it is.
+    """
     if reminder.provenance.by == provenance.ITSELF:
         return reminder.text
-    late = at - reminder.at >= LATE
-    due = f" (due {reminder.at.astimezone(at.tzinfo):%A %d %B %Y, %H:%M})" if late else ""
+    person = reminder.person or people.owner_id(runtime.entity, runtime.identity)
+    language = spoken.by_person(runtime.entity, runtime.config.language, person, at)
+    words, due = templates.load(language), reminder.at.astimezone(at.tzinfo)
+    day = f"{words.weekdays[due.weekday()]}, {quotes.day(due, words, year=True)}"
+    late = f" ({day}, {due:%H:%M})" if at - reminder.at >= LATE else ""
     if provenance.is_untrusted(reminder.provenance.trust):  # nobody here has said it
-        return f'Reminder{due}, left by another program: "{one_line(reminder.text)}"'
-    return f"Reminder{due}: {reminder.text}"
+        return f"{words.due[1]}{late}: {quotes.marked(one_line(reminder.text), words)}"
+    return f"{words.due[0]}{late}: {reminder.text}"
 
 
 def _why(reminder: reminders.Reminder) -> str:

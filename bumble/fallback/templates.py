@@ -53,6 +53,7 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     silent: str  # nothing was said then
     clock: str
     reminder: str
+    due: tuple[str, str]  # what a reminder is called when it is said: one's own, and a program's
     when: str  # to a wish for a reminder without a time
     no_reminder: str
     cannot: str  # a model would be needed

@@ -77,8 +77,8 @@ def test_what_was_due_while_the_machine_was_off_is_said_late_and_says_so(ada: En
     remind(ada, "Second", NOON + timedelta(hours=1))
     remind(ada, "First", NOON)
     assert run_all(runtime_at(ada, NOON + timedelta(days=3))) == [
-        "Reminder (due Sunday 24 May 2026, 13:00): First",
-        "Reminder (due Sunday 24 May 2026, 14:00): Second",
+        "Reminder (Sunday, 24 May 2026, 13:00): First",
+        "Reminder (Sunday, 24 May 2026, 14:00): Second",
     ]
 
 
@@ -109,13 +109,22 @@ def test_one_for_a_person_waits_for_their_talk_and_for_nothing_else(ada: Entity)
     assert message.text == "Reminder: Call the bank"
 
 
+def test_a_reminder_is_said_in_the_language_of_whom_it_is_for(ada: Entity) -> None:
+    flags = {"language": "de"}
+    remind(ada, "Die Äpfel holen", NOON)
+    late = replace(
+        runtime_at(ada, NOON + timedelta(days=3)), config=runtime_of(ada, flags=flags).config
+    )
+    assert run_all(late) == ["Erinnerung (Sonntag, 24. Mai 2026, 13:00): Die Äpfel holen"]
+
+
 def test_what_another_program_left_is_said_as_a_quotation(ada: Entity) -> None:
     origin = Provenance(by="mcp", trust="tool", audience=("sam",))
     fields = {"person": "sam", "deliver": "session", "provenance": origin}
     remind(ada, "Pay\n\nthe rent", NOON, **fields)
     runtime = runtime_at(ada, NOON)
     (message,) = cycle.for_talk(runtime, sessions.new("ses_1", NOON, "sam")).messages
-    assert message.text == 'Reminder, left by another program: "Pay the rent"'
+    assert message.text == "Reminder, left by another program: “Pay the rent”"
     assert message.trust == "tool"
 
 

@@ -161,7 +161,7 @@ def test_a_message_is_left_as_a_reminder_and_never_more_than_two(entity: Entity)
     assert "quiet hours" in (delivery.waits_for(night, left[0]) or "")
     assert "a talk with sam" in (delivery.waits_for(runtime, left[0]) or "")
     assert delivery.waits_for(replace(runtime, show=print), left[0]) is None
-    assert delivery.worded(left[0], MORNING) == left[0].text
+    assert delivery.worded(runtime, left[0], MORNING) == left[0].text
 
 
 def test_a_session_ends_when_its_time_is_over(entity: Entity) -> None:
