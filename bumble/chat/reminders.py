@@ -22,7 +22,7 @@ from bumble.records import base, journal, provenance, reminders, sessions
 from bumble.runtime import people, schedule, spoken
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
-from bumble.text.words import one_line
+from bumble.text.words import one_line, shorten
 
 TAG = "reminder"
 LATE = timedelta(hours=1)  # from here on it says when it should have come
@@ -110,7 +110,7 @@ def run(runtime: Runtime, job: reminders.Reminder | Path) -> JobResult:
     lines = () if printed else (f"{reminder.deliver}: {text}",)
     data = {"reminder": reminder.id, "deliver": reminder.deliver, "text": text}
     return JobResult(
-        f"remind: {one_line(reminder.text)[:60]}", plan, lines, data, (("Evidence", reminder.id),)
+        f"remind: {shorten(reminder.text, 60)}", plan, lines, data, (("Evidence", reminder.id),)
     )
 
 
@@ -132,7 +132,7 @@ def worded(runtime: Runtime, reminder: reminders.Reminder, at: datetime) -> str:
 
 
 def _why(reminder: reminders.Reminder) -> str:
-    return f"say: {' '.join(reminder.text.split())[:60]}"
+    return f"say: {shorten(reminder.text, 60)}"
 
 
 def _following(runtime: Runtime, reminder: reminders.Reminder, at: datetime) -> datetime | None:

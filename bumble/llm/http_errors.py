@@ -218,7 +218,7 @@ _REFUSALS: Mapping[str, tuple[type[UserError], str]] = {
     "model": (
         ModelUnreachableError,
         "{url} does not have the model {model}: {reason}\n"
-        "`bumble status` names those that it has: bumble config set llm.model NAME",
+        "`bumble model show {model}` names those most like it: bumble config set llm.model NAME",
     ),
     "rate": (
         ModelUnreachableError,
@@ -303,4 +303,5 @@ def worded(peer: Peer, problem: Exception, model: str, answer: str) -> Exception
                 f"{url} answered with something unreadable: {problem}\nTry again.", answer=answer
             )
     said = peer.hushed(one_line(str(problem))[:300])
-    return ModelUnreachableError(f"{url}: the answer was cut off: {said}\nTry again.")
+    what = "the answer was cut off" if answer else "no answer came"
+    return ModelUnreachableError(f"{url}: {what}: {said}\nTry again.")

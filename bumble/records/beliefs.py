@@ -14,7 +14,7 @@ from bumble.entity.changes import Change
 from bumble.records import base, fields
 from bumble.records.kind import Record, RecordKind
 from bumble.text.markdown import Document
-from bumble.text.words import one_line
+from bumble.text.words import shorten
 
 PREFIX = "bel"
 FOLDER = "beliefs"
@@ -114,7 +114,7 @@ class Belief(Record, frozen=True, kw_only=True):
     @property
     def called(self) -> str:
         """Its first words, in quotes."""
-        return f'"{one_line(self.text)[:60]}"'
+        return f'"{shorten(self.text, 60)}"'
 
 
 def _joined_confidence(

@@ -216,6 +216,16 @@ def test_a_passing_failure_is_tried_again(server: FakeServer, naps: list[float])
     assert naps == [0.5, 1.0]
 
 
+def test_of_a_stream_cut_before_its_first_token_no_answer_came(server: FakeServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        exchange.start()
+        exchange.cut()
+
+    server.routes[CHAT] = respond
+    with pytest.raises(ModelUnreachableError, match="no answer came"):
+        connect(server).complete(REQUEST)
+
+
 def test_a_stream_cut_after_its_first_token_is_not_tried_again(server: FakeServer) -> None:
     def respond(exchange: Exchange) -> None:
         exchange.start()

@@ -26,6 +26,15 @@ def test_a_belief_tells_how_sure_it_is_what_speaks_for_it_and_its_words() -> Non
     assert list(old.changes_since(old)) == []
 
 
+def test_a_long_claim_is_told_cut_and_says_so() -> None:
+    text = "What is tuned patiently keeps its place, even where the day moves."
+    old = beliefs.new("bel_1", text, "preference", 0.5, AT)
+    assert list(replace(old, confidence=0.6).changes_since(old)) == [
+        'belief bel_1 "What is tuned patiently keeps its place, even where the day…": '
+        "confidence 0.50 -> 0.60"
+    ]
+
+
 def test_a_person_tells_of_talks_scores_notes_and_names() -> None:
     old = relationships.new("Kim", AT)
     note = PendingNote("She rows.")

@@ -169,6 +169,15 @@ def test_one_person_gets_what_that_person_may_know(lived: Run) -> None:
     assert "Sam" not in other.text and "sailor" not in other.text
 
 
+def test_of_who_was_only_heard_of_nothing_is_measured(lived: Run) -> None:
+    front = "---\nname: Linh\nfirst_met: 2026-05-20T10:00:00+01:00\naudience: [sam]\n---\n\n"
+    before = made(lived).shown.count("First met")
+    lived.write("relationships/linh.md", f"{front}Linh is a student.\n")
+    shown = made(lived).shown
+    assert "Linh is a student." in shown and "Heard of" in shown
+    assert shown.count("First met") == before
+
+
 def test_nothing_of_somebody_who_was_forgotten_is_in_it(lived: Run) -> None:
     lived.ok("person", "forget", "Bo", "--yes")
     shown = made(lived)
