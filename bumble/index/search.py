@@ -37,9 +37,6 @@ UNSEEN = 4  # unrelated texts that are counted with them, for an index that is a
 _SHARES = Shares()
 
 
-UNRANKED = Parts()
-
-
 class Hit(Struct, frozen=True):
     """A record that was found, by its best passage."""
 

@@ -20,7 +20,6 @@ import msgspec
 from msgspec import Struct, field
 
 from bumble.llm.wire import entries, within
-from bumble.text import printable
 
 Kind = Literal["ollama", "openai"]
 
@@ -79,16 +78,6 @@ def servers(
     with ThreadPoolExecutor(len(addresses), thread_name_prefix="detect") as pool:
         servers = pool.map(lambda address: _ask(address, timeout_seconds), addresses)
         return tuple(server for server in servers if server.models)
-
-
-def names_at(url: str, *, timeout_seconds: float = 0.25) -> tuple[str, ...]:
-    """Return the chat models of the server at an address; none where it isn't on this machine."""
-    if not printable.is_loopback(url):
-        return ()
-    plain = url.rstrip("/")
-    kind: Kind = "openai" if plain.endswith("/v1") else "ollama"
-    found = servers([Address("", kind, plain.removesuffix("/v1"))], timeout_seconds=timeout_seconds)
-    return found[0].models if found else ()
 
 
 def digest(url: str, model: str, *, timeout_seconds: float = 0.25) -> str:

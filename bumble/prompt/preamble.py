@@ -160,7 +160,6 @@ def now_text(
 _LINK = patterns.compile(r"\[([^\]\n]+)\]\([^)\n]*\.md\)")  # no place of a file is of use in a talk
 MOST_TOKENS = 500  # of living memory, notes and a fresh dream before each message
 LIVING, NOTES, DREAM = "working memory", "notes", "dream"  # names of the blocks
-CURRENT = "Active Context"  # the section of working memory that says what goes on
 SHOWN_NOTES = 8  # the newest
 DREAM_TURNS = 3  # of the first talk after a dream that see it
 LAST_NIGHT = timedelta(hours=24)  # ago, at most
@@ -192,19 +191,6 @@ def living_text(stable: system.Stable) -> str:
     text = next((file.text for file in stable.files if file.name == system.LIVING_MEMORY), "")
     tells = any(line.strip() and not line.startswith("#") for line in text.splitlines())
     return prompts.tagged("working-memory", _LINK.sub(r"\1", text)) if tells else ""
-
-
-def current(runtime: Runtime, readers: Sequence[str], language: str) -> list[working.MemoryLine]:
-    """Return what goes on these days, by the living memory, for people and in a language."""
-    source = runtime.read_or(lambda: working.read(runtime.entity.working_memory), "")
-    return [
-        line
-        for line in working.parse(source)
-        if line.section == CURRENT
-        and base.may_read(line.origin.audience, readers)
-        and not provenance.is_untrusted(line.origin.trust)
-        and words.language(line.text, default=language) == language
-    ]
 
 
 def notes_text(entity: Entity, readers: Sequence[str]) -> str:

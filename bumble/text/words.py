@@ -22,7 +22,6 @@ from bumble import patterns
 from bumble.text import languages, stop_words
 from bumble.text.stop_words import folded as folded
 
-PART_LETTERS = 5  # of a word that counts within another: `Grünkohl`, `Grünkohltour`
 DEFAULT_LANGUAGE = "en"
 QUESTION_MARKS = ("?", "？", "؟")
 MONTHS = (
@@ -167,16 +166,6 @@ def shared_start(word: str, other: str) -> int:
     """Count the letters that two words begin with alike."""
     pairs = zip(word, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-
-def shared(own: set[str], others: set[str]) -> int:
-    """Count the stems that are among others, or long ones within another or around it."""
-    long = [other for other in others if len(other) >= PART_LETTERS]
-    return sum(
-        stem in others
-        or (len(stem) >= PART_LETTERS and any(stem in other or other in stem for other in long))
-        for stem in own
-    )
 
 
 def counted(number: int, what: str, many: str = "") -> str:

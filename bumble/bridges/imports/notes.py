@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -37,7 +37,6 @@ from bumble.text.words import one_line
 
 DATES = ("created", "date", "created_at", "at", "day", "timestamp")  # keys of front matter
 MAX_FACT_CHARS = 12_000  # longer ones are dated texts, so that knowledge stays short
-UNDATED = datetime(2000, 1, 1, tzinfo=UTC)  # of what nothing dates, so that it is the same again
 CLIPPED = ("source", "url", "link")  # keys of notes that were clipped from the web
 _DAY = patterns.compile(r"(?<!\d)((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 

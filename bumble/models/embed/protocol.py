@@ -91,23 +91,13 @@ def similarity(cosine: Floats, unrelated_cosine: float) -> Floats:
     Raises:
         ValueError: If `unrelated_cosine` leaves no room above it.
     """
-    _check(unrelated_cosine)
+    if not -1 <= unrelated_cosine < 1:
+        raise ValueError(f"mean cosine of unrelated texts not in [-1, 1): {unrelated_cosine}")
     scaled: Floats = (cosine - unrelated_cosine) / (1 - unrelated_cosine)
     return scaled
-
-
-def cosine(threshold: float, unrelated_cosine: float) -> float:
-    """Give the raw cosine at which the calibrated similarity reaches `threshold`."""
-    _check(unrelated_cosine)
-    return unrelated_cosine + threshold * (1 - unrelated_cosine)
 
 
 def unrelated_sentences() -> list[str]:
     """Read the built-in sentences that have nothing to do with each other."""
     source = Path(__file__).with_name("data") / "unrelated.txt"
     return [line for line in source.read_text(encoding="utf-8").splitlines() if line]
-
-
-def _check(unrelated_cosine: float) -> None:
-    if not -1 <= unrelated_cosine < 1:
-        raise ValueError(f"mean cosine of unrelated texts not in [-1, 1): {unrelated_cosine}")
