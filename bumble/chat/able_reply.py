@@ -30,7 +30,7 @@ from bumble.recall import survey
 from bumble.records import session_files
 from bumble.records.sessions import Session
 from bumble.runtime import body_state
-from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.runtime.runtime import ProfileName, Result, Runtime
 from bumble.text import tokens, words
 
 OUTPUT_TOKENS = 4096  # a longer result of a tool goes to the blobs, with a reference
@@ -235,7 +235,7 @@ class _Work:
             outside=outside,
         )
 
-    def carry_out(self, call: Action) -> tools.Result:
+    def carry_out(self, call: Action) -> Result:
         """Run a tool; what it gives takes room."""
         context = replace(self.context, at=self.runtime.clock())
         result = tools.run(call.name, call.arguments, context)

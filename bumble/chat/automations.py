@@ -20,7 +20,7 @@ from bumble.llm.protocol import Action, PromptMessage, Request, Tool
 from bumble.records import automations, base, journal, sessions
 from bumble.runtime import people, schedule
 from bumble.runtime.job import Condition, Due, JobResult
-from bumble.runtime.runtime import Runtime
+from bumble.runtime.runtime import Plan, Result, Runtime
 from bumble.text.words import one_line, shorten
 
 
@@ -52,7 +52,7 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
             raise done.problem
         said, failed = done.said, done.stopped not in ("done", "length") or not done.said
         served = partial(commit.plan_tools, runtime, done, at)
-        writes: list[tools.Plan] = [served, *([] if failed else done.plans)]
+        writes: list[Plan] = [served, *([] if failed else done.plans)]
     except AnswerInvalidError as error:
         said, failed, writes = str(error).splitlines()[0], True, []
     failures = automation.failures + 1 if failed else 0
@@ -93,9 +93,9 @@ def _think(runtime: Runtime, automation: automations.Automation, at: datetime) -
     talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, owner.id)
     context = tools.context_of(runtime, talk, _origin(runtime, automation), TAG)
 
-    def carry_out(call: Action) -> tools.Result:
+    def carry_out(call: Action) -> Result:
         if call.name == tool_list.COMMAND.name and not runtime.writes:
-            return tools.Result("failed: no program is run in a dry run", failed=True)
+            return Result("failed: no program is run in a dry run", failed=True)
         return tools.run(call.name, call.arguments, context)
 
     asked = prompts.load("automation").fill(

@@ -20,7 +20,7 @@ from bumble.errors import ChangeUnfinishedError, FileChangedError, LockedError, 
 from bumble.fallback import sayings
 from bumble.records import base, self_model, sessions, state
 from bumble.runtime import body_state, people
-from bumble.runtime.runtime import Runtime
+from bumble.runtime.runtime import Plan, Runtime
 
 COMMIT_TRIES = 3
 
@@ -65,7 +65,7 @@ class _Committing:
                 break
         self._write_apart(ChangeSet(title, tuple(words), made_by), waiting)
 
-    def _write_apart(self, words: ChangeSet, waiting: Sequence[tools.Plan]) -> None:
+    def _write_apart(self, words: ChangeSet, waiting: Sequence[Plan]) -> None:
         """Write what could not be written together, each by itself, the words first.
 
         So a file that can't be written, or that somebody keeps changing, takes nothing else along.
@@ -93,12 +93,10 @@ class _Committing:
         if note not in self.unwritten:
             self.unwritten.append(note)
 
-    def _planned(
-        self, waiting: Sequence[tools.Plan], taken: set[str]
-    ) -> tuple[list[Change], list[tools.Plan]]:
+    def _planned(self, waiting: Sequence[Plan], taken: set[str]) -> tuple[list[Change], list[Plan]]:
         """Plan writes, one a file; a second to the same file waits for the first to be there."""
         planned: list[Change] = []
-        later: list[tools.Plan] = []
+        later: list[Plan] = []
         for plan in waiting:
             try:
                 change = plan()
@@ -115,7 +113,7 @@ class _Committing:
         return planned, later
 
 
-def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
+def _lived(runtime: Runtime, turn: Turn) -> list[Plan]:
     """Plan what a turn leaves behind besides words: the body, the person, what is to be made of it.
 
     The message that is waited for is the first without an answer, not the last: a turn before this

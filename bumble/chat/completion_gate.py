@@ -14,11 +14,12 @@ from typing import Literal
 from msgspec import Struct
 
 from bumble.chat import route
-from bumble.chat.tools import KEEPS, Result
+from bumble.chat.tools import KEEPS
 from bumble.entity.config import GateConfig
 from bumble.errors import UserError
 from bumble.llm import prompts, structured
 from bumble.llm.protocol import Action, Model, PromptMessage, Request
+from bumble.runtime.runtime import Result
 from bumble.text.schema import choice, closed
 from bumble.text.words import one_line
 

@@ -20,10 +20,10 @@ from bumble.files import disk
 from bumble.index.search import Hit
 from bumble.recall import deep_recall as deep
 from bumble.recall.memory_search import search_of
-from bumble.recall.prompt_memories import QUOTED_FROM, UNSEARCHED, RecalledAnswer
+from bumble.recall.prompt_memories import QUOTED_FROM, UNSEARCHED
 from bumble.records import base, provenance, questions
 from bumble.runtime import people
-from bumble.runtime.runtime import Runtime
+from bumble.runtime.runtime import Result, Runtime
 from bumble.text import tokens, words
 
 FOLDER = "tools"
@@ -141,14 +141,14 @@ def ask(
     return DeepRecallAnswer(result, entry is not None, lambda: plan(runtime, result, readers))
 
 
-def answer(asked: DeepRecallAnswer) -> RecalledAnswer:
+def answer(asked: DeepRecallAnswer) -> Result:
     """Word an answer for the entity."""
     result = asked.recollection
     if result.is_miss:
-        return RecalledAnswer(NOTHING)
+        return Result(NOTHING)
     lines = [result.answer or QUOTED, *(quote(source) for source in result.sources)]
     trust = provenance.lowest_untrusted(source.trust for source in result.sources)
-    return RecalledAnswer("\n".join(lines), is_memory=True, trust=trust)
+    return Result("\n".join(lines), found=True, trust=trust)
 
 
 def quote(source: Hit, limit_tokens: int = QUOTE_TOKENS) -> str:

@@ -18,7 +18,7 @@ from bumble import patterns
 from bumble.chat import route
 from bumble.chat.completion_gate import ANNOUNCES, SILENT, Gate, is_told
 from bumble.chat.tool_list import MORE, SAY
-from bumble.chat.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
+from bumble.chat.tools import AGENCY, READ_ONLY, SEARCHES
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
 from bumble.llm import actions, prompts
@@ -34,7 +34,7 @@ from bumble.llm.protocol import (
     ToolResult,
 )
 from bumble.prompt import transcript
-from bumble.runtime.runtime import Runtime
+from bumble.runtime.runtime import Plan, Result, Runtime
 from bumble.text import tokens, words
 
 MOST_REPEATED = 80  # characters of the end that are looked for at the beginning of what follows

@@ -38,7 +38,7 @@ from msgspec import Struct, field
 
 from bumble.chat import workspace
 from bumble.chat.mcp_servers import ListedTool, ServerFailedError
-from bumble.runtime.runtime import OutsideResult
+from bumble.runtime.runtime import Result
 from bumble.text.words import one_line, shorten
 
 MAX_BYTES = 4_000_000  # that a server may send for one message of ours
@@ -203,7 +203,7 @@ class Link:
         self._client, listed = self._waited(self._ready, self._life.cancel, left)
         return listed
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> OutsideResult:
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
         """Call a tool.
 
         Raises:
@@ -212,16 +212,16 @@ class Link:
         if self._client is None:
             raise ServerFailedError("has listed no tools")
         calling = self._portal.start_task_soon(self._call, self._client, name, dict(arguments))
-        answer: OutsideResult = self._waited(calling, calling.cancel)
+        answer: Result = self._waited(calling, calling.cancel)
         return answer
 
-    async def _call(self, client: Client, name: str, arguments: dict[str, Any]) -> OutsideResult:
+    async def _call(self, client: Client, name: str, arguments: dict[str, Any]) -> Result:
         try:
             return _answer(await client.call_tool(name, arguments))
         except MCPError as error:
             if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
                 raise
-            return OutsideResult(error.message, failed=True)  # it is there, and says no
+            return Result(error.message, failed=True)  # it is there, and says no
 
     def _waited(
         self, future: Future[T], cancel: Callable[[], object], seconds: float | None = None
@@ -288,7 +288,7 @@ async def _listed(client: Client) -> list[ListedTool]:
     return tools
 
 
-def _answer(result: CallToolResult) -> OutsideResult:
+def _answer(result: CallToolResult) -> Result:
     """Return the text of a result; what is no text is named."""
     texts: list[str] = []
     for block in result.content:
@@ -303,4 +303,4 @@ def _answer(result: CallToolResult) -> OutsideResult:
     text = "\n".join(texts)
     if len(text) > MAX_RESULT_CHARS:
         text = f"{text[:MAX_RESULT_CHARS]}\n(it gave more; the rest was dropped)"
-    return OutsideResult(text, bool(result.is_error))
+    return Result(text, failed=bool(result.is_error))

@@ -26,7 +26,7 @@ from bumble.fallback import quotes
 from bumble.files import disk
 from bumble.llm import prompts
 from bumble.llm.protocol import Tool
-from bumble.runtime.runtime import OutsideResult
+from bumble.runtime.runtime import Result
 from bumble.text.words import folded, one_line, shorten
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ class Servers:
         home = disk.expanded(Path(self._person_environ.get("HOME") or "~"))
         return home if home.is_dir() else Path(tempfile.gettempdir())
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> OutsideResult:
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
         """Carry out a call; never raises for what the server does."""
         for server in self.all:
             for own, tool in server.tools.items():
@@ -294,8 +294,8 @@ class Servers:
                         return server.link.call(own, arguments)
                     except ServerFailedError as error:
                         self._fail(server, str(error))
-                        return OutsideResult(f"failed: {server.name} {error}", failed=True)
-        return OutsideResult(f"failed: {name} is not there any more", failed=True)
+                        return Result(f"failed: {server.name} {error}", failed=True)
+        return Result(f"failed: {name} is not there any more", failed=True)
 
     def _fail(self, server: Running, problem: str) -> None:
         """Let go of a server that does not do; it is tried again later."""

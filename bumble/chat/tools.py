@@ -36,13 +36,11 @@ from bumble.records import (
 )
 from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, people, rules
-from bumble.runtime.runtime import OutsideTools, Runtime
+from bumble.runtime.runtime import OutsideTools, Plan, Result, Runtime
 from bumble.text import moments, schema, stop_words, tokens, words
 
 WHY_TOKENS = 12  # of a reminder, in the title of its commit
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
-
-Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
 
 
 class ToolContext(Struct, frozen=True):
@@ -108,16 +106,6 @@ def _is_owners(runtime: Runtime, readers: Sequence[str]) -> bool:
     return set(readers) <= {people.owner_id(runtime.entity, runtime.identity)}
 
 
-class Result(Struct, frozen=True):
-    """What came of a call."""
-
-    text: str
-    failed: bool = False
-    found: bool = False  # whether it is memories, which answer a question
-    plans: tuple[Plan, ...] = ()  # what it wants written, one file each
-    trust: str = ""  # the lowest tier among what it found, if it is a quoted one
-
-
 def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
     """Carry out a call; whatever is wrong with it is in the result."""
     known_tools = (*tool_list.declared(context.config), *context.outside)
@@ -134,7 +122,7 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
             secrets.refuse(*(str(value) for value in arguments.values()))
         if outside:
             answer = outside.call(name, arguments)
-            result = Result(answer.text or "it gave nothing", failed=answer.failed)
+            result = replace(answer, text=answer.text or "it gave nothing")
         else:
             result = WORK[name].run(dict(arguments), context)
         context.read.update({tier_of(name, result.trust)} - {""})
@@ -151,14 +139,13 @@ def _planned(plan: Plan, told: str = "saved") -> Result:
 
 
 def _recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    answer = catalyze.answer(
+    return catalyze.answer(
         context.runtime,
         arguments["query"],
         context.session,
         arguments.get("register", ""),
         context.unseen,
     )
-    return Result(answer.text, found=answer.is_memory, trust=answer.trust)
 
 
 def _deep_recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -169,8 +156,7 @@ def _deep_recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
         outside=context.session.id,
         unseen=context.unseen,
     )
-    answer = deep_recall.answer(asked)
-    return Result(answer.text, found=answer.is_memory, plans=(asked.plan,), trust=answer.trust)
+    return replace(deep_recall.answer(asked), plans=(asked.plan,))
 
 
 def _vouch(context: ToolContext, *texts: str) -> None:
@@ -227,8 +213,7 @@ def _keep_most(
 
 
 def _expand(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    answer = prompt_memories.whole(context.runtime, arguments["ref"], context.session)
-    return Result(answer.text, trust=answer.trust)
+    return prompt_memories.whole(context.runtime, arguments["ref"], context.session)
 
 
 def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Result:

@@ -49,7 +49,7 @@ from bumble.records import (
 from bumble.records.provenance import ITSELF, is_untrusted
 from bumble.runtime import body_state, locks, people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, silence, traced
-from bumble.runtime.runtime import Runtime
+from bumble.runtime.runtime import Plan, Result, Runtime
 from bumble.text import moments, schema
 
 WAKE = ITSELF  # the section of `state.yaml`, and who writes what comes of it
@@ -245,7 +245,7 @@ class WakeOutcome(Struct, frozen=True):
 
     did: str = REST
     why: str = ""  # nothing did
-    plans: tuple[tools.Plan, ...] = ()
+    plans: tuple[Plan, ...] = ()
     lines: tuple[str, ...] = ()  # what a person is told
     messages: int = 0
     steps: int = 0
@@ -381,9 +381,9 @@ def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
     names = {tool.name for tool in wake.declared}
     messages: list[str] = []
 
-    def carry_out(call: Action) -> tools.Result:
+    def carry_out(call: Action) -> Result:
         if call.name not in names:
-            return tools.Result(f"failed: this time there is {', '.join(sorted(names))}", True)
+            return Result(f"failed: this time there is {', '.join(sorted(names))}", True)
         if call.name != LEAVE_MESSAGE:
             return tools.run(call.name, call.arguments, context)
         text = str(call.arguments.get("text", ""))
@@ -444,7 +444,7 @@ def _request(runtime: Runtime, wake: Wake) -> Request:
     return automations.request_alone(runtime, WAKE, asked, wake.readers, wake.declared)
 
 
-def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> tools.Result:
+def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> Result:
     """Leave a message after others, delivered as reminders are; not in quiet hours, and few."""
     at = runtime.now()
     is_double = text in before or text.strip() in [
@@ -457,11 +457,11 @@ def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> too
         (is_double, "the same waits for them already"),
     )
     if problem := next((problem for holds, problem in reasons if holds), ""):
-        return tools.Result(f"failed: {problem}", failed=True)
+        return Result(f"failed: {problem}", failed=True)
     try:
         secrets.refuse(text)
     except RefusedError as error:
-        return tools.Result(f"failed: {error}", failed=True)
+        return Result(f"failed: {error}", failed=True)
     made = reminders.new(
         base.new_id(reminders.PREFIX, at, runtime.rng),
         at,
@@ -471,7 +471,7 @@ def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> too
         provenance=wake.origin(runtime.model.name),
     )
     planned = (lambda: reminders.REMINDER.plan_new(made, f"leave {wake.name} a message"),)
-    return tools.Result("left for them", plans=planned)
+    return Result("left for them", plans=planned)
 
 
 def _waiting(runtime: Runtime, person: str) -> list[reminders.Reminder]:

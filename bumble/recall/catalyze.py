@@ -20,7 +20,7 @@ from bumble.index.search import Hit
 from bumble.recall import memory_search, prompt_memories
 from bumble.records import kinds, topics
 from bumble.records.sessions import Session
-from bumble.runtime.runtime import Runtime
+from bumble.runtime.runtime import Result, Runtime
 
 GUIDANCE: dict[str, str] = {
     "explore": "Different sides of it, from conversations far apart: say what connects them, and"
@@ -180,7 +180,7 @@ def _note(memory: Memory, met: Sequence[Contribution]) -> str:
 
 def answer(
     runtime: Runtime, query: str, session: Session, register: str, unseen: Sequence[str] = ()
-) -> prompt_memories.RecalledAnswer:
+) -> Result:
     """Answer the entity's own question in a register; without one it is plain recall."""
     if register not in topics.REGISTERS:
         return prompt_memories.answer(runtime, query, session, unseen)
@@ -192,4 +192,4 @@ def answer(
     )
     reply = prompt_memories.worded(runtime, catalyzed.hits)
     guided = replace(reply, text=f"{reply.text}\n{catalyzed.guidance}")
-    return guided if reply.is_memory else reply
+    return guided if reply.found else reply

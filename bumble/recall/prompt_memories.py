@@ -10,8 +10,6 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from itertools import takewhile
 
-from msgspec import Struct
-
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError
 from bumble.fallback import quotes
@@ -34,7 +32,7 @@ from bumble.records import (
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
 from bumble.runtime import people, rules
-from bumble.runtime.runtime import Runtime
+from bumble.runtime.runtime import Result, Runtime
 from bumble.text import stop_words, tokens, words
 
 LAST_MESSAGES = 3  # that together bring to mind what the newest alone does not
@@ -376,17 +374,7 @@ def _line(text: str, limit_tokens: int) -> str:
     return tokens.cut(quotes.plain(text), limit_tokens)
 
 
-class RecalledAnswer(Struct, frozen=True):
-    """What memory answers to the entity's own question."""
-
-    text: str
-    is_memory: bool = False  # whether anything came to mind
-    trust: str = ""  # the lowest tier among the memories, if it is a quoted one
-
-
-def answer(
-    runtime: Runtime, query: str, session: Session, unseen: Sequence[str] = ()
-) -> RecalledAnswer:
+def answer(runtime: Runtime, query: str, session: Session, unseen: Sequence[str] = ()) -> Result:
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
     search = question_of(runtime, session, unseen)
     found = memory_search.answers(runtime.memory, runtime.config, search, query)
@@ -403,11 +391,11 @@ def question_of(runtime: Runtime, session: Session, unseen: Sequence[str]) -> me
     )
 
 
-def worded(runtime: Runtime, hits: Sequence[Hit]) -> RecalledAnswer:
+def worded(runtime: Runtime, hits: Sequence[Hit]) -> Result:
     """Word what came to mind for the entity that asked for it."""
     hits = _beside_prompt(_book(runtime), hits)
     if not hits:
-        return RecalledAnswer(UNSEARCHED if runtime.memory.unusable else NOTHING)
+        return Result(UNSEARCHED if runtime.memory.unusable else NOTHING)
     lines = []
     for hit in hits:
         kind = hit.kind
@@ -415,20 +403,20 @@ def worded(runtime: Runtime, hits: Sequence[Hit]) -> RecalledAnswer:
             kind = f"not a memory, quoted from {QUOTED_FROM[hit.trust]}"
         lines.append(f"- [{kind}] {line(hit, RESULT_TOKENS)}")
     trust = provenance.lowest_untrusted(hit.trust for hit in hits)
-    return RecalledAnswer("\n".join(lines), is_memory=True, trust=trust)
+    return Result("\n".join(lines), found=True, trust=trust)
 
 
-def whole(runtime: Runtime, reference: str, session: Session) -> RecalledAnswer:
+def whole(runtime: Runtime, reference: str, session: Session) -> Result:
     """Return the whole of what this conversation or a memory in it was shown cut or cleared.
 
     Raises:
         RecordMissingError: If nothing that all who take part may meet has such a reference.
     """
     try:
-        return RecalledAnswer(whole_record.original(runtime.entity, reference, session))
+        return Result(whole_record.original(runtime.entity, reference, session))
     except RecordMissingError as problem:
         try:
             view = whole_record.find(runtime.entity, runtime.zone, reference, session.people)
         except RecordMissingError:
             raise problem from None
-    return RecalledAnswer(view.text, trust=provenance.lowest_untrusted((view.origin.trust,)))
+    return Result(view.text, trust=provenance.lowest_untrusted((view.origin.trust,)))

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct, field
 
 from bumble.entity import commits, review_branch
-from bumble.entity.changes import ChangeSet
+from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
@@ -26,11 +26,17 @@ if TYPE_CHECKING:
     from bumble.runtime.job import JobResult
 
 
-class OutsideResult(Struct, frozen=True):
-    """What came of a call: text from outside, or why there is none."""
+Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
+
+
+class Result(Struct, frozen=True):
+    """What came of a call of a tool."""
 
     text: str
     failed: bool = False
+    found: bool = False  # whether it is memories, which answer a question
+    plans: tuple[Plan, ...] = ()  # what it wants written, one file each
+    trust: str = ""  # the lowest tier among what it found, if it is a quoted one
 
 
 class OutsideTools(Protocol):
@@ -42,7 +48,7 @@ class OutsideTools(Protocol):
     def offered(self, text: str) -> tuple[Tool, ...]:
         """Start what a message may need, and return its tools; what fails is said, not raised."""
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> OutsideResult:
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
         """Carry out a call; never raises for what the other program does."""
 
     def close(self) -> None:

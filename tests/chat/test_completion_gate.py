@@ -7,11 +7,11 @@ from msgspec.structs import replace
 
 from bumble.chat import completion_gate
 from bumble.chat.completion_gate import Gate, Judges
-from bumble.chat.tools import Result
 from bumble.entity import settings
 from bumble.errors import ModelUnreachableError
 from bumble.llm.protocol import Action, Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.runtime.runtime import Result
 
 CALL = Action("call_1", "write_journal", {"text": "Sam came."})
 DID = (CALL, Result("saved"))

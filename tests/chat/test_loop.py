@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from bumble.chat import loop, tool_list
 from bumble.chat.completion_gate import Gate
-from bumble.chat.tools import Result
 from bumble.entity import settings
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, ModelUnreachableError
 from bumble.llm.protocol import Action, Completion, OnText, PromptMessage, Request, Tool
 from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.runtime.runtime import Result
 
 CONFIG = settings.load().config.cognition.loop
 REQUEST = Request([PromptMessage("system", "You are Ada."), PromptMessage("user", "Hello")])

@@ -8,10 +8,10 @@ import pytest
 
 from bumble.chat import loop, tool_list
 from bumble.chat.completion_gate import Gate
-from bumble.chat.tools import Result
 from bumble.entity import settings
 from bumble.llm.http_model import HttpModel, openai
 from bumble.llm.protocol import Action, PromptMessage, Request
+from bumble.runtime.runtime import Result
 from tests.support.fake_server import Exchange, FakeServer, Respond
 from tests.support.openai_wire import CHAT, event, says
 

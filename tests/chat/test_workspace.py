@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from bumble.chat import loop, tool_list, workspace
 from bumble.chat.deep_recall import LIFE_SECONDS, ToolCache
-from bumble.chat.tools import Plan, Result
 from bumble.entity import changes, settings
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
@@ -19,6 +18,7 @@ from bumble.errors import RefusedError, UnsafePathError, UsageError, UserError
 from bumble.llm.protocol import Action
 from bumble.records import base
 from bumble.records.base import Provenance
+from bumble.runtime.runtime import Plan, Result
 from tests.support.lives import NOON
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "SECRET_KEY": "hunter2"}
