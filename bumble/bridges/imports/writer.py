@@ -37,6 +37,7 @@ from bumble.records import (
     sessions,
     skills,
 )
+from bumble.runtime.people import Person
 from bumble.text import markdown, moments
 from bumble.text.printable import each_text
 from bumble.text.words import one_line, shorten
@@ -49,14 +50,6 @@ MAX_TRANSCRIPT_BYTES = 48_000_000
 MAX_TITLE_CHARS, MAX_DESCRIPTION_CHARS, MAX_ID_CHARS = 120, 1000, 200
 MAX_SHOWN_CHARS = 60  # of a title in the report
 ID_TAIL = 16  # letters of an id that say what it is, not when
-
-
-class Speaker(Struct, frozen=True):
-    """Whose files are imported."""
-
-    id: str
-    name: str
-    trust: str  # "owner" or "person"
 
 
 class _Placed(Struct, frozen=True):
@@ -73,7 +66,7 @@ class Importer:
     def __init__(
         self,
         entity: Entity,
-        speaker: Speaker,
+        speaker: Person,
         form: str,
         apply: Callable[[changes.ChangeSet], object],
         now: datetime,

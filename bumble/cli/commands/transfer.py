@@ -199,7 +199,7 @@ def import_(
         wanted = formats.named(form) if form else formats.detect(files)
         importer = writer.Importer(
             opened.entity,
-            writer.Speaker(who.id, who.name, who.trust),
+            who,
             wanted.name,
             (lambda _: None) if dry_run else partial(writing.apply, opened, trusts=False),
             opened.shell.now(),
