@@ -14,7 +14,6 @@ from typing import Any, Literal, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from bumble.errors import UserError
 from bumble.llm import marks
 from bumble.text import tokens
 
@@ -243,33 +242,3 @@ class LazyModel(Wrapper):
         """Close the model, if it was opened."""
         if "_model" in self.__dict__:
             self._model.close()
-
-
-class AbsentModel:
-    """A model that could not be opened: what looks at an entity without asking needs none."""
-
-    name = "none"
-    context_tokens = None
-    native_tools = False
-
-    def __init__(self, error: UserError) -> None:
-        """Set up.
-
-        Args:
-            error: Why there is none; every question raises it.
-        """
-        self.error = error
-
-    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Raise what stands in the way."""
-        raise self.error
-
-    def warm(self, request: Request) -> None:
-        """Do nothing."""
-
-    def request_bytes(self, request: Request) -> int:
-        """Count what any model would be sent: the texts, and the schema of the answer."""
-        return request.messages_bytes + len(request.schema_text.encode())
-
-    def close(self) -> None:
-        """Do nothing."""

@@ -24,7 +24,7 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
-from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.errors import AnswerInvalidError, RecordInvalidError, UserError
 from bumble.files import disk
 from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
 from bumble.text import tokens, yaml_read
@@ -113,6 +113,23 @@ class ScriptedModel:
     def close(self) -> None:
         """Remember that this was closed."""
         self.closed = True
+
+
+class AbsentModel(ScriptedModel):
+    """A model that could not be opened: what looks at an entity without asking needs none."""
+
+    def __init__(self, error: UserError) -> None:
+        """Set up.
+
+        Args:
+            error: Why there is none; every question raises it.
+        """
+        super().__init__((), name="none", context_tokens=None)
+        self.error = error
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Raise what stands in the way."""
+        raise self.error
 
 
 def read(path: Path) -> tuple[Reply, ...]:

@@ -20,9 +20,9 @@ from bumble.entity import installation
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import CredentialsError, UserError
 from bumble.files import disk
-from bumble.llm import detect, gguf, ledger
+from bumble.llm import detect, gguf, ledger, scripted
 from bumble.llm.ledger import Budgeted, Limits, Prices, Recorded
-from bumble.llm.protocol import AbsentModel, LazyModel, Model
+from bumble.llm.protocol import LazyModel, Model
 from bumble.llm.wire import HabitFile, Habits, Timeouts, WindowSource
 from bumble.models.weights import choice, store
 from bumble.models.weights.catalog import CatalogEntry
@@ -111,7 +111,7 @@ def lazy_model(opened: Opened, command: str, *, yes: bool, needed: bool = True) 
         except UserError as error:
             if needed:
                 raise
-            return AbsentModel(error)
+            return scripted.AbsentModel(error)
         return recorded(opened, model, command, writes=True)
 
     return LazyModel(opens)
@@ -133,8 +133,6 @@ def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
 def open_model(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Model:
     """Open the model that was chosen; nothing is loaded or asked yet."""
     if chosen.script is not None:
-        from bumble.llm import scripted
-
         return scripted.ScriptedModel(scripted.read(script_of(opened, chosen)), name=chosen.model)
     if chosen.entry is not None:
         weights.require_engine()

@@ -21,7 +21,8 @@ from bumble.cli.models import abilities, chat_model
 from bumble.cli.opening import Opened
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
-from bumble.llm.protocol import AbsentModel, Request
+from bumble.llm.protocol import Request
+from bumble.llm.scripted import AbsentModel
 from bumble.models.weights.choice import Choice
 from bumble.prompt import compact
 from bumble.records import session_files
