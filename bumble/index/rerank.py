@@ -39,15 +39,9 @@ class Lengths(Struct, frozen=True):
 
     def relative(self, kind: str, own_terms: int, around_terms: int) -> float:
         """Say how long a chunk is beside others of its kind."""
-        return length(own_terms, around_terms) / (self.mean.get(kind) or 1.0)
-
-
-def length(own_terms: int, around_terms: int) -> int:
-    """Return the length of a chunk in terms, those around it counted in full.
-
-    Counted in part they would make a short "Go on!" after a long answer the better match.
-    """
-    return own_terms + around_terms
+        # Counted in part, the terms around it would make a short "Go on!" after a long answer the
+        # better match.
+        return (own_terms + around_terms) / (self.mean.get(kind) or 1.0)
 
 
 def frequencies(query: Collection[str], texts: Sequence[str]) -> Numbers:

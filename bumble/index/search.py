@@ -101,7 +101,7 @@ class Index:
         for kind, language, count, own, around in store.lengths():
             self.languages[language] += count
             counts[kind] += count
-            terms_of_kind[kind] += rerank.length(own, around)
+            terms_of_kind[kind] += own + around
         self.lengths = rerank.Lengths(
             counts.total(), {kind: terms_of_kind[kind] / count for kind, count in counts.items()}
         )

@@ -54,10 +54,8 @@ def by_size(parameters: int) -> Tier:
     return "choose" if parameters >= CHOOSES_FROM else "none"
 
 
-def by_file(parameters: int | None, file_bytes: int) -> Tier:
-    """Return how far a model in a file is trusted: by its parameters, else by its length."""
-    if parameters is not None:
-        return by_size(parameters)
+def by_file(file_bytes: int) -> Tier:
+    """Return how far a model is trusted whose file doesn't tell its parameters: by its length."""
     return "write" if file_bytes >= WRITES_FROM_BYTES else "choose"
 
 

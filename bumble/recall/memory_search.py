@@ -254,7 +254,9 @@ def find(
         hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
     if not newer:
         return _believed(memory.entity, hits, search.at)
-    return standing(memory.entity, config, search, hits)
+    # as they stand now: without what gave way, with what was put right since
+    believed = _believed(memory.entity, hits, search.at)
+    return beside(memory.entity, believed, search.readers, search.at.tzinfo)
 
 
 class QuestionHits(Struct, frozen=True):
@@ -334,12 +336,6 @@ def period_of(memory: Memory, search: Search, query: str) -> Period | None:
         return named
     event = memory.search(query, kinds=RECALLED, limit=1, audience=search.readers)
     return periods.around(event[0].at) if event and event[0].at else None
-
-
-def standing(entity: Entity, config: Config, search: Search, hits: Sequence[Hit]) -> list[Hit]:
-    """Return hits as they stand now: without what gave way, with what was put right since."""
-    believed = _believed(entity, hits, search.at)
-    return beside(entity, believed, search.readers, search.at.tzinfo)
 
 
 def _with_faded(

@@ -13,9 +13,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from bumble.bridges.exports.memories import Page, Pages, headed, is_told, quotation, safe
+from bumble.bridges.exports.memories import Page, Pages, headed, is_told, quotation
 from bumble.bridges.imports.agents import ABOUT, INDEX, PERSONA, SEPARATOR, SOUL
 from bumble.entity.config import Identity
+from bumble.entity.secrets import redacted
 from bumble.files import disk
 from bumble.records import beliefs, kinds, knowledge
 from bumble.records.kind import Kind
@@ -62,7 +63,7 @@ class Self(Struct, frozen=True):
         """Who the entity is."""
         persona = self.identity.identity
         parts = (persona.monologue.strip(), persona.voice.strip())
-        return safe("\n\n".join(filter(None, parts)))
+        return redacted("\n\n".join(filter(None, parts)))
 
     def about(self) -> list[str]:
         """Say what is known of the owner, a paragraph each: their portrait, then beliefs."""
@@ -144,8 +145,8 @@ def openclaw(own: Self) -> AgentFiles:
     """Write a workspace."""
     made = AgentFiles()
     made.add(SOUL[0], f"# SOUL.md\n\n{own.soul}")
-    made.add(SOUL[1], f"# IDENTITY.md\n\n- **Name:** {safe(own.identity.name)}")
-    called = safe(own.identity.owner.name or "you")
+    made.add(SOUL[1], f"# IDENTITY.md\n\n- **Name:** {redacted(own.identity.name)}")
+    called = redacted(own.identity.owner.name or "you")
     made.add(ABOUT, "\n\n".join((f"# USER.md\n\n- **Name:** {called}", *own.about())))
     made.add(INDEX, f"# MEMORY.md\n\n{own.sections(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT)}")
     for day, text in own.days().items():
@@ -186,7 +187,9 @@ def _within(made: AgentFiles, entries: Iterable[str], most: int) -> Iterator[str
 def letta(own: Self) -> AgentFiles:
     """Write a memory folder: what is always in the prompt in `system/`, the rest beside it."""
     made = AgentFiles()
-    about = "\n\n".join((f"Their name is {safe(own.identity.owner.name or 'you')}.", *own.about()))
+    about = "\n\n".join(
+        (f"Their name is {redacted(own.identity.owner.name or 'you')}.", *own.about())
+    )
     made.add(f"system/{PERSONA}.md", own.soul, description="Who I am.")
     made.add("system/human.md", about, description="Whom I belong to, and what I know of them.")
     for page in own.of(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT):

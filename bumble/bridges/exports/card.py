@@ -15,10 +15,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bumble.bridges.exports.memories import Pages, safe
+from bumble.bridges.exports.memories import Pages
 from bumble.bridges.imports import card, foreign
 from bumble.bridges.imports.ledger import Fact, Recipe
 from bumble.entity.config import Identity
+from bumble.entity.secrets import redacted
 from bumble.records import kinds
 
 PLAIN = Path(__file__).with_name("plain.png")  # the picture of a character that has none
@@ -61,13 +62,13 @@ def data(
     except ValueError:
         before = None
     if origin.get("name") != identity.name:
-        fields["name"] = safe(identity.name)
+        fields["name"] = redacted(identity.name)
     persona = identity.identity
     if before is None or before.monologue != persona.monologue.strip():
-        fields |= {"description": safe(persona.monologue.strip()), "system_prompt": ""}
+        fields |= {"description": redacted(persona.monologue.strip()), "system_prompt": ""}
         fields |= {"personality": "", "scenario": ""}
     if before is None or before.voice != persona.voice.strip():
-        fields["mes_example"] = safe(persona.voice.strip())
+        fields["mes_example"] = redacted(persona.voice.strip())
     fields["character_book"] = _book(identity.name, origin, pages, owner)
     fields["modification_date"] = int(now.timestamp())
     return fields

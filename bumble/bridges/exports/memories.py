@@ -14,8 +14,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from bumble import patterns
-from bumble.entity import secrets
 from bumble.entity.folder import Entity
+from bumble.entity.secrets import redacted
 from bumble.errors import RecordInvalidError
 from bumble.files import disk
 from bumble.recall.prompt_memories import QUOTED_FROM
@@ -117,11 +117,6 @@ def _stem(kind: Kind, view: RecordView, path: Path) -> str:
     return path.stem if kind is not kinds.SESSION and _PLAIN.fullmatch(path.stem) else view.id
 
 
-def safe(text: str) -> str:
-    """Return a text without secrets."""
-    return secrets.redacted(text)
-
-
 def quotation(origin: base.Provenance, text: str) -> str:
     """Mark a text that is no memory of the entity's own; any other stays as it is."""
     if not provenance.is_untrusted(origin.trust):
@@ -151,11 +146,11 @@ def _page(kind: Kind, path: Path, view: RecordView, place: str) -> Page:
     return Page(
         kind,
         view.id,
-        safe(one_line(title)),
-        safe(text),
+        redacted(one_line(title)),
+        redacted(text),
         place,
         view,
-        safe(one_line(description)),
+        redacted(one_line(description)),
         names,
     )
 
@@ -166,10 +161,10 @@ def _add_session(path: Path, view: RecordView, place: str, name: str, pages: Pag
     title = one_line(str(imported.get("title", ""))) or f"Conversation of {session.at:%Y-%m-%d}"
     text = "\n\n".join(transcript(session, name))
     place = f"{place}/{Path(sessions.FILE).stem}"
-    pages.add(Page(kinds.SESSION, session.id, safe(title), safe(text), place, view))
+    pages.add(Page(kinds.SESSION, session.id, redacted(title), redacted(text), place, view))
     for message in session.messages:
         at = pages.places.setdefault(message.id, f"{pages.places[session.id]}#{message.id}")
-        pages.titles[at] = safe(f"{_speaker(message, name)}, {message.at:%Y-%m-%d %H:%M}")
+        pages.titles[at] = redacted(f"{_speaker(message, name)}, {message.at:%Y-%m-%d %H:%M}")
 
 
 def _speaker(message: sessions.Message, name: str) -> str:

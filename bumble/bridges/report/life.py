@@ -16,8 +16,8 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.bridges.exports.memories import safe
 from bumble.entity.folder import Entity
+from bumble.entity.secrets import redacted
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.fallback import quotes
 from bumble.records import (
@@ -119,7 +119,7 @@ class Life(Struct):
 
 def shown(text: str) -> str:
     """Return a text as a page may hold it: nothing secret in it, and nothing that deceives."""
-    return safe(clean(str(whole(text))))
+    return redacted(clean(str(whole(text))))
 
 
 @lru_cache(maxsize=1_000)

@@ -140,7 +140,7 @@ def _unmeasured(opened: Configured, chosen: choice.Choice) -> tuple[Tier, str]:
     if chosen.entry is None:
         return by_size(WRITES_FROM), "its endpoint doesn't say that it is small"
     size = chosen.entry.files[0].bytes
-    return by_file(None, size), f"by its size, a file of {output.size(size)}"
+    return by_file(size), f"by its size, a file of {output.size(size)}"
 
 
 def identity_of(chosen: choice.Choice) -> str:
